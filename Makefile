@@ -1,0 +1,79 @@
+# Two commands do everything on a fresh machine:
+#   make crawl URL=https://docs.example.com/ [ARGS="-a max_pages=100"] [OUT=documents.jsonl]
+#   make test
+PYTHON ?= python3
+VENV ?= .venv
+BIN := $(VENV)/bin
+export COVERAGE_FILE := $(CURDIR)/.coverage
+unexport PYTHONDONTWRITEBYTECODE
+OUT ?= documents.jsonl
+ARGS ?=
+
+.PHONY: crawl test lint format smoke bench fuzz lock licences install install-dev clean
+
+install: $(VENV)/.installed
+install-dev: $(VENV)/.installed-dev .venv-llamaindex/.installed
+
+# requirements.lock: all of requirements.txt and what that needs, with hashes; what an index serves cannot differ.
+$(VENV)/.installed: requirements.lock
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
+	@touch $@
+
+$(VENV)/.installed-dev: $(VENV)/.installed requirements-dev.txt
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements-dev.txt
+	@touch $@
+
+.venv-llamaindex/.installed: requirements-llamaindex.txt
+	$(PYTHON) -m venv .venv-llamaindex
+	.venv-llamaindex/bin/python -m pip install --quiet --disable-pip-version-check -r requirements-llamaindex.txt
+	@touch $@
+
+crawl: install
+	@test -n "$(URL)" || { echo 'make crawl: URL is missing: make crawl URL=https://docs.example.com/' >&2; exit 2; }
+	@$(BIN)/scrapy crawl docs -a url="$(URL)" -O "$(OUT)" $(ARGS)
+
+# Tests run in parallel; -n 0 runs them one after the other.
+PYTEST_ARGS ?= -n auto --dist loadscope
+
+test: install-dev
+	$(BIN)/coverage erase
+	$(BIN)/coverage run -m pytest $(PYTEST_ARGS) $(TESTS)
+	$(BIN)/coverage combine --quiet
+	$(BIN)/coverage report --fail-under=90
+
+lint: install-dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+format: install-dev
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+smoke: install-dev
+	$(BIN)/python benchmarks/smoke.py
+
+# Peers are installed into benchmarks/.venvs; BENCH="--rounds 1 python" runs a part. See docs/performance.md.
+bench: install-dev
+	$(BIN)/python benchmarks/compare.py $(BENCH)
+
+# New examples for every property test, for as long as you like; what fails is tried first the next time.
+MINUTES ?= 10
+fuzz: install-dev
+	$(BIN)/python benchmarks/fuzz.py --minutes $(MINUTES) $(TESTS)
+
+# After a change of requirements.txt.
+LOCK_HEAD := \# Every package that requirements.txt brings, with its hashes: `make lock` writes it, `make install` reads it.
+lock:
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check uv==0.13.9
+	$(BIN)/uv pip compile --quiet --universal --python-version 3.11.0 --generate-hashes --no-emit-index-url --no-header \
+		--no-annotate requirements.txt -o requirements.lock
+	@sed -i '1i $(LOCK_HEAD)' requirements.lock
+
+licences: install-dev
+	$(BIN)/python tests/licences.py > docs/licences.md
+
+clean:
+	rm -rf $(VENV) .venv-llamaindex build dist *.egg-info .coverage* .pytest_cache .mypy_cache .ruff_cache

@@ -1,0 +1,287 @@
+"""Which addresses a crawl may reach: the rule behind the address guard, without any network.
+
+A page can name any host it likes. Whoever writes the pages must not be able to turn the crawl against
+the machine or the network it runs in, so only addresses that are reachable on the public Internet are
+visited, unless the operator lists others in `LLMS_ALLOW_PRIVATE_ADDRESSES`.
+
+Two questions are answered here. `AllowedAddresses.refusal` judges the text of a URL before anything is
+sent: scheme, and hosts that are addresses in any of the spellings a URL parser or `getaddrinfo` takes for
+one (https://url.spec.whatwg.org/#host-parsing). `AllowedAddresses.permits` judges an address a name
+resolved to. docs/security.md has the table.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+import unicodedata
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import lru_cache
+from urllib.parse import unquote, urlsplit
+
+from llmsspider.errors import ArgumentsError
+
+Address = ipaddress.IPv4Address | ipaddress.IPv6Address
+Network = ipaddress.IPv4Network | ipaddress.IPv6Network
+
+NOT_GLOBAL_V4 = tuple(
+    map(
+        ipaddress.IPv4Network,
+        (
+            "0.0.0.0/8",
+            "10.0.0.0/8",
+            "100.64.0.0/10",
+            "127.0.0.0/8",
+            "169.254.0.0/16",
+            "172.16.0.0/12",
+            "192.0.0.0/24",
+            "192.0.2.0/24",
+            "192.88.99.0/24",
+            "192.168.0.0/16",
+            "198.18.0.0/15",
+            "198.51.100.0/24",
+            "203.0.113.0/24",
+            "224.0.0.0/4",
+            "240.0.0.0/4",
+        ),
+    )
+)
+"""IPv4 networks that are not globally reachable unicast.
+
+https://www.iana.org/assignments/iana-ipv4-special-registry/ and multicast. Written out because what
+`ipaddress.is_global` says differs between patch releases of Python, and it calls multicast global.
+"""
+
+GLOBAL_V6 = ipaddress.IPv6Network("2000::/3")
+"""The only global unicast space IANA has allocated (RFC 4291, section 2.4)."""
+
+NOT_GLOBAL_V6 = tuple(map(ipaddress.IPv6Network, ("2001::/23", "2001:db8::/32", "2002::/16", "3fff::/20")))
+"""Exceptions inside `GLOBAL_V6`: protocol assignments with Teredo, documentation, 6to4.
+
+Teredo and 6to4 wrap an IPv4 address of the sender's choice and are out of use (RFC 7526): refused whole.
+"""
+
+EMBEDDED_V4 = tuple(map(ipaddress.IPv6Network, ("::ffff:0:0/96", "64:ff9b::/96")))
+"""IPv6 networks whose last 32 bits are the IPv4 address really reached: v4-mapped, NAT64 (RFC 6052)."""
+
+ISATAP_MARKS = (0x00005EFE, 0x02005EFE)
+"""Upper half of an interface identifier that holds an IPv4 address (RFC 5214)."""
+
+_NUMBER = re.compile(r"(?:0[xX][0-9a-fA-F]*|[0-9]+)\Z")
+_HOST_NAME = re.compile(r"[^\s/?#@:\\\[\]%,;<>^|\"'`{}()*]+\Z")
+_UNSAFE_IN_NETLOC = re.compile(r"[\s\\\x00-\x20\x7f]")
+
+
+def is_global(address: Address | str) -> bool:
+    """Say whether an IP address is globally reachable unicast.
+
+    IPv6 forms that carry an IPv4 address are judged by that address.
+
+    >>> is_global("8.8.8.8"), is_global("::ffff:127.0.0.1"), is_global("64:ff9b::a00:1")
+    (True, False, False)
+
+    Raises:
+        ValueError: the text is not an IP address.
+    """
+    ip = ipaddress.ip_address(address)
+    if isinstance(ip, ipaddress.IPv4Address):
+        return not any(ip in network for network in NOT_GLOBAL_V4)
+    if any(ip in network for network in EMBEDDED_V4):
+        return is_global(_last_32_bits(ip))
+    if ip not in GLOBAL_V6 or any(ip in network for network in NOT_GLOBAL_V6):
+        return False
+    if int(ip) >> 32 & 0xFFFFFFFF in ISATAP_MARKS:
+        return is_global(_last_32_bits(ip))
+    return True
+
+
+def _last_32_bits(ip: ipaddress.IPv6Address) -> ipaddress.IPv4Address:
+    return ipaddress.IPv4Address(int(ip) & 0xFFFFFFFF)
+
+
+@lru_cache(maxsize=4096)
+def parse_host(host: str) -> Address | str:
+    """Read the host of a URL as a browser and `getaddrinfo` would: an address, or a name in lower case.
+
+    Percent-encoding, full-width and other compatibility characters, a trailing dot, IPv6 zone ids and
+    the one to four part decimal, octal and hexadecimal spellings of IPv4 are undone.
+
+    >>> parse_host("0x7f.1"), parse_host("１２７。０。０。１"), parse_host("Example.COM.")
+    (IPv4Address('127.0.0.1'), IPv4Address('127.0.0.1'), 'example.com')
+
+    Raises:
+        ValueError: the text is neither.
+    """
+    text = unicodedata.normalize("NFKC", unquote(host, errors="strict")).lower()
+    text = text.replace("。", ".").replace("\u00ad", "").replace("\u200b", "")
+    text = text.removeprefix("[").removesuffix("]")
+    if ":" in text:
+        return ipaddress.IPv6Address(text.partition("%")[0])
+    text = text.removesuffix(".")
+    if _ends_in_number(text):
+        return _parse_ipv4(text)
+    if not _HOST_NAME.match(text) or text.endswith(".") or not is_resolvable(text):
+        raise ValueError(f"{host!r} is not a host name")
+    return text
+
+
+def is_resolvable(name: str) -> bool:
+    """Tell whether `getaddrinfo` takes a name: it fails, and not with a DNS error, on empty and long labels.
+
+    >>> is_resolvable("docs.example.com"), is_resolvable("docs..example.com")
+    (True, False)
+    """
+    try:
+        return 0 < len(name.encode("idna")) <= 253
+    except UnicodeError:
+        return False
+
+
+def _ends_in_number(host: str) -> bool:
+    """Tell whether a host has to be read as IPv4 (WHATWG URL, "ends in a number checker")."""
+    return bool(_NUMBER.match(host.rpartition(".")[2]))
+
+
+def _parse_ipv4(host: str) -> ipaddress.IPv4Address:
+    """Read one to four numbers; the last one fills the bytes that are left (WHATWG URL, "IPv4 parser")."""
+    numbers = [_parse_number(part) for part in host.split(".")]
+    *first, last = numbers
+    if len(first) > 3 or any(number > 255 for number in first) or last >= 256 ** (4 - len(first)):
+        raise ValueError(f"{host!r} is not an IPv4 address")
+    value = last + sum(number * 256 ** (3 - place) for place, number in enumerate(first))
+    return ipaddress.IPv4Address(value)
+
+
+def _parse_number(part: str) -> int:
+    if not _NUMBER.match(part):
+        raise ValueError(f"{part!r} is not a number")
+    if part.startswith("0x"):
+        return int(part[2:] or "0", 16)
+    if part.startswith("0") and part != "0":
+        return int(part, 8)
+    return int(part)
+
+
+@dataclass(frozen=True, slots=True)
+class AllowedAddresses:
+    """What `LLMS_ALLOW_PRIVATE_ADDRESSES` allows beside the public Internet.
+
+    `everything` switches the guard off. `hosts` are names, in lower case without trailing dot, allowed
+    whatever they resolve to. `networks` are allowed whatever name leads there.
+    """
+
+    everything: bool = False
+    hosts: frozenset[str] = frozenset()
+    networks: tuple[Network, ...] = ()
+
+    @classmethod
+    def from_setting(cls, value: object) -> AllowedAddresses:
+        """Read the setting: a bool, or hosts, addresses and CIDR networks as a list or separated by commas.
+
+        >>> AllowedAddresses.from_setting("intranet.example, 10.1.0.0/16").hosts
+        frozenset({'intranet.example'})
+
+        Raises:
+            ArgumentsError: with one line for each entry that is none of these.
+        """
+        if value is None or isinstance(value, bool | int):
+            return cls(everything=bool(value))
+        if not isinstance(value, str | Iterable):
+            raise ArgumentsError([_problem(value)])
+        entries = value.split(",") if isinstance(value, str) else [str(entry) for entry in value]
+        entries = [entry.strip() for entry in entries if entry.strip()]
+        if len(entries) == 1 and entries[0].lower() in {"true", "1", "false", "0", "none"}:
+            return cls(everything=entries[0].lower() in {"true", "1"})
+        return cls._from_entries(entries)
+
+    @classmethod
+    def _from_entries(cls, entries: list[str]) -> AllowedAddresses:
+        hosts: set[str] = set()
+        networks: list[Network] = []
+        problems: list[str] = []
+        for entry in entries:
+            try:
+                parsed = _parse_entry(entry)
+            except ValueError:
+                problems.append(_problem(entry))
+                continue
+            if isinstance(parsed, str):
+                hosts.add(parsed)
+            else:
+                networks.append(parsed)
+        if problems:
+            raise ArgumentsError(problems)
+        return cls(hosts=frozenset(hosts), networks=tuple(networks))
+
+    def permits(self, address: Address | str, host: str = "") -> bool:
+        """Say whether a connection to `address`, reached under the name `host`, is allowed."""
+        if self.everything or (host and host.lower().removesuffix(".") in self.hosts):
+            return True
+        ip = ipaddress.ip_address(address)
+        if isinstance(ip, ipaddress.IPv6Address) and ip.ipv4_mapped:
+            ip = ip.ipv4_mapped
+        return is_global(ip) or any(ip in network for network in self.networks)
+
+    def refusal(self, url: str) -> str | None:
+        """Say why the text of a URL forbids fetching it, or None where only a name look-up can tell.
+
+        >>> AllowedAddresses().refusal("http://2130706433/")
+        '127.0.0.1 is not a public address (LLMS_ALLOW_PRIVATE_ADDRESSES lists the exceptions)'
+        """
+        try:
+            parts = urlsplit(url)
+            host = parts.hostname
+            _ = parts.port
+        except ValueError as error:
+            return f"not a usable URL: {error}"
+        if parts.scheme not in {"http", "https"}:
+            return _scheme_refusal(parts.scheme)
+        if not host or _UNSAFE_IN_NETLOC.search(parts.netloc):
+            return "not a usable URL: no clear host"
+        if parts.username is not None:
+            return "not a usable URL: user name and password belong in LLMS_HTTP_AUTH"
+        return self.host_refusal(host)
+
+    def host_refusal(self, host: str) -> str | None:
+        """Do what `refusal` does for the host alone."""
+        try:
+            parsed = parse_host(host)
+        except ValueError:
+            return f"not a usable URL: {host!r} is neither a host name nor an address"
+        if not isinstance(parsed, str):
+            return None if self.permits(parsed, str(parsed)) else _address_refusal(str(parsed))
+        if (parsed == "localhost" or parsed.endswith(".localhost")) and not self._permits_localhost(parsed):
+            return _address_refusal(parsed)
+        return None
+
+    def _permits_localhost(self, name: str) -> bool:
+        return self.everything or name in self.hosts or self.permits("127.0.0.1") or self.permits("::1")
+
+
+def _parse_entry(entry: str) -> Network | str:
+    if "/" in entry:
+        return ipaddress.ip_network(entry, strict=False)
+    parsed = parse_host(entry)
+    return parsed if isinstance(parsed, str) else ipaddress.ip_network(parsed)
+
+
+def _problem(entry: object) -> str:
+    return (
+        f"LLMS_ALLOW_PRIVATE_ADDRESSES={entry}: expected True, False, or hosts, addresses and networks "
+        "such as intranet.example, 10.1.2.3, 10.0.0.0/8"
+    )
+
+
+def _address_refusal(host: str) -> str:
+    return f"{host} is not a public address (LLMS_ALLOW_PRIVATE_ADDRESSES lists the exceptions)"
+
+
+def _scheme_refusal(scheme: str) -> str:
+    if scheme == "file":
+        return (
+            "only http and https are fetched; to read a folder, serve it: "
+            "python3 -m http.server --bind 127.0.0.1 --directory FOLDER 8000, then crawl "
+            "http://127.0.0.1:8000/ with -s LLMS_ALLOW_PRIVATE_ADDRESSES=127.0.0.1"
+        )
+    return f"only http and https are fetched, not {scheme or 'a URL without scheme'}"

@@ -1,0 +1,154 @@
+"""The bounds of one crawl: which URLs belong to it, by which rule the others do not. No Scrapy here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING
+
+from llmsspider.llmstxt import is_llms_url
+from llmsspider.locales import Trees, directory_above, language_segments
+from llmsspider.scope import Scope, Verdict, build_scope
+from llmsspider.traps import MAX_URL_LENGTH, ShapeBudget, trap_reason
+from llmsspider.urls import identity
+
+if TYPE_CHECKING:
+    from llmsspider.arguments import DocsArguments
+    from llmsspider.discovery import Discovery
+    from llmsspider.items import Page
+    from llmsspider.site import SiteKnowledge
+    from llmsspider.store import PageState
+
+MAX_SAME_SHAPE = 1000
+"""Links taken whose URLs differ in numbers or query values only."""
+
+
+class Bounds:
+    """What a crawl takes in; until discovery is done or left out, there is no scope and everything is allowed.
+
+    Args:
+        arguments: the arguments of the run.
+        site: what is known of the site's pages.
+        requested: says whether a page was requested in this run.
+        handled: file extensions that a handler of the project reads.
+    """
+
+    def __init__(
+        self,
+        arguments: DocsArguments,
+        site: SiteKnowledge,
+        requested: Callable[[str], bool],
+        handled: frozenset[str],
+    ):
+        self.scope: Scope | None = None
+        self._arguments = arguments
+        self._site = site
+        self._requested = requested
+        self._handled = handled
+        self._trees: Trees | None = None
+        self._shapes = ShapeBudget(MAX_SAME_SHAPE)
+        self._links_seen: set[str] = set()
+
+    # --- where they come from ---
+
+    def discovered(self, discovery: Discovery, start_page: Page) -> None:
+        """Fix the bounds by what discovery found; `start_page` has the start page's links."""
+        covering = discovery.discovered_file if discovery.discovered_file_type == "llms.txt" else None
+        listed = [seed.url for seed in discovery.seeds if seed.llms]
+        self.scope = self._build(discovery.start_url, covering, listed)
+        alternates = [(tag, url) for seed in discovery.seeds for tag, url in seed.alternates.items()]
+        self._trees = Trees(
+            discovery.start_url,
+            self._arguments.language,
+            self._arguments.versions == "all",
+            lambda url: self._site.is_evident(url) or self._requested(url),
+            language_segments([*start_page.meta.hreflang.items(), *alternates]),
+        )
+
+    def stored(self, urls: Iterable[str]) -> None:
+        """Fix the bounds of a run that asks for the stored pages only, by their URLs."""
+        self.scope = self._build(self._arguments.url or "", None, list(urls))
+
+    def _build(self, start_url: str, covering: str | None, listed: list[str]) -> Scope:
+        arguments = self._arguments
+        widened = [
+            axis
+            for axis, value in (("language", arguments.language), ("version", arguments.versions))
+            if value == "all"
+        ]
+        return build_scope(
+            arguments.scope,
+            start_url,
+            covering,
+            listed,
+            allow=arguments.allow,
+            block=arguments.block,
+            section=directory_above(start_url, widened),
+            handled=self._handled,
+        )
+
+    # --- what they say ---
+
+    def verdict(self, url: str, *, listed: bool = False) -> Verdict:
+        """Judge a URL: llms files are never pages, then the scope."""
+        if is_llms_url(url):
+            return Verdict(allowed=False, reason="llms-file", rule="llms files are read, not exported")
+        if len(url) > MAX_URL_LENGTH:
+            return Verdict(
+                allowed=False, reason="url-length", rule=f"longer than {MAX_URL_LENGTH} characters"
+            )
+        return self._foreign(url) or (
+            self.scope.verdict(url, listed=listed) if self.scope else Verdict(allowed=True)
+        )
+
+    def _foreign(self, url: str) -> Verdict | None:
+        """Return why a page belongs to another language or version, or None."""
+        if self._trees is None or identity(url) in self._site.entries:
+            return None
+        foreign = self._trees.foreign(url)
+        if foreign is None:
+            return None
+        axis, segment = foreign
+        wider = "versions=all" if axis == "version" else f"language={segment} or all"
+        return Verdict(allowed=False, reason=axis, rule=f"the {axis} {segment} (wider: -a {wider})")
+
+    def allowed(self, url: str) -> bool:
+        """Say whether the page is in scope."""
+        return self.verdict(url, listed=self.is_listed(url)).allowed
+
+    def is_listed(self, url: str) -> bool:
+        """Say whether the page counts as listed for the scope: llms.txt names it, or with scope=listed a sitemap.
+
+        A sitemap names the whole host, blog and all, so what it lists has to lie in the section like any link.
+        """
+        return self._site.is_described(url) or (
+            self._arguments.scope == "listed" and self._site.is_listed(url)
+        )
+
+    def covers(self, state: PageState) -> bool:
+        """Say whether a stored page lies inside the bounds, so that this run may judge it."""
+        limit = self._arguments.max_depth
+        if limit is not None and state.depth > limit:
+            return False
+        return self.verdict(state.url, listed=True).allowed
+
+    # --- links without end ---
+
+    def trap(self, url: str) -> Verdict | None:
+        """Return why a link looks like one of endlessly many, or None."""
+        reason = trap_reason(url)
+        if reason is not None:
+            return Verdict(allowed=False, reason="trap", rule=f"{reason}: looks endless")
+        if not self._shapes.take(url):
+            return Verdict(
+                allowed=False,
+                reason="trap",
+                rule=f"more than {MAX_SAME_SHAPE} URLs that differ in numbers only",
+            )
+        return None
+
+    def first_sight(self, link: str) -> bool:
+        """Say whether this exact URL is seen as a link for the first time in this run."""
+        if link in self._links_seen:
+            return False
+        self._links_seen.add(link)
+        return True

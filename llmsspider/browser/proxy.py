@@ -1,0 +1,179 @@
+"""The filtering proxy: the only way out of the browser.
+
+An HTTP proxy on a free port of 127.0.0.1 that wants a password made for this run, so that nobody else on the machine
+can use it and Chromium's own background requests, which do not know it, end here. https and WebSockets come as
+CONNECT and are passed on unread; plain http is passed on one request a connection. Where a connection may go is
+decided by the dialer.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import contextlib
+import hmac
+import secrets
+from collections.abc import Callable
+
+from llmsspider.browser.dialing import Connection, Dialer, DialRefusedError
+from llmsspider.browser.messages import Head, Pairs
+from llmsspider.browser.outbound import OutboundProxy
+
+MAX_HEAD_BYTES = 64 * 1024
+"""Longest head of a message that is read."""
+
+MAX_CONNECTION_BYTES = 256 * 1024 * 1024
+"""Bytes one connection may bring in one direction; it is cut then."""
+
+IDLE_SECS = 120.0
+"""Time a connection may stay silent."""
+
+_BUFFER = 64 * 1024
+
+
+class FilteringProxy:
+    """Serves between `start` and `close`. `refused` is called with host and reason of each refused connection."""
+
+    def __init__(self, dialer: Dialer, refused: Callable[[str, str], None]):
+        self.username = "llmsspider"
+        self.password = secrets.token_urlsafe(24)
+        self._dialer = dialer
+        self._refused = refused
+        self._server: asyncio.Server | None = None
+        self._connections: set[asyncio.Task[None]] = set()
+
+    async def start(self) -> None:
+        """Listen."""
+        self._server = await asyncio.start_server(self._accept, "127.0.0.1", 0, limit=MAX_HEAD_BYTES)
+
+    async def close(self) -> None:
+        """Stop listening and cut every connection; idempotent."""
+        server, self._server = self._server, None
+        if server is None:
+            return
+        server.close()
+        for task in self._connections:
+            task.cancel()
+        await asyncio.gather(*self._connections, return_exceptions=True)
+
+    @property
+    def address(self) -> dict[str, str]:
+        """Playwright's `proxy` option."""
+        if self._server is None:
+            raise RuntimeError("the proxy is not started")
+        port = self._server.sockets[0].getsockname()[1]
+        return {"server": f"http://127.0.0.1:{port}", "username": self.username, "password": self.password}
+
+    async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.current_task()
+        assert task is not None  # noqa: S101  # a coroutine runs in one
+        self._connections.add(task)
+        task.add_done_callback(self._connections.discard)
+        try:
+            await self._serve((reader, writer))
+        except (OSError, ValueError, EOFError, asyncio.LimitOverrunError, asyncio.CancelledError):
+            pass  # either side hung up, it was not HTTP, or the crawl ends
+        finally:
+            writer.close()
+
+    async def _serve(self, client: Connection) -> None:
+        head = await _read_head(client[0])
+        if not self._knows(head.get("proxy-authorization") or ""):
+            await _answer(
+                client, "407 Proxy Authentication Required", (("Proxy-Authenticate", "Basic realm=x"),)
+            )
+            return
+        scheme, host, port, _ = head.destination
+        try:
+            server, outbound = await self._dialer.dial(scheme, host, port)
+        except DialRefusedError as refusal:
+            self._refused(host, str(refusal))
+            await _answer(client, "403 Forbidden")
+            return
+        except OSError:
+            await _answer(client, "502 Bad Gateway")
+            return
+        try:
+            passing = _tunnel if head.start[0] == "CONNECT" else _forward
+            await passing(head, client, server, outbound)
+        finally:
+            server[1].close()
+
+    def _knows(self, authorization: str) -> bool:
+        expected = base64.b64encode(f"{self.username}:{self.password}".encode()).decode("ascii")
+        return hmac.compare_digest(authorization.encode("utf-8"), f"Basic {expected}".encode())
+
+
+async def _tunnel(head: Head, client: Connection, server: Connection, outbound: OutboundProxy | None) -> None:
+    """Pass bytes both ways until either side hangs up."""
+    if outbound is not None:
+        target = head.start[1]
+        request = Head(("CONNECT", target, "HTTP/1.1"), (("Host", target),))
+        await _write(server, request.passed_on(more=_authorization(outbound)))
+        if (await _read_head(server[0])).start[1] != "200":
+            await _answer(client, "502 Bad Gateway")
+            return
+    await _write(client, b"HTTP/1.1 200 Connection established\r\n\r\n")
+    both = [asyncio.create_task(_pass(client, server)), asyncio.create_task(_pass(server, client))]
+    try:
+        await asyncio.wait(both, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        for task in both:
+            task.cancel()
+        await asyncio.gather(*both, return_exceptions=True)
+
+
+async def _forward(
+    head: Head, client: Connection, server: Connection, outbound: OutboundProxy | None
+) -> None:
+    """Pass on one request and its answer, then hang up: the next request may lead elsewhere."""
+    method, target, version = head.start
+    target = target if outbound else head.destination.path
+    await _write(server, head.passed_on((method, target, version), _authorization(outbound)))
+    left = head.body_length
+    while left > 0:
+        part = await client[0].read(min(left, _BUFFER))
+        if not part:
+            return
+        left -= len(part)
+        await _write(server, part)
+    answer = await _read_head(server[0])
+    while answer.start[1].startswith("1"):  # interim responses
+        answer = await _read_head(server[0])
+    await _write(client, answer.passed_on())
+    await _pass(server, client)
+
+
+def _authorization(outbound: OutboundProxy | None) -> Pairs:
+    if outbound is None or outbound.authorization is None:
+        return ()
+    return (("Proxy-Authorization", outbound.authorization),)
+
+
+async def _pass(source: Connection, target: Connection) -> None:
+    size = 0
+    while size < MAX_CONNECTION_BYTES:
+        async with asyncio.timeout(IDLE_SECS):
+            part = await source[0].read(_BUFFER)
+        if not part:
+            return
+        size += len(part)
+        await _write(target, part)
+
+
+async def _read_head(reader: asyncio.StreamReader) -> Head:
+    async with asyncio.timeout(IDLE_SECS):
+        return Head.parse(await reader.readuntil(b"\r\n\r\n"))
+
+
+async def _write(connection: Connection, data: bytes) -> None:
+    connection[1].write(data)
+    async with asyncio.timeout(IDLE_SECS):
+        await connection[1].drain()
+
+
+async def _answer(client: Connection, status: str, more: Pairs = ()) -> None:
+    code, _, reason = status.partition(" ")
+    head = Head(("HTTP/1.1", code, reason), (("Content-Length", "0"), *more))
+    with contextlib.suppress(OSError):
+        await _write(client, head.passed_on())

@@ -1,0 +1,53 @@
+"""The documents of pages on their way to the pipelines, and of stored pages in place of those that failed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from scrapy import Request
+
+from llmsspider.callbacks.requests import DocsRequests
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from llmsspider.store import PageRecord
+
+
+class DocumentCallbacks(DocsRequests):
+    """Yields documents; what becomes of them, the pipelines decide."""
+
+    def documents(self, record: PageRecord, *, start: bool = False, confirmed: bool = False) -> Iterator[Any]:
+        """Yield the document of a page on its way to the pipelines; none for a start page out of scope."""
+        run = self.run
+        if run.arguments.mode == "refresh" and record.key not in run.known.states:
+            run.leave_out(record.url, "not-stored", "mode=refresh takes no new pages")
+            return
+        if run.arguments.mode == "refresh" and not confirmed:
+            self._as_found_before(record)
+        unlisted = run.arguments.follow == "listed" and not run.site.is_listed(record.url)
+        if start and (unlisted or not run.bounds.allowed(record.url)):
+            run.leave_out(record.url, "out-of-scope", "the start page itself is outside the scope")
+            return
+        run.pending[record.id] = record, confirmed
+        yield record.document(
+            source=run.source, run=run.id, seq=None, change="unchanged" if confirmed else "new"
+        )
+
+    def _as_found_before(self, record: PageRecord) -> None:
+        """Keep what only discovery knows of a page: this run had none."""
+        earlier = self.run.store.load_page(record.key)
+        if earlier is not None:
+            record.llms, record.depth = earlier.llms, earlier.depth
+            record.discovered_by = earlier.discovered_by
+
+    def stored_page(self, key: bytes, request: Request | None = None) -> Iterator[Any]:
+        """Yield a page as it is stored, and the requests for its links."""
+        state = self.run.known.state(key)
+        record = self.run.store.load_page(state.key) if state is not None else None
+        if record is None:
+            return
+        if request is not None and "depth" in request.meta:
+            record.depth = int(request.meta["depth"])
+        yield from self.documents(record, confirmed=True)
+        yield from self.link_requests(record.follow, record.depth + 1)

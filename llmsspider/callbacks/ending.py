@@ -1,0 +1,76 @@
+"""What only the end of a crawl can tell: which stored pages are gone."""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING, Any
+
+from scrapy import Request
+
+from llmsspider.callbacks.failures import kind_of_failure
+from llmsspider.callbacks.pages import PageCallbacks
+from llmsspider.callbacks.requests import request_of
+from llmsspider.judging import judgement_of, unreached
+from llmsspider.outcomes import kind_of_response
+from llmsspider.pages import Answered, utc_now
+from llmsspider.requests import info
+from llmsspider.urls import identity
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from scrapy.http import Response
+    from twisted.python.failure import Failure
+
+
+logger = logging.getLogger(__name__)
+
+
+class EndCallbacks(PageCallbacks):
+    """Callbacks of the verification of stored pages that nothing led to, and of the tombstones."""
+
+    def parse_verification(self, response: Response) -> None:
+        """Note that a stored page answers, though nothing leads to it."""
+        request = request_of(response)
+        key = bytes.fromhex(info(request)["verify"])
+        kind = kind_of_response(
+            response.status, Answered.from_response(response, now="").headers, response.body
+        )
+        state = self.run.known.states[key]
+        if kind is not None:
+            self.run.known.fated(key, "gone" if kind == "not_found" else "kept", kind.replace("_", "-"))
+        elif request.meta.get("redirect_urls") and identity(request.url) != identity(state.own_url):
+            self.run.known.fated(key, "moved")
+        else:
+            self.run.known.fated(key, "unlinked")
+
+    def verification_failed(self, failure: Failure) -> None:
+        """Note that a stored page is gone, or keep it when that is not certain."""
+        request: Request = failure.request  # type: ignore[attr-defined]
+        key = bytes.fromhex(info(request)["verify"])
+        kind = kind_of_failure(failure.value)  # type: ignore[arg-type]
+        self.run.known.fated(key, "gone" if kind == "not_found" else "kept", kind.replace("_", "-"))
+
+    def parse_kept(self, response: Response) -> Iterator[Any]:
+        """Yield the stored pages that a run which may not judge them did not reach: they are still the current set."""
+        run = self.run
+        gone = [key for key, fate in run.known.fates.items() if fate == "gone"]
+        for key in [*gone, *(state.key for state in unreached(run))]:
+            yield from self.stored_page(key)
+
+    def parse_end(self, response: Response) -> Iterator[Any]:
+        """Yield the tombstones, and the stored pages that could not be judged."""
+        run = self.run
+        judgement = judgement_of(run)
+        if judgement.held:
+            run.incomplete("deletions held back")
+            logger.warning("%(held)s", {"held": judgement.held}, extra={"spider": self})
+        for key in judgement.keep:
+            yield from self.stored_page(key)
+        for key, reason in judgement.delete.items():
+            record = run.store.load_page(key)
+            if record is not None:
+                run.count(f"deleted/{reason}")
+                run.pending[record.id] = record, False
+                record.fetched_at = utc_now()
+                yield record.document(source=run.source, run=run.id, seq=None, change="deleted")

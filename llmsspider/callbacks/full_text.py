@@ -1,0 +1,133 @@
+"""Pages that files of the site hold already: full text, and the llms files themselves."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+from scrapy import Request
+from scrapy.spidermiddlewares.httperror import HttpError
+
+from llmsspider import llmsfull
+from llmsspider.callbacks.pages import PageCallbacks
+from llmsspider.callbacks.requests import request_of
+from llmsspider.discovery import Answer, FullText
+from llmsspider.outcomes import kind_of_exception, kind_of_response
+from llmsspider.pages import Answered, full_text_hash, full_text_record, llms_file_record, utc_now
+from llmsspider.urls import identity, page_key
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Iterable, Iterator
+
+    from scrapy.http import Response
+    from twisted.python.failure import Failure
+
+    from llmsspider.llmsfull import FullPage
+    from llmsspider.store import PageRecord, PageState
+
+
+FULL_TEXT_BATCH = 16
+"""Pages of a full-text file that are read at a time."""
+
+
+class FullTextCallbacks(PageCallbacks):
+    """Callbacks that yield the pages of full-text files, which are not fetched again."""
+
+    async def parse_full_texts(self, response: Response) -> AsyncIterator[Any]:
+        """Yield the pages of the full-text files that discovery found; they are not fetched again."""
+        discovery = self.run.discovery
+        for full_text in discovery.full_texts if discovery else ():
+            if full_text.is_usable:
+                async for result in self._full_text_pages(full_text, discovery.titles() if discovery else {}):
+                    yield result
+
+    async def parse_full_text_again(self, response: Response) -> AsyncIterator[Any]:
+        """Yield the stored pages of a full-text file, as it is now (`mode=refresh`); the rest is asked for itself."""
+        run = self.run
+        states = self._pages_of_file(request_of(response).url)
+        titles = {state.url: run.store.title(state.key) or "" for state in states}
+        answer = Answer(response.url, response.url, 200, Answered.from_response(response, now="").headers)
+        answer.body = response.body
+        full_text = FullText(states[0].fetched_url, answer)
+        full_text.report = await asyncio.to_thread(
+            llmsfull.inspect, io.BytesIO(response.body), full_text.url, titles
+        )
+        if full_text.report.rule is not None:
+            async for result in self._full_text_pages(full_text, titles):
+                yield result
+        for state in states:
+            if not run.requested(state.url):
+                yield self.stored_request(state)
+
+    def full_text_failed(self, failure: Failure) -> Iterator[Any]:
+        """Count a full-text file that could not be had; its stored pages stay, or are asked for when it is gone."""
+        request: Request = failure.request  # type: ignore[attr-defined]
+        kind = kind_of_exception(failure.value)  # type: ignore[arg-type]
+        if isinstance(failure.value, HttpError):
+            answered = Answered.from_response(failure.value.response, now="")
+            kind = kind_of_response(answered.status, answered.headers, answered.body) or "http"
+        self.run.fail(request.url, kind, str(failure.value))
+        for state in self._pages_of_file(request.url):
+            if kind == "not_found":
+                yield self.stored_request(state)
+            else:
+                yield from self.stored_page(state.key)
+
+    def _pages_of_file(self, url: str) -> list[PageState]:
+        states = self.run.known.states.values()
+        return [state for state in states if state.origin == "llms-full" and state.fetched_url == url]
+
+    async def _full_text_pages(self, full_text: FullText, titles: dict[str, str]) -> AsyncIterator[Any]:
+        with full_text.answer.open() as body:
+            pages = self._wanted(llmsfull.split(body, full_text.url, titles, full_text.report), full_text.url)
+            while batch := list(islice(pages, FULL_TEXT_BATCH)):
+                records = [self._full_text_record(page, url, full_text) for page, url in batch]
+                for (_, url), record in zip(
+                    batch, await asyncio.gather(*records, return_exceptions=True), strict=True
+                ):
+                    if isinstance(record, BaseException):
+                        self.run.fail(url, "parse", str(record))
+                        continue
+                    for result in self.page_results(record[0], Request(url), confirmed=record[1]):
+                        yield result
+
+    def _wanted(self, pages: Iterable[FullPage], file: str) -> Iterator[tuple[FullPage, str]]:
+        """Yield the pages of a full-text file that are in scope and not known yet, each with its address."""
+        run = self.run
+        for page in pages:
+            if page.url is None:
+                run.leave_out(file, "full-text-unaddressed", f"{page.title or 'a page'} has no address")
+                continue
+            url = run.page_of(page.url)
+            if not run.requested(url) and self.admits(url, listed=True):
+                run.remember(page_key(url))
+                yield page, url
+
+    async def _full_text_record(self, page: FullPage, url: str, file: FullText) -> tuple[PageRecord, bool]:
+        """Return the record of a page, and whether it is as it was stored; raises `ConversionError`."""
+        run, key, entry = self.run, page_key(url), self.run.site.entries.get(identity(url))
+        state = run.known.state(key)
+        if state is not None and run.known.same_body(key, file.url, full_text_hash(page)):
+            record = run.store.load_page(state.key)
+            if record is not None:
+                run.count("same-body")
+                record.fetched_at = utc_now()
+                if run.arguments.mode != "refresh":
+                    record.depth, record.discovered_by, record.llms = 0, "llms-full.txt", entry
+                return record, True
+        run.count("converted")
+        read = await run.workers.read_markdown(page.text, url)
+        converter = run.config.made_with
+        return full_text_record(
+            run.source, page, read, url=url, file=file, converter=converter, entry=entry, now=utc_now()
+        ), False
+
+    def parse_llms_files(self, response: Response) -> Iterator[Any]:
+        """Yield the llms files themselves as documents (`follow=llms`)."""
+        run = self.run
+        for file in run.discovery.files if run.discovery else ():
+            record = llms_file_record(run.source, file, converter=run.config.made_with, now=utc_now())
+            run.pending[record.id] = record, False
+            yield record.document(source=run.source, run=run.id, seq=None, change="new")

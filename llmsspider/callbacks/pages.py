@@ -1,0 +1,209 @@
+"""What the answer for a page leads to: its document, its links, another page, or an error."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from scrapy import Request
+
+from llmsspider.callbacks.failures import FailureCallbacks
+from llmsspider.callbacks.link_sources import LinkSourceCallbacks
+from llmsspider.callbacks.requests import request_of
+from llmsspider.discovery import Options, read_described
+from llmsspider.discovery_fetch import EngineFetch
+from llmsspider.errors import ConversionError, RenderingError
+from llmsspider.hashing import raw_hash
+from llmsspider.outcomes import kind_of_exception, kind_of_response
+from llmsspider.pages import (
+    Answered,
+    PageResult,
+    markdown_alternate,
+    named_llms_txt,
+    page_record,
+    read_page,
+    refused_by_page,
+    same_page_elsewhere,
+    utc_now,
+)
+from llmsspider.requests import META, info
+from llmsspider.urls import document_id, identity, page_key, without_fragment
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Iterator
+
+    from scrapy.http import Response
+
+    from llmsspider.items import PageMeta
+    from llmsspider.store import PageRecord
+
+
+class PageCallbacks(FailureCallbacks, LinkSourceCallbacks):
+    """Callback of page requests."""
+
+    async def parse(self, response: Response) -> AsyncIterator[Any]:
+        """Yield the page's document and the requests for its links."""
+        run = self.run
+        request = request_of(response)
+        answered = Answered.from_response(response, now=utc_now())
+        wrong = _what_is_wrong(answered)
+        if wrong is not None:
+            for kept in self.fail_page(request, *wrong, answered.status):
+                yield kept
+            return
+        self.note_redirect(request)
+        stored = self._as_stored(answered)
+        if stored is not None:
+            for result in self._unchanged(stored, request, answered):
+                yield result
+            return
+        if answered.status == 304:
+            for kept in self.fail_page(request, "http", "HTTP status 304 for a page that is not stored", 304):
+                yield kept
+            return
+        run.count("converted")
+        try:
+            page = await read_page(answered, run.workers, listed=bool(info(request).get("listed")))
+            answered, page = await self.renderer.draw(request, answered, page)
+        except (ConversionError, RenderingError) as error:
+            for kept in self.fail_page(request, kind_of_exception(error), str(error), answered.status):
+                yield kept
+            return
+        for result in self._read(page, answered, request):
+            yield result
+        for seed in await self._described(page, answered):
+            yield seed
+
+    async def _described(self, page: PageResult, answered: Answered) -> list[Request]:
+        """Return requests for the seeds of an llms.txt that only this page names (rel=describedby)."""
+        run = self.run
+        url = named_llms_txt(page.page.meta, answered)
+        if url is None or run.discovery is None or not run.follows_links:
+            return []
+        fetch = EngineFetch(self.crawler, run)
+        seeds = await read_described(
+            fetch, url, run.discovery, Options(max_linked_files=run.config.max_linked_files)
+        )
+        for seed in seeds:
+            run.site.enter(seed)
+        return [request for seed in seeds if (request := self.seed_request(seed)) is not None]
+
+    def _read(self, page: PageResult, answered: Answered, request: Request) -> Iterator[Any]:
+        """Yield what a page that was read leads to: nothing, another page, or its document and links."""
+        run = self.run
+        left_out = page.left_out or refused_by_page(page.page.meta, answered, run.config)
+        if left_out is not None:
+            run.leave_out(request.url, *left_out)
+            if left_out[0] == "needs-browser":  # not gone: the next run may have a browser
+                run.known.fated(page_key(request.url), "failed", left_out[0])
+                yield from self.stored_page(page_key(request.url), request)
+            else:
+                run.known.fated(page_key(request.url), "dropped", left_out[0])
+            return
+        target = self._elsewhere(page.page.meta, request)
+        if target is not None:
+            run.leave_out(request.url, *target[1:])
+            run.known.fated(page_key(request.url), "moved")
+            yield from self._other_page(target[0], request)
+            return
+        alternate = markdown_alternate(page, answered) if not info(request).get("alternate") else None
+        if alternate is not None:
+            yield from self._alternate(alternate, page, request)
+            return
+        record = page_record(
+            run.source,
+            answered,
+            page,
+            converter=run.config.made_with,
+            entry=run.site.entries.get(identity(request.url)),
+            depth=int(request.meta.get("depth", 0)),
+            by=info(request).get("by", "link"),
+        )
+        yield from self.page_results(record, request)
+
+    def _alternate(self, url: str, page: PageResult, request: Request) -> Iterator[Request]:
+        """Yield the request for the Markdown that an HTML page names (rel=alternate), and those for its links.
+
+        The host's form is learned from it; the page is asked once more in this way, not again.
+        """
+        again = dict(request.meta, **{META: {**info(request), "md": url, "alternate": True}})
+        yield request.replace(meta=again, dont_filter=True, priority=request.priority + 1)
+        yield from self.link_requests(page.page.follow, int(request.meta.get("depth", 0)) + 1)
+
+    def _elsewhere(self, meta: PageMeta, request: Request) -> tuple[str, str, str] | None:
+        """Return (URL, reason, rule) when the page says that it lies elsewhere: meta refresh or canonical, one hop."""
+        here = identity(request.url)
+        if meta.refresh and identity(meta.refresh) != here:
+            return meta.refresh, "redirect", f"meta refresh to {meta.refresh}"
+        canonical = meta.canonical
+        if not canonical or identity(canonical) == here or info(request).get("canonical"):
+            return None
+        if not same_page_elsewhere(request.url, canonical) or not self.run.bounds.allowed(canonical):
+            return None
+        return canonical, "canonical", f"names {canonical} as its address"
+
+    def _other_page(self, target: str, request: Request) -> Iterator[Request]:
+        """Yield the request for the page that another one stands for, at its depth."""
+        url = self.run.page_of(without_fragment(target))
+        if self.run.requested(url) or not self.admits(url, listed=self.run.bounds.is_listed(url)):
+            return
+        page = info(request)
+        yield self.page_request(
+            url,
+            by=page.get("by", "link"),
+            depth=int(request.meta.get("depth", 0)),
+            listed=page.get("listed", False),
+            start=page.get("start", False),
+            canonical=True,
+        )
+
+    def _as_stored(self, answered: Answered) -> PageRecord | None:
+        """Return the stored page when the answer says that it is the same, with the page's own address."""
+        run, key = self.run, page_key(answered.page_url)
+        if answered.status == 304:
+            stored = run.known.validated(answered.fetched_url)
+        else:
+            stored = run.known.state(key)
+            if stored and not run.known.same_body(key, answered.fetched_url, raw_hash(answered.body)):
+                stored = None
+        record = run.store.load_page(stored.key) if stored is not None else None
+        if record is None:
+            return None
+        if answered.status == 304:
+            run.count("not-modified")
+        else:
+            run.count("same-body")
+        if stored is not run.known.state(key):  # its body was stored under another address
+            record.id, record.url = document_id(run.source, answered.page_url), answered.page_url
+            record.identity = identity(answered.page_url)
+        return record
+
+    def _unchanged(self, record: PageRecord, request: Request, answered: Answered) -> Iterator[Any]:
+        """Yield a stored page as it is in this run: its content, this run's depth, origin of the find and entry."""
+        headers = answered.headers
+        record.etag = headers.get("etag") or (record.etag if answered.status == 304 else None)
+        modified = record.last_modified if answered.status == 304 else None
+        record.last_modified = headers.get("last-modified") or modified
+        record.validators_url, record.accept = answered.fetched_url, answered.accept
+        record.status, record.fetched_at = 200, answered.fetched_at
+        if self.run.arguments.mode != "refresh":
+            record.depth = int(request.meta.get("depth", 0))
+            record.discovered_by = info(request).get("by", "link")
+            record.llms = self.run.site.entries.get(identity(request.url))
+        yield from self.page_results(record, request, confirmed=record.key in self.run.known.states)
+
+    def page_results(self, record: PageRecord, request: Request, *, confirmed: bool = False) -> Iterator[Any]:
+        """Yield a page's document, the requests for its links, and that for its HTML where the policy wants it."""
+        yield from self.documents(record, start=bool(info(request).get("start")), confirmed=confirmed)
+        yield from self.link_requests(record.follow, record.depth + 1)
+        if record.origin in {"markdown", "negotiated", "llms-full"}:
+            yield from self.link_source(record, start=bool(info(request).get("start")))
+
+
+def _what_is_wrong(answered: Answered) -> tuple[str, str] | None:
+    """Return (error kind, message) of an answer that is no page, or None."""
+    kind = kind_of_response(answered.status, answered.headers, answered.body)
+    if kind is not None:
+        return kind, f"HTTP status {answered.status}"
+    if answered.status != 304 and not answered.body.strip():
+        return "http", "the answer is empty"
+    return None

@@ -1,0 +1,177 @@
+"""The requests of the spider `docs`: pages, seeds, stored pages, links."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import scrapy
+from scrapy import Request
+
+from llmsspider.discovery.files import MAX_FULL_BYTES
+from llmsspider.negotiation import is_markdown_url
+from llmsspider.requests import META, info
+from llmsspider.run import Run
+from llmsspider.traps import without_session_id
+from llmsspider.urls import identity, page_key
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from scrapy.http import Response
+
+    from llmsspider.discovery import Seed
+    from llmsspider.store import PageState
+
+
+ALLOWED_STATUSES = [304]
+"""Statuses besides 200 that reach the callback."""
+
+
+class DocsRequests(scrapy.Spider):
+    """Builds every request; what is out of scope is counted here and gets none."""
+
+    run: Run
+    failed: Callable[..., Any]
+    parse_full_text_again: Callable[..., Any]
+    full_text_failed: Callable[..., Any]
+    parse_verification: Callable[..., Any]
+    verification_failed: Callable[..., Any]
+
+    def page_request(self, url: str, *, by: str, depth: int, listed: bool = False, **extra: Any) -> Request:
+        """Return the request for a page; its queue order is breadth-first."""
+        meta = {
+            "depth": depth,
+            "handle_httpstatus_list": ALLOWED_STATUSES,
+            META: {"by": by, "listed": listed, **extra},
+        }
+        return Request(url, callback=self.parse, errback=self.failed, meta=meta, priority=-depth)
+
+    def start_request(self, url: str) -> Request:
+        """Return the request for the start page, which is always fetched."""
+        page = self.run.page_of(url)
+        extra = {"md": url} if page != url else {}
+        listed = self.run.bounds.is_listed(page)
+        return self.page_request(page, by="start", depth=0, listed=listed, start=True, **extra)
+
+    def seed_request(self, seed: Seed) -> Request | None:
+        """Return the request for a seed, or None, counted, when it is out of scope; seeds have depth 0."""
+        run = self.run
+        url = run.page_of(seed.url)
+        listed = run.bounds.is_listed(url)
+        if run.requested(url) or not self.admits(url, listed=listed):
+            return None
+        extra = {"md": seed.url} if url != seed.url and is_markdown_url(seed.url) else {}
+        return self.page_request(url, by=seed.discovered_by, depth=0, listed=listed, **extra)
+
+    def refresh_requests(self) -> Iterator[Request]:
+        """Yield a request for each stored page, and one for each file that holds several."""
+        files: dict[str, int] = {}
+        for state in self.run.known.states.values():
+            if state.origin == "llms-full":
+                files[state.fetched_url] = files.get(state.fetched_url, 0) + 1
+            else:
+                yield self.stored_request(state)
+        for file in files:
+            yield Request(
+                file,
+                callback=self.parse_full_text_again,
+                errback=self.full_text_failed,
+                meta={META: {"source": True}, "download_maxsize": MAX_FULL_BYTES},
+                dont_filter=True,
+            )
+
+    def retry_requests(self) -> Iterator[Request]:
+        """Yield a request for each page that failed in the last run, as far as the store kept their URLs."""
+        run = self.run
+        for url in run.failed_before():
+            state = run.known.state(page_key(url))
+            yield (
+                self.stored_request(state)
+                if state
+                else self.page_request(url, by="link", depth=0, listed=True)
+            )
+
+    def stored_request(self, state: PageState) -> Request:
+        """Return the request that asks for a stored page again."""
+        asked = state.own_url
+        extra: dict[str, Any] = {"md": asked} if asked != state.url else {}
+        return self.page_request(state.url, by="link", depth=state.depth, listed=True, **extra)
+
+    def again(self, request: Request, url: str) -> Request:
+        """Return the request that asks for a lost page once more, at the end of the crawl."""
+        page = {**info(request), "late": True}
+        depth = {"depth": request.meta["depth"]} if "depth" in request.meta else {}
+        return Request(
+            url,
+            callback=self.parse,
+            errback=self.failed,
+            meta={**depth, "handle_httpstatus_list": ALLOWED_STATUSES, META: page, "max_retry_times": 0},
+            priority=request.priority,
+            dont_filter=True,
+        )
+
+    def verification_request(self, state: PageState) -> Request:
+        """Return the one request for a stored page that nothing led to this time."""
+        meta = {
+            "depth": state.depth,
+            "handle_httpstatus_list": ALLOWED_STATUSES,
+            META: {"verify": state.key.hex()},
+        }
+        return Request(
+            state.own_url,
+            callback=self.parse_verification,
+            errback=self.verification_failed,
+            meta=meta,
+            dont_filter=True,
+        )
+
+    def synthetic_request(self, callback: Callable[..., Any]) -> Request:
+        """Return a request that is never sent: its callback yields what the crawl knows already."""
+        meta = {META: {"synthetic": True}}
+        return Request(
+            "http://synthetic.invalid/", callback=callback, meta=meta, dont_filter=True, priority=1
+        )
+
+    def link_requests(self, urls: list[str], depth: int) -> Iterator[Request]:
+        """Yield requests for the links that are new to this run and in scope."""
+        run = self.run
+        if not run.follows_links or run.limit.reached:
+            return
+        if run.arguments.max_depth is not None and depth > run.arguments.max_depth:
+            self._too_deep(urls)
+            return
+        for link in urls:
+            if not run.bounds.first_sight(link):
+                continue
+            url = run.page_of(without_session_id(link))
+            if run.site.is_seed(url) or run.requested(url) or not self.admits(url, listed=False):
+                continue  # a listed page is a seed: it enters at depth 0 with what the list says of it
+            trap = run.bounds.trap(url)
+            if trap is not None:
+                run.leave_out(url, trap.reason, trap.rule)
+                continue
+            extra: dict[str, Any] = {"md": link} if url != link and is_markdown_url(link) else {}
+            yield self.page_request(url, by="link", depth=depth, **extra)
+
+    def _too_deep(self, urls: list[str]) -> None:
+        run = self.run
+        for link in urls:
+            url = run.page_of(link)
+            if (
+                not run.requested(url)
+                and run.bounds.allowed(url)
+                and run.bounds.first_sight(f"depth {identity(url)}")
+            ):
+                run.leave_out(url, "max-depth", f"max_depth={run.arguments.max_depth}")
+
+    def admits(self, url: str, *, listed: bool) -> bool:
+        """Say whether a page is in scope; one that is not is counted."""
+        verdict = self.run.bounds.verdict(url, listed=listed)
+        if not verdict.allowed:
+            self.run.leave_out(url, verdict.reason, verdict.rule)
+        return verdict.allowed
+
+
+def request_of(response: Response) -> Request:
+    """Return the request a response answers."""
+    return response.request if response.request is not None else Request(response.url)

@@ -1,0 +1,46 @@
+"""Every mistake of a crawl's arguments and settings, found before anything starts."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from llmsspider.arguments import ARGUMENTS, DocsArguments, check_arguments
+from llmsspider.config import Config
+from llmsspider.errors import LlmsspiderError
+from llmsspider.feedstorage import feed_problems
+from llmsspider.mirror import folder_for, folder_problem
+from llmsspider.profiles import load
+from llmsspider.providers import load_providers
+from llmsspider.sources import resolve_arguments
+
+if TYPE_CHECKING:
+    from scrapy.settings import BaseSettings
+
+
+def crawl_problems(settings: BaseSettings, spider: str, arguments: dict[str, str]) -> list[str]:
+    """Return one line for each mistake; none for a spider whose arguments are not ours to check."""
+    model = ARGUMENTS.get(spider)
+    if model is None:
+        return []
+    settings = settings.copy()
+    try:
+        checked = check_arguments(model, arguments)
+        settings.setdict(load(checked.profile), priority="spider")
+        config = Config.from_settings(settings)
+        if config.redis_url and settings.get("JOBDIR"):
+            return ["setting LLMS_REDIS_URL: workers that share a queue cannot be continued from a JOBDIR"]
+        if feeds := feed_problems(settings):
+            return feeds
+        if isinstance(checked, DocsArguments):
+            return _mirror_problems(config, resolve_arguments(arguments, config)[0].source or "")
+        load_providers(settings.getlist("LLMS_PAGE_PROVIDERS"))
+    except LlmsspiderError as error:
+        return getattr(error, "problems", [str(error)])
+    return []
+
+
+def _mirror_problems(config: Config, source: str) -> list[str]:
+    if not config.mirror_dir or config.plan_only:
+        return []
+    problem = folder_problem(folder_for(config.mirror_dir, source), source)
+    return [f"setting LLMS_MIRROR_DIR: {problem}"] if problem else []

@@ -1,0 +1,1 @@
+"""Commands of the project; `COMMANDS_MODULE` points here."""

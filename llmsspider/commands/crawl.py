@@ -1,0 +1,80 @@
+"""`scrapy crawl`, with arguments checked before anything starts and exit codes that say how it went."""
+
+from __future__ import annotations
+
+import importlib
+import logging
+import sys
+from typing import TYPE_CHECKING, Any
+
+from scrapy.commands.crawl import Command as CrawlCommand
+from scrapy.spiderloader import get_spider_loader
+from scrapy.utils.log import configure_logging
+
+from llmsspider import dotscrapy
+from llmsspider.checking import crawl_problems
+from llmsspider.jobs import on_scrapy_cloud
+
+if TYPE_CHECKING:
+    import argparse
+
+    from scrapy import Spider
+    from scrapy.crawler import Crawler
+
+logger = logging.getLogger(__name__)
+
+FAILED_REASONS = {"start_failed", "no_documents", "redis_lost", "store_failed", "start_error"}
+"""Finish reasons that mean that nothing was obtained, or that it could not be kept: exit code 1."""
+
+
+class Command(CrawlCommand):
+    """Scrapy's `crawl`: wrong arguments give one line each and exit code 2; a run that came to nothing, 1."""
+
+    def process_options(self, args: list[str], opts: argparse.Namespace) -> None:
+        """Check the arguments, before Scrapy logs or starts anything."""
+        super().process_options(args, opts)
+        problems = self._problems(args[0], opts.spargs) if len(args) == 1 else []
+        if not problems:
+            return
+        assert self.settings is not None  # noqa: S101  # as Scrapy's own commands do
+        if self.settings.get("LOG_FILE"):  # a Scrapyd job: nobody sees its stderr
+            configure_logging(self.settings)
+        for problem in problems:
+            print(f"scrapy crawl {args[0]}: {problem}", file=sys.stderr)
+            if self.settings.get("LOG_FILE") or on_scrapy_cloud():
+                logger.error("%(problem)s", {"problem": problem})
+        raise SystemExit(2)
+
+    def run(self, args: list[str], opts: argparse.Namespace) -> None:
+        """Crawl, and set the exit code."""
+        _load_downloader()
+        super().run(args, opts)
+        stats = self._crawler.stats
+        ended: Any = getattr(self._crawler.spider, "run", None)
+        undelivered = ended is not None and ended.delivered is False and ended.succeeded
+        if stats is None or stats.get_value("finish_reason") in FAILED_REASONS or undelivered:
+            self.exitcode = 1
+
+    def _create_crawler(self, spidercls: type[Spider] | str) -> Crawler:
+        self._crawler = super()._create_crawler(spidercls)
+        return self._crawler
+
+    def _problems(self, name: str, arguments: dict[str, str]) -> list[str]:
+        assert self.settings is not None  # noqa: S101
+        try:
+            spidercls = get_spider_loader(self.settings).load(name)
+        except KeyError:
+            return []  # Scrapy reports it
+        unloaded = dotscrapy.load(self.settings)
+        if unloaded is not None:
+            return [unloaded]
+        return crawl_problems(self.settings, spidercls.name, arguments)
+
+
+def _load_downloader() -> None:
+    """Import Scrapy's download handler from here, near the bottom of the stack.
+
+    It makes three deprecated classes, and each reads the source of every frame above it: where Scrapy imports it,
+    inside the event loop, that was a sixth of the CPU time of starting.
+    """
+    importlib.import_module("scrapy.core.downloader.handlers.http11")

@@ -1,0 +1,43 @@
+"""`scrapy delete SOURCE`: forget a source and everything stored of it."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+from llmsspider.storecommand import StoreCommand, one_source
+
+
+class Command(StoreCommand):
+    """Asks first; exit code 1 when the answer is no."""
+
+    name = "delete"
+
+    def syntax(self) -> str:
+        """Return the arguments."""
+        return "[options] SOURCE"
+
+    def short_desc(self) -> str:
+        """Return the line of `scrapy -h`."""
+        return "Delete a source and everything stored of it"
+
+    def add_options(self, parser: argparse.ArgumentParser) -> None:
+        """Add `--yes`."""
+        super().add_options(parser)
+        parser.add_argument("--yes", action="store_true", help="do not ask")
+
+    def work(self, args: list[str], opts: argparse.Namespace) -> None:
+        """Ask, delete, say so."""
+        source, stores = one_source(args), self.stores()
+        stores.open(source, create=False).close()
+        if not opts.yes and not _confirmed(source):
+            self.fail("nothing was deleted", 1)
+            return
+        stores.delete(source)
+        sys.stdout.write(f"deleted {source}\n")
+
+
+def _confirmed(name: str) -> bool:
+    sys.stderr.write(f"Delete source {name!r} with all its pages, runs and history? [y/N] ")
+    sys.stderr.flush()
+    return sys.stdin.readline().strip().lower() in {"y", "yes"}

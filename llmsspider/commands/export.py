@@ -1,0 +1,168 @@
+"""`scrapy export SOURCE`: the stored documents, all or what changed since a sequence number, in one of many forms."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import gzip
+import os
+import sys
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+from typing import BinaryIO
+
+from llmsspider.config import Config
+from llmsspider.errors import ArgumentsError, MirrorError
+from llmsspider.exports import graph
+from llmsspider.exports.documents import write_chunks, write_csv, write_parquet
+from llmsspider.exports.flat import Flattened, write_flat
+from llmsspider.mirror import sync
+from llmsspider.store import Store
+from llmsspider.store.export import documents, staged, write_jsonl
+from llmsspider.storecommand import StoreCommand, one_source
+
+ROWS = ("jsonl", "csv", "parquet", "chunks")
+"""Formats of one document or chunk a row; `--since` is for these."""
+
+FORMATS = (*ROWS, "flat", "tree", "graph")
+GRAPHS: dict[str, Callable[[Store, BinaryIO], None]] = {
+    "json": graph.write_json,
+    "ascii": graph.write_ascii,
+    "svg": graph.write_svg,
+    "html": graph.write_html,
+}
+
+
+class Command(StoreCommand):
+    """Writes what the store holds; the site is not asked."""
+
+    name = "export"
+
+    def syntax(self) -> str:
+        """Return the arguments."""
+        return "[options] SOURCE"
+
+    def short_desc(self) -> str:
+        """Return the line of `scrapy -h`."""
+        return "Export the stored documents of a source"
+
+    def add_options(self, parser: argparse.ArgumentParser) -> None:
+        """Add the format, what belongs to each, and where it goes."""
+        super().add_options(parser)
+        parser.add_argument("--since", metavar="N", help="only what changed after sequence number N")
+        parser.add_argument(
+            "--format", default="jsonl", help=f"one of: {', '.join(FORMATS)} (default: jsonl)"
+        )
+        parser.add_argument(
+            "--as", dest="form", default="json", help=f"graph: {', '.join(GRAPHS)} (default: json)"
+        )
+        parser.add_argument("--order", default="breadth", help="flat: breadth (default) or depth first")
+        parser.add_argument(
+            "--max-tokens", metavar="N", help="flat: stop before the page that would exceed N tokens"
+        )
+        parser.add_argument(
+            "-o",
+            "--output",
+            metavar="FILE",
+            help="replace FILE once all is written (.gz: compressed); tree: a folder",
+        )
+
+    def work(self, args: list[str], opts: argparse.Namespace) -> None:
+        """Check the arguments and write."""
+        source = one_source(args)
+        _check(opts)
+        with self.stores().open(source, create=False) as store:
+            try:
+                if opts.format == "tree":
+                    self._tree(store, opts.output)
+                else:
+                    self._file(store, source, opts)
+            except BrokenPipeError:  # the reader of the pipe has seen enough
+                os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            except OSError as error:
+                self.fail(f"{opts.output or 'stdout'}: {error.strerror or error}", 1)
+
+    def _tree(self, store: Store, output: str) -> None:
+        try:
+            report = sync(store, Path(output), relative_links=self._config().mirror_links == "relative")
+        except MirrorError as error:
+            self.fail(str(error), 1)
+        else:
+            sys.stderr.write(report.describe() + "\n")
+
+    def _file(self, store: Store, source: str, opts: argparse.Namespace) -> None:
+        since = _number("--since", opts.since)
+        if since is None and store.count_pages() == 0:
+            runs = store.runs()
+            ended = f"; its last run ended with {runs[-1].outcome or 'no result'}" if runs else ""
+            self.fail(f"source {source!r} has no pages{ended}", 1)
+            return
+        with _target(opts.output) as out:
+            if opts.format == "flat":
+                budget = _number("--max-tokens", opts.max_tokens)
+                _say(write_flat(store, out, order=opts.order, budget=budget))
+            elif opts.format == "graph":
+                GRAPHS[opts.form](store, out)
+            else:
+                self._writer(opts.format, replay=since is not None)(documents(store, source, since), out)
+        if since is not None:
+            store.note_replayed(since)
+
+    def _writer(self, name: str, *, replay: bool) -> Callable[..., object]:
+        if name == "chunks":
+            return partial(write_chunks, chunker=self._config().chunker, replay=replay)
+        return {"jsonl": write_jsonl, "csv": write_csv, "parquet": write_parquet}[name]
+
+    def _config(self) -> Config:
+        assert self.settings is not None  # noqa: S101  # as Scrapy's own commands do
+        return Config.from_settings(self.settings)
+
+
+def _check(opts: argparse.Namespace) -> None:
+    choices = (
+        ("--format", opts.format, FORMATS),
+        ("--as", opts.form, tuple(GRAPHS)),
+        ("--order", opts.order, ("breadth", "depth")),
+    )
+    problems = [
+        f"{name} {value!r}: accepted are {', '.join(known)}"
+        for name, value, known in choices
+        if value not in known
+    ]
+    if opts.since is not None and opts.format not in ROWS:
+        problems.append(f"--since is for the formats {', '.join(ROWS)}")
+    if opts.format == "tree" and opts.output is None:
+        problems.append("--format tree needs a folder: -o DIR")
+    if problems:
+        raise ArgumentsError(problems)
+    _number("--since", opts.since)
+    _number("--max-tokens", opts.max_tokens)
+
+
+def _number(option: str, value: str | None) -> int | None:
+    if value is None:
+        return None
+    if not (value.isascii() and value.isdigit() and len(value) < 19):
+        what = "a sequence number, 0 or more," if option == "--since" else "a number of 0 or more"
+        raise ArgumentsError([f"{option} {value!r}: {what} is accepted"])
+    return int(value)
+
+
+def _say(done: Flattened) -> None:
+    left_out = f", {done.left_out} left out by --max-tokens" if done.left_out else ""
+    sys.stderr.write(f"{done.written} pages, about {done.size} tokens{left_out}\n")
+
+
+@contextlib.contextmanager
+def _target(output: str | None) -> Iterator[BinaryIO]:
+    if output is None:
+        yield sys.stdout.buffer
+        sys.stdout.buffer.flush()
+        return
+    with staged(Path(output)) as out:
+        if not output.endswith(".gz"):
+            yield out
+            return
+        with gzip.GzipFile(filename="", mode="wb", fileobj=out, mtime=0) as packed:
+            yield packed  # type: ignore[misc]  # a BinaryIO as far as writers go

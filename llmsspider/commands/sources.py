@@ -1,0 +1,59 @@
+"""`scrapy sources`: what has been crawled."""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import sys
+from typing import Any
+
+import orjson
+
+from llmsspider.errors import ArgumentsError
+from llmsspider.store import SourceRecord
+from llmsspider.storecommand import StoreCommand
+
+
+class Command(StoreCommand):
+    """Lists sources with status and number of pages; one that cannot be read is named, with exit code 1."""
+
+    name = "sources"
+
+    def syntax(self) -> str:
+        """Return the arguments."""
+        return "[options]"
+
+    def short_desc(self) -> str:
+        """Return the line of `scrapy -h`."""
+        return "List the sources in the page store"
+
+    def add_options(self, parser: argparse.ArgumentParser) -> None:
+        """Add `--json`."""
+        super().add_options(parser)
+        parser.add_argument("--json", action="store_true", help="print a JSON array")
+
+    def work(self, args: list[str], opts: argparse.Namespace) -> None:
+        """Print the list, and what could not be read."""
+        if args:
+            raise ArgumentsError([f"unexpected argument {args[0]!r}"])
+        found, problems = self.stores().survey()
+        sys.stdout.write(as_json(found) if opts.json else as_table(found))
+        for problem in problems:
+            self.fail(problem, 1)
+
+
+def as_json(found: list[SourceRecord]) -> str:
+    """The sources as an indented JSON array."""
+    rows: list[dict[str, Any]] = [dataclasses.asdict(record) for record in found]
+    return orjson.dumps(rows, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE).decode()
+
+
+def as_table(found: list[SourceRecord]) -> str:
+    """The sources as aligned columns; one line that says so when there are none."""
+    if not found:
+        return "no sources yet\n"
+    rows = [("SOURCE", "STATUS", "PAGES", "URL")]
+    rows += [(record.name, record.status, str(record.pages), record.url) for record in found]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    lines = ("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) for row in rows)
+    return "".join(line.rstrip() + "\n" for line in lines)

@@ -1,0 +1,83 @@
+"""`scrapy status`: what is happening, and what happened."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import closing
+
+import orjson
+
+from llmsspider.errors import ArgumentsError
+from llmsspider.status import StatusData, read_status, status_lines
+from llmsspider.store.opening import unknown_source
+from llmsspider.storecommand import StoreCommand
+
+WATCH_SECS = 2.0
+"""Time between two looks of `--watch`."""
+
+GOING = {"CRAWLING", "UPDATING"}
+CLEAR = "\x1b[H\x1b[2J\x1b[3J"
+
+
+class Command(StoreCommand):
+    """Shows sources with their last or current run, from the store; the crawl may be in any process."""
+
+    name = "status"
+
+    def syntax(self) -> str:
+        """Return the arguments."""
+        return "[options] [source]"
+
+    def short_desc(self) -> str:
+        """Return the line of `scrapy -h`."""
+        return "Show what a crawl is doing, or how the last one ended"
+
+    def add_options(self, parser: argparse.ArgumentParser) -> None:
+        """Add `--json` and `--watch`."""
+        super().add_options(parser)
+        parser.add_argument("--json", action="store_true", help="print JSON; with --watch one line each time")
+        parser.add_argument(
+            "--watch", action="store_true", help="look again every two seconds, until no run is going"
+        )
+
+    def work(self, args: list[str], opts: argparse.Namespace) -> None:
+        """Print the state of one source or of all."""
+        if len(args) > 1:
+            raise ArgumentsError([f"unexpected argument {args[1]!r}"])
+        name = args[0] if args else None
+        try:
+            while True:
+                found = list(self._read(name))
+                sys.stdout.write(_shown(found, name, opts))
+                sys.stdout.flush()
+                if not opts.watch or not any(status["status"] in GOING for status in found):
+                    return
+                time.sleep(WATCH_SECS)
+        except KeyboardInterrupt:
+            return
+
+    def _read(self, name: str | None) -> Iterator[StatusData]:
+        stores = self.stores()
+        records, problems = stores.survey()
+        for problem in problems:
+            self.fail(problem, 1)
+        chosen = [record for record in records if name in {None, record.name}]
+        if name is not None and not chosen:
+            raise unknown_source(name)
+        for record in chosen:
+            with closing(stores.open(record.name, create=False)) as store:
+                yield read_status(store, record)
+
+
+def _shown(found: list[StatusData], name: str | None, opts: argparse.Namespace) -> str:
+    """Return the text of one look."""
+    if opts.json:
+        value = found[0] if name is not None else found
+        indent = 0 if opts.watch else orjson.OPT_INDENT_2
+        return orjson.dumps(value, option=indent | orjson.OPT_APPEND_NEWLINE).decode()
+    blocks = ["".join(f"{line}\n" for line in status_lines(status)) for status in found]
+    text = "\n".join(blocks) if blocks else "no sources yet\n"
+    return f"{CLEAR}{text}" if opts.watch and sys.stdout.isatty() else text

@@ -1,0 +1,151 @@
+"""`scrapy sync sources.toml`: crawl many sources, here or on several Scrapyd nodes."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import os
+import signal
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import orjson
+from w3lib.url import canonicalize_url
+
+from llmsspider.config import Config
+from llmsspider.errors import ArgumentsError, InvalidUrlError
+from llmsspider.store import Stores, resolve_data_dir
+from llmsspider.storecommand import StoreCommand
+from llmsspider.sync.lock import one_at_a_time
+from llmsspider.sync.nightly import Nightly
+from llmsspider.sync.places import Here
+from llmsspider.sync.results import Result, report, table
+from llmsspider.sync.sourcefile import Entry, read_entries
+from llmsspider.urls import require_http_url
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from llmsspider.sync.places import Place
+
+USER, PASSWORD = "SCRAPYD_USERNAME", "SCRAPYD_PASSWORD"  # names of variables
+"""Environment variables for nodes that ask for a password."""
+
+LOGS = "logs"
+"""Folder beside the page store for the logs of local crawls."""
+
+
+class Command(StoreCommand):
+    """Crawls every source of a file once: exit code 0 when all went well, 1 when one failed, 2 for a bad file."""
+
+    name = "sync"
+
+    def syntax(self) -> str:
+        """Return the arguments."""
+        return "[options] <sources.toml>"
+
+    def short_desc(self) -> str:
+        """Return the line of `scrapy -h`."""
+        return "Crawl every source of a file, here or on Scrapyd nodes"
+
+    def add_options(self, parser: argparse.ArgumentParser) -> None:
+        """Add where to crawl, how many at a time, and the form of the summary."""
+        super().add_options(parser)
+        parser.add_argument(
+            "--jobs", type=int, metavar="N", help="crawls at a time, on each node (default: cores)"
+        )
+        parser.add_argument(
+            "--scrapyd", nargs="+", default=[], metavar="URL", help="addresses of Scrapyd nodes"
+        )
+        parser.add_argument("--project", default="llmsspider", help="name of the project on the nodes")
+        parser.add_argument("--json", action="store_true", help="print the summary as JSON")
+
+    def work(self, args: list[str], opts: argparse.Namespace) -> None:
+        """Check everything, then crawl and print the summary."""
+        file = _file(args, opts)
+        self._check(opts)
+        stores = self.stores()
+        folder = resolve_data_dir(stores.data_dir)
+        stored = stores.list()
+        names = {canonicalize_url(record.url): record.name for record in reversed(stored)}
+        entries = read_entries(file, lambda start: names.get(canonicalize_url(start)))
+        _check_known(entries, {record.name for record in stored})
+        places = self._places(opts, folder)
+        began = time.monotonic()
+        with one_at_a_time(folder):
+            try:
+                results = asyncio.run(_sync(places, stores, entries))
+            except (asyncio.CancelledError, KeyboardInterrupt):
+                self.fail("stopped: crawls on this machine were ended, jobs on nodes go on", 1)
+                return
+        self._say(results, time.monotonic() - began, as_json=opts.json)
+
+    def _check(self, opts: argparse.Namespace) -> None:
+        """Raise `ArgumentsError` for settings that no crawl would accept, and for nodes without a common store."""
+        assert self.settings is not None  # noqa: S101  # as Scrapy's own commands do
+        config = Config.from_settings(self.settings)
+        problems = (
+            [] if opts.jobs is None or opts.jobs > 0 else [f"--jobs {opts.jobs}: 1 or more is accepted"]
+        )
+        for node in opts.scrapyd:
+            try:
+                require_http_url(node)
+            except InvalidUrlError:
+                problems.append(
+                    f"--scrapyd {node.rpartition('@')[2]}: the address of a node, http://host:6800"
+                )
+        if opts.scrapyd and not config.stores.url:
+            problems.append("--scrapyd needs LLMS_STORE_URL: nodes and this command meet in one PostgreSQL")
+        if problems:
+            raise ArgumentsError(problems)
+
+    def _places(self, opts: argparse.Namespace, folder: Path) -> Sequence[Place]:
+        given = dict(pair.split("=", 1) for pair in opts.set)
+        slots = opts.jobs or os.cpu_count() or 1
+        if not opts.scrapyd:
+            return [Here(slots, given, folder / LOGS)]
+        user = os.environ.get(USER)
+        auth = (user, os.environ.get(PASSWORD, "")) if user else None
+        job = time.strftime("%Y%m%dT%H%M%S")
+        from llmsspider.sync.node import Node  # noqa: PLC0415  # every command imports this module, few need aiohttp
+
+        return [Node(node, slots, opts.project, given, auth=auth, job=job) for node in opts.scrapyd]
+
+    def _say(self, results: list[Result], secs: float, *, as_json: bool) -> None:
+        if as_json:
+            option = orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE
+            sys.stdout.write(orjson.dumps(report(results, secs), option=option).decode())
+        else:
+            sys.stdout.writelines(f"{line}\n" for line in table(results, secs))
+        if any(result.state == "failed" for result in results):
+            self.exitcode = 1
+
+
+def _file(args: list[str], opts: argparse.Namespace) -> Path:
+    """The file; `--scrapyd URL … FILE` takes it for the last node."""
+    if not args and opts.scrapyd and opts.scrapyd[-1].endswith(".toml"):
+        args = [opts.scrapyd.pop()]
+    if len(args) != 1:
+        raise ArgumentsError(["name one file, e.g. scrapy sync sources.toml"])
+    return Path(args[0])
+
+
+def _check_known(entries: list[Entry], known: set[str]) -> None:
+    unknown = [entry.name for entry in entries if "url" not in entry.arguments and entry.name not in known]
+    if unknown:
+        raise ArgumentsError([f"source {name!r} was never crawled: give its url" for name in unknown])
+
+
+async def _sync(places: Sequence[Place], stores: Stores, entries: list[Entry]) -> list[Result]:
+    """Crawl; SIGTERM stops it as Ctrl-C does: local crawls end cleanly, jobs of nodes go on."""
+    task = asyncio.current_task()
+    assert task is not None  # noqa: S101  # a coroutine that runs has one
+    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
+    return await Nightly(places, stores, _note).sync(entries)
+
+
+def _note(line: str) -> None:
+    sys.stderr.write(f"{line}\n")
+    sys.stderr.flush()

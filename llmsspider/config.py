@@ -1,0 +1,177 @@
+"""The project's settings, read once from Scrapy's settings into one typed object."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Protocol
+
+import orjson
+
+from llmsspider.chunkrows import Chunker, counter
+from llmsspider.errors import ArgumentsError
+from llmsspider.handlers import Handlers, checked
+from llmsspider.ports import parse_ports
+from llmsspider.safety import problems_of
+from llmsspider.store import Store, Stores
+from llmsspider.store.stores import DEFAULT_CLASS, store_class
+from llmsspider.together.crew import url_problem
+from llmsspider.workers import automatic_workers
+
+CONVERTERS = ("native", "html-to-markdown", "markdownify")
+
+
+class SettingsLike(Protocol):
+    """The part of `scrapy.settings.BaseSettings` that is used."""
+
+    def get(self, name: Any, default: Any = None) -> Any: ...  # noqa: D102
+    def getbool(self, name: Any, default: bool = False) -> bool: ...  # noqa: D102
+
+
+@dataclass(slots=True, frozen=True)
+class Config:
+    """See docs/settings.md for the meaning of each setting."""
+
+    discovery_enabled: bool = True
+    discovery_timeout_secs: float = 20.0
+    link_depth: int = 1
+    max_linked_files: int = 50
+    full_text: bool = True
+    stores: Stores = field(default_factory=Stores)
+    converter: str = "native"
+    handlers: Handlers = field(default_factory=Handlers)
+    redis_url: str | None = None
+    convert_workers: int = 0
+    convert_timeout_secs: float = 60.0
+    min_characters: int = 1
+    obey_ai_optout: bool = True
+    obey_noindex: bool = False
+    plan_only: bool = False
+    mirror_dir: str | None = None
+    mirror_links: str = "relative"
+    chunker: Chunker = field(default_factory=Chunker)
+
+    @property
+    def made_with(self) -> str:
+        """What makes Markdown of pages: content made with anything else is made again."""
+        return self.converter + self.handlers.mark
+
+    @classmethod
+    def from_settings(cls, settings: SettingsLike) -> Config:
+        """Read and check every `LLMS_` setting of the crawl.
+
+        Raises:
+            ArgumentsError: one line for each setting that is wrong.
+        """
+        problems: list[str] = []
+        workers = settings.get("LLMS_CONVERT_WORKERS")
+        config = cls(
+            discovery_enabled=_boolean(settings, "LLMS_DISCOVERY_ENABLED", True, problems),
+            discovery_timeout_secs=_number(settings, "LLMS_DISCOVERY_TIMEOUT", 20, problems),
+            link_depth=int(_number(settings, "LLMS_LINK_DEPTH", 1, problems)),
+            max_linked_files=int(_number(settings, "LLMS_MAX_LINKED_FILES", 50, problems)),
+            full_text=_choice(settings, "LLMS_FULL_TEXT", ("auto", "off"), problems) == "auto",
+            stores=_stores(settings, problems),
+            redis_url=_redis_url(settings, problems),
+            converter=_choice(settings, "LLMS_CONVERTER", CONVERTERS, problems),
+            handlers=_handlers(settings, problems),
+            convert_workers=automatic_workers()
+            if workers in {None, "", "auto"}
+            else int(_number(settings, "LLMS_CONVERT_WORKERS", 0, problems)),
+            convert_timeout_secs=_number(settings, "LLMS_CONVERT_TIMEOUT", 60, problems),
+            min_characters=int(_number(settings, "LLMS_MIN_CHARACTERS", 1, problems)),
+            obey_ai_optout=_boolean(settings, "LLMS_OBEY_AI_OPTOUT", True, problems),
+            obey_noindex=_boolean(settings, "LLMS_OBEY_NOINDEX", False, problems),
+            mirror_dir=str(settings.get("LLMS_MIRROR_DIR") or "") or None,
+            mirror_links=_choice(settings, "LLMS_MIRROR_LINKS", ("relative", "absolute"), problems),
+            chunker=_chunker(settings, problems),
+            plan_only=_boolean(settings, "LLMS_PLAN_ONLY", False, problems),
+        )
+        _choice(settings, "LLMS_PROGRESS", ("auto", "plain"), problems)
+        _ports(settings, problems)
+        _number(settings, "LLMS_MAX_WAIT", 120, problems)
+        problems += problems_of(settings)
+        if problems:
+            raise ArgumentsError(problems)
+        return config
+
+
+def _handlers(settings: SettingsLike, problems: list[str]) -> Handlers:
+    given = settings.get("LLMS_CONTENT_HANDLERS") or {}
+    try:
+        given = orjson.loads(given) if isinstance(given, str) else given
+        return checked(dict(given))
+    except (TypeError, ValueError):
+        problems.append(
+            f"setting LLMS_CONTENT_HANDLERS={given!r}: a dict of class paths by media type is accepted"
+        )
+    except ArgumentsError as error:
+        problems += error.problems
+    return Handlers()
+
+
+def _stores(settings: SettingsLike, problems: list[str]) -> Stores:
+    kind, data_dir = Store, settings.get("LLMS_DATA_DIR")
+    try:
+        kind = store_class(settings.get("LLMS_STORE_CLASS") or DEFAULT_CLASS)
+    except ArgumentsError as error:
+        problems += error.problems
+    return Stores(settings.get("LLMS_STORE_URL") or None, Path(data_dir) if data_dir else None, kind)
+
+
+def _redis_url(settings: SettingsLike, problems: list[str]) -> str | None:
+    url = str(settings.get("LLMS_REDIS_URL") or os.environ.get("LLMS_REDIS_URL") or "") or None
+    problem = url_problem(url) if url else None
+    if problem:
+        problems.append(problem)
+    return url
+
+
+def _chunker(settings: SettingsLike, problems: list[str]) -> Chunker:
+    size = int(_number(settings, "LLMS_CHUNK_SIZE", 2000, problems))
+    if size < 1:
+        problems.append(f"setting LLMS_CHUNK_SIZE={size}: a number of 1 or more is accepted")
+    try:
+        return Chunker(size, counter(str(settings.get("LLMS_CHUNK_UNIT") or "characters")))
+    except ArgumentsError as error:
+        problems += error.problems
+        return Chunker()
+
+
+def _number(settings: SettingsLike, name: str, default: float, problems: list[str]) -> float:
+    value = settings.get(name, default)
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        number = -1
+    if number < 0:
+        problems.append(f"setting {name}={value!r}: a number of 0 or more is accepted")
+        return default
+    return number
+
+
+def _ports(settings: SettingsLike, problems: list[str]) -> None:
+    value = settings.get("LLMS_STATUS_PORT")
+    try:
+        parse_ports(str(value))
+    except ValueError:
+        problems.append(
+            f"setting LLMS_STATUS_PORT={value!r}: accepted are auto, off, a port, and a range such as 8000-8019"
+        )
+
+
+def _choice(settings: SettingsLike, name: str, choices: tuple[str, ...], problems: list[str]) -> str:
+    value = settings.get(name, choices[0])
+    if value not in choices:
+        problems.append(f"setting {name}={value!r}: accepted are {', '.join(choices)}")
+        return choices[0]
+    return str(value)
+
+
+def _boolean(settings: SettingsLike, name: str, default: bool, problems: list[str]) -> bool:
+    try:
+        return settings.getbool(name, default)
+    except ValueError:
+        problems.append(f"setting {name}={settings.get(name)!r}: True or False is accepted")
+        return default

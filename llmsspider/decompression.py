@@ -1,0 +1,133 @@
+"""Content encodings (RFC 9110, section 8.4.1) undone, whole or not at all.
+
+Scrapy takes what it can get of a gzip, deflate, br or zstd stream that breaks off; half a page would be stored as the
+page, with the validators of the whole one. Here a stream has to reach its end, and its checksum has to be right. A body
+that is labelled but was never compressed is taken as it is.
+"""
+
+from __future__ import annotations
+
+import sys
+import zlib
+from collections.abc import Callable, Iterable, Iterator
+
+import brotli
+
+if sys.version_info >= (3, 14):
+    from compression import zstd
+else:
+    from backports import zstd
+
+CHUNK = 64 * 1024
+"""Bytes that are decompressed at a time."""
+
+
+class BrokenEncodingError(ValueError):
+    """The stream breaks off or is damaged; the message says which."""
+
+
+class TooLargeError(ValueError):
+    """The body is larger than was allowed; the message says how much."""
+
+
+def decompress(body: bytes, encoding: str, max_size: int = 0) -> bytes:
+    """Return the body without `encoding`, one of `DECODERS`.
+
+    Args:
+        body: as it came.
+        encoding: lower-case name.
+        max_size: bytes that the result may have, 0 for any number.
+
+    Raises:
+        BrokenEncodingError: the stream has no end or is damaged.
+        TooLargeError: the result is larger than `max_size`.
+    """
+    if not body:
+        return body
+    try:
+        return _bounded(DECODERS[encoding](body), max_size)
+    except (zlib.error, brotli.error, zstd.ZstdError, EOFError, BrokenEncodingError) as error:
+        if _is_plain(body):
+            return body
+        raise BrokenEncodingError(f"the {encoding} body is damaged or breaks off ({error})") from None
+
+
+def _bounded(chunks: Iterable[bytes], max_size: int) -> bytes:
+    whole = bytearray()
+    for chunk in chunks:
+        whole += chunk
+        if max_size and len(whole) > max_size:
+            raise TooLargeError(f"larger than {max_size} bytes when decompressed")
+    return bytes(whole)
+
+
+def _is_plain(body: bytes) -> bool:
+    """Say whether a body is text; compressed data is no valid UTF-8 for long."""
+    try:
+        return "\0" not in body.decode("utf-8")
+    except UnicodeDecodeError:
+        return False
+
+
+def _gzip(body: bytes) -> Iterator[bytes]:
+    while body[:2] == b"\x1f\x8b":  # members follow each other, padding may follow the last
+        stream = zlib.decompressobj(wbits=31)
+        yield from _zlib_stream(stream, body)
+        body = stream.unused_data
+        if not body:
+            return
+    if not body.strip(b"\0"):
+        return
+    if body[:2] != b"\x1f\x8b":
+        raise BrokenEncodingError("no gzip")
+
+
+def _deflate(body: bytes) -> Iterator[bytes]:
+    try:
+        zlib.decompressobj().decompress(body, 1)
+    except zlib.error:  # some servers send the stream without its zlib frame
+        yield from _zlib_stream(zlib.decompressobj(wbits=-15), body)
+        return
+    yield from _zlib_stream(zlib.decompressobj(), body)
+
+
+def _zlib_stream(stream: zlib._Decompress, data: bytes) -> Iterator[bytes]:
+    while not stream.eof:
+        chunk = stream.decompress(data, CHUNK)
+        data = stream.unconsumed_tail
+        if not chunk and not data and not stream.eof:
+            raise BrokenEncodingError("no end")
+        yield chunk
+
+
+def _br(body: bytes) -> Iterator[bytes]:
+    stream = brotli.Decompressor()
+    chunk = stream.process(body, output_buffer_limit=CHUNK)
+    while chunk or not stream.is_finished():
+        if not chunk:
+            raise BrokenEncodingError("no end")
+        yield chunk
+        chunk = b"" if stream.is_finished() else stream.process(b"", output_buffer_limit=CHUNK)
+
+
+def _zstd(body: bytes) -> Iterator[bytes]:
+    while body:
+        stream = zstd.ZstdDecompressor()
+        data = body
+        while not stream.eof:
+            chunk = stream.decompress(data, CHUNK)
+            data = b""
+            if not chunk and stream.needs_input and not stream.eof:
+                raise BrokenEncodingError("no end")
+            yield chunk
+        body = stream.unused_data
+
+
+DECODERS: dict[str, Callable[[bytes], Iterator[bytes]]] = {
+    "gzip": _gzip,
+    "x-gzip": _gzip,
+    "deflate": _deflate,
+    "br": _br,
+    "zstd": _zstd,
+}
+"""What can be undone, by its name in `Content-Encoding`."""

@@ -1,0 +1,278 @@
+"""The order in which a site is asked: llms.txt, the files it links, llms-full.txt, sitemaps."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Callable
+from urllib.parse import urljoin, urlsplit
+
+from llmsspider import domains, llmsfull, llmstxt
+from llmsspider.discovery import files, startpage
+from llmsspider.discovery.linked import LinkedFiles
+from llmsspider.discovery.model import (
+    Answer,
+    Cut,
+    Discovery,
+    Fetch,
+    FileType,
+    FullText,
+    LlmsFile,
+    Options,
+    Seed,
+    Tried,
+)
+from llmsspider.discovery.seeds import SeedList
+from llmsspider.discovery.session import Session
+from llmsspider.discovery.sitemap_step import SitemapStep
+from llmsspider.errors import DiscoveryError
+from llmsspider.llmstxt.locations import MAX_CANDIDATES
+
+MAX_REQUESTS = 14
+"""A site that offers nothing is asked at most so often before its first page, the start page included."""
+
+_ABRIDGED = re.compile(r"small|medium|mini|tiny|lite|compact|abridged|short")
+
+
+def _silent(line: str) -> None:
+    """Say nothing."""
+
+
+async def discover(
+    fetch: Fetch, start_url: str, options: Options, *, note: Callable[[str], None] = _silent
+) -> Discovery:
+    """Fetch the start page, then everything the site offers about itself.
+
+    `note` gets one line for each thing found. A start page that fails is no exception: its answer says
+    so and the site is still asked.
+
+    Raises:
+        InvalidUrlError: `start_url` or `options.llms_txt` is not an absolute http(s) URL.
+        DiscoveryError: the file named by `options.llms_txt` cannot be used.
+    """
+    llmstxt.candidates(start_url)
+    if options.llms_txt is not None:
+        llmstxt.candidates(options.llms_txt)
+    session = Session(fetch)
+    start = await session.get(start_url)
+    found = Discovery(start, startpage.section_url(start_url, start))
+    cascade = _Cascade(session, found, options, note)
+    await cascade.run()
+    found.requests = session.requests
+    return found
+
+
+async def read_described(fetch: Fetch, url: str, found: Discovery, options: Options) -> list[Seed]:
+    """Read an llms.txt that a page named during the crawl; return its seeds that were not known.
+
+    It counts against `max_linked_files`, leads to no further file and changes nothing else.
+    """
+    read = {file.url for file in found.files} | set(found.linked_files) | {tried.url for tried in found.tried}
+    if url in read or not domains.same_site(url, found.start_url):
+        return []
+    if len(found.linked_files) >= options.max_linked_files:
+        found.cut.append(Cut(url, "max-linked-files"))
+        return []
+    found.linked_files.append(url)
+    found.requests += 1
+    answer = await fetch(url, max_bytes=llmstxt.MAX_BYTES)
+    verdict = files.judge(answer, url, main=True)
+    if verdict.kind != "index":
+        found.tried.append(Tried(url, "rejected", verdict.reason or "full text"))
+        return []
+    found.tried.append(Tried(url, "found"))
+    file = await files.read(answer, "index")
+    known = {seed.url for seed in found.seeds}
+    seeds = SeedList({*known, found.start.url, found.start.final_url, found.start_url}, options.optional)
+    new = seeds.add_entries(file.url, file.entries)
+    found.files.append(file)
+    found.seeds.extend(new)
+    return new
+
+
+class _Cascade:
+    """One discovery under way: each step adds to `found`."""
+
+    def __init__(self, session: Session, found: Discovery, options: Options, note: Callable[[str], None]):
+        self.session = session
+        self.found = found
+        self.options = options
+        self.note = note
+        self.page_url = startpage.page_url(found.start.url, found.start)
+        start = found.start
+        self.seeds = SeedList(
+            (start.url.partition("#")[0], start.final_url, found.start_url), options.optional
+        )
+
+    async def run(self) -> None:
+        """Take the steps of the cascade."""
+        if self.options.llms_txt or self.options.enabled:
+            main = await self._find_llms_txt()
+            if main is not None:
+                await self._follow_links(main)
+        if self.options.enabled and self.options.full_text:
+            await self._find_full_text()
+        if self.options.enabled and self.options.use_sitemaps:
+            await self._read_sitemaps()
+        self.found.seeds = self.seeds.all()
+        self.found.start_entry = self.seeds.start_entry
+        self.found.start_listed = self.seeds.start_listed
+        self.found.cut += self.seeds.cut
+        await self._inspect_full_texts()
+        if self.found.discovered_file_type == "none":
+            self.note("no llms.txt or sitemap, following links")
+
+    async def _find_llms_txt(self) -> LlmsFile | None:
+        """Probe one location after the other and read the first llms.txt."""
+        if self.options.llms_txt:
+            return await self._read_named(self.options.llms_txt)
+        for url in self._locations():
+            if self.session.is_silent(url):
+                break
+            answer = await self.session.get(url, llmstxt.MAX_BYTES)
+            file = await self._read(answer, url, main=True)
+            if file is not None:
+                self._discovered(file.url, "llms.txt")
+                return file
+        return None
+
+    def _locations(self) -> list[str]:
+        """Return where to look: the start page if it is an llms file, what it names, then by its path."""
+        start = self.found.start
+        named = [start.url] if llmstxt.is_llms_url(start.url) else []
+        named += startpage.describing_files(start)
+        candidates = [url for url in llmstxt.candidates(self.page_url) if url not in named]
+        room = MAX_CANDIDATES + 1 - len(named)
+        if len(candidates) > room:
+            candidates = candidates[: room - 2] + candidates[-2:]
+        return named + candidates
+
+    async def _read_named(self, url: str) -> LlmsFile:
+        answer = await self.session.get(url, files.MAX_FULL_BYTES)
+        file = await self._read(answer, url, main=True)
+        if file is None:
+            reason = self.found.tried[-1].reason
+            raise DiscoveryError(
+                f"llms_txt={url} cannot be used: {reason}. Check the address, or leave llms_txt out."
+            )
+        self._discovered(file.url, "llms.txt")
+        return file
+
+    async def _read(self, answer: Answer, url: str, *, main: bool) -> LlmsFile | None:
+        """Judge an answer, record the verdict, and take in what the file holds."""
+        verdict = files.judge(answer, url, main=main)
+        if verdict.kind is None:
+            failed = answer.error is not None or answer.status != 200
+            self.found.tried.append(Tried(url, "failed" if failed else "rejected", verdict.reason))
+            return None
+        self.found.tried.append(Tried(url, "found"))
+        file = await files.read(answer, verdict.kind)
+        if any(known.url == file.url for known in self.found.files):
+            return None
+        self.found.files.append(file)
+        if verdict.kind == "full":
+            self._take_full_text(answer)
+        else:
+            self.found.warnings += [f"{file.url} {warning}" for warning in file.warnings]
+            self.seeds.add_entries(file.url, file.entries)
+        return file
+
+    def _take_full_text(self, answer: Answer) -> None:
+        if self.options.full_text:
+            self.found.full_texts.append(FullText(answer.final_url, answer))
+        else:
+            self.found.cut.append(Cut(answer.final_url, "full-text-off"))
+        self.session.forget(answer.url)
+
+    async def _follow_links(self, main: LlmsFile) -> None:
+        """Read the llms files the main file links, level by level, each level at once."""
+        links = LinkedFiles(main.url, self.options)
+        level = links.next_level([main])
+        if level:
+            plural = "" if len(level) == 1 else "s"
+            self.note(
+                f"found {len(level)} linked llms.txt file{plural}, reading {'them' if plural else 'it'}"
+            )
+        while level:
+            answers = await self.session.get_all(level, files.MAX_FULL_BYTES)
+            read = [
+                await self._read(answer, url, main=False) for url, answer in zip(level, answers, strict=True)
+            ]
+            self.found.linked_files += level
+            level = links.next_level([file for file in read if file is not None])
+        self.found.cut += links.cut
+        self.found.external += links.external
+        if links.external:
+            self.found.warnings.append(_external_warning(links.external))
+        if self.found.linked_files:
+            count = len(self.found.files)
+            self.note(f"read {count} llms.txt files (1 main + {count - 1} linked)")
+
+    async def _find_full_text(self) -> None:
+        """Look for llms-full.txt beside the llms.txt found, else in the start directory and the root."""
+        if any(full_text.url in self.found.linked_files for full_text in self.found.full_texts):
+            return
+        directory = llmstxt.directory_url(self.found.discovered_file or self.page_url)
+        places = [directory] if self.found.discovered_file else [directory, urljoin(directory, "/")]
+        for place in dict.fromkeys(places):
+            url = urljoin(place, "llms-full.txt")
+            if url in self.found.linked_files or self.session.is_silent(url):
+                continue
+            answer = await self.session.get(url, files.MAX_FULL_BYTES)
+            if await self._read(answer, url, main=False) is not None:
+                self._discovered(answer.final_url, "llms-full.txt")
+                return
+
+    async def _inspect_full_texts(self) -> None:
+        """Find out how the full-text files split, now that every page the site lists is known."""
+        self.found.full_texts.sort(key=_completeness)
+        titles = self.found.titles()
+        for full_text in self.found.full_texts:
+            with full_text.answer.open() as body:
+                full_text.report = await asyncio.to_thread(llmsfull.inspect, body, full_text.url, titles)
+            place, report = self._short(full_text.url), full_text.report
+            if not full_text.is_usable:
+                reason = (
+                    report.reason or f"only {len(report.urls)} of {report.pages} headings are listed titles"
+                )
+                self.note(
+                    f"full text at {place} cannot be split into pages ({reason}): its pages are crawled"
+                )
+            else:
+                self.note(
+                    f"full text at {place} holds {report.pages} pages, {len(report.urls)} with their address"
+                )
+
+    async def _read_sitemaps(self) -> None:
+        before = len(self.seeds)
+        step = SitemapStep(self.session, self.found, self.seeds, self.page_url)
+        is_bare = self.found.discovered_file_type == "none"
+        await step.run(MAX_REQUESTS - self.session.requests if is_bare else 3)
+        if self.found.sitemaps:
+            count = len(self.seeds) - before
+            self._discovered(self.found.sitemaps[0], "sitemap")
+            self.note(f"{count} more pages from {len(self.found.sitemaps)} sitemap files")
+
+    def _discovered(self, url: str, kind: FileType) -> None:
+        """Say what was found; the first find is the discovered file."""
+        if self.found.discovered_file_type == "none":
+            self.found.discovered_file = url
+            self.found.discovered_file_type = kind
+        self.note(f"found {kind} at {self._short(url)}")
+
+    def _short(self, url: str) -> str:
+        """Return the path of a URL on the start page's host, else the whole URL."""
+        parts, start = urlsplit(url), urlsplit(self.found.start_url)
+        return parts.path if parts.netloc == start.netloc else url
+
+
+def _completeness(full_text: FullText) -> int:
+    """Order full-text files: of a site that offers several lengths, the full one goes first."""
+    name = urlsplit(full_text.url).path.rpartition("/")[2].lower()
+    return 0 if "full" in name else 2 if _ABRIDGED.search(name) else 1
+
+
+def _external_warning(urls: list[str]) -> str:
+    named = ", ".join(urls[:5])
+    more = f" and {len(urls) - 5} more" if len(urls) > 5 else ""
+    return f"llms files on other sites are not followed: {named}{more}"

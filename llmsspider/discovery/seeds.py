@@ -1,0 +1,70 @@
+"""The pages discovery found, each once, in the order the files list them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Literal
+
+from llmsspider.discovery.model import Cut, Seed
+from llmsspider.items import LlmsEntry
+from llmsspider.llmstxt import Entry, is_llms_url
+
+MAX_SITEMAP_SEEDS = 250_000
+"""So many pages are taken from sitemaps; what is more is counted as cut."""
+
+_NO_ALTERNATES: Mapping[str, str] = {}
+
+
+class SeedList:
+    """Collects seeds; the first source to name a URL wins, later ones add what it did not say."""
+
+    def __init__(self, start_urls: Iterable[str], optional: Literal["include", "skip"]):
+        self.start_entry: LlmsEntry | None = None
+        self.start_listed = False
+        self.cut: list[Cut] = []
+        self._start_urls = set(start_urls)
+        self._seeds: dict[str, Seed] = {}
+        self._skip_optional = optional == "skip"
+        self._order = 0
+        self._from_sitemaps = 0
+
+    def __len__(self) -> int:
+        return len(self._seeds)
+
+    def all(self) -> list[Seed]:
+        """Return the seeds in order."""
+        return list(self._seeds.values())
+
+    def add_entries(self, file: str, entries: Iterable[Entry]) -> list[Seed]:
+        """Add what an index lists; return the seeds that are new."""
+        added = []
+        for entry in entries:
+            order, self._order = self._order, self._order + 1
+            if is_llms_url(entry.url):
+                continue
+            if entry.optional and self._skip_optional:
+                self.cut.append(Cut(entry.url, "optional"))
+                continue
+            said = LlmsEntry(file, entry.section, entry.title, entry.description, order, entry.optional)
+            if entry.url in self._start_urls:
+                self.start_listed = True
+                self.start_entry = self.start_entry or said
+            elif entry.url not in self._seeds:
+                self._seeds[entry.url] = Seed(entry.url, "llms.txt", said)
+                added.append(self._seeds[entry.url])
+        return added
+
+    def add_page(self, url: str, lastmod: str | None, alternates: Mapping[str, str]) -> bool:
+        """Add what a sitemap lists; return False once there is no room for more."""
+        self.start_listed = self.start_listed or url in self._start_urls
+        known = self._seeds.get(url)
+        if known is not None:
+            known.lastmod = known.lastmod or lastmod
+            known.alternates = known.alternates or alternates
+            known.in_sitemap = True
+        elif url not in self._start_urls and not is_llms_url(url):
+            if self._from_sitemaps >= MAX_SITEMAP_SEEDS:
+                return False
+            self._from_sitemaps += 1
+            self._seeds[url] = Seed(url, "sitemap", None, lastmod, alternates or _NO_ALTERNATES, True)
+        return True

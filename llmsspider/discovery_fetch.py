@@ -1,0 +1,93 @@
+"""The `fetch` of discovery, by Scrapy's engine."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+from scrapy import Request
+from scrapy.http.request import NO_CALLBACK
+
+from llmsspider.discovery import Answer
+from llmsspider.downloadermiddlewares.robots import RobotsTxtMiddleware
+from llmsspider.errors import UNREAD_KINDS
+from llmsspider.filetypes import HTML_TYPES
+from llmsspider.llmstxt import is_llms_url
+from llmsspider.outcomes import kind_of_exception, kind_of_response
+from llmsspider.pages import text_headers
+from llmsspider.requests import nested_request
+
+if TYPE_CHECKING:
+    from scrapy.crawler import Crawler
+    from scrapy.http import Response
+
+    from llmsspider.run import Run
+
+
+class EngineFetch:
+    """Download through every downloader middleware; failures are in the answer, never raised.
+
+    Keeps two responses for later: `start_response`, which the start page's request is answered with, and
+    `false_answer`, an HTML page that came with status 200 in place of an llms file.
+    """
+
+    def __init__(self, crawler: Crawler, run: Run):
+        self.crawler = crawler
+        self.run = run
+        self.start_url = run.arguments.url
+        self.start_response: Response | None = None
+        self.false_answer: Answer | None = None
+
+    async def __call__(self, url: str, *, accept: str | None = None, max_bytes: int | None = None) -> Answer:
+        """See `llmsspider.discovery.Fetch`."""
+        robots = await self._robots(url)
+        return await self._download(url, accept, max_bytes) if robots is None else robots
+
+    async def _robots(self, url: str) -> Answer | None:
+        """Return the robots.txt that the crawl obeys; None for other files, and where none is obeyed."""
+        middleware = self.crawler.get_downloader_middleware(RobotsTxtMiddleware)
+        if middleware is None or urlsplit(url).path != "/robots.txt":
+            return None
+        await middleware.robot_parser(Request(url))
+        text = middleware.text_of(url)
+        if text is None:
+            return None  # it could not be had: a download says why
+        if not text:
+            return Answer(url, url, 404, error="not_found", message="there is none")
+        return Answer(url, url, 200, {"content-type": "text/plain; charset=utf-8"}, text.encode())
+
+    async def _download(self, url: str, accept: str | None, max_bytes: int | None) -> Answer:
+        meta: dict[str, Any] = {
+            "download_timeout": self.run.config.discovery_timeout_secs,
+            "max_retry_times": 1,
+        }
+        if max_bytes is not None:
+            meta["download_maxsize"] = max_bytes
+        headers = {"Accept": accept} if accept else None
+        request = nested_request(url, headers=headers, callback=NO_CALLBACK, meta=meta, discovery=True)
+        try:
+            response = await self.crawler.engine.download_async(request)
+        except Exception as error:  # every download error becomes the kind it is reported under
+            message = str(error) or type(error).__name__
+            answer = Answer(url, url, 0, {}, b"", error=kind_of_exception(error), message=message)
+        else:
+            answer = self._answer(url, response)
+        gone = answer.error == "not_found"
+        self.run.files_before.answered(url, unread=answer.error in UNREAD_KINDS, gone=gone)
+        return answer
+
+    def _answer(self, url: str, response: Response) -> Answer:
+        if url == self.start_url:
+            self.start_response = response
+        headers = text_headers(response)
+        kind = kind_of_response(response.status, headers, response.body)
+        message = f"HTTP status {response.status}" if kind else None
+        answer = Answer(
+            url, response.url, response.status, headers, response.body, error=kind, message=message
+        )
+        if answer.ok and answer.content_type in HTML_TYPES and is_llms_url(url):
+            self.false_answer = answer
+        answer.spool = self.run.spool.put(answer.body)
+        if answer.spool is not None:
+            answer.body = b""
+        return answer

@@ -1,0 +1,104 @@
+"""Refuse URLs that lead off the public Internet before anything is done for them."""
+
+from __future__ import annotations
+
+import logging
+import re
+
+from scrapy import Request, signals
+from scrapy.crawler import Crawler
+from scrapy.utils.httpobj import urlparse_cached
+from scrapy.utils.misc import load_object
+
+from llmsspider.addresses import AllowedAddresses
+from llmsspider.errors import ArgumentsError, ErrorKind
+from llmsspider.refusal import RefusedRequest
+from llmsspider.resolver import guarded_resolver
+from llmsspider.safety import allowed_addresses
+
+logger = logging.getLogger(__name__)
+
+TWISTED_HANDLERS = frozenset({"HTTP11DownloadHandler", "H2DownloadHandler"})
+"""Download handlers, and their subclasses, that connect to what the resolver of the reactor answers."""
+
+
+class AddressGuardMiddleware:
+    """First on the engine side: every request passes here, redirects, robots.txt and nested downloads too.
+
+    Refuses what the text of the URL shows, and hosts whose last look-up gave no permitted address. The
+    others are filtered by `AddressGuardResolver` when the connection is made (`ConnectionGuardMiddleware`
+    turns its answer into the same error). Raises `RefusedRequest`, counts `llms/blocked/address` or
+    `llms/blocked/scheme`, logs one WARNING for each host. `LLMS_ALLOW_PRIVATE_ADDRESSES` lists exceptions.
+    """
+
+    def __init__(self, crawler: Crawler, allowed: AllowedAddresses):
+        self.crawler = crawler
+        self.allowed = allowed
+        self._warned: set[str] = set()
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> AddressGuardMiddleware:
+        """Read `LLMS_ALLOW_PRIVATE_ADDRESSES`."""
+        if not crawler.settings.getbool("TWISTED_REACTOR_ENABLED"):
+            raise ArgumentsError(
+                ["TWISTED_REACTOR_ENABLED=False: names cannot be checked without the reactor"]
+            )
+        middleware = cls(crawler, allowed_addresses(crawler.settings))
+        crawler.signals.connect(middleware.spider_opened, signal=signals.spider_opened)
+        crawler.signals.connect(middleware.spider_closed, signal=signals.spider_closed)
+        return middleware
+
+    def spider_opened(self) -> None:
+        """Make the resolver of the process follow the rule of this crawl, and say where it has no say."""
+        guarded_resolver(self.crawler).allow(id(self.crawler), self.allowed)
+        for path in sorted(_handlers_with_own_resolver(self.crawler)):
+            logger.warning(
+                "%(path)s resolves names by itself: private addresses are refused only where URLs spell them out",
+                {"path": path},
+                extra={"spider": self.crawler.spider},
+            )
+
+    def spider_closed(self) -> None:
+        """Give the rule back."""
+        guarded_resolver(self.crawler).disallow(id(self.crawler))
+
+    def process_request(self, request: Request) -> None:
+        """Raise `RefusedRequest` for a URL that may not be fetched."""
+        refusal = self.allowed.refusal(request.url)
+        if refusal:
+            raise self.refused(request, refusal)
+        refusal = guarded_resolver(self.crawler).refusal(urlparse_cached(request).hostname or "")
+        if refusal:
+            raise self.refused(request, refusal, logging.DEBUG)
+
+    def refused(self, request: Request, message: str, level: int = logging.WARNING) -> RefusedRequest:
+        """Count and log a refusal and return the exception to raise."""
+        parts = urlparse_cached(request)
+        reason = "address" if parts.scheme in {"http", "https"} else "scheme"
+        kind: ErrorKind = "invalid_url" if message.startswith("not a usable URL") else "blocked"
+        if self.crawler.stats:
+            self.crawler.stats.inc_value(f"llms/blocked/{reason}")
+        host = parts.hostname or parts.scheme
+        logger.log(
+            logging.DEBUG if host in self._warned else level,
+            "Refused %(url)s: %(message)s",
+            {"url": _without_user(request.url), "message": message},
+            extra={"spider": self.crawler.spider},
+        )
+        self._warned.add(host)
+        return RefusedRequest(message, reason=reason, kind=kind)
+
+
+def _handlers_with_own_resolver(crawler: Crawler) -> set[str]:
+    handlers = crawler.settings.getwithbase("DOWNLOAD_HANDLERS")
+    paths = {handlers[scheme] for scheme in ("http", "https") if handlers.get(scheme)}
+    return {
+        str(path)
+        for path in paths
+        if TWISTED_HANDLERS.isdisjoint(cls.__name__ for cls in load_object(path).__mro__)
+    }
+
+
+def _without_user(url: str) -> str:
+    """Return a URL without user name and password, for the log."""
+    return re.sub(r"//[^/?#]*@", "//", url)

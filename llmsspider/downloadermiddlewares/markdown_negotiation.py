@@ -1,0 +1,174 @@
+"""Prefer the Markdown form of every page: `.md` twins, learned once for each host."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import defaultdict
+from typing import TYPE_CHECKING
+
+from scrapy.exceptions import IgnoreRequest
+
+from llmsspider.domains import same_site
+from llmsspider.errors import UNREAD_KINDS
+from llmsspider.filetypes import classify
+from llmsspider.negotiation import FORMS, is_markdown_url, is_twin_of, page_candidates, shape, twin
+from llmsspider.outcomes import kind_of_exception, kind_of_response
+from llmsspider.pages import text_headers
+from llmsspider.refusal import RefusedRequest
+from llmsspider.requests import HTML_ACCEPT, info, nested_request
+from llmsspider.urls import host, page_key
+
+if TYPE_CHECKING:
+    from scrapy import Request
+    from scrapy.crawler import Crawler
+    from scrapy.http import Response
+
+    from llmsspider.errors import ErrorKind
+    from llmsspider.negotiation import HostForms
+    from llmsspider.run import Run
+
+logger = logging.getLogger(__name__)
+
+
+class MarkdownNegotiationMiddleware:
+    """Answer a page request with the page's Markdown, where the host has it.
+
+    The Markdown URL is asked by a nested download, which passes every other downloader middleware; its response
+    is returned for the page's request, so `response.request.url` is the page and `response.url` the Markdown
+    file. Where there is none, the page itself is downloaded (its `Accept` header asks for Markdown too).
+
+    While a host's form is open, one page of each shape at a time asks and the others wait; a host without
+    Markdown costs at most `negotiation.MAX_WASTED` requests. Counts `llms/markdown/hit`, `llms/markdown/miss`.
+    The policy is `HostForms.to_try`. A stored page that came as Markdown is not taken as HTML because its Markdown
+    cannot be had this time: that is the page's error, and it stays as it was stored.
+    """
+
+    def __init__(self, crawler: Crawler, run: Run):
+        self.crawler = crawler
+        self.run = run
+        self._locks: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> MarkdownNegotiationMiddleware:
+        """Take the run of the spider."""
+        return cls(crawler, crawler.spider.run)  # type: ignore[union-attr]
+
+    async def process_request(self, request: Request) -> Response | None:
+        """Return the Markdown of the page, the start page from memory, or None to download the page itself."""
+        page = info(request)
+        if not page or any(page.get(key) for key in ("nested", "synthetic", "verify")):
+            return None
+        response = None if page.get("source") else await self._markdown(request)
+        return response or self.run.take_prefetched(request)
+
+    async def _markdown(self, request: Request) -> Response | None:
+        forms = self.run.site.forms_of(request.url)
+        if is_markdown_url(request.url):
+            return await self._only_markdown(request, forms)
+        named = info(request).get("md")
+        state = self.run.known.state(page_key(request.url))
+        if state is not None and is_markdown_url(state.fetched_url):
+            named = state.fetched_url
+        elif state is not None and named is None and forms.known:
+            return None  # the host has Markdown, and had none for this page
+        if not (forms.learning(request.url) or (named and forms.hits == 0)):
+            return await self._try_forms(request, forms, named)
+        async with self._locks[host(request.url)]:
+            return await self._try_forms(request, forms, named)
+
+    async def _try_forms(self, request: Request, forms: HostForms, named: str | None) -> Response | None:
+        if named and (not forms.exhausted or info(request).get("alternate")):
+            stored = self.run.known.state(page_key(request.url))
+            response = await self._ask(
+                request, named, forms, stored=stored is not None and stored.fetched_url == named
+            )
+            if response is not None:
+                self._learn(forms, request.url, named)
+                return response
+        for form, url in forms.to_try(request.url):
+            if url == named:
+                continue
+            response = await self._ask(request, url, forms)
+            if response is not None:
+                forms.hit(request.url, form)
+                return response
+            if forms.exhausted:
+                break
+        return None
+
+    def _learn(self, forms: HostForms, page_url: str, markdown_url: str) -> None:
+        this = shape(page_url)
+        for form in FORMS.get(this, ()) if this else ():
+            if twin(page_url, form) == markdown_url:
+                forms.hit(page_url, form)
+
+    async def _ask(
+        self, request: Request, url: str, forms: HostForms, *, stored: bool = False
+    ) -> Response | None:
+        """Download a Markdown URL; None when the answer is not this page's Markdown.
+
+        Raises:
+            RefusedRequest: the page is `stored` as this Markdown, and the site could not say what became of it.
+        """
+        response = await self._download(request, url, stored=stored)
+        if response is not None and self._acceptable(response, url, request.url):
+            self.run.count("markdown/hit")
+            return response.replace(request=request)
+        if stored and response is not None:
+            kind = kind_of_response(response.status, text_headers(response), response.body)
+            is_success = 200 <= response.status < 300
+            if kind in UNREAD_KINDS or (is_success and (kind is not None or not response.body.strip())):
+                raise self._outage(url, f"HTTP status {response.status}", kind or "http")
+        forms.miss()
+        self.run.count("markdown/miss")
+        return None
+
+    async def _only_markdown(self, request: Request, forms: HostForms) -> Response | None:
+        """Handle a page known only by its Markdown URL: that URL, and if it is dead the HTML page it may belong to."""
+        response = await self._download(request, request.url)
+        if response is not None and self._acceptable(response, request.url, request.url):
+            self.run.count("markdown/hit")
+            return response.replace(request=request)
+        for form, url in page_candidates(request.url).items():
+            page = await self._download(request, url, accept=HTML_ACCEPT)
+            if page is not None and page.status == 200:
+                forms.page_form = form
+                return page.replace(request=request.replace(url=url))
+        return response.replace(request=request) if response is not None else None
+
+    async def _download(
+        self, request: Request, url: str, *, accept: str | None = None, stored: bool = False
+    ) -> Response | None:
+        nested = nested_request(url, request, headers={"Accept": accept} if accept else None)
+        engine = self.crawler.engine
+        if engine is None:
+            return None
+        try:
+            return await engine.download_async(nested)
+        except IgnoreRequest as error:
+            logger.debug("No Markdown at %(url)s: %(error)s", {"url": url, "error": error})
+        except Exception as error:  # any download error: the page itself is asked next, and reported
+            kind = kind_of_exception(error)
+            if stored and kind in UNREAD_KINDS:
+                raise self._outage(url, str(error) or type(error).__name__, kind) from error
+            logger.debug("No Markdown at %(url)s: %(error)r", {"url": url, "error": error})
+        return None
+
+    def _acceptable(self, response: Response, asked: str, page_url: str) -> bool:
+        """Say whether an answer is the page's Markdown (docs/markdown-forms.md)."""
+        if response.status == 304:
+            return self.run.known.validated(asked) is not None
+        if response.status != 200 or not same_site(response.url, asked):
+            return False
+        if response.url != asked and not is_twin_of(response.url, page_url):
+            return False
+        mime_type = (
+            (response.headers.get("Content-Type") or b"").decode("latin-1").partition(";")[0].strip().lower()
+        )
+        body = response.body
+        return bool(body.strip()) and classify(mime_type or None, body, markdown_form=True) == "markdown"
+
+    def _outage(self, url: str, message: str, kind: ErrorKind) -> RefusedRequest:
+        self.run.count("blocked/markdown-outage")
+        return RefusedRequest(f"{message} at {url}", reason="markdown-outage", kind=kind)

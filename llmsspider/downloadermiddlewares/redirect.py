@@ -1,0 +1,56 @@
+"""Redirects without a Referer header and without loops; meta refresh only where nobody else reads the page."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from scrapy.downloadermiddlewares import redirect
+
+from llmsspider.refusal import RefusedRequest
+from llmsspider.requests import info
+
+if TYPE_CHECKING:
+    from scrapy import Request, Spider
+    from scrapy.http import Response
+
+
+class RedirectMiddleware(redirect.RedirectMiddleware):
+    """Scrapy's; the project sends no Referer, so there is none to keep.
+
+    A redirect back to an address of its own chain is an error: the duplicate filter would drop it without a word.
+    """
+
+    def _redirect(self, redirected: Request, request: Request, reason: Any) -> Request:
+        if redirected.url in request.meta.get("redirect_urls", ()):
+            if self.crawler.stats:
+                self.crawler.stats.inc_value("llms/blocked/redirect-loop")
+            raise RefusedRequest(
+                f"redirects in a circle over {redirected.url}", reason="redirect-loop", kind="http"
+            )
+        return super()._redirect(redirected, request, reason)
+
+    def handle_referer(self, request: Request, response: Response) -> None:
+        """Remove the Referer."""
+        request.headers.pop("Referer", None)
+
+    def _engine_started(self) -> None:
+        """Look for no RefererMiddleware."""
+
+
+class MetaRefreshMiddleware(redirect.MetaRefreshMiddleware):
+    """Scrapy's, for the requests of discovery: pages are read for it in the worker, without decoding them here."""
+
+    def process_response(
+        self, request: Request, response: Response, spider: Spider | None = None
+    ) -> Request | Response:
+        """Return the redirect of a start page that refreshes elsewhere."""
+        if not info(request).get("discovery"):
+            return response
+        return super().process_response(request, response)
+
+    def handle_referer(self, request: Request, response: Response) -> None:
+        """Remove the Referer."""
+        request.headers.pop("Referer", None)
+
+    def _engine_started(self) -> None:
+        """Look for no RefererMiddleware."""

@@ -1,0 +1,92 @@
+"""robots.txt as RFC 9309 has it."""
+
+from __future__ import annotations
+
+import logging
+from urllib.parse import urlsplit
+
+from scrapy import Request
+from scrapy.crawler import Crawler
+from scrapy.downloadermiddlewares import robotstxt
+from scrapy.exceptions import IgnoreRequest
+from scrapy.http import Response
+from scrapy.robotstxt import RobotParser
+from scrapy.utils.httpobj import urlparse_cached
+
+from llmsspider.downloadermiddlewares.user_agent import robots_user_agent
+from llmsspider.errors import ErrorKind
+from llmsspider.optout import robots_opt_out, training_reserved
+from llmsspider.outcomes import kind_of_response
+from llmsspider.politeness import ROBOTS_MAX_BYTES
+from llmsspider.refusal import RefusedRequest
+
+logger = logging.getLogger(__name__)
+
+DISALLOW_ALL = b"User-agent: *\nDisallow: /\n"
+"""What an unreachable robots.txt means (RFC 9309, section 2.3.1.4)."""
+
+
+class RobotsTxtMiddleware(robotstxt.RobotsTxtMiddleware):
+    """Scrapy's, with the answers of RFC 9309, section 2.3.1, told apart.
+
+    2xx: the first 500 KiB are parsed. 4xx: there are no rules, everything may be fetched. 5xx, 429 and
+    failed downloads, after the retries: nothing of that host may be fetched, said in one WARNING. Groups
+    are matched by product token. An AI opt-out in robots.txt is obeyed like a Disallow of the paths it
+    covers, unless `LLMS_OBEY_AI_OPTOUT` is False. Raises `RefusedRequest`; counts `llms/blocked/robots`
+    and `llms/blocked/robots-unreachable` (`AiOptOutMiddleware` says who counts opt-outs).
+    `ROBOTSTXT_OBEY=False` switches all of it off.
+    """
+
+    def __init__(self, crawler: Crawler):
+        super().__init__(crawler)
+        self._robotstxt_useragent = self._token = robots_user_agent(crawler.settings)
+        self._obey_opt_out = crawler.settings.getbool("LLMS_OBEY_AI_OPTOUT", True)
+        self._unreachable: dict[str, tuple[ErrorKind, str]] = {}
+        self._texts: dict[str, str] = {}
+
+    def process_request_2(self, rp: RobotParser | None, request: Request) -> None:
+        """Raise `RefusedRequest` where robots.txt forbids the URL."""
+        netloc = urlparse_cached(request).netloc
+        if netloc in self._unreachable:
+            kind, message = self._unreachable[netloc]
+            raise self._blocked(message, "robots-unreachable", kind)
+        if rp is not None and not rp.allowed(request.url, self._token):
+            self._stats.inc_value("robotstxt/forbidden")
+            raise self._blocked("forbidden by robots.txt (ROBOTSTXT_OBEY)", "robots", "blocked")
+        opt_out = self._obey_opt_out and robots_opt_out(self._texts.get(netloc, ""), self._token, request.url)
+        if opt_out:
+            raise RefusedRequest(f"{opt_out} (LLMS_OBEY_AI_OPTOUT)", reason="ai-opt-out")
+
+    def text_of(self, url: str) -> str | None:
+        """Return the robots.txt that was read for the host of `url`: empty where it has none, None before."""
+        return self._texts.get(urlsplit(url).netloc)
+
+    async def _parse_robots(self, response: Response, netloc: str, request: Request) -> None:
+        kind = kind_of_response(response.status, {})
+        body = response.body[:ROBOTS_MAX_BYTES] if kind is None else b""
+        if kind in {"network", "rate_limited"}:
+            self._give_up(netloc, kind, f"answered {response.status}")
+            body = DISALLOW_ALL
+        self._texts[netloc] = text = body.decode("utf-8", "replace")
+        if training_reserved(text, self._token, request.url):
+            self._stats.inc_value("llms/reported/no-ai-training")
+            logger.info(
+                "%(host)s asks not to train models with its pages (Content-Signal: ai-train=no)",
+                {"host": netloc},
+                extra={"spider": self.crawler.spider},
+            )
+        await super()._parse_robots(response.replace(body=body), netloc, request)
+
+    def _robots_error(self, exc: Exception, netloc: str) -> None:
+        if not isinstance(exc, IgnoreRequest):
+            self._give_up(netloc, "network", f"failed ({type(exc).__name__})")
+        super()._robots_error(exc, netloc)
+
+    def _give_up(self, netloc: str, kind: ErrorKind, what: str) -> None:
+        message = f"robots.txt of {netloc} {what}: its pages are left alone until it can be read (RFC 9309)"
+        self._unreachable[netloc] = kind, message
+        logger.warning(message, extra={"spider": self.crawler.spider})
+
+    def _blocked(self, message: str, reason: str, kind: ErrorKind) -> RefusedRequest:
+        self._stats.inc_value(f"llms/blocked/{reason}")
+        return RefusedRequest(message, reason=reason, kind=kind)

@@ -1,0 +1,58 @@
+"""The scope, asked once more where a request ended up: at redirect targets."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from scrapy.exceptions import IgnoreRequest
+
+from llmsspider.requests import info
+
+if TYPE_CHECKING:
+    from scrapy import Request
+    from scrapy.crawler import Crawler
+
+    from llmsspider.run import Run
+    from llmsspider.scope import Verdict
+
+
+class LeftOut(IgnoreRequest):
+    """A page is left out by a rule of the scope; `verdict` says which."""
+
+    def __init__(self, verdict: Verdict):
+        super().__init__(f"{verdict.reason}: {verdict.rule}")
+        self.verdict = verdict
+
+
+class ScopeMiddleware:
+    """Leave out pages that were redirected out of scope, and pages that are still queued when `max_pages` is reached.
+
+    Links and seeds are judged before their requests exist; a page is known by where it ended.
+    """
+
+    def __init__(self, run: Run | None):
+        self.run = run
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> ScopeMiddleware:
+        """Take the run of the spider, if it has one."""
+        return cls(getattr(crawler.spider, "run", None))
+
+    def process_request(self, request: Request) -> None:
+        """Raise `LeftOut` for a request that may not be followed."""
+        page = info(request)
+        run = self.run
+        if (
+            run is None
+            or run.bounds.scope is None
+            or not page
+            or any(page.get(key) for key in ("nested", "synthetic", "verify", "source"))
+        ):
+            return
+        if run.limit.reached:
+            run.incomplete("max_pages")
+            raise LeftOut(run.limit.verdict)
+        if request.meta.get("redirect_times"):
+            verdict = run.bounds.scope.verdict(request.url, listed=page.get("listed", False))
+            if not verdict.allowed:
+                raise LeftOut(verdict)

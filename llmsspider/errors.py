@@ -1,0 +1,93 @@
+"""Every error of the project that a user can meet.
+
+    LlmsspiderError
+    ├── ArgumentsError      a spider argument or setting is wrong (exit code 2)
+    ├── InvalidUrlError     text that is not an absolute http(s) URL
+    ├── StoreError          the page store cannot be opened or is too new
+    │   └── UnknownSourceError  no source of that name was crawled (exit code 2)
+    ├── TogetherError       the Redis of a crawl by several workers cannot be used
+    ├── ResolveError        `resolve()` obtained no page
+    ├── MirrorError         the Markdown tree cannot be kept in its folder
+    ├── DiscoveryError      a file named by the user cannot be used as llms.txt
+    ├── ConversionError     one page could not be converted (crash, time, memory)
+    ├── RenderingError      one page could not be drawn by the browser
+    └── BrowserUnavailableError  there is no browser to draw pages with
+
+A message is one line: what was wrong, and what to do.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+ErrorKind = Literal[
+    "not_found",
+    "auth",
+    "challenge",
+    "rate_limited",
+    "http",
+    "network",
+    "invalid_url",
+    "blocked",
+    "parse",
+]
+"""The kinds of page failure (docs/documents.md, "Errors")."""
+
+UNREAD_KINDS: frozenset[ErrorKind] = frozenset({"network", "challenge", "rate_limited"})
+"""The kinds that say nothing about whether a page or file is there."""
+
+
+class LlmsspiderError(Exception):
+    """Base of every error of this project."""
+
+
+class ArgumentsError(LlmsspiderError):
+    """One or more spider arguments or settings are wrong; `problems` has one line for each."""
+
+    def __init__(self, problems: list[str]):
+        super().__init__("; ".join(problems))
+        self.problems = problems
+
+
+class InvalidUrlError(LlmsspiderError):
+    """The text is not an absolute http(s) URL."""
+
+
+class StoreError(LlmsspiderError):
+    """The page store cannot be opened, is damaged, or was written by a newer version."""
+
+
+class UnknownSourceError(StoreError):
+    """The store holds no source of the name given."""
+
+
+class TogetherError(LlmsspiderError):
+    """The Redis in which the workers of a crawl meet cannot be used."""
+
+
+class ResolveError(LlmsspiderError):
+    """`resolve()` obtained no page; the message says why."""
+
+
+class MirrorError(LlmsspiderError):
+    """The folder of the Markdown tree belongs to something else, or cannot be written."""
+
+
+class DiscoveryError(LlmsspiderError):
+    """A file named with `llms_txt=` cannot be used."""
+
+
+class ConversionError(LlmsspiderError):
+    """One page could not be converted; the page's error kind is `parse`."""
+
+
+class RenderingError(LlmsspiderError):
+    """One page could not be drawn by the browser; `kind` is the page's error kind."""
+
+    def __init__(self, message: str, *, kind: ErrorKind):
+        super().__init__(message)
+        self.kind: ErrorKind = kind
+
+
+class BrowserUnavailableError(LlmsspiderError):
+    """No browser can be started, or it may not be used as it is configured."""

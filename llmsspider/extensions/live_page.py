@@ -1,0 +1,71 @@
+"""Serve the live page of the crawl on 127.0.0.1, in Scrapy's own event loop."""
+
+from __future__ import annotations
+
+import logging
+import sys
+from typing import TYPE_CHECKING
+
+from scrapy import signals
+from scrapy.exceptions import NotConfigured
+
+from llmsspider.jobs import is_job, is_terminal
+from llmsspider.ports import parse_ports
+
+if TYPE_CHECKING:
+    from scrapy.crawler import Crawler
+
+    from llmsspider.livepage.server import LiveServer
+    from llmsspider.run import Run
+
+logger = logging.getLogger(__name__)
+
+
+class LivePage:
+    """Start the server at `spider_opened`; at `engine_stopped`, after the report, send the last event and stop."""
+
+    def __init__(self, crawler: Crawler, run: Run, ports: range):
+        self._crawler = crawler
+        self._run = run
+        self._ports = ports
+        self._server: LiveServer | None = None
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> LivePage:
+        """Take the run of the spider and decide whether the page is wanted."""
+        run: Run | None = getattr(crawler.spider, "run", None)
+        if run is None or not run.watched:
+            raise NotConfigured  # a plan or a single page: nothing to warn of
+        wanted = str(crawler.settings.get("LLMS_STATUS_PORT"))
+        ports = parse_ports(wanted)
+        watched = is_terminal(sys.stderr) and not is_job()
+        if ports is None or (wanted == "auto" and not watched):
+            raise NotConfigured  # nothing to warn of: no page was asked for here
+        extension = cls(crawler, run, ports)
+        crawler.signals.connect(extension.spider_opened, signal=signals.spider_opened)
+        crawler.signals.connect(extension.engine_stopped, signal=signals.engine_stopped)
+        return extension
+
+    async def spider_opened(self) -> None:
+        """Start; the server is imported here, since most crawls run without."""
+        from llmsspider.livepage.server import LiveServer  # noqa: PLC0415
+        from llmsspider.livepage.state import numbers, state  # noqa: PLC0415
+
+        run, extra = self._run, {"spider": self._crawler.spider}
+        self._server = LiveServer(
+            lambda: state(run), lambda: numbers(run), lambda: run.report[1] if run.report else None
+        )
+        address = await self._server.start(self._ports)
+        if address is None:
+            logger.warning(
+                "no live page: the ports %(first)d to %(last)d are taken (LLMS_STATUS_PORT)",
+                {"first": self._ports[0], "last": self._ports[-1]},
+                extra=extra,
+            )
+        else:
+            logger.info("live page: %(address)s", {"address": address}, extra=extra)
+
+    async def engine_stopped(self) -> None:
+        """Send the last event and stop."""
+        if self._server is not None:
+            await self._server.stop()

@@ -1,0 +1,158 @@
+"""Close the run and say, in the last lines of the log, what it found, wrote and left out."""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING
+
+from scrapy import signals
+from scrapy.exceptions import NotConfigured
+from scrapy.extensions.feedexport import FeedExporter
+
+from llmsspider import jobdir
+from llmsspider.delivery import delivered, replay_command
+from llmsspider.extensions.scrapy_cloud import ScrapyCloud
+
+if TYPE_CHECKING:
+    from collections import Counter
+    from collections.abc import Iterator
+
+    from scrapy import Spider
+    from scrapy.crawler import Crawler
+
+    from llmsspider.progress import Example, Progress
+    from llmsspider.run import Run
+
+logger = logging.getLogger(__name__)
+
+ADVICE = {
+    "start_failed": "nothing was obtained: check the URL, or what it answers in a browser; docs/troubleshooting.md",
+    "store_failed": "the page store took no more: make room or free it, and crawl again; what was stored is whole, and "
+    "nothing was deleted",
+    "no_documents": "the start page answered, but no document came of it: see what was left out, and docs/scope.md",
+}
+"""What to do when a run came to nothing, by finish reason."""
+
+
+class RunSummary:
+    """Finish the run when pipelines and feeds are done; log the summary at `engine_stopped`.
+
+    The feeds ask how the crawl ended, and the run is told whether they were delivered: it ends before them, at
+    `spider_closed`, and is closed after them.
+    """
+
+    def __init__(self, crawler: Crawler, run: Run):
+        self.crawler = crawler
+        self.run = run
+        self.reason = ""
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> RunSummary:
+        """Take the run of the spider; a spider without one is not summed up."""
+        run = getattr(crawler.spider, "run", None)
+        if run is None:
+            raise NotConfigured  # a spider of another project
+        extension = cls(crawler, run)
+        crawler.signals.connect(extension.spider_closed, signal=signals.spider_closed)
+        crawler.signals.connect(extension.close, signal=signals.feed_exporter_closed)
+        crawler.signals.connect(extension.engine_stopped, signal=signals.engine_stopped)
+        return extension
+
+    def spider_closed(self, spider: Spider, reason: str) -> None:
+        """Note how the crawl ended; close the run when there is no feed to wait for."""
+        self.reason = reason
+        self.run.end(reason)
+        if self.crawler.get_extension(FeedExporter) is None:
+            self.close()
+
+    def close(self) -> None:
+        """Close the run, with what became of its outputs."""
+        run, config = self.run, self.run.config
+        undelivered = [*run.undelivered]
+        if config.mirror_dir is not None and run.mirrors and run.mirror is None:
+            undelivered.append(config.mirror_dir)
+        no_feeds = not self.crawler.settings.getdict("FEEDS")
+        run.close(
+            delivered=delivered(
+                self.crawler.stats.get_stats() if self.crawler.stats else {},
+                feeds=_has_output(self.crawler) or config.mirror_dir is not None,
+                active=no_feeds or self.crawler.get_extension(FeedExporter) is not None,
+                undelivered=undelivered,
+            )
+        )
+        if run.outcome == "store_failed" and self.reason != run.outcome and self.crawler.stats:
+            self.reason = run.outcome
+            self.crawler.stats.set_value("finish_reason", run.outcome)
+        jobdir.mark(self.crawler.settings.get("JOBDIR"), run.id, self.reason)
+
+    def engine_stopped(self) -> None:
+        """Log the summary; a plan prints its own."""
+        self.close()  # where feeds should have done it
+        if self.run.config.plan_only:
+            return
+        for line in summary(self.run, self.reason):
+            logger.info("%(line)s", {"line": line}, extra={"spider": self.crawler.spider})
+        if self.run.delivered is False and self.run.progress.documents:
+            logger.error(
+                "not delivered: an output of this run could not be stored, or was put aside. %(lost)s"
+                "`%(command)s` gives what this run changed",
+                {
+                    "lost": "" if self.run.outcome == "store_failed" else "Nothing is lost: ",
+                    "command": replay_command(self.run.source, self.run.seq_before),
+                },
+                extra={"spider": self.crawler.spider},
+            )
+        if self.reason in ADVICE:
+            logger.error("%(reason)s: %(advice)s", {"reason": self.reason, "advice": ADVICE[self.reason]})
+        if self.run.progress.documents and not self.run.config.mirror_dir and not _has_output(self.crawler):
+            logger.warning(
+                "no output is configured: the documents are in the store only; write them with -O documents.jsonl, "
+                "FEEDS, or `scrapy export %(source)s`",
+                {"source": self.run.source},
+            )
+
+
+def summary(run: Run, reason: str) -> Iterator[str]:
+    """Yield the closing lines of a run."""
+    progress = run.progress
+    yield _found(progress)
+    yield f"documents: {progress.documents}{_by(progress.origins)}{_by(progress.changes)}"
+    if progress.errors:
+        yield f"failed: {sum(progress.errors.values())}{_by(progress.errors)}"
+        yield from _examples(progress.error_examples)
+    if progress.filtered:
+        yield f"left out: {sum(progress.filtered.values())}{_by(progress.filtered)}"
+        yield from _examples(progress.filtered_examples)
+    if run.bounds.scope is not None:
+        yield run.bounds.scope.describe()
+    if run.mirror is not None:
+        yield f"tree {run.mirror.describe()}"
+    complete = (
+        "complete"
+        if run.complete and reason == "finished"
+        else f"incomplete ({run.why_incomplete or reason})"
+    )
+    yield f"source {run.source}, run {run.id}: {complete}, {run.snapshot().elapsed_secs:.1f} s"
+
+
+def _found(progress: Progress) -> str:
+    if progress.discovered_file is None:
+        return "found no llms.txt, llms-full.txt or sitemap: followed links from the start page"
+    linked = f" and {progress.linked_files} linked" if progress.linked_files else ""
+    return f"found {progress.discovered_file_type}: {progress.discovered_file}{linked}"
+
+
+def _by(counter: Counter[str]) -> str:
+    parts = ", ".join(f"{name} {number}" for name, number in counter.most_common())
+    return f" ({parts})" if parts else ""
+
+
+def _examples(examples: dict[str, list[Example]]) -> Iterator[str]:
+    for reason, found in examples.items():
+        for example in found[:2]:
+            yield f"  {reason}: {example.url}" + (f" ({example.detail})" if example.detail else "")
+
+
+def _has_output(crawler: Crawler) -> bool:
+    """Say whether documents leave the crawl: into feeds, or as the items of a job of Scrapy Cloud."""
+    return bool(crawler.settings.getdict("FEEDS")) or crawler.get_extension(ScrapyCloud) is not None

@@ -1,0 +1,174 @@
+"""Say how far the crawl is: a live display below the log where stderr is a terminal, else a line now and then."""
+
+from __future__ import annotations
+
+import atexit
+import logging
+import os
+import sys
+from typing import TYPE_CHECKING, TextIO
+
+from scrapy import signals
+from scrapy.exceptions import NotConfigured
+from scrapy.utils.asyncio import create_looping_call
+
+from llmsspider.jobs import is_terminal
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.live import Live
+    from scrapy.crawler import Crawler
+    from scrapy.settings import BaseSettings
+
+    from llmsspider.run import Run
+
+logger = logging.getLogger(__name__)
+
+REFRESH_SECS = 0.5
+"""Time between two states of the display."""
+
+
+class TerminalProgress:
+    """Show snapshots of the run; they take the place of Scrapy's LogStats.
+
+    A line is logged at INFO every `LOGSTATS_INTERVAL` seconds and when a phase begins. With a terminal a display of
+    rich stands below the log in its place, and log lines are written above it as they are.
+    """
+
+    def __init__(self, crawler: Crawler, run: Run, *, live: bool, interval: float):
+        self._crawler = crawler
+        self._run = run
+        self._display = Display(run) if live else None
+        self._interval = interval
+        self._logged_phase = ""
+        self._logged_secs = 0.0
+        self._task = create_looping_call(self.tick)
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> TerminalProgress:
+        """Take the run of the spider and look whether stderr is a terminal."""
+        run: Run | None = getattr(crawler.spider, "run", None)
+        if run is None or not run.watched:
+            raise NotConfigured  # a plan or a single page: nothing to warn of
+        interval = crawler.settings.getfloat("LOGSTATS_INTERVAL")
+        extension = cls(crawler, run, live=wants_display(crawler.settings, sys.stderr), interval=interval)
+        crawler.signals.connect(extension.spider_opened, signal=signals.spider_opened)
+        crawler.signals.connect(extension.engine_stopped, signal=signals.engine_stopped)
+        return extension
+
+    def spider_opened(self) -> None:
+        """Begin."""
+        if self._display is not None:
+            self._display.start()
+        self._task.start(REFRESH_SECS if self._display is not None else 1.0)
+
+    def engine_stopped(self) -> None:
+        """Show the end and give the terminal back; the run is closed by now."""
+        if self._task.running:
+            self._task.stop()
+        self._run.progress.sample()
+        if self._display is not None:
+            self._display.stop()
+
+    def tick(self) -> None:
+        """Put a point on the timeline; refresh the display or log a line when one is due."""
+        progress = self._run.progress
+        progress.sample()
+        if self._display is not None:
+            self._display.refresh()
+            return
+        due = self._interval and progress.elapsed_secs - self._logged_secs >= self._interval
+        if due or (self._logged_phase and self._logged_phase != progress.phase):
+            self._logged_secs = progress.elapsed_secs
+            line = self._run.snapshot().line()
+            logger.info("%(line)s", {"line": line}, extra={"spider": self._crawler.spider})
+        self._logged_phase = progress.phase
+
+
+def wants_display(settings: BaseSettings, stream: TextIO) -> bool:
+    """Say whether a live display belongs on a stream: a real terminal that nothing else writes to."""
+    if settings.get("LLMS_PROGRESS") == "plain" or os.environ.get("TERM", "dumb") == "dumb":
+        return False
+    feeds = {str(uri).partition(":")[0] for uri in settings.getdict("FEEDS")}
+    return is_terminal(stream) and not ({"-", "stdout"} & feeds and is_terminal(sys.stdout))
+
+
+class Display:
+    """The live display, and the log above it."""
+
+    def __init__(self, run: Run):
+        self._run = run
+        self._live: Live | None = None
+        self._handlers: list[tuple[logging.StreamHandler[TextIO], TextIO]] = []
+
+    def start(self) -> None:
+        """Take over the terminal; rich is imported here, since most runs do without."""
+        from rich.console import Console  # noqa: PLC0415
+        from rich.live import Live  # noqa: PLC0415
+
+        console = Console(stderr=True)
+        self._live = Live(console=console, auto_refresh=False, redirect_stdout=False, redirect_stderr=False)
+        self._live.start()
+        atexit.register(self.stop)  # a second Ctrl-C ends the process on the spot
+        above = LinesAbove(console)
+        for handler in logging.root.handlers:
+            if isinstance(handler, logging.StreamHandler) and handler.stream is sys.stderr:
+                self._handlers.append((handler, handler.stream))
+                handler.setStream(above)
+        self.refresh()
+
+    def refresh(self) -> None:
+        """Show the state of this moment."""
+        from llmsspider.extensions.terminal_view import view  # noqa: PLC0415
+
+        if self._live is not None:
+            self._live.update(view(self._run.snapshot(), self._run.source), refresh=True)
+
+    def stop(self) -> None:
+        """Show the last state, and let the log write to the terminal again; idempotent."""
+        live, self._live = self._live, None
+        if live is None:
+            return
+        from llmsspider.extensions.terminal_view import view  # noqa: PLC0415
+
+        live.update(view(self._run.snapshot(), self._run.source), refresh=True)
+        live.stop()
+        for handler, stream in self._handlers:
+            handler.setStream(stream)
+        self._handlers.clear()
+        atexit.unregister(self.stop)
+
+
+class LinesAbove:
+    """A stream for log handlers: whole lines go above the display, neither wrapped nor coloured.
+
+    Control characters, which a site could put into a URL or a title, are shown, not obeyed.
+    """
+
+    def __init__(self, console: Console):
+        self._console = console
+        self._rest = ""
+
+    def write(self, text: str) -> int:
+        """Write what is complete of the text."""
+        *lines, self._rest = (self._rest + text).split("\n")
+        if lines:
+            self._console.out("\n".join(map(printable, lines)), highlight=False)
+        return len(text)
+
+    def flush(self) -> None:
+        """Do nothing: lines are written at once."""
+
+
+def printable(line: str) -> str:
+    r"""Return a line with its control characters written out.
+
+    >>> printable("a\x1b[2Jb\tc")
+    'a\\x1b[2Jb\tc'
+    """
+    if line.isprintable():
+        return line
+    return "".join(
+        char if char == "\t" or not (ord(char) < 32 or 127 <= ord(char) < 160) else f"\\x{ord(char):02x}"
+        for char in line
+    )

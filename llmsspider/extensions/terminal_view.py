@@ -1,0 +1,55 @@
+"""What the live display of the terminal shows of a snapshot. Imported with rich, when there is a terminal."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rich.console import Group, RenderableType
+from rich.panel import Panel
+from rich.progress_bar import ProgressBar
+from rich.table import Table
+from rich.text import Text
+
+from llmsspider.progress import duration
+
+if TYPE_CHECKING:
+    from llmsspider.progress import Snapshot
+
+
+def view(snapshot: Snapshot, source: str) -> RenderableType:
+    """Return the display: a bar, and what was found, done and left out."""
+    bar = Table.grid(padding=(0, 1), expand=True)
+    bar.add_column(no_wrap=True)
+    bar.add_column(ratio=1)
+    bar.add_column(no_wrap=True, justify="right")
+    bar.add_row(
+        Text(snapshot.phase, style="bold cyan"),
+        ProgressBar(total=max(snapshot.total, 1), completed=snapshot.done),
+        Text(f"{snapshot.done}/{snapshot.total} pages ({snapshot.percent}%)", style="bold"),
+    )
+    facts = Table.grid(padding=(0, 2))
+    facts.add_column(style="dim", no_wrap=True)
+    facts.add_column(overflow="ellipsis", no_wrap=True)
+    facts.add_row("found", Text(_found(snapshot)))
+    facts.add_row("documents", _counted(snapshot.documents, snapshot.origins, "green"))
+    facts.add_row("queued", Text(f"{snapshot.queued}, {snapshot.unchanged} unchanged"))
+    facts.add_row("errors", _counted(sum(snapshot.errors.values()), snapshot.errors, "red"))
+    facts.add_row("filtered", _counted(sum(snapshot.filtered.values()), snapshot.filtered, "yellow"))
+    pace = f"{snapshot.pages_per_min:.0f} pages/min, {duration(snapshot.elapsed_secs)}"
+    facts.add_row("pace", Text(pace))
+    return Panel(Group(bar, facts), title=Text(source), title_align="left", border_style="dim")
+
+
+def _found(snapshot: Snapshot) -> str:
+    if snapshot.phase in {"starting", "discovery"} and snapshot.discovered_file is None:
+        return "looking for llms.txt, llms-full.txt and sitemaps"
+    if snapshot.discovered_file is None:
+        return "no llms.txt or sitemap, following links"
+    linked = f" and {snapshot.linked_files} linked" if snapshot.linked_files else ""
+    return f"{snapshot.discovered_file_type}: {snapshot.discovered_file}{linked}"
+
+
+def _counted(count: int, by: dict[str, int], colour: str) -> Text:
+    text = Text(str(count), style=colour if count else "")
+    parts = ", ".join(f"{name} {number}" for name, number in sorted(by.items(), key=lambda item: -item[1]))
+    return text.append(f"  {parts}", style="dim") if parts else text

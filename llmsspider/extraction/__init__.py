@@ -1,0 +1,124 @@
+"""HTML page to Markdown document: one parse gives links, metadata and the main content as Markdown.
+
+`convert` is what a worker process runs: bytes and strings in, a picklable `Page` out.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+from lxml.etree import _Element
+
+from llmsspider.extraction import engines, lists
+from llmsspider.extraction.generators import UNKNOWN
+from llmsspider.extraction.headlines import outer_title, settle_headline, without_book
+from llmsspider.extraction.html_format import HtmlFormat
+from llmsspider.extraction.links import Joiner, follow_links, joiner_for
+from llmsspider.extraction.main_content import find_main
+from llmsspider.extraction.markdown_format import MarkdownFormat
+from llmsspider.extraction.metadata import read_meta
+from llmsspider.extraction.parsing import parse
+from llmsspider.extraction.rules import rules_for
+from llmsspider.extraction.shells import is_shell
+from llmsspider.extraction.walk import Walk
+from llmsspider.items import Page
+
+EXTRACTOR_VERSION = 3
+"""Grows with each change of the Markdown made from the same page: stored pages of another version are made again."""
+
+__all__ = ["EXTRACTOR_VERSION", "convert", "scan"]
+
+_BLANK_LINES = re.compile(r"\n{3,}")
+
+
+def convert(body: bytes, url: str, encoding: str | None, converter: str = engines.DEFAULT) -> Page:
+    """Convert one HTML page.
+
+    Args:
+        body: the page as received (content encodings such as gzip undone).
+        url: the final URL of the page, base of its links.
+        encoding: charset of the HTTP header, or None.
+        converter: one of `engines.NAMES`. markdownify takes over where the chosen one is not installed or
+            fails on the page; `Page.converter` tells which engine it was.
+
+    Raises:
+        ValueError: for an unknown converter. Bad HTML never raises.
+    """
+    if converter not in engines.NAMES:
+        raise ValueError(f"unknown converter {converter!r}: use one of {', '.join(engines.NAMES)}")
+    root, joiner, page = _scan(body, url, encoding)
+    try:
+        _write(page, root, joiner, body, converter)
+    except Exception:
+        if converter == engines.FALLBACK:
+            raise
+        root, joiner, page = _scan(body, url, encoding)
+        _write(page, root, joiner, body, engines.FALLBACK)
+    return page
+
+
+def _write(page: Page, root: _Element, joiner: Joiner, body: bytes, converter: str) -> None:
+    native = converter == engines.DEFAULT
+    engine = None if native else engines.converter_named(converter)
+    main, generator = find_main(root, body, page.meta.generator)
+    page.converter = converter
+    if generator.no_text and generator.no_text.encode() in body:
+        return
+    title = outer_title(root, main, page.meta.title)
+    if generator is UNKNOWN and title is None:
+        settle_headline(main, page.meta.title)
+    walk = Walk(
+        rules_for(generator.drop),
+        joiner,
+        MarkdownFormat() if native else HtmlFormat(),
+        generator=generator,
+        has_tabs=b"tablist" in body,
+        has_notes=_has_notes(body),
+        has_tex=_has_tex(body),
+    )
+    text = walk.document(main, title)
+    if walk.is_bare and not page.meta.is_shell:
+        text = _with_contents(walk, main, title) or text
+    if engine is not None:
+        text = _BLANK_LINES.sub("\n\n", engine.convert(text)).strip("\n") + "\n" if text else ""
+    page.markdown = text if text.strip() else ""
+    page.links = walk.links
+    page.meta.title = walk.title or without_book(page.meta.title, walk.first_heading)
+
+
+def _with_contents(bare: Walk, main: _Element, title: str | None) -> str:
+    """Return a document that is headings only with its table of contents; empty where that leads to no other page.
+
+    The links met are added to `bare`.
+    """
+    walk = replace(bare, rules=rules_for(bare.generator.drop, contents=True), links=[], title=None)
+    for entries in list(main.iter("dl")):
+        lists.entries_as_items(entries)
+    text = walk.document(main, title)
+    pages = {link.url.partition("#")[0] for link in walk.links}
+    if not pages - {bare.joiner.page}:
+        return ""
+    bare.links = walk.links
+    return text
+
+
+def _has_notes(body: bytes) -> bool:
+    return b"footnote" in body or b"noteref" in body or b"#fn" in body
+
+
+def _has_tex(body: bytes) -> bool:
+    return b"MathJax" in body or b"mathjax" in body or b"katex" in body
+
+
+def scan(body: bytes, url: str, encoding: str | None) -> Page:
+    """Read links and metadata of one HTML page; `markdown` and `links` stay empty. See `convert`."""
+    return _scan(body, url, encoding)[2]
+
+
+def _scan(body: bytes, url: str, encoding: str | None) -> tuple[_Element, Joiner, Page]:
+    root = parse(body, encoding)
+    joiner = joiner_for(root, url)
+    meta = read_meta(root, joiner)
+    meta.is_shell = is_shell(root)
+    return root, joiner, Page(markdown="", links=[], follow=follow_links(root, joiner), meta=meta)

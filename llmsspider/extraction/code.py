@@ -1,0 +1,180 @@
+"""Code blocks: the exact text and the language, from any highlighter.
+
+Text is kept as the page shows it: line numbers, copy buttons and hidden lines are left out, prompts and
+blank lines stay. The language comes from the class conventions of the highlighters (HTML standard 4.5.15
+`language-`, Prism, highlight.js, Pygments, Rouge, Chroma, Shiki, GitHub, MediaWiki, SyntaxHighlighter).
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+
+from lxml.etree import XPath, _Element
+
+from llmsspider.extraction.names import CODE_LINES, NOT_A_LANGUAGE, NOT_CODE, collapsed
+
+_CODE = XPath("descendant::code[1]", smart_strings=False)
+_SPECIAL_TAGS = frozenset({"br", "button", "style", "script", "svg", "template", "div", "li", "tr"})
+_SKIPPED_TAGS = frozenset({"button", "style", "script", "svg", "template", "rp"})
+_LINE_MODULE = re.compile(r"(?:^|\s)(?:codeLine_\w+|code_line\S*)(?=\s|$)")
+_PREFIXED = re.compile(
+    r"(?:^|\s)(?:language|lang|highlight-source|highlight-text|mw-highlight-lang|src|code)-([\w+#.-]+)|(?:^|\s)brush:\s*([\w+#.-]+)",
+    re.IGNORECASE,
+)
+_SPHINX = re.compile(r"(?:^|\s)highlight-(?!source|text)([\w+#.-]+)")
+_MARKED = re.compile(
+    r"(?:^|\s)(?:sourceCode|hljs|makeup|prettyprint|downlit|code|chroma|programlisting|rust|shiki|prism|highlight|CodeMirror|astro-code|literal-block|SCREEN)(?=\s|$)"
+)
+_INDENT_NBSP = re.compile(r"^\xa0", re.MULTILINE)
+_END = re.compile(r"(?:\n[ \t]*)+\Z")
+_MAX_DEPTH = 200
+_BLANK = re.compile(r"^[ \t\xa0]+$", re.MULTILINE)
+_WORD = re.compile(r"[A-Za-z][\w+#.-]*")
+_PLAIN_NAMES = frozenset({"c++", "c#", "f#", "objective-c", "shell-session", "html+erb", "plaintext"})
+_WRAPPERS = frozenset(
+    {"div", "figure", "td", "tr", "tbody", "table", "span", "section", "rh-code-block", "code-block", "clipboard-copy"}
+)  # fmt: skip
+
+
+def code_text(pre: _Element) -> str:
+    """Return the exact text of a code block, without empty first lines and without trailing white space."""
+    hidden = False
+    if len(pre) and any(map(_is_special, pre.iterdescendants())):
+        parts: list[str] = []
+        _collect(pre, parts)
+        hidden = _starts_hidden(pre)
+        text = _BLANK.sub("", "".join(parts))  # a line element needs a space to have a height
+    else:
+        text = "".join(pre.itertext())
+    if "\r" in text:
+        text = text.replace("\r\n", "\n").replace("\r", "\n")
+    if "\xa0" in text and (" " not in text or _INDENT_NBSP.search(text)):
+        text = text.replace("\xa0", " ")
+    text = text.replace("\u200b", "")
+    if not text.strip():
+        return ""
+    return _END.sub("", text.removeprefix("\n") if hidden else text.lstrip("\n"))
+
+
+def is_listing(element: _Element) -> bool:
+    """Return True for inline code with line breaks that is all its parent holds: code of several lines."""
+    parent = element.getparent()
+    return (
+        parent is not None
+        and len(parent) == 1
+        and bool(element.text and element.text.strip())
+        and all(part.tag == "br" for part in element)
+        and not (parent.text or "").strip()
+        and not (element.tail or "").strip()
+    )
+
+
+def broken_lines(element: _Element) -> str:
+    """Return the lines of inline code that `<br>` parts; white space is that of a line, hard spaces indent."""
+    lines = [element.text, *(part.tail for part in element)]
+    text = "\n".join(collapsed(line or "").strip(" ") for line in lines)
+    return text.replace("\xa0", " ").strip("\n")
+
+
+def _starts_hidden(pre: _Element) -> bool:
+    """Return True if the first lines are hidden by mdBook: the empty line after them is the author's."""
+    first = pre[0]
+    while len(first) and first.tag in {"pre", "code"}:
+        first = first[0]
+    return "boring" in (first.get("class") or "").split()
+
+
+@lru_cache(maxsize=4096)
+def _is_skipped(classes: str) -> bool:
+    return not NOT_CODE.isdisjoint(classes.split())
+
+
+@lru_cache(maxsize=4096)
+def _is_line(classes: str) -> bool:
+    return not CODE_LINES.isdisjoint(classes.split()) or bool(_LINE_MODULE.search(classes))
+
+
+def _is_special(element: _Element) -> bool:
+    """Return True for an element that is not just coloured text."""
+    classes = element.get("class")
+    if classes and (_is_skipped(classes) or _is_line(classes)):
+        return True
+    return element.tag in _SPECIAL_TAGS or element.get("data-line") is not None
+
+
+def _collect(element: _Element, parts: list[str], depth: int = 0) -> None:
+    """Append the texts of `element`; a line element without a newline gets one when another line follows."""
+    if element.text:
+        parts.append(element.text)
+    open_line = False
+    for child in element:
+        classes = child.get("class") or ""
+        if child.tag == "br":
+            parts.append("\n")
+        elif child.tag not in _SKIPPED_TAGS and not (classes and _is_skipped(classes)):
+            is_line = (
+                bool(classes and _is_line(classes))
+                or child.get("data-line") is not None
+                or child.tag in {"div", "li", "tr"}
+            )
+            if is_line and open_line:
+                parts.append("\n")
+            start = len(parts)
+            _collect(child, parts, depth + 1) if depth < _MAX_DEPTH else parts.append(
+                "".join(child.itertext())
+            )
+            open_line = is_line and not (len(parts) > start and parts[-1].endswith("\n"))
+        if child.tail:
+            parts.append(child.tail)
+            open_line = open_line and "\n" not in child.tail
+
+
+def code_language(pre: _Element) -> str:
+    """Return the language tag of a code block, lower case, as its site names it; '' where it names none."""
+    for element in (*_CODE(pre), pre, *_wrappers(pre)):
+        if element.attrib and (language := _language_of(element)):
+            return language
+    return ""
+
+
+def _wrappers(pre: _Element) -> list[_Element]:
+    """Return up to four ancestors that hold nothing but this block (and its title, buttons, output)."""
+    found: list[_Element] = []
+    element = pre.getparent()
+    while element is not None and len(found) < 8 and element.tag in _WRAPPERS:
+        if len(element) > 4 and element.tag != "tr":
+            break
+        found.append(element)
+        element = element.getparent()
+    return found
+
+
+def _language_of(element: _Element) -> str:
+    for name in ("data-language", "data-lang", "data-code-lang", "lang", "language"):
+        value = element.get(name)
+        if value and _WORD.fullmatch(value) and (name != "lang" or element.tag in {"pre", "code"}):
+            return _accepted(value)
+    classes = element.get("data-syntaxhighlighter-params") or element.get("class")
+    return _language_in(classes, element.tag in {"pre", "code"}) if classes else ""
+
+
+@lru_cache(maxsize=4096)
+def _language_in(classes: str, is_code: bool) -> str:
+    for found in (*_PREFIXED.finditer(classes), *_SPHINX.finditer(classes)):
+        if language := _accepted(found.group(found.lastindex or 1)):
+            return language
+    if is_code and _MARKED.search(classes):
+        for value in classes.split():
+            if (
+                _WORD.fullmatch(value)
+                and (language := _accepted(value))
+                and (language.isalnum() or language in _PLAIN_NAMES)
+            ):
+                return language
+    return ""
+
+
+def _accepted(value: str) -> str:
+    value = value.lower().rstrip(".,;")
+    return "" if value in NOT_A_LANGUAGE or not value[:1].isalpha() else value

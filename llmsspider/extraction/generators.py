@@ -1,0 +1,343 @@
+"""The documentation generators that are known, as data: how each is recognised and where its content lies.
+
+An entry is found by its `marks`, byte strings looked for in the raw page (a substring search costs
+microseconds, a selector over the tree hundreds), and confirmed by `main`, CSS selectors of which the first
+that matches gives the main content. `drop` names what inside it is not content, in the small selector
+language of `llmsspider.extraction.rules`. Commonest first: the first entry that is confirmed wins. What
+many generators share (permalinks, copy buttons, admonitions, tabs, highlighters) is in `rules`, `code`,
+`admonitions` and `tabs`, for every page.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+
+@dataclass(frozen=True)
+class Generator:
+    """One generator. A page belongs to it when any of `marks` is in its bytes and a `main` selector matches.
+
+    `meta` is the beginning of its `<meta name="generator">`, lower case; such entries are tried first.
+    `drop` is a list of small selectors, parted by spaces. `unlabelled` is the language class that the
+    generator puts on code without a language. `definitions` is `list` where the generator's own Markdown
+    writes definition lists as bullets. `title` is the first element that is the page's title without being
+    an `<h1>`, as `tag.class`. `no_text` is a byte string of the page that only holds the search form.
+    """
+
+    name: str
+    marks: tuple[str, ...]
+    main: tuple[str, ...]
+    drop: str = ""
+    unlabelled: str = ""
+    definitions: Literal["lines", "list"] = "lines"
+    title: str = ""
+    meta: str = ""
+    no_text: str = ""
+
+
+UNKNOWN = Generator("generic", (), ())
+"""Stands for a page of no known generator."""
+
+# fmt: off
+GENERATORS = (
+    Generator(
+        "sphinx",
+        ("documentation_options", "doctools.js", "DOCUMENTATION_OPTIONS", "sphinxsidebar",
+         "furo-main-content", "bd-article"),
+        ("article.bd-article", "[itemprop=articleBody]", "#furo-main-content", "div.body[role=main]",
+         "[role=main] .document", "[role=main]", "div.body", "article[role=main]", "main",
+         "div.document",),
+        "#searchbox .sphinxsidebar .viewcode-link .rst-footer-buttons .prev-next-area "
+        ".bd-header-article div.related nav.contents div.contents div.sphinx-tabs-tab .toc-title "
+        "#contents.topic .bd-toc .sd-tab-label-hidden .prev-next-footer .header-article "
+        ".viewcode-block-link .cell_input_toggle",
+        no_text="searchtools.js",
+    ),
+    Generator(
+        "mkdocs-material",
+        ("md-content__inner",),
+        ("article.md-content__inner", ".md-content__inner",),
+        ".md-content__button .md-source-file .md-feedback .md-tags .md-annotation__index #__comments "
+        ".doc-labels .md-post__meta .md-source-date",
+        unlabelled="text",
+        meta="mkdocs",
+    ),
+    Generator(
+        "mkdocs",
+        ("mkdocs", "MkDocs",),
+        ("div[role=main] div.section", "[itemprop=articleBody]", "[role=main]",
+         "div.col-md-9[role=main]", "div.content",),
+        ".rst-footer-buttons .doc-labels .wy-breadcrumbs",
+    ),
+    Generator(
+        "docusaurus",
+        ("docusaurus",),
+        (".theme-doc-markdown", "article .markdown", "article", "main",),
+        ".theme-doc-toc-mobile .theme-doc-breadcrumbs .theme-doc-version-badge .theme-doc-footer "
+        ".theme-doc-version-banner .pagination-nav .buttonGroup header.nothing",
+        unlabelled="text",
+        meta="docusaurus",
+    ),
+    Generator(
+        "mdbook",
+        ("mdBook", "chapter-item", "mdbook",),
+        ("#content main", "#mdbook-content main", "main",),
+        ".nav-wrapper .nav-wide-wrapper .buttons",
+    ),
+    Generator(
+        "vitepress",
+        ("vp-doc",),
+        (".vp-doc",),
+        ".vp-copy span.lang .line-numbers-wrapper .VPDocFooter .VPBadge .copy",
+        unlabelled="txt",
+        meta="vitepress",
+    ),
+    Generator(
+        "starlight",
+        ("sl-markdown-content",),
+        ("main:has(.sl-markdown-content)", ".sl-markdown-content",),
+        ".pagination-links mobile-starlight-toc .right-sidebar .sl-anchor-link .sl-banner .meta "
+        "starlight-menu-button .copy",
+        unlabelled="plaintext",
+    ),
+    Generator(
+        "vuepress",
+        ("theme-default-content", "VuePress", "theme-container",),
+        (".theme-default-content", ".vp-page [vp-content]", "[vp-content]", ".theme-hope-content",
+         "main.page", "main",),
+        ".header-anchor .vp-page-meta .page-edit .page-nav .line-numbers .line-numbers-wrapper "
+        ".vp-page-nav",
+        unlabelled="text",
+        meta="vuepress",
+    ),
+    Generator(
+        "nextra",
+        ("nextra",),
+        ("article main", "main article", "article", "main",),
+        ".nextra-toc .nextra-breadcrumb .subheading-anchor .nextra-sidebar-container .nextra-code-copy "
+        ".nextra-breadcrumbs .nextra-button",
+    ),
+    Generator(
+        "fumadocs",
+        ("nd-page", "fumadocs", "nd-docs-layout",),
+        ("#nd-page article", "article#nd-page", "#nd-page", "article .prose", "main article",
+         "article",),
+        "#nd-tocnav #nd-toc .fd-toc [data-toc-popover] [data-breadcrumb] [data-card-footer] [data-toc]",
+    ),
+    Generator(
+        "rustdoc",
+        ('name="generator" content="rustdoc"', "rustdoc-",),
+        ("#main-content", "section#main", "main .content", "main",),
+        "#copy-path rustdoc-toolbar #rustdoc-toolbar .out-of-band .src #render-detail a.anchor "
+        "a.doc-anchor .tooltip rustdoc-search .rustdoc-breadcrumbs .notable-traits .sidebar .since "
+        "span.since .stab-icon .hideme .test-arrow",
+        meta="rustdoc",
+    ),
+    Generator(
+        "javadoc",
+        ("Generated by javadoc", 'content="javadoc/',),
+        ('main[role="main"]', "main", ".contentContainer", "body",),
+        ".sub-nav .top-nav .fixedNav .topNav .bottomNav .subNav .nav-bar .table-tabs .navPadding "
+        "#skip-navigation-top .skip-nav .legal-copy .permalink .copy-to-clipboard .toc .page-search",
+        meta="javadoc",
+    ),
+    Generator(
+        "doxygen",
+        ("Generated by Doxygen", 'content="Doxygen', "doxygen.css",),
+        ("#doc-content", "body",),
+        ".permalink .dynheader .dyncontent #nav-path .ttc .navpath #top #nav-tree #side-nav #titlearea "
+        "#MSearchSelectWindow address.footer .inherit_header .mlabels-right span.mlabels .summary .toc "
+        ".arrow center.iframe hr.footer .footer .ingroups",
+        title="div.title",
+        meta="doxygen",
+    ),
+    Generator(
+        "docbook",
+        ("DocBook", "docbook",),
+        ("#docContent", "div.book", "div.chapter", "div.article", "div.refentry", "div.sect1",
+         "div.section", "div.part", "div.preface", "div.appendix", "body",),
+        ".navheader .navfooter div.toc .TOC #docFooter p.toc-title",
+        meta="docbook",
+    ),
+    Generator(
+        "antora",
+        ('content="Antora', "article.doc", 'class="doc"',),
+        ("article.doc",),
+        ".page-versions .toolbar aside.toc .pagination .source-toolbox .copy-toast .edit-this-page",
+        meta="antora",
+    ),
+    Generator(
+        "asciidoctor",
+        ("Asciidoctor", "AsciiDoc", "sectionbody",),
+        ("body.article", "body.book", "body.manpage", "#content",),
+        "#toc #footer .source-toolbox #header.details div.details .manname-icon",
+        meta="asciidoctor",
+    ),
+    Generator(
+        "pkgdown",
+        ("pkgdown",),
+        ("main#main", "div.contents", "#main", "main",),
+        "img.logo .pkgdown-footer #pkgdown-sidebar small.dont-index #tocnav .d-none",
+        definitions="list",
+        meta="pkgdown",
+    ),
+    Generator(
+        "quarto",
+        ("quarto-document-content", 'content="quarto-',),
+        ("#quarto-document-content", "main.content",),
+        "#quarto-margin-sidebar .quarto-title-breadcrumbs .quarto-code-links .code-tools-button #TOC "
+        ".nav-page .toc-actions .quarto-title-meta .quarto-categories .quarto-page-breadcrumbs "
+        ".quarto-code-tools .quarto-alternate-formats .quarto-about-links .source-code-toggle",
+        meta="quarto",
+    ),
+    Generator(
+        "just-the-docs",
+        ("just-the-docs",),
+        ("#main-content main", "#main-content", ".main-content main", ".main-content",),
+        ".breadcrumb-nav .anchor-heading #table-of-contents .site-footer #markdown-toc .search",
+        meta="jekyll",
+    ),
+    Generator(
+        "docsy",
+        ("td-content", "docsy",),
+        ("main .td-content", ".td-content",),
+        ".td-page-meta #pre-footer .feedback--answer .td-page-meta__lastmod .section-index .taxonomy "
+        ".feedback--title .feedback--response",
+        meta="hugo",
+    ),
+    Generator(
+        "hugo-book",
+        ("book-page", "hextra", "hugo-",),
+        ("article.book-article", "article.markdown", ".hextra-content main .content", "main .content",
+         "main article",),
+        ".hextra-toc .hextra-code-copy-btn-container .hx-mt-16 #hugo-encryptor",
+        meta="hugo",
+    ),
+    Generator(
+        "gitbook",
+        ("gitbook", "GitBook",),
+        ("main section.markdown-section", "section.normal.markdown-section", "main", ".page-inner",),
+        ".page-footer .gitbook-link .anchor",
+        meta="gitbook",
+    ),
+    Generator(
+        "mintlify",
+        ("mintlify", "Mintlify",),
+        ("#content-area", "#content", "#content-container", "main", "article",),
+        "#table-of-contents #pagination #page-context-menu .feedback-toolbar #breadcrumb #footer "
+        "#sidebar [data-component-part=code-block-copy-button] .eyebrow #assistant-entry",
+        meta="mintlify",
+    ),
+    Generator(
+        "readme",
+        ("readme-", "rm-Markdown", "rm-Article",),
+        ("article.rm-Article", ".markdown-body",
+         "#content .content-body", "article",),
+        ".rm-Pagination .rm-TableOfContents .content-toc .rm-PaginationControls .heading-anchor-icon "
+        ".heading-anchor-deprecated .rm-Copy .UpdatedAt .PageThumbs",
+    ),
+    Generator(
+        "docsify",
+        ("docsify",),
+        ("article#main", "article.markdown-section", ".markdown-section",),
+        ".anchor-empty .docsify-copy-code-button .docsify-pagination-container",
+    ),
+    Generator(
+        "github",
+        ("github.githubassets.com", "github-markdown", "markdown-body", "jekyll-theme",),
+        ("article.markdown-body", ".markdown-body", "#readme article", "section#main_content",
+         "#main-content",),
+        ".zeroclipboard-container .anchor .octicon [aria-label=Permalink]",
+    ),
+    Generator(
+        "jekyll",
+        ('content="Jekyll', "jekyll",),
+        ("article.post", "article .post-content", ".post-content", ".page-content", "article", "main",),
+        ".post-meta .page-meta .page__meta .toc__menu",
+        meta="jekyll",
+    ),
+    Generator(
+        "zendesk",
+        ("zdassets", "zendesk",),
+        ("[itemprop=articleBody]", "article .article-body", ".article__body",),
+    ),
+    Generator(
+        "confluence",
+        ("confluence", "atlassian",),
+        ("#main-content.wiki-content", ".wiki-content",),
+        ".toc-macro .page-metadata .aui-icon",
+    ),
+    Generator(
+        "texinfo",
+        ("makeinfo", "texi2any",),
+        ("body",),
+        ".header .nav-panel .contents .shortcontents .summarycontents .element-contents "
+        ".element-shortcontents .element-header .element-footer h2.contents-heading "
+        "h2.shortcontents-heading .copiable-link",
+        meta="makeinfo",
+    ),
+    Generator(
+        "haddock",
+        ("haddock",),
+        ("#content",),
+        "#synopsis .selflink a.link #table-of-contents",
+        title="p.caption",
+    ),
+    Generator(
+        "mediawiki",
+        ("mw-content-text", "MediaWiki",),
+        ("main#content", "#content", ".mw-body",),
+        "#siteSub #contentSub #contentSub2 #jump-to-nav #catlinks #mw-indicator .mw-jump-link "
+        ".mw-editsection .editsection .printfooter .navbox .mw-indicators .mw-portlet .vector-menu "
+        ".vector-page-toolbar .vector-toc .mw-redirectedfrom .mw-empty-elt .t-navbar "
+        ".t-example-live-link",
+        meta="mediawiki",
+    ),
+    Generator(
+        "nimdoc",
+        ("nimdoc", "Nim Documentation Generator", "Nim DocGen",),
+        ("#documentId .container", "#documentId",),
+        ".three.columns #global-links #searchInputDiv #toc-list .search-groupby .theme-switch-wrapper "
+        ".theme-select-wrapper .link-seesrc a.link-seesrc #tocRoot .footer",
+    ),
+    Generator(
+        "rdoc",
+        ("RDoc", "rdoc.css",),
+        ("main[role=main]", "#documentation", "main",),
+        ".method-source-code .method-source-toggle .method-click-advice .method-controls .top-link "
+        ".nav-section",
+    ),
+    Generator(
+        "exdoc",
+        ("ExDoc", "content-inner",),
+        ("#content.content-inner", "main #content", "#content", "main",),
+        ".icon-action .view-source .detail-link .hover-link .bottom-actions .livebook-badge-container "
+        ".settings .page-settings .app-vsn #top-content-actions",
+        meta="exdoc",
+    ),
+    Generator(
+        "documenter",
+        ("Documenter.jl", "documenter-page",),
+        ("#documenter-page", "article.content", "article",),
+        ".docs-heading-anchor-permalink .docstring-article-toggle-button .docs-article-toggle-button "
+        ".docs-sourcelink .docs-edit-link .docs-footer .docs-navbar",
+        meta="documenter",
+    ),
+    Generator(
+        "typedoc",
+        ("typedoc", "tsd-",),
+        (".col-content", ".container-main .col-8",),
+        ".tsd-breadcrumb .tsd-anchor-icon .tsd-kind-icon .tsd-navigation .tsd-page-toolbar .tsd-sources "
+        ".tsd-widget .tsd-filter-visibility",
+        meta="typedoc",
+    ),
+    Generator(
+        "docfx",
+        ("docfx",),
+        ("article.content", "article[data-uid]", "article",),
+        ".contribution .contribution-panel .actionbar .affix .in-this-article .next-article a.header-action",
+        meta="docfx",
+    ),
+)
+# fmt: on

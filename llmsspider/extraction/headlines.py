@@ -1,0 +1,108 @@
+"""The title of a page: the heading that is it, what stands above that, and what `<title>` adds to it."""
+
+from __future__ import annotations
+
+import re
+
+from lxml.etree import XPath, _Element
+
+from llmsspider.extraction.names import has_blocks, plain_text, visible
+
+_HEADINGS = frozenset({"h1", "h2", "h3", "h4", "h5", "h6"})
+_DRAWN = frozenset({"div", "p", "center", "font"})
+"""Elements that old pages draw as a heading."""
+_LOOKED_AT = 200
+"""Elements at the top of the main content among which a drawn heading is looked for."""
+_HEAD_TEXT = 120
+"""Characters outside links that the head of a site may have above the title."""
+_CONTENT = XPath("boolean(.//pre | .//dl | .//h2 | .//th)", smart_strings=False)
+_NUMBER = re.compile(r"(\d+(?:\.\d+)*|[A-Z](?:\.\d+)+)\.?\s+")
+_PARTS = re.compile(r"\s*[|:·–—»›]\s+|\s+-\s+")
+_PARTED = re.compile(r"\s*[(:|·–—-]")
+
+
+def outer_title(root: _Element, main: _Element, title: str | None) -> str | None:
+    """Return the `<h1>` that stands before the main content and that the page's `<title>` begins with.
+
+    None where the main content has a heading that the `<title>` names: a site's own name stands there too.
+    """
+    wanted = (title or "").casefold()
+    for heading in root.iter("h1"):
+        text = plain_text(heading)
+        if any(ancestor is main for ancestor in heading.iterancestors()):
+            return None
+        if text and wanted.startswith(text.casefold()):
+            inner = (plain_text(own).casefold() for own in main.iter("h1", "h2"))
+            return None if any(own and own in wanted for own in inner) else text
+    return None
+
+
+def settle_headline(main: _Element, title: str | None) -> None:
+    """Make the element that says the `<title>` at the top of a page of no known generator its `<h1>`.
+
+    What stands above that heading, a logo, a motto and links, is emptied.
+    """
+    if not title:
+        return
+    names = {name.casefold() for name in (title, *_PARTS.split(title))}
+    headline = next((one for one in main.iter("h1") if plain_text(one).casefold() in names), None)
+    if headline is None:
+        headline = _drawn_headline(main, title)
+        if headline is None:
+            return
+        headline.tag = "h1"
+    _empty_above(headline, main)
+
+
+def _drawn_headline(main: _Element, title: str) -> _Element | None:
+    for place, element in enumerate(main.iter()):
+        if element.tag in _HEADINGS or place > _LOOKED_AT:
+            return None
+        if element.tag in _DRAWN and element is not main and not has_blocks(element):
+            parent = element.getparent()
+            if (
+                plain_text(element).casefold() == title.casefold()
+                and parent is not None
+                and parent.tag not in {"a", "li", "td"}
+            ):
+                return element
+    return None
+
+
+def _empty_above(headline: _Element, main: _Element) -> None:
+    above: list[_Element] = []
+    level = headline
+    while level is not main:
+        above += level.itersiblings(preceding=True)
+        parent = level.getparent()
+        if parent is None:
+            return
+        level = parent
+    if sum(map(_own_text, above)) <= _HEAD_TEXT and not any(_CONTENT(element) for element in above):
+        for element in above:
+            element.clear(keep_tail=True)
+
+
+def _own_text(element: _Element) -> int:
+    """Return the length of text outside links."""
+    if not isinstance(element.tag, str) or element.tag in {"script", "style", "noscript"}:
+        return 0
+    return len(visible(element)) - sum(len(visible(link)) for link in element.iter("a"))
+
+
+def without_book(title: str | None, heading: str | None) -> str | None:
+    """Return what `title` says of the page, told by the first `heading` of a page that has no `<h1>`.
+
+    >>> without_book("Vectors (The Manual (version 7))", "19.1 Vectors")
+    'Vectors'
+    >>> without_book("The Manual: Section 3.6", "3.6 The Navigator")
+    '3.6 The Navigator'
+    """
+    if not title or not heading:
+        return title
+    number = _NUMBER.match(heading)
+    if number and re.search(rf"(?:^|\s){re.escape(number[1])}\Z", title):
+        return heading
+    name = heading[number.end() :] if number else heading
+    begins = bool(name) and title.casefold().startswith(name.casefold())
+    return title[: len(name)] if begins and _PARTED.match(title[len(name) :]) else title

@@ -1,0 +1,204 @@
+"""Which element holds the main content: by the generator's selector, else by where the text is."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from functools import lru_cache
+
+from cssselect import HTMLTranslator
+from lxml.etree import XPath, _Element
+
+from llmsspider.extraction.generators import GENERATORS, UNKNOWN, Generator
+from llmsspider.extraction.rules import Kind, rules_for
+
+_LIKELY = (
+    "[itemprop=articleBody]", ".markdown-body", "main article", "article", "main", "[role=main]",
+    "#main-content", "#content", "#main", ".main-content", ".documentation", ".content", ".main",
+)  # fmt: skip
+_CONTAINERS = frozenset({"div", "main", "section", "article", "tbody", "tr", "td", "center"})
+_NOT_MAIN = frozenset(
+    {
+        "nav",
+        "footer",
+        "aside",
+        "form",
+        "script",
+        "style",
+        "noscript",
+        "noframes",
+        "template",
+        "svg",
+        "button",
+        "select",
+        "head",
+    }
+)
+_NOT_MAIN_NAME = re.compile(
+    r"(?:^|[-_\s])(?:nav|navbar|navigation|menu|sidebar|side-bar|sidenav|footer|breadcrumbs?|cookies?|banner|toc|social|share|related|"
+    r"comments?|promo|advert|ads?|popup|modal|masthead|topbar|newsletter|subscribe|pagination|pager|skip|navigate|navlinks?)(?:$|[-_\s])",
+    re.IGNORECASE,
+)
+_TRANSLATIONS = XPath(".//a[@hreflang][contains(concat(' ', @rel, ' '), ' alternate ')]", smart_strings=False)
+_SHARE = 0.8
+"""Part of the text of an element that one child must hold for the search to go down into it."""
+_AROUND = 40
+"""Length of text outside links that may be lost where the search goes down from an element with a telling name."""
+_SWITCH = 24
+"""Letters outside links in a block that offers the page in other languages ("Available languages")."""
+_LIKELY_SHARE = 0.6
+"""Part of the page's text that an element with a telling name must hold to be where the search starts."""
+_LINKED = 0.6
+"""Part of the text of a block that is links, from which on a block named like navigation is taken for it."""
+
+
+def find_main(root: _Element, body: bytes, meta: str | None = None) -> tuple[_Element, Generator]:
+    """Return the element with the main content of a page and the generator it was found by.
+
+    `meta` is what the page's `<meta name="generator">` says.
+    """
+    for generator in _ordered((meta or "").lower()):
+        if any(mark in body for mark in _marks(generator)):
+            main = _first(root, body, generator.main)
+            if main is not None:
+                return _without_languages(main, body), generator
+    return _without_languages(_densest(root, body), body), UNKNOWN
+
+
+@lru_cache(maxsize=64)
+def _ordered(meta: str) -> tuple[Generator, ...]:
+    named = [generator for generator in GENERATORS if generator.meta and meta.startswith(generator.meta)]
+    return (*named, *(generator for generator in GENERATORS if generator not in named))
+
+
+@lru_cache(maxsize=64)
+def _marks(generator: Generator) -> tuple[bytes, ...]:
+    return tuple(mark.encode() for mark in generator.marks)
+
+
+@lru_cache(maxsize=512)
+def _selector(css: str) -> tuple[XPath, tuple[bytes, ...]]:
+    """Return a selector as XPath, and the byte strings without which it cannot match."""
+    words = re.findall(r"[.#=]['\"]?([\w-]+)", css) or [re.split(r"[\s>\[:]", css)[-1]]
+    return XPath(HTMLTranslator().css_to_xpath(css), smart_strings=False), tuple(
+        word.encode() for word in words
+    )
+
+
+def _matches(root: _Element, body: bytes, css: str) -> list[_Element]:
+    xpath, words = _selector(css)
+    return list(xpath(root)) if all(word in body for word in words) else []
+
+
+def _first(root: _Element, body: bytes, selectors: tuple[str, ...]) -> _Element | None:
+    for css in selectors:
+        for element in _matches(root, body, css):
+            if any(text.strip() for text in element.itertext()):
+                return element
+    return None
+
+
+def _densest(root: _Element, body: bytes) -> _Element:
+    """Return the smallest element that holds nearly all text of the page that is neither link nor navigation."""
+    start = root.find("body")
+    start = root if start is None else start
+    sizes: dict[_Element, int] = {}
+    whole = _measure(start, sizes)
+    for css in _LIKELY:
+        best = max(_matches(root, body, css), key=lambda element: sizes.get(element, 0), default=None)
+        if best is not None and sizes.get(best, 0) >= _LIKELY_SHARE * whole:
+            return _without_navigation(_descend(best, sizes, lambda size: max(_SHARE * size, size - _AROUND)))
+    return _without_navigation(_descend(start, sizes, lambda size: _SHARE * size))
+
+
+def _measure(start: _Element, sizes: dict[_Element, int]) -> int:
+    """Fill `sizes` with the length of text in each element, links and navigation not counted."""
+    for element in start.iter():  # parents come first
+        parent = element.getparent()
+        if element is start or (parent in sizes and not _is_no_text(element)):
+            sizes[element] = len((element.text or "").strip())
+    for element in reversed(list(start.iter())):  # children come first
+        parent = element.getparent()
+        if element is not start and parent in sizes:
+            sizes[parent] += sizes.get(element, 0) + len((element.tail or "").strip())
+    return sizes[start]
+
+
+def _is_no_text(element: _Element) -> bool:
+    return element.tag in _NOT_MAIN or element.tag == "a" or _is_named_navigation(element)
+
+
+def _descend(element: _Element, sizes: dict[_Element, int], enough: Callable[[int], float]) -> _Element:
+    """Go down while one child holds `enough` of the text of its parent."""
+    while True:
+        best = max(element, key=lambda child: sizes.get(child, 0), default=None)
+        if best is None or not _is_container(best) or sizes.get(best, 0) < enough(sizes.get(element, 0)):
+            return element
+        if _holds_title(element) and not _holds_title(best):
+            return element
+        element = best
+
+
+def _is_container(element: _Element) -> bool:
+    """Return True for what pages are built of: not a table of data, an admonition, a set of tabs."""
+    if element.tag == "table":
+        return next(element.iter("th"), None) is None and next(element.iter("h1", "h2"), None) is not None
+    return element.tag in _CONTAINERS and rules_for("").kind(element) is Kind.PLAIN
+
+
+def _holds_title(element: _Element) -> bool:
+    return next(element.iter("h1"), None) is not None
+
+
+def _is_named_navigation(element: _Element) -> bool:
+    name = f"{element.get('class') or ''} {element.get('id') or ''}"
+    return (
+        name != " "
+        and element.tag not in {"html", "body", "main", "article"}
+        and bool(_NOT_MAIN_NAME.search(name))
+    )
+
+
+def _without_navigation(main: _Element) -> _Element:
+    """Empty the blocks in `main` that are named like navigation and made of links.
+
+    Tables of contents are named alike instead: the walk leaves them out unless they are all a page has.
+    """
+    for element in list(main.iterdescendants("div", "section", "ul", "ol", "header", "aside", "table")):
+        if (
+            element.getparent() is not None
+            and (_is_named_navigation(element) or element.tag == "aside")
+            and _is_linked(element)
+        ):
+            if "toc" in (element.get("class") or "").split("-"):
+                element.set("class", "toc")
+            else:
+                element.clear(keep_tail=True)
+    return main
+
+
+def _is_linked(element: _Element) -> bool:
+    text = len("".join("".join(element.itertext()).split()))
+    linked = sum(len("".join("".join(link.itertext()).split())) for link in element.iter("a"))
+    return linked >= _LINKED * text
+
+
+def _without_languages(main: _Element, body: bytes) -> _Element:
+    """Empty the blocks in `main` that lead to the page in other languages (HTML standard 4.6.7.1)."""
+    if b"hreflang" not in body:
+        return main
+    for link in _TRANSLATIONS(main):
+        block: _Element | None = None
+        for above in link.iterancestors():
+            if above is main or next(above.iter("h1", "h2", "h3", "img"), None) is not None:
+                break
+            if _letters(above) - sum(map(_letters, above.iter("a"))) > _SWITCH:
+                break
+            block = above
+        if block is not None:
+            block.clear(keep_tail=True)
+    return main
+
+
+def _letters(element: _Element) -> int:
+    return sum(map(str.isalnum, "".join(element.itertext())))

@@ -1,0 +1,77 @@
+"""Bytes to an lxml tree: the one parse a page gets."""
+
+from __future__ import annotations
+
+import re
+
+from lxml.etree import HTMLParser, ParserError, XMLSyntaxError, _Element, fromstring
+
+_WORD_BREAK = re.compile(rb"<wbr\s*/?>", re.IGNORECASE)
+_META_CHARSET = re.compile(rb"<meta[^>]+charset\s*=\s*[\"']?\s*([A-Za-z0-9_.:-]+)", re.IGNORECASE)
+_BOMS = ((b"\xef\xbb\xbf", "utf-8"), (b"\xff\xfe", "utf-16-le"), (b"\xfe\xff", "utf-16-be"))
+_EMPTY = b"<html><body></body></html>"
+_WINDOWS = {"iso-8859-1", "latin-1", "latin1", "ascii", "us-ascii", "iso8859-1", "windows-1252", "cp1252"}
+_UTF_8 = {"utf-8", "utf8"}
+_MULTIBYTE = re.compile(rb"[\xc2-\xdf][\x80-\xbf]|[\xe0-\xef][\x80-\xbf]{2}|[\xf0-\xf4][\x80-\xbf]{3}")
+
+
+def parse(body: bytes, encoding: str | None) -> _Element:
+    """Parse `body` into a tree whose root is `<html>`; bad HTML never raises.
+
+    The encoding is chosen as browsers do (HTML standard, "determining the character encoding"): BOM,
+    then `encoding` (the HTTP header's), then `<meta charset>` in the first 4 KiB, then UTF-8 where the
+    body is valid UTF-8, else windows-1252. Where UTF-8 and windows-1252 are taken for each other, the bytes
+    decide, as text of the one is hardly ever text of the other. NUL bytes are dropped.
+    """
+    body, name = _decode_choice(body, encoding)
+    if b"<wbr" in body:
+        body = _WORD_BREAK.sub(b"", body)  # libxml2 puts all that follows into the element
+    for candidate in (name, "utf-8"):
+        try:
+            parser = HTMLParser(encoding=candidate, remove_comments=True, remove_pis=True, huge_tree=True)
+            root = fromstring(body or _EMPTY, parser)
+        except (
+            LookupError,
+            ValueError,
+            ParserError,
+            XMLSyntaxError,
+        ):  # ValueError: a name with control characters
+            continue
+        if root is not None:
+            return root
+    return fromstring(_EMPTY, HTMLParser())
+
+
+def _decode_choice(body: bytes, encoding: str | None) -> tuple[bytes, str]:
+    for bom, name in _BOMS:
+        if body.startswith(bom):
+            text = body[len(bom) :]
+            return (text, name) if name == "utf-8" else (_as_utf8(text, name), "utf-8")
+    if encoding is None and (found := _META_CHARSET.search(body, 0, 4096)):
+        encoding = found.group(1).decode("ascii").lower()
+    if encoding is None:
+        encoding = "utf-8" if _is_utf8(body) else "windows-1252"
+    encoding = encoding.lower()
+    if encoding.startswith("utf-16"):
+        return _as_utf8(body, encoding), "utf-8"
+    body = body.replace(b"\0", b"")
+    if encoding in _WINDOWS:
+        return body, "utf-8" if not body.isascii() and _is_utf8(body) else "windows-1252"
+    if encoding in _UTF_8 and not _is_utf8(body) and not _MULTIBYTE.search(body):
+        return body, "windows-1252"
+    return body, encoding
+
+
+def _is_utf8(body: bytes) -> bool:
+    try:
+        body.decode("utf-8")
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def _as_utf8(body: bytes, encoding: str) -> bytes:
+    try:
+        return body.decode(encoding, "replace").encode()
+    except (LookupError, ValueError):
+        return body

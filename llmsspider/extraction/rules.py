@@ -1,0 +1,178 @@
+"""What an element is, told by tag, class, id and role: dropped, an admonition, tabs, math, or nothing special.
+
+The selectors are the small ones (`tag`, `.class`, `#id`, `tag.class`, `[attr=value]`), compiled to sets; the
+answer for a class attribute is remembered, since pages of one site repeat the same few hundred.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from enum import Enum, auto
+from functools import lru_cache
+
+from lxml.etree import _Element
+
+COMMON_DROPS = (
+    # permalinks
+    ".headerlink", ".hash-link", ".header-anchor", ".anchorjs-link", ".anchor-link", ".heading-anchor",
+    ".sl-anchor-link", ".direct-link", ".permalink", ".heading-link", ".subheading-anchor", ".anchor-icon",
+    ".td-heading-self-link", ".headeranchor-link", ".heading-permalink",
+    # copy buttons and toolbars of code
+    ".copy", ".copybtn", ".copy-button", ".btn-copy", ".btn-clipboard", ".clipboard-copy", ".copy-code-button",
+    ".md-clipboard", ".code-copy-button", ".code-copy", ".copy-to-clipboard-button", ".zeroclipboard-container",
+    "div.toolbar", "div.zeroclipboard-container",
+    # tables of contents, breadcrumbs, previous and next
+    ".toc", ".table-of-contents", ".on-this-page", ".page-toc", ".local-toc", ".md-toc", "#toc", "#TOC",
+    "#table-of-contents", ".toctree-wrapper.hidden", ".breadcrumb", ".breadcrumbs", ".pagination", ".pager",
+    ".prev-next", ".page-nav", ".page-navigation", ".navfooter", ".navheader", ".pagination-links",
+    # edit links, feedback, sharing
+    ".edit-page", ".edit-link", ".edit-this-page", ".edit-page-link", ".page-edit", ".github-edit-link",
+    ".feedback", ".page-feedback", ".was-this-helpful", ".social-share", ".share-buttons",
+    ".callout-icon", ".admonition-icon", ".alert-icon",
+    # comments of readers, related pages
+    "#comments", ".comments-area", ".comment-respond", ".article-comments", "#disqus_thread", ".giscus",
+    ".utterances", ".related-articles", ".related-posts", ".article-relatives",
+    # banners and advertisements
+    ".cookie-banner", ".cookie-consent", "#cookie-banner", ".cookies", ".ads", ".ad", ".advertisement",
+    ".ethical-ad", "[data-ea-publisher]", ".carbonads", "#carbonads",
+    # for screen readers, or not for print and search
+    ".sr-only", ".visually-hidden", ".skip-link", ".skip-to-content", ".screen-reader-text", ".noprint",
+    ".no-print", "[role=navigation]", "[role=search]", "[role=toolbar]",
+    "[role=contentinfo]", "[role=tablist]", "[role=dialog]",
+)  # fmt: skip
+"""Selectors that mean the same thing on every site."""
+
+
+class Kind(Enum):
+    """What the walk does with an element beyond its tag."""
+
+    PLAIN = auto()
+    DROP = auto()
+    ADMONITION = auto()
+    TABS = auto()
+    MATH = auto()
+    SIGNATURE = auto()
+    CODE = auto()
+    GRID = auto()
+
+
+_ADMONITION = re.compile(
+    r"(?:^|\s)(?:(?:theme-|markdown-|starlight-|bd-|md-)?(?:admonition|alert|callout|aside|hint)|admonitionblock|"
+    r"custom-block|custom-container|hint-container|notice|message|blockquote-tag|callout-style-\w+|book-hint|confluence-information-macro|hb-callout|nextra-callout|admonition-(?!body|content|title|header|heading|icon)\w+|"
+    r"docs-callout|infobox|note-box|alert-\w+)(?=\s|$)"
+)
+_BARE_ADMONITION = frozenset(
+    {"note", "tip", "warning", "important", "caution", "danger", "information", "seealso"}
+)
+_ADMONITION_TAGS = frozenset({"div", "aside", "blockquote", "section", "details", "figure", "p", "article"})
+_TABS = frozenset(
+    {"tabbed-set", "tab-set", "sphinx-tabs", "tabs-container", "panel-tabset", "vp-code-group", "tabs",
+     "tabset", "sd-tab-set", "book-tabs", "code-tabs", "code-group", "nextra-tabs", "tab-view"}
+)  # fmt: skip
+_MATH = frozenset(
+    {"math", "katex", "katex-display", "katex-block", "arithmatex", "MathJax_Preview", "MathJax",
+     "MathJax_Display", "MJXc-display", "math-display", "math-inline", "stemblock", "latex"}
+)  # fmt: skip
+GRIDS = {"two-column-summary": 2, "three-column-summary": 3, "four-column-summary": 4}
+"""Classes of a `<div>` whose children are the cells of a table (javadoc), with the number of columns."""
+_SIGNATURES = frozenset(
+    {"sig", "sig-object", "member-signature", "memproto", "type-signature", "code-header", "method-heading"}
+)
+
+
+class Rules:
+    """Says what an element is. Built once per generator, from its drop selectors and the common ones."""
+
+    def __init__(self, selectors: Iterable[str]):
+        self._tags: set[str] = set()
+        self._classes: set[str] = set()
+        self._pairs: set[tuple[str, str]] = set()
+        attributes: dict[str, set[str]] = {}
+        for selector in selectors:
+            self._add(selector, attributes)
+        self._attributes = list(attributes.items())
+        self._names = frozenset(attributes)
+        self._memo: dict[tuple[str, str], Kind] = {}
+
+    def kind(self, element: _Element) -> Kind:
+        """Return what `element` is."""
+        names = element.keys()
+        if not names:
+            return Kind.DROP if element.tag in self._tags else Kind.PLAIN
+        key = (element.tag, element.get("class") or "")
+        answer = self._memo.get(key)
+        if answer is None:
+            answer = self._by_class(*key)
+            if len(self._memo) < 10_000:
+                self._memo[key] = answer
+        if answer is Kind.PLAIN and not self._names.isdisjoint(names) and self._by_attribute(element):
+            return Kind.DROP
+        return answer
+
+    def _by_class(self, tag: str, classes: str) -> Kind:
+        names = classes.split()
+        if (
+            tag in self._tags
+            or not self._classes.isdisjoint(names)
+            or any((tag, name) in self._pairs for name in names)
+        ):
+            return Kind.DROP
+        return self._special(tag, names, classes)
+
+    @staticmethod
+    def _special(tag: str, names: list[str], classes: str) -> Kind:
+        if not _MATH.isdisjoint(names):
+            return Kind.MATH
+        if tag in _ADMONITION_TAGS and (
+            _ADMONITION.search(classes) or (len(names) == 1 and names[0].lower() in _BARE_ADMONITION)
+        ):
+            is_drawn_so = (
+                tag == "details" and "alert" in names
+            )  # Docusaurus draws every <details> as an alert
+            return Kind.PLAIN if is_drawn_so else Kind.ADMONITION
+        if tag == "dl" and "section" in names and not _BARE_ADMONITION.isdisjoint(names):
+            return Kind.ADMONITION
+        return Rules._plainer(tag, names)
+
+    @staticmethod
+    def _plainer(tag: str, names: list[str]) -> Kind:
+        if not _TABS.isdisjoint(names):
+            return Kind.TABS
+        if not _SIGNATURES.isdisjoint(names) or (tag == "p" and "src" in names):
+            return Kind.SIGNATURE
+        if tag == "div" and not GRIDS.keys().isdisjoint(names):
+            return Kind.GRID
+        return Kind.CODE if tag == "div" and "fragment" in names else Kind.PLAIN
+
+    def _by_attribute(self, element: _Element) -> bool:
+        for name, values in self._attributes:
+            value = element.get(name)
+            if value is not None and (not values or value in values):
+                return True
+        return False
+
+    def _add(self, selector: str, attributes: dict[str, set[str]]) -> None:
+        if selector.startswith("["):
+            name, _, value = selector[1:-1].partition("=")
+            attributes.setdefault(name, set()).update({value} if value else ())
+        elif selector.startswith("#"):
+            attributes.setdefault("id", set()).add(selector[1:])
+        elif selector.startswith("."):
+            self._classes.add(selector[1:])
+        elif "." in selector:
+            tag, _, name = selector.partition(".")
+            self._pairs.add((tag, name))
+        else:
+            self._tags.add(selector)
+
+
+_CONTENTS = re.compile(r"toc|contents|on-this-page|section-index", re.IGNORECASE)
+"""What the selectors of tables of contents are called."""
+
+
+@lru_cache(maxsize=64)
+def rules_for(drop: str, contents: bool = False) -> Rules:
+    """Return the rules of a generator with these extra selectors; `contents` keeps tables of contents."""
+    selectors = (*COMMON_DROPS, *drop.split())
+    return Rules(one for one in selectors if not (contents and _CONTENTS.search(one)))

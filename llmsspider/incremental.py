@@ -1,0 +1,213 @@
+"""What was known of a site before this run, and what became of it: the rules of a recrawl. No Scrapy here.
+
+A page is asked again with its validators; a body that is the same is not converted again. What was stored but not
+reached is judged at the end, and nothing is deleted on doubt (docs/incremental.md).
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from email.utils import parsedate_to_datetime
+from typing import TYPE_CHECKING, Literal
+
+from llmsspider.store import Resource
+
+if TYPE_CHECKING:
+    from llmsspider.store import PageState, Store
+
+Fate = Literal["gone", "moved", "failed", "dropped", "kept", "unlinked"]
+"""What became of a stored page that this run did not confirm: `gone` 404 or 410, `moved` redirected elsewhere,
+`failed` could not be had this time, `dropped` answers, but is no documentation any more, `kept` could not be
+verified, `unlinked` answers, but nothing leads to it."""
+
+DELETED: frozenset[Fate] = frozenset({"gone", "moved", "dropped", "unlinked"})
+
+MAX_DELETED_SHARE = 0.30
+"""More than this share of the judged pages is not deleted without confirmation."""
+
+_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
+
+
+def clean_validator(value: str | None) -> str | None:
+    """Return a stored validator as it may be sent: without control characters, None when nothing is left."""
+    cleaned = _CONTROL.sub("", value or "").strip()
+    return cleaned or None
+
+
+def validators(etag: str | None, last_modified: str | None) -> dict[str, str]:
+    """Return the request headers that ask for a body only if it is another one (RFC 9110, section 13.1).
+
+    A date in the future says nothing of what has changed since, so none is sent.
+    """
+    headers = {
+        "If-None-Match": clean_validator(etag),
+        "If-Modified-Since": _past(clean_validator(last_modified)),
+    }
+    return {name: value for name, value in headers.items() if value}
+
+
+def _past(date: str | None) -> str | None:
+    """Return an HTTP date unless it lies in the future; what is no date is left to the server that sent it."""
+    try:
+        ahead = parsedate_to_datetime(date or "").timestamp() > time.time()
+    except (ValueError, TypeError, IndexError, OverflowError):
+        return date
+    return None if ahead else date
+
+
+@dataclass(slots=True)
+class KnownPages:
+    """The stored pages of a source, by key, and what this run learned of those it did not confirm.
+
+    Args:
+        states: the compact state of each stored page.
+        aliases: key of another spelling to the key of its page.
+        extractor_version: what content has to be made with to be used again.
+        trusted: False ignores hashes and validators (`full=true`).
+    """
+
+    states: dict[bytes, PageState] = field(default_factory=dict)
+    aliases: dict[bytes, bytes] = field(default_factory=dict)
+    extractor_version: str = ""
+    trusted: bool = True
+    fates: dict[bytes, Fate] = field(default_factory=dict)
+    reasons: dict[bytes, str] = field(default_factory=dict)
+    _by_url: dict[str, bytes] | None = None
+
+    def state(self, key: bytes) -> PageState | None:
+        """Return the state of a stored page, by its key or the key of another spelling."""
+        return self.states.get(self.aliases.get(key, key))
+
+    def conditional_headers(self, url: str, accept: str | None) -> dict[str, str]:
+        """Return `If-None-Match` and `If-Modified-Since` for exactly this URL and representation; often empty.
+
+        None are sent when the content was made by an older extractor: a 304 would not bring the body.
+        """
+        if not self.trusted or not self.states:
+            return {}
+        state = self.validated(url)
+        if state is None or state.content_hash is None or state.extractor_version != self.extractor_version:
+            return {}
+        if state.accept is not None and accept is not None and state.accept != accept:
+            return {}
+        return validators(state.etag, state.last_modified)
+
+    def validated(self, url: str) -> PageState | None:
+        """Return the page whose validators were sent to this URL: what a 304 stands for."""
+        return self.states.get(self._keys().get(url, b""))
+
+    def same_body(self, key: bytes, fetched_url: str, raw_hash: str) -> bool:
+        """Say whether a body is the one the stored content was made from, by the same extractor."""
+        state = self.state(key)
+        return (
+            self.trusted
+            and state is not None
+            and state.content_hash is not None
+            and state.raw_hash == bytes.fromhex(raw_hash)
+            and state.fetched_url == fetched_url
+            and state.extractor_version == self.extractor_version
+        )
+
+    def fated(self, key: bytes, fate: Fate, reason: str = "") -> None:
+        """Note what became of a stored page; pages that are not stored are ignored."""
+        key = self.aliases.get(key, key)
+        if key in self.states:
+            self.fates[key] = fate
+            self.reasons[key] = reason or fate
+
+    def _keys(self) -> dict[str, bytes]:
+        if self._by_url is None:
+            self._by_url = {
+                state.validators_url: key for key, state in self.states.items() if state.origin != "llms-full"
+            }
+        return self._by_url
+
+
+KEPT_HEADERS = (
+    "content-type",
+    "content-language",
+    "link",
+    "x-robots-tag",
+    "tdm-reservation",
+    "content-signal",
+    "x-markdown-tokens",
+)
+"""Headers of an answer that say what its body is; no others are stored."""
+
+
+class KnownResources:
+    """The answers of an earlier run that are no documents: llms files, sitemaps, robots.txt, pages read for links.
+
+    Args:
+        store: where they are; None has none (`scrapy plan`).
+        trusted: False sends no validators (`full=true`); what comes is stored all the same.
+    """
+
+    def __init__(self, store: Store | None = None, *, trusted: bool = True):
+        self._store = store
+        self._trusted = trusted
+
+    def conditional_headers(self, url: str, accept: str | None) -> dict[str, str]:
+        """Return the validators of exactly this URL and representation; often empty."""
+        if self._store is None or not self._trusted:
+            return {}
+        found = self._store.resource(Resource(url, accept, None, None).key, with_body=False)
+        return validators(found.etag, found.last_modified) if found else {}
+
+    def restored(self, url: str, accept: str | None) -> Resource | None:
+        """Return the stored answer that a 304 stands for, or None."""
+        if self._store is None:
+            return None
+        found = self._store.resource(Resource(url, accept, None, None).key)
+        if found is not None:
+            self._store.use_resource(found.key)
+        return found
+
+    def keep(self, url: str, accept: str | None, headers: Mapping[str, str], body: bytes) -> None:
+        """Store an answer with status 200, when it has validators to ask with again."""
+        etag, modified = clean_validator(headers.get("etag")), clean_validator(headers.get("last-modified"))
+        if self._store is None or not (etag or modified):
+            return
+        kept = {name: headers[name] for name in KEPT_HEADERS if name in headers}
+        self._store.save_resource(Resource(url, accept, etag, modified, kept, body))
+
+
+@dataclass(slots=True, frozen=True)
+class Judgement:
+    """What the end of a run decided: keys to delete with the reason, keys to export as they were stored.
+
+    `held` says why deletions were held back, or is None.
+    """
+
+    delete: Mapping[bytes, str]
+    keep: tuple[bytes, ...]
+    held: str | None = None
+
+
+def judge(known: KnownPages, judged: set[bytes], *, confirmed: bool, only_gone: bool = False) -> Judgement:
+    """Decide over the stored pages that a run did not confirm.
+
+    Args:
+        known: the stored pages and their fates.
+        judged: keys of the pages inside the bounds of the run, the confirmed ones included.
+        confirmed: the user confirmed a large number of deletions.
+        only_gone: delete only what answered 404 or 410 (`mode=refresh`); what moved is kept.
+    """
+    deleted = frozenset({"gone"}) if only_gone else DELETED
+    kept = {"kept", "moved"} - deleted
+    fates = {key: fate for key, fate in known.fates.items() if key in judged}
+    delete = {key: known.reasons[key] for key, fate in fates.items() if fate in deleted}
+    keep = tuple(key for key, fate in fates.items() if fate in kept)
+    if delete and not confirmed and len(delete) > MAX_DELETED_SHARE * len(judged):
+        reasons = ", ".join(f"{reason} {number}" for reason, number in Counter(delete.values()).most_common())
+        held = (
+            f"{len(delete)} of {len(judged)} pages would be deleted ({reasons}): more than "
+            f"{MAX_DELETED_SHARE:.0%}, so none is; if the site really changed so much, confirm with "
+            "-a confirm_deletions=true"
+        )
+        return Judgement({}, (*keep, *delete), held)
+    return Judgement(delete, keep)

@@ -1,0 +1,106 @@
+"""The values that travel through a crawl: what leaves it (`Document`) and what its parts exchange.
+
+Pure data: nothing here imports Scrapy. Scrapy reads `Document` through itemadapter; feeds write its
+fields in the order given here.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+Change = Literal["new", "changed", "unchanged", "deleted"]
+Origin = Literal["markdown", "negotiated", "html", "rendered", "text", "llms-full", "llms-txt"]
+DiscoveredBy = Literal["start", "llms.txt", "llms-full.txt", "sitemap", "link"]
+
+
+@dataclass(slots=True, frozen=True)
+class Link:
+    """One hyperlink: its visible text (may be empty) and its absolute URL (fragment kept)."""
+
+    text: str
+    url: str
+
+
+@dataclass(slots=True, frozen=True)
+class LlmsEntry:
+    """What an llms.txt says about one page it lists.
+
+    `file` is the URL of the llms.txt, `order` the position of the entry over all files read (0-based).
+    """
+
+    file: str
+    section: str | None
+    title: str | None
+    description: str | None
+    order: int
+    optional: bool = False
+
+
+@dataclass(slots=True)
+class Document:
+    """One page as it leaves the crawl. See docs/documents.md for the meaning of each field."""
+
+    id: str
+    url: str
+    fetched_url: str
+    source: str
+    run: str
+    seq: int | None
+    title: str | None
+    description: str | None
+    language: str | None
+    content: str | None
+    content_hash: str | None
+    change: Change
+    origin: Origin
+    discovered_by: DiscoveredBy
+    depth: int
+    llms: LlmsEntry | None = None
+    links: list[Link] = field(default_factory=list)
+    status: int | None = None
+    mime_type: str | None = None
+    etag: str | None = None
+    last_modified: str | None = None
+    markdown_tokens: int | None = None
+    fetched_at: str = ""
+
+
+@dataclass(slots=True)
+class PageMeta:
+    """What a page says about itself, read in the same parse as its content.
+
+    URLs are absolute. `hreflang` maps a language tag to a URL. `robots` holds the lower-case directives
+    of `<meta name="robots">`. `refresh` is the target of a meta refresh. `is_shell` is True when the page
+    holds no text of its own and has to be rendered by a browser.
+    """
+
+    title: str | None = None
+    description: str | None = None
+    language: str | None = None
+    canonical: str | None = None
+    refresh: str | None = None
+    markdown_alternate: str | None = None
+    describedby: str | None = None
+    hreflang: dict[str, str] = field(default_factory=dict)
+    robots: frozenset[str] = frozenset()
+    generator: str | None = None
+    is_shell: bool = False
+    front_matter: dict[str, object] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class Page:
+    r"""A converted page: what the worker returns for `(body, url, encoding)`.
+
+    `follow` holds every http(s) URL the page links to anywhere (navigation included), absolute, without
+    fragment, each once, in page order. `links` holds the links of the main content, fragments kept.
+    `markdown` is normalised: `\\n` line ends, one trailing newline, empty string when there is no content.
+    `converter` names the engine that produced the Markdown.
+    """
+
+    markdown: str
+    links: list[Link]
+    follow: list[str]
+    meta: PageMeta
+    converter: str = ""

@@ -1,0 +1,182 @@
+"""The server of the live page: read-only, on 127.0.0.1, for pages of its own origin. Imported when it is wanted."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+import orjson
+from aiohttp import web
+
+from llmsspider.livepage.state import State
+
+HOST = "127.0.0.1"
+
+EVENT_SECS = 1.0
+"""Time between two events."""
+
+FAREWELL_SECS = 3.0
+"""Time pages have to fetch the report after the last event."""
+
+HEADERS = {
+    "Cache-Control": "no-store",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Referrer-Policy": "no-referrer",
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+}
+
+
+class LiveServer:
+    """Serves `/`, `/status.json`, `/events` (server-sent events) and, once there is one, `/report.html`.
+
+    Args:
+        state: gives all of the state of the run.
+        numbers: gives the part of it that every event carries.
+        report: gives the HTML of the report, None while there is none.
+    """
+
+    def __init__(
+        self, state: Callable[[], State], numbers: Callable[[], State], report: Callable[[], str | None]
+    ):
+        self._state = state
+        self._numbers = numbers
+        self._report = report
+        self._runner: web.AppRunner | None = None
+        self._hosts: set[str] = set()
+        self._ended = asyncio.Event()
+        self._streams: set[asyncio.Transport] = set()
+
+    async def start(self, ports: Iterable[int]) -> str | None:
+        """Listen on the first free port; returns the address, None when none is free."""
+        app = web.Application(middlewares=[self._guard])
+        app.add_routes(
+            [
+                web.get("/", self._page),
+                web.get("/status.json", self._status),
+                web.get("/events", self._events),
+                web.get("/report.html", self._report_page),
+            ]
+        )
+        self._runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.5)
+        await self._runner.setup()
+        for port in ports:
+            site = web.TCPSite(self._runner, HOST, port)
+            try:
+                await site.start()
+            except OSError:
+                continue
+            taken = self._runner.addresses[0][1]
+            self._hosts = {f"{HOST}:{taken}", f"localhost:{taken}"}
+            return f"http://{HOST}:{taken}/"
+        await self._runner.cleanup()
+        self._runner = None
+        return None
+
+    async def stop(self) -> None:
+        """Send the last event, give open pages time to fetch the report, and close."""
+        if self._runner is None:
+            return
+        self._ended.set()
+        deadline = asyncio.get_running_loop().time() + FAREWELL_SECS
+        while self._listening() and asyncio.get_running_loop().time() < deadline:  # noqa: ASYNC110  # no event says it
+            await asyncio.sleep(0.05)
+        await self._runner.cleanup()
+        self._runner = None
+
+    def _listening(self) -> bool:
+        return any(not transport.is_closing() for transport in self._streams)
+
+    @web.middleware
+    async def _guard(
+        self, request: web.Request, handler: Callable[[web.Request], Awaitable[web.StreamResponse]]
+    ) -> web.StreamResponse:
+        """Refuse what did not come from a page of this server: other names for this address, other origins."""
+        origin = request.headers.get("Origin")
+        foreign = origin is not None and origin not in {f"http://{host}" for host in self._hosts}
+        if foreign or request.headers.get("Host", "").lower() not in self._hosts:
+            raise web.HTTPForbidden(text="This page is for this machine only.\n")
+        if request.headers.get("Sec-Fetch-Site", "none") not in {"none", "same-origin"}:
+            raise web.HTTPForbidden(text="This page is not to be used by others.\n")
+        return await handler(request)
+
+    async def _page(self, _request: web.Request) -> web.Response:
+        return web.Response(
+            text=page(), content_type="text/html", headers=HEADERS | {"Content-Security-Policy": policy()}
+        )
+
+    async def _status(self, _request: web.Request) -> web.Response:
+        return web.Response(body=_json(self._state()), content_type="application/json", headers=HEADERS)
+
+    async def _report_page(self, _request: web.Request) -> web.Response:
+        report = self._report()
+        if report is None:
+            raise web.HTTPNotFound(text="There is no report yet.\n")
+        return web.Response(
+            text=report, content_type="text/html", headers=HEADERS | {"Content-Security-Policy": policy()}
+        )
+
+    async def _events(self, request: web.Request) -> web.StreamResponse:
+        """Send the state, then numbers every second, and the whole state again as the last event, `end`."""
+        response = web.StreamResponse(headers=HEADERS | {"Content-Type": "text/event-stream"})
+        await response.prepare(request)
+        transport = request.transport
+        if transport is None:
+            return response
+        self._streams.add(transport)
+        try:
+            await response.write(_event("state", self._state()))
+            while not await self._wait():
+                await response.write(_event("numbers", self._numbers()))
+            await response.write(_event("end", self._state()))
+            while self._runner is not None and not transport.is_closing():  # noqa: ASYNC110  # as above
+                await asyncio.sleep(0.05)  # the page closes the stream when it has what it wants
+        except ConnectionResetError:
+            pass
+        finally:
+            self._streams.discard(transport)
+        return response
+
+    async def _wait(self) -> bool:
+        try:
+            await asyncio.wait_for(self._ended.wait(), EVENT_SECS)
+        except TimeoutError:
+            return False
+        return True
+
+
+def _event(name: str, value: State) -> bytes:
+    return b"event: %s\ndata: %s\n\n" % (name.encode(), _json(value))
+
+
+def _json(value: Any) -> bytes:
+    return orjson.dumps(value)
+
+
+@cache
+def page() -> str:
+    """Return the page, with its style and script inside."""
+    text = _asset("page.html")
+    return text.replace("/*style*/", _asset("page.css")).replace("/*script*/", _asset("page.js"))
+
+
+@cache
+def policy() -> str:
+    """Return the Content-Security-Policy: two known scripts, and no connection but to this server.
+
+    The script of the report is allowed because the page opens the report as a blob, which inherits the policy.
+    """
+    from llmsspider.report.render import csp_hash, report_script  # noqa: PLC0415  # Jinja2 takes time to import
+
+    scripts = f"{csp_hash(_asset('page.js'))} {csp_hash(report_script())}"
+    return (
+        f"default-src 'none'; script-src {scripts}; style-src 'unsafe-inline'; img-src data:; connect-src 'self'; "
+        "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+    )
+
+
+def _asset(name: str) -> str:
+    return files("llmsspider.livepage").joinpath("assets", name).read_text(encoding="utf-8")

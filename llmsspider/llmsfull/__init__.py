@@ -1,0 +1,17 @@
+"""Split a full-text file (llms-full.txt and its like) into the pages it was made of.
+
+Every generator joins pages in its own way; a file is scanned once for all of them, the rule that
+explains it best is chosen, and a second scan cuts. Files are read as a stream: what is kept is where
+the pages begin and the page at hand.
+"""
+
+from llmsspider.llmsfull.split import (
+    FullPage,
+    Report,
+    UnsplittableError,
+    inspect,
+    looks_split,
+    split,
+)
+
+__all__ = ["FullPage", "Report", "UnsplittableError", "inspect", "looks_split", "split"]

@@ -1,0 +1,200 @@
+"""Look at a full-text file and cut it into pages."""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import MappingProxyType
+from typing import BinaryIO
+
+from llmsspider.llmsfull.choose import choose
+from llmsspider.llmsfull.lines import Lines
+from llmsspider.llmsfull.locate import Locator
+from llmsspider.llmsfull.marks import HEADING, SEPARATOR, Mark, clean_title
+from llmsspider.llmsfull.scan import Scan
+from llmsspider.llmsfull.shape import Kind
+
+MAX_PAGE_CHARS = 20 * 1024 * 1024
+"""A page longer than this is left out: no documentation page is, a missed boundary may be."""
+
+EXPLICIT_RULES = frozenset({"front-matter", "firecrawl"})
+"""Rules whose marks no index uses; so are tags, and labels below first-level headings."""
+
+MIN_EXPLICIT_CHARS = 80
+"""Characters a page has on average where the marks leave no doubt."""
+
+MIN_MEAN_CHARS = 250
+"""Delimited pages shorter than this on average are the entries of an index."""
+
+_NO_TITLES: Mapping[str, str] = MappingProxyType({})
+
+
+class UnsplittableError(ValueError):
+    """The file cannot be cut into pages; the message says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class FullPage:
+    r"""One page of a full-text file.
+
+    `url` is absolute without fragment, None where nothing says which page it is. `text` is the page
+    without the generator's marks, with `\\n` line ends and one at its end; `kind` its markup, `rule`
+    the name of the rule that cut it.
+    """
+
+    url: str | None
+    title: str | None
+    text: str
+    rule: str
+    kind: Kind = "markdown"
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What a file is: its markup, the rule that splits it, how many pages, their URLs each once.
+
+    `rule` is None for a file that cannot be split, and `reason` says why. `marks` is where to cut.
+    """
+
+    kind: Kind
+    rule: str | None
+    pages: int
+    urls: tuple[str, ...]
+    reason: str | None = None
+    marks: tuple[Mark, ...] = field(default=(), repr=False)
+
+
+def inspect(source: BinaryIO | Path, url: str, titles: Mapping[str, str] = _NO_TITLES) -> Report:
+    """Say how a full-text file is joined, without cutting it.
+
+    `source` is a file or a binary stream that can seek, `url` where it came from, `titles` maps the URLs
+    listed elsewhere (llms.txt, sitemap) to their titles, in order; titles may be empty.
+    """
+    scan = Scan.of(Lines(source))
+    locator = Locator(url, titles)
+    choice = choose(scan, url)
+    if choice is not None:
+        for mark in choice.marks:
+            mark.url = locator.locate(mark.url, mark.title)
+        return _report(scan.shape.kind, choice.rule, choice.marks)
+    if scan.shape.kind == "html":
+        return Report("html", None, 0, (), "HTML without page boundaries")
+    marks, reason = scan.titles.marks(locator)
+    if marks:
+        return _report(scan.shape.kind, "titles", marks)
+    if scan.shape.kind == "rst":
+        reason = "reStructuredText without page boundaries"
+    return Report(scan.shape.kind, None, 0, (), reason)
+
+
+def split(
+    source: BinaryIO | Path, url: str, titles: Mapping[str, str] = _NO_TITLES, report: Report | None = None
+) -> Iterator[FullPage]:
+    """Yield the pages of a full-text file, in its order; arguments as for `inspect`.
+
+    `report` saves the first scan where the file was inspected before.
+
+    Raises:
+        UnsplittableError: nothing tells where the pages begin.
+    """
+    report = report or inspect(source, url, titles)
+    if report.rule is None:
+        raise UnsplittableError(report.reason or "no page boundaries")
+    yield from _cut(Lines(source), report)
+
+
+def looks_split(text: str, url: str = "", *, named: bool = False) -> bool:
+    """Tell whether text is delimited into pages of some length, as full-text generators write it.
+
+    `named` says that the file's name calls it full text; then, and where the marks are those that only full-text
+    generators write, short pages will do. Other marks stand in annotated indexes too.
+    """
+    scan = Scan.of(Lines(io.BytesIO(text.encode("utf-8", "replace"))))
+    choice = choose(scan, url)
+    if choice is None or len(choice.marks) < 2:
+        return False
+    below_title = choice.rule == "title-label" and choice.marks[0].level == 1
+    explicit = named or below_title or choice.rule in EXPLICIT_RULES or choice.rule.endswith("-tag")
+    return scan.chars / len(choice.marks) >= (MIN_EXPLICIT_CHARS if explicit else MIN_MEAN_CHARS)
+
+
+def _report(kind: Kind, rule: str, marks: list[Mark]) -> Report:
+    joined = _joined(marks)
+    urls = tuple(dict.fromkeys(mark.url for mark in joined if mark.url))
+    return Report(kind, rule, len(joined), urls, None, tuple(joined))
+
+
+def _joined(marks: list[Mark]) -> list[Mark]:
+    """Join neighbouring marks of one URL: a page cut into its sections."""
+    kept: list[Mark] = []
+    for mark in marks:
+        if kept and mark.url is not None and kept[-1].url == mark.url and kept[-1].end is None:
+            kept[-1].skip += mark.skip
+        else:
+            kept.append(mark)
+    return kept
+
+
+def _cut(lines: Lines, report: Report) -> Iterator[FullPage]:
+    """Yield the text between marks."""
+    marks = iter(report.marks)
+    current: Mark | None = None
+    following = next(marks, None)
+    kept: list[str] = []
+    skip: set[int] = set()
+    size = 0
+    for number, line in enumerate(lines):
+        if following is not None and number >= following.start:
+            if current is not None:
+                yield from _page(current, kept, size, report)
+            current, following = following, next(marks, None)
+            kept, size, skip = ([current.lead] if current.lead else []), 0, set(current.skip)
+        if current is None or number in skip or (current.end is not None and number >= current.end):
+            continue
+        size += len(line)
+        if size <= MAX_PAGE_CHARS:
+            kept.append(line)
+    if current is not None:
+        yield from _page(current, kept, size, report)
+
+
+def _page(mark: Mark, lines: list[str], size: int, report: Report) -> Iterator[FullPage]:
+    if size > MAX_PAGE_CHARS:
+        return
+    text = _trimmed("".join(lines))
+    title = mark.title or _first_heading(text)
+    yield FullPage(mark.url, title, text, report.rule or "", report.kind)
+
+
+def _trimmed(text: str) -> str:
+    """Drop blank lines and the generator's separators at both ends; end with one line end."""
+    lines = text.split("\n")
+    while lines and (not lines[0].strip() or (SEPARATOR.match(lines[0]) and not _opens_front_matter(lines))):
+        lines.pop(0)
+    while lines and (not lines[-1].strip() or _is_last_separator(lines)):
+        lines.pop()
+    return "\n".join(lines) + "\n" if lines else ""
+
+
+def _opens_front_matter(lines: list[str]) -> bool:
+    return (
+        lines[0].rstrip() == "---"
+        and len(lines) > 1
+        and re.match(r"[A-Za-z_][\w-]*\s*:", lines[1]) is not None
+    )
+
+
+def _is_last_separator(lines: list[str]) -> bool:
+    """Tell a separator from the underline of a heading: nothing stands directly above it."""
+    return SEPARATOR.match(lines[-1]) is not None and (len(lines) < 2 or not lines[-2].strip())
+
+
+def _first_heading(text: str) -> str | None:
+    for line in text.splitlines()[:50]:
+        found = HEADING.match(line)
+        if found and found[2]:
+            return clean_title(found[2])
+    return None

@@ -1,0 +1,191 @@
+"""Cut a file that names no addresses at the headings an llms.txt knows as page titles."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from collections import Counter, defaultdict
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from llmsspider.llmsfull.locate import Locator, normal_title
+from llmsspider.llmsfull.marks import MAX_MARKS, Mark, clean_title
+
+MAX_LEVEL = 3
+"""Headings below this level do not begin pages."""
+
+MIN_SHARE = 0.5
+"""At least so much of the headings of the level must be known titles."""
+
+_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})(.*)$")
+
+
+MIN_COVERAGE = 0.8
+"""So much of the list in its order, and the file is that list written out."""
+
+
+MAX_NAMESAKES = 20
+"""A title that more pages have says nothing."""
+
+
+class _Chain(NamedTuple):
+    heading: _Heading
+    position: int
+    before: _Chain | None
+
+
+@dataclass(slots=True)
+class _Heading:
+    line: int
+    level: int
+    title: str
+    separated: bool
+    is_empty: bool = True
+
+
+class Titles:
+    """Remembers the headings outside code and, for each, whether text follows before the next.
+
+    A fence that another one with a language follows, or that never ends, was not closed by its author:
+    the headings behind it count after all.
+    """
+
+    def __init__(self) -> None:
+        self._headings: list[_Heading] = []
+        self._in_fence: list[_Heading] = []
+        self._fence: str | None = None
+        self._separated = False
+
+    def text(self) -> None:
+        """Note a line of text."""
+        for headings in (self._in_fence, self._headings):
+            if headings:
+                headings[-1].is_empty = False
+                break
+        self._separated = False
+
+    def feed(self, number: int, line: str, heading: re.Match[str] | None, *, is_separator: bool) -> None:
+        """Look at one line; `heading` is its match as an ATX heading."""
+        if line.lstrip()[:3] in {"```", "~~~"}:
+            self._toggle(line)
+        if heading is not None:
+            headings = self._headings if self._fence is None else self._in_fence
+            title = clean_title(heading[2] or "")
+            if len(headings) < MAX_MARKS:
+                headings.append(_Heading(number, len(heading[1]), title, self._separated))
+        elif not is_separator:
+            self.text()
+        self._separated = is_separator
+
+    def end(self) -> None:
+        """Note the end of the file."""
+        self._headings += self._in_fence
+        self._in_fence, self._fence = [], None
+
+    def _toggle(self, line: str) -> None:
+        found = _FENCE.match(line)
+        if found is None:
+            return
+        if self._fence is None:
+            self._fence = found[1]
+        elif found[1].startswith(self._fence):
+            closes = not found[2].strip()
+            self._headings += [] if closes else self._in_fence
+            self._in_fence, self._fence = [], None if closes else found[1]
+
+    def lines_at(self, level: int) -> set[int]:
+        """Return the lines of the headings of a level."""
+        return {heading.line for heading in self._headings if heading.level == level}
+
+    def count_before(self, line: int) -> int:
+        """Return how many headings stand above a line."""
+        return sum(1 for heading in self._headings if heading.line < line)
+
+    def marks(self, locator: Locator) -> tuple[list[Mark], str]:
+        """Return a mark for each page, those that are sure with URLs, and the reason when there are none."""
+        levels = [_candidates(self._headings, level, locator) for level in range(1, MAX_LEVEL + 1)]
+        headings = max(levels, key=lambda level: len({h.title for h in level if locator.positions(h.title)}))
+        in_order = _in_listed_order(headings, locator)
+        if len(in_order) >= max(3, MIN_COVERAGE * locator.listed):
+            return _sure(in_order, locator)
+        marks = _by_unique_title(headings, locator)
+        known = sum(1 for mark in marks if mark.url)
+        if known < 2:
+            return [], "no page boundaries"
+        if known < len(marks) * MIN_SHARE:
+            return [], f"only {known} of {len(marks)} headings are titles in the llms.txt"
+        return _sure(marks, locator)
+
+
+def _candidates(headings: list[_Heading], level: int, locator: Locator) -> list[_Heading]:
+    """Return the headings of a level that can begin a page: where separators mark pages, only those."""
+    own = [heading for heading in headings if heading.level == level]
+    separated = [heading for heading in own if heading.separated]
+    known = {heading.title for heading in own if locator.positions(heading.title)}
+    known_separated = {heading.title for heading in separated if heading.title in known}
+    if len(known_separated) >= 2 and len(known_separated) >= 0.8 * len(known):
+        return [own[0], *separated] if not own[0].separated else separated
+    return own
+
+
+def _in_listed_order(headings: list[_Heading], locator: Locator) -> list[Mark]:
+    """Return marks for the longest run of headings that follow the order of the llms.txt.
+
+    A file whose headings name nearly all listed pages in their order is that list written out; other
+    headings of the level belong to the pages.
+    """
+    lengths: list[int] = []
+    chains: list[_Chain] = []
+    for heading in headings:
+        positions = locator.positions(heading.title)
+        for index in sorted(positions, reverse=True) if len(positions) <= MAX_NAMESAKES else ():
+            place = bisect_left(lengths, index)
+            link = _Chain(heading, index, chains[place - 1] if place else None)
+            lengths[place : place + 1] = [index]
+            chains[place : place + 1] = [link]
+    marks: list[Mark] = []
+    chain = chains[-1] if chains else None
+    while chain is not None:
+        found = chain.heading
+        marks.append(Mark(found.line, locator.url_at(chain.position), found.title, level=found.level))
+        chain = chain.before
+    return marks[::-1]
+
+
+def _by_unique_title(headings: list[_Heading], locator: Locator) -> list[Mark]:
+    """Return marks for headings, with URLs for titles that stand as often in the file as in the list."""
+    counts = Counter(normal_title(heading.title) for heading in headings)
+    used: dict[str, int] = defaultdict(int)
+    marks = []
+    for heading in headings:
+        name = normal_title(heading.title)
+        listed = locator.positions(heading.title)
+        url = locator.url_at(listed[used[name]]) if listed and len(listed) == counts[name] else None
+        used[name] += 1
+        if url is not None or not heading.is_empty:
+            marks.append(Mark(heading.line, url, heading.title, level=heading.level))
+    return marks
+
+
+def _sure(marks: list[Mark], locator: Locator) -> tuple[list[Mark], str]:
+    """Take the URL from pages whose end is not sure; they are left to be fetched.
+
+    A page may go on behind a heading that nobody lists; and it may hold the pages listed after it that no
+    heading names, as those without a heading of their own do.
+    """
+    located = sorted({locator.position(mark.url) for mark in marks if mark.url})
+    unsure = []
+    for mark, after in zip(marks, [*marks[1:], None], strict=True):
+        if mark.url is None:
+            continue
+        position = locator.position(mark.url)
+        end = locator.position(after.url) if after is not None and after.url else position + 2
+        first, stop = position + 1, min(max(end, position + 2), locator.listed)
+        missing = max(stop - first, 0) - (bisect_left(located, stop) - bisect_left(located, first))
+        if (after is not None and after.url is None) or missing > 0:
+            unsure.append(mark)
+    for mark in unsure:
+        mark.url = None
+    if sum(1 for mark in marks if mark.url) < 2:
+        return [], "headings are titles in the llms.txt, but it is not sure where their pages end"
+    return marks, ""

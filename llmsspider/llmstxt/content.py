@@ -1,0 +1,184 @@
+"""What counts as an llms.txt, and whether a file is an index or full text.
+
+Half of the 200 answers real sites give for `/llms.txt` are something else: the app's HTML shell, an
+API error in JSON, a robots.txt. They are refused here, by their bodies as well as by their headers.
+"""
+
+from __future__ import annotations
+
+import codecs
+import re
+from typing import Literal
+
+import orjson
+
+from llmsspider import domains
+from llmsspider.llmsfull import looks_split
+
+MAX_BYTES = 20 * 1024 * 1024
+"""The largest llms.txt that is read, in bytes."""
+
+MIN_CHARS = 20
+"""The shortest text that can be an llms.txt, in characters."""
+
+TEXT_TYPES = frozenset({"text/markdown", "text/plain", "text/x-markdown"})
+UNTOLD_TYPES = frozenset({"", "application/octet-stream", "binary/octet-stream"})
+
+_COMMENTS = re.compile(r"(?:\s|<!--.*?-->)+", re.DOTALL)
+_HTML_START = re.compile(
+    r"<(?:!doctype\s+html|html|head|body|script|style|meta|link|title|base|iframe)[\s>/]", re.IGNORECASE
+)
+_HTML_END = re.compile(r"</(?:html|body)>\s*$", re.IGNORECASE)
+_FRAGMENT = re.compile(r"<[a-z][^>]*>(?:.|\n)*>\Z", re.IGNORECASE)
+_XML_START = re.compile(r"<(?:\?xml|urlset|sitemapindex|rss|feed|svg|error)[\s>]", re.IGNORECASE)
+_JSON_START = re.compile(r"\{\s*(?:\"(?:[^\"\\]|\\.)*\"\s*:|\})")
+_ROBOTS_LINE = re.compile(
+    r"\s*(?:user-agent|(?:dis)?allow|sitemap|crawl-delay|host|clean-param|content-signal|noindex)\s*:",
+    re.IGNORECASE,
+)
+_NOT_FOUND = re.compile(
+    r"\b404\b|\bnot found\b|\bno such (?:page|file|key)\b|\bcould(?: not|n't) be found\b", re.IGNORECASE
+)
+_MARKDOWN = re.compile(r"^\s{0,3}#{1,6}\s|\]\(|https?://", re.MULTILINE)
+_FENCE = re.compile(r"^ {0,3}(?:```|~~~)")
+_TAG_LINE = re.compile(r"\s*</?[a-z][^>]*>\s*$", re.IGNORECASE)
+_LINK_LINE = re.compile(
+    r"(?:[-*+]|\d{1,9}[.)])\s.*(?:\]\(|https?://|<https?:)|\|.*\]\(|\S{0,80}\s{0,9}(?:\[[^\]]*\]\(|https?://)"
+)
+
+
+def reject_reason(
+    status: int, probe_url: str, final_url: str, content_type: str | None, body: bytes
+) -> str | None:
+    """Say why an answer is not an llms.txt; None when it is one.
+
+    `content_type` is the header's value, parameters and all, or None where the answer had none;
+    `body` the whole decompressed body.
+    """
+    if status != 200:
+        return f"status {status}"
+    if not domains.same_site(probe_url, final_url):
+        return "redirected to another site"
+    media_type = (content_type or "").partition(";")[0].strip().lower()
+    if media_type not in TEXT_TYPES | UNTOLD_TYPES:
+        return f"content type {media_type[:60]}"
+    return _reject_body(body, untold=media_type in UNTOLD_TYPES)
+
+
+def decode(body: bytes, charset: str | None = None) -> str:
+    """Decode text of the web: a byte order mark, strict UTF-8, the declared charset, then Latin-1."""
+    for mark, name in (
+        (codecs.BOM_UTF8, "utf-8"),
+        (codecs.BOM_UTF16_LE, "utf-16"),
+        (codecs.BOM_UTF16_BE, "utf-16"),
+    ):
+        if body.startswith(mark):
+            return body.decode(name, "replace").removeprefix("\ufeff")
+    try:
+        return body.decode("utf-8")
+    except UnicodeDecodeError:
+        pass
+    try:
+        return body.decode(charset or "cp1252", "strict" if charset else "replace")
+    except (LookupError, UnicodeDecodeError):
+        return body.decode("cp1252", "replace")
+
+
+def classify(text: str) -> Literal["index", "full"]:
+    """Tell an index (a list of links) from full text (the documentation itself).
+
+    Pages delimited as full-text generators do it decide at once; else the share of characters on lines
+    that are neither links nor headings.
+    """
+    if looks_split(text):
+        return "full"
+    listed, prose = _weigh(text)
+    if prose < 2_000:
+        return "index" if listed else "full"
+    return "full" if prose > 2 * listed else "index"
+
+
+def _reject_body(body: bytes, *, untold: bool) -> str | None:
+    if len(body) > MAX_BYTES:
+        return "larger than 20 MB"
+    if b"\0" in body:
+        return "binary"
+    text = decode(body).strip().strip("\ufeff\u200b").strip()
+    if untold and _looks_binary(body):
+        return "binary"
+    if len(text) < MIN_CHARS:
+        return f"shorter than {MIN_CHARS} characters" if text else "empty"
+    return next((reason for reason, is_so in _NOT_LLMS_TXT.items() if is_so(text)), None)
+
+
+def _is_html(text: str) -> bool:
+    comments = _COMMENTS.match(text)
+    head = text[comments.end() :] if comments else text
+    if _HTML_START.match(head) or (head.startswith("<") and _HTML_END.search(text)):
+        return True
+    return bool(_FRAGMENT.match(text)) and not _MARKDOWN.search(text)
+
+
+def _is_xml(text: str) -> bool:
+    return _XML_START.match(text) is not None
+
+
+def _is_not_found(text: str) -> bool:
+    """Tell a plain-text "not found" page: short, and without anything a list of pages would have."""
+    return len(text) < 500 and not _MARKDOWN.search(text) and _NOT_FOUND.search(text) is not None
+
+
+def _is_json(text: str) -> bool:
+    if text[0] not in "{[":
+        return False
+    if _JSON_START.match(text):
+        return True
+    try:
+        orjson.loads(text)
+    except orjson.JSONDecodeError:
+        return False
+    return True
+
+
+def _is_robots(text: str) -> bool:
+    lines = [line for line in text.splitlines() if line.strip() and not line.lstrip().startswith("#")]
+    rules = sum(1 for line in lines if _ROBOTS_LINE.match(line))
+    return (
+        bool(re.search(r"^\s*user-agent\s*:", text, re.IGNORECASE | re.MULTILINE))
+        and rules > len(lines) * 0.6
+    )
+
+
+_NOT_LLMS_TXT = {
+    "an HTML page": _is_html,
+    "XML": _is_xml,
+    "JSON": _is_json,
+    "a robots.txt": _is_robots,
+    "a not-found message": _is_not_found,
+}
+"""Each reason against a body, and how it is told; asked in order."""
+
+
+def _looks_binary(body: bytes) -> bool:
+    """Tell by the control characters, and by high bytes that are no UTF-8."""
+    sample = body[:4096]
+    text = sample.decode("utf-8", "replace")
+    strange = sum(1 for char in text if (char < " " and char not in "\t\n\r\f") or char == "\ufffd")
+    return strange > len(sample) * 0.25 or any(char < " " and char not in "\t\n\r\f\x1b" for char in text)
+
+
+def _weigh(text: str) -> tuple[int, int]:
+    """Return the characters on lines that list links and on lines of prose or code."""
+    listed = prose = 0
+    in_code = False
+    for line in text.splitlines():
+        stripped = line.strip()
+        if _FENCE.match(line):
+            in_code = not in_code
+        elif in_code:
+            prose += len(stripped)
+        elif _LINK_LINE.match(stripped[:1000]):
+            listed += len(stripped)
+        elif not stripped.startswith(("#", ">")) and not _TAG_LINE.match(stripped[:1000]):
+            prose += len(stripped)
+    return listed, prose

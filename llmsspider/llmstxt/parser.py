@@ -1,0 +1,275 @@
+"""Read an llms.txt: its title, its summary and every page it lists.
+
+The text is read by a CommonMark parser with tables, since a pattern for `- [name](url): text` misses
+most of what real files hold. Links anywhere count (lists, paragraphs, tables, headings), bare
+addresses too; what stands in code, comments or HTML attributes is text and never a page.
+"""
+
+from __future__ import annotations
+
+import re
+import textwrap
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+
+from llmsspider.llmstxt.inline import INVISIBLE, Piece, Reference, plain, read_inline
+from llmsspider.llmstxt.resolve import resolve
+
+FRONT_MATTER = re.compile(r"\A(---|\+\+\+)[ \t]*\n((?:[^\n]*\n){1,200}?)(?:\1|\.\.\.)[ \t]*(?:\n|\Z)")
+_FIELD = re.compile(r"^(title|description)[ \t]*[:=][ \t]*(.+?)[ \t]*$", re.MULTILINE)
+_YAML_LINE = re.compile(r"\s*$|\s*#|\s*-\s|\s+\S|[\w.-]+\s*[:=]|[\]})]")
+_NO_MEANING = re.compile("[\u00ad\u200b\u200e\u200f\u202a-\u202e\u2060\u2066-\u2069\ufeff]")
+_LINE_ENDS = re.compile("\r\n?|[\u2028\u2029\u0085\v\f]")
+_RAW_HTML = re.compile(
+    r"<!--.*?(?:-->|\Z)|<(script|style|pre|code|textarea)\b.*?(?:</\1\s*>|\Z)", re.DOTALL | re.IGNORECASE
+)
+_NEW_BLOCK = re.compile(r"\s*(?:$|[-*+]\s|\d{1,9}[.)]\s|\||#)")
+_RUN = re.compile(r"(([^\w\s]{1,3})\2{30})\2*")
+MAX_PARAGRAPH_CHARS = 8192
+"""What is longer is read in parts."""
+
+_TAG = re.compile(r"</?[A-Za-z][^>]*>")
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One page an llms.txt lists.
+
+    `url` is absolute and has no fragment; `section` is the heading above (the second-level one where
+    there are several), `order` the 0-based position in the file, `optional` whether the section is
+    called "Optional".
+    """
+
+    url: str
+    title: str | None
+    description: str | None
+    section: str | None
+    order: int
+    optional: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class LlmsTxt:
+    """What one llms.txt says. `entries` holds each URL once, in the order of the file."""
+
+    url: str
+    title: str | None
+    summary: str | None
+    entries: tuple[Entry, ...]
+    warnings: tuple[str, ...] = ()
+
+
+class _Markdown(MarkdownIt):
+    def normalizeLink(self, url: str) -> str:  # noqa: N802 - the name markdown-it gives it
+        return super().normalizeLink(INVISIBLE.sub("", url).strip())
+
+
+_MARKDOWN = _Markdown("commonmark", {"maxNesting": 40}).enable("table")
+
+
+def parse(text: str, url: str) -> LlmsTxt:
+    """Parse the text of an llms.txt fetched from `url`, the base of its relative links.
+
+    Never raises for its text: what cannot be read as a link is left out, and `warnings` says what was
+    strange about the file.
+    """
+    text, fields = _prepare(text)
+    env: dict[str, dict[str, dict[str, str]]] = {}
+    reader = _Reader(url)
+    reader.read(_MARKDOWN.parse(text, env))
+    reader.add_definitions(env.get("references", {}))
+    if reader.has_html or re.search(r"<script\b", text, re.IGNORECASE):
+        reader.warnings.append("holds HTML, which is read as text")
+    return LlmsTxt(
+        url=url,
+        title=reader.title or fields.get("title"),
+        summary=reader.summary or fields.get("description"),
+        entries=tuple(replace(entry, order=order) for order, entry in enumerate(reader.entries.values())),
+        warnings=tuple(reader.warnings),
+    )
+
+
+def _prepare(text: str) -> tuple[str, dict[str, str]]:
+    """Return the text without front matter, invisible characters and common indent, and the fields."""
+    text = _LINE_ENDS.sub("\n", _NO_MEANING.sub("", text))
+    fields: dict[str, str] = {}
+    found = FRONT_MATTER.match(text)
+    if found and all(_YAML_LINE.match(line) for line in found[2].splitlines()):
+        fields = {name: value.strip("'\"") for name, value in _FIELD.findall(found[2])}
+        text = text[found.end() :]
+    if text.startswith((" ", "\t", "\n")):
+        text = textwrap.dedent(text)
+    return (_bounded(text) if len(text) > MAX_PARAGRAPH_CHARS else text), fields
+
+
+def _bounded(text: str) -> str:
+    """Break paragraphs longer than any is and runs of one sign: the parser's time grows out of bounds with both."""
+    text = _RUN.sub(r"\1", text)
+    lines: list[str] = []
+    length = 0
+    for line in text.split("\n"):
+        parts = textwrap.wrap(line, MAX_PARAGRAPH_CHARS) if len(line) > MAX_PARAGRAPH_CHARS else [line]
+        for part in parts:
+            length = len(part) if _NEW_BLOCK.match(part) else length + len(part)
+            if length > MAX_PARAGRAPH_CHARS:
+                lines.append("")
+                length = len(part)
+            lines.append(part)
+    return "\n".join(lines)
+
+
+class _Reader:
+    """Walks the block tokens of one file and collects what it says."""
+
+    def __init__(self, url: str):
+        self.url = url
+        self.title: str | None = None
+        self.summary: str | None = None
+        self.entries: dict[str, Entry] = {}
+        self.warnings: list[str] = []
+        self.has_html = False
+        self._section: str | None = None
+        self._section_level = 7
+        self._optional = False
+        self._cells: list[list[Piece]] | None = None
+
+    def read(self, tokens: Sequence[Token]) -> None:
+        """Read block tokens in order; table rows are taken whole."""
+        quotes = 0
+        heading: str | None = None
+        for token in tokens:
+            match token.type:
+                case "heading_open":
+                    heading = token.tag
+                case "heading_close":
+                    heading = None
+                case "blockquote_open":
+                    quotes += 1
+                case "blockquote_close":
+                    quotes -= 1
+                case "tr_open":
+                    self._cells = []
+                case "tr_close":
+                    self._add_row(self._cells or [])
+                    self._cells = None
+                case "html_block":
+                    self._read_html(token.content)
+                case "inline":
+                    self._read_inline(token, heading, quoted=quotes > 0)
+                case _:
+                    pass
+
+    def add_definitions(self, references: dict[str, dict[str, str]]) -> None:
+        """Add `[name]: url` definitions that no link uses: some files are lists of these."""
+        for reference in references.values():
+            target = resolve(reference.get("href", ""), self.url)
+            if target is not None and target not in self.entries:
+                self._add(Entry(target, reference.get("title") or None, None, None, 0))
+
+    def _read_inline(self, token: Token, heading: str | None, *, quoted: bool) -> None:
+        pieces = list(read_inline(token.children or ()))
+        self.has_html = self.has_html or any(child.type == "html_inline" for child in token.children or ())
+        if heading:
+            self._open_section(int(heading[1]), plain(pieces))
+        elif quoted and self.summary is None and self._section is None:
+            self.summary = plain(pieces) or None
+        if self._cells is not None:
+            self._cells.append(pieces)
+        else:
+            self._add_pieces(pieces)
+
+    def _open_section(self, level: int, name: str) -> None:
+        if level == 1 and self.title is None:
+            self.title, self._section, self._section_level, self._optional = name or None, None, 7, False
+            return
+        if level > 2 and self._section_level < level:
+            return
+        self._section, self._section_level = name or None, level
+        self._optional = name.strip(" :.").casefold() == "optional"
+
+    def _read_html(self, html: str) -> None:
+        """Read Markdown that stands inside HTML blocks such as `<details>`; the HTML itself is inert."""
+        if html.lstrip().startswith("<!--") and html.rstrip().endswith("-->"):
+            return
+        self.has_html = True
+        inner = _TAG.sub("", _RAW_HTML.sub("", html))
+        if "](" in inner or "://" in inner:
+            self.read(
+                [token for token in _MARKDOWN.parse(textwrap.dedent(inner)) if token.type != "html_block"]
+            )
+
+    def _add_row(self, cells: list[list[Piece]]) -> None:
+        """Add the links of a table row; cells without a link describe them."""
+        description = " ".join(filter(None, (plain(cell) for cell in cells if not _has_link(cell)))) or None
+        for cell in cells:
+            self._add_pieces(cell, description)
+
+    def _add_pieces(self, pieces: list[Piece], description: str | None = None) -> None:
+        for title, href, described in _described(pieces):
+            target = resolve(href, self.url)
+            if target is not None:
+                text = described or description
+                self._add(Entry(target, title, text, self._section, 0, self._optional))
+
+    def _add(self, entry: Entry) -> None:
+        """Keep the first mention of a URL and what later ones know better."""
+        known = self.entries.get(entry.url)
+        if known is None:
+            self.entries[entry.url] = entry
+            return
+        self.entries[entry.url] = replace(
+            known,
+            title=known.title or entry.title,
+            description=known.description or entry.description,
+            section=known.section or entry.section,
+            optional=known.optional and entry.optional,
+        )
+
+
+_SEPARATOR = re.compile(r"\s*(?:[:\-–—|•·→]|=>)+\s*")
+_LABEL_END = re.compile(r"\s*(?:[:\-–—|•·→]|=>)+\s*$")
+_BULLETS = re.compile(r"\n[\s*+\-•·|]*\Z")
+
+
+def _has_link(pieces: list[Piece]) -> bool:
+    return any(isinstance(piece, Reference) for piece in pieces)
+
+
+def _described(pieces: list[Piece]) -> Iterator[tuple[str | None, str, str | None]]:
+    """Yield title, href and description of each link in a run of inline text."""
+    for index, piece in enumerate(pieces):
+        if not isinstance(piece, Reference):
+            continue
+        before = pieces[index - 1] if index else ""
+        after = pieces[index + 1] if index + 1 < len(pieces) else ""
+        title = piece.text or None
+        if piece.bare:
+            title = _label(before) if isinstance(before, str) else None
+        is_last = index + 2 >= len(pieces)
+        leads = index == 0
+        described = _description(after, is_last=is_last, leads=leads) if isinstance(after, str) else None
+        yield title, piece.href, described
+
+
+def _label(before: str) -> str | None:
+    """Return the name in `Name: https://…`, the text before a bare address on its line."""
+    line = before.rpartition("\n")[2]
+    found = _LABEL_END.search(line)
+    name = " ".join(line[: found.start()].split()) if found else ""
+    return name.strip("*_ ") or None if len(name) <= 120 else None
+
+
+def _description(after: str, *, is_last: bool, leads: bool) -> str | None:
+    """Return what the text after a link says of it, up to the line of the next link."""
+    if not is_last and "\n" in after:
+        after = after[: after.rindex("\n")]
+    after = _BULLETS.sub("", after)
+    separator = _SEPARATOR.match(after)
+    if separator:
+        after = after[separator.end() :]
+    elif not (leads and is_last):
+        return None
+    return " ".join(after.split()) or None

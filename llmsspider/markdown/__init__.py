@@ -1,0 +1,8 @@
+"""Markdown bodies: what a page that is Markdown already gives, with the least possible change."""
+
+from __future__ import annotations
+
+from llmsspider.markdown.reading import read
+from llmsspider.markdown.sniffing import looks_like_html, looks_like_markdown
+
+__all__ = ["looks_like_html", "looks_like_markdown", "read"]

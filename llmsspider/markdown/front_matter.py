@@ -1,0 +1,73 @@
+"""Front matter: the YAML (`---`) or TOML (`+++`) head of a Markdown file."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+
+import yaml
+
+_YAML = re.compile(r"---[ \t]*\n(.*?)^(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL | re.MULTILINE)
+_TOML = re.compile(r"\+\+\+[ \t]*\n(.*?)^\+\+\+[ \t]*(?:\n|\Z)", re.DOTALL | re.MULTILINE)
+_LIMIT = 65_536
+"""Characters of front matter read; a longer head is text."""
+
+_UNREADABLE = (yaml.YAMLError, ValueError, TypeError, LookupError, AttributeError, RecursionError)
+"""What the parsers raise on what others write: `!!bool x` is a KeyError, a thousand brackets a RecursionError."""
+
+
+class _Loader(yaml.SafeLoader):
+    """Safe YAML without aliases (a short file could expand without end) and with dates kept as written."""
+
+    def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
+        if self.check_event(yaml.AliasEvent):
+            raise yaml.YAMLError("aliases are not read")
+        return super().compose_node(parent, index)
+
+
+_Loader.yaml_implicit_resolvers = {
+    first: [(tag, pattern) for tag, pattern in resolvers if tag != "tag:yaml.org,2002:timestamp"]
+    for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
+}
+
+
+def split_front_matter(text: str) -> tuple[dict[str, object], str]:
+    r"""Return `(front matter, rest of the text)`; an unreadable head is left in the text.
+
+    >>> split_front_matter("---\ntitle: A\n---\n# B\n")
+    ({'title': 'A'}, '# B\n')
+    """
+    for pattern, load in ((_YAML, _load_yaml), (_TOML, _load_toml)):
+        found = pattern.match(text)
+        if found and len(found.group(1)) <= _LIMIT:
+            values = load(found.group(1))
+            if values is not None:
+                return values, text[found.end() :].lstrip("\n")
+    return {}, text
+
+
+def _load_yaml(head: str) -> dict[str, object] | None:
+    if not head.strip():
+        return {}
+    try:
+        values = yaml.load(head, _Loader)  # noqa: S506 (a SafeLoader)
+    except _UNREADABLE:
+        return _lines(head)
+    return {str(key): value for key, value in values.items()} if isinstance(values, dict) else None
+
+
+def _lines(head: str) -> dict[str, object] | None:
+    """Read `key: value` lines of a head that is not valid YAML (an unquoted colon in a title)."""
+    values: dict[str, object] = {}
+    for line in head.splitlines():
+        key, colon, value = line.partition(":")
+        if colon and re.fullmatch(r"[\w.-]+", key):
+            values[key] = value.strip().strip("\"'")
+    return values or None
+
+
+def _load_toml(head: str) -> dict[str, object] | None:
+    try:
+        return dict(tomllib.loads(head))
+    except _UNREADABLE:
+        return None

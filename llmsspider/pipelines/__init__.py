@@ -1,0 +1,1 @@
+"""Item pipelines, one stage each: filter, hash, export."""

@@ -1,0 +1,76 @@
+"""Third stage: decide and count what goes out to the feeds; keep the Markdown tree in step."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from typing import TYPE_CHECKING
+
+from scrapy.exceptions import DropItem
+
+from llmsspider.errors import MirrorError, StoreError
+from llmsspider.mirror import MirrorReport, folder_for, sync
+
+if TYPE_CHECKING:
+    from scrapy.crawler import Crawler
+
+    from llmsspider.config import Config
+    from llmsspider.items import Document
+    from llmsspider.run import Run
+
+logger = logging.getLogger(__name__)
+
+
+class NotAskedFor(DropItem):
+    """A document that is stored and counted, and not exported (`emit=changes`)."""
+
+
+class ExportPipeline:
+    """Count each document by origin and change; with `emit=changes`, keep unchanged ones from the feeds.
+
+    With `LLMS_MIRROR_DIR`, the tree is brought in step with the store when every page is through. That happens in a
+    thread: the run goes on telling that it is alive.
+    """
+
+    def __init__(self, run: Run):
+        self.run = run
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> ExportPipeline:
+        """Take the run of the spider."""
+        return cls(crawler.spider.run)  # type: ignore[union-attr]
+
+    def process_item(self, item: Document) -> Document:
+        """Return the document, or raise `NotAskedFor`."""
+        run = self.run
+        run.count(f"change/{item.change}")
+        if item.change == "deleted":
+            run.progress.changes["deleted"] += 1
+            return item
+        run.progress.document(item.origin, item.change)
+        run.count("documents")
+        run.count(f"origin/{item.origin}")
+        if item.change == "unchanged" and run.arguments.emit == "changes":
+            raise NotAskedFor(f"{item.url}: unchanged (emit=changes)")
+        return item
+
+    async def close_spider(self) -> None:
+        """Write the Markdown tree, where one is asked for."""
+        run = self.run
+        if not run.mirrors or run.config.plan_only or not run.id:
+            return
+        try:
+            run.flush()
+            run.mirror = await asyncio.to_thread(_mirror, run.config, run.source)
+        except (MirrorError, StoreError, OSError) as error:  # OSError: a full disk
+            logger.error("the Markdown tree was not written: %(error)s", {"error": error})
+            run.count("mirror/failed")
+            return
+        run.count("mirror/written", len(run.mirror.written))
+        run.count("mirror/removed", len(run.mirror.removed))
+
+
+def _mirror(config: Config, source: str) -> MirrorReport:
+    folder = folder_for(config.mirror_dir or "", source)
+    with config.stores.open(source, create=False) as store:
+        return sync(store, folder, relative_links=config.mirror_links == "relative")

@@ -1,0 +1,76 @@
+"""First stage: drop what is no documentation, each with a reason that is counted."""
+
+from __future__ import annotations
+
+import contextlib
+from typing import TYPE_CHECKING
+
+from scrapy.exceptions import DropItem
+
+from llmsspider.errors import TogetherError
+from llmsspider.filters import drop_reason
+from llmsspider.hashing import content_hash
+from llmsspider.urls import loose_key, page_key
+
+if TYPE_CHECKING:
+    from scrapy.crawler import Crawler
+
+    from llmsspider.items import Document
+    from llmsspider.run import Run
+
+
+class FilterPipeline:
+    """Drop documents that are empty, soft 404s or a looser spelling of a page already exported.
+
+    Two pages with different addresses are never joined for equal content alone: their addresses have to be
+    spellings of one (`urls.loose_key`).
+    """
+
+    def __init__(self, run: Run):
+        self.run = run
+        self._spellings: dict[str, str] = {}
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> FilterPipeline:
+        """Take the run of the spider."""
+        return cls(crawler.spider.run)  # type: ignore[union-attr]
+
+    def process_item(self, item: Document) -> Document:
+        """Return the document with its `content_hash`, or raise `DropItem`."""
+        if item.change == "deleted" or item.content is None:
+            return item
+        item.content_hash = item.content_hash or content_hash(item.content)
+        reason = self._reason(item)
+        if reason is None:
+            return item
+        self.run.pending.pop(item.id, None)
+        self.run.leave_out(item.url, *reason)
+        if reason[0] != "max-pages":
+            self.run.known.fated(page_key(item.url), "dropped", reason[0])
+        raise DropItem(f"{item.url}: {reason[1]}")
+
+    def _reason(self, item: Document) -> tuple[str, str] | None:
+        run = self.run
+        if item.change != "unchanged":  # an unchanged page passed these rules when it was stored
+            reason = drop_reason(item.content or "", item.title, min_characters=run.config.min_characters)
+            if reason is not None:
+                return reason
+            if item.discovered_by != "start" and item.content_hash in run.site.soft404_hashes:
+                return "soft-404", "the same text the site shows for files it does not have"
+        duplicate = self._duplicate(item)
+        if duplicate is None and not run.limit.take():
+            run.incomplete("max_pages")
+            return "max-pages", run.limit.verdict.rule
+        return duplicate
+
+    def _duplicate(self, item: Document) -> tuple[str, str] | None:
+        spelling = f"{loose_key(item.url)} {item.content_hash}"
+        first = self._spellings.setdefault(spelling, item.url)
+        crew = self.run.crew
+        if first == item.url and crew is not None:
+            with contextlib.suppress(TogetherError):  # the crawl ends for it
+                first = crew.first_spelling(spelling, item.url)
+        if first == item.url:
+            return None
+        self.run.store.add_alias(page_key(item.url), page_key(first), item.url)
+        return "duplicate", f"the same page as {first}"

@@ -1,0 +1,111 @@
+"""Profiles: named pipeline configurations (TOML), each naming its filter, hash and export stages.
+
+A profile stands above the project's settings and below `-s`. Those that ship are in the package
+`pipelines_config`; a user's own is picked by its path (docs/profiles.md).
+"""
+
+from __future__ import annotations
+
+import tomllib
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from llmsspider.errors import ArgumentsError
+
+PACKAGE = "pipelines_config"
+STAGES = ("filter", "hash", "export")
+"""The pipeline stages, in the order an item passes them."""
+
+_KEYS = {"description", "stages", "settings", "arguments"}
+_OF_A_SOURCE = {"url", "source", "llms_txt", "profile", "save"}
+"""Arguments that say what is crawled; a profile says how."""
+
+
+def names() -> list[str]:
+    """Return the names of the profiles that ship with the project."""
+    return sorted(
+        entry.name.removesuffix(".toml") for entry in files(PACKAGE).iterdir() if entry.name.endswith(".toml")
+    )
+
+
+def load(name: str) -> dict[str, Any]:
+    """Return the Scrapy settings a profile stands for.
+
+    Args:
+        name: the name of a profile that ships, or the path of a TOML file (it ends in `.toml`).
+
+    Raises:
+        ArgumentsError: unknown profile, unreadable file or wrong content; one line each.
+    """
+    return _settings(name, _parse(name, _read(name)))
+
+
+def arguments(name: str) -> dict[str, str]:
+    """Return the spider arguments of a profile; those that are given, or stored with the source, come before them.
+
+    Raises:
+        ArgumentsError: as `load` does.
+    """
+    profile = _parse(name, _read(name))
+    _settings(name, profile)
+    return {key: _spelled(value) for key, value in profile.get("arguments", {}).items()}
+
+
+def _spelled(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _read(name: str) -> str:
+    try:
+        if name.endswith(".toml"):
+            return Path(name).read_text(encoding="utf-8")
+        if name in names():
+            return files(PACKAGE).joinpath(f"{name}.toml").read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise ArgumentsError([f"argument profile={name!r}: cannot be read ({error})"]) from None
+    raise ArgumentsError(
+        [f"argument profile={name!r}: accepted are {', '.join(names())}, or the path of a .toml file"]
+    )
+
+
+def _parse(name: str, text: str) -> dict[str, Any]:
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise ArgumentsError([f"argument profile={name!r}: not valid TOML ({error})"]) from None
+
+
+def _settings(name: str, profile: dict[str, Any]) -> dict[str, Any]:
+    problems = [
+        f"unknown key {key!r} (accepted: {', '.join(sorted(_KEYS))})" for key in profile if key not in _KEYS
+    ]
+    stages = profile.get("stages", {})
+    settings = profile.get("settings", {})
+    if not isinstance(stages, dict) or not isinstance(settings, dict):
+        problems.append("[stages] and [settings] must be tables")
+        stages, settings = {}, {}
+    given = profile.get("arguments", {})
+    if not isinstance(given, dict):
+        problems.append("[arguments] must be a table")
+    else:
+        problems += [
+            f"argument {key!r} belongs to a source, not to a profile"
+            for key in sorted(_OF_A_SOURCE & set(given))
+        ]
+    problems += [f"[stages] lacks {stage!r}" for stage in STAGES if stage not in stages]
+    problems += [
+        f"unknown stage {stage!r} (accepted: {', '.join(STAGES)})" for stage in stages if stage not in STAGES
+    ]
+    problems += [
+        f"stage {stage} must be the path of a class" for stage, path in stages.items() if not _dotted(path)
+    ]
+    problems += [f"setting {key!r} is not upper case" for key in settings if not key.isupper()]
+    if problems:
+        raise ArgumentsError([f"argument profile={name!r}: {problem}" for problem in problems])
+    pipelines = {stages[stage]: 100 * (place + 1) for place, stage in enumerate(STAGES)}
+    return {"ITEM_PIPELINES": pipelines, **settings}
+
+
+def _dotted(path: object) -> bool:
+    return isinstance(path, str) and "." in path and all(part.isidentifier() for part in path.split("."))

@@ -1,0 +1,133 @@
+"""Pages that hold no text until a browser has run their scripts: fetched again in one."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from llmsspider.errors import BrowserUnavailableError, RenderingError
+from llmsspider.outcomes import kind_of_exception, kind_of_response
+from llmsspider.pages import Answered, PageResult, read_page, refused_by_page
+from llmsspider.requests import nested_request
+from llmsspider.urls import identity, page_key
+
+if TYPE_CHECKING:
+    from scrapy import Request
+    from scrapy.crawler import Crawler
+
+    from llmsspider.run import Run
+
+logger = logging.getLogger(__name__)
+
+SOME_TEXT = 40
+"""Characters from which what a shell holds is a document, where there is no browser; less is a loading notice."""
+
+_VALIDATORS = frozenset({"etag", "last-modified"})
+
+
+class Renderer:
+    """Decides which pages the browser draws, and reads what it drew.
+
+    The drawing is a nested download of the same page by `BrowserDownloadHandler`. `render=auto` takes the empty
+    shells (`PageMeta.is_shell`), `always` every HTML page, `never` none. Counts `llms/rendering/pages` and
+    `llms/rendering/failed`; one WARNING when there is no browser. The policy is `wanted`.
+    """
+
+    def __init__(self, crawler: Crawler, run: Run):
+        self.crawler = crawler
+        self.run = run
+        self._places = asyncio.Semaphore(crawler.settings.getint("PLAYWRIGHT_MAX_PAGES_PER_CONTEXT", 4))
+        self._warned = False
+
+    def wanted(self, answered: Answered, result: PageResult) -> bool:
+        """Say whether a page belongs into the browser: HTML that neither leads elsewhere nor opted out."""
+        page = result.page.meta
+        if result.origin != "html" or result.left_out or page.refresh:
+            return False
+        if refused_by_page(page, answered, self.run.config):
+            return False
+        return page.is_shell or self.run.arguments.render == "always"
+
+    async def draw(
+        self, request: Request, answered: Answered, result: PageResult
+    ) -> tuple[Answered, PageResult]:
+        """Return a page as the browser drew it, or as it is where it needs no browser or there is none.
+
+        Where the page's own scripts led elsewhere, the result's `meta.refresh` names that address. Without a
+        browser a shell without text is left out as `needs-browser`.
+
+        Raises:
+            RenderingError: the browser could not draw a shell.
+            ConversionError: what it drew could not be converted.
+        """
+        if not self.wanted(answered, result):
+            return answered, result
+        if self.run.arguments.render == "never":
+            return answered, self._undrawn(request, result, "render=never")
+        try:
+            drawn = await self._download(request, answered)
+        except BrowserUnavailableError as error:
+            self._warn(error)
+            return answered, self._undrawn(request, result, "there is no browser")
+        except RenderingError as error:
+            self.run.count("rendering/failed")
+            if result.page.meta.is_shell:
+                raise
+            logger.debug("Not drawn: %(url)s (%(error)s)", {"url": request.url, "error": error})
+            return answered, result
+        self.run.count("rendering/pages")
+        return drawn, await self._read(drawn, answered)
+
+    async def _read(self, drawn: Answered, answered: Answered) -> PageResult:
+        result = replace(await read_page(drawn, self.run.workers, listed=False), origin="rendered")
+        if identity(drawn.fetched_url) not in {identity(answered.fetched_url), identity(answered.page_url)}:
+            result.page.meta.refresh = drawn.fetched_url
+        return result
+
+    async def _download(self, request: Request, answered: Answered) -> Answered:
+        engine = self.crawler.engine
+        if engine is None:
+            raise BrowserUnavailableError("the crawl has ended")
+        nested = nested_request(answered.fetched_url, request, meta={"playwright": True})
+        try:
+            async with self._places:
+                response = await engine.download_async(nested)
+        except (BrowserUnavailableError, RenderingError):
+            raise
+        except Exception as error:  # every download error becomes the kind it is reported under
+            message = str(error).partition("\n")[0] or type(error).__name__
+            raise RenderingError(message, kind=kind_of_exception(error)) from error
+        drawn = Answered.from_response(response, now=answered.fetched_at)
+        self._check(drawn)
+        headers = {name: value for name, value in drawn.headers.items() if name not in _VALIDATORS}
+        return replace(drawn, page_url=answered.page_url, headers=headers, accept=None)
+
+    def _check(self, drawn: Answered) -> None:
+        """Raise `RenderingError` for what is no page: an error status, an error page of the browser, too large."""
+        if not drawn.fetched_url.startswith(("http://", "https://")):
+            raise RenderingError("its scripts led to an address that could not be loaded", kind="network")
+        kind = kind_of_response(drawn.status, drawn.headers, drawn.body)
+        if kind is not None:
+            raise RenderingError(f"HTTP status {drawn.status} in the browser", kind=kind)
+        if len(drawn.body) > self.crawler.settings.getint("DOWNLOAD_MAXSIZE"):
+            raise RenderingError("what the browser drew is larger than DOWNLOAD_MAXSIZE", kind="blocked")
+
+    def _undrawn(self, request: Request, result: PageResult, why: str) -> PageResult:
+        """Return what there is without a browser; a stored drawing is better than the notice of a shell."""
+        state = self.run.known.state(page_key(request.url))
+        text = "".join(result.page.markdown.split())
+        is_enough = len(text) >= SOME_TEXT and (state is None or state.origin != "rendered")
+        if not result.page.meta.is_shell or is_enough:
+            return result
+        return PageResult(result.page, "html", ("needs-browser", why))
+
+    def _warn(self, error: BrowserUnavailableError) -> None:
+        logger.log(
+            logging.DEBUG if self._warned else logging.WARNING,
+            "Pages that need JavaScript are left out: %(error)s",
+            {"error": error},
+            extra={"spider": self.crawler.spider},
+        )
+        self._warned = True

@@ -1,0 +1,180 @@
+"""Everything a report shows, from the Run and the store: nothing is fetched."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections import Counter
+from collections.abc import Container, Iterator
+from contextlib import closing
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from llmsspider.report.coverage import GROUPS, Coverage, Listed, compare
+from llmsspider.report.lint import Finding, lint
+from llmsspider.report.sitetree import site_tree
+from llmsspider.status import StatusData, run_data
+from llmsspider.store import LINKS
+from llmsspider.urls import identity
+
+if TYPE_CHECKING:
+    from llmsspider.run import Run
+    from llmsspider.store import PageRecord, RunRecord, Store
+
+LINKS_PER_PAGE = 20
+"""Links of one page that the picture may show."""
+
+NOT_REACHED = "not reached"
+"""What stands for the change of a stored page of which the run has nothing to say."""
+
+
+@dataclass(slots=True, frozen=True)
+class Report:
+    """`data` is what run.json holds, `documents` has a row for each page.
+
+    The columns are title, URL, section, origin, change, depth, and what it was found by (the reason when deleted).
+    """
+
+    data: dict[str, Any]
+    coverage: Coverage
+    findings: list[Finding]
+    documents: list[list[Any]]
+    tree: dict[str, Any]
+
+
+def gather(run: Run, seen: Container[str] | None = None) -> Report:
+    """Return the report of a run that is closed; raises `StoreError`.
+
+    Args:
+        run: the run.
+        seen: ids of the documents it yielded; stored pages that are not among them are `NOT_REACHED`. None where
+            that is not known: those that did not change are then taken for reached.
+    """
+    with closing(run.config.stores.open(run.source, create=False)) as store:
+        record = next(record for record in store.runs() if record.id == run.id)
+        said = run_data(record, store.errors(record), store.filtered(record))
+        pages = _Pages(store, record, seen)
+        if run.progress.changes["deleted"]:
+            pages.add_deleted(store)
+    crawled = {identity(row[1]): row[1] for row in pages.rows if row[4] not in {"deleted", NOT_REACHED}}
+    coverage = compare(
+        _listed(run),
+        crawled,
+        {identity(error["url"]): (error["kind"], error["reason"]) for error in said["errors"]["urls"]},
+        {identity(url["url"]): (url["reason"], url["rule"] or "") for url in said["filtered"]["urls"]},
+    )
+    origins = {identity(row[1]): row[3] for row in pages.rows}
+    findings = lint(run.discovery.files if run.discovery else (), coverage, origins)
+    tree = site_tree([row[1] for row in pages.rows if row[4] != "deleted"], pages.links())
+    return Report(_data(run, said, coverage, findings), coverage, findings, pages.rows, tree)
+
+
+def _data(run: Run, said: StatusData, coverage: Coverage, findings: list[Finding]) -> dict[str, Any]:
+    discovery = run.discovery
+    phases = run.progress.phases
+    ends = [secs for _, secs in phases[1:]] + [phases[-1][1] if phases else 0.0]
+    return {
+        "source": run.source,
+        "url": run.arguments.url,
+        "arguments": run.arguments.model_dump(mode="json", exclude_unset=True),
+        "scope": run.bounds.scope.describe() if run.bounds.scope else None,
+        "run": said,
+        "timings": {
+            "phases": [
+                {"phase": phase, "secs": round(end - begin, 3)}
+                for (phase, begin), end in zip(phases, ends, strict=True)
+                if phase != "finished"
+            ],
+            "timeline": [[point.secs, point.done, point.errors] for point in run.progress.timeline],
+        },
+        "discovery": None
+        if discovery is None
+        else {
+            "requests": discovery.requests,
+            "file": discovery.discovered_file,
+            "type": discovery.discovered_file_type,
+            "files": [
+                {
+                    "url": file.url,
+                    "kind": file.kind,
+                    "title": file.title,
+                    "summary": file.summary,
+                    "entries": len(file.entries),
+                }
+                for file in discovery.files
+            ],
+            "sitemaps": list(discovery.sitemaps),
+            "tried": [tried._asdict() for tried in discovery.tried],
+            "external": list(discovery.external),
+            "seeds": len(discovery.seeds),
+        },
+        "coverage": {
+            "combined": [
+                {"llms_txt": llms, "sitemap": sitemap, "crawled": crawled, "pages": count}
+                for (llms, sitemap, crawled), count in sorted(coverage.combined.items(), reverse=True)
+            ],
+            "groups": {
+                name: {
+                    "meaning": GROUPS[name],
+                    "pages": group.count,
+                    "urls": [{"url": url, "detail": detail} for url, detail in group.urls],
+                }
+                for name, group in coverage.groups.items()
+            },
+        },
+        "lint": [dataclasses.asdict(finding) for finding in findings],
+    }
+
+
+def _listed(run: Run) -> Iterator[Listed]:
+    discovery = run.discovery
+    if discovery is None:
+        return
+    if discovery.start_listed:
+        in_llms = discovery.start_entry is not None
+        yield Listed(run.page_of(discovery.start.final_url), in_llms, not in_llms)
+    for seed in discovery.seeds:
+        yield Listed(run.page_of(seed.url), seed.llms is not None, seed.in_sitemap)
+
+
+class _Pages:
+    """The pages of the store as rows, those this run deleted at the end, and their links by row."""
+
+    def __init__(self, store: Store, run: RunRecord, seen: Container[str] | None):
+        self.rows: list[list[Any]] = []
+        self._run = run
+        self._seen = seen
+        self._places: dict[str, int] = {}
+        self._targets: list[list[str]] = []
+        for page in store.iter_pages("depth", LINKS):
+            self._add(page.record, page.change if page.run == run.id else self._standing(page.record))
+
+    def add_deleted(self, store: Store) -> None:
+        """Add the pages that the run deleted."""
+        for page in store.changes_since(self._run.seq_before):
+            if page.change == "deleted" and page.run == self._run.id:
+                self.rows.append([*_row(page.record), "deleted", page.record.depth, page.reason])
+
+    def _standing(self, record: PageRecord) -> str:
+        return "unchanged" if self._seen is None or record.id in self._seen else NOT_REACHED
+
+    def _add(self, record: PageRecord, change: str) -> None:
+        self._places[record.identity] = len(self.rows)
+        self.rows.append([*_row(record), change, record.depth, record.discovered_by])
+        self._targets.append([link.url for link in record.links[: LINKS_PER_PAGE * 2]])
+
+    def links(self) -> Iterator[tuple[int, int]]:
+        """Yield the links between pages as pairs of rows."""
+        for source, urls in enumerate(self._targets):
+            targets = {self._places.get(identity(url), source) for url in urls} - {source}
+            for target in sorted(targets)[:LINKS_PER_PAGE]:
+                yield source, target
+
+
+def _row(record: PageRecord) -> list[Any]:
+    section = record.llms.section if record.llms else None
+    return [record.title or "", record.url, section or "", record.origin]
+
+
+def sections_of(rows: list[list[Any]]) -> dict[str, int]:
+    """Count documents by section of the llms.txt; those without one by the first part of their path."""
+    return dict(Counter(row[2] or "(none)" for row in rows if row[4] != "deleted"))

@@ -1,0 +1,68 @@
+"""The one meta key of the project's requests, and how they are made.
+
+`meta["llms"]` holds plain values only, so that requests survive a JOBDIR:
+
+    by        how the page was found (`Document.discovered_by`)
+    listed    an llms.txt or sitemap names the page
+    start     it is the start page
+    alternate its HTML named the Markdown of `md`; asked in this way once
+    canonical another page named this one as its address; what it names itself is not followed
+    dead      URL of its Markdown, which is not there; other pages it may belong to are tried
+    late      asked once more at the end of the crawl
+    md        URL of its Markdown, where a file names it outright
+    nested    part of another page's download, or of discovery; left alone by the Markdown negotiation
+    discovery asked by discovery
+    source    fetched for its links only
+    verify    the stored page with this key (hex) is verified
+    synthetic answered by the project itself, never sent
+"""
+
+from __future__ import annotations
+
+from typing import Any, TypedDict, cast
+
+from scrapy import Request
+
+from llmsspider.items import DiscoveredBy
+
+META = "llms"
+HTML_ACCEPT = "text/html,application/xhtml+xml;q=0.9,*/*;q=0.1"
+
+
+class PageMeta(TypedDict, total=False):
+    """The values of `meta["llms"]`."""
+
+    by: DiscoveredBy
+    listed: bool
+    start: bool
+    alternate: bool
+    canonical: bool
+    dead: str
+    late: bool
+    md: str
+    nested: bool
+    discovery: bool
+    source: bool
+    verify: str
+    synthetic: bool
+
+
+def info(request: Request) -> PageMeta:
+    """Return the request's `meta["llms"]`, empty for requests of others (robots.txt)."""
+    return cast("PageMeta", request.meta.get(META, {}))
+
+
+def nested_request(
+    url: str,
+    parent: Request | None = None,
+    *,
+    discovery: bool = False,
+    meta: dict[str, Any] | None = None,
+    **options: Any,
+) -> Request:
+    """Return a request that belongs to another page's download; it passes the downloader middlewares only."""
+    own: PageMeta = {"nested": True, "discovery": True} if discovery else {"nested": True}
+    meta = {META: own, **(meta or {})}
+    if parent is not None:
+        meta.update({key: parent.meta[key] for key in ("proxy", "cookiejar") if key in parent.meta})
+    return Request(url, meta=meta, dont_filter=True, **options)

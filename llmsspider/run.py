@@ -1,0 +1,363 @@
+"""The run: what one crawl knows, shared by its components (`crawler.spider.run`). No Scrapy here.
+
+Components get what they need from it and do not import each other. It is made with the spider, opened when the
+crawl starts (store, workers) and closed when the spider has closed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from llmsspider.bounds import Bounds
+from llmsspider.errors import StoreError
+from llmsspider.filesbefore import FilesBefore
+from llmsspider.incremental import KnownPages, KnownResources
+from llmsspider.linksources import LinkSources
+from llmsspider.pagelimit import PageLimit
+from llmsspider.pages import extractor_version
+from llmsspider.progress import Progress, Snapshot
+from llmsspider.secondchance import SecondChance
+from llmsspider.site import SiteKnowledge
+from llmsspider.sources import updated_record
+from llmsspider.spool import Spool
+from llmsspider.store import RunKind, Store
+from llmsspider.urls import identity, page_key
+from llmsspider.workers import ConversionPool
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from llmsspider.arguments import DocsArguments
+    from llmsspider.config import Config
+    from llmsspider.discovery import Discovery
+    from llmsspider.items import Change, Page
+    from llmsspider.mirror import MirrorReport
+    from llmsspider.planning import Plan
+    from llmsspider.store import PageRecord, RunRecord, SourceRecord
+    from llmsspider.together.crew import Crew
+
+
+class Run:
+    """One crawl of one source.
+
+    Args:
+        arguments: the arguments of the run, those of the stored source included.
+        source: the source as stored, None on its first crawl.
+        config: the project's settings.
+        count: adds a number to a stat by its name, e.g. `crawler.stats.inc_value`.
+        resumes: id of the run that a JOBDIR continues, None for a new one.
+        crew: the other workers of this crawl, where it has any (`LLMS_REDIS_URL`).
+    """
+
+    outcome = ""
+    """Scrapy's finish reason, once the spider has closed."""
+
+    delivered: bool | None = None
+    """Whether the outputs were stored where they belong, once the run is closed; None where there are none."""
+
+    def __init__(
+        self,
+        arguments: DocsArguments,
+        source: SourceRecord | None,
+        config: Config,
+        count: Callable[[str, int], None],
+        *,
+        resumes: str | None = None,
+        crew: Crew | None = None,
+    ):
+        self.arguments = arguments
+        self.config = config
+        self.source: str = arguments.source or ""
+        self.crew = crew
+        self.progress = Progress()
+        self.limit = PageLimit(arguments.max_pages, self.progress, crew)
+        self.workers = ConversionPool(
+            config.convert_workers, config.convert_timeout_secs, config.converter, config.handlers.paths
+        )
+        self.spool = Spool()
+        self.links = LinkSources()
+        self.site = SiteKnowledge()
+        self.known = KnownPages()
+        self.resources = KnownResources()
+        self.bounds = Bounds(arguments, self.site, self.requested, config.handlers.extensions)
+        self.files_before = FilesBefore(source)
+        self.discovery: Discovery | None = None
+        self.complete = True
+        self.why_incomplete: str | None = None
+        self.plan: Plan | None = None
+        """What the crawl would do, when it was asked for that only (`scrapy plan`)."""
+        self.chunks_before: dict[str, frozenset[str]] = {}
+        """Ids of the chunks that changed and deleted documents had, by document id, where a feed asks for chunks."""
+        self.mirror: MirrorReport | None = None
+        """What was done to the Markdown tree, once all pages are through."""
+        self.ended = asyncio.Event()
+        """Set once `outcome` is known."""
+        self.undelivered: list[str] = []
+        """What an output said that it did not deliver, in words."""
+        self.undelivered_since: int | None = None
+        """The change to replay from, where an earlier run stored changes that it did not deliver."""
+        self.seen: Callable[[bytes], bool] = lambda _key: False
+        """Whether a page key was requested in this run; the dupefilter puts itself here."""
+        self.remember: Callable[[bytes], None] = lambda _key: None
+        """Count a page key as requested."""
+        self.report: tuple[Path, str] | None = None
+        """Where the HTML report was written, and its text."""
+        self.queued: Callable[[], int] = lambda: 0
+        """How many pages are waiting or under way; the heartbeat puts itself here."""
+        self.pending: dict[str, tuple[PageRecord, bool]] = {}
+        """Documents on their way through the pipelines, by id: what the store keeps, and whether it is confirmed
+        as it was stored."""
+        self._source_record = source
+        self.resumes = resumes
+        """The run that this one continues (JOBDIR), or None."""
+        self._count = count
+        self._store: Store | None = None
+        self._record: RunRecord | None = None
+        self._prefetched: dict[str, Any] = {}
+        self.second_chance = SecondChance()
+
+    # --- life ---
+
+    def open(self) -> None:
+        """Open store and workers and begin the run in the store; raises `StoreError`."""
+        config = self.config
+        if config.plan_only:
+            return
+        store = self._store = config.stores.open(self.source)
+        if self._source_record is not None:
+            self.site.remember(self._source_record.forms)
+            self.links = LinkSources(self._source_record.link_sources)
+        store.upsert_source(self._updated_source())
+        self.undelivered_since = store.undelivered_since()
+        kind: RunKind = "refresh" if self.arguments.mode == "refresh" else "crawl"
+        given = self.arguments.model_dump(mode="json", exclude_unset=True)
+        self._record = store.begin_run(kind, given, resumes=self.resumes)
+        self.known = KnownPages(
+            store.page_states(),
+            store.aliases(),
+            extractor_version(config.made_with),
+            trusted=not self.arguments.full,
+        )
+        self.resources = KnownResources(store, trusted=not self.arguments.full)
+        self.workers.open(at_once=not self.known.states or self.arguments.full)
+
+    def end(self, outcome: str) -> None:
+        """Note how the crawl ended and release the workers; nothing more is read.
+
+        Args:
+            outcome: Scrapy's finish reason.
+        """
+        self.outcome = outcome
+        self.ended.set()
+        self._give_up()
+        self.workers.close()
+        self.spool.close()
+        if outcome != "finished":
+            self.incomplete(outcome)
+        if self.crew is not None:
+            self.crew.leave(
+                lost="" if outcome == "finished" else f"worker {self.crew.me} was stopped ({outcome})"
+            )
+
+    def close(self, *, delivered: bool | None) -> None:
+        """Finish the run in the store and close it; idempotent.
+
+        Args:
+            delivered: whether the outputs were stored where they belong; None where none is configured.
+        """
+        store, self._store = self._store, None
+        if store is None:
+            return
+        self.delivered = delivered
+        self.progress.enter("finished")
+        if self._record is not None:
+            self._finish(store)
+        with contextlib.suppress(StoreError):  # the writer has said it
+            store.close()
+
+    def _finish(self, store: Store) -> None:
+        counts = {**self.counts(), "delivered": self.delivered}
+        try:
+            store.upsert_source(self._updated_source())
+            store.finish_run(self.outcome, complete=self.complete, why=self.why_incomplete, counts=counts)
+        except StoreError as error:  # what was waiting to be written is not
+            self.outcome = "store_failed"
+            self.incomplete(str(error))
+
+    def heartbeat(self) -> None:
+        """Tell the store that the run is alive."""
+        if self._store is not None and self._record is not None:
+            self._store.heartbeat(self.counts())
+
+    def flush(self) -> None:
+        """Have all that was written so far committed, so that another connection to the store sees it."""
+        if self._store is not None:
+            self._store.flush()
+
+    def counts(self) -> dict[str, Any]:
+        """Return the numbers the store keeps of a run."""
+        return {
+            **self.snapshot().as_dict(),
+            "phases": list(self.progress.phases),
+            "scope": self.bounds.scope.describe() if self.bounds.scope else None,
+            **({"workers": self.crew.most} if self.crew else {}),
+        }
+
+    @property
+    def mirrors(self) -> bool:
+        """True when this run brings the Markdown tree in step: of several workers the leader does."""
+        return self.config.mirror_dir is not None and (self.crew is None or self.crew.leads)
+
+    @property
+    def watched(self) -> bool:
+        """True for a crawl that takes its time; a plan is not watched."""
+        return not self.config.plan_only
+
+    @property
+    def succeeded(self) -> bool:
+        """True when the crawl ended by itself or by a limit the user set, with something to show."""
+        return self.outcome == "finished" or self.outcome.startswith("closespider_")
+
+    @property
+    def id(self) -> str:
+        """The id of the run; empty before it was opened."""
+        return self._record.id if self._record else ""
+
+    @property
+    def seq_before(self) -> int:
+        """The last change that was stored before this run."""
+        return self._record.seq_before if self._record else 0
+
+    @property
+    def store(self) -> Store:
+        """The open store."""
+        if self._store is None:
+            raise RuntimeError("the run is not open")
+        return self._store
+
+    def incomplete(self, why: str) -> None:
+        """Record that the run did not see the whole site; the first reason stays."""
+        self.complete = False
+        self.why_incomplete = self.why_incomplete or why
+
+    def _updated_source(self) -> SourceRecord:
+        self._source_record = updated_record(
+            self.arguments,
+            self._source_record,
+            forms=self.site.learned(),
+            extractor_version=extractor_version(self.config.made_with),
+        )
+        if self.discovery is not None:
+            self._source_record.discovery["files"] = self.files_before.to_keep(self.discovery)
+            if self.complete and self.outcome == "finished":
+                self._source_record.discovery["link_sources"] = self.links.asked
+        return self._source_record
+
+    # --- what the crawl goes through ---
+
+    def discovered(self, discovery: Discovery, start_page: Page) -> None:
+        """Take over the outcome of discovery and fix the bounds; `start_page` has the start page's links."""
+        self.discovery = discovery
+        self.files_before.compare(discovery)
+        self.progress.discovered_file = discovery.discovered_file
+        self.progress.discovered_file_type = discovery.discovered_file_type
+        self.progress.linked_files = len(discovery.linked_files)
+        self.progress.crawl_type = "links" if discovery.discovered_file_type == "none" else "seeds and links"
+        self.site.discovered(discovery, start_page.follow)
+        self.bounds.discovered(discovery, start_page)
+
+    def without_discovery(self) -> None:
+        """Fix the bounds of a run that revalidates stored pages only."""
+        self.progress.crawl_type = "refresh"
+        self.bounds.stored(state.url for state in self.known.states.values())
+
+    def page_of(self, url: str) -> str:
+        """Return the page a URL stands for: the page of a Markdown URL, the first spelling of joined ones."""
+        page = self.site.page_of(url)
+        if self.known.aliases:
+            key = page_key(page)
+            state = self.known.state(key) if key in self.known.aliases else None
+            return state.url if state else page
+        return page
+
+    def requested(self, url: str) -> bool:
+        """Say whether the page was requested in this run already."""
+        return self.seen(page_key(url))
+
+    @property
+    def follows_links(self) -> bool:
+        """True when links of pages lead to further pages in this run."""
+        arguments = self.arguments
+        return arguments.mode == "crawl" and arguments.follow == "links" and not arguments.retry
+
+    def failed_before(self) -> list[str]:
+        """Return the URLs that failed in the run before this one, as far as the store kept them."""
+        earlier = [record for record in self.store.runs() if record.id != self.id]
+        errors = self.store.errors(earlier[-1]) if earlier else []
+        return list(dict.fromkeys(error.url for error in errors if error.kind != "invalid_url"))
+
+    # --- pages ---
+
+    def prefetch(self, url: str, response: Any) -> None:
+        """Keep the start page's response, which discovery downloaded, for the request that asks for it."""
+        self._prefetched[identity(url)] = response
+
+    def take_prefetched(self, request: Any) -> Any:
+        """Return the kept response for a request, or None; the first to ask takes it."""
+        response = self._prefetched.pop(identity(request.url), None) if self._prefetched else None
+        return None if response is None else response.replace(request=request)
+
+    def record(self, record: PageRecord, *, confirmed: bool) -> tuple[Change, int | None]:
+        """Write a page to the store and say what became of it: its change, and the number of the change.
+
+        `confirmed` says that the page is as it was stored (304, equal body, or it could not be had).
+        """
+        key = record.key
+        if confirmed:
+            self.store.touch_page(key, record.touch())
+            return "unchanged", None
+        state = self.known.states.get(key)
+        if state is not None and state.content_hash == bytes.fromhex(record.content_hash or ""):
+            self.store.save_page(record, "unchanged")
+            return "unchanged", None
+        change: Change = "new" if state is None else "changed"
+        return change, self.store.save_page(record, change)
+
+    def _give_up(self) -> None:
+        """Count the lost pages that were not asked again as errors; the stored ones stay."""
+        for lost in self.second_chance.take(len(self.second_chance.waiting)):
+            self.fail(lost.url, lost.kind, lost.message, lost.status)
+            state = self.known.state(page_key(lost.url))
+            record = (
+                self.store.load_page(state.key) if state is not None and self._store is not None else None
+            )
+            if record is not None:
+                self.record(record, confirmed=True)
+
+    # --- counting ---
+
+    def count(self, stat: str, number: int = 1) -> None:
+        """Add to the stat `llms/<stat>`."""
+        self._count(f"llms/{stat}", number)
+
+    def leave_out(self, url: str, reason: str, rule: str = "") -> None:
+        """Count a URL that is left out, with its reason; nothing vanishes silently."""
+        self.progress.leave_out(reason, url, rule)
+        self.count(f"filtered/{reason}")
+        if self._store is not None:
+            self._store.record_filtered(url, reason, rule or None)
+
+    def fail(self, url: str, kind: str, message: str, status: int | None = None) -> None:
+        """Count a page that could not be had."""
+        self.progress.error(kind, url, message)
+        self.progress.kept += kind != "not_found" and self.known.state(page_key(url)) is not None
+        self.count(f"errors/{kind}")
+        if self._store is not None:
+            self._store.record_error(url, kind, message, status)
+
+    def snapshot(self) -> Snapshot:
+        """Return the state of the run at this moment."""
+        return self.progress.snapshot(queued=self.queued())

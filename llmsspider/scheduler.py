@@ -1,0 +1,55 @@
+"""Exact breadth-first order where depth is bounded."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from scrapy.core.scheduler import Scheduler
+
+if TYPE_CHECKING:
+    from scrapy import Request
+    from twisted.internet.defer import Deferred
+
+
+class BreadthFirstScheduler(Scheduler):
+    """Scrapy's scheduler; with `max_depth` set, depth d+1 waits until every page of depth d is done.
+
+    Without the wait a page can be reached first over a longer path, and be left out or given a wrong depth.
+    """
+
+    _held: Request | None = None
+    _depth: int = 0
+
+    def next_request(self) -> Request | None:
+        """Return the next request, or None while it has to wait."""
+        if self._held is not None:
+            return self._release()
+        request = super().next_request()
+        if request is None or not self._bounded() or request.meta.get("depth", 0) <= self._depth:
+            return request
+        self._held = request
+        return self._release()
+
+    def __len__(self) -> int:
+        return super().__len__() + (self._held is not None)
+
+    def close(self, reason: str) -> Deferred[None] | None:
+        """Put a held request back, so that a JOBDIR keeps it."""
+        if self._held is not None and not self._dqpush(self._held):
+            self._mqpush(self._held)
+        self._held = None
+        return super().close(reason)
+
+    def _release(self) -> Request | None:
+        engine = self.crawler.engine if self.crawler else None
+        slot = engine.scraper.slot if engine is not None else None
+        if engine is not None and (engine.downloader.active or (slot is not None and not slot.is_idle())):
+            return None
+        request, self._held = self._held, None
+        if request is not None:
+            self._depth = max(self._depth, request.meta.get("depth", 0))
+        return request
+
+    def _bounded(self) -> bool:
+        arguments = getattr(getattr(self.spider, "run", None), "arguments", None)
+        return getattr(arguments, "max_depth", None) is not None

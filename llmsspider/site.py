@@ -1,0 +1,129 @@
+"""What this run learned about the site itself: what is listed, and how each host names its pages and Markdown."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from llmsspider.filetypes import MARKDOWN_TYPES
+from llmsspider.negotiation import FORMS, HostForms, is_markdown_url, shape, twin
+from llmsspider.urls import host, identity
+
+if TYPE_CHECKING:
+    from llmsspider.discovery import Discovery, Seed
+    from llmsspider.items import LlmsEntry
+
+
+class SiteKnowledge:
+    """Listed pages, their llms.txt entries, and the Markdown forms of each host."""
+
+    def __init__(self) -> None:
+        self.entries: dict[str, LlmsEntry] = {}
+        """What llms.txt says of a page, by identity."""
+        self.soft404_hashes: set[str] = set()
+        """Content hashes of what the site answers for files it does not have."""
+        self._listed: set[str] = set()
+        self._section_roots: set[str] = set()
+        self._pages: frozenset[str] = frozenset()
+        self._forms: dict[str, HostForms] = {}
+        self._start = ""
+        self._by_markdown: dict[str, str] = {}
+        """The page of each Markdown URL that a file names, by its identity."""
+
+    def discovered(self, discovery: Discovery, start_links: Iterable[str]) -> None:
+        """Take over the outcome of discovery; `start_links` is every URL the start page links to."""
+        start = discovery.start
+        full_text = [
+            url for text in discovery.full_texts if text.is_usable and text.report for url in text.report.urls
+        ]
+        named = [
+            url for url in (*(seed.url for seed in discovery.seeds), *full_text) if not is_markdown_url(url)
+        ]
+        self._pages = frozenset(identity(url) for url in (start.final_url, *start_links, *named))
+        if start.content_type in MARKDOWN_TYPES and not is_markdown_url(start.final_url):
+            self.forms_of(start.final_url).negotiates = True
+        self._start = identity(start.final_url)
+        self._learn_page_forms([*(seed.url for seed in discovery.seeds), *full_text])
+        if discovery.start_entry is not None:
+            self.entries[identity(start.final_url)] = discovery.start_entry
+        if discovery.start_listed:
+            self._listed.add(identity(start.final_url))
+        for seed in discovery.seeds:
+            self.enter(seed)
+
+    def _learn_page_forms(self, urls: list[str]) -> None:
+        by_host: dict[str, list[str]] = {}
+        for url in urls:
+            by_host.setdefault(host(url), []).append(url)
+        for name, named in by_host.items():
+            self.forms(name).learn_from_listed(named, self._pages)
+        for url in urls:
+            if is_markdown_url(url):
+                self._by_markdown.setdefault(identity(url), self.page_of(url))
+
+    def enter(self, seed: Seed) -> None:
+        """Count a seed's page as listed; the first entry that names a page is the one kept."""
+        page = identity(self.page_of(seed.url))
+        self._listed.add(page)
+        if seed.llms is None or page in self.entries:
+            return
+        last = next(reversed(self.entries), None)
+        opens_section = last is None or self.entries[last].section != seed.llms.section
+        self.entries[page] = seed.llms
+        if opens_section or page.endswith("/"):
+            self._section_roots.add(page)
+
+    def is_described(self, url: str) -> bool:
+        """Say whether an llms.txt lists the page."""
+        return identity(url) in self.entries
+
+    def is_listed(self, url: str) -> bool:
+        """Say whether an llms.txt or sitemap lists the page."""
+        return identity(url) in self._listed
+
+    def is_seed(self, url: str) -> bool:
+        """Say whether the page is the start page or listed: it enters at depth 0, whatever links to it."""
+        page = identity(url)
+        return page == self._start or page in self._listed
+
+    def is_section_root(self, url: str) -> bool:
+        """Say whether the page opens a section of the documentation."""
+        return identity(url) in self._section_roots
+
+    def is_evident(self, url: str) -> bool:
+        """Say whether the start page links to the page, or an llms.txt or sitemap lists it."""
+        page = identity(url)
+        return page in self._pages or page in self._listed
+
+    def forms(self, name: str) -> HostForms:
+        """Return what is known of the host `name` (see `urls.host`)."""
+        return self._forms.setdefault(name, HostForms())
+
+    def forms_of(self, url: str) -> HostForms:
+        """Return what is known of the host of `url`."""
+        return self.forms(host(url))
+
+    def page_of(self, url: str) -> str:
+        """Return the page a URL stands for: itself, or for a Markdown or source URL the page it belongs to.
+
+        A spelling whose Markdown is a file that is named for another spelling is that page: `/a` and `/a.html`
+        are one where `/a.md` is listed.
+        """
+        if is_markdown_url(url) or "/_sources/" in url:
+            return self.forms_of(url).page_of(url, self._pages) or url
+        this = shape(url) if self._by_markdown else None
+        for form in FORMS[this] if this else ():
+            page = self._by_markdown.get(identity(twin(url, form) or url))
+            if page is not None:
+                return page
+        return url
+
+    def remember(self, forms: Mapping[str, Any]) -> None:
+        """Take over the forms an earlier run learned."""
+        self._forms = {
+            name: HostForms.from_dict(data) for name, data in forms.items() if isinstance(data, dict)
+        }
+
+    def learned(self) -> dict[str, object]:
+        """Return the forms for the store."""
+        return {name: forms.as_dict() for name, forms in self._forms.items()}

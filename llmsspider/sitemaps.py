@@ -1,0 +1,243 @@
+"""Read sitemaps (https://www.sitemaps.org/protocol.html) as a stream: XML, text, gzip.
+
+A sitemap may hold 50 MB and 50,000 pages, and comes from strangers: nothing but the page at hand is
+kept, decompression is bounded, and a document that declares entities is refused.
+"""
+
+from __future__ import annotations
+
+import re
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import BinaryIO
+from urllib.parse import urljoin
+
+from lxml import etree
+
+from llmsspider import domains
+
+MAX_BYTES = 64 * 1024 * 1024
+"""The largest sitemap, decompressed, in bytes (the protocol allows 50 MB)."""
+
+MAX_URL_CHARS = 4096
+
+MAX_TAG_BYTES = 1024 * 1024
+"""The longest run without a `>`, in bytes."""
+
+_AMPERSAND = re.compile(
+    rb"<!\[CDATA\[.*?\]\]>|&(?!(?:amp|lt|gt|quot|apos|#\d{1,7}|#x[0-9a-fA-F]{1,6});)", re.DOTALL
+)
+_CHUNK = 64 * 1024
+_ENTRY = frozenset({"url", "sitemap"})
+_ROOTS = {"urlset": "url", "sitemapindex": "sitemap"}
+_URL_LINE = re.compile(r"https?://\S+", re.IGNORECASE)
+
+
+class SitemapError(ValueError):
+    """The document is no sitemap or is refused; the message says why."""
+
+
+class SitemapCutError(SitemapError):
+    """The document breaks off: what it listed before was yielded, what follows is not known."""
+
+
+@dataclass(frozen=True, slots=True)
+class SitemapEntry:
+    """One `<url>`: absolute URL, `lastmod` as written, `alternates` by hreflang tag."""
+
+    url: str
+    lastmod: str | None = None
+    alternates: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class SubSitemap:
+    """One `<sitemap>` of an index: absolute URL and `lastmod` as written."""
+
+    url: str
+    lastmod: str | None = None
+
+
+def read(source: BinaryIO, url: str) -> Iterator[SitemapEntry | SubSitemap]:
+    """Yield what a sitemap lists, in order; addresses that are no http(s) URLs are left out.
+
+    `source` is the body as it came, gzipped or not, `url` where it came from.
+
+    Raises:
+        SitemapCutError: it breaks off in the middle; what stands before was yielded.
+        SitemapError: it is HTML, a feed or another XML document, declares entities, or is larger than
+            `MAX_BYTES`.
+    """
+    chunks = _decompressed(source)
+    first = next(chunks, b"")
+    start = first.removeprefix(b"\xef\xbb\xbf").lstrip()
+    if not start:
+        raise SitemapError("empty")
+    if start.startswith(b"<") or first.startswith((b"\xff\xfe", b"\xfe\xff")):
+        yield from _read_xml(first, chunks, url)
+    else:
+        yield from _read_text(first, chunks)
+
+
+def _decompressed(source: BinaryIO) -> Iterator[bytes]:
+    """Yield the body in chunks, gunzipped where it begins like gzip, never more than `MAX_BYTES`."""
+    first = source.read(_CHUNK)
+    gunzip = zlib.decompressobj(wbits=31) if first.startswith(b"\x1f\x8b") else None
+    total = 0
+    while first:
+        for chunk in _gunzip(gunzip, first) if gunzip else (first,):
+            total += len(chunk)
+            if total > MAX_BYTES:
+                raise SitemapError(f"larger than {MAX_BYTES // 1024 // 1024} MB")
+            yield chunk
+        first = source.read(_CHUNK)
+
+
+def _gunzip(decompressor: zlib._Decompress, data: bytes) -> Iterator[bytes]:
+    while data:
+        try:
+            chunk = decompressor.decompress(data, _CHUNK)
+        except zlib.error as error:
+            raise SitemapError(f"broken gzip: {error}") from None
+        if chunk:
+            yield chunk
+        elif decompressor.eof:
+            return
+        data = decompressor.unconsumed_tail
+
+
+def _read_xml(  # noqa: C901 - one loop over one stream
+    first: bytes, chunks: Iterator[bytes], base: str
+) -> Iterator[SitemapEntry | SubSitemap]:
+    parser = etree.XMLPullParser(
+        events=("start", "end"),
+        resolve_entities=False,
+        no_network=True,
+        load_dtd=False,
+        huge_tree=False,
+        recover=True,
+        remove_comments=True,
+        remove_pis=True,
+    )
+    if b"<!ENTITY" in first.replace(b"\0", b""):
+        raise SitemapError("declares entities")
+    root: etree._Element | None = None
+    broken = ended = False
+    for chunk in _repaired(first, chunks):
+        try:
+            parser.feed(chunk)
+        except etree.XMLSyntaxError:
+            broken = True
+        for event, element in parser.read_events():
+            if not isinstance(element, etree._Element):
+                continue
+            if root is None:
+                _check_root(element)
+                root = element
+            elif event == "end" and element is root:
+                ended = True
+            elif event == "end" and element.getparent() is root and _local(element) in _ENTRY:
+                yield from _entry(element, base)
+                element.clear()
+                while element.getprevious() is not None:
+                    del root[0]
+        if broken:
+            break
+    if root is None:
+        raise SitemapError("not XML")
+    if not ended:
+        raise SitemapCutError("breaks off in the middle")
+
+
+def _repaired(first: bytes, chunks: Iterator[bytes]) -> Iterator[bytes]:
+    """Yield the chunks with lone ampersands escaped: the parser would end the document at the first."""
+    if first.startswith((b"\xff\xfe", b"\xfe\xff")):
+        yield first
+        yield from chunks
+        return
+    rest = first.lstrip()
+    for chunk in chunks:
+        cut = rest.rfind(b">") + 1
+        yield _AMPERSAND.sub(_escape, rest[:cut])
+        rest = rest[cut:] + chunk
+        if len(rest) > MAX_TAG_BYTES:
+            raise SitemapError("no sitemap")
+    yield _AMPERSAND.sub(_escape, rest)
+
+
+def _escape(found: re.Match[bytes]) -> bytes:
+    return found[0] if found[0] != b"&" else b"&amp;"
+
+
+def _check_root(root: etree._Element) -> None:
+    dtd = root.getroottree().docinfo.internalDTD
+    if dtd is not None and list(dtd.entities()):
+        raise SitemapError("declares entities")
+    name = _local(root)
+    if name in {"html", "head", "body"}:
+        raise SitemapError("an HTML page")
+    if name not in _ROOTS:
+        raise SitemapError(f"<{name[:40]}> is no sitemap")
+
+
+def _entry(element: etree._Element, base: str) -> Iterator[SitemapEntry | SubSitemap]:
+    """Yield the page or sitemap one element names; extensions such as `image:loc` are not its own."""
+    namespace = _namespace(element)
+    own: dict[str, str] = {}
+    alternates: dict[str, str] = {}
+    for child in element:
+        name = _local(child)
+        if _namespace(child) == namespace:
+            own.setdefault(name, " ".join("".join(map(str, child.itertext())).split()))
+        elif name == "link" and child.get("hreflang"):
+            target = _absolute(child.get("href") or "", base)
+            if target is not None:
+                alternates[(child.get("hreflang") or "").strip().lower()] = target
+    url = _absolute(own.get("loc", ""), base)
+    if url is None:
+        return
+    lastmod = own.get("lastmod", "")[:40] or None
+    yield SubSitemap(url, lastmod) if _local(element) == "sitemap" else SitemapEntry(url, lastmod, alternates)
+
+
+def _read_text(first: bytes, chunks: Iterator[bytes]) -> Iterator[SitemapEntry]:
+    """Read a text sitemap, one URL a line; a document without any is refused."""
+    rest = b""
+    seen = 0
+    chunk: bytes | None = first.removeprefix(b"\xef\xbb\xbf")
+    while chunk is not None:
+        *lines, rest = (rest + chunk).splitlines(keepends=True) or [b""]
+        chunk = next(chunks, None)
+        if chunk is None or rest.endswith((b"\n", b"\r")):
+            lines, rest = [*lines, rest], b""
+        if len(rest) > _CHUNK:
+            raise SitemapError("no list of URLs")
+        for line in lines:
+            text = line.decode("utf-8", "replace").strip()
+            url = _absolute(text, "") if _URL_LINE.fullmatch(text) else None
+            if url is not None:
+                seen += 1
+                yield SitemapEntry(url)
+    if not seen:
+        raise SitemapError("no list of URLs")
+
+
+def _absolute(url: str, base: str) -> str | None:
+    url = url.strip()
+    if not url or len(url) > MAX_URL_CHARS:
+        return None
+    try:
+        target = url if url.startswith(("https://", "http://")) else urljoin(base, url)
+        target = target.partition("#")[0]
+    except ValueError:
+        return None
+    return target if domains.host(target) is not None else None
+
+
+def _local(element: etree._Element) -> str:
+    return element.tag.rpartition("}")[2] if isinstance(element.tag, str) else ""
+
+
+def _namespace(element: etree._Element) -> str:
+    return element.tag.rpartition("}")[0] if isinstance(element.tag, str) else ""

@@ -1,0 +1,1 @@
+"""Spider middlewares: the start of the crawl."""

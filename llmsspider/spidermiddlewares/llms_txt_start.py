@@ -1,0 +1,330 @@
+"""The start of the crawl: discovery first, then its seeds, then what only the end of the crawl can tell."""
+
+from __future__ import annotations
+
+import logging
+from itertools import islice
+from time import monotonic
+from typing import TYPE_CHECKING
+
+from scrapy import Request, signals
+from scrapy.exceptions import CloseSpider
+
+from llmsspider import jobdir
+from llmsspider.delivery import replay_command
+from llmsspider.discovery import Options, discover
+from llmsspider.discovery_fetch import EngineFetch
+from llmsspider.domains import same_site
+from llmsspider.errors import ConversionError, LlmsspiderError, StoreError
+from llmsspider.filetypes import HTML_TYPES
+from llmsspider.hashing import content_hash
+from llmsspider.items import Page, PageMeta
+from llmsspider.judging import exports_unreached, reason_not_to_delete, unreached
+from llmsspider.locales import start_in_language
+from llmsspider.planning import make_plan
+from llmsspider.secondchance import AT_ONCE, MAX_SECS
+from llmsspider.together.ending import ended_together
+from llmsspider.together.found import Found
+from llmsspider.urls import identity, page_key
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Iterator
+    from typing import Any
+
+    from scrapy.crawler import Crawler
+
+    from llmsspider.discovery import Answer, Discovery
+    from llmsspider.run import Run
+    from llmsspider.spiders.docs import DocsSpider
+    from llmsspider.together.crew import Crew
+
+logger = logging.getLogger(__name__)
+
+PORTION = 1000
+"""How many requests for stored pages are made at a time."""
+
+
+class LlmsTxtStart:
+    """Probe llms.txt before the first page and make its entries the seeds of the crawl.
+
+    `process_start` stays open for the whole run and works in phases: discovery; seeds, all after the scope is
+    fixed; when those are drained the pages that the network lost, once more; then the verification of stored pages
+    that were not reached; when drained again their tombstones. The requests of discovery pass every downloader
+    middleware, but neither scheduler nor dupefilter. `LLMS_DISCOVERY_ENABLED=False` fetches the start page and
+    nothing else first.
+    """
+
+    def __init__(self, crawler: Crawler):
+        self.crawler = crawler
+        self.spider: DocsSpider = crawler.spider  # type: ignore[assignment]
+        self.run: Run = self.spider.run
+        self.fetch = EngineFetch(crawler, self.run)
+        self._page = Page("", [], [], PageMeta())
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> LlmsTxtStart:
+        """Take the run of the spider."""
+        return cls(crawler)
+
+    async def process_start(self, start: AsyncIterator[Any]) -> AsyncIterator[Any]:
+        """Yield the requests of every phase; raises `CloseSpider` when the run came to nothing, or the store failed."""
+        try:
+            async for request in self._phases():
+                yield request
+        except StoreError as error:
+            logger.error("The crawl ends: %(error)s", {"error": error}, extra={"spider": self.spider})
+            raise CloseSpider("store_failed") from error
+
+    async def _phases(self) -> AsyncIterator[Any]:
+        try:
+            self.run.open()
+            jobdir.mark(self.crawler.settings.get("JOBDIR"), self.run.id, None)
+            if self.run.crew is not None:
+                await self.run.crew.join()
+            self.run.second_chance.enabled = self._may_ask_again()
+            discovery = await self._found(self.run.crew) if self.run.crew else await self._discover()
+        except LlmsspiderError as error:
+            logger.error("%(error)s", {"error": error}, extra={"spider": self.spider})
+            raise CloseSpider("start_failed") from error
+        if self.run.config.plan_only:
+            raise CloseSpider("planned")
+        self._say_undelivered()
+        if self.run.crew is None or self.run.crew.leads:
+            async for request in self._seeds(discovery):
+                yield request
+        elif discovery is None:
+            self.run.without_discovery()
+        if self.run.crew is not None:
+            await ended_together(self.crawler, self.run, self.run.crew)
+            if not self.run.crew.leads:
+                return
+        await self._drained()
+        async for request in self._lost_pages():
+            yield request
+        async for request in self._portions(self._verification()):
+            yield request
+        await self._drained()
+        for request in self._tombstones():
+            yield request
+        await self._drained()
+        self._conclude(discovery)
+
+    async def _found(self, crew: Crew) -> Discovery | None:
+        """What the first of several workers found; it alone looks for it."""
+        data = await crew.found()
+        if data is None:
+            discovery = await self._discover()
+            crew.publish(self._as_found(discovery).to_json() if discovery else b"null")
+            return discovery
+        if data == b"null":
+            return None
+        found = Found.from_json(data)
+        self.run.site.remember(found.forms)
+        self.run.site.soft404_hashes.update(found.soft404_hashes)
+        self.run.discovered(found.discovery, found.start_page)
+        self.run.progress.enter("crawling")
+        self._note(f"joined the crawl of {self.run.source} that another worker began")
+        return found.discovery
+
+    def _as_found(self, discovery: Discovery) -> Found:
+        site, meta = self.run.site, self._page.meta
+        return Found(
+            discovery,
+            self._page.follow,
+            dict(meta.hreflang),
+            site.learned(),
+            sorted(site.soft404_hashes),
+        )
+
+    def _say_undelivered(self) -> None:
+        since = self.run.undelivered_since
+        if since is not None:
+            logger.warning(
+                "an earlier run stored changes that it did not deliver; `%(command)s` gives them",
+                {"command": replay_command(self.run.source, since)},
+                extra={"spider": self.spider},
+            )
+
+    # --- phase 1: discovery ---
+
+    async def _discover(self) -> Discovery | None:
+        """Discover; None for a run that goes over stored pages only."""
+        run, arguments = self.run, self.run.arguments
+        if arguments.mode == "refresh" or arguments.retry:
+            return None
+        run.progress.enter("discovery")
+        options = Options(
+            llms_txt=arguments.llms_txt,
+            link_depth=run.config.link_depth,
+            max_linked_files=run.config.max_linked_files,
+            full_text=run.config.full_text,
+            optional=arguments.optional,
+            use_sitemaps=arguments.follow != "llms",
+            enabled=run.config.discovery_enabled,
+        )
+        discovery, start_page = await self._look(arguments.url or "", options)
+        translated = self._translated(discovery.start.final_url, start_page)
+        if translated is not None:
+            self._note(f"language {arguments.language}: starting from {translated}")
+            discovery, start_page = await self._look(translated, options)
+        self._page = start_page
+        run.discovered(discovery, start_page)
+        await self._learn_soft_404()
+        for warning in discovery.warnings:
+            logger.warning("%(warning)s", {"warning": warning}, extra={"spider": self.spider})
+        for cut in discovery.cut:
+            run.leave_out(cut.url, cut.reason, "cut by discovery")
+        for url in discovery.external:
+            run.leave_out(url, "offsite", "an llms file on another site")
+        if run.bounds.scope is not None:
+            self._note(run.bounds.scope.describe())
+            if run.config.plan_only:
+                run.plan = make_plan(run, discovery, run.bounds.scope, start_page)
+        return discovery
+
+    async def _look(self, url: str, options: Options) -> tuple[Discovery, Page]:
+        self.fetch.start_url = url
+        discovery = await discover(self.fetch, url, options, note=self._note)
+        return discovery, await self._scan(discovery.start)
+
+    def _translated(self, url: str, start_page: Page) -> str | None:
+        language = self.run.arguments.language
+        if language is None or language == "all":
+            return None
+        target = start_in_language(url, language, start_page.meta.hreflang)
+        return target if target and same_site(target, url) and identity(target) != identity(url) else None
+
+    async def _scan(self, answer: Answer) -> Page:
+        if not answer.ok or answer.content_type not in HTML_TYPES:
+            return Page("", [], [], PageMeta())
+        try:
+            return await self.run.workers.scan(answer.body, answer.final_url, None)
+        except ConversionError:
+            return Page("", [], [], PageMeta())
+
+    async def _learn_soft_404(self) -> None:
+        """Remember what a site that answers 200 to everything shows for files it does not have."""
+        answer = self.fetch.false_answer
+        if answer is None:
+            return
+        try:
+            page = await self.run.workers.convert(answer.body, answer.final_url, None)
+        except ConversionError:
+            return
+        if page.markdown:
+            self.run.site.soft404_hashes.add(content_hash(page.markdown))
+
+    # --- phase 2: seeds ---
+
+    async def _seeds(self, discovery: Discovery | None) -> AsyncIterator[Request]:
+        run = self.run
+        run.progress.enter("crawling")
+        if discovery is None:
+            run.without_discovery()
+            retry = run.arguments.retry
+            async for request in self._portions(
+                self.spider.retry_requests() if retry else self.spider.refresh_requests()
+            ):
+                yield request
+            return
+        if run.arguments.follow == "llms":
+            yield self.spider.synthetic_request(self.spider.parse_llms_files)
+            return
+        if any(full_text.is_usable for full_text in discovery.full_texts):
+            yield self.spider.synthetic_request(self.spider.parse_full_texts)
+            await self._drained()  # the pages it holds are not fetched
+        for request in self._start_page(discovery):
+            yield request
+        for seed in discovery.seeds:
+            wanted = self.spider.seed_request(seed)
+            if wanted is not None:
+                yield wanted
+
+    def _start_page(self, discovery: Discovery) -> Iterator[Request]:
+        run, start = self.run, discovery.start
+        if start.error:
+            run.remember(page_key(start.final_url))
+            yield from self.spider.start_failed(start)
+            return
+        if self.fetch.start_response is not None:
+            run.prefetch(start.final_url, self.fetch.start_response)
+            self.fetch.start_response = None
+        yield self.spider.start_request(start.final_url)
+
+    def _may_ask_again(self) -> bool:
+        settings, crew = self.crawler.settings, self.run.crew
+        retries = settings.getbool("RETRY_ENABLED") and settings.getint("RETRY_TIMES") > 0
+        return retries and (crew is None or crew.leads)
+
+    async def _lost_pages(self) -> AsyncIterator[Request]:
+        """Yield the pages that the network lost once more, a few at a time."""
+        second_chance, end = self.run.second_chance, monotonic() + MAX_SECS
+        if second_chance.waiting:
+            self._note(f"asking once more for {len(second_chance.waiting)} pages that could not be had")
+        while second_chance.waiting and monotonic() < end:
+            for lost in second_chance.take(AT_ONCE):
+                self.run.count("second-chance")
+                yield lost.request
+            await self._drained()
+        if second_chance.waiting:
+            yield self.spider.synthetic_request(self.spider.parse_lost)
+            await self._drained()
+
+    # --- phases 3 and 4: what the end can tell ---
+
+    def _verification(self) -> Iterator[Request]:
+        """Yield one request for each stored page that nothing led to this time."""
+        run = self.run
+        if not run.known.states:
+            return
+        run.progress.enter("verifying")
+        reason = reason_not_to_delete(run)
+        if reason is not None:
+            self._note(f"nothing is deleted: {reason}")
+            return
+        if run.arguments.mode == "refresh":
+            return
+        for state in unreached(run):
+            yield self.spider.verification_request(state)
+
+    def _tombstones(self) -> Iterator[Request]:
+        run = self.run
+        run.progress.enter("finishing")
+        if reason_not_to_delete(run) is not None:
+            if run.known.states and exports_unreached(run):
+                yield self.spider.synthetic_request(self.spider.parse_kept)
+        elif run.known.fates:
+            yield self.spider.synthetic_request(self.spider.parse_end)
+
+    # --- the end ---
+
+    async def _portions(self, requests: Iterator[Request]) -> AsyncIterator[Request]:
+        """Yield requests, a portion whenever the last one has left the queue."""
+        while portion := list(islice(requests, PORTION)):
+            for request in portion:
+                yield request
+            engine = self.crawler.engine
+            while (
+                engine is not None
+                and engine.scheduler is not None
+                and engine.scheduler.has_pending_requests()
+            ):
+                await self.crawler.signals.wait_for(signals.scheduler_empty)
+
+    async def _drained(self) -> None:
+        """Wait until nothing is queued, downloading or being parsed."""
+        engine = self.crawler.engine
+        while engine is not None and (
+            engine.downloader.active
+            or not engine.scraper.slot.is_idle()  # type: ignore[union-attr]
+            or (engine.scheduler is not None and engine.scheduler.has_pending_requests())
+        ):
+            await self.crawler.signals.wait_for(signals.scheduler_empty)
+
+    def _conclude(self, discovery: Discovery | None) -> None:
+        progress = self.run.progress
+        if self.run.limit.documents == 0 and not progress.changes["deleted"]:
+            raise CloseSpider("start_failed" if discovery and discovery.start.error else "no_documents")
+
+    def _note(self, line: str) -> None:
+        logger.info("%(line)s", {"line": line}, extra={"spider": self.spider})

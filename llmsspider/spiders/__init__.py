@@ -1,0 +1,1 @@
+"""The spiders: `docs` crawls a documentation site."""

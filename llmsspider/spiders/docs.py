@@ -1,0 +1,81 @@
+"""The spider `docs`: a documentation site as Markdown documents."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from scrapy import Request
+from scrapy_spider_metadata import Args  # type: ignore[attr-defined]  # it has no __all__
+
+from llmsspider import jobdir
+from llmsspider.arguments import DocsArguments, check_arguments
+from llmsspider.callbacks.ending import EndCallbacks
+from llmsspider.callbacks.full_text import FullTextCallbacks
+from llmsspider.config import Config
+from llmsspider.profiles import load
+from llmsspider.rendering import Renderer
+from llmsspider.run import Run
+from llmsspider.sources import resolve_arguments
+from llmsspider.together.crew import Crew
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable
+
+    from scrapy.crawler import Crawler
+
+
+SHARED = {
+    "SCHEDULER": "llmsspider.together.scheduler.SharedScheduler",
+    "DUPEFILTER_CLASS": "llmsspider.together.dupefilter.SharedDupeFilter",
+}
+"""What a crawl by several workers needs (`LLMS_REDIS_URL`)."""
+
+
+class DocsSpider(Args[DocsArguments], FullTextCallbacks, EndCallbacks):
+    """Crawl a documentation site breadth-first from the seeds that discovery found.
+
+    `scrapy crawl docs -a url=https://docs.example.com/ -O docs.jsonl`. The arguments are the fields of
+    `DocsArguments`; those that begin with `_` are ignored.
+    """
+
+    name = "docs"
+
+    def __init__(self, *args: Any, **kwargs: Any):
+        super().__init__(*args, **{key: value for key, value in kwargs.items() if not key.startswith("_")})
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler, *args: Any, **kwargs: Any) -> DocsSpider:
+        """Make the spider and its `Run`; the profile's settings take effect here.
+
+        Raises:
+            ArgumentsError: an argument, the profile or a setting is wrong.
+        """
+        profile = check_arguments(DocsArguments, kwargs).profile
+        crawler.settings.setdict(load(profile), priority="spider")
+        config = Config.from_settings(crawler.settings)
+        arguments, source = resolve_arguments(kwargs, config)
+        if arguments.emit == "changes":  # no change is a result too: an empty feed replaces the last one
+            crawler.settings.set("FEED_STORE_EMPTY", True, priority="spider")
+        spider = super().from_crawler(crawler, *args, **kwargs)
+        resumes = jobdir.prepare(crawler.settings.get("JOBDIR"))
+        crew = None
+        if config.redis_url and not config.plan_only:
+            crawler.settings.setdict(SHARED, priority="spider")
+            crew = Crew(config.redis_url, arguments.source or "")
+        spider.run = Run(arguments, source, config, _counter(crawler), resumes=resumes, crew=crew)
+        spider.renderer = Renderer(crawler, spider.run)
+        return spider
+
+    async def start(self) -> AsyncIterator[Any]:
+        """Yield nothing: the start belongs to the spider middleware `LlmsTxtStart`."""
+        no_requests: tuple[Request, ...] = ()
+        for request in no_requests:
+            yield request
+
+
+def _counter(crawler: Crawler) -> Callable[[str, int], None]:
+    def count(stat: str, number: int) -> None:
+        if crawler.stats is not None:
+            crawler.stats.inc_value(stat, number)
+
+    return count

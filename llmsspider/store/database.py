@@ -1,0 +1,133 @@
+"""Opening a database, SQLite or PostgreSQL, and turning its faults into `StoreError`."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url
+from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError, SQLAlchemyError
+
+from llmsspider.errors import StoreError
+
+logger = logging.getLogger(__name__)
+
+BUSY_TIMEOUT_SECS = 30
+"""How long a statement waits for another process before it fails."""
+CLOSE_TIMEOUT_MS = 1000
+"""How long closing waits for other processes before it leaves SQLite's log to them."""
+POSTGRESQL_SCHEMA = "llmsspider"
+"""The schema our tables live in, so that they can share a database with others."""
+
+
+class Database:
+    """An engine with the three kinds of connection the store uses.
+
+    `label` names it in messages; it never holds a password.
+    """
+
+    def __init__(self, engine: Engine, label: str):
+        self.engine = engine
+        self.label = label
+        self.is_sqlite = engine.dialect.name == "sqlite"
+
+    @contextmanager
+    def faults(self) -> Iterator[None]:
+        """Turn any database error into a one-line `StoreError`."""
+        try:
+            yield
+        except DBAPIError as error:
+            raise StoreError(f"page store {self.label}: {_first_line(error.orig or error)}") from error
+        except SQLAlchemyError as error:
+            raise StoreError(f"page store {self.label}: {_first_line(error)}") from error
+
+    def reader(self) -> Connection:
+        """A connection on which every statement stands alone and sees the latest commit."""
+        with self.faults():
+            level: dict[str, Any] = {"begin": None} if self.is_sqlite else {"isolation_level": "AUTOCOMMIT"}
+            return self.engine.connect().execution_options(**level)
+
+    @contextmanager
+    def snapshot(self) -> Iterator[Connection]:
+        """A connection that sees one moment of the database for as long as it is used."""
+        level: dict[str, Any] = (
+            {"begin": "DEFERRED"} if self.is_sqlite else {"isolation_level": "REPEATABLE READ"}
+        )
+        with (
+            self.faults(),
+            self.engine.connect().execution_options(**level) as connection,
+            connection.begin(),
+        ):
+            yield connection
+
+    @contextmanager
+    def writing(self) -> Iterator[Connection]:
+        """A write transaction: committed at the end, rolled back on an exception."""
+        options: dict[str, Any] = {"begin": "IMMEDIATE"} if self.is_sqlite else {}
+        with self.engine.connect().execution_options(**options) as connection, connection.begin():
+            yield connection
+
+    def close(self) -> None:
+        """Return SQLite's log to the file (as far as other processes allow) and close every connection."""
+        if self.is_sqlite:
+            with self.faults(), self.reader() as connection:
+                connection.exec_driver_sql(f"PRAGMA busy_timeout={CLOSE_TIMEOUT_MS}").close()
+                connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)").close()
+        self.engine.dispose()
+
+
+def open_sqlite(path: Path) -> Database:
+    """Open or create the SQLite file `path` (its directory too). Raises `StoreError`."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise StoreError(f"page store {path}: {error.strerror}; choose another LLMS_DATA_DIR") from error
+    engine = create_engine(
+        URL.create("sqlite", database=str(path)),
+        connect_args={"isolation_level": None, "timeout": BUSY_TIMEOUT_SECS, "check_same_thread": False},
+    )
+    event.listen(engine, "connect", _prepare_sqlite)
+    event.listen(engine, "begin", _begin_sqlite)
+    return Database(engine, str(path))
+
+
+def open_postgresql(url: str) -> Database:
+    """Connect to PostgreSQL by URL (`postgresql://user:password@host/name`). Raises `StoreError`."""
+    try:
+        parsed = make_url(url)
+    except ArgumentError as error:
+        raise StoreError(
+            "LLMS_STORE_URL is not a URL; use postgresql://user:password@host/database"
+        ) from error
+    if parsed.get_backend_name() not in {"postgresql", "postgres"}:
+        raise StoreError(f"LLMS_STORE_URL: {parsed.drivername!r} is not supported; use postgresql://…")
+    try:
+        engine = create_engine(
+            parsed.set(drivername="postgresql+psycopg"),
+            pool_pre_ping=True,
+            connect_args={"connect_timeout": BUSY_TIMEOUT_SECS, "application_name": "llmsspider"},
+            execution_options={"schema_translate_map": {None: POSTGRESQL_SCHEMA}},
+        )
+    except (ImportError, NoSuchModuleError) as error:
+        raise StoreError("LLMS_STORE_URL needs psycopg: pip install 'psycopg[binary]'") from error
+    return Database(engine, parsed.render_as_string(hide_password=True))
+
+
+def _prepare_sqlite(connection: Any, _record: object) -> None:
+    connection.execute("PRAGMA journal_mode=WAL")
+    connection.execute("PRAGMA synchronous=NORMAL")
+
+
+def _begin_sqlite(connection: Connection) -> None:
+    """Begin as the connection's `begin` option says; sqlite3 itself would not begin before a SELECT."""
+    mode = connection.get_execution_options().get("begin", "DEFERRED")
+    if mode is not None:
+        connection.exec_driver_sql(f"BEGIN {mode}")
+
+
+def _first_line(error: object) -> str:
+    lines = str(error).strip().splitlines()
+    return lines[0] if lines else type(error).__name__

@@ -1,0 +1,274 @@
+"""The values the page store takes and gives: sources, runs, pages. Plain data, no database in sight."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Literal
+
+from llmsspider.items import Change, DiscoveredBy, Document, Link, LlmsEntry, Origin
+from llmsspider.urls import identity_key
+
+Status = Literal["PENDING", "CRAWLING", "INDEXED", "UPDATING", "ERROR", "lost"]
+"""State of a source: never run; first run going; documents are there; a later run going; the last run
+failed or left nothing; the process of the last run died without finishing it."""
+
+RunKind = Literal["crawl", "refresh", "page"]
+
+Parts = frozenset[Literal["content", "links"]]
+"""Which of the large parts of pages are read; `links` are those of the content and those to follow."""
+
+WHOLE: Parts = frozenset({"content", "links"})
+CONTENT: Parts = frozenset({"content"})
+LINKS: Parts = frozenset({"links"})
+OUTLINE: Parts = frozenset()
+
+Json = dict[str, object]
+"""An object that `json` can write."""
+
+
+@dataclass(slots=True)
+class SourceRecord:
+    """One source: what a later run needs to crawl it again.
+
+    `arguments` holds only what the user asked to keep (`save=true`). `forms` maps a host to its learned
+    Markdown form, `discovery` is the outcome of the last discovery. `status`, `pages` and
+    `undelivered_since` (see `runs.undelivered_since`) are derived when the record is read and ignored when it is
+    written.
+    """
+
+    name: str
+    url: str
+    llms_txt: str | None = None
+    scope: str = "auto"
+    arguments: Json = field(default_factory=dict)
+    forms: Json = field(default_factory=dict)
+    discovery: Json = field(default_factory=dict)
+    extractor_version: str = ""
+    created_at: datetime | None = None
+    status: Status = "PENDING"
+    pages: int = 0
+    undelivered_since: int | None = None
+
+    @property
+    def link_sources(self) -> list[str]:
+        """The pages that the last complete crawl fetched for their links only."""
+        found = self.discovery.get("link_sources")
+        return [page for page in found if isinstance(page, str)] if isinstance(found, list) else []
+
+
+@dataclass(slots=True, frozen=True)
+class RunRecord:
+    """One run of a source.
+
+    `number` counts the runs of the source from 1. `seq_before` is the last change known when the run began:
+    `scrapy export SOURCE --since <seq_before>` replays what the run changed. `predecessor_clean` is False
+    when the run before this one died without finishing; `concurrent` is True when another run of the source
+    was going. `lost` is True for an unfinished run whose process died or fell silent.
+    """
+
+    id: str
+    number: int
+    source: str
+    kind: RunKind
+    arguments: Json
+    pid: int
+    host: str
+    started_at: datetime
+    heartbeat_at: datetime
+    seq_before: int = 0
+    predecessor: str | None = None
+    predecessor_clean: bool = True
+    concurrent: bool = False
+    finished_at: datetime | None = None
+    outcome: str | None = None
+    complete: bool = False
+    why: str | None = None
+    counts: Json = field(default_factory=dict)
+    filtered: dict[str, int] = field(default_factory=dict)
+    errors: dict[str, int] = field(default_factory=dict)
+    lost: bool = False
+
+
+@dataclass(slots=True, frozen=True)
+class Validators:
+    """ETag and Last-Modified of one answer, with the exact URL and `Accept` value they belong to."""
+
+    etag: str | None
+    last_modified: str | None
+    url: str
+    accept: str | None = None
+
+
+@dataclass(slots=True, frozen=True)
+class PageState:
+    """What is known of a stored page before it is asked for again; small, since all are held at once.
+
+    Hashes are 32 raw bytes, or None.
+    """
+
+    key: bytes
+    url: str
+    fetched_url: str
+    validators_url: str
+    accept: str | None
+    etag: str | None
+    last_modified: str | None
+    raw_hash: bytes | None
+    content_hash: bytes | None
+    extractor_version: str
+    origin: Origin
+    depth: int
+
+    @property
+    def own_url(self) -> str:
+        """The URL that stands for this page alone: not that of a file that holds many."""
+        return self.url if self.origin == "llms-full" else self.fetched_url
+
+
+@dataclass(slots=True)
+class PageRecord:
+    """A page as the store keeps it: the fields of `Document` that are not of a run, and what a recrawl needs.
+
+    `identity` joins the spellings of one page. `content_hash` and `raw_hash` are SHA-256 in hex.
+    `follow` is every URL the page links to, for the next crawl. `validators_url` and `accept` are the
+    URL and representation that `etag` and `last_modified` belong to. `content` is None on a tombstone.
+    """
+
+    id: str
+    identity: str
+    url: str
+    fetched_url: str
+    title: str | None = None
+    description: str | None = None
+    language: str | None = None
+    content: str | None = None
+    content_hash: str | None = None
+    raw_hash: str | None = None
+    origin: Origin = "html"
+    discovered_by: DiscoveredBy = "link"
+    depth: int = 0
+    llms: LlmsEntry | None = None
+    links: list[Link] = field(default_factory=list)
+    follow: list[str] = field(default_factory=list)
+    status: int | None = None
+    mime_type: str | None = None
+    etag: str | None = None
+    last_modified: str | None = None
+    validators_url: str | None = None
+    accept: str | None = None
+    markdown_tokens: int | None = None
+    extractor_version: str = ""
+    fetched_at: str = ""
+
+    @property
+    def key(self) -> bytes:
+        """The page's key in the store."""
+        return identity_key(self.identity)
+
+    def document(self, *, source: str, run: str, seq: int | None, change: Change) -> Document:
+        """The page as it leaves a crawl or an export; a deleted one has no content, hash or links."""
+        gone = change == "deleted"
+        return Document(
+            id=self.id,
+            url=self.url,
+            fetched_url=self.fetched_url,
+            source=source,
+            run=run,
+            seq=seq,
+            title=self.title,
+            description=self.description,
+            language=self.language,
+            content=None if gone else self.content,
+            content_hash=None if gone else self.content_hash,
+            change=change,
+            origin=self.origin,
+            discovered_by=self.discovered_by,
+            depth=self.depth,
+            llms=self.llms,
+            links=[] if gone else self.links,
+            status=self.status,
+            mime_type=self.mime_type,
+            etag=self.etag,
+            last_modified=self.last_modified,
+            markdown_tokens=self.markdown_tokens,
+            fetched_at=self.fetched_at,
+        )
+
+    def touch(self) -> Touch:
+        """What a run learned about the page, when it did not change."""
+        validators = None
+        if self.validators_url and (self.etag or self.last_modified):
+            validators = Validators(self.etag, self.last_modified, self.validators_url, self.accept)
+        return Touch(
+            depth=self.depth,
+            discovered_by=self.discovered_by,
+            fetched_at=self.fetched_at,
+            llms=self.llms,
+            status=self.status,
+            validators=validators,
+        )
+
+
+@dataclass(slots=True, frozen=True)
+class Touch:
+    """What a run learns about a page that did not change. `validators` None keeps the stored ones."""
+
+    depth: int
+    discovered_by: DiscoveredBy
+    fetched_at: str
+    llms: LlmsEntry | None = None
+    status: int | None = None
+    validators: Validators | None = None
+
+
+@dataclass(slots=True, frozen=True)
+class StoredPage:
+    """A page read for an export: the record, and its last change (number, kind, id of the run)."""
+
+    record: PageRecord
+    seq: int
+    change: Change
+    run: str
+    reason: str | None = None
+
+
+@dataclass(slots=True, frozen=True)
+class Resource:
+    """An answer with status 200 that is no document: an llms.txt, a sitemap, a page read for its links only.
+
+    It belongs to exactly this URL and `Accept` value. `headers` are those that say what the body is, with
+    lower-case names; `body` is empty where only the validators were asked for.
+    """
+
+    url: str
+    accept: str | None
+    etag: str | None
+    last_modified: str | None
+    headers: Mapping[str, str] = field(default_factory=dict)
+    body: bytes = b""
+
+    @property
+    def key(self) -> bytes:
+        """Its key in the store."""
+        return identity_key(f"{self.url}\n{self.accept or ''}")
+
+
+@dataclass(slots=True, frozen=True)
+class PageError:
+    """A page of a run that failed. `status` is the HTTP status, None where there was no answer."""
+
+    url: str
+    kind: str
+    message: str
+    status: int | None
+
+
+@dataclass(slots=True, frozen=True)
+class FilteredUrl:
+    """A URL a run left out: the reason (a stat key's last part) and the rule that said so."""
+
+    url: str
+    reason: str
+    rule: str | None

@@ -1,0 +1,280 @@
+"""Between records and database rows; the values are made storable by `encoding`."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any, cast
+
+import orjson
+
+from llmsspider.items import Link, LlmsEntry
+from llmsspider.store.encoding import (
+    INT32_MAX,
+    INT64_MAX,
+    bounded,
+    compress,
+    decompress,
+    digest,
+    dump,
+    hex_digest,
+    json_array,
+    load,
+    storable,
+    storable_or_none,
+    validator,
+)
+from llmsspider.store.records import (
+    FilteredUrl,
+    PageError,
+    PageRecord,
+    PageState,
+    Resource,
+    RunRecord,
+    SourceRecord,
+    StoredPage,
+    Touch,
+    Validators,
+)
+
+Row = dict[str, Any]
+
+
+def page_row(record: PageRecord) -> Row:
+    """Columns of `page` for a record, its change and run left out."""
+    return {
+        "key": record.key,
+        "identity": storable(record.identity),
+        "document_id": record.id,
+        "url": storable(record.url),
+        "fetched_url": None if record.fetched_url == record.url else storable(record.fetched_url),
+        "title": storable_or_none(record.title),
+        "description": storable_or_none(record.description),
+        "language": storable_or_none(record.language),
+        "content_hash": digest(record.content_hash),
+        "raw_hash": digest(record.raw_hash),
+        "origin": record.origin,
+        "discovered_by": record.discovered_by,
+        "depth": record.depth,
+        "llms": _llms(record.llms),
+        "status": bounded(record.status, INT32_MAX),
+        "mime_type": storable_or_none(record.mime_type),
+        "etag": validator(record.etag),
+        "last_modified": validator(record.last_modified),
+        "validators_url": _validators_url(record.validators_url, record.fetched_url),
+        "accept": storable_or_none(record.accept),
+        "markdown_tokens": bounded(record.markdown_tokens, INT64_MAX),
+        "extractor_version": record.extractor_version,
+        "fetched_at": record.fetched_at,
+    }
+
+
+def body_rows(record: PageRecord) -> tuple[bytes | None, bytes, bytes]:
+    """Compressed content (None when there is none), links and followed URLs of a record."""
+    content = None if record.content is None else compress(record.content.encode("utf-8", "replace"))
+    links = [(link.text, link.url) for link in record.links]
+    return content, compress(json_array(links)), compress(json_array(record.follow))
+
+
+def touch_row(touch: Touch) -> Row:
+    """Parameters of the update for a page that did not change (`b_` sets them apart from columns)."""
+    row: Row = {
+        "b_depth": touch.depth,
+        "b_discovered_by": touch.discovered_by,
+        "b_llms": _llms(touch.llms),
+        "b_status": bounded(touch.status, INT32_MAX),
+        "b_fetched_at": touch.fetched_at,
+    }
+    return row | validators_row(touch.validators) if touch.validators else row
+
+
+def validators_row(validators: Validators) -> Row:
+    """Parameters of the same update for fresh validators."""
+    return {
+        "b_etag": validator(validators.etag),
+        "b_last_modified": validator(validators.last_modified),
+        "b_validators_url": storable(validators.url),
+        "b_accept": storable_or_none(validators.accept),
+    }
+
+
+def page_record(row: Mapping[str, Any]) -> PageRecord:
+    """The record of a row of `page` joined with `content` and `link` (either may be left out)."""
+    fetched_url = row["fetched_url"] or row["url"]
+    return PageRecord(
+        id=row["document_id"],
+        identity=row["identity"],
+        url=row["url"],
+        fetched_url=fetched_url,
+        title=row["title"],
+        description=row["description"],
+        language=row["language"],
+        content=None if row.get("data") is None else decompress(row["data"]).decode("utf-8"),
+        content_hash=hex_digest(row["content_hash"]),
+        raw_hash=hex_digest(row["raw_hash"]),
+        origin=row["origin"],
+        discovered_by=row["discovered_by"],
+        depth=row["depth"],
+        llms=LlmsEntry(**orjson.loads(row["llms"])) if row["llms"] else None,
+        links=_links(row.get("links")),
+        follow=orjson.loads(decompress(row["follow"])) if row.get("follow") else [],
+        status=row["status"],
+        mime_type=row["mime_type"],
+        etag=row["etag"],
+        last_modified=row["last_modified"],
+        validators_url=row["validators_url"] or fetched_url,
+        accept=row["accept"],
+        markdown_tokens=row["markdown_tokens"],
+        extractor_version=row["extractor_version"],
+        fetched_at=row["fetched_at"],
+    )
+
+
+def stored_page(row: Mapping[str, Any]) -> StoredPage:
+    """The record and the last change of a row that also has `run_id` (and `replayed`: its net change)."""
+    return StoredPage(
+        page_record(row),
+        seq=row["seq"],
+        change=row.get("replayed", row["change"]),
+        run=row["run_id"] or "",
+        reason=row["reason"],
+    )
+
+
+def page_state(row: Any) -> PageState:
+    """The state of a page from the columns of `statements.STATE`, in that order."""
+    key, url, fetched_url, validators_url, accept, etag, modified, raw, digest, version, origin, depth = row
+    fetched_url = fetched_url or url
+    return PageState(
+        key=bytes(key),
+        url=url,
+        fetched_url=fetched_url,
+        validators_url=validators_url or fetched_url,
+        accept=_shared(accept),
+        etag=etag,
+        last_modified=_shared(modified),
+        raw_hash=raw,
+        content_hash=digest,
+        extractor_version=sys.intern(version),
+        origin=cast("Any", sys.intern(origin)),
+        depth=depth,
+    )
+
+
+def source_row(record: SourceRecord) -> Row:
+    """Columns of `source` that a run may set."""
+    return {
+        "name": record.name,
+        "url": storable(record.url),
+        "llms_txt": storable_or_none(record.llms_txt),
+        "scope": record.scope,
+        "arguments": dump(record.arguments),
+        "forms": dump(record.forms),
+        "discovery": dump(record.discovery),
+        "extractor_version": record.extractor_version,
+    }
+
+
+def source_record(row: Mapping[str, Any]) -> SourceRecord:
+    """The record of a row of `source`; `status` and `pages` are filled by the caller."""
+    return SourceRecord(
+        name=row["name"],
+        url=row["url"],
+        llms_txt=row["llms_txt"],
+        scope=row["scope"],
+        arguments=load(row["arguments"]),
+        forms=load(row["forms"]),
+        discovery=load(row["discovery"]),
+        extractor_version=row["extractor_version"],
+        created_at=datetime.fromtimestamp(row["created_at"], UTC),
+    )
+
+
+def run_record(row: Mapping[str, Any], source: str, *, lost: bool) -> RunRecord:
+    """The record of a row of `run`."""
+    finished = row["finished_at"]
+    return RunRecord(
+        id=row["id"],
+        number=row["number"],
+        source=source,
+        kind=row["kind"],
+        arguments=load(row["arguments"]),
+        pid=row["pid"],
+        host=row["host"],
+        started_at=datetime.fromtimestamp(row["started_at"], UTC),
+        heartbeat_at=datetime.fromtimestamp(row["heartbeat_at"], UTC),
+        seq_before=row["seq_before"],
+        predecessor=row["predecessor"],
+        predecessor_clean=row["predecessor_clean"],
+        concurrent=row["concurrent"],
+        finished_at=None if finished is None else datetime.fromtimestamp(finished, UTC),
+        outcome=row["outcome"],
+        complete=row["complete"],
+        why=row["why"],
+        counts=load(row["counts"]),
+        filtered=cast("dict[str, int]", load(row["filtered"])),
+        errors=cast("dict[str, int]", load(row["errors"])),
+        lost=lost,
+    )
+
+
+def resource_row(resource: Resource) -> Row:
+    """Columns of `resource`, its run left out; the body is compressed here."""
+    return {
+        "key": resource.key,
+        "url": storable(resource.url),
+        "accept": storable_or_none(resource.accept),
+        "etag": validator(resource.etag),
+        "last_modified": validator(resource.last_modified),
+        "headers": dump({name: storable(value) for name, value in resource.headers.items()}),
+        "data": compress(resource.body),
+    }
+
+
+def resource_record(row: Mapping[str, Any]) -> Resource:
+    """The resource of a row; without its body where `data` was not selected."""
+    return Resource(
+        url=row["url"],
+        accept=row["accept"],
+        etag=row["etag"],
+        last_modified=row["last_modified"],
+        headers=cast("dict[str, str]", load(row["headers"])),
+        body=decompress(row["data"]) if "data" in row else b"",
+    )
+
+
+def error_row(page_error: PageError) -> Row:
+    """Columns of `error`, its run left out."""
+    return {
+        "url": storable(page_error.url),
+        "kind": page_error.kind,
+        "message": storable(page_error.message),
+        "status": bounded(page_error.status, INT32_MAX),
+    }
+
+
+def filtered_row(left_out: FilteredUrl) -> Row:
+    """Columns of `filtered`, its run left out."""
+    return {"url": storable(left_out.url), "reason": left_out.reason, "rule": storable_or_none(left_out.rule)}
+
+
+def _shared(value: str | None) -> str | None:
+    return None if value is None else sys.intern(value)
+
+
+def _validators_url(url: str | None, fetched_url: str) -> str | None:
+    return None if url is None or url == fetched_url else storable(url)
+
+
+def _llms(entry: LlmsEntry | None) -> str | None:
+    if entry is None:
+        return None
+    fields = {name: getattr(entry, name) for name in LlmsEntry.__slots__}
+    return dump(
+        {name: storable(value) if isinstance(value, str) else value for name, value in fields.items()}
+    )
+
+
+def _links(data: bytes | None) -> list[Link]:
+    return [Link(text, url) for text, url in orjson.loads(decompress(data))] if data else []

@@ -1,0 +1,194 @@
+"""The rows of `run`: beginning and finishing one, and telling a lost run from a living one."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import socket
+import time
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+from sqlalchemy import Connection, delete, func, insert, select, update
+
+from llmsspider.store import rows
+from llmsspider.store.encoding import dump
+from llmsspider.store.records import Json, RunKind, RunRecord, Status
+from llmsspider.store.schema import error, filtered, page, resource, run, source
+
+HEARTBEAT_LIMIT_SECS = 60
+"""A run that has been silent for longer is lost; call `Store.heartbeat` at least every 15 s."""
+DETAIL_RUNS = 20
+"""The lists of errors and of URLs left out are kept for this many runs of a source; counts for ever."""
+RESOURCE_RUNS = 20
+"""Answers of discovery and link sources are dropped when so many runs of the source did not use them."""
+FAILED_OUTCOMES = frozenset({"start_failed", "no_documents"})
+
+
+def this_host() -> str:
+    """Name of this machine and, on Linux, of the process id namespace: where a pid means something."""
+    try:
+        return f"{socket.gethostname()} {os.readlink('/proc/self/ns/pid')}"  # noqa: PTH115 (not a path)
+    except OSError:
+        return socket.gethostname()
+
+
+def new_run_id(now: datetime) -> str:
+    """A short id that sorts by time: `20261121T220100-ab12cd`."""
+    return f"{now:%Y%m%dT%H%M%S}-{secrets.token_hex(3)}"
+
+
+def is_lost(row: Mapping[str, Any], now: float) -> bool:
+    """Whether an unfinished run's process died (seen from its own host) or has been silent too long.
+
+    A sign of life from the future counts as silence too: the clock was put back, and a living run gives the next sign
+    within seconds, a dead one would seem to live until the clock gets there.
+    """
+    if row["finished_at"] is not None:
+        return False
+    if abs(now - row["heartbeat_at"]) > HEARTBEAT_LIMIT_SECS:
+        return True
+    return row["host"] in {this_host(), socket.gethostname()} and not is_alive(row["pid"])
+
+
+def begin(
+    connection: Connection,
+    source_id: int,
+    name: str,
+    kind: RunKind,
+    arguments: Json,
+    *,
+    pid: int,
+    host: str,
+    resumes: str | None,
+) -> tuple[RunRecord, int]:
+    """Insert a run; returns it and the `reach_from` of its row. Call in a write transaction."""
+    last_seq = connection.execute(
+        select(source.c.last_seq).where(source.c.id == source_id).with_for_update()
+    ).scalar_one()
+    now = time.time()
+    earlier = _rows(connection, source_id)
+    previous = earlier[-1] if earlier else None
+    going = [row for row in earlier if row["finished_at"] is None and not is_lost(row, now)]
+    number = previous["number"] + 1 if previous else 1
+    resumed = [row["reach_from"] for row in earlier if row["id"] == resumes]
+    row: rows.Row = {
+        "number": number,
+        "id": new_run_id(datetime.fromtimestamp(now, UTC)),
+        "kind": kind,
+        "arguments": dump(arguments),
+        "pid": pid,
+        "host": host,
+        "started_at": now,
+        "heartbeat_at": now,
+        "seq_before": last_seq,
+        "reach_from": min([number, *(row["number"] for row in going), *resumed]),
+        "predecessor": previous["id"] if previous else None,
+        "predecessor_clean": previous is None or previous["finished_at"] is not None or previous in going,
+        "concurrent": bool(going),
+        "finished_at": None,
+        "outcome": None,
+        "complete": False,
+        "why": None,
+        "counts": "{}",
+        "filtered": "{}",
+        "errors": "{}",
+    }
+    connection.execute(insert(run), row | {"source_id": source_id})
+    return rows.run_record(row, name, lost=False), row["reach_from"]
+
+
+def finish(connection: Connection, source_id: int, number: int, values: rows.Row) -> None:
+    """Mark a run as finished and drop the details of runs long past. Call in a write transaction."""
+    now = time.time()
+    this_run = (run.c.source_id == source_id, run.c.number == number)
+    connection.execute(
+        update(run).where(*this_run).values(values | {"finished_at": now, "heartbeat_at": now})
+    )
+    for table in (error, filtered):
+        connection.execute(
+            delete(table).where(table.c.source_id == source_id, table.c.run <= number - DETAIL_RUNS)
+        )
+    unused = (resource.c.source_id == source_id, resource.c.run <= number - RESOURCE_RUNS)
+    connection.execute(delete(resource).where(*unused))
+
+
+def all_runs(connection: Connection, source_id: int, name: str) -> list[RunRecord]:
+    """Every run of a source, oldest first."""
+    now = time.time()
+    return [rows.run_record(row, name, lost=is_lost(row, now)) for row in _rows(connection, source_id)]
+
+
+def status(runs: Sequence[RunRecord], pages: int) -> Status:
+    """The state of a source from its runs and the number of its living pages."""
+    if not runs:
+        return "PENDING"
+    if any(run.finished_at is None and not run.lost for run in runs):
+        return "UPDATING" if any(run.finished_at for run in runs) and pages else "CRAWLING"
+    if runs[-1].lost:
+        return "lost"
+    return "ERROR" if runs[-1].outcome in FAILED_OUTCOMES or not pages else "INDEXED"
+
+
+def undelivered_since(runs: Sequence[RunRecord], last_seq: int) -> int | None:
+    """The number to replay from, so that what was stored and never handed over is; None when nothing is.
+
+    A run says in `counts["delivered"]` whether its feeds were stored; a lost run has delivered nothing. A later run
+    that delivered the complete set (`emit=all`) makes up for those before it; one of several workers has a part only.
+
+    Args:
+        runs: every run of the source, oldest first.
+        last_seq: the last change stored.
+    """
+    since = None
+    ends = [*(later.seq_before for later in runs[1:]), last_seq]
+    for one, end in zip(runs, ends, strict=False):
+        whole = one.complete and one.arguments.get("emit", "all") == "all" and _workers(one) < 2
+        if one.counts.get("delivered") is True and whole:
+            since = None
+        elif is_undelivered(one) and end > one.seq_before:
+            since = one.seq_before if since is None else min(since, one.seq_before)
+    return since
+
+
+def _workers(one: RunRecord) -> int:
+    workers = one.counts.get("workers", 1)
+    return workers if isinstance(workers, int) else 1
+
+
+def is_undelivered(one: RunRecord) -> bool:
+    """Whether a run ended without handing over what it stored, and nobody has replayed it."""
+    delivered = one.counts.get("delivered")
+    return delivered is False or (one.lost and delivered is None)
+
+
+def note_replayed(connection: Connection, source_id: int, name: str, since: int) -> None:
+    """Note that what the undelivered runs from `since` on stored was exported. Call in a write transaction."""
+    for one in all_runs(connection, source_id, name):
+        if is_undelivered(one) and one.seq_before >= since:
+            counts = dump({**one.counts, "delivered": "replayed"})
+            this_run = (run.c.source_id == source_id, run.c.number == one.number)
+            connection.execute(update(run).where(*this_run).values(counts=counts))
+
+
+def living_pages(connection: Connection, source_id: int) -> int:
+    """How many pages of a source are not tombstones."""
+    counted = select(func.count()).where(page.c.source_id == source_id, page.c.gone.is_(False))
+    return connection.execute(counted).scalar_one()
+
+
+def _rows(connection: Connection, source_id: int) -> list[Mapping[str, Any]]:
+    found = connection.execute(select(run).where(run.c.source_id == source_id).order_by(run.c.number))
+    return [dict(row._mapping) for row in found]
+
+
+def is_alive(pid: int) -> bool:
+    """Whether a process of this machine is there."""
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True

@@ -1,0 +1,194 @@
+"""The tables of the page store; whoever changes them adds a step to `migrations.STEPS`.
+
+One database holds one source (SQLite) or many (PostgreSQL); every table but `meta` therefore hangs on
+`source`. Content and links live beside the page, not in it, so that reading the state of all pages stays
+cheap. Times are seconds since the epoch; hashes are raw bytes; JSON is text; `content.data`,
+`resource.data`, `link.links` and `link.follow` are zstd frames.
+"""
+
+from __future__ import annotations
+
+from sqlalchemy import (
+    BigInteger,
+    Boolean,
+    Column,
+    Float,
+    ForeignKey,
+    Index,
+    Integer,
+    LargeBinary,
+    MetaData,
+    Table,
+    Text,
+    UniqueConstraint,
+)
+
+metadata = MetaData()
+RowId = BigInteger().with_variant(Integer, "sqlite")
+
+
+def _source_id(*, primary_key: bool = False) -> Column[int]:
+    owner = ForeignKey("source.id", ondelete="CASCADE")
+    return Column("source_id", Integer, owner, nullable=False, primary_key=primary_key, autoincrement=False)
+
+
+def _page_id() -> Column[int]:
+    owner = ForeignKey("page.id", ondelete="CASCADE")
+    return Column("page_id", RowId, owner, primary_key=True, autoincrement=False)
+
+
+meta = Table("meta", metadata, Column("key", Text, primary_key=True), Column("value", Text, nullable=False))
+
+source = Table(
+    "source",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("name", Text, nullable=False, unique=True),
+    Column("url", Text, nullable=False),
+    Column("llms_txt", Text),
+    Column("scope", Text, nullable=False),
+    Column("arguments", Text, nullable=False),
+    Column("forms", Text, nullable=False),
+    Column("discovery", Text, nullable=False),
+    Column("extractor_version", Text, nullable=False),
+    Column("created_at", Float, nullable=False),
+    Column("next_seq", BigInteger, nullable=False),  # the next number nobody has reserved
+    Column("last_seq", BigInteger, nullable=False),  # the greatest number written to `change`
+)
+
+run = Table(
+    "run",
+    metadata,
+    _source_id(primary_key=True),
+    Column("number", Integer, primary_key=True, autoincrement=False),
+    Column("id", Text, nullable=False, unique=True),
+    Column("kind", Text, nullable=False),
+    Column("arguments", Text, nullable=False),
+    Column("pid", Integer, nullable=False),
+    Column("host", Text, nullable=False),
+    Column("started_at", Float, nullable=False),
+    Column("heartbeat_at", Float, nullable=False),
+    Column("seq_before", BigInteger, nullable=False),
+    Column("reach_from", Integer, nullable=False),  # a page reached by this run or a later one is reached
+    Column("predecessor", Text),
+    Column("predecessor_clean", Boolean, nullable=False),
+    Column("concurrent", Boolean, nullable=False),
+    Column("finished_at", Float),
+    Column("outcome", Text),
+    Column("complete", Boolean, nullable=False),
+    Column("why", Text),
+    Column("counts", Text, nullable=False),
+    Column("filtered", Text, nullable=False),  # exact number of URLs left out, by reason
+    Column("errors", Text, nullable=False),  # exact number of page errors, by kind
+)
+
+page = Table(
+    "page",
+    metadata,
+    Column("id", RowId, primary_key=True),
+    _source_id(),
+    Column("key", LargeBinary, nullable=False),
+    Column("identity", Text, nullable=False),
+    Column("document_id", Text, nullable=False),
+    Column("url", Text, nullable=False),
+    Column("fetched_url", Text),  # null: the same as url
+    Column("title", Text),
+    Column("description", Text),
+    Column("language", Text),
+    Column("content_hash", LargeBinary),
+    Column("raw_hash", LargeBinary),
+    Column("origin", Text, nullable=False),
+    Column("discovered_by", Text, nullable=False),
+    Column("depth", Integer, nullable=False),
+    Column("llms", Text),
+    Column("status", Integer),
+    Column("mime_type", Text),
+    Column("etag", Text),
+    Column("last_modified", Text),
+    Column("validators_url", Text),  # null: the same as the URL fetched
+    Column("accept", Text),
+    Column("markdown_tokens", BigInteger),
+    Column("extractor_version", Text, nullable=False),
+    Column("fetched_at", Text, nullable=False),
+    Column("seq", BigInteger, nullable=False),  # its last change
+    Column("change", Text, nullable=False),
+    Column("reason", Text),
+    Column("run", Integer, nullable=False),  # the run of its last change
+    Column("reached", Integer, nullable=False),  # the last run that reached it
+    Column("gone", Boolean, nullable=False),
+    UniqueConstraint("source_id", "key"),
+    Index("page_seq", "source_id", "seq"),
+)
+
+content = Table("content", metadata, _page_id(), Column("data", LargeBinary, nullable=False))
+
+link = Table(
+    "link",
+    metadata,
+    _page_id(),
+    Column("links", LargeBinary, nullable=False),  # [[text, url], …] of the main content
+    Column("follow", LargeBinary, nullable=False),  # [url, …] of the whole page
+)
+
+change = Table(
+    "change",
+    metadata,
+    _source_id(primary_key=True),
+    Column("seq", BigInteger, primary_key=True, autoincrement=False),
+    Column("page_id", RowId, ForeignKey("page.id", ondelete="CASCADE"), nullable=False),
+    Column("run", Integer, nullable=False),
+    Column("change", Text, nullable=False),
+    Column("reason", Text),
+    Column("url", Text, nullable=False),
+    Column("content_hash", LargeBinary),
+    Column("at", Float, nullable=False),
+    Index("change_page", "page_id", "seq"),
+)
+
+alias = Table(
+    "alias",
+    metadata,
+    _source_id(primary_key=True),
+    Column("key", LargeBinary, primary_key=True),
+    Column("target", LargeBinary, nullable=False),  # key of the page it is another spelling of
+    Column("url", Text, nullable=False),
+)
+
+resource = Table(
+    "resource",
+    metadata,
+    _source_id(primary_key=True),
+    Column("key", LargeBinary, primary_key=True),  # of URL and Accept
+    Column("url", Text, nullable=False),
+    Column("accept", Text),
+    Column("etag", Text),
+    Column("last_modified", Text),
+    Column("headers", Text, nullable=False),  # those that say what the body is, lower-case names
+    Column("run", Integer, nullable=False),  # the last run that used it
+    Column("data", LargeBinary, nullable=False),
+)
+
+error = Table(
+    "error",
+    metadata,
+    Column("id", RowId, primary_key=True),
+    _source_id(),
+    Column("run", Integer, nullable=False),
+    Column("url", Text, nullable=False),
+    Column("kind", Text, nullable=False),
+    Column("message", Text, nullable=False),
+    Column("status", Integer),
+    Index("error_run", "source_id", "run"),
+)
+
+filtered = Table(
+    "filtered",
+    metadata,
+    Column("id", RowId, primary_key=True),
+    _source_id(),
+    Column("run", Integer, nullable=False),
+    Column("url", Text, nullable=False),
+    Column("reason", Text, nullable=False),
+    Column("rule", Text),
+    Index("filtered_run", "source_id", "run"),
+)

@@ -1,0 +1,65 @@
+"""What the commands that read the page store share: where it is, and the exit codes of its faults."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from abc import abstractmethod
+from typing import Any, ClassVar
+
+from scrapy.commands import ScrapyCommand
+
+from llmsspider.errors import ArgumentsError, StoreError, UnknownSourceError
+from llmsspider.store import Stores, resolve_data_dir
+from llmsspider.store.stores import DEFAULT_CLASS, store_class
+
+
+class StoreCommand(ScrapyCommand):
+    """A command that works on the store and never on a site.
+
+    A fault is one line on stderr. Exit code 2 when what was typed is wrong (an unknown source too), 1 when the
+    store cannot be read or the output cannot be written.
+    """
+
+    requires_project = True
+    requires_crawler_process = False
+    default_settings: ClassVar[dict[str, Any]] = {"LOG_ENABLED": False}
+    name: str
+
+    @abstractmethod
+    def work(self, args: list[str], opts: argparse.Namespace) -> None:
+        """Do what the command is for; raises `ArgumentsError`, `StoreError` or `OSError`."""
+
+    def run(self, args: list[str], opts: argparse.Namespace) -> None:
+        """Work, and turn what goes wrong into a line and an exit code."""
+        try:
+            self.work(args, opts)
+        except ArgumentsError as error:
+            for problem in error.problems:
+                self.fail(problem, 2)
+        except UnknownSourceError as error:
+            self.fail(str(error), 2)
+        except StoreError as error:
+            self.fail(str(error), 1)
+
+    def fail(self, problem: str, exitcode: int) -> None:
+        """Say what is wrong and set the exit code."""
+        sys.stderr.write(f"scrapy {self.name}: {problem}\n")
+        self.exitcode = exitcode
+
+    def stores(self) -> Stores:
+        """Return where the stores of the project are, and their class; raises `ArgumentsError`."""
+        if self.settings is None:
+            raise RuntimeError("a command has its settings from scrapy.cmdline")
+        return Stores(
+            self.settings.get("LLMS_STORE_URL") or None,
+            resolve_data_dir(self.settings.get("LLMS_DATA_DIR")),
+            store_class(self.settings.get("LLMS_STORE_CLASS") or DEFAULT_CLASS),
+        )
+
+
+def one_source(args: list[str]) -> str:
+    """Return the only argument, the name of a source; raises `ArgumentsError`."""
+    if len(args) != 1:
+        raise ArgumentsError(["name one source; `scrapy sources` lists them"])
+    return args[0]

@@ -1,0 +1,228 @@
+"""URLs that lead into endless spaces: calendars, session ids, paths that repeat themselves.
+
+The rules look at one URL and are shy: what documentation really has (deep reference trees, dated posts, `a/b/a/b`)
+passes. `ShapeBudget` bounds what no single URL shows, such as a page counter without end.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from dataclasses import dataclass, field
+from datetime import date
+from itertools import groupby
+from typing import Literal
+from urllib.parse import parse_qsl, unquote, urlsplit
+
+from w3lib.url import url_query_cleaner
+
+TrapReason = Literal["url-length", "path-depth", "path-repetition", "session-id", "calendar", "query"]
+
+MAX_URL_LENGTH = 2083
+"""Characters; Scrapy's `URLLENGTH_LIMIT`."""
+
+MAX_PATH_DEPTH = 25
+"""Segments. The deepest of 22,500 URLs of real documentation sites has 17."""
+
+MIN_REPETITIONS = 4
+MIN_REPEATED_SEGMENTS = 8
+"""A path repeats itself when a run of segments comes this often in a row and fills this many segments."""
+
+MAX_SAME_SEGMENT = 8
+"""How often one segment may come anywhere in a path."""
+
+MAX_QUERY_PARAMETERS = 12
+MAX_SAME_PARAMETER = 4
+MAX_NESTED_URLS = 2
+"""URLs inside the URL: `?next=/login?next=…` grows by one each time."""
+
+SESSION_PARAMETERS = frozenset(
+    {
+        "jsessionid",
+        "phpsessid",
+        "aspsessionid",
+        "asp.net_sessionid",
+        "sessionid",
+        "session_id",
+        "sessid",
+        "sid",
+        "cfid",
+        "cftoken",
+        "oscsid",
+        "zenid",
+    }
+)
+"""Query parameters that name a visitor, not a page; `sid` and its like only with a long value."""
+
+CALENDAR_SEGMENTS = frozenset(
+    {"calendar", "calendars", "cal", "events", "agenda", "kalender", "calendrier", "month", "week", "day"}
+)
+CALENDAR_PARAMETERS = frozenset(
+    {"date", "day", "month", "year", "week", "start_date", "end_date", "tribe-bar-date"}
+)
+
+_SESSION_VALUE = re.compile(r"[A-Za-z0-9_.!-]{12,}\Z")
+_SESSION_IN_PATH = re.compile(r";(?:jsessionid|phpsessid|sid|sessionid)=[^/?#;]*", re.IGNORECASE)
+_ASP_SESSION = re.compile(r"/\((?:S|X\(1\)S)\([a-z0-9]{20,}\)\)(?=/)", re.IGNORECASE)
+_DATE = re.compile(r"(\d{4})(?:[-_.](\d{1,2})(?:[-_.](\d{1,2}))?)?\Z")
+_NUMBER = re.compile(r"\d+")
+
+
+def trap_reason(url: str, today: date | None = None) -> TrapReason | None:
+    """Return why an absolute URL looks endless, None for an ordinary one, and for one that cannot be read.
+
+    >>> trap_reason("https://example.com/calendar/2031/05/12")
+    'calendar'
+    >>> trap_reason("https://example.com/blog/2024/05/12/release") is None
+    True
+    """
+    if len(url) > MAX_URL_LENGTH:
+        return "url-length"
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return None
+    segments = [segment for segment in parts.path.split("/") if segment]
+    return _path_reason(segments) or _query_reason(url, segments, today or date.today())
+
+
+def _path_reason(segments: list[str]) -> TrapReason | None:
+    if len(segments) > MAX_PATH_DEPTH:
+        return "path-depth"
+    return "path-repetition" if _repeats(segments) else None
+
+
+def _query_reason(url: str, segments: list[str], today: date) -> TrapReason | None:
+    if without_session_id(url) != url:
+        return "session-id"
+    parameters = parse_qsl(urlsplit(url).query, keep_blank_values=True)
+    if _is_calendar(segments, parameters, today):
+        return "calendar"
+    return "query" if _is_exploding(url, parameters) else None
+
+
+def without_session_id(url: str) -> str:
+    """Return a URL without the parts that name a visitor.
+
+    >>> without_session_id("https://example.com/a;jsessionid=0123456789ABCDEF?b=1")
+    'https://example.com/a?b=1'
+    """
+    cleaned = _ASP_SESSION.sub("", _SESSION_IN_PATH.sub("", url))
+    names = [
+        name
+        for name, value in parse_qsl(urlsplit(cleaned).query)
+        if name.lower() in SESSION_PARAMETERS and _SESSION_VALUE.match(value)
+    ]
+    if not names:
+        return cleaned
+    return url_query_cleaner(cleaned, names, remove=True, unique=False, keep_fragments=True)
+
+
+def _repeats(segments: list[str]) -> bool:
+    if len(segments) < MIN_REPEATED_SEGMENTS:
+        return False
+    if max(Counter(segments).values()) > MAX_SAME_SEGMENT:
+        return True
+    return any(_has_run(segments, period) for period in range(1, len(segments) // MIN_REPETITIONS + 1))
+
+
+def _has_run(segments: list[str], period: int) -> bool:
+    """Tell whether `period` segments in a row come again and again."""
+    same = (left == right for left, right in zip(segments, segments[period:], strict=False))
+    longest = max((len(list(run)) for equal, run in groupby(same) if equal), default=0)
+    return longest + period >= max(MIN_REPEATED_SEGMENTS, MIN_REPETITIONS * period)
+
+
+def _is_calendar(segments: list[str], parameters: list[tuple[str, str]], today: date) -> bool:
+    names = {
+        name.lower()
+        for name, value in parameters
+        if name.lower() in CALENDAR_PARAMETERS and _is_date_or_number(value)
+    }
+    if {"month", "year"} <= names or {"week", "year"} <= names:
+        return True
+    if any(name.lower() in CALENDAR_PARAMETERS and _is_day(value) for name, value in parameters):
+        return True
+    year, before = _date_at_end(segments)
+    named = any(segment.lower() in CALENDAR_SEGMENTS for segment in before)
+    return year is not None and (named or not 1970 <= year <= today.year + 5)
+
+
+def _date_at_end(segments: list[str]) -> tuple[int | None, list[str]]:
+    """Return the year of the month or day a path ends with, and the segments before it."""
+    if segments and (match := _DATE.match(segments[-1])) and match.group(2):
+        return int(match.group(1)), segments[:-1]
+    for length in (3, 2):
+        tail = segments[-length:]
+        if len(tail) == length and re.fullmatch(r"\d{4}", tail[0]) and _are_month_and_day(tail[1:]):
+            return int(tail[0]), segments[:-length]
+    return None, segments
+
+
+def _are_month_and_day(numbers: list[str]) -> bool:
+    limits = (12, 31)
+    return all(
+        number.isdecimal() and len(number) <= 2 and 1 <= int(number) <= limit
+        for number, limit in zip(numbers, limits, strict=False)
+    )
+
+
+def _is_date_or_number(value: str) -> bool:
+    return bool(_DATE.match(value) or _NUMBER.fullmatch(value))
+
+
+def _is_day(value: str) -> bool:
+    match = _DATE.match(value)
+    return bool(match and match.group(3)) or bool(re.fullmatch(r"(?:19|20)\d{6}", value))
+
+
+def _is_exploding(url: str, parameters: list[tuple[str, str]]) -> bool:
+    if len(parameters) > MAX_QUERY_PARAMETERS:
+        return True
+    if any(count > MAX_SAME_PARAMETER for count in Counter(name for name, _ in parameters).values()):
+        return True
+    query = urlsplit(url).query
+    for _ in range(3):
+        query = unquote(query)
+    return len(re.findall(r"https?://|(?<==)/[^&=]*\?", query)) > MAX_NESTED_URLS
+
+
+@dataclass(slots=True)
+class ShapeBudget:
+    """How many URLs that differ in numbers or query values only are taken; `limit` of each shape, 0 for any.
+
+    Keeps one counter for each shape of a numbered or queried URL, none for the others.
+    """
+
+    limit: int
+    _taken: Counter[str] = field(default_factory=Counter)
+
+    def take(self, url: str) -> bool:
+        """Say whether one more URL of this shape is taken, and count it.
+
+        >>> budget = ShapeBudget(2)
+        >>> [budget.take(f"https://example.com/cal?d={day}") for day in (1, 2, 3)]
+        [True, True, False]
+        """
+        shape = shape_of(url)
+        if not self.limit or shape is None:
+            return True
+        self._taken[shape] += 1
+        return self._taken[shape] <= self.limit
+
+
+def shape_of(url: str) -> str | None:
+    """Return a URL with its numbers and query values left open, None where it has neither.
+
+    >>> shape_of("https://example.com/v2/list?page=7&sort=up")
+    'https://example.com/v#/list?page&sort'
+    """
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return None
+    path = _NUMBER.sub("#", parts.path)
+    names = sorted({name for name, _ in parse_qsl(parts.query, keep_blank_values=True)})
+    if path == parts.path and not names:
+        return None
+    return f"{parts.scheme}://{parts.netloc}{path}" + (f"?{'&'.join(names)}" if names else "")

@@ -1,0 +1,180 @@
+"""URL rules of the crawl: when two URLs are the same page, and what part of a site a URL stands in.
+
+Two strengths of sameness (docs/urls.md):
+
+* `identity`: the same by definition (fragment, default port, tracking parameters, index files).
+* `loose_key`: spellings that are usually one page (`page`, `page.html`, `page/`); joined only on evidence.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from functools import lru_cache
+from urllib.parse import urljoin, urlsplit, urlunsplit
+
+from w3lib.url import canonicalize_url, url_query_cleaner
+
+from llmsspider.errors import InvalidUrlError
+
+DEFAULT_PORTS = {"http": 80, "https": 443}
+
+INDEX_FILES = ("index.html", "index.htm", "index.md", "index.html.md", "index.mdx")
+"""Files a server shows for their directory."""
+
+TRACKING = re.compile(
+    r"^(?:utm_\w+|gclid|gclsrc|dclid|fbclid|msclkid|yclid|twclid|ttclid|igshid|mc_cid|mc_eid|_ga|_gl|_hsenc|_hsmi"
+    r"|mkt_tok|vero_id|oly_anon_id|oly_enc_id|wickedid|__hstc|__hssc|hsCtaTracking|__s|srsltid)$"
+)
+"""Query parameters that say where a visitor came from and never select a page."""
+
+_PLAIN = re.compile(r"https?://[a-z0-9.-]+(?::\d{2,5})?/(?!\.|.*/\.)[A-Za-z0-9_~/.-]*\Z")
+"""URLs that are canonical as they stand (nothing to decode, sort or lower-case)."""
+
+_PAGE_ENDING = re.compile(r"(?:\.html?)?(?:\.(?:md|mdx|markdown))?$", re.IGNORECASE)
+
+
+def require_http_url(text: str) -> str:
+    """Return `text`, stripped, when it is an absolute http(s) URL with a host.
+
+    Raises:
+        InvalidUrlError: with one line that says what is wrong and what to do.
+
+    >>> require_http_url(" https://docs.example.com/ ")
+    'https://docs.example.com/'
+    """
+    url = text.strip()
+    try:
+        parts = urlsplit(url)
+        host, _port = parts.hostname, parts.port
+    except ValueError as error:
+        raise InvalidUrlError(f"invalid_url: {url!r} is not a URL ({error})") from None
+    if parts.scheme == "file":
+        raise InvalidUrlError(
+            f"invalid_url: {url!r} is a file; serve its folder (`python -m http.server --bind 127.0.0.1`), crawl "
+            "the http:// address it prints and allow it with `-s LLMS_ALLOW_PRIVATE_ADDRESSES=127.0.0.1`"
+        )
+    if parts.scheme not in DEFAULT_PORTS or not host or re.search(r"\s", url):
+        raise InvalidUrlError(
+            f"invalid_url: {url!r} is not an absolute http:// or https:// URL, e.g. https://docs.example.com/"
+        )
+    return url
+
+
+def without_fragment(url: str) -> str:
+    """Return `url` up to its fragment.
+
+    >>> without_fragment("https://e.com/a#b")
+    'https://e.com/a'
+    """
+    return url.partition("#")[0]
+
+
+@lru_cache(maxsize=65536)
+def identity(url: str) -> str:
+    """Return the canonical spelling of the page `url` names: two URLs with one identity are one page.
+
+    The steps: w3lib's canonical form (case of scheme and host, percent-encoding, dot segments, query order,
+    no fragment), no default port, no tracking parameters, a directory instead of its index file.
+
+    >>> identity("HTTPS://Docs.Example.com:443/guide/index.html?utm_source=x#top")
+    'https://docs.example.com/guide/'
+    >>> identity("https://docs.example.com/a?b=2&a=1")
+    'https://docs.example.com/a?a=1&b=2'
+    >>> identity("https://docs.example.com/page") == identity("https://docs.example.com/page.html")
+    False
+    """
+    url = without_fragment(url)
+    if not _PLAIN.match(url):
+        url = _canonical(url)
+    elif url.count(":") > 1:
+        url = _without_default_port(url)
+    path, mark, query = url.partition("?")
+    directory, slash, name = path.rpartition("/")
+    if name in INDEX_FILES:
+        path = directory + slash
+    return path + mark + query
+
+
+def _canonical(url: str) -> str:
+    if "?" in url:
+        names = {pair.partition("=")[0] for pair in url.partition("?")[2].split("&")}
+        tracking = [name for name in names if TRACKING.match(name)]
+        if tracking:
+            url = url_query_cleaner(url, tracking, remove=True, unique=False)
+    return _without_default_port(canonicalize_url(url))
+
+
+def _without_default_port(url: str) -> str:
+    parts = urlsplit(url)
+    try:
+        port = parts.port
+    except ValueError:
+        return url
+    if port is None or DEFAULT_PORTS.get(parts.scheme) != port:
+        return url
+    return urlunsplit(parts._replace(netloc=parts.netloc.rpartition(":")[0]))
+
+
+def page_key(url: str) -> bytes:
+    """Return the 16-byte key of a page: the start of the SHA-256 of its `identity`."""
+    return identity_key(identity(url))
+
+
+def identity_key(identity: str) -> bytes:
+    """Return the 16 bytes that stand for an identity in the store: the start of its SHA-256.
+
+    >>> identity_key("https://example.com/").hex()
+    '0f115db062b7c0dd030b16878c99dea5'
+    """
+    return hashlib.sha256(identity.encode("utf-8", "replace")).digest()[:16]
+
+
+def document_id(source: str, url: str) -> str:
+    """Return the stable hex id (32 digits) of a page of a source."""
+    return hashlib.sha256(f"{source}\n{identity(url)}".encode()).hexdigest()[:32]
+
+
+def loose_key(url: str) -> str:
+    """Return what the spellings `page`, `page/`, `page.html`, `page.md` and `page/index.html` have in common.
+
+    >>> loose_key("https://e.com/a/b.html") == loose_key("https://e.com/a/b/") == loose_key("https://e.com/a/b")
+    True
+    """
+    path, mark, query = identity(url).partition("?")
+    return _PAGE_ENDING.sub("", path, count=1).rstrip("/") + mark + query
+
+
+def host(url: str) -> str:
+    """Return host and explicit non-default port, lower-case: the unit scope and learned rules belong to.
+
+    >>> host("https://Docs.Example.com:443/a"), host("http://127.0.0.1:8000/")
+    ('docs.example.com', '127.0.0.1:8000')
+    """
+    parts = urlsplit(url)
+    name = (parts.hostname or "").rstrip(".")
+    try:
+        port = parts.port
+    except ValueError:
+        port = None
+    return name if port is None or DEFAULT_PORTS.get(parts.scheme) == port else f"{name}:{port}"
+
+
+def directory(url: str) -> str:
+    """Return the directory path of `url`, with its slashes: the path up to and including the last `/`.
+
+    >>> directory("https://e.com/docs/intro?x=/y"), directory("https://e.com")
+    ('/docs/', '/')
+    """
+    path = urlsplit(url).path
+    return path[: path.rfind("/") + 1] or "/"
+
+
+def absolute(base: str, href: str) -> str | None:
+    """Return `href` joined to `base`, or None when that is no http(s) URL."""
+    try:
+        url = urljoin(base, href.strip())
+        parts = urlsplit(url)
+    except ValueError:
+        return None
+    return url if parts.scheme in DEFAULT_PORTS and parts.netloc else None

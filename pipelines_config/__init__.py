@@ -1,0 +1,1 @@
+"""Named pipeline configurations (profiles), as TOML files beside this one."""

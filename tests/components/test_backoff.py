@@ -1,0 +1,155 @@
+"""What a server sees under Crawl-delay, 429 and Retry-After. Gaps are between arrivals at the server."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
+from itertools import pairwise
+from statistics import mean
+
+from engine_crawl import engine_crawl
+from loopback import Answer, Arrived, Loopback, loopback
+
+OPEN = {"LLMS_ALLOW_PRIVATE_ADDRESSES": "127.0.0.0/8"}
+SLACK = 0.05
+"""Seconds: a gap is measured where requests arrive, not where they leave."""
+
+
+def keeps(server: Loopback, secs: float) -> bool:
+    """Whether requests came `secs` apart: on average, and none soon after another."""
+    return mean(gaps(server)) >= secs - SLACK and min(gaps(server)) >= secs / 2
+
+
+def gaps(server: Loopback) -> list[float]:
+    times = [request.at for request in server.requests if request.target != "/robots.txt"]
+    return [later - earlier for earlier, later in pairwise(times)]
+
+
+class RefusesAtFirst:
+    """429 or 503 for the first `count` page requests, with the given Retry-After, then pages."""
+
+    def __init__(self, count: int, retry_after: str | None, status: int = 429):
+        self.left, self.retry_after, self.status = count, retry_after, status
+
+    def __call__(self, arrived: Arrived) -> Answer:
+        if arrived.target == "/robots.txt":
+            return 404, {}, b""
+        if self.left:
+            self.left -= 1
+            return self.status, {"Retry-After": self.retry_after} if self.retry_after else {}, b"later"
+        return 200, {}, b"now"
+
+
+def test_crawl_delay_is_kept_for_its_host_only(tmp_path):
+    def answer(arrived: Arrived) -> Answer:
+        return 200, {}, b"User-agent: *\nCrawl-delay: 0.2\n" if arrived.target == "/robots.txt" else b"page"
+
+    def hurried(arrived: Arrived) -> Answer:
+        return (404, {}, b"") if arrived.target == "/robots.txt" else (200, {}, b"page")
+
+    with loopback(answer) as slow, loopback(hurried, "127.0.0.2") as fast:
+        urls = [server.url(f"/{number}") for number in range(8) for server in (slow, fast)]
+        outcome = engine_crawl(tmp_path, urls, settings=OPEN)
+    assert len(gaps(slow)) == 7
+    assert keeps(slow, 0.2)
+    assert sum(gaps(fast)) < 0.2 * 7
+    assert "asks for a Crawl-delay of 0.2 s" in outcome.log
+
+
+def test_crawl_delay_of_our_own_group_holds_with_autothrottle(tmp_path):
+    robots = b"User-agent: *\nCrawl-delay: 9\n\nUser-agent: llmsspider\nCrawl-delay: 0.3\n"
+
+    def answer(arrived: Arrived) -> Answer:
+        return 200, {}, robots if arrived.target == "/robots.txt" else b"page"
+
+    with loopback(answer) as server:
+        settings = {**OPEN, "AUTOTHROTTLE_ENABLED": True, "AUTOTHROTTLE_START_DELAY": 0.01}
+        engine_crawl(tmp_path, [server.url(f"/{number}") for number in range(5)], settings=settings)
+    assert len(gaps(server)) == 4
+    assert keeps(server, 0.3)
+    assert max(gaps(server)) < 5
+
+
+def test_crawl_delay_is_cut_to_the_longest_wait(tmp_path):
+    def answer(arrived: Arrived) -> Answer:
+        return 200, {}, b"User-agent: *\nCrawl-delay: 86400\n" if arrived.target == "/robots.txt" else b"page"
+
+    with loopback(answer) as server:
+        engine_crawl(tmp_path, [server.url("/1"), server.url("/2")], settings={**OPEN, "LLMS_MAX_WAIT": 1})
+    assert sorted(server.pages) == ["/1", "/2"]
+    assert gaps(server)[0] >= 1 - SLACK
+
+
+def test_retry_after_in_seconds_pauses_the_host_and_no_other(tmp_path):
+    refusing = RefusesAtFirst(1, "2")
+    with loopback(refusing) as server, loopback(RefusesAtFirst(0, None), "127.0.0.2") as other:
+        urls = [server.url(f"/{number}") for number in range(4)]
+        others = [other.url(f"/{number}") for number in range(4)]
+        settings = {**OPEN, "CONCURRENT_REQUESTS_PER_DOMAIN": 1}
+        outcome = engine_crawl(tmp_path, [urls[0], *others, *urls[1:]], settings=settings)
+    assert [outcome.of(url)["status"] for url in [*urls, *others]] == [200] * 8
+    assert max(gaps(server)) >= 2 - SLACK
+    assert sorted(gaps(server))[-2] < 1, "one pause, then on"
+    assert sum(gaps(other)) < 2, "the other host went on meanwhile"
+    assert outcome.stats["llms/backoff/429"] == 1
+
+
+def test_retry_after_as_a_date(tmp_path):
+    date = format_datetime(datetime.now(UTC) + timedelta(seconds=8), usegmt=True)
+    with loopback(RefusesAtFirst(1, date, 503)) as server:
+        began = datetime.now(UTC)
+        outcome = engine_crawl(tmp_path, [server.url("/a")], settings=OPEN)
+        ended = datetime.now(UTC)
+    assert server.pages == ["/a", "/a"]
+    assert outcome.of(server.url("/a"))["status"] == 200
+    assert ended - began > timedelta(seconds=2)
+    assert outcome.stats["llms/backoff/503"] == 1
+
+
+def test_refusals_without_a_time_wait_longer_each_time_and_recover(tmp_path):
+    with loopback(RefusesAtFirst(2, None)) as server:
+        urls = [server.url(f"/{number}") for number in range(12)]
+        settings = {**OPEN, "CONCURRENT_REQUESTS_PER_DOMAIN": 1}
+        outcome = engine_crawl(tmp_path, urls, settings=settings)
+    assert {outcome.of(url)["status"] for url in urls} == {200}
+    assert gaps(server)[0] >= 1 - SLACK
+    assert gaps(server)[1] >= 2 - SLACK
+    assert gaps(server)[-1] < gaps(server)[2] + SLACK, "the distance shrinks again"
+
+
+def test_a_page_that_stays_refused_is_rate_limited(tmp_path):
+    with loopback(RefusesAtFirst(99, "0")) as server:
+        outcome = engine_crawl(tmp_path, [server.url("/a")], settings=OPEN)
+    assert server.pages == ["/a"] * 3
+    assert (outcome.of(server.url("/a"))["kind"], outcome.of(server.url("/a"))["status"]) == (
+        "rate_limited",
+        429,
+    )
+
+
+def test_a_host_that_asks_for_an_hour_is_left_alone(tmp_path):
+    with loopback(RefusesAtFirst(99, "3600")) as server:
+        urls = [server.url(f"/{number}") for number in range(6)]
+        settings = {**OPEN, "LLMS_MAX_WAIT": 2, "CONCURRENT_REQUESTS_PER_DOMAIN": 1, "CONCURRENT_REQUESTS": 1}
+        outcome = engine_crawl(tmp_path, urls, settings=settings)
+    assert len(server.pages) == 1
+    assert [outcome.of(url)["kind"] for url in urls] == ["rate_limited"] * 6
+    assert outcome.stats["llms/blocked/rate-limited"] == 5
+
+
+def test_a_redirected_request_keeps_the_pace_of_the_host_it_goes_to(tmp_path):
+    def slow(arrived: Arrived) -> Answer:
+        return 200, {}, b"User-agent: *\nCrawl-delay: 0.3\n" if arrived.target == "/robots.txt" else b"page"
+
+    with loopback(slow, "127.0.0.2") as target:
+
+        def redirecting(arrived: Arrived) -> Answer:
+            if arrived.target == "/robots.txt":
+                return 404, {}, b""
+            return 302, {"Location": target.url(arrived.target)}, b""
+
+        with loopback(redirecting) as source:
+            urls = [target.url("/first"), *(source.url(f"/{number}") for number in range(4))]
+            engine_crawl(tmp_path, urls, settings=OPEN)
+    assert len(target.pages) == 5
+    assert keeps(target, 0.3)

@@ -1,0 +1,134 @@
+"""Answers made to exhaust the crawl: each costs its page only, and little time and memory."""
+
+from __future__ import annotations
+
+import contextlib
+import gzip
+import socket
+import threading
+import time
+from collections.abc import Callable
+
+import pytest
+from engine_crawl import engine_crawl
+from loopback import Answer, Arrived, loopback
+
+from llmsspider import settings as project
+
+OPEN = {
+    "LLMS_ALLOW_PRIVATE_ADDRESSES": "127.0.0.1",
+    "ROBOTSTXT_OBEY": False,
+    "RETRY_TIMES": 0,
+    "DOWNLOAD_MAXSIZE": 1_000_000,
+    "DOWNLOAD_WARNSIZE": 0,
+    "DOWNLOAD_TIMEOUT": 3,
+    "REDIRECT_MAX_TIMES": project.REDIRECT_MAX_TIMES,
+}
+
+
+def answer(arrived: Arrived) -> Answer:
+    path = arrived.target.partition("?")[0]
+    answers: dict[str, Callable[[], Answer]] = {
+        "/large": lambda: (200, {}, b"x" * 3_000_000),
+        "/bomb": lambda: (200, {"Content-Encoding": "gzip"}, gzip.compress(b"\0" * 50_000_000)),
+        "/bomb-twice": lambda: (
+            200,
+            {"Content-Encoding": "gzip, gzip"},
+            gzip.compress(gzip.compress(b"\0" * 50_000_000)),
+        ),
+        "/loop": lambda: (302, {"Location": "/loop"}, b""),
+        "/chain": lambda: (
+            302,
+            {"Location": f"/chain?{int(arrived.target.partition('?')[2] or 0) + 1}"},
+            b"",
+        ),
+        "/page": lambda: (200, {}, b"page"),
+    }
+    return answers[path]()
+
+
+def test_large_bodies_bombs_and_redirect_loops(tmp_path):
+    with loopback(answer) as server:
+        urls = {
+            name: server.url(f"/{name}") for name in ("large", "bomb", "bomb-twice", "loop", "chain", "page")
+        }
+        outcome = engine_crawl(tmp_path, list(urls.values()), settings=OPEN)
+    kinds = {name: outcome.of(url).get("kind") for name, url in urls.items()}
+    expected = {
+        "large": "blocked",
+        "bomb": "blocked",
+        "bomb-twice": "blocked",
+        "loop": "http",
+        "chain": "http",
+    }
+    assert kinds == {**expected, "page": None}
+    assert len([path for path in server.paths if path.startswith("/chain")]) == project.REDIRECT_MAX_TIMES + 1
+    assert len([path for path in server.paths if path == "/loop"]) == project.REDIRECT_MAX_TIMES + 1
+    assert outcome.stats["memusage/max"] < outcome.stats["memusage/startup"] + 60_000_000
+
+
+@pytest.fixture
+def raw_server():
+    """A socket server that sends what the path asks for and never ends well."""
+
+    def serve(connection: socket.socket) -> None:
+        with connection:
+            asked = connection.recv(65536).split(b" ")[1]
+            head = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n"
+            if asked == b"/silent":
+                time.sleep(20)
+            elif asked == b"/half":
+                connection.sendall(head + b"Content-Length: 1000\r\n\r\nhalf")
+            elif asked == b"/cut":
+                connection.sendall(b"HTTP/1.1 200 OK\r\nContent-")
+            elif asked == b"/nonsense":
+                connection.sendall(b"\x00\x01\x02 nonsense\r\n\r\n")
+            elif asked == b"/endless-headers":
+                for _ in range(20_000):
+                    connection.sendall(b"X-Header: " + b"a" * 1000 + b"\r\n")
+            else:
+                connection.sendall(head + b"\r\n")
+                for _ in range(200):
+                    connection.sendall(b"drip ")
+                    time.sleep(0.1)
+
+    def guarded(connection: socket.socket) -> None:
+        with contextlib.suppress(OSError):  # the crawl hangs up, as it should
+            serve(connection)
+
+    def accept() -> None:
+        while True:
+            try:
+                connection, _ = listener.accept()
+            except OSError:
+                return
+            threading.Thread(target=guarded, args=(connection,), daemon=True).start()
+
+    listener = socket.create_server(("127.0.0.1", 0))
+    threading.Thread(target=accept, daemon=True).start()
+    yield f"http://127.0.0.1:{listener.getsockname()[1]}"
+    listener.close()
+
+
+def test_servers_that_never_finish(tmp_path, raw_server):
+    paths = ("/silent", "/half", "/cut", "/nonsense", "/drip", "/endless-headers")
+    began = time.monotonic()
+    outcome = engine_crawl(tmp_path, [raw_server + path for path in paths], settings=OPEN)
+    kinds = {path: outcome.of(raw_server + path).get("kind") for path in paths}
+    assert kinds == dict.fromkeys(paths, "network")
+    assert outcome.stats["elapsed_time_seconds"] < 12
+    assert time.monotonic() - began < 60
+
+
+def test_the_project_bounds_what_scrapy_leaves_open():
+    assert project.DOWNLOAD_MAXSIZE <= 64 * 1024 * 1024
+    assert project.DOWNLOAD_TIMEOUT <= 60
+    assert project.DOWNLOAD_VERIFY_CERTIFICATES is True
+    assert project.TELNETCONSOLE_ENABLED is False
+    assert project.REMOTE_CONTROL_ENABLED is False
+    assert [scheme for scheme, handler in project.DOWNLOAD_HANDLERS.items() if handler is None] == [
+        "file",
+        "data",
+        "ftp",
+        "s3",
+    ]

@@ -1,0 +1,157 @@
+"""The live page's server during a real crawl: what it serves, what it refuses, when it is off."""
+
+from __future__ import annotations
+
+import http.client
+import itertools
+import json
+import os
+import pty
+import re
+import signal
+import subprocess
+import threading
+from pathlib import Path
+
+import pytest
+from live_crawl import crawling, read_events, start
+from sites import html
+
+
+def test_status_tells_how_far_the_crawl_is(serve, tmp_path: Path) -> None:
+    with crawling(serve, tmp_path) as live:
+        found = live.standing()
+        assert found["phase"] == "crawling"
+        assert found["documents"] == 8  # home and seven pages
+        assert found["done"] == found["documents"] + found["failed"]
+        assert found["total"] == found["done"] + 3
+        assert found["percent"] == found["done"] * 100 // found["total"]
+        assert found["discovered_file_type"] == "llms.txt"
+        assert [file["entries"] for file in found["files"]] == [2]
+        assert {row[0] for row in found["error_examples"]} == {"not_found"}
+        assert not found["ended"]
+        log = live.finish()
+    assert "ERROR" not in log
+
+
+def test_events_begin_with_the_state_and_end_with_the_last_one_and_its_report(serve, tmp_path: Path) -> None:
+    with crawling(serve, tmp_path, "LLMS_REPORT=out") as live:
+        live.standing()
+        connection = http.client.HTTPConnection("127.0.0.1", live.port, timeout=60)
+        connection.request("GET", "/events")
+        answer = connection.getresponse()
+        assert answer.getheader("Content-Type") == "text/event-stream"
+        assert live.ask("/report.html")[0] == 404
+        threading.Timer(1.5, live.go.set).start()
+        events = list(read_events(answer))
+        status, headers, report = live.ask("/report.html")
+        answer.close()
+        connection.close()
+        live.finish()
+    assert [events[0][0], events[1][0], events[-1][0]] == ["state", "numbers", "end"]
+    last = events[-1][1]
+    assert last["ended"] and last["complete"] and (last["documents"], last["queued"]) == (11, 0)
+    assert last["report"] == str(tmp_path / "out" / "report.html")
+    assert (status, report) == (200, (tmp_path / "out" / "report.html").read_bytes())
+    assert "default-src 'none'" in headers["content-security-policy"]
+    stored = json.loads((tmp_path / "out" / "run.json").read_text())["run"]
+    assert {key: last[key] for key in ("done", "documents", "changes", "unchanged")} == {
+        key: stored[key] for key in ("done", "documents", "changes", "unchanged")
+    }
+
+
+def test_strangers_are_refused(serve, tmp_path: Path) -> None:
+    with crawling(serve, tmp_path) as live:
+        own = f"127.0.0.1:{live.port}"
+        strangers = (
+            {"Host": "evil.example"},
+            {"Host": f"evil.example:{live.port}"},
+            {"Host": "127.0.0.1:1"},
+            {"Origin": "https://evil.example"},
+            {"Origin": "null"},
+            {"Host": own, "Sec-Fetch-Site": "cross-site"},
+            {"Host": own, "Sec-Fetch-Site": "same-site"},
+        )
+        for path, headers in itertools.product(("/", "/status.json", "/events", "/report.html"), strangers):
+            assert live.ask(path, **headers)[0] == 403, (path, headers)
+
+
+def test_it_is_read_only_and_says_what_a_page_may_do(serve, tmp_path: Path) -> None:
+    with crawling(serve, tmp_path) as live:
+        for method in ("POST", "PUT", "DELETE", "PATCH"):
+            assert live.ask("/status.json", method)[0] == 405
+        assert live.ask("/../../etc/passwd")[0] == 404
+        assert live.ask("/", Host=f"localhost:{live.port}")[0] == 200
+        status, headers, body = live.ask("/", Origin=f"http://127.0.0.1:{live.port}")
+        assert status == 200
+        assert "access-control-allow-origin" not in headers
+        assert "connect-src 'self'" in headers["content-security-policy"]
+        assert "'unsafe-inline'" not in headers["content-security-policy"].partition("style-src")[0]
+        assert headers["x-frame-options"] == "DENY"
+        assert not re.search(rb"https?://", body)  # no external asset
+
+
+def test_without_a_terminal_it_is_off(serve, tmp_path: Path) -> None:
+    process = start(serve({"/": html("Home", "<p>Text.</p>")}).url, tmp_path, stderr=subprocess.PIPE)
+    log = process.communicate(timeout=60)[1].decode()
+    assert "live page" not in log
+    assert "extensions.live_page" not in log.partition("Enabled extensions")[2].partition("]")[0]
+
+
+@pytest.mark.parametrize(
+    ("options", "environment", "on"),
+    [
+        ((), {}, True),
+        (("LLMS_STATUS_PORT=off",), {}, False),
+        ((), {"SCRAPY_JOB": "1"}, False),
+        ((), {"SHUB_JOBKEY": "1/2/3"}, False),
+    ],
+    ids=["in a terminal", "switched off", "under Scrapyd", "on Scrapy Cloud"],
+)
+def test_in_a_terminal_it_is_on_unless_it_is_a_job(serve, tmp_path: Path, options, environment, on) -> None:
+    primary, secondary = pty.openpty()
+    url = serve({"/": html("Home", "<p>Text.</p>")}).url
+    process = start(url, tmp_path, *options, stderr=secondary, TERM="dumb", **environment)
+    os.close(secondary)
+    shown = b""
+    while True:
+        try:
+            shown += os.read(primary, 65536)
+        except OSError:
+            break
+    os.close(primary)
+    assert process.wait() == 0
+    assert (b"live page: http://127.0.0.1:76" in shown) is on
+
+
+def test_taken_ports_are_said_and_the_crawl_goes_on(serve, tmp_path: Path) -> None:
+    with crawling(serve, tmp_path) as live:
+        other = tmp_path / "other"
+        other.mkdir()
+        site = serve({"/": html("Home", "<p>Text.</p>")})
+        process = start(site.url, other, f"LLMS_STATUS_PORT={live.port}", stderr=subprocess.PIPE)
+        log = process.communicate(timeout=60)[1].decode()
+    assert process.returncode == 0
+    assert f"no live page: the ports {live.port} to {live.port} are taken" in log
+
+
+def test_ctrl_c_is_the_last_event_too(serve, tmp_path: Path) -> None:
+    with crawling(serve, tmp_path) as live:
+        live.standing()
+        connection = http.client.HTTPConnection("127.0.0.1", live.port, timeout=60)
+        connection.request("GET", "/events")
+        answer = connection.getresponse()
+        live.process.send_signal(signal.SIGINT)
+        live.go.set()
+        _, last = list(read_events(answer))[-1]
+        answer.close()
+        connection.close()
+        live.process.wait(60)
+    assert (last["ended"], last["complete"], last["why"]) == (True, False, "shutdown")
+
+
+def test_a_wrong_port_is_said(tmp_path: Path) -> None:
+    process = start("http://127.0.0.1:9", tmp_path, "LLMS_STATUS_PORT=many", stderr=subprocess.PIPE)
+    log = process.communicate(timeout=60)[1].decode()
+    assert process.returncode == 2
+    assert "setting LLMS_STATUS_PORT='many': accepted are auto, off, a port, and a range" in log

@@ -1,0 +1,189 @@
+"""`scrapy status`: what it says of sources that were never crawled, are going, lost, or done."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from crawling import ROOT, Outcome, command
+from sites import html
+from stores import NAME, SITE, Place, record
+
+from llmsspider.progress import Progress
+
+COUNTS = {"done": 42, "queued": 78, "phase": "crawling", "unchanged": 7, "pages_per_min": 60.0}
+
+
+@pytest.fixture
+def place(tmp_path: Path):
+    found = Place(None, tmp_path / "store")
+    yield found
+    for store in found.opened:
+        store.close()
+
+
+@pytest.fixture
+def status(tmp_path: Path) -> Callable[..., Outcome]:
+    environment = {"LLMS_DATA_DIR": str(tmp_path / "store")}
+    return lambda *words: command("status", *words, cwd=tmp_path, env=environment)
+
+
+def begin(place: Place, **owner):
+    store = place.open()
+    store.begin_run("crawl", {}, **owner)
+    store.record_error(SITE + "bad", "not_found", "HTTP status 404", 404)
+    store.record_filtered("https://x.example/", "offsite", "another site")
+    store.heartbeat(COUNTS)
+    store.flush()
+    return store
+
+
+def test_without_a_source_that_is_said(status) -> None:
+    done = status()
+    assert (done.exit_code, done.stdout) == (0, "no sources yet\n")
+
+
+def test_an_unknown_source_is_a_mistake(status) -> None:
+    done = status("nothing")
+    assert done.exit_code == 2
+    assert done.log == "scrapy status: source 'nothing' is not known; `scrapy sources` lists those that are\n"
+
+
+def test_a_source_never_crawled_is_pending(place, status) -> None:
+    place.open()
+    assert status(NAME).stdout == f"{NAME}  {SITE}\n  status     PENDING\n"
+    assert json.loads(status(NAME, "--json").stdout)["run"] is None
+
+
+def test_a_run_that_is_going_shows_how_far_it_is_and_what_it_left_out(place, status) -> None:
+    begin(place)
+    lines = status(NAME).stdout.splitlines()
+    assert lines[0] == f"{NAME}  {SITE}"
+    assert "  status     CRAWLING" in lines
+    assert "  progress   42/120 pages (35%), crawling, 60 pages/min" in lines
+    assert "  unchanged  7" in lines
+    assert lines[lines.index("  errors     1 (not_found 1)") + 1] == (
+        f"    not_found: {SITE}bad (HTTP status 404)"
+    )
+    assert lines[lines.index("  filtered   1 (offsite 1)") + 1] == (
+        "    offsite: https://x.example/ (another site)"
+    )
+    assert any(line.startswith("  started    ") for line in lines)
+    assert any(line.startswith("  elapsed    ") for line in lines)
+
+
+def test_a_run_whose_process_died_is_lost(place, status) -> None:
+    process = subprocess.Popen([sys.executable, "-c", ""])
+    process.wait()
+    begin(place, pid=process.pid)
+    found = json.loads(status(NAME, "--json").stdout)
+    assert (found["status"], found["run"]["state"], found["run"]["percent"]) == ("lost", "lost", 35)
+    assert f"process {process.pid} on " in status(NAME).stdout
+
+
+def test_a_finished_run_is_kept_with_totals_and_changes(place, status) -> None:
+    store = begin(place)
+    store.save_page(record("a"), "new")
+    store.finish_run(
+        "finished",
+        complete=True,
+        why=None,
+        counts={**COUNTS, "done": 2, "queued": 0, "documents": 1, "changes": {"new": 1}},
+    )
+    text = status().stdout
+    assert "  status     INDEXED\n" in text
+    assert ", complete\n" in text
+    assert "  pages      1 stored; 2/2 pages (100%)\n" in text
+    assert "  changes    new 1\n" in text
+    (found,) = json.loads(status("--json").stdout)
+    assert found["run"]["errors"]["urls"] == [
+        {"url": SITE + "bad", "kind": "not_found", "reason": "HTTP status 404", "status": 404}
+    ]
+
+
+def test_many_urls_of_one_reason_are_cut_in_the_text_and_whole_in_json(place, status) -> None:
+    store = begin(place)
+    for number in range(30):
+        store.record_filtered(f"{SITE}{number}", "trap", "looks endless")
+    store.flush()
+    assert "    trap: 25 more, see --json\n" in status(NAME).stdout
+    found = json.loads(status(NAME, "--json").stdout)
+    assert len(found["run"]["filtered"]["urls"]) == 31
+    assert found["run"]["filtered"]["by_reason"] == {"offsite": 1, "trap": 30}
+
+
+def test_watch_follows_a_real_crawl_to_its_end_and_a_killed_one_is_lost(serve, tmp_path, status) -> None:
+    def slow(_seen) -> str:
+        time.sleep(0.1)
+        return html("Page", f"<p>Some text {time.monotonic()}.</p>")
+
+    names = [f"/p{number}.html" for number in range(60)]
+    site = serve(
+        {
+            "/": html("Home", "".join(f"<a href='{name}'>x</a>" for name in names)),
+            **dict.fromkeys(names, slow),
+        }
+    )
+    words = ["crawl", "docs", "-a", f"url={site.url}/", "-s", "LLMS_ALLOW_PRIVATE_ADDRESSES=127.0.0.1"]
+    environment = {
+        **os.environ,
+        "SCRAPY_SETTINGS_MODULE": "llmsspider.settings",
+        "PYTHONPATH": str(ROOT),
+        "LLMS_DATA_DIR": str(tmp_path / "store"),
+    }
+
+    def start() -> subprocess.Popen:
+        site.clear()
+        process = subprocess.Popen(
+            [sys.executable, "-m", "scrapy", *words, "-s", "CONCURRENT_REQUESTS_PER_DOMAIN=2"],
+            cwd=tmp_path,
+            env=environment,
+            stderr=subprocess.DEVNULL,
+        )
+        deadline = time.monotonic() + 60
+        while len(site.paths()) < 20 and time.monotonic() < deadline:
+            time.sleep(0.05)
+        return process
+
+    process = start()
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    assert "  status     lost\n" in status().stdout
+    process = start()
+    seen = [json.loads(line)[0] for line in status("--watch", "--json").stdout.splitlines()]
+    process.wait()
+    assert seen[0]["status"] == "CRAWLING"
+    assert seen[-1]["status"] == "INDEXED"
+    last = seen[-1]["run"]
+    assert (last["documents"], last["errors"]["count"], last["done"]) == (61, 2, 63)  # two links are dead
+    assert [look["run"]["done"] for look in seen] == sorted(look["run"]["done"] for look in seen)
+
+
+def test_a_long_run_keeps_as_many_points_as_a_short_one() -> None:
+    progress = Progress()
+    for number in range(1000):
+        progress.began -= 1
+        progress.documents = number
+        progress.sample()
+    assert 100 < len(progress.timeline) <= 240
+    assert progress.timeline[0].done == 0
+    assert progress.timeline[-1].done > 980
+
+
+def test_done_counts_each_page_once() -> None:
+    progress = Progress()
+    for change in ("new", "unchanged", "deleted"):
+        progress.document("html", change)
+    progress.error("network", "https://e.com/a", "timeout")
+    progress.kept += 1  # whose stored document is the unchanged one
+    progress.leave_out("soft-404", "https://e.com/b", "")
+    progress.leave_out("offsite", "https://x.example/", "")
+    snapshot = progress.snapshot(queued=1)
+    assert (snapshot.done, snapshot.total, snapshot.percent) == (3, 4, 75)

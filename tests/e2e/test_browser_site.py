@@ -1,0 +1,209 @@
+"""Sites that are empty without JavaScript, crawled with a real Chromium."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+import pytest
+from chromium import browser, draw, js_site, processes, shell  # noqa: F401  # the fixture is autouse
+from crawling import ROOT
+from site_server import Reply
+from sites import PLAIN, html
+
+pytestmark = pytest.mark.browser
+
+PAGES = {"/", "/guide/install", "/reference/flock", "/reference/nest", "/reference/roost"}
+FLOCK = (
+    "# flock\n\nStarts workers and watches over them.\n\n| Option | Meaning |\n| --- | --- |\n"
+    "| `--size` | how many workers |\n| `--quiet` | no log |\n\nSee [roost]({base}/reference/roost).\n"
+)
+
+
+def test_a_site_built_with_a_framework_is_drawn_and_its_links_followed(serve, run_crawl):
+    site = serve(js_site())
+    outcome = run_crawl(f"{site.url}/")
+    documents = outcome.by_path(site.url)
+    assert set(documents) == PAGES
+    assert {document["origin"] for document in outcome.documents} == {"rendered"}
+    assert documents["/reference/flock"]["content"] == FLOCK.replace("{base}", site.url)
+    assert "```sh\ntern fetch --all\ntern nest build\n```" in documents["/guide/install"]["content"]
+    assert documents["/reference/roost"]["depth"] == 2
+    assert outcome.stats["llms/filtered/redirect"] == 1  # /old-install, which its script leads away from
+    assert outcome.stats["llms/rendering/pages"] == len(PAGES) + 1
+    assert outcome.stats["playwright/browser_count"] == 1
+    assert {seen.headers["user-agent"] for seen in site.requests} == {site.requests[0].headers["user-agent"]}
+    assert "/plumage.png" not in site.paths()
+
+
+def test_only_empty_shells_are_drawn(serve, run_crawl):
+    site = serve({**PLAIN, "/guide/deep.html": shell(draw("Deep"))})
+    outcome = run_crawl(f"{site.url}/")
+    origins = {path: document["origin"] for path, document in outcome.by_path(site.url).items()}
+    assert origins == {**dict.fromkeys(PLAIN, "html"), "/guide/deep.html": "rendered"}
+    assert (outcome.stats["llms/rendering/pages"], outcome.stats["playwright/page_count"]) == (1, 1)
+
+
+def test_no_browser_is_started_where_no_page_needs_one(serve, run_crawl):
+    outcome = run_crawl(f"{serve(PLAIN).url}/")
+    assert len(outcome.documents) == len(PLAIN)
+    assert not [stat for stat in outcome.stats if stat.startswith(("playwright", "llms/rendering"))]
+
+
+def test_render_always_draws_every_html_page_and_never_none(serve, run_crawl):
+    added = html("Home", "<p>Served.</p>").replace(
+        "</main>", "<p id='x'></p></main><script>x.innerText='Drawn.'</script>"
+    )
+    site = serve({"/": added, "/page.html": shell(draw("Page"))})
+    always = run_crawl(f"{site.url}/", arguments={"render": "always"})
+    assert "Drawn." in always.documents[0]["content"]
+    assert always.stats["llms/rendering/pages"] == len(always.documents)
+    never = run_crawl(f"{site.url}/", arguments={"render": "never", "full": "true"})
+    assert "Drawn." not in never.documents[0]["content"]
+    assert "playwright/page_count" not in never.stats
+
+
+def test_a_script_that_leads_elsewhere_is_a_redirect_which_scope_and_robots_judge(serve, run_crawl):
+    links = "".join(f"<a href='/docs/{name}'>x</a>" for name in ("inside", "outside", "forbidden"))
+    site = serve(
+        {
+            "/robots.txt": "User-agent: *\nDisallow: /docs/secret\n",
+            "/docs/": html("Docs", f"<p>Docs.</p>{links}"),
+            "/docs/inside": shell("location.replace('/docs/target')"),
+            "/docs/outside": shell("location.replace('/elsewhere')"),
+            "/docs/forbidden": shell("history.replaceState(null, '', '/docs/secret');" + draw("Secret")),
+            "/docs/target": shell(draw("Target")),
+            "/elsewhere": html("Elsewhere", "<p>Not documentation.</p>"),
+            "/docs/secret": html("Secret", "<p>Secret.</p>"),
+        }
+    )
+    outcome = run_crawl(f"{site.url}/docs/")
+    assert set(outcome.by_path(site.url)) == {"/docs/", "/docs/target"}
+    assert outcome.stats["llms/filtered/redirect"] == 3
+    assert outcome.stats["llms/blocked/robots"] == 1
+
+
+def test_pages_that_never_end_cost_their_time_and_no_more(serve, run_crawl):
+    def slow(_seen):
+        time.sleep(30)
+        return Reply("", content_type="text/javascript")
+
+    names = ("loops", "hangs", "grows", "talks", "fine")
+    site = serve(
+        {
+            "/": html("Home", "<p>Home.</p>" + "".join(f"<a href='/{name}'>x</a>" for name in names)),
+            "/loops": shell("while (true) {}"),
+            "/hangs": shell(draw("Hangs"), "<script src='/slow.js' async></script>"),
+            "/grows": shell(
+                draw("Grows") + "setInterval(() => { app.append(document.createElement('p')) }, 50)"
+            ),
+            "/talks": shell(
+                draw("Talks") + "alert('hello'); window.open('/popup'); onbeforeunload = () => 'stay'"
+            ),
+            "/fine": shell(draw("Fine")),
+            "/popup": "<h1>Popup</h1>",
+            "/slow.js": slow,
+        }
+    )
+    started = time.monotonic()
+    outcome = run_crawl(f"{site.url}/", settings={"DOWNLOAD_TIMEOUT": 20})
+    assert set(outcome.by_path(site.url)) == {"/", "/hangs", "/grows", "/talks", "/fine"}
+    failed, drawn_in_vain = outcome.stats["llms/errors/network"], outcome.stats["llms/rendering/failed"]
+    assert (failed, drawn_in_vain) == (1, 2)  # it gets a second chance when the crawl is through
+    assert time.monotonic() - started < 90
+
+
+def test_without_a_browser_there_is_one_warning_and_the_crawl_goes_on(serve, run_crawl):
+    script = "console.log('drawing'.repeat(20))"
+    some = shell(script).replace(
+        "<div id='app'></div>",
+        "<p>This is a notice of clearly more than forty characters.</p><div id='app'></div>",
+    )
+    links = "".join(f"<a href='/{name}'>x</a>" for name in ("one", "two", "some"))
+    site = serve(
+        {
+            "/": html("Home", f"<p>Home.</p>{links}"),
+            "/one": shell(script),
+            "/two": shell(script),
+            "/some": some,
+        }
+    )
+    outcome = run_crawl(
+        f"{site.url}/", settings={"PLAYWRIGHT_LAUNCH_OPTIONS": '{"executable_path": "/nowhere/chromium"}'}
+    )
+    assert outcome.exit_code == 0
+    assert set(outcome.by_path(site.url)) == {"/", "/some"}
+    assert outcome.stats["llms/filtered/needs-browser"] == 2
+    warnings = [line for line in outcome.log.splitlines() if "[llmsspider.rendering] WARNING: " in line]
+    assert len(warnings) == 1
+    assert "apt-get install chromium" in warnings[0]
+    assert not re.search(r"Traceback|ERROR", outcome.log)
+
+
+def test_a_recrawl_asks_the_browser_again_and_without_one_keeps_what_is_stored(serve, run_crawl):
+    site = serve(js_site())
+    run_crawl(f"{site.url}/")
+    again = run_crawl(f"{site.url}/")
+    assert {document["change"] for document in again.documents} == {"unchanged"}
+    assert again.stats["llms/rendering/pages"] == len(PAGES) + 1
+    site.pages["/api/nest.json"] = Reply(
+        '{"title": "nest", "text": "Builds.", "options": []}', content_type="application/json"
+    )
+    changed = run_crawl(f"{site.url}/")
+    assert {d["url"].removeprefix(site.url) for d in changed.documents if d["change"] == "changed"} == {
+        "/reference/nest"
+    }
+    without = run_crawl(f"{site.url}/", arguments={"render": "never"})
+    assert {document["change"] for document in without.documents} == {"unchanged"}
+    assert set(without.by_path(site.url)) == PAGES
+
+
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM], ids=lambda how: how.name)
+def test_no_process_outlives_the_crawl(serve, tmp_path, how):
+    asked, ended = threading.Event(), threading.Event()
+
+    def never(_seen):
+        asked.set()
+        ended.wait(60)
+        return Reply("")
+
+    site = serve(
+        {"/": shell("await new Promise(() => {})", "<script src='/never.js'></script>"), "/never.js": never}
+    )
+    log = tmp_path / "log"
+    with log.open("w") as output:
+        crawl = subprocess.Popen(
+            [
+                sys.executable, "-m", "scrapy", "crawl", "docs", "-a", f"url={site.url}/",
+                "-s", "LLMS_ALLOW_PRIVATE_ADDRESSES=127.0.0.1", "-s", f"LLMS_DATA_DIR={tmp_path}/store",
+                "-s", "LLMS_CONVERT_WORKERS=2",
+            ],
+            cwd=tmp_path,
+            env={**os.environ, "SCRAPY_SETTINGS_MODULE": "llmsspider.settings", "PYTHONPATH": str(ROOT)},
+            stdout=output,
+            stderr=output,
+        )  # fmt: skip
+    try:
+        assert asked.wait(60), log.read_text()
+        before = processes(tmp_path)
+        assert sum("--type=renderer" in line for line in before.values()) >= 1
+        crawl.send_signal(how)
+        crawl.wait(60)
+        wait_until(lambda: not processes(tmp_path), 20, lambda: processes(tmp_path))
+    finally:
+        ended.set()
+        crawl.kill()
+        crawl.wait()
+
+
+def wait_until(reached, seconds, state):
+    """Wait for a condition; `state` tells what was there instead."""
+    ends = time.monotonic() + seconds
+    while not reached():
+        assert time.monotonic() < ends, state()
+        time.sleep(0.1)

@@ -1,0 +1,173 @@
+"""The project as an installed package, used from a folder that is not its checkout."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import shutil
+import subprocess
+import sys
+import sysconfig
+import venv
+import zipfile
+from collections.abc import Iterable, Iterator
+from importlib.metadata import PackageNotFoundError, packages_distributions, requires
+from pathlib import Path
+
+import pytest
+import source_reading
+from sites import PLAIN
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+LOCAL = ("-s", "LLMS_ALLOW_PRIVATE_ADDRESSES=127.0.0.1")
+NOT_COPIED = (".*", "__pycache__", "build", "dist", "*.egg-info", "venv")
+
+
+def run(*command: str | Path, cwd: Path) -> str:
+    """Run a command that sees nothing of the checkout; its stdout."""
+    ours = ("COVERAGE_", "PYTHON", "SCRAPY_", "LLMS_")
+    environment = {name: value for name, value in os.environ.items() if not name.startswith(ours)}
+    environment["SCRAPY_SETTINGS_MODULE"] = "llmsspider.settings"
+    done = subprocess.run(
+        command, cwd=cwd, env=environment, capture_output=True, text=True, timeout=300, check=False
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The wheel, built by pip from a copy of the checkout with the setuptools of the test environment."""
+    folder = tmp_path_factory.mktemp("wheel")
+    shutil.copytree(ROOT, folder / "checkout", ignore=shutil.ignore_patterns(*NOT_COPIED))
+    options = ["--no-deps", "--no-build-isolation", "--no-index", "--disable-pip-version-check", "--quiet"]
+    run(
+        sys.executable, "-m", "pip", "wheel", *options, "--wheel-dir", folder, folder / "checkout", cwd=folder
+    )
+    (found,) = folder.glob("*.whl")
+    return found
+
+
+@pytest.fixture(scope="module")
+def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The programs of a fresh environment: the wheel is installed there, its dependencies are those of the tests."""
+    folder = tmp_path_factory.mktemp("installed") / "venv"
+    venv.create(folder, with_pip=False)
+    options = ["--no-deps", "--no-index", "--disable-pip-version-check", "--quiet"]
+    run(
+        sys.executable,
+        "-m",
+        "pip",
+        "--python",
+        folder / "bin" / "python",
+        "install",
+        *options,
+        wheel,
+        cwd=folder,
+    )
+    packages = Path(sysconfig.get_path("purelib", vars={"base": str(folder)}))
+    (packages / "dependencies.pth").write_text(sysconfig.get_path("purelib") + "\n", encoding="utf-8")
+    return folder / "bin"
+
+
+def test_the_wheel_holds_the_package_and_the_profiles_and_nothing_else(wheel: Path) -> None:
+    names = {name for name in zipfile.ZipFile(wheel).namelist() if ".dist-info/" not in name}
+    expected = {
+        path.relative_to(ROOT).as_posix()
+        for folder in ("llmsspider", "pipelines_config")
+        for path in (ROOT / folder).rglob("*")
+        if path.is_file() and "__pycache__" not in path.parts
+    }
+    assert names == expected
+
+
+def test_the_wheel_and_its_extras_require_what_requirements_txt_pins(wheel: Path) -> None:
+    with zipfile.ZipFile(wheel) as archive:
+        (metadata,) = (name for name in archive.namelist() if name.endswith(".dist-info/METADATA"))
+        lines = archive.read(metadata).decode().splitlines()
+    required = [line.removeprefix("Requires-Dist: ") for line in lines if line.startswith("Requires-Dist: ")]
+    assert sorted(_without_marker(required)) == sorted(_without_marker(_pins()))
+    extras = {_name(line): line.rpartition(" == ")[2].strip('"') for line in required if "extra ==" in line}
+    assert extras == {
+        "scrapy-playwright": "browser",
+        "playwright": "browser",
+        "pyarrow": "parquet",
+        "psycopg": "postgresql",
+        "boto3": "s3",
+        "scrapy-redis": "redis",
+        "redis": "redis",
+    }
+
+
+def test_every_library_that_is_imported_is_required() -> None:
+    """requirements.txt pins it, or something pinned there requires it."""
+    required = set(_with_dependencies(_name(line) for line in _pins()))
+    providers = packages_distributions()
+    missing = {
+        module
+        for module in source_reading.imported_modules()
+        - set(sys.stdlib_module_names)
+        - {"llmsspider", "compression"}
+        if not {_name(provider) for provider in providers.get(module, [])} & required
+    }
+    assert not missing, f"requirements.txt pins nothing that brings {sorted(missing)}"
+
+
+def _with_dependencies(names: Iterable[str]) -> Iterator[str]:
+    waiting, seen = list(names), set()
+    while waiting:
+        name = waiting.pop()
+        if name not in seen:
+            seen.add(name)
+            yield name
+            with contextlib.suppress(PackageNotFoundError):  # of another platform
+                waiting += [_name(line) for line in requires(name) or () if "extra ==" not in line]
+
+
+def _name(requirement: str) -> str:
+    """The normalised name of a requirement (https://packaging.python.org/en/latest/specifications/name-normalization/)."""
+    return re.sub(r"[-_.]+", "-", re.split(r"[^\w.-]", requirement)[0]).lower()
+
+
+def _without_marker(lines: Iterable[str]) -> Iterator[str]:
+    return (line.partition(";")[0].strip() for line in lines)
+
+
+def _pins() -> list[str]:
+    lines = (ROOT / "requirements.txt").read_text(encoding="utf-8").splitlines()
+    return [line.partition(" #")[0] for line in lines if line and not line.startswith("#")]
+
+
+def test_it_is_imported_from_where_it_was_installed(installed: Path, tmp_path: Path) -> None:
+    code = "import llmsspider, pipelines_config as p; print(llmsspider.__file__, p.__file__, llmsspider.__version__)"
+    package, profiles, version = run(installed / "python", "-c", code, cwd=tmp_path).split()
+    assert package.startswith(str(installed.parent))
+    assert profiles.startswith(str(installed.parent))
+    assert version in next(iter((installed.parent / "lib").rglob("llmsspider-*.dist-info"))).name
+
+
+def test_spiders_and_profiles_are_found_from_a_foreign_folder(installed: Path, tmp_path: Path) -> None:
+    assert "docs" in run(installed / "python", "-m", "scrapy", "list", cwd=tmp_path).split()
+    code = "from llmsspider.profiles import load, names; print(names(), sorted(load('default')['ITEM_PIPELINES']))"
+    found = run(installed / "python", "-c", code, cwd=tmp_path)
+    assert "'default'" in found
+    assert "llmsspider.pipelines.filter.FilterPipeline" in found
+
+
+def test_the_command_works_from_a_foreign_folder(installed: Path, tmp_path: Path, serve) -> None:
+    site = serve(PLAIN)
+    said = run(installed / "llmsspider", f"{site.url}/", "-o", "docs", *LOCAL, cwd=tmp_path)
+    assert "docs: 4 files written" in said
+    assert (tmp_path / "docs" / "guide" / "intro.md").is_file()
+
+
+def test_the_command_works_without_the_extras(installed: Path, tmp_path: Path, serve) -> None:
+    """As after a plain `pip install`: what only the extras bring cannot be imported."""
+    site = serve(PLAIN)
+    code = (
+        "import sys; sys.modules.update(dict.fromkeys(['scrapy_playwright', 'playwright', 'psycopg', 'pyarrow']))\n"
+        "from llmsspider.cli import main; sys.exit(main(sys.argv[1:]))"
+    )
+    said = run(installed / "python", "-c", code, f"{site.url}/", "-o", "docs", *LOCAL, cwd=tmp_path)
+    assert "docs: 4 files written" in said

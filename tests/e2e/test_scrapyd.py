@@ -1,0 +1,260 @@
+"""The project as a Scrapyd job, out of a real egg."""
+
+from __future__ import annotations
+
+import json
+import re
+import sqlite3
+import threading
+import time
+import zipfile
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+import requests
+from scrapyd_server import (  # fixtures too
+    PROJECT,
+    ROOT,
+    Scrapyd,
+    copy_checkout,
+    egg,  # noqa: F401
+    running_scrapyd,
+    scrapyd,  # noqa: F401
+    scrapyd_deploy,
+)
+from site_server import Seen, Site
+
+from llmsspider.arguments import DocsArguments
+
+pytestmark = pytest.mark.scrapyd
+
+SETTINGS = {"LLMS_ALLOW_PRIVATE_ADDRESSES": "127.0.0.1"}
+PAGES = {
+    "/llms.txt": "# Example\n\n> An example.\n\n## Docs\n\n- [Guide]({base}/guide.html.md): how to begin\n",
+    "/": "<html><body><main><h1>Home</h1><p>Welcome to it.</p></main><nav><a href='/only-linked.html'>More</a></nav>",
+    "/guide.html": "<html><body><main><h1>Guide</h1><p>The guide as HTML.</p></main></body></html>",
+    "/guide.html.md": "# Guide\n\nThe guide as *Markdown*.\n",
+    "/only-linked.html": "<html><body><main><h1>More</h1><pre><code>a = 1\n</code></pre></main></body></html>",
+}
+
+
+@pytest.fixture
+def site(serve: Callable[[dict[str, Any]], Site]) -> Site:
+    return serve(dict(PAGES))
+
+
+def test_the_egg_holds_the_package_and_the_profiles_and_nothing_else(egg: Path) -> None:  # noqa: F811
+    names = {name for name in zipfile.ZipFile(egg).namelist() if not name.endswith((".pyc", "/"))}
+    expected = {
+        path.relative_to(ROOT).as_posix()
+        for folder in ("llmsspider", "pipelines_config")
+        for path in (ROOT / folder).rglob("*")
+        if path.is_file() and "__pycache__" not in path.parts
+    }
+    assert {name for name in names if not name.startswith("EGG-INFO/")} == expected
+    assert "pipelines_config/default.toml" in names
+    assert {"llmsspider/report/assets/report.css", "llmsspider/livepage/assets/page.html"} <= names
+    assert not [name for name in names if "test" in name.lower()]
+    entry_points = zipfile.ZipFile(egg).read("EGG-INFO/entry_points.txt").decode()
+    assert "settings = llmsspider.settings" in entry_points
+
+
+def test_its_spiders_are_listed(scrapyd: Scrapyd) -> None:  # noqa: F811
+    assert "docs" in scrapyd.get("listspiders", project=PROJECT)["spiders"]
+
+
+def test_a_job_crawls_and_a_second_one_is_its_recrawl(scrapyd: Scrapyd, site: Site) -> None:  # noqa: F811
+    arguments = {"url": f"{site.url}/", "source": "example"}
+
+    first = scrapyd.run("docs", arguments, SETTINGS)
+
+    documents = {document["url"]: document for document in first.items}
+    assert set(documents) == {f"{site.url}/", f"{site.url}/guide.html", f"{site.url}/only-linked.html"}, (
+        first.log
+    )
+    guide = documents[f"{site.url}/guide.html"]
+    assert (guide["origin"], guide["content"]) == ("markdown", PAGES["/guide.html.md"])
+    assert guide["llms"]["description"] == "how to begin"
+    assert "```\na = 1\n```" in documents[f"{site.url}/only-linked.html"]["content"]
+    assert {document["change"] for document in first.items} == {"new"}
+    assert f"found llms.txt: {site.url}/llms.txt" in first.log
+    assert "documents: 3 (" in first.log
+    assert "ERROR" not in first.log
+    assert "Process died" not in first.server_log
+
+    stored = list((scrapyd.folder / ".scrapy" / "llmsspider").glob("example-*.sqlite"))
+    assert len(stored) == 1, "the store lies in Scrapyd's working directory, where the next job finds it"
+
+    site.pages["/guide.html.md"] = "# Guide\n\nThe guide, second edition.\n"
+    second = scrapyd.run("docs", arguments, SETTINGS)
+
+    changes = {document["url"].removeprefix(site.url): document["change"] for document in second.items}
+    assert changes == {"/": "unchanged", "/guide.html": "changed", "/only-linked.html": "unchanged"}, (
+        second.log
+    )
+    assert "ERROR" not in second.log
+
+    served = scrapyd.jobs("finished")[second.id]
+    assert requests.get(scrapyd.url + served["log_url"], timeout=60).text == second.log
+    lines = requests.get(scrapyd.url + served["items_url"], timeout=60).text.splitlines()
+    assert [json.loads(line) for line in lines] == second.items
+
+
+EVERY_ARGUMENT = {
+    "url": "{base}/",
+    "source": "every argument",
+    "llms_txt": "{base}/llms.txt",
+    "scope": "host",
+    "allow": "/**",
+    "block": "/never/**,/{x,y}/**",
+    "language": "en",
+    "versions": "all",
+    "max_pages": "2",
+    "max_depth": "3",
+    "follow": "listed",
+    "optional": "skip",
+    "mode": "crawl",
+    "retry": "",
+    "full": "true",
+    "emit": "changes",
+    "save": "true",
+    "confirm_deletions": "true",
+    "render": "never",
+    "profile": "archive",
+}
+
+
+def test_every_argument_reaches_the_spider(scrapyd: Scrapyd, site: Site) -> None:  # noqa: F811
+    assert set(EVERY_ARGUMENT) == set(DocsArguments.model_fields)
+    arguments = {name: value.replace("{base}", site.url) for name, value in EVERY_ARGUMENT.items()}
+    job = scrapyd.run("docs", arguments, SETTINGS)
+    assert "ERROR" not in job.log, job.log
+    assert [item["url"].removeprefix(site.url) for item in job.items] == ["/guide.html"]
+    (store,) = (scrapyd.folder / ".scrapy" / "llmsspider").glob("every-argument-*.sqlite")
+    with closing(sqlite3.connect(store)) as database:
+        (stored,) = database.execute("SELECT arguments FROM run").fetchone()
+    expected = DocsArguments.model_validate(arguments).model_dump(mode="json")
+    assert json.loads(stored) == expected
+
+
+class Gate:
+    """A page that is not answered before the gate is opened."""
+
+    def __init__(self, body: str):
+        self.body = body
+        self.reached = threading.Event()
+        self.opened = threading.Event()
+
+    def __call__(self, _seen: Seen) -> str:
+        self.reached.set()
+        self.opened.wait(90)
+        return self.body
+
+
+def test_jobs_run_at_the_same_time_and_are_cancelled(
+    scrapyd: Scrapyd,  # noqa: F811
+    serve: Callable[[dict[str, Any]], Site],
+) -> None:
+    sites, gates = [], []
+    for _ in range(2):
+        gates.append(Gate("<main><h1>More</h1><p>Text.</p><a href='/deeper.html'>deeper</a></main>"))
+        deeper = "<main><h1>Deeper</h1><p>Reached last.</p></main>"
+        sites.append(serve({**PAGES, "/only-linked.html": gates[-1], "/deeper.html": deeper}))
+    arguments = [{"url": f"{site.url}/", "source": f"site {number}"} for number, site in enumerate(sites)]
+
+    cancelled, other = (scrapyd.schedule("docs", each, SETTINGS) for each in arguments)
+    waiting = scrapyd.schedule("docs", {**arguments[0], "max_pages": "1"}, SETTINGS)
+    assert all(gate.reached.wait(90) for gate in gates), "both crawl at the same time"
+    assert set(scrapyd.jobs("running")) == {cancelled, other}
+    pending = scrapyd.wait(waiting, "pending")
+    assert pending["args"] | {"max_pages": "1"} == pending["args"] | arguments[0]
+    assert pending["settings"] == SETTINGS
+
+    assert scrapyd.post("cancel", project=PROJECT, job=waiting)["prevstate"] == "pending"
+    assert scrapyd.post("cancel", project=PROJECT, job=cancelled)["prevstate"] == "running"
+    log = scrapyd.folder / "logs" / PROJECT / "docs" / f"{cancelled}.log"
+    _until(lambda: "Closing spider (shutdown)" in log.read_text(encoding="utf-8"))
+    for gate in gates:
+        gate.opened.set()
+
+    stopped, done = scrapyd.finished("docs", cancelled), scrapyd.finished("docs", other)
+    assert "incomplete (shutdown)" in stopped.log
+    assert "ERROR" not in stopped.log
+    assert len(stopped.items) == 3, "what was under way is delivered, nothing new is begun"
+    assert "/deeper.html" not in sites[0].paths()
+    assert len(done.items) == 4, "the other job went on"
+    assert "ERROR" not in done.log
+    assert waiting not in scrapyd.jobs("finished")
+
+    again = scrapyd.run("docs", arguments[0], SETTINGS)
+    changes = {item["url"].removeprefix(sites[0].url): item["change"] for item in again.items}
+    known = dict.fromkeys(("/", "/guide.html", "/only-linked.html"), "unchanged")
+    assert changes == {**known, "/deeper.html": "new"}
+    assert "ERROR" not in again.log
+    assert ": complete, " in again.log
+
+
+def _until(condition: Callable[[], bool], timeout_secs: float = 90) -> None:
+    deadline = time.monotonic() + timeout_secs
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
+
+
+def test_the_version_deployed_last_is_the_one_that_runs(
+    scrapyd: Scrapyd,  # noqa: F811
+    site: Site,
+    tmp_path: Path,
+) -> None:
+    checkout = copy_checkout(tmp_path)
+    configuration = checkout / "scrapy.cfg"
+    configured = configuration.read_text(encoding="utf-8")
+    assert "url = http://localhost:6800/" in configured
+    configuration.write_text(
+        configured.replace("http://localhost:6800/", f"{scrapyd.url}/"), encoding="utf-8"
+    )
+    package = checkout / "llmsspider" / "__init__.py"
+    older = re.search(r'__version__ = "(.+)"', package.read_text(encoding="utf-8"))
+    assert older
+    package.write_text(package.read_text(encoding="utf-8").replace(older[0], '__version__ = "99.0"'))
+    versions = scrapyd.get("listversions", project=PROJECT)["versions"]
+    _until(lambda: time.time() > int(versions[-1]) + 1)
+
+    answer = scrapyd_deploy(checkout)
+
+    deployed = json.loads(answer[answer.index("{") : answer.rindex("}") + 1])
+    assert deployed["status"] == "ok"
+    assert deployed["project"] == PROJECT
+    assert deployed["spiders"] == 2
+    assert scrapyd.get("listversions", project=PROJECT)["versions"] == [*versions, deployed["version"]]
+    for version, agent in ((None, "llmsspider/99.0"), (versions[-1], f"llmsspider/{older[1]}")):
+        site.clear()
+        chosen = {"_version": version} if version else {}
+        job = scrapyd.run("page", {"url": f"{site.url}/guide.html", **chosen}, SETTINGS)
+        assert len(job.items) == 1, job.log
+        assert {seen.headers["user-agent"] for seen in site.requests} == {agent}
+    scrapyd.post("delversion", project=PROJECT, version=deployed["version"])
+
+
+def test_a_job_without_an_output_says_so_and_its_settings_hold(egg: Path, site: Site, tmp_path: Path) -> None:  # noqa: F811
+    settings = {**SETTINGS, "LLMS_CONVERT_WORKERS": 2, "LLMS_DATA_DIR": tmp_path / "stores"}
+    with running_scrapyd(tmp_path, items_dir="") as server:
+        server.add_version(egg)
+        job = server.run("docs", {"url": f"{site.url}/", "source": "example"}, settings)
+    assert "WARNING: no output is configured: the documents are in the store only" in job.log
+    assert "`scrapy export example`" in job.log
+    assert "documents: 3 (" in job.log
+    assert "ERROR" not in job.log
+    assert [path.name.partition("-")[0] for path in (tmp_path / "stores").glob("*.sqlite")] == ["example"]
+
+
+def test_wrong_arguments_are_said_in_the_job_log(scrapyd: Scrapyd, site: Site) -> None:  # noqa: F811
+    job = scrapyd.run("docs", {"url": f"{site.url}/", "max_pages": "many", "maxdepth": "3"}, SETTINGS)
+    assert "ERROR: argument max_pages='many': " in job.log, job.server_log
+    assert "ERROR: argument maxdepth='3' is unknown; did you mean max_depth?" in job.log
+    assert job.items == []
+    assert site.paths() == []
+    assert f"job='{job.id}'" in job.server_log.partition("Process died: exitstatus=2")[2]

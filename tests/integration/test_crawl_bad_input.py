@@ -1,0 +1,151 @@
+"""Bad input: one clear line, the right exit code, nothing lost."""
+
+from __future__ import annotations
+
+import socket
+import time
+
+import pytest
+from crawling import command
+from site_server import TYPES, Reply
+from sites import PLAIN, html
+
+LISTING = "# Site\n\n- [Intro](/guide/intro.html)\n"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        pytest.param([], "argument url is missing", id="no URL"),
+        pytest.param(["url=invalid-url"], "invalid_url: 'invalid-url'", id="no scheme"),
+        pytest.param(["url=http://"], "invalid_url", id="no host"),
+        pytest.param(["url=http://[::1"], "invalid_url", id="broken IPv6"),
+        pytest.param(["url=ftp://example.com/"], "invalid_url", id="ftp"),
+        pytest.param(["url=file:///etc/passwd"], "python -m http.server", id="file says how to serve it"),
+        pytest.param(
+            ["url=https://e.com/", "scope=planet"], "'auto', 'section', 'host', 'domain'", id="choice"
+        ),
+        pytest.param(["url=https://e.com/", "max_pages=many"], "max_pages='many'", id="number"),
+        pytest.param(["url=https://e.com/", "max_pages=-1"], "max_pages='-1'", id="negative"),
+        pytest.param(["url=https://e.com/", "maxpages=1"], "did you mean max_pages?", id="unknown"),
+        pytest.param(["url=https://e.com/", "profile=none"], "accepted are", id="profile"),
+    ],
+)
+def test_wrong_arguments_exit_2_with_a_line_and_fetch_nothing(tmp_path, arguments, expected):
+    outcome = command("crawl", "docs", *(part for pair in arguments for part in ("-a", pair)), cwd=tmp_path)
+    assert outcome.exit_code == 2
+    assert len(outcome.log.splitlines()) == 1
+    assert expected in outcome.log
+    assert not list(tmp_path.iterdir())
+
+
+def test_every_mistake_has_its_line(tmp_path):
+    outcome = command("crawl", "docs", "-a", "url=x", "-a", "scope=y", "-a", "zzz=1", cwd=tmp_path)
+    assert len(outcome.log.splitlines()) == 3
+
+
+def test_a_wrong_setting_exits_2(tmp_path):
+    outcome = command("crawl", "docs", "-a", "url=https://e.com/", "-s", "LLMS_LINK_DEPTH=deep", cwd=tmp_path)
+    assert outcome.exit_code == 2
+    assert "LLMS_LINK_DEPTH='deep'" in outcome.log
+
+
+def test_underscore_arguments_are_ignored(serve, run_crawl):
+    site = serve(PLAIN)
+    assert run_crawl(f"{site.url}/", arguments={"_job": "abc", "_version": "1"}).exit_code == 0
+
+
+def slow(_seen):
+    time.sleep(3)
+    return "late"
+
+
+STARTS = [
+    pytest.param(Reply("gone", 404), "not_found", id="404"),
+    pytest.param(Reply("gone", 410), "not_found", id="410"),
+    pytest.param(Reply("no", 403), "auth", id="403"),
+    pytest.param(Reply("broken", 500), "network", id="500"),
+    pytest.param(slow, "network", id="timeout"),
+]
+
+
+@pytest.mark.parametrize(("start", "kind"), STARTS)
+def test_a_failing_start_page_without_seeds_ends_with_exit_1(serve, run_crawl, start, kind):
+    site = serve({"/": start})
+    outcome = run_crawl(
+        f"{site.url}/", settings={"DOWNLOAD_TIMEOUT": 1, "RETRY_TIMES": 0, "LLMS_DISCOVERY_TIMEOUT": 1}
+    )
+    assert outcome.exit_code == 1
+    assert outcome.stats["finish_reason"] == "start_failed"
+    assert any(line.startswith("start_failed:") for line in outcome.lines)
+    assert outcome.stats[f"llms/errors/{kind}"] == 1
+
+
+@pytest.mark.parametrize(("start", "kind"), STARTS)
+def test_a_failing_start_page_with_seeds_is_one_error(serve, run_crawl, start, kind):
+    site = serve({**PLAIN, "/": start, "/llms.txt": LISTING})
+    outcome = run_crawl(f"{site.url}/", settings={"RETRY_TIMES": 0, "LLMS_DISCOVERY_TIMEOUT": 1})
+    assert outcome.exit_code == 0
+    assert "/guide/intro.html" in outcome.by_path(site.url)
+    assert outcome.stats[f"llms/errors/{kind}"] == 1
+
+
+def test_a_host_that_does_not_resolve(run_crawl):
+    outcome = run_crawl("http://no-such-host.invalid/", settings={"RETRY_TIMES": 0})
+    assert outcome.exit_code == 1
+    assert outcome.stats["llms/errors/network"] == 1
+
+
+def test_a_port_where_nobody_listens(run_crawl):
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    outcome = run_crawl(f"http://127.0.0.1:{port}/", settings={"RETRY_TIMES": 0})
+    assert outcome.exit_code == 1
+    assert outcome.stats["finish_reason"] == "start_failed"
+
+
+def test_a_start_page_without_text_ends_with_no_documents(serve, run_crawl):
+    site = serve({"/": "<html><body></body></html>"})
+    outcome = run_crawl(f"{site.url}/")
+    assert outcome.exit_code == 1
+    assert outcome.stats["finish_reason"] == "no_documents"
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        pytest.param(Reply(html("No", "<p>Not found.</p>"), content_type=TYPES["html"]), id="HTML"),
+        pytest.param(Reply('{"error": "not found", "links": []}', content_type=TYPES["json"]), id="JSON"),
+        pytest.param(
+            Reply('{"error": "not found", "links": []}', content_type=TYPES["txt"]), id="JSON as text"
+        ),
+        pytest.param(Reply("", content_type=TYPES["txt"]), id="empty"),
+        pytest.param(Reply(b"\0\1\2\3" * 100, content_type=TYPES["txt"]), id="binary"),
+        pytest.param(Reply(b"# x\n" + b"- [a](/b)\n" * 5_500_000, content_type=TYPES["txt"]), id="50 MB"),
+        pytest.param(
+            Reply("", 302, headers={"Location": "http://localhost:9/llms.txt"}), id="redirected elsewhere"
+        ),
+        pytest.param(slow, id="timeout"),
+    ],
+)
+def test_an_unusable_llms_txt_does_not_count(serve, run_crawl, answer):
+    site = serve({**PLAIN, "/llms.txt": answer})
+    outcome = run_crawl(f"{site.url}/", settings={"LLMS_DISCOVERY_TIMEOUT": 1})
+    assert outcome.exit_code == 0
+    assert set(outcome.by_path(site.url)) == set(PLAIN)
+    assert not any("found llms.txt" in line for line in outcome.lines)
+
+
+def test_a_named_llms_txt_that_fails_fails_the_run(serve, run_crawl):
+    site = serve(PLAIN)
+    outcome = run_crawl(f"{site.url}/", arguments={"llms_txt": f"{site.url}/other/llms.txt"})
+    assert outcome.exit_code == 1
+    assert "other/llms.txt" in "".join(outcome.lines)
+
+
+def test_a_named_llms_txt_is_used_and_nothing_is_probed(serve, run_crawl):
+    site = serve({**PLAIN, "/other/llms.txt": LISTING, "/llms.txt": "# Wrong\n\n- [x](/x.html)\n"})
+    outcome = run_crawl(f"{site.url}/", arguments={"llms_txt": f"{site.url}/other/llms.txt"})
+    assert outcome.by_path(site.url)["/guide/intro.html"]["llms"]["file"] == f"{site.url}/other/llms.txt"
+    assert "/llms.txt" not in site.paths()

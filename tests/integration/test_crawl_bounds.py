@@ -1,0 +1,210 @@
+"""Scope, languages and versions, canonical addresses, opt-outs and retries in whole crawls."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from crawling import command
+from site_server import Reply
+from sites import PLAIN, html
+
+
+def linked(*paths: str) -> str:
+    return "".join(f"<a href='{path}'>{path}</a> " for path in paths)
+
+
+VERSIONED = {
+    "/": html("Home", f"<p>Welcome to it.</p>{linked('/dev/', '/ref/a.html', '/ref/b.html', '/v1/notes')}"),
+    "/ref/a.html": html("A", f"<p>Page A.</p>{linked('/dev/ref/a.html')}"),
+    "/ref/b.html": html("B", "<p>Page B.</p>"),
+    "/v1/notes": html("Notes", "<p>There is only one copy of these.</p>"),
+    "/dev/": html("Home dev", f"<p>Development version.</p>{linked('/dev/ref/a.html', '/dev/ref/new.html')}"),
+    "/dev/ref/a.html": html("A dev", "<p>Page A, dev.</p>"),
+    "/dev/ref/new.html": html("New dev", "<p>New in dev.</p>"),
+}
+
+
+def test_another_version_is_left_out_by_name_and_taken_when_asked(serve, run_crawl):
+    site = serve(VERSIONED)
+    outcome = run_crawl(f"{site.url}/")
+    own = {"/", "/ref/a.html", "/ref/b.html", "/v1/notes", "/guide/intro.html", "/guide/more.html"}
+    assert set(outcome.by_path(site.url)) == own & set(VERSIONED)
+    assert outcome.stats["llms/filtered/version"] == 2
+    every = run_crawl(f"{site.url}/", arguments={"versions": "all", "source": "every"})
+    assert set(every.by_path(site.url)) == set(VERSIONED)
+
+
+def test_the_start_pages_language_is_kept_and_another_can_be_asked_for(serve, run_crawl):
+    head = "<link rel='alternate' hreflang='fr' href='/fr/'><link rel='alternate' hreflang='en' href='/en/'>"
+    site = serve(
+        {
+            "/en/": html("Home", f"<p>Welcome to it.</p>{linked('/en/a', '/fr/', '/fr/a')}", head),
+            "/en/a": html("A", "<p>Page A.</p>"),
+            "/fr/": html("Accueil", f"<p>Bienvenue.</p>{linked('/fr/a', '/en/')}", head),
+            "/fr/a": html("A", "<p>La page A.</p>"),
+        }
+    )
+    english = run_crawl(f"{site.url}/en/", arguments={"scope": "host"})
+    assert set(english.by_path(site.url)) == {"/en/", "/en/a"}
+    assert english.stats["llms/filtered/language"] == 2
+    french = run_crawl(f"{site.url}/en/", arguments={"language": "fr", "source": "fr"})
+    assert set(french.by_path(site.url)) == {"/fr/", "/fr/a"}
+    both = run_crawl(f"{site.url}/en/", arguments={"language": "all", "source": "both"})
+    assert set(both.by_path(site.url)) == {"/en/", "/en/a", "/fr/", "/fr/a"}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        pytest.param({}, {"/docs/", "/docs/a", "/docs/old/b"}, id="auto is the section"),
+        pytest.param({"scope": "host"}, {"/docs/", "/docs/a", "/docs/old/b", "/blog"}, id="host"),
+        pytest.param({"block": "/docs/old/**"}, {"/docs/", "/docs/a"}, id="block"),
+        pytest.param(
+            {"allow": "/docs/**,!/docs/old/**"}, {"/docs/", "/docs/a"}, id="a block among the allows"
+        ),
+        pytest.param({"allow": "/blog"}, {"/blog"}, id="allow replaces the section"),
+        pytest.param({"scope": "listed"}, {"/docs/"}, id="listed"),
+    ],
+)
+def test_scope_arguments(serve, run_crawl, arguments, expected):
+    site = serve(
+        {
+            "/docs/": html("Docs", f"<p>The docs.</p>{linked('/docs/a', '/docs/old/b', '/blog')}"),
+            "/docs/a": html("A", "<p>Page A.</p>"),
+            "/docs/old/b": html("B", "<p>Page B.</p>"),
+            "/blog": html("Blog", "<p>The blog.</p>"),
+            "/sitemap.xml": "<urlset xmlns='http://www.sitemaps.org/schemas/sitemap/0.9'><url><loc>{base}/docs/</loc></url></urlset>",
+        }
+    )
+    assert set(run_crawl(f"{site.url}/docs/", arguments=arguments).by_path(site.url)) == expected
+
+
+def test_a_redirect_out_of_scope_is_left_out(serve, run_crawl):
+    site = serve(
+        {
+            "/docs/": html("Docs", f"<p>The docs.</p>{linked('/docs/a')}"),
+            "/docs/a": Reply("", 302, headers={"Location": "{base}/login"}),
+            "/login": html("Login", "<p>Please log in.</p>"),
+        }
+    )
+    outcome = run_crawl(f"{site.url}/docs/")
+    assert set(outcome.by_path(site.url)) == {"/docs/"}
+    assert "/login" not in site.paths()
+
+
+def test_a_canonical_of_the_same_page_is_followed_one_hop(serve, run_crawl):
+    def canonical(path):
+        return f"<link rel='canonical' href='{path}'>"
+
+    site = serve(
+        {
+            "/": html("Home", f"<p>Home.</p>{linked('/old/page', '/loop1/x', '/wrong')}"),
+            "/old/page": html("Page", "<p>The page, at its old place.</p>", canonical("/new/page")),
+            "/new/page": html("Page", "<p>The page.</p>", canonical("/third/page")),
+            "/third/page": html("Page", "<p>Another page.</p>"),
+            "/loop1/x": html("X", "<p>X one.</p>", canonical("/loop2/x")),
+            "/loop2/x": html("X", "<p>X two.</p>", canonical("/loop1/x")),
+            "/wrong": html("Wrong", "<p>It names the home page as its address.</p>", canonical("/")),
+        }
+    )
+    outcome = run_crawl(f"{site.url}/")
+    assert set(outcome.by_path(site.url)) == {"/", "/new/page", "/loop2/x", "/wrong"}
+    assert outcome.stats["llms/filtered/canonical"] == 2
+
+
+def test_opt_outs_of_a_page_are_obeyed_by_default(serve, run_crawl):
+    site = serve(
+        {
+            "/": html("Home", f"<p>Home.</p>{linked('/meta', '/header', '/noindex')}"),
+            "/meta": html("Meta", "<p>Text.</p>", "<meta name='robots' content='noai'>"),
+            "/header": Reply(html("Header", "<p>Text.</p>"), headers={"X-Robots-Tag": "noai"}),
+            "/noindex": html("Noindex", "<p>Text.</p>", "<meta name='robots' content='noindex'>"),
+        }
+    )
+    outcome = run_crawl(f"{site.url}/")
+    assert set(outcome.by_path(site.url)) == {"/", "/noindex"}
+    assert outcome.stats["llms/filtered/ai-opt-out"] >= 2
+    agreed = run_crawl(
+        f"{site.url}/", settings={"LLMS_OBEY_AI_OPTOUT": False}, arguments={"source": "agreed"}
+    )
+    assert set(agreed.by_path(site.url)) == {"/", "/meta", "/header", "/noindex"}
+    strict = run_crawl(f"{site.url}/", settings={"LLMS_OBEY_NOINDEX": True}, arguments={"source": "strict"})
+    assert set(strict.by_path(site.url)) == {"/"}
+
+
+def test_retry_asks_only_for_what_failed(serve, run_crawl):
+    site = serve({**PLAIN, "/guide/more.html": Reply("broken", 500)})
+    first = run_crawl(f"{site.url}/", settings={"RETRY_TIMES": 0})
+    assert first.stats["llms/errors/network"] == 1
+    site.pages.update(PLAIN)
+    site.clear()
+    outcome = run_crawl(f"{site.url}/", arguments={"retry": "failed"})
+    assert set(outcome.by_path(site.url)) == {"/guide/more.html"}
+    assert [path for path in site.paths() if path.endswith(".html")] == ["/guide/more.html"]
+    assert "deleted" not in {document["change"] for document in outcome.documents}
+
+
+def test_errors_are_summed_up_by_kind_with_examples(serve, run_crawl):
+    site = serve(
+        {"/": html("Home", f"<p>Home.</p>{linked('/gone', '/secret')}"), "/secret": Reply("no", 401)}
+    )
+    lines = run_crawl(f"{site.url}/").lines
+    assert any(line.startswith("failed: ") and "auth 1" in line and "not_found" in line for line in lines)
+    assert any(line.strip().startswith(f"auth: {site.url}/secret") for line in lines)
+
+
+def test_a_bot_wall_is_never_a_document(serve, run_crawl):
+    wall = "<html><head><title>Just a moment...</title></head><body>Checking your browser</body></html>"
+    site = serve(
+        {
+            "/": html("Home", f"<p>Home.</p>{linked('/walled')}"),
+            "/walled": Reply(wall, 200, headers={"cf-mitigated": "challenge"}),
+        }
+    )
+    outcome = run_crawl(f"{site.url}/")
+    assert set(outcome.by_path(site.url)) == {"/"}
+    assert outcome.stats["llms/errors/challenge"] == 1
+
+
+def test_endless_links_end_by_themselves(serve, run_crawl):
+    def calendar(seen):
+        month = int(seen.path.rpartition("=")[2]) if "=" in seen.path else 1
+        return html("Calendar", f"<p>Month {month}.</p>{linked(f'/calendar?year=2026&month={month + 1}')}")
+
+    site = serve({"/": html("Home", f"<p>Home.</p>{linked('/calendar')}"), "/calendar": calendar})
+    outcome = run_crawl(f"{site.url}/")
+    assert len(outcome.documents) < 20
+    assert outcome.stats["llms/filtered/trap"] >= 1
+
+
+def test_plan_shows_what_a_crawl_would_do_and_stores_nothing(serve, tmp_path):
+    site = serve(
+        {**VERSIONED, "/llms.txt": "# Site\n\n## Reference\n\n- [A](/ref/a.html)\n- [B](/ref/b.html)\n"}
+    )
+    options = ("-s", "LLMS_ALLOW_PRIVATE_ADDRESSES=127.0.0.1", "-s", f"LLMS_DATA_DIR={tmp_path / 'store'}")
+    plan = json.loads(command("plan", f"{site.url}/", "--json", *options, cwd=tmp_path).stdout)
+    assert plan["found"] == {"type": "llms.txt", "file": f"{site.url}/llms.txt"}
+    assert plan["sections"] == {"Reference": 2}
+    assert plan["left_out"]["version"]["count"] == 1
+    assert plan["arguments"]["every version"].endswith("-a versions=all")
+    assert not (tmp_path / "store").exists()
+    text = command("plan", f"{site.url}/", *options, cwd=tmp_path)
+    assert "found        llms.txt" in text.stdout
+    assert text.log == ""
+    assert not [path for path in site.paths() if path.endswith("a.html")]
+
+
+def test_a_sitemap_of_the_whole_host_does_not_widen_the_section(serve, run_crawl):
+    listed = "".join(f"<url><loc>{{base}}{path}</loc></url>" for path in ("/docs/a", "/blog/post"))
+    site = serve(
+        {
+            "/docs/": html("Docs", "<p>The docs.</p>"),
+            "/docs/a": html("A", "<p>Only the sitemap knows this page.</p>"),
+            "/blog/post": html("Post", "<p>Not documentation.</p>"),
+            "/sitemap.xml": f"<urlset xmlns='http://www.sitemaps.org/schemas/sitemap/0.9'>{listed}</urlset>",
+        }
+    )
+    outcome = run_crawl(f"{site.url}/docs/")
+    assert set(outcome.by_path(site.url)) == {"/docs/", "/docs/a"}
+    assert "/blog/post" not in site.paths()

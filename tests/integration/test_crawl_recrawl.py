@@ -1,0 +1,325 @@
+"""The second crawl of a site: what is asked, what is converted, what is reported."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+
+import pytest
+from crawling import command
+from site_server import Reply
+from sites import MARKDOWN, PLAIN, html
+
+
+def changes(outcome, base: str) -> dict[str, str]:
+    """The change of each document, by path."""
+    return {document["url"].removeprefix(base): document["change"] for document in outcome.documents}
+
+
+def comparable(outcome) -> list[dict]:
+    """The documents without what belongs to a run."""
+    left_out = {"run", "seq", "change", "fetched_at", "status"}
+    kept = [{k: v for k, v in document.items() if k not in left_out} for document in outcome.documents]
+    return sorted(kept, key=lambda document: document["url"])
+
+
+def pages(number: int, **bodies: str) -> dict[str, str]:
+    """A home page that links to `number` pages."""
+    names = [f"/p{index}.html" for index in range(number)]
+    links = "".join(f"<a href='{name}'>x</a> " for name in names)
+    made = {name: html(f"Page {name[2:-5]}", f"<p>The text of page {name}.</p>") for name in names}
+    nav_free = {
+        path: text.replace('<a href="/guide/intro.html">Intro</a> ', "") for path, text in made.items()
+    }
+    return {"/": html("Home", f"<p>Welcome to the site.</p>{links}"), **nav_free, **bodies}
+
+
+@pytest.fixture
+def recrawl(run_crawl):
+    """Return a function that crawls without waiting for Markdown forms."""
+    return run_crawl
+
+
+def test_with_etags_nothing_is_sent_or_converted_again(serve, run_crawl):
+    site = serve(PLAIN)
+    site.etags = True
+    first = run_crawl(f"{site.url}/")
+    site.clear()
+    second = run_crawl(f"{site.url}/")
+    assert set(changes(second, site.url).values()) == {"unchanged"}
+    assert comparable(second) == comparable(first)
+    pages_asked = [seen for seen in site.requests if seen.path in PLAIN and seen.path != "/"]
+    assert {seen.status for seen in pages_asked} == {304}
+    assert all(document["seq"] is None for document in second.documents)
+
+
+def test_without_validators_equal_bodies_are_not_converted_again(serve, run_crawl, tmp_path):
+    site = serve(PLAIN)
+    first = run_crawl(f"{site.url}/")
+    second = run_crawl(f"{site.url}/", settings={"LLMS_CONVERTER": "html-to-markdown"})
+    assert set(changes(second, site.url).values()) == {"unchanged"}
+    assert comparable(second) == comparable(first)
+
+
+def test_markdown_pages_are_revalidated_by_their_own_url(serve, run_crawl):
+    site = serve(MARKDOWN)
+    site.etags = True
+    first = run_crawl(f"{site.url}/")
+    site.clear()
+    second = run_crawl(f"{site.url}/")
+    assert comparable(second) == comparable(first)
+    asked = {seen.path: seen.status for seen in site.requests if seen.path.endswith(".html.md")}
+    assert asked == {"/index.html.md": 304, "/guide/intro.html.md": 304, "/guide/more.html.md": 304}
+
+
+def test_edits_additions_removals_and_renames_are_exactly_those_reported(serve, run_crawl):
+    site = serve(pages(20))
+    site.etags = True
+    run_crawl(f"{site.url}/")
+    for index in (1, 2, 3):
+        site.pages[f"/p{index}.html"] = html(f"Page {index}", "<p>Edited text.</p>")
+    for path in ("/p4.html", "/p5.html"):
+        del site.pages[path]
+    site.pages["/renamed.html"] = site.pages.pop("/p6.html")
+    unlinked = "<a href='/p7.html'>x</a> "
+    home = site.pages["/"].replace(unlinked, "")
+    added = "".join(f"<a href='/{name}.html'>n</a>" for name in ("new1", "new2", "renamed"))
+    site.pages["/"] = home.replace("</main>", f"{added}</main>")
+    site.pages["/new1.html"] = html("New 1", "<p>A new page.</p>")
+    site.pages["/new2.html"] = html("New 2", "<p>Another new page.</p>")
+    nonce = "<head><meta name='nonce' content='abc'>"
+    site.pages.update({path: text.replace("<head>", nonce) for path, text in site.pages.items()})
+    outcome = run_crawl(f"{site.url}/", arguments={"emit": "changes"})
+    assert changes(outcome, site.url) == {
+        "/": "changed",
+        **{f"/p{index}.html": "changed" for index in (1, 2, 3)},
+        **dict.fromkeys(("/p4.html", "/p5.html", "/p6.html", "/p7.html"), "deleted"),
+        **dict.fromkeys(("/new1.html", "/new2.html", "/renamed.html"), "new"),
+    }
+    tombstone = next(document for document in outcome.documents if document["change"] == "deleted")
+    assert (tombstone["content"], tombstone["content_hash"], tombstone["links"]) == (None, None, [])
+    assert outcome.stats["llms/deleted/unlinked"] == 1
+    assert outcome.stats["llms/deleted/not-found"] == 3
+    sequence = [document["seq"] for document in outcome.documents]
+    assert len(set(sequence)) == len(sequence) and None not in sequence
+
+
+def test_a_night_of_timeouts_deletes_nothing(serve, run_crawl):
+    site = serve(pages(14))
+    first = run_crawl(f"{site.url}/")
+
+    def slow(_seen):
+        time.sleep(3)
+        return "late"
+
+    for index in range(4):
+        site.pages[f"/p{index}.html"] = slow
+    outcome = run_crawl(f"{site.url}/", settings={"DOWNLOAD_TIMEOUT": 1, "RETRY_TIMES": 0})
+    assert Counter(changes(outcome, site.url).values()) == {"unchanged": len(first.documents)}
+    assert outcome.stats["llms/errors/network"] == 4
+    assert comparable(outcome) == comparable(first)
+
+
+def test_too_many_deletions_are_held_until_confirmed(serve, run_crawl):
+    site = serve(pages(10))
+    first = run_crawl(f"{site.url}/")
+    for index in range(6):
+        del site.pages[f"/p{index}.html"]
+    held = run_crawl(f"{site.url}/")
+    assert Counter(changes(held, site.url).values()) == {"unchanged": len(first.documents)}
+    assert any("-a confirm_deletions=true" in line for line in held.lines)
+    confirmed = run_crawl(f"{site.url}/", arguments={"confirm_deletions": "true"})
+    assert Counter(changes(confirmed, site.url).values()) == {"unchanged": 5, "deleted": 6}
+
+
+@pytest.mark.parametrize("arguments", [{"max_pages": 3}, {"max_depth": 0}], ids=["capped", "less deep"])
+def test_a_run_that_saw_less_deletes_nothing(serve, run_crawl, arguments):
+    site = serve(PLAIN)
+    run_crawl(f"{site.url}/")
+    outcome = run_crawl(f"{site.url}/", arguments=arguments)
+    assert "deleted" not in changes(outcome, site.url).values()
+    assert set(changes(run_crawl(f"{site.url}/"), site.url).values()) == {"unchanged"}
+
+
+def test_a_run_with_a_narrower_scope_judges_only_pages_inside_it(serve, run_crawl):
+    site = serve(PLAIN)
+    run_crawl(f"{site.url}/")
+    del site.pages["/guide/deep.html"]
+    outcome = run_crawl(f"{site.url}/", arguments={"block": "/guide/deep.html"})
+    assert "deleted" not in changes(outcome, site.url).values()
+
+
+def test_a_start_page_that_is_down_deletes_nothing(serve, run_crawl):
+    site = serve(PLAIN)
+    run_crawl(f"{site.url}/")
+    site.pages["/"] = Reply("down", 503)
+    outcome = run_crawl(f"{site.url}/", settings={"RETRY_TIMES": 0, "LLMS_MAX_WAIT": 0})
+    assert outcome.exit_code == 1
+    site.pages["/"] = PLAIN["/"]
+    assert set(changes(run_crawl(f"{site.url}/"), site.url).values()) == {"unchanged"}
+
+
+def test_a_redirected_page_is_deleted_and_its_target_is_known(serve, run_crawl):
+    site = serve(PLAIN)
+    run_crawl(f"{site.url}/")
+    site.pages["/guide/deep.html"] = Reply("", 301, headers={"Location": "{base}/guide/deeper.html"})
+    site.pages["/guide/deeper.html"] = html("Deep", "<p>The deepest page of all.</p>")
+    outcome = run_crawl(f"{site.url}/", arguments={"emit": "changes"})
+    assert changes(outcome, site.url) == {"/guide/deep.html": "deleted", "/guide/deeper.html": "new"}
+    assert outcome.stats["llms/deleted/moved"] == 1
+
+
+def test_refresh_asks_known_pages_only_and_deletes_only_what_is_gone(serve, run_crawl):
+    site = serve(PLAIN)
+    site.etags = True
+    run_crawl(f"{site.url}/")
+    site.clear()
+    site.pages["/guide/more.html"] = html("More", "<p>New words.</p><a href='/guide/fresh.html'>fresh</a>")
+    site.pages["/guide/fresh.html"] = html("Fresh", "<p>Fresh.</p>")
+    del site.pages["/guide/deep.html"]
+    outcome = run_crawl(f"{site.url}/", arguments={"mode": "refresh"})
+    assert changes(outcome, site.url) == {
+        "/": "unchanged",
+        "/guide/intro.html": "unchanged",
+        "/guide/more.html": "changed",
+        "/guide/deep.html": "deleted",
+    }
+    assert "/llms.txt" not in site.paths()
+    assert "/guide/fresh.html" not in site.paths()
+
+
+def test_refresh_keeps_what_moved_and_takes_no_new_page(serve, run_crawl):
+    site = serve(PLAIN)
+    first = run_crawl(f"{site.url}/")
+    site.pages["/guide/deep.html"] = Reply("", 301, headers={"Location": "{base}/guide/deeper.html"})
+    site.pages["/guide/deeper.html"] = html("Deep", "<p>The deepest page of all.</p>")
+    outcome = run_crawl(f"{site.url}/", arguments={"mode": "refresh"})
+    assert changes(outcome, site.url) == dict.fromkeys(changes(first, site.url), "unchanged")
+    assert outcome.stats["llms/filtered/not-stored"] == 1
+
+
+FULL_PAGE = "# {title}\nSource: {{base}}/{name}.html\n\n{text}\n\n"
+
+
+def full_text(*names: str, edited: str = "") -> str:
+    return "".join(
+        FULL_PAGE.format(
+            title=name.title(), name=name, text=f"The text of {name}{' anew' * (name == edited)}. " * 20
+        )
+        for name in names
+    )
+
+
+def test_refresh_asks_a_full_text_file_once_and_pages_it_lost_for_themselves(serve, run_crawl):
+    listing = "# Site\n\n## All\n\n" + "".join(
+        f"- [{n.title()}]({n}.html)\n" for n in ("one", "two", "three")
+    )
+    home = html("Home", "<p>Welcome to the documentation of this thing.</p>")
+    site = serve({"/": home, "/llms.txt": listing, "/llms-full.txt": full_text("one", "two", "three")})
+    site.etags = True
+    first = run_crawl(f"{site.url}/")
+    assert Counter(document["origin"] for document in first.documents) == {"llms-full": 3, "html": 1}
+    site.clear()
+    same = run_crawl(f"{site.url}/", arguments={"mode": "refresh"})
+    assert set(changes(same, site.url).values()) == {"unchanged"}
+    assert site.paths().count("/llms-full.txt") == 1
+    assert comparable(same) == comparable(first)
+    site.pages["/llms-full.txt"] = full_text("one", "two", edited="two")
+    outcome = run_crawl(f"{site.url}/", arguments={"mode": "refresh"})
+    assert changes(outcome, site.url) == {
+        "/": "unchanged",
+        "/one.html": "unchanged",
+        "/two.html": "changed",
+        "/three.html": "deleted",
+    }
+    edited = outcome.by_path(site.url)["/two.html"]
+    assert "anew" in edited["content"]
+    assert (edited["llms"]["title"], edited["discovered_by"]) == ("Two", "llms-full.txt")
+
+
+def test_refresh_keeps_the_pages_of_a_full_text_file_that_is_down(serve, run_crawl):
+    listing = "# Site\n\n## All\n\n- [One](one.html)\n- [Two](two.html)\n"
+    home = html("Home", "<p>Welcome to the documentation of this thing.</p>")
+    site = serve({"/": home, "/llms.txt": listing, "/llms-full.txt": full_text("one", "two")})
+    first = run_crawl(f"{site.url}/")
+    site.pages["/llms-full.txt"] = Reply("down", 500)
+    options = {"RETRY_TIMES": 0}
+    outcome = run_crawl(f"{site.url}/", arguments={"mode": "refresh"}, settings=options)
+    assert changes(outcome, site.url) == dict.fromkeys(changes(first, site.url), "unchanged")
+    crawled = run_crawl(f"{site.url}/", settings=options)
+    assert "deleted" not in changes(crawled, site.url).values()
+
+
+def test_a_night_without_the_llms_txt_exports_the_complete_set(serve, run_crawl):
+    """Its pages are not linked anywhere; that the file is down says nothing about them."""
+    listed = {f"/p{index}.html": html(f"P{index}", f"<p>Text {index}.</p>") for index in range(6)}
+    links = "".join(f"- [P{index}](p{index}.html)\n" for index in range(6))
+    site = serve({**PLAIN, **listed, "/llms.txt": f"# Site\n\n## All\n\n{links}"})
+    first = run_crawl(f"{site.url}/")
+    text, site.pages["/llms.txt"] = site.pages["/llms.txt"], Reply("down", 503)
+    night = run_crawl(f"{site.url}/", settings={"RETRY_TIMES": 0, "LLMS_MAX_WAIT": 0})
+    assert changes(night, site.url) == dict.fromkeys(changes(first, site.url), "unchanged")
+    assert any(line.startswith("nothing is deleted") for line in night.lines)
+    site.pages["/llms.txt"] = text
+    assert set(changes(run_crawl(f"{site.url}/"), site.url).values()) == {"unchanged"}
+
+
+def test_full_ignores_validators_and_hashes(serve, run_crawl):
+    site = serve(PLAIN)
+    site.etags = True
+    run_crawl(f"{site.url}/")
+    site.clear()
+    outcome = run_crawl(f"{site.url}/", arguments={"full": "true"})
+    assert not [seen for seen in site.requests if "if-none-match" in seen.headers]
+    assert set(changes(outcome, site.url).values()) == {"unchanged"}
+
+
+def test_a_source_is_recrawled_by_its_name(serve, run_crawl):
+    site = serve(PLAIN)
+    run_crawl(f"{site.url}/", arguments={"source": "mine", "block": "/guide/deep.html"})
+    again = run_crawl(None, arguments={"source": "mine"})
+    assert again.exit_code == 0
+    assert set(changes(again, site.url)) == {"/", "/guide/intro.html", "/guide/more.html"}
+    assert {document["source"] for document in run_crawl(f"{site.url}/").documents} == {"mine"}
+
+
+def test_an_unknown_source_without_a_url_is_refused(run_crawl):
+    outcome = run_crawl(None, arguments={"source": "nobody"})
+    assert outcome.exit_code == 2
+    assert "source='nobody'" in outcome.log
+
+
+def test_limits_are_kept_only_when_asked(serve, run_crawl):
+    site = serve(PLAIN)
+    run_crawl(f"{site.url}/", arguments={"max_pages": 2})
+    assert len(run_crawl(f"{site.url}/").documents) == 4
+    run_crawl(f"{site.url}/", arguments={"max_pages": 2, "save": "true"})
+    assert len(run_crawl(f"{site.url}/").documents) == 2
+
+
+def test_a_store_that_cannot_be_opened_ends_the_run_and_is_left_alone(serve, run_crawl, tmp_path):
+    site = serve(PLAIN)
+    run_crawl(f"{site.url}/", arguments={"source": "mine"})
+    (file,) = (tmp_path / "store").glob("*.sqlite*")
+    file.write_bytes(b"this is not a database, and it is long enough to be looked at" * 100)
+    before = file.read_bytes()
+    outcome = run_crawl(f"{site.url}/", arguments={"source": "mine"})
+    assert outcome.exit_code != 0
+    assert file.read_bytes() == before
+    assert str(file) in outcome.log
+
+
+def test_changes_can_be_replayed_by_number(serve, run_crawl, tmp_path):
+    import json
+
+    site = serve(PLAIN)
+    run_crawl(f"{site.url}/", arguments={"source": "mine"})
+    site.pages["/guide/more.html"] = html("More", "<p>New words.</p><a href='deep.html'>d</a>")
+    run_crawl(f"{site.url}/", arguments={"source": "mine"})
+    done = command(
+        "export", "mine", "--since", "4", "-s", f"LLMS_DATA_DIR={tmp_path / 'store'}", cwd=tmp_path
+    )
+    rows = [json.loads(line) for line in done.stdout.splitlines()]
+    assert [(row["url"].removeprefix(site.url), row["change"], row["seq"]) for row in rows] == [
+        ("/guide/more.html", "changed", 5)
+    ]

@@ -1,0 +1,115 @@
+"""A site made to exhaust the crawl, crawled whole: it ends by itself, with its good pages, in bounded memory."""
+
+from __future__ import annotations
+
+import gzip
+import threading
+import time
+
+import psutil
+from crawling import crawl
+from site_server import Reply
+from sites import html
+
+LINKS = "".join(f"<a href='/many/{index}'>{index}</a>" for index in range(10_000))
+WALL = "<html><head><title>Just a moment...</title></head><body>Checking your browser</body></html>"
+TRAPS = [
+    "/calendar",
+    "/session",
+    "/loop",
+    "/chain",
+    "/bomb",
+    "/large",
+    "/deep",
+    "/line",
+    "/charset",
+    "/binary",
+    "/many",
+    "/wall",
+]
+
+
+def pages() -> dict:
+    def calendar(seen):
+        month = int(seen.path.rpartition("=")[2]) if "=" in seen.path else 1
+        return html(
+            "Calendar", f"<p>Month {month}.</p><a href='/calendar?year=2026&month={month + 1}'>next</a>"
+        )
+
+    def session(seen):
+        number = len(seen.path)
+        return html("Session", f"<p>Hello.</p><a href='/session?sid={'a' * 16}{number}0123456789'>again</a>")
+
+    def chain(seen):
+        number = int(seen.path.rpartition("?")[2]) if "?" in seen.path else 0
+        return Reply("", 302, headers={"Location": f"/chain?{number + 1}"})
+
+    return {
+        "/": html(
+            "Home", "<p>Welcome.</p>" + "".join(f"<a href='{path}'>x</a>" for path in [*TRAPS, "/good"])
+        ),
+        "/good": html("Good", "<p>The page people came for.</p>"),
+        "/calendar": calendar,
+        "/session": session,
+        "/loop": Reply("", 302, headers={"Location": "/loop"}),
+        "/chain": chain,
+        "/bomb": Reply(gzip.compress(b"<p>x</p>" * 50_000_000), headers={"Content-Encoding": "gzip"}),
+        "/large": Reply(b"<p>x</p>" * 9_000_000),
+        "/deep": "<div>" * 100_000 + "the bottom" + "</div>" * 100_000,
+        "/line": html("Line", "<p>" + "word " * 1_000_000 + "</p>"),
+        "/charset": Reply("<p>grün</p>".encode("latin-1"), content_type="text/html; charset=utf-16"),
+        "/binary": Reply(b"\x7fELF\0\0\1\2" * 1000, content_type="text/html"),
+        "/many": html("Many", LINKS),
+        "/wall": WALL,
+    }
+
+
+class Memory(threading.Thread):
+    """The largest resident memory of this process's children, in bytes."""
+
+    def __init__(self):
+        super().__init__(daemon=True)
+        self.peak = 0
+        self.done = threading.Event()
+        me = psutil.Process()
+        self.before = {child.pid for child in me.children(recursive=True)}
+
+    def run(self):
+        while not self.done.wait(0.1):
+            total = 0
+            for child in psutil.Process().children(recursive=True):
+                try:
+                    total += child.memory_info().rss if child.pid not in self.before else 0
+                except psutil.Error:
+                    continue
+            self.peak = max(self.peak, total)
+
+
+def test_a_hostile_site_ends_by_itself_with_its_good_pages(serve, tmp_path):
+    site = serve(pages())
+    site.missing = Reply("<html><body><h1>Not found</h1></body></html>", 404)
+    memory = Memory()
+    memory.start()
+    started = time.monotonic()
+    outcome = crawl(
+        f"{site.url}/",
+        tmp_path,
+        settings={"LLMS_CONVERT_WORKERS": 1, "RETRY_TIMES": 0, "LLMS_CONVERT_TIMEOUT": 20},
+        arguments={"block": "/many/*"},
+        timeout=300,
+    )
+    seconds = time.monotonic() - started
+    memory.done.set()
+    memory.join()
+    print(f"{seconds:.1f} s, peak {memory.peak / 1e6:.0f} MB, {len(outcome.documents)} documents")
+    documents = outcome.by_path(site.url)
+    assert outcome.exit_code == 0
+    assert {"/", "/good", "/line"} <= set(documents)
+    assert not {"/wall", "/binary", "/bomb", "/large", "/loop", "/chain"} & set(documents)
+    assert len(documents) < 30
+    stats = outcome.stats
+    assert stats["llms/errors/challenge"] == 1
+    assert stats["llms/errors/blocked"] >= 2
+    assert stats["llms/filtered/trap"] >= 1
+    assert stats["llms/filtered/block"] == 10_000
+    assert memory.peak < 900e6

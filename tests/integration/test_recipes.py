@@ -1,0 +1,121 @@
+"""The examples of docs/recipes.md, run as they stand there."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from crawling import ROOT, command
+from sites import PLAIN, html
+
+LLAMA_INDEX = ROOT / ".venv-llamaindex" / "bin" / "python"
+"""An environment of its own (`make install-dev`): llama-index-core and shub ask for different versions of tqdm."""
+
+
+def example(heading: str) -> str:
+    """The Python below a heading of the page."""
+    text = (ROOT / "docs" / "recipes.md").read_text(encoding="utf-8").partition(f"\n## {heading}\n")[2]
+    return re.search(r"```python\n(.*?)```", text.partition("\n## ")[0], re.DOTALL)[1]
+
+
+def python(folder: Path, *arguments: object, interpreter: object = sys.executable) -> str:
+    done = subprocess.run(
+        [str(interpreter), *map(str, arguments)],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+        env={**os.environ, "HOME": str(folder)},
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_the_index_holds_no_stale_chunk_after_a_change(serve, run_crawl, tmp_path):
+    site = serve(PLAIN)
+    source = site.url.removeprefix("http://")
+    (tmp_path / "index.py").write_text(example("A vector store that holds no stale chunk"), encoding="utf-8")
+
+    def chunks(*options: str) -> list[dict]:
+        options = ("--format", "chunks", *options, "-s", f"LLMS_DATA_DIR={tmp_path / 'store'}")
+        done = command("export", source, *options, cwd=tmp_path)
+        assert done.exit_code == 0, done.log
+        return [json.loads(line) for line in done.stdout.splitlines()]
+
+    def night() -> int:
+        run_crawl(f"{site.url}/")
+        chunks("--since", python(tmp_path, "index.py").strip(), "-o", "changes.jsonl")
+        python(tmp_path, "index.py", "changes.jsonl")
+        return len((tmp_path / "changes.jsonl").read_text().splitlines())
+
+    def indexed() -> set[tuple[str, str]]:
+        code = (
+            "import json, runpy, sys; sys.argv = ['index.py']; db = runpy.run_path('index.py')['db'];"
+            "print(json.dumps(db.execute('select id, text from chunk').fetchall()))"
+        )
+        return {tuple(row) for row in json.loads(python(tmp_path, "-c", code).splitlines()[-1])}
+
+    assert night() == 4
+    assert len(indexed()) == 4
+    found = python(tmp_path, "index.py", "changes.jsonl", "how", "to", "begin").splitlines()
+    assert found[0] == f"{site.url}/guide/intro.html # Intro"
+    site.pages["/guide/intro.html"] = html("Intro", "<p>Other words entirely.</p><h2>More</h2><p>New.</p>")
+    site.pages["/guide/more.html"] = html("More", "<p>Nothing deeper.</p>")
+    del site.pages["/guide/deep.html"]
+    night()
+    after = indexed()
+    assert after == {(row["id"], row["text"]) for row in chunks()}
+    assert not any("How to begin" in text or "deepest" in text for _, text in after)
+    assert night() == 0
+    assert indexed() == after
+
+
+def test_the_loader_of_langchain(tmp_path):
+    rows = documents(tmp_path)
+    code = example("LangChain") + 'made = DocumentsLoader("documents.jsonl").load()\n'
+    code += "print(json.dumps([[page.id, page.page_content, page.metadata] for page in made]))\n"
+    assert json.loads(python(tmp_path, "-c", code)) == rows
+
+
+def test_the_reader_of_llamaindex(tmp_path):
+    rows = documents(tmp_path)
+    code = example("LlamaIndex") + 'made = DocumentsReader().load_data("documents.jsonl")\n'
+    code += "print(json.dumps([[page.id_, page.text, page.metadata] for page in made]))\n"
+    assert json.loads(python(tmp_path, "-c", code, interpreter=llama_index())) == rows
+
+
+def llama_index() -> Path:
+    """A Python that has llama-index-core."""
+    if LLAMA_INDEX.is_file():
+        return LLAMA_INDEX
+    if os.environ.get("LLMSSPIDER_REQUIRE_SERVICES") == "1":
+        pytest.fail(f"{LLAMA_INDEX} is missing (make install-dev), and LLMSSPIDER_REQUIRE_SERVICES=1")
+    pytest.skip("`make install-dev` makes the environment for LlamaIndex")
+
+
+def documents(folder: Path) -> list[list]:
+    """Write two documents and a tombstone; returns what a loader makes of them."""
+    about = {"url": "https://e.com/a", "title": "Ä", "language": None, "content_hash": "00"}
+    pages = [{"id": "1", "content": "# Ä\n\ntext\n", **about}, {"id": "2", "content": "# B\n", **about}]
+    lines = [json.dumps(page) + "\n" for page in [*pages, {"id": "3", "content": None, **about}]]
+    (folder / "documents.jsonl").write_text("".join(lines), encoding="utf-8")
+    return [[page["id"], page["content"], about] for page in pages]
+
+
+def test_the_line_for_cron(serve, run_crawl, tmp_path):
+    site = serve(PLAIN)
+    run_crawl(f"{site.url}/", arguments={"source": "docs.example.com"})
+    text = (ROOT / "docs" / "recipes.md").read_text(encoding="utf-8")
+    line = re.search(r"^    30 3 \* \* \*  cd /srv/docs && scrapy (.*)$", text, re.MULTILINE)[1]
+    settings = {"LLMS_DATA_DIR": tmp_path / "store", "LLMS_ALLOW_PRIVATE_ADDRESSES": "127.0.0.1"}
+    given = (part for name, value in settings.items() for part in ("-s", f"{name}={value}"))
+    done = command(*shlex.split(line), *given, cwd=tmp_path)
+    assert (done.exit_code, done.log) == (0, "")
+    assert len((tmp_path / "documents.jsonl").read_text().splitlines()) == len(PLAIN)

@@ -1,0 +1,144 @@
+"""`run.json` and the HTML report of real crawls."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from lxml import html as lxml_html
+from site_server import Reply
+from sites import html
+
+HOSTILE = "<script>alert(1)</script></script><img src=x onerror=alert(2)>"
+
+PAGES = {
+    "/": html(
+        "Home", "<p>Welcome.</p><a href='/linked.html'>linked</a> <a href='https://other.example/'>x</a>"
+    ),
+    "/both.html": html("Both", "<p>In both lists.</p>"),
+    "/listed.html": html(f"Listed {HOSTILE.replace('<', '&lt;')}", "<p>In llms.txt only.</p>"),
+    "/mapped.html": html("Mapped", "<p>In the sitemap only.</p>"),
+    "/linked.html": html("Linked", "<p>Found by a link.</p>"),
+    "/old.html": Reply("gone", 410),
+    "/broken.html": Reply("broken", 400),
+    "/llms.txt": (
+        f"# Site {HOSTILE}\n\n## Pages {HOSTILE}\n\n- [Both](/both.html): described\n- [Listed](/listed.html)\n"
+        "- [Old](/old.html)\n- [Broken](/broken.html)\n- [Script](javascript:alert(3))\n"
+    ),
+    "/sitemap.xml": (
+        "<?xml version='1.0'?><urlset xmlns='http://www.sitemaps.org/schemas/sitemap/0.9'>"
+        "<url><loc>{base}/both.html</loc></url><url><loc>{base}/mapped.html</loc></url></urlset>"
+    ),
+}
+
+
+@pytest.fixture
+def reported(serve, run_crawl, tmp_path: Path):
+    site = serve(PAGES)
+    outcome = run_crawl(f"{site.url}/", settings={"LLMS_REPORT": "out"})
+    data = json.loads((tmp_path / "out" / "run.json").read_text())
+    return site, outcome, data, (tmp_path / "out" / "report.html").read_text()
+
+
+def paths(site, group: dict) -> set[str]:
+    return {url["url"].removeprefix(site.url) for url in group["urls"]}
+
+
+def test_the_report_says_what_the_crawl_did(reported) -> None:
+    site, outcome, data, page = reported
+    assert outcome.exit_code == 0
+    run = data["run"]
+    assert (run["outcome"], run["complete"], run["why"]) == ("finished", True, None)
+    assert run["documents"] == len(outcome.documents) == outcome.stats["llms/documents"]
+    assert run["errors"]["count"] == sum(
+        value for stat, value in outcome.stats.items() if stat.startswith("llms/errors/")
+    )
+    assert run["filtered"]["by_reason"] == {
+        stat.removeprefix("llms/filtered/"): value
+        for stat, value in outcome.stats.items()
+        if stat.startswith("llms/filtered/")
+    }
+    assert outcome.log.rstrip().splitlines()[-1].endswith("out/report.html")
+    tree = lxml_html.fromstring(page)
+    assert tree.get_element_by_id("n-documents").text == str(run["documents"])
+    assert tree.get_element_by_id("n-errors").text == str(run["errors"]["count"])
+    assert [phase["phase"] for phase in data["timings"]["phases"]] == [
+        "discovery",
+        "crawling",
+        "finishing",
+    ]
+    assert data["timings"]["timeline"][-1][1:] == [run["done"], run["errors"]["count"]]
+    assert data["discovery"]["file"] == f"{site.url}/llms.txt"
+
+
+def test_coverage_tells_where_each_page_was_found_and_what_became_of_it(reported) -> None:
+    site, _, data, _ = reported
+    groups = data["coverage"]["groups"]
+    assert paths(site, groups["dead"]) == {"/old.html"}
+    assert paths(site, groups["failed"]) == {"/broken.html"}
+    assert paths(site, groups["only-llms"]) == {"/listed.html"}
+    assert paths(site, groups["only-sitemap"]) == {"/mapped.html"}
+    assert paths(site, groups["only-links"]) == {"/", "/linked.html"}
+    assert {"llms_txt": True, "sitemap": True, "crawled": True, "pages": 1} in data["coverage"]["combined"]
+    found = {(finding["level"], finding["problem"]) for finding in data["lint"]}
+    assert ("error", "links lead to pages that do not exist") in found
+    assert ("warning", "there is no summary") in found
+    assert ("error", "there is no H1") not in found
+
+
+def test_what_the_site_wrote_is_never_markup(reported) -> None:
+    _, _, _, page = reported
+    tree = lxml_html.fromstring(page)
+    assert [script.get("type") for script in tree.iter("script")] == ["application/json", None]
+    assert not list(tree.iter("img"))
+    assert not [link for link in tree.iter("a") if link.get("href", "").startswith("javascript")]
+    assert HOSTILE not in page
+    assert HOSTILE in str(json.loads(tree.get_element_by_id("data").text)["documents"])
+    assert "default-src 'none'" in page
+
+
+def test_nothing_in_the_report_is_loaded(reported) -> None:
+    tree = lxml_html.fromstring(reported[3])
+    loading = tree.xpath("//@src | //link/@href | //*[@style]/@style")
+    assert loading == ["data:,"]
+    assert not re.search(r"@import|url\(", tree.findtext(".//style"))
+
+
+def test_a_run_that_came_to_nothing_is_reported_too(serve, run_crawl, tmp_path: Path) -> None:
+    site = serve({})
+    outcome = run_crawl(f"{site.url}/", settings={"LLMS_REPORT": "reports/%(source)s/today.html"})
+    assert outcome.exit_code == 1
+    (written,) = tmp_path.glob("reports/*/run.json")
+    data = json.loads(written.read_text())
+    assert (data["run"]["outcome"], data["run"]["complete"]) == ("start_failed", False)
+    assert "incomplete" in written.with_name("today.html").read_text()
+
+
+def test_deleted_pages_are_in_the_next_report(serve, run_crawl, tmp_path: Path) -> None:
+    links = "".join(f"<a href='/p{number}.html'>x</a>" for number in range(8))
+    pages = {f"/p{number}.html": html(f"P{number}", f"<p>Page {number}.</p>") for number in range(8)}
+    site = serve({"/": html("Home", links), **pages})
+    run_crawl(f"{site.url}/")
+    del site.pages["/p3.html"]
+    run_crawl(f"{site.url}/", settings={"LLMS_REPORT": "out"})
+    page = lxml_html.fromstring((tmp_path / "out" / "report.html").read_text())
+    rows = json.loads(page.get_element_by_id("data").text)["documents"]
+    assert [row[1].removeprefix(site.url) for row in rows if row[4] == "deleted"] == ["/p3.html"]
+    assert {row[4] for row in rows} == {"deleted", "unchanged"}
+    run_crawl(
+        f"{site.url}/", arguments={"emit": "changes", "max_pages": 3}, settings={"LLMS_REPORT": "capped"}
+    )
+    page = lxml_html.fromstring((tmp_path / "capped" / "report.html").read_text())
+    rows = json.loads(page.get_element_by_id("data").text)["documents"]
+    assert Counter(row[4] for row in rows) == {"unchanged": 3, "not reached": 5}
+
+
+def test_a_report_that_cannot_be_written_is_said_and_spoils_nothing(serve, run_crawl, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("in the way")
+    outcome = run_crawl(f"{serve(PAGES).url}/", settings={"LLMS_REPORT": "file/report.html"})
+    assert outcome.exit_code == 0
+    assert len(outcome.documents) == 5
+    assert "the report could not be written" in outcome.log

@@ -1,0 +1,70 @@
+"""`llmsspider.resolve(url)`: content and graph of a site, from Python."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+import llmsspider
+from llmsspider.errors import ArgumentsError, InvalidUrlError, ResolveError
+
+LOCAL = {"LLMS_ALLOW_PRIVATE_ADDRESSES": "127.0.0.1", "LLMS_CONVERT_WORKERS": 0}
+
+
+def page(title: str, *links: str) -> str:
+    body = "".join(f"<p><a href='{link}'>to {link}</a></p>" for link in links)
+    main = f"<h1>{title}</h1><p>Text.</p>{body}"
+    return f"<html><head><title>{title}</title></head><body><main>{main}</main></body></html>"
+
+
+def titles(content: str) -> list[str]:
+    return re.findall(r"^# (.+)$", content, flags=re.MULTILINE)
+
+
+def test_content_and_graph_of_a_small_site(serve):
+    site = serve({"/": page("A", "b.html", "c.html"), "/b.html": page("B"), "/c.html": page("C")})
+    content, graph = llmsspider.resolve(f"{site.url}/", settings=LOCAL)
+    assert titles(content) == ["A", "B", "C"]
+    assert [node["title"] for node in graph["nodes"]] == ["A", "B", "C"]
+
+
+def test_depth_1_leaves_out_what_lies_two_links_away(serve):
+    site = serve({"/": page("A", "b.html"), "/b.html": page("B", "c.html"), "/c.html": page("C")})
+    content, graph = llmsspider.resolve(f"{site.url}/", depth=1, settings=LOCAL)
+    assert titles(content) == ["A", "B"]
+    assert len(graph["nodes"]) == 2
+
+
+def test_a_child_that_is_not_there_is_an_error_node(serve):
+    site = serve({"/": page("A", "gone.html")})
+    content, graph = llmsspider.resolve(f"{site.url}/", settings=LOCAL)
+    assert titles(content) == ["A"]
+    assert [(node["status"], node["error"] and node["error"]["status"]) for node in graph["nodes"]] == [
+        ("completed", None),
+        ("error", 404),
+    ]
+
+
+def test_a_root_that_is_not_there_is_a_clear_error(serve):
+    site = serve({})
+    with pytest.raises(ResolveError, match=r"no page was obtained, start_failed: not_found"):
+        llmsspider.resolve(f"{site.url}/", settings=LOCAL)
+
+
+def test_with_a_store_the_second_call_fetches_only_what_changed(serve, tmp_path):
+    site = serve({"/": page("A", "b.html"), "/b.html": page("B")})
+    site.etags = True
+    first = llmsspider.resolve(f"{site.url}/", settings=LOCAL, store=tmp_path / "store")
+    site.clear()
+    assert (
+        llmsspider.resolve(f"{site.url}/", settings=LOCAL, store=tmp_path / "store").content == first.content
+    )
+    assert {seen.status for seen in site.requests if seen.path == "/b.html"} == {304}
+
+
+def test_mistakes_are_errors_of_their_own(serve):
+    with pytest.raises(InvalidUrlError):
+        llmsspider.resolve("docs.example.com")
+    with pytest.raises(ArgumentsError, match="max_page"):
+        llmsspider.resolve("https://e.com/", arguments={"max_page": "3"})

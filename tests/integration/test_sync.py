@@ -1,0 +1,90 @@
+"""`scrapy sync` on this machine: every source crawled, the next night a recrawl, mistakes before anything starts."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+from crawling import Outcome, command
+from sites import MARKDOWN, PLAIN
+
+from llmsspider.store import SourceRecord, Stores
+from llmsspider.sync.lock import one_at_a_time
+
+
+def sync(folder: Path, *options: str) -> Outcome:
+    settings = {
+        "LLMS_ALLOW_PRIVATE_ADDRESSES": "127.0.0.1",
+        "LLMS_DATA_DIR": str(folder / "store"),
+        "LLMS_CONVERT_WORKERS": 0,
+    }
+    given = [part for name, value in settings.items() for part in ("-s", f"{name}={value}")]
+    return command("sync", *options, *given, cwd=folder, timeout=300)
+
+
+def test_every_source_is_crawled_and_the_next_sync_is_a_recrawl(serve, tmp_path: Path):
+    plain, markdown, empty = serve(PLAIN), serve(MARKDOWN), serve({})
+    file = tmp_path / "sources.toml"
+    file.write_text(
+        f'[defaults]\nmax_pages = 50\n[[sources]]\nurl = "{plain.url}/"\nsource = "plain"\nblock = ["/guide/d*"]\n'
+        f'[[sources]]\nurl = "{markdown.url}/"\nsource = "markdown"\n'
+        f'[[sources]]\nurl = "{empty.url}/"\nsource = "nobody"\n'
+    )
+    first = sync(tmp_path, "sources.toml", "--jobs", "2", "--json")
+    assert first.exit_code == 1, first.log
+    report = json.loads(first.stdout)
+    assert (report["ok"], report["failed"], report["skipped"]) == (2, 1, 0), first.log
+    found = {row["source"]: row for row in report["sources"]}
+    assert found["plain"]["changes"] == {"new": 3}, "block= holds"
+    assert found["nobody"]["reason"] == "start_failed"
+    assert "3/3 " in first.log
+    assert sorted(path.name.partition("-")[0] for path in (tmp_path / "store" / "logs").iterdir()) == [
+        "markdown",
+        "nobody",
+        "plain",
+    ]
+
+    file.write_text(file.read_text().partition(f'[[sources]]\nurl = "{empty.url}/"')[0])
+    with file.open("a") as more:
+        more.write('[[sources]]\nsource = "going"\n')
+    with Stores(None, tmp_path / "store").open("going") as store:
+        store.upsert_source(SourceRecord("going", "http://127.0.0.1:9/"))
+        store.begin_run("crawl", {}, pid=os.getpid())
+    plain.pages["/guide/more.html"] = plain.pages["/guide/more.html"].replace("More to read", "Another text")
+    second = sync(tmp_path, "sources.toml")
+    assert second.exit_code == 0, second.log
+    rows = {line.split()[0]: line.split() for line in second.stdout.splitlines()}
+    assert rows["plain"][1:7] == ["ok", "3", "0", "1", "0", "0"], second.stdout
+    assert rows["markdown"][1:6] == ["ok", "3", "0", "0", "0"]
+    assert rows["going"][1] == "skipped"
+    assert second.stdout.splitlines()[-1].startswith("3 sources: 2 ok, 0 failed, 1 skipped;"), second.stdout
+
+
+def test_mistakes_are_said_before_anything_starts(serve, tmp_path: Path):
+    site = serve(PLAIN)
+    (tmp_path / "sources.toml").write_text(
+        f'[[sources]]\nurl = "{site.url}/"\nmaxpages = 3\n[[sources]]\nurl = "x"\n'
+    )
+    (tmp_path / "good.toml").write_text(f'[[sources]]\nurl = "{site.url}/"\n')
+    (tmp_path / "unknown.toml").write_text('[[sources]]\nsource = "never"\n')
+    wrong = sync(tmp_path, "sources.toml")
+    assert wrong.exit_code == 2
+    assert [line.partition("argument ")[2].partition("=")[0] for line in wrong.log.splitlines()] == [
+        "maxpages",
+        "url",
+    ]
+    unknown = sync(tmp_path, "unknown.toml")
+    assert (unknown.exit_code, unknown.log) == (
+        2,
+        "scrapy sync: source 'never' was never crawled: give its url\n",
+    )
+    nodes = sync(tmp_path, "--scrapyd", "http://user:secret@127.0.0.1:9", "node", "good.toml")
+    assert nodes.exit_code == 2
+    assert "scrapy sync: --scrapyd needs LLMS_STORE_URL" in nodes.log
+    assert "secret" not in nodes.log
+    with one_at_a_time(tmp_path / "store"):
+        beside = sync(tmp_path, "good.toml")
+    assert beside.exit_code == 1
+    assert "another sync is going" in beside.log
+    assert site.paths() == []

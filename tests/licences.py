@@ -1,0 +1,64 @@
+"""Write docs/licences.md: what the packages of requirements.lock say of their licences (`make licences`)."""
+
+from __future__ import annotations
+
+import re
+import sys
+from importlib.metadata import PackageNotFoundError, metadata
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+LOCK = ROOT / "requirements.lock"
+HEAD = """# Licences
+
+What `requirements.lock` brings, and what each package says of its licence. Written by `make licences`.
+llmsspider itself is under the MIT licence.
+Under the LGPL are pebble, and psycopg with the extra `postgresql`; both are used unchanged, as libraries.
+
+| package | version | licence |
+|---|---|---|
+"""
+ELSEWHERE = {
+    "async-timeout": "Apache-2.0",
+    "brotlicffi": "MIT",
+    "cffi": "MIT-0",
+    "pycparser": "BSD-3-Clause",
+    "pypydispatcher": "BSD",
+    "tzdata": "Apache-2.0",
+}
+"""Licences of packages for other platforms or versions of Python, which are not installed here."""
+
+
+def locked() -> dict[str, tuple[str, ...]]:
+    """The versions of each package in the lock file, by normalised name."""
+    found: dict[str, tuple[str, ...]] = {}
+    for name, version in re.findall(r"^([a-z][\w.-]*)(?:\[[\w,]+\])?==(\S+)", LOCK.read_text(), re.MULTILINE):
+        found[name] = (*found.get(name, ()), version)
+    return found
+
+
+def licence_of(name: str) -> str:
+    """What the package says: the SPDX expression, else its classifiers, else the first line of the free field."""
+    try:
+        data = metadata(name)
+    except PackageNotFoundError:
+        return ELSEWHERE[name]
+    classified = [
+        line.rpartition(" :: ")[2]
+        for line in data.get_all("Classifier", [])
+        if line.startswith("License :: ")
+    ]
+    said = data["License-Expression"] or ", ".join(classified) or (data["License"] or "").partition("\n")[0]
+    return said or "none given"
+
+
+def table() -> str:
+    """The document."""
+    rows = (
+        f"| {name} | {', '.join(versions)} | {licence_of(name)} |\n" for name, versions in locked().items()
+    )
+    return HEAD + "".join(rows)
+
+
+if __name__ == "__main__":
+    sys.stdout.write(table())

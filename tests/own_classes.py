@@ -1,0 +1,69 @@
+"""Classes of a user, for the tests that name them in settings."""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+
+from llmsspider.items import Link, Page, PageMeta
+from llmsspider.store import Store
+
+
+class Table:
+    """Markdown as text, with a relative link."""
+
+    def read(self, body: bytes, url: str, mime_type: str, encoding: str | None) -> str:
+        return f"# Table\n\n{len(body)} bytes of {mime_type} in {encoding}, see [more](more.html).\n"
+
+
+class Whole:
+    """A page with everything said."""
+
+    def read(self, body: bytes, url: str, mime_type: str, encoding: str | None) -> Page:
+        link = Link("beyond", url.replace("book.pdf", "beyond.html"))
+        return Page("# Whole\r\n\r\ntext", [link], [link.url], PageMeta(title="The whole book"))
+
+
+class Raising:
+    def read(self, body: bytes, url: str, mime_type: str, encoding: str | None) -> str:
+        class Unpicklable(Exception):
+            pass
+
+        raise Unpicklable("cannot read this")
+
+
+class Hanging:
+    def read(self, body: bytes, url: str, mime_type: str, encoding: str | None) -> str:
+        time.sleep(600)
+        return "# Never"
+
+
+class Dying:
+    def read(self, body: bytes, url: str, mime_type: str, encoding: str | None) -> str:
+        os._exit(7)
+
+
+class Wrong:
+    """Returns something else."""
+
+    def read(self, body: bytes, url: str, mime_type: str, encoding: str | None) -> bytes:
+        return body
+
+
+class NeedsArguments:
+    def __init__(self, key: str):
+        self.key = key
+
+    def read(self, body: bytes, url: str, mime_type: str, encoding: str | None) -> str:
+        return self.key
+
+
+class Noting(Store):
+    """Writes down the address of each change."""
+
+    def save_page(self, record, change):
+        if change != "unchanged":
+            with Path(os.environ["NOTED_CHANGES"]).open("a", encoding="utf-8") as file:
+                file.write(f"{change} {record.url}\n")
+        return super().save_page(record, change)

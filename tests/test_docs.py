@@ -1,0 +1,304 @@
+"""The docs say what the code does: nothing is missing, nothing is made up.
+
+`python tests/test_docs.py` writes docs/document.schema.json anew.
+"""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import importlib
+import json
+import pkgutil
+import re
+import sys
+import tomllib
+from pathlib import Path
+from typing import Any, Literal, get_args, get_origin
+
+import pytest
+import source_reading
+from pydantic import BaseModel, TypeAdapter
+from scrapy.commands import ScrapyCommand
+from scrapy.settings import Settings
+from scrapy_spider_metadata import Args
+from scrapy_spider_metadata._utils import get_generic_param
+
+from llmsspider import commands, settings, spiders
+from llmsspider.errors import ErrorKind
+from llmsspider.items import Change, DiscoveredBy, Document, Origin
+
+ROOT = Path(__file__).resolve().parent.parent
+DOCS = ROOT / "docs"
+SCHEMA = DOCS / "document.schema.json"
+
+
+def text_of(name: str) -> str:
+    return (DOCS / name).read_text(encoding="utf-8")
+
+
+def sections(text: str, mark: str = "## ") -> dict[str, str]:
+    """The text below each heading, by heading."""
+    parts = re.split(rf"^{re.escape(mark)}(.+)$", text, flags=re.MULTILINE)
+    return dict(zip(parts[1::2], parts[2::2], strict=True))
+
+
+def rows(text: str) -> list[list[str]]:
+    """The cells of a table's body, without backticks around the first."""
+    lines = re.findall(r"^\| (.+) \|$", text, flags=re.MULTILINE)
+    return [[cell.strip() for cell in line.split(" | ")] for line in lines if not line.startswith("---")][1:]
+
+
+def quoted(cell: str) -> list[str]:
+    return re.findall(r"`([^`]+)`", cell)
+
+
+def assert_same(documented: Any, existing: Any, page: str, what: str) -> None:
+    """Compare two collections of names."""
+    missing, made_up = sorted(set(existing) - set(documented)), sorted(set(documented) - set(existing))
+    assert not missing, f"docs/{page} does not mention {what}: {', '.join(missing)}"
+    assert not made_up, f"docs/{page} mentions {what} that the code does not have: {', '.join(made_up)}"
+
+
+# --- settings ---
+
+
+def documented_settings() -> dict[str, str]:
+    found = re.findall(r"^### (LLMS_\w+)\n\nDefault: (.+)$", text_of("settings.md"), flags=re.MULTILINE)
+    assert len(found) == text_of("settings.md").count("### LLMS_"), "a setting without its line `Default:`"
+    return dict(found)
+
+
+def test_every_setting_is_documented() -> None:
+    in_file = {name for name in dir(settings) if name.startswith("LLMS_")}
+    assert_same(
+        documented_settings(), in_file | source_reading.settings_read(), "settings.md", "the settings"
+    )
+
+
+def test_the_defaults_of_settings_are_documented() -> None:
+    for name, default in documented_settings().items():
+        value = getattr(settings, name, None)
+        expected = "not set" if value is None else f"`{value!r}`"
+        assert default == expected, f"docs/settings.md: {name}"
+
+
+# --- arguments ---
+
+
+def argument_models() -> dict[str, type[BaseModel]]:
+    """The argument model of each spider."""
+    modules = [
+        importlib.import_module(f"{spiders.__name__}.{module.name}")
+        for module in pkgutil.iter_modules(spiders.__path__)
+    ]
+    found = {}
+    for module in modules:
+        for value in vars(module).values():
+            if isinstance(value, type) and issubclass(value, Args) and value.__module__ == module.__name__:
+                found[value.name] = get_generic_param(value, Args)
+    return found
+
+
+def test_every_spider_is_documented() -> None:
+    headings = {heading.removeprefix("Spider ") for heading in sections(text_of("arguments.md"))}
+    assert_same(headings, argument_models(), "arguments.md", "the spiders")
+
+
+@pytest.mark.parametrize("spider", argument_models())
+def test_every_argument_is_documented(spider: str) -> None:
+    fields = argument_models()[spider].model_fields
+    documented = {
+        quoted(cells[0])[0]: cells for cells in rows(sections(text_of("arguments.md"))[f"Spider {spider}"])
+    }
+    assert_same(documented, fields, "arguments.md", f"the arguments of the spider {spider}")
+    for name, field in fields.items():
+        _, accepted, default, meaning = documented[name]
+        assert default == _default(field), f"docs/arguments.md: default of {name}"
+        choices = _choices(field.annotation)
+        if choices is not None:
+            assert quoted(accepted) == choices, f"docs/arguments.md: what {name} accepts"
+        assert meaning.endswith("."), f"docs/arguments.md: meaning of {name}"
+        assert field.description, f"DocsArguments.{name} has no description"
+
+
+def _default(field: Any) -> str:
+    if field.is_required():
+        return "required"
+    if field.default in (None, (), ""):
+        return "none"
+    return f"`{str(field.default).lower() if isinstance(field.default, bool) else field.default}`"
+
+
+def _choices(annotation: Any) -> list[str] | None:
+    if annotation is bool:
+        return ["true", "false"]
+    if get_origin(annotation) is Literal:
+        return [choice for choice in get_args(annotation) if choice]
+    return None
+
+
+# --- commands ---
+
+
+def command_of(name: str) -> ScrapyCommand:
+    command = importlib.import_module(f"{commands.__name__}.{name}").Command()
+    command.settings = Settings()
+    return command
+
+
+def command_names() -> set[str]:
+    names = {f"scrapy {module.name}" for module in pkgutil.iter_modules(commands.__path__)}
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    return names | set(project.get("scripts", {}))
+
+
+def documented_commands() -> dict[str, str]:
+    """The section of each command; the first two words of `scrapy export …`, the first of others."""
+    found = {}
+    for heading, text in sections(text_of("commands.md")).items():
+        words = heading.split()
+        found[" ".join(words[: 2 if words[0] == "scrapy" else 1])] = text
+    return found
+
+
+def test_every_command_is_documented() -> None:
+    assert_same(documented_commands(), command_names(), "commands.md", "the commands")
+
+
+@pytest.mark.parametrize("name", [module.name for module in pkgutil.iter_modules(commands.__path__)])
+def test_every_option_of_a_command_is_documented(name: str) -> None:
+    command = command_of(name)
+    inherited = next(base for base in type(command).__mro__ if not base.__module__.startswith("llmsspider."))
+    own = _options(command.add_options) - _options(inherited.add_options.__get__(command))
+    text = documented_commands()[f"scrapy {name}"]
+    documented = {option for token in quoted(text) for option in re.findall(r"(?<![\w-])--[a-z-]+", token)}
+    assert_same(
+        documented, {o for o in own if o.startswith("--")}, "commands.md", f"the options of scrapy {name}"
+    )
+
+
+def _options(add_options: Any) -> set[str]:
+    parser = argparse.ArgumentParser(add_help=False, conflict_handler="resolve")
+    add_options(parser)
+    return {option for action in parser._actions for option in action.option_strings}
+
+
+# --- documents ---
+
+
+def test_every_field_of_a_document_is_documented_in_its_order() -> None:
+    documented = [quoted(cells[0])[0] for cells in rows(text_of("documents.md").partition("\n## ")[0])]
+    assert documented == [field.name for field in dataclasses.fields(Document)]
+
+
+@pytest.mark.parametrize(
+    ("field", "values"),
+    [("change", Change), ("discovered_by", DiscoveredBy)],
+    ids=["change", "discovered_by"],
+)
+def test_every_value_of_a_field_is_documented(field: str, values: Any) -> None:
+    table = rows(text_of("documents.md").partition("\n## ")[0])
+    meaning = next(cells[2] for cells in table if quoted(cells[0]) == [field])
+    assert_same(quoted(meaning), get_args(values), "documents.md", f"the values of {field}")
+
+
+@pytest.mark.parametrize(
+    ("heading", "values"), [("Origins", Origin), ("Errors", ErrorKind)], ids=["origin", "kind"]
+)
+def test_every_origin_and_error_kind_is_documented(heading: str, values: Any) -> None:
+    documented = [quoted(cells[0])[0] for cells in rows(sections(text_of("documents.md"))[heading])]
+    assert_same(documented, get_args(values), "documents.md", heading)
+
+
+def document_schema() -> dict[str, Any]:
+    """The JSON Schema of a document, as feeds write it; the meanings are those of docs/documents.md."""
+    adapter = TypeAdapter(Document)
+    schema = adapter.json_schema(mode="serialization")
+    meanings = {
+        quoted(cells[0])[0]: cells[2] for cells in rows(text_of("documents.md").partition("\n## ")[0])
+    }
+    for name, definition in schema["properties"].items():
+        definition.pop("default", None)
+        definition["description"] = meanings[name].replace("`", "")
+    head = {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema, "description": "One page."}
+    return {**head, "required": list(schema["properties"]), "additionalProperties": False}
+
+
+def test_the_json_schema_is_that_of_a_document() -> None:
+    assert json.loads(SCHEMA.read_text(encoding="utf-8")) == document_schema(), (
+        "run: python tests/test_docs.py"
+    )
+
+
+# --- stats ---
+
+
+def documented_stats() -> set[str]:
+    """The stats named on the page, without `llms/`."""
+    return {token.removeprefix("llms/") for token in quoted(text_of("stats.md")) if re.match("llms/.", token)}
+
+
+def test_every_stat_is_documented() -> None:
+    documented = documented_stats()
+    counted = source_reading.stats()
+    plain = {stat for stat in counted if "*" not in stat}
+    families = {stat.removesuffix("/*") for stat in counted if stat.endswith("/*")}
+    known = {"origin": get_args(Origin), "change": get_args(Change), "errors": get_args(ErrorKind)}
+    existing = plain | {f"{family}/{value}" for family in families for value in known.get(family, ())}
+    open_ones = {stat for stat in documented if stat.partition("/")[0] in families - set(known)}
+    assert_same(documented - open_ones, existing - open_ones, "stats.md", "the stats")
+    assert_same(
+        {stat.partition("/")[0] for stat in open_ones},
+        families - set(known),
+        "stats.md",
+        "the families of stats",
+    )
+    reasons = {stat.partition("/")[2] for stat in open_ones if not stat.isupper() and stat == stat.lower()}
+    made_up = reasons - source_reading.strings() - {stat.partition("/")[2] for stat in plain}
+    assert not made_up, f"docs/stats.md mentions reasons that the code does not have: {sorted(made_up)}"
+
+
+def test_every_reason_is_documented() -> None:
+    missing = source_reading.reasons() - {stat.rpartition("/")[2] for stat in documented_stats()}
+    assert not missing, f"docs/stats.md does not mention the reasons {sorted(missing)}"
+
+
+# --- links ---
+
+
+@pytest.mark.parametrize("page", [ROOT / "README.md", *sorted(DOCS.glob("*.md"))], ids=lambda page: page.name)
+def test_every_internal_link_leads_somewhere(page: Path) -> None:
+    broken = []
+    text = re.sub(
+        r"^```.*?^```|^    .*?$|`[^`\n]*`",
+        "",
+        page.read_text(encoding="utf-8"),
+        flags=re.MULTILINE | re.DOTALL,
+    )
+    for target in re.findall(r"\]\(([^)\s]+)\)", text):
+        path, _, fragment = target.partition("#")
+        if re.match(r"[a-z]+:", target):
+            continue
+        file = page.parent / path if path else page
+        if not file.exists() or (fragment and fragment not in anchors(file)):
+            broken.append(target)
+    assert not broken, f"{page.name}: {broken}"
+
+
+def anchors(page: Path) -> set[str]:
+    """The anchors GitHub gives the headings of a page."""
+    headings = re.findall(r"^#+ (.+)$", page.read_text(encoding="utf-8"), flags=re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+def test_the_docs_a_message_names_exist() -> None:
+    named = {name for text in source_reading.strings() for name in re.findall(r"docs/[\w-]+\.md", text)}
+    assert named
+    missing = sorted(name for name in named if not (ROOT / name).is_file())
+    assert not missing, f"the source names pages that do not exist: {missing}"
+
+
+if __name__ == "__main__":
+    SCHEMA.write_text(json.dumps(document_schema(), indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+    sys.stdout.write(f"{SCHEMA}\n")

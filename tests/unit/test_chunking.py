@@ -1,0 +1,155 @@
+"""Chunks: where a text is cut, what is kept whole, and which chunks an edit changes."""
+
+from __future__ import annotations
+
+import pytest
+from fuzzing import examples
+from hypothesis import given
+from hypothesis import strategies as st
+
+from llmsspider.chunking import chunks, split, tokens
+
+CODE = "```python\n" + "\n".join(f"line_{n} = {n}" for n in range(40)) + "\n```\n"
+TABLE = "| a | b |\n|---|---|\n" + "".join(f"| {n} | value {n} |\n" for n in range(40))
+LONG = " ".join(f"Sentence number {n} of a long paragraph." for n in range(60))
+
+PAGE = f"""# Guide
+
+Intro.
+
+## Install
+
+Run it.
+
+{CODE}
+### On Windows
+
+Use the shop.
+
+## Use
+
+{LONG}
+
+## Reference
+
+{TABLE}
+"""
+
+
+def texts(content: str, size: int = 300) -> list[str]:
+    return [chunk.text for chunk in chunks(content, "p", size=size)]
+
+
+def test_each_section_is_a_chunk_of_its_own_below_its_headings() -> None:
+    found = chunks(PAGE, "p", size=10_000)
+    assert [chunk.heading_path for chunk in found] == [
+        ("Guide",),
+        ("Guide", "Install"),
+        ("Guide", "Install", "On Windows"),
+        ("Guide", "Use"),
+        ("Guide", "Reference"),
+    ]
+    assert found[2].text == "### On Windows\n\nUse the shop."
+
+
+def test_code_and_tables_stay_whole_whatever_the_size() -> None:
+    found = texts(PAGE, 100)
+    assert sum(CODE.strip() in text for text in found) == 1
+    assert sum(TABLE.strip() in text for text in found) == 1
+    assert all(text.count("```") in {0, 2} for text in found)
+
+
+def test_all_other_text_keeps_to_the_size() -> None:
+    for text in texts(PAGE, 100):
+        assert len(text) <= 100 or CODE.strip() in text or TABLE.strip() in text
+
+
+def test_a_long_paragraph_is_cut_between_sentences() -> None:
+    found = [text for text in texts(PAGE) if "Sentence" in text]
+    assert len(found) > 5
+    assert all(text.endswith(".") for text in found)
+
+
+def test_a_long_list_is_cut_between_items_and_code_in_it_stays_whole() -> None:
+    items = "".join(f"- item {n} with some text\n" for n in range(30))
+    code = "- last\n\n  ```\n" + "".join(f"  row {n}\n" for n in range(60)) + "  ```\n"
+    found = texts(f"# L\n\n{items}{code}", 120)
+    assert all(text.startswith(("# L", "- item", "- last", "  ```")) for text in found)
+    assert sum("row 0\n" in text and "row 59" in text for text in found) == 1
+
+
+def test_a_heading_stays_with_what_follows_it() -> None:
+    found = texts(f"# A\n\n## B\n\n### C\n\n{CODE}\n## D\n\n## E\n\nText.\n", 50)
+    assert found[0].startswith("# A\n\n## B\n\n### C\n\n```python")
+    assert found[1:] == ["## D", "## E\n\nText."]
+
+
+def test_a_word_longer_than_the_size_is_cut() -> None:
+    assert texts("x" * 250, 100) == ["x" * 100, "x" * 100, "x" * 50]
+
+
+def test_a_text_without_headings_has_an_empty_path() -> None:
+    (chunk,) = chunks("Just text.\n", "p", size=100)
+    assert (chunk.heading_path, chunk.text, chunk.size) == ((), "Just text.", 10)
+    assert chunks("", "p", size=100) == []
+
+
+def test_the_size_may_be_in_tokens() -> None:
+    found = chunks(PAGE, "p", size=30, count=tokens)
+    plain = [chunk for chunk in found if "```" not in chunk.text and "|" not in chunk.text]
+    assert all(chunk.size == tokens(chunk.text) <= 30 for chunk in plain)
+
+
+def test_equal_chunks_of_a_page_differ_by_ordinal_only_and_pages_differ() -> None:
+    content = "# A\n\n## Same\n\nText.\n\n## Same\n\nText.\n"
+    ids = [chunk.id for chunk in chunks(content, "p", size=100)]
+    assert len(set(ids)) == 2
+    first = chunks("# A\n\n## Same\n\nText.\n", "p", size=100)[0].id
+    assert ids[0] == first
+    assert not set(ids) & {chunk.id for chunk in chunks(content, "q", size=100)}
+
+
+EDITS = {
+    "a sentence": ("Sentence number 3 ", "Sentence number three "),
+    "code": ("line_7 = 7", "line_7 = 8"),
+    "a cell": ("value 9 ", "value nine "),
+    "a new paragraph": ("Use the shop.", "Use the shop.\n\nOr do not."),
+    "the intro": ("Intro.", "Introduction."),
+}
+
+
+@pytest.mark.parametrize(("old", "new"), EDITS.values(), ids=EDITS)
+def test_an_edit_changes_the_chunks_of_its_section_alone(old: str, new: str) -> None:
+    before = {chunk.id: chunk for chunk in chunks(PAGE, "p", size=200)}
+    after = {chunk.id: chunk for chunk in chunks(PAGE.replace(old, new), "p", size=200)}
+    changed = [before.get(key) or after[key] for key in before.keys() ^ after.keys()]
+    assert changed
+    assert len({chunk.heading_path for chunk in changed}) == 1
+
+
+blocks = st.sampled_from(
+    [
+        "# H\n",
+        "## H2\n",
+        "Set\n===\n",
+        LONG[:500],
+        CODE,
+        TABLE,
+        "- a\n- b\n",
+        "> q\n> r\n",
+        "\n",
+        "<div>\nx\n</div>\n",
+        "    code\n",
+        "***\n",
+        "[r]: /u\n",
+    ]
+) | st.text(max_size=60)
+
+
+@examples(200)
+@given(st.lists(blocks, max_size=12).map("\n".join), st.integers(1, 400))
+def test_the_pieces_of_any_text_are_the_text(content: str, size: int) -> None:
+    spans = list(split(content, size=size))
+    assert "".join(content[span.start : span.end] for span in spans) == content
+    ids = [chunk.id for chunk in chunks(content, "p", size=size)]
+    assert len(set(ids)) == len(ids)

@@ -1,0 +1,276 @@
+"""What single elements become, and that it reads back as the same text."""
+
+# ruff: noqa: E501, ISC004 (a case is one line)
+
+from __future__ import annotations
+
+import html
+
+import pytest
+from fuzzing import examples
+from hypothesis import example, given
+from hypothesis import strategies as st
+from markdown_it import MarkdownIt
+
+from llmsspider.extraction import convert
+from llmsspider.extraction.escaping import escape, escape_start
+
+URL = "https://e.org/d/p"
+READER = MarkdownIt("commonmark").enable(["table", "strikethrough"])
+
+
+def markdown(body: str) -> str:
+    return convert(f"<main>{body}</main>".encode(), URL, None).markdown.removesuffix("\n")
+
+
+INLINE = {
+    "emphasis": ("<p>a <em>b</em> <strong>c</strong> <i>d</i><b>e</b> <del>f</del></p>", "a *b* **c** *d*<strong>e</strong> ~~f~~"),
+    "emphasis with space inside": ("<p>a<b> b </b>c</p>", "a **b** c"),
+    "emphasis marks would not close": ("<p><b>“x”</b>y <b>テスト。</b>次</p>", "<strong>“x”</strong>y <strong>テスト。</strong>次"),
+    "code": ("<p><code>a  b</code> <code>`x`</code> <tt>*y*</tt></p>", "`a b` `` `x` `` `*y*`"),
+    "link in code": ("<p><code>Vec&lt;<a href='t'>T</a>&gt;</code></p>", "`Vec<`[`T`](https://e.org/d/t)`>`"),
+    "code in link": ("<p><a href='t'><code>T</code></a></p>", "[`T`](https://e.org/d/t)"),
+    "keys": ("<p><kbd>Ctrl</kbd>+<kbd>C</kbd></p>", "<kbd>Ctrl</kbd>+<kbd>C</kbd>"),
+    "sub and sup": ("<p>H<sub>2</sub>O x<sup>2</sup></p>", "H<sub>2</sub>O x<sup>2</sup>"),
+    "line break": ("<p>a<br>b<br></p>", "a  \nb"),
+    "quote": ("<p><q>x</q></p>", "“x”"),
+    "image": ("<p><img src='i.png' alt='An [i]' title='T'></p>", '![An [i]](https://e.org/d/i.png "T")'),
+    "lazy image": ("<p><img src='data:image/gif;base64,x' data-src='/i.png' alt=''></p>", "![](https://e.org/i.png)"),
+    "image in link": ("<p><a href='x'><img src='i.png' alt='a'></a></p>", "[![a](https://e.org/d/i.png)](https://e.org/d/x)"),
+    "picture": ("<p><picture><source srcset='i.webp'><img src='i.png' alt='a'></picture> b</p>", "![a](https://e.org/d/i.png) b"),
+    "marks that would run together": ("<p><em>a</em><em>b</em></p>", "*a*<em>b</em>"),
+    "autolink": ("<p><a href='https://x.org/'>https://x.org/</a></p>", "<https://x.org/>"),
+    "bad link": ("<p><a href='javascript:x()'>run</a> <a>no</a></p>", "run no"),
+    "parentheses in a URL": ("<p><a href='a_(b)'>x</a> <a href='a)b'>y</a></p>", "[x](https://e.org/d/a_(b)) [y](<https://e.org/d/a)b>)"),
+    "right to left": ("<p dir='rtl'>שלום <b>עולם</b></p>", "שלום **עולם**"),
+    "no-break space": ("<p>a\u00a0b</p>", "a\u00a0b"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("body", "expected"), INLINE.values(), ids=INLINE)
+def test_inline(body, expected):
+    assert markdown(body) == expected
+
+
+BLOCKS = {
+    "headings": ("<h1>A</h1><h2><a href='#b'>B</a> <a href='#b'>#</a></h2><h3></h3>", "# A\n\n## B"),
+    "nested lists": ("<ul><li>a<ul><li>b<ol start='3'><li>c</li></ol></li></ul></li><li>d</li></ul>", "- a\n  - b\n    3. c\n- d"),
+    "loose list": ("<ol><li><p>a</p><p>b</p></li><li><p>c</p></li></ol>", "1. a\n\n   b\n\n2. c"),
+    "two lists": ("<ul><li>a</li></ul><ul><li>b</li></ul>", "- a\n\n* b"),
+    "code in a list": ("<ul><li><p>a</p><pre><code class='language-sh'>x\n\n  y\n</code></pre></li></ul>", "- a\n\n  ```sh\n  x\n\n    y\n  ```"),
+    "code in a quote in a list": ("<ul><li><blockquote><pre>x\ny</pre></blockquote></li></ul>", "- > ```\n  > x\n  > y\n  > ```"),
+    "task list": ("<ul><li><input type='checkbox' checked> a</li><li><input type='checkbox'> b</li></ul>", "- [x] a\n- [ ] b"),
+    "short definitions": ("<dl><dt>a</dt><dt>b</dt><dd>c</dd></dl>", "a\nb\n: c"),
+    "long definitions": ("<dl><dt>a</dt><dd><p>b</p><pre>c</pre></dd><dt>d</dt><dd>e</dd></dl>", "**a**\n\nb\n\n```\nc\n```\n\n**d**\n\ne"),
+    "nested definitions": ("<dl><dt>a</dt><dd><dl><dt>b</dt><dd>c</dd></dl></dd></dl>", "**a**\n\nb\n: c"),
+    "details": ("<details><summary>S</summary>t <b>u</b></details>", "**S**\n\nt **u**"),
+    "figure": ("<figure><img src='/i.png' alt='a'><figcaption>C</figcaption></figure>", "![a](https://e.org/i.png)\n\nC"),
+    "rule": ("<p>a</p><hr><p>b</p>", "a\n\n---\n\nb"),
+    "card": ("<a href='x'><h3>T</h3><p>d</p></a>", "### [T](https://e.org/d/x)\n\nd"),
+    "text beside blocks": ("<div>a<p>b</p>c</div>", "a\n\nb\n\nc"),
+    "fence inside code": ("<pre>a\n```\nb</pre>", "````\na\n```\nb\n````"),
+    "links to the top": ("<p>a</p><p><a href='#page'><img src='up.gif' alt='top'></a></p><p><a href='#x'>Back to top</a></p>", "a"),
+    "a link called so that leads on": ("<p><a href='/top'>top</a></p>", "[top](https://e.org/top)"),
+    "the heading of a list that is gone": ("<p>a</p><h2>Contents</h2><div class='toc'><a href='#b'>B</a></div><h2>B</h2><p>c</p>", "a\n\n## B\n\nc"),
+    "a heading with such a name": ("<h2>Contents</h2><p>one box</p>", "## Contents\n\none box"),
+    "rules around nothing": ("<nav>n</nav><hr><p>a</p><hr><div class='navfooter'>x</div><hr>", "a"),
+    "a term that is a listing": ("<dl><dt><pre>proc a(b: int;\n  c: int)</pre></dt><dd>d</dd></dl>", "`proc a(b: int; c: int)`\n\nd"),
+    "a grid of divs": ("<div class='summary-table two-column-summary'><div>a</div><div>b</div><div>c</div><div>d</div></div>", "| a | b |\n| --- | --- |\n| c | d |"),
+    "a break opportunity": ("<div>a&lt;K,<wbr>V&gt;<div>b</div></div>", "a\\<K,V>\n\nb"),
+    "hidden by rules": ("<p>a</p><nav>n</nav><div class='pagination'>p</div><button>b</button>", "a"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("body", "expected"), BLOCKS.values(), ids=BLOCKS)
+def test_blocks(body, expected):
+    assert markdown(body) == expected
+
+
+TABLES = {
+    "pipes": ("<tr><th>a|b</th></tr><tr><td><code>x|y</code></td></tr>", "| a\\|b |\n| --- |\n| `x\\|y` |"),
+    "no header": ("<tr><td>a</td><td>b</td></tr>", "|  |  |\n| --- | --- |\n| a | b |"),
+    "spans": (
+        "<tr><th>a</th><th>b</th><th>c</th></tr><tr><td rowspan=2>1</td><td colspan=2>2</td></tr><tr><td>3</td><td>4</td></tr>",
+        "| a | b | c |\n| --- | --- | --- |\n| 1 | 2 |  |\n|  | 3 | 4 |",
+    ),
+    "blocks in a cell": ("<tr><th>a</th></tr><tr><td><p>1</p><ul><li>2</li><li>3</li></ul></td></tr>", "| a |\n| --- |\n| 1<br>- 2<br>- 3 |"),
+    "code in a cell": ("<tr><th>a</th></tr><tr><td><pre>x\n y</pre></td></tr>", "| a |\n| --- |\n| `x`<br>` y` |"),
+    "alignment": ("<tr><th style='text-align:right'>a</th><th align=center>b</th></tr>", "| a | b |\n| --: | :-: |"),
+    "caption": ("<caption>C</caption><tr><th>a</th></tr><tr><td>1</td></tr>", "C\n\n| a |\n| --- |\n| 1 |"),
+    "one cell is layout": ("<tr><td><h2>a</h2><p>b</p></td></tr>", "## a\n\nb"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("rows", "expected"), TABLES.values(), ids=TABLES)
+def test_tables(rows, expected):
+    assert markdown(f"<table>{rows}</table>") == expected
+
+
+CODE = {
+    "language-": ("<pre><code class='language-rust,ignore'>x</code></pre>", "rust", "x"),
+    "lang-": ("<pre class='prettyprint lang-js'>x</pre>", "js", "x"),
+    "pygments": ("<div class='highlight-python3 notranslate'><div class='highlight'><pre><span></span>x</pre></div></div>", "python3", "x"),
+    "pandoc": ("<pre class='sourceCode r'><code class='sourceCode r'>x</code></pre>", "r", "x"),
+    "highlight.js": ("<pre><code class='hljs c++'>x</code></pre>", "c++", "x"),
+    "syntaxhighlighter": ("<pre class='brush: java; gutter: false'>x</pre>", "java", "x"),
+    "github": ("<div class='highlight highlight-source-shell'><pre>x</pre></div>", "shell", "x"),
+    "rouge": ("<div class='language-yaml highlighter-rouge'><div class='highlight'><pre class='highlight'><code>x</code></pre></div></div>", "yaml", "x"),
+    "data-lang": ("<pre><code data-lang='toml'>x</code></pre>", "toml", "x"),
+    "none named": ("<pre class='highlight nohighlight'><code class='hljs'>x</code></pre>", "", "x"),
+    "lines by element": ("<pre><code><span class='line'>a</span><span class='line'></span><span class='line'>  b</span></code></pre>", "", "a\n\n  b"),
+    "lines by br": ("<pre>a<br>b<br/></pre>", "", "a\nb"),
+    "line numbers inside": ("<pre><span class='lineno'>1 </span>a\n<span class='lineno'>2 </span>b</pre>", "", "a\nb"),
+    "no-break spaces": ("<pre>if x:\n&nbsp;&nbsp;y</pre>", "", "if x:\n  y"),
+    "a no-break space the author typed": ("<pre># a b\u00a0c</pre>", "", "# a b\u00a0c"),
+    "prompts stay": ("<pre><span class='gp'>&gt;&gt;&gt; </span>1\n1</pre>", "", ">>> 1\n1"),
+    "copy button": ("<pre>a<button>Copy</button></pre>", "", "a"),
+    "first newline and last lines": ("<pre>\n  a\n\n  </pre>", "", "  a"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("body", "language", "text"), CODE.values(), ids=CODE)
+def test_code(body, language, text):
+    token = READER.parse(markdown(body))[0]
+    assert (
+        (token.type, token.info, token.content) == ("fence", language, text + "\n")
+        if "," not in token.info
+        else (token.info.split(",")[0] == language)
+    )
+
+
+MATH = {
+    "mathml": ("<p>a <math><semantics><mi>x</mi><annotation encoding='application/x-tex'>x_1</annotation></semantics></math></p>", "a $x_1$"),
+    "mathml block": ("<math display='block' alttext='\\frac{a}{b}'><mi>x</mi></math>", "$$\n\\frac{a}{b}\n$$"),
+    "katex": (
+        "<p><span class='katex'><span class='katex-mathml'><math><semantics><annotation encoding='application/x-tex'>a*b</annotation>"
+        "</semantics></math></span><span class='katex-html' aria-hidden='true'>a∗b</span></span> c</p>",
+        "$a*b$ c",
+    ),
+    "mathjax 2": ("<p>a <span class='MathJax_Preview'>x</span><script type='math/tex'>y^2</script></p>", "a $y^2$"),
+    "mathjax 2 block": ("<div><script type='math/tex; mode=display'>y_2</script></div>", "$$\ny_2\n$$"),
+    "class": ("<p><span class='math notranslate'>\\(a_b\\)</span></p>", "$a_b$"),
+    "delimiters in text": ("<p>so \\(a_1 * b_2\\) holds</p><script src='MathJax.js'></script>", "so $a_1 * b_2$ holds"),
+    "image": ("<p><img class='math' alt='x^2' src='m.png'></p>", "$x^2$"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("body", "expected"), MATH.values(), ids=MATH)
+def test_math(body, expected):
+    assert markdown(body) == expected
+
+
+ADMONITIONS = {
+    "sphinx": ("<div class='admonition tip'><p class='admonition-title'>Tip</p><p>x</p></div>", "> [!TIP]\n> x"),
+    "own title": ("<div class='admonition warning'><p class='admonition-title'>Mind</p><p>x</p></div>", "> [!WARNING]\n> **Mind**\n>\n> x"),
+    "bootstrap": ("<div class='alert alert-danger'>x</div>", "> [!DANGER]\n> x"),
+    "bare class": ("<div class='note'><p>x</p></div>", "> [!NOTE]\n> x"),
+    "with code": ("<aside class='callout caution'><pre>x\n\ny</pre></aside>", "> [!CAUTION]\n> ```\n> x\n>\n> y\n> ```"),
+    "no admonition": ("<div class='alert-box'><p>x</p></div>", "x"),
+    "details drawn as an alert": ("<details class='details_x alert alert--info'><summary>S</summary><p>x</p></details>", "**S**\n\nx"),
+    "plain quote": ("<blockquote><p>x</p></blockquote>", "> x"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("body", "expected"), ADMONITIONS.values(), ids=ADMONITIONS)
+def test_admonitions(body, expected):
+    assert markdown(body) == expected
+
+
+NOTES = {
+    "goldmark": (
+        "<p>a<sup id='fnref:1'><a href='#fn:1' class='footnote-ref' role='doc-noteref'>1</a></sup></p><div class='footnotes' role='doc-endnotes'>"
+        "<hr><ol><li id='fn:1'><p>n <a href='#fnref:1' class='footnote-backref'>↩︎</a></p><p>m</p></li></ol></div>",
+        "a[^1]\n\n[^1]: n\n\n    m",
+    ),
+    "a sup that is no note": ("<p>a<sup><a href='#x'>2</a></sup></p>", "a<sup>[2](https://e.org/d/p#x)</sup>"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("body", "expected"), NOTES.values(), ids=NOTES)
+def test_footnotes(body, expected):
+    assert markdown(body) == expected
+
+
+ESCAPES = [
+    "snake_case __init__ _a_ a_b_", "2*3*4 * x **y**", "a < b <b> </p> <!-- x --> Vec<T>", "`tick` ``two``", "[a](b) [a][b] x[0] [^1]",
+    "&amp; &lt; &#35; AT&T R&D", "~~x~~ ~5", "C:\\path\\*x* \\", "# no heading", "#tag", "1. one", "12) two", "- item", "+ item", "* item",
+    "> quote", "---", "===", "***", "___", "[x]: y", "[ ] task", "~~~ x", "a | b", "!", "$x$", "http://a_b.c/d_e_", ": def", "-", "1.",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("text", ESCAPES)
+def test_escapes_read_back(text):
+    assert read_back(escape_start(escape(text))) == text
+
+
+def test_plain_text_is_not_escaped():
+    assert (
+        escape("snake_case, a * b, C# & D, x[0] (y) 1. #2 R&D!")
+        == "snake_case, a * b, C# & D, x[0] (y) 1. #2 R&D!"
+    )
+
+
+@examples(400)
+@given(st.text(alphabet="ab1 _*`~[]()<>&;#!|\\-+.=:$x^/", min_size=1, max_size=30))
+def test_any_text_reads_back(text):
+    text = " ".join(text.split())
+    body = text.replace("&", "&amp;").replace("<", "&lt;")
+    for wrapped, lead in (("<p>{}</p>", ""), ("<ul><li>{}</li></ul>", "- "), ("<h2>{}</h2>", "## ")):
+        result = markdown(wrapped.format(body))
+        assert text == "" or result.startswith(lead)
+        assert read_back(result) == text
+
+
+def read_back(source: str) -> str:
+    inline = [token for token in READER.parse(source) if token.type == "inline"]
+    assert len(inline) <= 1
+    children = inline[0].children if inline else []
+    assert {child.type for child in children} <= {"text", "text_special"}
+    return "".join(child.content for child in children)
+
+
+printable = st.text(st.characters(exclude_categories=["C", "Zl", "Zp"]), min_size=1, max_size=20).map(
+    lambda text: " ".join(text.split())
+)
+
+
+@examples(200)
+@given(printable)
+def test_text_of_any_script_reads_back(text):
+    assert read_back(markdown(f"<p>{html.escape(text)}</p>")) == text
+
+
+@examples(200)
+@given(
+    st.text("ab1 _*`~[]()<>&;#!|\\\\-+.=:$^/", min_size=1, max_size=20),
+    st.text("ab1 _*`~[]()<>&;#!|\\\\-+.=:$^/", min_size=1, max_size=20),
+)
+@example("\\|", "a\\")
+@example("[`", "[")
+@example("]:", "x")
+def test_cells_links_and_code_read_back(one, two):
+    one, two = " ".join(one.split()) or "x", " ".join(two.split()) or "y"
+    first, second = html.escape(one), html.escape(two)
+    cells = [
+        token.content if not token.children else "".join(child.content for child in token.children)
+        for token in READER.parse(
+            markdown(
+                f"<table><tr><th>A</th><th>B</th></tr><tr><td>{first}</td><td>{second}</td></tr></table>"
+            )
+        )
+        if token.type == "inline"
+    ]
+    assert cells == ["A", "B", one, two]
+    (link,) = [
+        token
+        for token in READER.parse(markdown(f"<p><a href='/x'>{first}</a></p>"))
+        if token.type == "inline"
+    ]
+    assert link.children[0].attrs == {"href": "https://e.org/x"}
+    assert "".join(child.content for child in link.children) == one
+    (code,) = [
+        token for token in READER.parse(markdown(f"<p>x <code>{first}</code></p>")) if token.type == "inline"
+    ]
+    assert [child.content for child in code.children] == ["x ", one]
+    (block,) = READER.parse(markdown(f"<pre>{first}\n  {second}</pre>"))
+    assert block.content == f"{one}\n  {two}\n"

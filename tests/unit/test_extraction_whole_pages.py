@@ -1,0 +1,166 @@
+"""Whole pages of old and hand-made sites: which heading is the title, what stands around it, what index pages hold."""
+
+from __future__ import annotations
+
+import pytest
+
+from llmsspider.extraction import convert
+
+URL = "https://widget.example.org/manual/part.html"
+PROSE = "<p>A widget turns the wheel of the machine, and the machine turns the mill that grinds the corn.</p>"
+
+
+def converted(html: str):
+    return convert(html.encode(), URL, "utf-8")
+
+
+BOOK = "<html><head><title>{title}</title></head><body>{body}</body></html>"
+
+
+@pytest.mark.parametrize(
+    ("title", "body", "expected"),
+    [
+        pytest.param(
+            "Vectors (Widget (version 7.3))",
+            f'<h3 class="section">19.1 Vectors</h3>{PROSE}',
+            "Vectors",
+            id="a manual's name in brackets",
+        ),
+        pytest.param("Dates: Widget Manual", f"<h2>Dates</h2>{PROSE}", "Dates", id="after a colon"),
+        pytest.param(
+            "Widget 9 Manual: Section 3.6",
+            f"<h2>3.6 The Navigator</h2>{PROSE}",
+            "3.6 The Navigator",
+            id="the title gives the number only",
+        ),
+        pytest.param("Widgets", f"<h2>Widget</h2>{PROSE}", "Widgets", id="only whole words are cut"),
+        pytest.param("wheel(1)", f"<h2>NAME</h2>{PROSE}", "wheel(1)", id="another first heading"),
+        pytest.param("Part A", f"<h1>Part\xa0VIII.\xa0B</h1>{PROSE}", "Part VIII. B", id="hard spaces"),
+        pytest.param(
+            "REPLACE", f'<div class="big">REPLACE</div>{PROSE}', "REPLACE", id="drawn, no heading at all"
+        ),
+    ],
+)
+def test_title_of_a_page_of_a_book(title, body, expected):
+    assert converted(BOOK.format(title=title, body=body)).meta.title == expected
+
+
+def test_a_drawn_title_is_the_heading_and_the_head_of_the_site_above_it_goes():
+    body = f"""<div class="top"><a href="/"><img src="/logo.gif" alt="Widget"></a>
+    <div class="motto">Small. Fast. Reliable.</div><ul><li><a href="/about">About</a><li><a href="/faq">FAQ</a></ul>
+    </div><div class="fancy">How Widgets Turn</div><h1>1. Overview</h1>{PROSE}<h1>2. Wheels</h1>{PROSE}"""
+    page = converted(BOOK.format(title="How Widgets Turn", body=body))
+    assert page.meta.title == "How Widgets Turn"
+    assert page.markdown.startswith("# How Widgets Turn\n\n# 1. Overview\n\nA widget turns")
+    assert page.links == []
+    assert "https://widget.example.org/about" in page.follow
+
+
+def test_prose_above_the_title_stays():
+    body = f"{PROSE}{PROSE}<h1>How Widgets Turn</h1>{PROSE}"
+    page = converted(BOOK.format(title="How Widgets Turn | Widget", body=body))
+    assert page.markdown.count("grinds the corn") == 3
+
+
+def test_a_page_that_holds_a_table_of_contents_only_keeps_it():
+    body = """<div class="chapter"><h1>Tools</h1><div class="toc"><p><b>Table of Contents</b></p><dl class="toc">
+    <dt><a href="wheel.html">Wheel</a> — turns</dt><dd><dl><dt><a href="wheel.html#axle">Axle</a></dt></dl></dd>
+    <dt><a href="mill.html">Mill</a> — grinds</dt></dl></div></div>"""
+    page = converted(
+        f'<html><head><meta name="generator" content="DocBook XSL"></head><body>{body}</body></html>'
+    )
+    base = "https://widget.example.org/manual/"
+    assert page.markdown == (
+        f"# Tools\n\n**Table of Contents**\n\n- [Wheel]({base}wheel.html) — turns\n"
+        f"  - [Axle]({base}wheel.html#axle)\n- [Mill]({base}mill.html) — grinds\n"
+    )
+    assert [link.text for link in page.links] == ["Wheel", "Axle", "Mill"]
+
+
+def test_a_table_of_contents_is_kept_on_a_page_of_no_known_generator_too():
+    body = """<h1>2 Overview</h1><hr><h2>Section Index</h2><hr><div class="toc">
+    <div class="toc-h2"><a href="start.html">2.1 Starting</a></div>
+    <div class="toc-h2"><a href="end.html">2.2 Ending</a></div></div>"""
+    page = converted(BOOK.format(title="Widget Manual", body=body))
+    assert [link.text for link in page.links] == ["2.1 Starting", "2.2 Ending"]
+
+
+@pytest.mark.parametrize("extra", [PROSE, "<pre>turn</pre>", "<table><tr><th>a</th><td>b</td></tr></table>"])
+def test_a_page_with_content_of_its_own_is_without_its_table_of_contents(extra):
+    body = f'<div class="chapter"><h1>Tools</h1><div class="toc"><a href="wheel.html">Wheel</a></div>{extra}</div>'
+    page = converted(
+        f'<html><head><meta name="generator" content="DocBook XSL"></head><body>{body}</body></html>'
+    )
+    assert "Wheel" not in page.markdown
+
+
+def test_contents_that_lead_within_the_page_are_left_out_of_a_page_of_headings():
+    body = '<div class="chapter"><h1>Tools</h1><div class="toc"><a href="#a">Wheel</a></div><h2 id="a">Wheel</h2></div>'
+    page = converted(
+        f'<html><head><meta name="generator" content="DocBook XSL"></head><body>{body}</body></html>'
+    )
+    assert page.markdown == "# Tools\n\n## Wheel\n"
+
+
+def test_links_to_the_page_in_other_languages_are_left_out():
+    switch = """<div class="toplang"><p><span>Available Languages: </span><a href="../de/part.html" hreflang="de"
+    rel="alternate">de</a> | <a href="../fr/part.html" hreflang="fr" rel="alternate">fr</a></p></div>"""
+    german = '<a hreflang="de" rel="alternate" href="/de/">a German edition</a>'
+    prose = f"<p>There is {german} of this whole manual, kept up.</p>"
+    page = converted(BOOK.format(title="T", body=f"<h1>Mills</h1>{switch}{PROSE}{prose}{switch}"))
+    assert "Available Languages" not in page.markdown
+    assert "a German edition" in page.markdown
+    assert "https://widget.example.org/de/part.html" in page.follow
+
+
+def test_rows_that_only_make_space_are_left_out_of_a_table():
+    body = f"<h1>T</h1>{PROSE}<table><tr><td></td></tr><tr><td>a</td><td>b</td></tr><tr><td></td><td></td></tr></table>"
+    page = converted(BOOK.format(title="T", body=body))
+    assert page.markdown.endswith("|  |  |\n| --- | --- |\n| a | b |\n")
+
+
+def test_pictures_that_lead_to_the_next_page_are_left_out():
+    bar = '<div class="navigate"><a href="n.html"><img src="n.gif" alt="Next"></a></div>'
+    page = converted(BOOK.format(title="T", body=f"{bar}<h2>Mills</h2>{PROSE}{PROSE}"))
+    assert page.markdown.startswith("## Mills")
+
+
+def test_frames_lead_on_and_the_words_for_old_browsers_are_no_content():
+    page = converted(
+        "<html><head><title>Manual</title></head><frameset cols='20%,80%'><frame src='toc.htm'><frame src='/ch1.htm'>"
+        "<noframes><body>No frames here. <a href='toc.htm'>Contents</a></body></noframes></frameset></html>"
+    )
+    assert page.markdown == ""
+    assert page.follow == ["https://widget.example.org/manual/toc.htm", "https://widget.example.org/ch1.htm"]
+
+
+def test_comments_and_related_articles_are_no_content():
+    body = f"""<main><h1>T</h1>{PROSE}<section class="related-articles"><h3>Related</h3><a href="/a">A</a></section>
+    <div id="comments"><h2>2 comments</h2><p>I like it.</p></div></main>"""
+    page = converted(BOOK.format(title="T", body=body))
+    assert "Related" not in page.markdown
+    assert "comments" not in page.markdown
+
+
+def test_code_drawn_as_a_tree_is_a_code_block_and_an_unclosed_code_is_not():
+    drawn = '<code>[<ul><li>{<ul><li><span>"id"</span>: 1,</li><li>"n": 2</li></ul>}</li></ul>]</code>'
+    page = converted(BOOK.format(title="T", body=f"<h1>T</h1>{PROSE}<div>{drawn}</div>"))
+    assert page.markdown.endswith('```\n[{"id": 1,\n"n": 2}]\n```\n')
+    page = converted(BOOK.format(title="T", body=f"<h1>T</h1><code>turn<h2>Next</h2>{PROSE}"))
+    assert "## Next" in page.markdown
+
+
+def test_tabs_made_of_radio_buttons_are_named():
+    tabs = "".join(
+        f'<input type="radio" id="t{place}"><label for="t{place}">{name}</label><div>{name} way</div>'
+        for place, name in enumerate(("Mac", "Linux"))
+    )
+    page = converted(BOOK.format(title="T", body=f'<h1>T</h1>{PROSE}<div class="book-tabs">{tabs}</div>'))
+    assert page.markdown.endswith("**Mac**\n\nMac way\n\n**Linux**\n\nLinux way\n")
+
+
+def test_lines_of_code_broken_by_br_stay_lines():
+    lines = "<p><code>\n Listen 80<br>\n&nbsp; Listen 8000\n</code></p>"
+    body = f"<h1>T</h1>{PROSE}{lines}<p>Or <code>a</code> in a line.</p><p><code><br></code></p>"
+    page = converted(BOOK.format(title="T", body=body))
+    assert "\n\n```\nListen 80\n  Listen 8000\n```\n\nOr `a` in a line.\n" in page.markdown

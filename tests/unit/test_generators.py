@@ -1,0 +1,85 @@
+"""Each known generator: a page of its shape beside the Markdown it must give."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from llmsspider.extraction import convert
+from llmsspider.extraction.generators import GENERATORS
+from llmsspider.extraction.main_content import find_main
+from llmsspider.extraction.parsing import parse
+
+FIXTURES = Path(__file__).parent.parent / "fixtures" / "generators"
+URL = "https://widget.example.org/docs/page"
+PAGES = sorted(path.stem for path in FIXTURES.glob("*.html"))
+ENTRY = {
+    "sphinx-rtd": "sphinx",
+    "sphinx-furo": "sphinx",
+    "sphinx-pydata": "sphinx",
+    "github-readme": "github",
+    "unknown": "generic",
+    "docsify": "generic",
+}
+SHELLS = {"docsify"}
+
+
+def page(name: str) -> bytes:
+    return (FIXTURES / f"{name}.html").read_bytes()
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_page_gives_its_markdown(name):
+    converted = convert(page(name), URL, None)
+    assert converted.markdown == (FIXTURES / f"{name}.md").read_text("utf-8")
+    assert converted.converter == "native"
+    assert converted.meta.is_shell == (name in SHELLS)
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_page_is_recognised_by_its_marks(name):
+    body = page(name)
+    _, generator = find_main(parse(body, None), body)
+    assert generator.name == ENTRY.get(name, name)
+
+
+@pytest.mark.parametrize("name", sorted(set(PAGES) - SHELLS))
+def test_no_navigation_and_no_permalink_in_any_page(name):
+    body = page(name)
+    converted = convert(body, URL, None)
+    assert "API navigation" not in converted.markdown
+    assert not re.search(r"^#{1,6} .*[¶🔗#§\u200b]\)?$", converted.markdown, re.MULTILINE)
+    assert any(url.endswith("/api/") for url in converted.follow) == (b"API navigation" in body)
+
+
+@pytest.mark.parametrize("converter", ["markdownify", "html-to-markdown"])
+@pytest.mark.parametrize("name", sorted(set(PAGES) - SHELLS))
+def test_library_engines_keep_the_code_and_headings(name, converter):
+    native = convert(page(name), URL, None)
+    other = convert(page(name), URL, None, converter)
+    assert other.converter == converter
+    assert fences(other.markdown) == fences(native.markdown)
+    assert headings(other.markdown) == headings(native.markdown)
+    assert other.links == native.links
+
+
+def headings(markdown: str) -> list[str]:
+    return [
+        " ".join(line.replace("\\", "").split()) for line in re.findall(r"^#+ .*$", markdown, re.MULTILINE)
+    ]
+
+
+def fences(markdown: str) -> list[str]:
+    flat = re.sub(r"^(?:> ?| {2,4})+", "", markdown, flags=re.MULTILINE)
+    return [
+        re.sub(r"\s+", " ", block)
+        for block in re.findall(r"^```\w*\n.*?^```$", flat, re.MULTILINE | re.DOTALL)
+    ]
+
+
+def test_every_generator_has_a_page():
+    assert {generator.name for generator in GENERATORS} <= {ENTRY.get(name, name) for name in PAGES} | {
+        "docsify"
+    }

@@ -1,0 +1,96 @@
+"""Content handlers: which files they make pages of, what they may return, and the examples of the docs."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from llmsspider import handlers
+from llmsspider.errors import ArgumentsError, ConversionError
+from llmsspider.handlers import Handlers, checked, handle
+from llmsspider.items import Link, Page, PageMeta
+from llmsspider.pages import extractor_version
+from llmsspider.store import Store
+
+DOCS = Path(__file__).resolve().parents[2] / "docs"
+URL = "https://e.com/docs/api.json"
+
+
+def example(page: str) -> dict:
+    """What the Python on a page of the docs defines."""
+    found: dict = {}
+    exec(re.search(r"```python\n(.*?)```", (DOCS / page).read_text(encoding="utf-8"), re.DOTALL)[1], found)
+    return found
+
+
+def read_by(monkeypatch, made) -> Page:
+    handler = type("Handler", (), {"read": lambda self, *_arguments: made})
+    monkeypatch.setattr(handlers, "_handler", lambda _path: handler())
+    return handle("mine.Handler", b"", URL, "application/json", None)
+
+
+def test_the_handler_of_the_docs():
+    api = {"info": {"title": "Pets"}, "paths": {"/pets": {"get": {"summary": "All pets"}, "post": {}}}}
+    made = example("handlers.md")["Endpoints"]().read(json.dumps(api).encode(), URL, "application/json", None)
+    assert made == (
+        "# Pets\n\n| method | path | |\n|---|---|---|\n| GET | `/pets` | All pets |\n| POST | `/pets` |  |\n"
+    )
+
+
+def test_the_store_class_of_the_docs(tmp_path, capsys):
+    from stores import record
+
+    from llmsspider.store import SourceRecord
+
+    mirrored = example("store.md")["Mirrored"]
+    assert issubclass(mirrored, Store)
+    with mirrored.open(None, tmp_path, "s") as store:
+        store.upsert_source(SourceRecord("s", "https://e.com/"))
+        store.begin_run("crawl", {})
+        assert store.save_page(record("a"), "new") == 1
+        assert store.save_page(record("a"), "unchanged") is None
+    assert capsys.readouterr().out == "changed https://e.com/docs/a\n"
+
+
+def test_markdown_is_read_like_that_of_a_site(monkeypatch):
+    page = read_by(monkeypatch, "---\ntitle: From the front\n---\n# T\n\n[a](b.html#c)\r\n")
+    assert page.meta.title == "From the front"
+    assert page.markdown == "# T\n\n[a](https://e.com/docs/b.html#c)\n"
+    assert page.follow == ["https://e.com/docs/b.html"]
+
+
+def test_a_page_is_taken_as_it_is_but_for_its_line_ends(monkeypatch):
+    link = Link("x", "https://e.com/x")
+    page = read_by(monkeypatch, Page("\r\n# T\r\n", [link], ["https://e.com/y"], PageMeta(title="Mine")))
+    assert page == Page("# T\n", [link], ["https://e.com/y"], PageMeta(title="Mine"))
+    assert read_by(monkeypatch, Page(" \n", [], [], PageMeta())).markdown == ""
+
+
+@pytest.mark.parametrize("made", [None, b"# T", 7, Page("# T", [], [], None), Page(None, [], [], PageMeta())])
+def test_anything_else_is_an_error_of_the_page(monkeypatch, made):
+    with pytest.raises(ConversionError, match=r"handler mine\.Handler: "):
+        read_by(monkeypatch, made)
+
+
+def test_files_of_a_handled_type_are_pages():
+    known = Handlers(
+        dict.fromkeys(("application/pdf", "application/yaml", "application/x-ipynb+json"), "m.H")
+    )
+    assert known.extensions == {"pdf", "yaml", "yml", "ipynb"}
+    assert Handlers().extensions == frozenset()
+
+
+def test_other_handlers_make_other_content():
+    one, two = Handlers({"application/json": "m.A"}), Handlers({"application/json": "m.B"})
+    assert len({extractor_version("native" + given.mark) for given in (Handlers(), one, two)}) == 3
+    assert Handlers().mark == ""
+
+
+def test_every_wrong_handler_is_named_at_once_and_none_takes_one_out():
+    assert checked({"application/json": None}) == Handlers()
+    with pytest.raises(ArgumentsError) as error:
+        checked({"application/json": "nowhere.H", "Text/CSV": "builtins.dict", "text/csv": "builtins.dict"})
+    assert len(error.value.problems) == 3

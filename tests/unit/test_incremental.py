@@ -1,0 +1,256 @@
+"""What is asked again, with which headers, and what is deleted."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from llmsspider.incremental import (
+    DELETED,
+    KnownPages,
+    KnownResources,
+    clean_validator,
+    judge,
+    validators,
+)
+from llmsspider.store import PageState, SourceRecord, open_store
+from llmsspider.urls import page_key
+
+URL = "https://e.com/guide.html"
+MARKDOWN = "https://e.com/guide.html.md"
+ACCEPT = "text/markdown, text/html;q=0.9, */*;q=0.8"
+HASH = "ab" * 32
+STATE = PageState(
+    key=page_key(URL),
+    url=URL,
+    fetched_url=URL,
+    validators_url=URL,
+    accept=ACCEPT,
+    etag='"1"',
+    last_modified="Sat, 21 Nov 2026 22:00:00 GMT",
+    raw_hash=bytes.fromhex(HASH),
+    content_hash=b"\1" * 32,
+    extractor_version="7:html",
+    origin="html",
+    depth=0,
+)
+SENT = {"If-None-Match": '"1"', "If-Modified-Since": "Sat, 21 Nov 2026 22:00:00 GMT"}
+
+
+def known(*states: PageState, trusted: bool = True) -> KnownPages:
+    return KnownPages({state.key: state for state in states}, {}, "7:html", trusted=trusted)
+
+
+@pytest.mark.parametrize(
+    ("state", "url", "accept", "expected"),
+    [
+        pytest.param(STATE, URL, ACCEPT, SENT, id="exactly what was stored"),
+        pytest.param(STATE, URL, None, SENT, id="a request that names no representation"),
+        pytest.param(replace(STATE, accept=None), URL, ACCEPT, SENT, id="a store that noted none"),
+        pytest.param(STATE, URL, "text/html", {}, id="another representation"),
+        pytest.param(STATE, MARKDOWN, ACCEPT, {}, id="another URL of the same page"),
+        pytest.param(STATE, f"{URL}?a=1", ACCEPT, {}, id="another query"),
+        pytest.param(replace(STATE, extractor_version="6:html"), URL, ACCEPT, {}, id="an older extractor"),
+        pytest.param(replace(STATE, content_hash=None), URL, ACCEPT, {}, id="the content is gone"),
+        pytest.param(replace(STATE, origin="llms-full"), URL, ACCEPT, {}, id="part of a full-text file"),
+        pytest.param(replace(STATE, etag=None, last_modified=None), URL, ACCEPT, {}, id="no validators"),
+        pytest.param(
+            replace(STATE, last_modified=None), URL, ACCEPT, {"If-None-Match": '"1"'}, id="an ETag alone"
+        ),
+        pytest.param(
+            replace(STATE, etag='"1"\r\nX-Evil: 1\0', last_modified="\x7f\n"),
+            URL,
+            ACCEPT,
+            {"If-None-Match": '"1"X-Evil: 1'},
+            id="control characters",
+        ),
+        pytest.param(
+            replace(STATE, fetched_url=MARKDOWN, validators_url=MARKDOWN),
+            MARKDOWN,
+            ACCEPT,
+            SENT,
+            id="the Markdown of the page",
+        ),
+        pytest.param(
+            replace(STATE, fetched_url=MARKDOWN, validators_url=MARKDOWN),
+            URL,
+            ACCEPT,
+            {},
+            id="the page where its Markdown was stored",
+        ),
+    ],
+)
+def test_validators_are_sent_for_exactly_what_they_belong_to(state, url, accept, expected):
+    assert known(state).conditional_headers(url, accept) == expected
+
+
+def test_a_full_crawl_sends_none_and_compares_no_bodies():
+    pages = known(STATE, trusted=False)
+    assert pages.conditional_headers(URL, ACCEPT) == {}
+    assert not pages.same_body(STATE.key, URL, HASH)
+
+
+@pytest.mark.parametrize(
+    ("state", "url", "raw", "expected"),
+    [
+        pytest.param(STATE, URL, HASH, True, id="the same"),
+        pytest.param(STATE, URL, "cd" * 32, False, id="another body"),
+        pytest.param(STATE, MARKDOWN, HASH, False, id="the same body from another URL"),
+        pytest.param(
+            replace(STATE, extractor_version="6:html"), URL, HASH, False, id="made by an older extractor"
+        ),
+        pytest.param(replace(STATE, content_hash=None), URL, HASH, False, id="the content is gone"),
+        pytest.param(replace(STATE, raw_hash=None), URL, HASH, False, id="the body was not hashed"),
+        pytest.param(replace(STATE, key=b"x" * 16), URL, HASH, False, id="another page"),
+    ],
+)
+def test_a_body_is_the_stored_one(state, url, raw, expected):
+    assert known(state).same_body(page_key(URL), url, raw) is expected
+
+
+def test_a_304_stands_for_the_page_whose_validators_were_sent():
+    markdown = replace(STATE, fetched_url=MARKDOWN, validators_url=MARKDOWN)
+    assert known(markdown).validated(MARKDOWN) is markdown
+    assert known(markdown).validated(URL) is None
+
+
+def test_another_spelling_is_its_page():
+    pages = known(STATE)
+    pages.aliases[b"other"] = STATE.key
+    assert pages.state(b"other") is STATE
+    pages.fated(b"other", "gone")
+    assert pages.fates == {STATE.key: "gone"}
+
+
+def test_the_fate_of_a_page_that_is_not_stored_is_nobodys():
+    pages = known(STATE)
+    pages.fated(b"unknown", "gone")
+    assert pages.fates == {}
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        (None, None),
+        ("", None),
+        ("  ", None),
+        ('"a"', '"a"'),
+        ("\t\r\n", None),
+        ('W/"a\x00b"', 'W/"ab"'),
+        (' "a" ', '"a"'),
+    ],
+    ids=repr,
+)
+def test_a_validator_is_cleaned(value, expected):
+    assert clean_validator(value) == expected
+
+
+def test_no_header_without_a_value():
+    assert validators("\r", None) == {}
+
+
+# What is deleted
+
+
+def judged(
+    fates: dict[int, str], pages: int, *, confirmed: bool = False, outside: frozenset[int] = frozenset()
+):
+    """Judge `pages` stored pages, of which some have a fate and some are outside the run's bounds."""
+    keys = {number: number.to_bytes(16, "big") for number in range(pages)}
+    found = KnownPages({key: replace(STATE, key=key) for key in keys.values()})
+    for number, fate in fates.items():
+        found.fated(keys[number], fate)
+    inside = {key for number, key in keys.items() if number not in outside}
+    verdict = judge(found, inside, confirmed=confirmed)
+    number = {key: n for n, key in keys.items()}
+    return (
+        {number[key]: reason for key, reason in verdict.delete.items()},
+        sorted(number[key] for key in verdict.keep),
+        verdict.held,
+    )
+
+
+@pytest.mark.parametrize(
+    ("fate", "deleted", "kept"),
+    [
+        ("gone", {0: "gone"}, []),
+        ("moved", {0: "moved"}, []),
+        ("dropped", {0: "dropped"}, []),
+        ("unlinked", {0: "unlinked"}, []),
+        ("kept", {}, [0]),
+        ("failed", {}, []),
+    ],
+)
+def test_each_fate(fate, deleted, kept):
+    assert judged({0: fate}, 10) == (deleted, kept, None)
+    assert (fate in DELETED) == bool(deleted)
+
+
+@pytest.mark.parametrize(
+    ("pages", "gone", "held"),
+    [
+        pytest.param(10, 3, False, id="exactly 30 percent go"),
+        pytest.param(100, 30, False, id="exactly 30 percent of 100"),
+        pytest.param(100, 31, True, id="31 percent are held"),
+        pytest.param(10, 4, True, id="40 percent are held"),
+        pytest.param(3, 1, True, id="one of three is more than 30 percent"),
+        pytest.param(4, 1, False, id="one of four is not"),
+        pytest.param(1, 1, True, id="the only page"),
+    ],
+)
+def test_more_than_30_percent_go_only_when_confirmed(pages, gone, held):
+    fates = dict.fromkeys(range(gone), "gone")
+    deleted, kept, why = judged(fates, pages)
+    assert (why is not None) is held
+    assert len(deleted) == (0 if held else gone)
+    assert kept == (list(range(gone)) if held else [])
+    assert len(judged(fates, pages, confirmed=True)[0]) == gone
+
+
+def test_the_guard_says_what_would_go_and_how_to_confirm():
+    _, _, held = judged({0: "gone", 1: "gone", 2: "moved"}, 4)
+    assert "3 of 4 pages would be deleted (gone 2, moved 1)" in held
+    assert "-a confirm_deletions=true" in held
+
+
+def test_pages_outside_the_bounds_of_the_run_are_not_judged():
+    assert judged({0: "gone", 1: "gone", 2: "kept"}, 10, outside=frozenset({0, 2})) == ({1: "gone"}, [], None)
+
+
+# Answers that are no pages
+
+
+def test_an_answer_is_asked_again_with_its_validators_and_restored(tmp_path):
+    url = "https://e.com/llms.txt"
+    with open_store(None, tmp_path, "e.com") as store:
+        store.upsert_source(SourceRecord("e.com", "https://e.com/"))
+        store.begin_run("crawl", {})
+        resources = KnownResources(store)
+        headers = {"etag": '"1"', "content-type": "text/plain", "set-cookie": "secret=1", "link": "</x>"}
+        resources.keep(url, ACCEPT, headers, b"# Site\n" * 1000)
+        resources.keep("https://e.com/plain", ACCEPT, {"content-type": "text/plain"}, b"no validators")
+        store.flush()
+        assert resources.conditional_headers(url, ACCEPT) == {"If-None-Match": '"1"'}
+        assert resources.conditional_headers(url, "text/html") == {}
+        assert resources.conditional_headers("https://e.com/plain", ACCEPT) == {}
+        restored = resources.restored(url, ACCEPT)
+        assert restored is not None
+        assert restored.body == b"# Site\n" * 1000
+        assert restored.headers == {"content-type": "text/plain", "link": "</x>"}
+        assert KnownResources(store, trusted=False).conditional_headers(url, ACCEPT) == {}
+        assert resources.restored("https://e.com/unknown", ACCEPT) is None
+
+
+def test_without_a_store_nothing_is_kept():
+    resources = KnownResources()
+    resources.keep(URL, None, {"etag": '"1"'}, b"")
+    assert resources.conditional_headers(URL, None) == {}
+    assert resources.restored(URL, None) is None
+
+
+def test_a_date_in_the_future_is_not_asked_with() -> None:
+    past, future = "Wed, 15 Nov 2023 00:00:00 GMT", "Fri, 01 Jan 2100 00:00:00 GMT"
+    assert validators(None, past) == {"If-Modified-Since": past}
+    assert validators('"a"', future) == {"If-None-Match": '"a"'}
+    assert validators(None, "yesterday at noon") == {"If-Modified-Since": "yesterday at noon"}

@@ -1,0 +1,64 @@
+"""Which JOBDIR is continued and which is discarded."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from llmsspider import jobdir
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A JOBDIR as Scrapy leaves it, with a file of somebody else."""
+    (tmp_path / "requests.queue").mkdir()
+    (tmp_path / "requests.queue" / "active.json").write_text("{}")
+    for name in ("requests.seen", "spider.state", "mine.txt"):
+        (tmp_path / name).write_text("x")
+    return tmp_path
+
+
+def left(folder: Path) -> set[str]:
+    return {path.name for path in folder.iterdir()}
+
+
+def test_a_stopped_crawl_is_continued(folder):
+    jobdir.mark(str(folder), "run-1", "shutdown")
+    before = left(folder)
+    assert jobdir.prepare(str(folder)) == "run-1"
+    assert left(folder) == before
+
+
+@pytest.mark.parametrize(
+    ("marker", "warned"),
+    [
+        pytest.param(None, True, id="no marker: killed before it was written"),
+        pytest.param('{"run": "run-1", "outcome": null}', True, id="killed while it ran"),
+        pytest.param("{", True, id="a marker that was cut off"),
+        pytest.param("[]", True, id="a marker of another form"),
+        pytest.param('{"run": "", "outcome": "shutdown"}', False, id="stopped before the run began"),
+        pytest.param('{"run": "run-1", "outcome": "finished"}', False, id="finished"),
+        pytest.param('{"run": "run-1", "outcome": "closespider_timeout"}', False, id="ended by a limit"),
+        pytest.param('{"run": "run-1", "outcome": "start_failed"}', False, id="failed"),
+    ],
+)
+def test_what_cannot_be_continued_is_discarded(folder, caplog, marker, warned):
+    if marker is not None:
+        (folder / jobdir.MARKER).write_text(marker)
+    assert jobdir.prepare(str(folder)) is None
+    assert left(folder) == {"mine.txt"}
+    assert ("did not end cleanly" in caplog.text) is warned
+
+
+@pytest.mark.parametrize("path", [None, ""])
+def test_without_a_jobdir_nothing_is_done(path):
+    assert jobdir.prepare(path) is None
+    jobdir.mark(path, "run-1", None)
+
+
+def test_a_new_folder_is_a_new_crawl(tmp_path):
+    assert jobdir.prepare(str(tmp_path)) is None
+    assert jobdir.prepare(str(tmp_path / "missing")) is None
+    jobdir.mark(str(tmp_path / "missing"), "run-1", None)
+    assert not (tmp_path / "missing").exists()

@@ -1,0 +1,77 @@
+from __future__ import annotations
+
+from urllib.parse import urljoin
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from llmsspider.linkheader import HeaderLink, parse
+
+BASE = "https://example.com/docs/page"
+
+
+def link(url: str, *rel: str, type_: str | None = None) -> HeaderLink:
+    return HeaderLink(url, frozenset(rel), type_)
+
+
+HEADERS = {
+    "quoted": ('</llms.txt>; rel="describedby"', [link("https://example.com/llms.txt", "describedby")]),
+    "bare type": (
+        "<page.md>; rel=alternate; type=text/markdown",
+        [link("https://example.com/docs/page.md", "alternate", type_="text/markdown")],
+    ),
+    "type with parameters": (
+        '<page.md>; rel=alternate; type="Text/Markdown; charset=utf-8"',
+        [link("https://example.com/docs/page.md", "alternate", type_="text/markdown")],
+    ),
+    "several links": (
+        '</a>; rel=next, </b>; rel="prev"',
+        [link("https://example.com/a", "next"), link("https://example.com/b", "prev")],
+    ),
+    "comma and semicolon inside": (
+        '</a,b;c>; title="x, <y>; rel=z"; rel=next',
+        [link("https://example.com/a,b;c", "next")],
+    ),
+    "junk between": ("nonsense, </a>; rel=next", [link("https://example.com/a", "next")]),
+    "about another page": ('</a>; rel=describedby; anchor="/other"', []),
+    "no relation": ("</a>", [link("https://example.com/a")]),
+    "cut off": ("</a", []),
+    "broken target": ("<http://[::1>; rel=next", []),
+    "empty": ("", []),
+}
+
+
+@pytest.mark.parametrize(("header", "links"), HEADERS.values(), ids=HEADERS)
+def test_parse(header: str, links: list[HeaderLink]) -> None:
+    assert parse(header, BASE) == links
+
+
+def test_relations_are_words_in_lower_case() -> None:
+    (found,) = parse('</a>; rel="Next DescribedBy"', BASE)
+    assert found.rel == {"next", "describedby"}
+
+
+@given(st.text())
+def test_never_raises(header: str) -> None:
+    parse(header, BASE)
+
+
+def test_long_headers_end() -> None:
+    assert parse("</a>; rel=x, " * 50_000, BASE)
+
+
+_tokens = st.text("abcdefgh-", min_size=1, max_size=8).filter(lambda text: text.strip("-") == text)
+_targets = st.text("abc/.-_~,;=%20", max_size=12).map(lambda text: f"/{text}")
+
+
+@given(st.lists(st.tuples(_targets, st.lists(_tokens, min_size=1, max_size=3), st.booleans()), max_size=6))
+def test_written_links_are_read_back(written: list[tuple[str, list[str], bool]]) -> None:
+    header = ", ".join(
+        f'<{target}>; title="a, b; <c>"; rel="{" ".join(rel)}"' + ("; type=text/markdown" if typed else "")
+        for target, rel, typed in written
+    )
+    assert parse(header, BASE) == [
+        link(urljoin(BASE, target), *rel, type_="text/markdown" if typed else None)
+        for target, rel, typed in written
+    ]

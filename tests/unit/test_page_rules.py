@@ -1,0 +1,187 @@
+"""Small rules about pages: what a body is, what is dropped, languages and versions, arguments, profiles."""
+
+from __future__ import annotations
+
+import pytest
+
+from llmsspider.arguments import DocsArguments, check_arguments
+from llmsspider.config import Config
+from llmsspider.errors import ArgumentsError
+from llmsspider.filetypes import classify, skipped_extension
+from llmsspider.filters import drop_reason
+from llmsspider.locales import Trees, directory_above, language_segments, start_in_language
+from llmsspider.pages import same_page_elsewhere, title_from_url
+from llmsspider.profiles import load, names
+
+BODIES = {
+    "html": ("text/html", b"<!doctype html><p>x", False, "html"),
+    "html called markdown": ("text/markdown", b"<!DOCTYPE html><html>", True, "html"),
+    "html called plain text": ("text/plain", b"<html><body>", True, "html"),
+    "markdown": ("text/markdown", b"# x", False, "markdown"),
+    "x-markdown": ("text/x-markdown", b"# x", False, "markdown"),
+    "markdown file as plain text": ("text/plain", b"# x", True, "markdown"),
+    "markdown file as html": ("text/html", b"# x\n\ntext", True, "markdown"),
+    "markdown file without a type": (None, b"# x", True, "markdown"),
+    "markdown file as octet-stream": ("application/octet-stream", b"# x", True, "markdown"),
+    "octet-stream": ("application/octet-stream", b"abc", False, "binary"),
+    "plain text": ("text/plain", b"words", False, "text"),
+    "openapi": ("application/vnd.oai.openapi+json", b"{}", False, "text"),
+    "json": ("application/json", b"{}", False, "text"),
+    "image": ("image/png", b"abc", False, "binary"),
+    "binary called html": ("text/html", b"\x7fELF\0\0", False, "binary"),
+    "no type, a page": (None, b"<p>x", False, "html"),
+}
+
+
+@pytest.mark.parametrize(("mime", "body", "form", "expected"), BODIES.values(), ids=BODIES)
+def test_what_a_body_is(mime, body, form, expected):
+    assert classify(mime, body, markdown_form=form) == expected
+
+
+def test_extensions_that_are_no_pages():
+    assert skipped_extension("https://e.com/a.PDF?x=1", listed=True) == "pdf"
+    assert skipped_extension("https://e.com/a.json", listed=False) == "json"
+    assert skipped_extension("https://e.com/a.json", listed=True) is None
+    assert skipped_extension("https://e.com/v1.2/release-1.0", listed=False) is None
+
+
+DROPS = {
+    "empty": ("", "T", 1, "empty"),
+    "white space": (" \n\t\n", "T", 1, "empty"),
+    "short": ("abc\n", "T", 10, "empty"),
+    "long enough": ("abcdefghij\n", "T", 10, None),
+    "404": ("# Page not found\n\nSorry.\n", "Page not found", 1, "soft-404"),
+    "404 number": ("# 404\n", "404 - Not Found", 1, "soft-404"),
+    "about 404": ("# 404 errors\n\n" + "How to handle them. " * 100, "404 errors", 1, None),
+    "about not found": ("# Handling\n\ntext\n", "Handling files that are not found", 1, None),
+    "no title": ("text\n", None, 1, None),
+}
+
+
+@pytest.mark.parametrize(("content", "title", "least", "expected"), DROPS.values(), ids=DROPS)
+def test_what_is_no_document(content, title, least, expected):
+    reason = drop_reason(content, title, min_characters=least)
+    assert (reason[0] if reason else None) == expected
+
+
+def trees(start="https://e.com/", known=(), **options):
+    given = {"language": None, "all_versions": False, **options}
+    return Trees(start, given.pop("language"), given.pop("all_versions"), lambda url: url in known, **given)
+
+
+KNOWN = {"https://e.com/guide/a", "https://e.com/en/a"}
+FOREIGN = {
+    "a copy of a known page": (trees(known=KNOWN), "https://e.com/v2/guide/a", ("version", "v2")),
+    "no other copy is known": (trees(known=KNOWN), "https://e.com/v2/guide/b", None),
+    "named version root": (trees(), "https://e.com/dev/", ("version", "dev")),
+    "a page called next": (trees(), "https://e.com/next", None),
+    "a page called ts is no language": (trees(), "https://e.com/ts/", None),
+    "translation named by hreflang": (
+        trees(language_trees=frozenset({"fr"})),
+        "https://e.com/fr/",
+        ("language", "fr"),
+    ),
+    "own language": (trees("https://e.com/en/", KNOWN), "https://e.com/en/a", None),
+    "other language": (trees("https://e.com/en/", KNOWN), "https://e.com/fr/a", ("language", "fr")),
+    "asked for": (trees("https://e.com/en/", KNOWN, language="fr"), "https://e.com/fr/a", None),
+    "all languages": (trees("https://e.com/en/", KNOWN, language="all"), "https://e.com/fr/a", None),
+    "all versions": (trees(known=KNOWN, all_versions=True), "https://e.com/v2/guide/a", None),
+    "another host": (trees(known=KNOWN), "https://api.e.com/v2/guide/a", None),
+}
+
+
+@pytest.mark.parametrize(("copies", "url", "expected"), FOREIGN.values(), ids=FOREIGN)
+def test_copies_of_the_documentation(copies, url, expected):
+    assert copies.foreign(url) == expected
+
+
+def test_a_copy_once_found_holds_for_its_other_pages():
+    copies = trees(known=KNOWN)
+    assert copies.foreign("https://e.com/v2/guide/b") is None
+    assert copies.foreign("https://e.com/v2/guide/a") == ("version", "v2")
+    assert copies.foreign("https://e.com/v2/guide/b") == ("version", "v2")
+
+
+def test_where_another_language_starts():
+    assert start_in_language("https://e.com/en/a", "fr", {"fr": "https://e.com/fr/b"}) == "https://e.com/fr/b"
+    assert start_in_language("https://e.com/en/a", "fr", {}) == "https://e.com/fr/a"
+    assert start_in_language("https://e.com/a", "fr", {}) is None
+    assert directory_above("https://e.com/en/3.12/a", ["version"]) == "/en/"
+    assert directory_above("https://e.com/a", ["version"]) is None
+    assert language_segments([("fr", "https://e.com/fr/"), ("x-default", "https://e.com/de/")]) == {"fr"}
+
+
+def test_canonical_addresses_that_can_be_believed():
+    assert same_page_elsewhere("https://e.com/v1/a.html", "https://e.com/v2/a")
+    assert not same_page_elsewhere("https://e.com/a", "https://e.com/")
+    assert not same_page_elsewhere("https://e.com/a", "https://other.com/a")
+    assert not same_page_elsewhere("http://e.com/a", "https://e.com/a")
+
+
+def test_titles_from_urls():
+    assert title_from_url("https://e.com/a/getting_started.html") == "getting started"
+    assert title_from_url("https://e.com/") == "e.com"
+
+
+def test_arguments_are_typed():
+    arguments = check_arguments(
+        DocsArguments,
+        {"url": "https://e.com/", "max_depth": "2", "full": "true", "block": "/a/**,/b/**", "_job": "x"},
+    )
+    assert (arguments.max_depth, arguments.full, arguments.block) == (2, True, ("/a/**", "/b/**"))
+
+
+@pytest.mark.parametrize("name", names())
+def test_profiles_that_ship_are_valid(name):
+    assert load(name)["ITEM_PIPELINES"]
+
+
+BROKEN = {
+    "no TOML": "x = = y",
+    "unknown key": "colour = 'red'\n[stages]\nfilter='a.b'\nhash='a.b'\nexport='a.b'",
+    "missing stage": "[stages]\nfilter='a.b'\nhash='a.b'",
+    "no class": "[stages]\nfilter='a b'\nhash='a.b'\nexport='a.b'",
+    "lower-case setting": "[stages]\nfilter='a.b'\nhash='a.b'\nexport='a.b'\n[settings]\nx=1",
+    "stages is no table": "stages = 1",
+}
+
+
+@pytest.mark.parametrize("text", BROKEN.values(), ids=BROKEN)
+def test_a_broken_profile_is_refused_with_a_line(tmp_path, text):
+    file = tmp_path / "own.toml"
+    file.write_text(text)
+    with pytest.raises(ArgumentsError, match="profile="):
+        load(str(file))
+
+
+def test_a_missing_profile_is_refused():
+    with pytest.raises(ArgumentsError, match="cannot be read"):
+        load("/nowhere/own.toml")
+
+
+class Settings(dict):
+    def getbool(self, name, default=False):
+        value = self.get(name, default)
+        if value not in (True, False, "True", "False", "1", "0"):
+            raise ValueError(name)
+        return value in (True, "True", "1")
+
+    def getint(self, name, default=0):
+        return int(self.get(name, default))
+
+
+def test_settings_are_read_once_and_checked():
+    config = Config.from_settings(
+        Settings(LLMS_LINK_DEPTH="2", LLMS_CONVERT_WORKERS="0", LLMS_FULL_TEXT="off")
+    )
+    assert (config.link_depth, config.convert_workers, config.full_text) == (2, 0, False)
+    with pytest.raises(ArgumentsError) as error:
+        Config.from_settings(
+            Settings(
+                LLMS_LINK_DEPTH="deep",
+                LLMS_CONVERTER="magic",
+                LLMS_OBEY_AI_OPTOUT="maybe",
+                LLMS_FULL_TEXT="x",
+            )
+        )
+    assert len(error.value.problems) == 4

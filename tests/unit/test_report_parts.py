@@ -1,0 +1,156 @@
+"""The parts of the report: coverage, lint, the picture of the site, charts."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from llmsspider.discovery.model import LlmsFile
+from llmsspider.llmstxt import Entry
+from llmsspider.report import charts
+from llmsspider.report.coverage import MAX_NAMED, Coverage, Listed, compare
+from llmsspider.report.lint import lint
+from llmsspider.report.sitetree import MAX_LINKS, MAX_NODES, site_tree
+from llmsspider.urls import identity
+
+SITE = "https://e.com/"
+
+
+def index(*entries: Entry, title: str | None = "Site", summary: str | None = "What.", **fields) -> LlmsFile:
+    given = {"kind": "index", "text": "", "entries": entries, **fields}
+    return LlmsFile(url=f"{SITE}llms.txt", title=title, summary=summary, **given)
+
+
+def entry(path: str, **fields) -> Entry:
+    return Entry(SITE + path, **{"title": path, "description": "d", "section": "S", "order": 0, **fields})
+
+
+def nothing() -> Coverage:
+    return compare([], {}, {}, {})
+
+
+@pytest.mark.parametrize(
+    ("file", "expected"),
+    [
+        pytest.param(index(entry("a")), set(), id="nothing to mend"),
+        pytest.param(
+            index(title=None, summary=None),
+            {"there is no H1", "there is no summary", "no link could be read"},
+            id="empty",
+        ),
+        pytest.param(index(entry("a", description=None)), {"most links have no description"}, id="bare"),
+        pytest.param(
+            index(*(entry(str(n), section=None) for n in range(11))), {"there are no sections"}, id="flat"
+        ),
+        pytest.param(
+            index(entry("a", title="x"), entry("b", title="x")),
+            {"links share their title with another one"},
+            id="titles",
+        ),
+        pytest.param(index(Entry("http://e.com/a", "a", "d", "S", 0)), {"links use http"}, id="http"),
+        pytest.param(index(entry("a"), warnings=("holds HTML",)), {"holds HTML"}, id="what the parser says"),
+        pytest.param(
+            index(entry("a"), text="x" * 100_001), {"the file has 100,001 characters"}, id="too large"
+        ),
+    ],
+)
+def test_lint_of_the_file_alone(file: LlmsFile, expected: set[str]) -> None:
+    assert {finding.problem for finding in lint([file], nothing(), {})} == expected
+
+
+def test_lint_names_markdown_that_could_be_linked() -> None:
+    file = index(entry("a.html"), entry("b.md"))
+    origins = {identity(SITE + "a.html"): "markdown", identity(SITE + "b.md"): "markdown"}
+    (finding,) = lint([file], nothing(), origins)
+    assert finding.urls == (SITE + "a.html",)
+
+
+def test_full_text_files_are_not_linted() -> None:
+    assert lint([index(title=None, kind="full")], nothing(), {}) == []
+
+
+def test_coverage_of_every_combination() -> None:
+    listed = [
+        Listed(SITE + "a", True, False),
+        Listed(SITE + "a#twice", True, False),
+        Listed(SITE + "b", True, True),
+        Listed(SITE + "gone", True, False),
+        Listed(SITE + "soft", False, True),
+        Listed(SITE + "blocked", False, True),
+        Listed(SITE + "late", True, True),
+    ]
+    found = compare(
+        listed,
+        {identity(SITE + name): SITE + name for name in ("a", "b", "link")},
+        {identity(SITE + "gone"): ("not_found", "HTTP status 404")},
+        {identity(SITE + "soft"): ("soft-404", ""), identity(SITE + "blocked"): ("block", "/blocked")},
+    )
+    assert found.combined == {
+        (True, False, True): 1,
+        (True, True, True): 1,
+        (True, False, False): 1,
+        (False, True, False): 2,
+        (True, True, False): 1,
+        (False, False, True): 1,
+    }
+    assert {name: group.urls for name, group in found.groups.items() if group.count} == {
+        "only-llms": [(SITE + "a", "")],
+        "dead": [(SITE + "gone", "not_found: HTTP status 404")],
+        "soft-404": [(SITE + "soft", "soft-404")],
+        "left-out": [(SITE + "blocked", "block: /blocked")],
+        "not-reached": [(SITE + "late", "")],
+        "only-links": [(SITE + "link", "")],
+    }
+
+
+def test_long_lists_are_counted_whole_and_named_in_part() -> None:
+    found = compare([Listed(f"{SITE}{n}", True, True) for n in range(1000)], {}, {}, {})
+    assert found.group("not-reached").count == 1000
+    assert len(found.group("not-reached").urls) == MAX_NAMED
+
+
+def test_the_picture_holds_each_page_at_a_place_of_its_own() -> None:
+    urls = [SITE, SITE + "guide/", SITE + "guide/a", SITE + "guide/b", SITE + "api/x?y=1"]
+    tree = site_tree(urls, [(0, 2), (2, 3)])
+    names = [node[0] for node in tree["nodes"]]
+    assert names == ["", "guide", "a", "b", "api", "x", "?y=1"]
+    assert [node[2] for node in tree["nodes"]] == [0, 1, 2, 3, -1, -1, 4]
+    assert tree["links"] == [[0, 2], [2, 3]]
+    places = [tuple(node[3:]) for node in tree["nodes"]]
+    assert len(set(places)) == len(places)
+
+
+def test_hosts_are_branches_where_there_are_several() -> None:
+    tree = site_tree([SITE + "a", "https://docs.e.com/a"], [])
+    assert [node[0] for node in tree["nodes"]] == ["", "e.com", "a", "docs.e.com", "a"]
+
+
+@given(st.lists(st.text(alphabet="ab/?%é", max_size=12), max_size=60))
+def test_any_urls_can_be_laid_out(paths: list[str]) -> None:
+    tree = site_tree([SITE + path for path in paths], [])
+    assert all(math.isfinite(x) and math.isfinite(y) for *_, x, y in tree["nodes"])
+    assert all(parent < number for number, (_, parent, *_) in enumerate(tree["nodes"]))
+
+
+def test_the_picture_of_a_large_site_is_bounded_and_says_so() -> None:
+    count = 20_000
+    urls = [f"{SITE}{n % 50}/{n}" for n in range(count)]
+    tree = site_tree(urls, ((n % 2000, (n + 1) % 2000) for n in range(count)))
+    assert len(tree["nodes"]) <= MAX_NODES
+    assert len(tree["links"]) == MAX_LINKS
+    assert tree["pages_left"] > 0
+    assert tree["links_left"] == count - MAX_LINKS
+
+
+def test_bars_escape_names_and_give_the_longest_the_whole_width() -> None:
+    svg = charts.bars({"<b>": 1, "most": 40})
+    assert "&lt;b&gt;" in svg
+    assert svg.index('class="w20"') < svg.index('class="w1"')
+
+
+def test_a_timeline_needs_two_points() -> None:
+    assert charts.timeline([(0.0, 0, 0)]) == ""
+    assert 'aria-label="5 pages and 1 errors in 2.0 s"' in charts.timeline([(0.0, 0, 0), (2.0, 5, 1)])

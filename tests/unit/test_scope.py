@@ -1,0 +1,180 @@
+"""Which URLs belong to a crawl; the table of globs is that of docs/scope.md."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from llmsspider.scope import build_scope, glob_matches, split_globs
+
+START = "https://docs.example.com/guide/intro"
+DOC = (Path(__file__).parents[2] / "docs" / "scope.md").read_text(encoding="utf-8")
+
+
+def globs() -> list[tuple[str, str, bool]]:
+    """The rows of the table in docs/scope.md."""
+    rows = re.findall(r"^\| `([^`]+)` \| (.+?) \| (.+?) \|$", DOC[DOC.index("| glob |") :], re.MULTILINE)
+    found = []
+    for pattern, matches, others in rows:
+        if not pattern.startswith(("/", "**")):
+            break
+        found += [(pattern, path, True) for path in re.findall(r"`([^`]+)`", matches)]
+        found += [(pattern, path, False) for path in re.findall(r"`([^`]+)`", others)]
+    return found
+
+
+def test_the_table_is_read():
+    assert len(globs()) > 30
+
+
+@pytest.mark.parametrize(("pattern", "path", "expected"), globs())
+def test_globs(pattern, path, expected):
+    assert glob_matches(pattern, path) is expected
+
+
+def test_globs_are_split_at_commas_outside_braces():
+    assert split_globs("/a/**,/{b,c}/**\n!/d/**,,") == ["/a/**", "/{b,c}/**", "!/d/**"]
+
+
+def scope(kind="auto", covering=None, listed=(), start=START, **options):
+    return build_scope(kind, start, covering, listed, **options)
+
+
+CASES = {
+    "section": (scope(), "https://docs.example.com/guide/a", False, ""),
+    "outside the section": (scope(), "https://docs.example.com/blog/a", False, "out-of-scope"),
+    "listed outside the section": (scope(), "https://docs.example.com/blog/a", True, ""),
+    "listed on another host": (scope(), "https://api.example.com/a", True, ""),
+    "linked on another host": (scope(), "https://api.example.com/a", False, "out-of-scope"),
+    "linked below a listed directory of another host": (
+        scope(listed=["https://api.example.com/ref/x"]),
+        "https://api.example.com/ref/y",
+        False,
+        "",
+    ),
+    "section: listed outside": (scope("section"), "https://docs.example.com/blog/a", True, "out-of-scope"),
+    "host": (scope("host"), "https://docs.example.com/blog/a", False, ""),
+    "host: another host": (scope("host"), "https://api.example.com/a", True, "out-of-scope"),
+    "domain": (scope("domain"), "https://api.example.com/a", False, ""),
+    "another site": (scope("domain"), "https://example.org/a", True, "offsite"),
+    "listed only": (scope("listed"), "https://docs.example.com/guide/a", False, "out-of-scope"),
+    "a listed page": (scope("listed"), "https://docs.example.com/blog/a", True, ""),
+    "block wins over allow": (
+        scope(allow=["/guide/**"], block=["/guide/old/**"]),
+        "https://docs.example.com/guide/old/a",
+        False,
+        "block",
+    ),
+    "block holds for listed pages": (
+        scope(block=["/blog/**"]),
+        "https://docs.example.com/blog/a",
+        True,
+        "block",
+    ),
+    "allow replaces the section": (scope(allow=["/blog/**"]), "https://docs.example.com/blog/a", False, ""),
+    "allow holds for listed pages": (
+        scope(allow=["/blog/**"]),
+        "https://docs.example.com/guide/a",
+        True,
+        "allow",
+    ),
+    "block among the allows": (
+        scope(allow=["/guide/**", "!/guide/old/**"]),
+        "https://docs.example.com/guide/old/a",
+        False,
+        "block",
+    ),
+    "archive": (scope(), "https://docs.example.com/guide/a.zip", False, "file-type"),
+    "linked text file": (scope(), "https://docs.example.com/guide/a.yaml", False, "file-type"),
+    "listed text file": (scope(), "https://docs.example.com/guide/a.yaml", True, ""),
+    "scheme": (scope(), "ftp://docs.example.com/guide/a", False, "scheme"),
+    "a name like test is documentation": (scope(), "https://docs.example.com/guide/test/build", False, ""),
+}
+
+
+@pytest.mark.parametrize(("bounds", "url", "listed", "reason"), CASES.values(), ids=CASES)
+def test_verdict(bounds, url, listed, reason):
+    verdict = bounds.verdict(url, listed=listed)
+    assert (verdict.allowed, verdict.reason) == (not reason, reason)
+    assert bool(verdict.rule) is bool(reason)
+
+
+@pytest.mark.parametrize(
+    ("covering", "section"),
+    [
+        (None, "/guide/"),
+        ("https://docs.example.com/llms.txt", "/guide/"),
+        ("https://docs.example.com/.well-known/llms.txt", "/guide/"),
+        ("https://docs.example.com/guide/llms.txt", "/guide/"),
+        ("https://other.example.com/guide/llms.txt", "/guide/"),
+    ],
+)
+def test_the_section_is_the_directory_of_the_covering_file_or_of_the_start_page(covering, section):
+    assert scope(covering=covering).section == section
+
+
+def test_a_covering_file_higher_up_widens_the_section():
+    deep = scope(start="https://e.com/docs/api/v1/x", covering="https://e.com/docs/llms.txt")
+    assert deep.section == "/docs/"
+
+
+@pytest.mark.parametrize("kind", ["auto", "section", "host", "listed"])
+def test_the_description_says_how_to_widen(kind):
+    assert "(wider: -a scope=" in scope(kind).describe()
+    assert "wider" not in scope("domain").describe()
+
+
+some_paths = st.lists(
+    st.sampled_from(["guide", "blog", "intro", "a.b", ".well", "x%20y", "*", ""]), max_size=4
+).map("/".join)
+some_hosts = st.sampled_from(
+    ["docs.example.com", "api.example.com", "example.com", "example.org", "127.0.0.1", "[::1]"]
+)
+some_urls = st.builds("https://{}/{}".format, some_hosts, some_paths)
+some_globs = st.lists(
+    st.sampled_from(["/", "**", "*", "guide", "{a,b}", "[a-z]", "!", "?", "\\", "(x|y)", "%2a"]), max_size=5
+).map("".join)
+
+
+@given(some_urls, st.booleans(), st.lists(some_urls, max_size=4), st.lists(some_globs, max_size=2))
+def test_a_wider_scope_holds_all_of_a_narrower_one(url, listed, pages, block):
+    def allowed(kind):
+        return build_scope(kind, START, None, pages, block=block).verdict(url, listed=listed).allowed
+
+    for narrow, wide in (
+        ("section", "auto"),
+        ("section", "host"),
+        ("auto", "domain"),
+        ("host", "domain"),
+        ("listed", "auto"),
+    ):
+        assert not allowed(narrow) or allowed(wide)
+
+
+@given(some_urls, some_globs, some_globs, st.sampled_from(["auto", "section", "host", "domain", "listed"]))
+def test_block_wins_and_being_listed_never_narrows(url, allow, block, kind):
+    bounds = build_scope(kind, START, None, [], allow=[allow], block=[block])
+    verdict, listed = bounds.verdict(url), bounds.verdict(url, listed=True)
+    assert listed.allowed or not verdict.allowed
+    assert all(found.allowed or (found.reason and found.rule) for found in (verdict, listed))
+    path = "/" + url.split("/", 3)[3]
+    if glob_matches(block, path):
+        assert not listed.allowed
+
+
+@given(some_globs | st.text(max_size=20), some_paths)
+def test_a_slash_at_the_end_of_a_path_does_not_count(pattern, path):
+    path = f"/{path}".rstrip("/")
+    assert glob_matches(pattern, path or "/") == glob_matches(pattern, f"{path}/")
+
+
+@given(
+    st.lists(st.text("ab/*!.", min_size=1, max_size=6), max_size=5),
+    st.sampled_from([",", "\n", " , ", "\n\n"]),
+)
+def test_globs_that_were_joined_are_split(globs, separator):
+    assert split_globs(separator.join(globs)) == globs

@@ -1,0 +1,71 @@
+"""Every library is pinned, with hashes of all that it brings, and its licence is known."""
+
+from __future__ import annotations
+
+import re
+import sys
+from importlib.metadata import packages_distributions, version
+
+import licences
+import source_reading
+
+PINS = dict(
+    re.findall(
+        r"^([\w.-]+)(?:\[\w+\])?==([^\s;#]+)", (licences.ROOT / "requirements.txt").read_text(), re.MULTILINE
+    )
+)
+LOCK = licences.LOCK.read_text()
+
+
+def normalised(name: str) -> str:
+    return re.sub(r"[-_.]+", "-", name).lower()
+
+
+def test_the_lock_holds_what_requirements_txt_pins():
+    locked = licences.locked()
+    assert {name: locked.get(normalised(name)) for name in PINS} == {
+        name: (pinned,) for name, pinned in PINS.items()
+    }
+
+
+def test_every_package_of_the_lock_has_hashes_and_nothing_says_where_it_comes_from():
+    entries = re.split(r"(?m)^(?=[a-z])", LOCK)[1:]
+    assert len(entries) > 60
+    assert [entry.partition(" ")[0] for entry in entries if "--hash=sha256:" not in entry] == []
+    assert not re.search(r"(?i)index-url|find-links|://|\.org|trusted-host", LOCK)
+
+
+def test_the_tests_run_with_the_versions_of_the_lock():
+    installed = {}
+    for name, versions in licences.locked().items():
+        if name not in licences.ELSEWHERE:
+            installed[name] = version(name) in versions
+    assert [name for name, same in installed.items() if not same] == []
+
+
+def test_what_is_imported_is_pinned_itself():
+    pinned = {normalised(name) for name in PINS}
+    providers = packages_distributions()
+    ours = set(sys.stdlib_module_names) | {"llmsspider", "compression"}
+    unpinned = {
+        module
+        for module in source_reading.imported_modules() - ours
+        if not {normalised(provider) for provider in providers.get(module, [])} & pinned
+    }
+    assert unpinned == set()
+
+
+def test_the_list_of_licences_is_that_of_the_lock():
+    rows = re.findall(r"^\| ([a-z][\w.-]*) \| ([^|]+) \| ([^|]+) \|$", _document(), re.MULTILINE)
+    listed = {name: tuple(versions.split(", ")) for name, versions, _ in rows if name != "package"}
+    assert listed == licences.locked()
+    for name, _versions, licence in rows[1:]:
+        assert licence == licences.licence_of(name)
+        assert "none given" not in licence
+        assert not re.search(
+            r"\b(A?GPL|General Public)", licence.replace("Lesser General Public", "").replace("LGPL", "")
+        )
+
+
+def _document() -> str:
+    return (licences.ROOT / "docs" / "licences.md").read_text(encoding="utf-8")
