@@ -3,22 +3,33 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
-from contextlib import contextmanager
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url
-from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError, SQLAlchemyError
+from sqlalchemy.exc import (
+    ArgumentError,
+    DBAPIError,
+    InterfaceError,
+    NoSuchModuleError,
+    OperationalError,
+    SQLAlchemyError,
+)
 
 from llmsspider.errors import StoreError
 
 logger = logging.getLogger(__name__)
+T = TypeVar("T")
 
 BUSY_TIMEOUT_SECS = 30
 """How long a statement waits for another process before it fails."""
 CLOSE_TIMEOUT_MS = 1000
 """How long closing waits for other processes before it leaves SQLite's log to them."""
+RETRY_SECS = {"sqlite": (0.5, 2.0, 8.0), "postgresql": (0.1, 0.5, 1.0, 2.0, 4.0, *(8.0,) * 7)}
+"""Pauses before work is tried again after a lost connection, a lock or a full disk: a server may restart."""
 POSTGRESQL_SCHEMA = "llmsspider"
 """The schema our tables live in, so that they can share a database with others."""
 
@@ -44,6 +55,29 @@ class Database:
         except SQLAlchemyError as error:
             raise StoreError(f"page store {self.label}: {_first_line(error)}") from error
 
+    def patiently(self, work: Callable[[], T]) -> T:
+        """Do the work, again after a pause while the database is away; its faults are `StoreError`."""
+        for pause in RETRY_SECS[self.engine.dialect.name]:
+            try:
+                with self.faults():
+                    return work()
+            except StoreError as error:
+                if not isinstance(error.__cause__, OperationalError | InterfaceError):
+                    raise
+                logger.warning("%s; trying again in %s s", error, pause)
+                time.sleep(pause)
+        with self.faults():
+            return work()
+
+    def write(self, work: Callable[[Connection], T]) -> T:
+        """Do the work in one write transaction, patiently: it may run more than once, and is kept once."""
+
+        def attempt() -> T:
+            with self.writing() as connection:
+                return work(connection)
+
+        return self.patiently(attempt)
+
     def reader(self) -> Connection:
         """A connection on which every statement stands alone and sees the latest commit."""
         with self.faults():
@@ -56,12 +90,14 @@ class Database:
         level: dict[str, Any] = (
             {"begin": "DEFERRED"} if self.is_sqlite else {"isolation_level": "REPEATABLE READ"}
         )
-        with (
-            self.faults(),
-            self.engine.connect().execution_options(**level) as connection,
-            connection.begin(),
-        ):
-            yield connection
+        with self.faults(), ExitStack() as opened:
+
+            def begin() -> Connection:
+                connection = opened.enter_context(self.engine.connect().execution_options(**level))
+                opened.enter_context(connection.begin())
+                return connection
+
+            yield self.patiently(begin)
 
     @contextmanager
     def writing(self) -> Iterator[Connection]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from sqlalchemy import Connection, Executable
-from sqlalchemy.exc import DBAPIError
 
 from llmsspider.errors import StoreError
 from llmsspider.store.database import Database
@@ -25,16 +24,17 @@ class Reader:
         return self._connection is None
 
     def read(self, statement: Executable, parameters: Row | None = None) -> Any:
-        """Run a SELECT; once more on a new connection if the server dropped it."""
-        connection = self._open()
-        with self._database.faults():
-            try:
-                return connection.execute(statement, parameters)
-            except DBAPIError as error:
-                if not error.connection_invalidated:
-                    raise
-                connection.rollback()
-                return connection.execute(statement, parameters)
+        """Run a SELECT, patiently: on a new connection if the server dropped this one."""
+
+        def attempt() -> Any:
+            connection = self._open()
+            if connection.invalidated:
+                self._connection = self._database.reader()
+                connection.close()
+                connection = self._connection
+            return connection.execute(statement, parameters)
+
+        return self._database.patiently(attempt)
 
     def check(self) -> None:
         """Raise `StoreError` when it is closed."""

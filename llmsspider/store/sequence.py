@@ -6,7 +6,7 @@ is never given to another change.
 
 from __future__ import annotations
 
-from sqlalchemy import select, update
+from sqlalchemy import Connection, select, update
 
 from llmsspider.store.database import Database
 from llmsspider.store.schema import source
@@ -34,15 +34,19 @@ class Sequence:
         """Return what is left of the block, unless another run has reserved numbers after it."""
         unused = (source.c.id == self._source_id) & (source.c.next_seq == self._end)
         if self._next < self._end:
-            with self._database.faults(), self._database.writing() as connection:
-                connection.execute(update(source).where(unused).values(next_seq=self._next))
+            returned = update(source).where(unused).values(next_seq=self._next)
+            self._database.write(lambda connection: connection.execute(returned))
             self._next = self._end = 0
 
     def _reserve(self) -> None:
         mine = source.c.id == self._source_id
-        with self._database.faults(), self._database.writing() as connection:
-            self._next = connection.execute(
+
+        def reserve(connection: Connection) -> int:
+            first: int = connection.execute(
                 select(source.c.next_seq).where(mine).with_for_update()
             ).scalar_one()
-            self._end = self._next + BLOCK
-            connection.execute(update(source).where(mine).values(next_seq=self._end))
+            connection.execute(update(source).where(mine).values(next_seq=first + BLOCK))
+            return first
+
+        self._next = self._database.write(reserve)
+        self._end = self._next + BLOCK

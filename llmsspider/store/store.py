@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Self
 
-from sqlalchemy import func, select
+from sqlalchemy import Connection, RowMapping, func, select
 
 from llmsspider.errors import StoreError
 from llmsspider.items import Change
@@ -110,10 +110,13 @@ class Store:
         if record.name != self._name:
             raise StoreError(f"page store of {self._name!r}: cannot hold the source {record.name!r}")
         values = rows.source_row(record)
-        with self._database.faults(), self._database.writing() as connection:
-            fresh = {"created_at": time.time(), "next_seq": 1, "last_seq": 0}
+        fresh = {"created_at": time.time(), "next_seq": 1, "last_seq": 0}
+
+        def upsert(connection: Connection) -> RowMapping:
             connection.execute(statements.upsert_source(self._database.is_sqlite, values), values | fresh)
-            row = connection.execute(select(source).where(source.c.name == self._name)).mappings().one()
+            return connection.execute(select(source).where(source.c.name == self._name)).mappings().one()
+
+        row = self._database.write(upsert)
         self._source_id, self._source = row["id"], rows.source_record(dict(row))
 
     def begin_run(
@@ -133,8 +136,8 @@ class Store:
         source_id = self._known_source()
         if self._writer is not None:
             self._writer.close()
-        with self._database.faults(), self._database.writing() as connection:
-            self.run, reach_from = runs.begin(
+        self.run, reach_from = self._database.write(
+            lambda connection: runs.begin(
                 connection,
                 source_id,
                 self._name,
@@ -144,6 +147,7 @@ class Store:
                 host=runs.this_host() if host is None else host,
                 resumes=resumes,
             )
+        )
         self._writer = RunWriter(self._database, source_id, self.run, reach_from)
         return self.run
 
@@ -160,8 +164,8 @@ class Store:
         writer = self._running()
         writer.flush()
         values = writer.tallies(counts) | {"outcome": outcome, "complete": complete, "why": why}
-        with self._database.faults(), self._database.writing() as connection:
-            runs.finish(connection, self._known_source(), writer.run.number, values)
+        source_id = self._known_source()
+        self._database.write(lambda connection: runs.finish(connection, source_id, writer.run.number, values))
         writer.give_back()
 
     def runs(self) -> list[RunRecord]:
@@ -169,7 +173,7 @@ class Store:
         if self._source_id is None:
             return []
         self.flush()
-        with self._database.faults(), self._database.snapshot() as connection:
+        with self._database.snapshot() as connection:
             return runs.all_runs(connection, self._source_id, self._name)
 
     def undelivered_since(self) -> int | None:
@@ -180,8 +184,8 @@ class Store:
         """Note that the changes after `since` were exported; writes only where a run had not delivered them."""
         if (undelivered := self.undelivered_since()) is None or since > undelivered:
             return
-        with self._database.faults(), self._database.writing() as connection:
-            runs.note_replayed(connection, self._known_source(), self._name, since)
+        source_id = self._known_source()
+        self._database.write(lambda connection: runs.note_replayed(connection, source_id, self._name, since))
 
     # Pages, written
 

@@ -8,8 +8,6 @@ import threading
 import time
 from typing import Any
 
-from sqlalchemy.exc import InterfaceError, OperationalError
-
 from llmsspider.errors import StoreError
 from llmsspider.store import statements
 from llmsspider.store.batch import Batch, Operation, Save
@@ -23,8 +21,6 @@ BATCH_SECS = 0.5
 """A batch is committed when it holds this many rows or its first row has waited this long."""
 QUEUE_UNITS = 20_000
 """What may wait: an operation weighs 1, and 1 more for every 4 KiB of text. Then callers wait too."""
-RETRY_SECS = (0.5, 2.0, 8.0)
-"""Pauses before a batch is tried again after a lost connection or a lock."""
 
 
 class _WeighedQueue(queue.Queue[Any]):
@@ -123,25 +119,13 @@ class Writer:
         if self._failure is not None:
             return
         try:
-            self._try_commit(batch)
+            self._database.write(batch.write)
         except StoreError as error:
             self._failure = error
             logger.error("%s; nothing more is stored in this run", error)
         except Exception as error:  # a fault of ours must reach the crawl, not end a thread in silence
             self._failure = StoreError(f"page store {self._database.label}: {type(error).__name__}: {error}")
             logger.exception("Writing to the page store failed")
-
-    def _try_commit(self, batch: Batch) -> None:
-        for pause in (*RETRY_SECS, None):
-            try:
-                with self._database.faults(), self._database.writing() as connection:
-                    batch.write(connection)
-                return
-            except StoreError as error:
-                if pause is None or not isinstance(error.__cause__, OperationalError | InterfaceError):
-                    raise
-                logger.warning("%s; trying again in %s s", error, pause)
-                time.sleep(pause)
 
 
 def _weight(item: Any) -> int:

@@ -218,8 +218,7 @@ def test_a_full_queue_makes_the_caller_wait(tmp_path: Path, monkeypatch):
 
 
 @pytest.mark.postgresql
-def test_a_dropped_connection_costs_nothing(postgresql_url: str, tmp_path: Path, monkeypatch):
-    monkeypatch.setattr("llmsspider.store.writer.RETRY_SECS", (0.1, 0.1))
+def test_a_dropped_connection_costs_nothing(postgresql_url: str, tmp_path: Path):
     store = Place(postgresql_url, tmp_path).open()
     store.begin_run("crawl", {})
     store.save_page(record("a"), "new")
