@@ -24,7 +24,7 @@ from llmsspider.extraction.shells import is_shell
 from llmsspider.extraction.walk import Walk
 from llmsspider.items import Page
 
-EXTRACTOR_VERSION = 3
+EXTRACTOR_VERSION = 4
 """Grows with each change of the Markdown made from the same page: stored pages of another version are made again."""
 
 __all__ = ["EXTRACTOR_VERSION", "convert", "scan"]

@@ -22,13 +22,6 @@ _AGENT_BLOCK = re.compile(
 )
 _HEADING_LINE = re.compile(r"^#{1,6} [^\n]*", re.MULTILINE)
 _AGENT_HEADING = re.compile(r"#{1,6} agent instructions\b", re.IGNORECASE)
-_BLOCK = re.compile(
-    r"\A(?:<(AgentInstructions)>.*?</\1>|<!--[^>]*?(?:llms\.txt|AI agents?)[^>]*?-->)[ \t]*\n*",
-    re.DOTALL | re.IGNORECASE,
-)
-_AGENT_SECTION = re.compile(
-    r"^(?:---\n+)?#{1,6} agent instructions\b[^\n]*\n(?:(?!^#{1,6} ).*\n?)*\Z", re.IGNORECASE | re.MULTILINE
-)
 _BLOCK = re.compile(r"\A\n*((?:[^\n]+\n?)+)\n*")
 _HEADING = re.compile(r"\A#[ \t]|\A[^\n]+\n=+[ \t]*\n?\Z")
 _LONGEST = 700

@@ -5,13 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import yaml
-from markdown_it import MarkdownIt
 
-from llmsspider.markdown.destinations import rewrite_destinations
+from llmsspider.markdown.scan import scan
 from llmsspider.mirrornames import link_path
 from llmsspider.store import PageRecord
-
-_PARSER = MarkdownIt("commonmark", {"html": True}).enable("table")
 
 
 def front_matter(record: PageRecord, source: str, *, fetched_at: str) -> str:
@@ -48,4 +45,4 @@ def page_text(record: PageRecord, file: str, leads_to: Callable[[str], str | Non
             return mark + fragment
         return link_path(file, found) + mark + fragment
 
-    return rewrite_destinations(content, _PARSER.parse(content), relative)
+    return scan(content).rewritten(relative)
