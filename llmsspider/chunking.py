@@ -9,19 +9,22 @@ A heading is never parted from the first block below it, and one with nothing of
 from __future__ import annotations
 
 import hashlib
+import logging
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import cache
 from itertools import pairwise
+from typing import TYPE_CHECKING
 
-from markdown_it import MarkdownIt
-from markdown_it.token import Token
+if TYPE_CHECKING:
+    from markdown_it import MarkdownIt
+    from markdown_it.token import Token
 
 Count = Callable[[str], int]
 """The size of a text in the unit of the user's choice."""
 
-_PARSER = MarkdownIt("commonmark", {"html": True}).enable("table")
 _WHOLE = frozenset({"fence", "code_block", "table_open", "hr", "heading_open"})
 _SENTENCE = re.compile(r"[.!?…。！？][)\"'»”’*_`]*\s+|\n")
 _LINE_END = re.compile(r"\r\n?|\n")  # as markdown-it-py sees lines
@@ -97,7 +100,7 @@ def split(content: str, *, size: int, count: Count = characters) -> Iterator[Spa
     """Yield the pieces of a text in order; together they are the text."""
     lines = [0, *(found.end() for found in _LINE_END.finditer(content))]
     cutter = _Cutter(content, lines, size, count)
-    for section in _sections(_tree(_PARSER.parse(content)), lines, len(content)):
+    for section in _sections(_tree(_parser().parse(content)), lines, len(content)):
         yield from cutter.pieces(section)
 
 
@@ -197,6 +200,14 @@ class _Cutter:
         return pairwise(
             [start, *(found.end() for found in separator.finditer(self.content, start, end)), end]
         )
+
+
+@cache
+def _parser() -> MarkdownIt:
+    from markdown_it import MarkdownIt  # noqa: PLC0415  # the settings need this module, most crawls no parser
+
+    logging.getLogger("markdown_it").setLevel(logging.INFO)  # its DEBUG records are half the work of a parse
+    return MarkdownIt("commonmark", {"html": True}).enable("table").disable("inline")
 
 
 def _tree(parsed: list[Token]) -> list[_Node]:

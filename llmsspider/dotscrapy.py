@@ -24,9 +24,10 @@ EXTENSION = "scrapy_dotpersistence.DotScrapyPersistence"
 
 def enabled(settings: BaseSettings) -> bool:
     """Say whether the extension is configured and works in this process."""
-    configured = settings.get_component_priority_dict_with_base("EXTENSIONS").get(EXTENSION) is not None
     wanted = settings.getbool("DOTSCRAPY_ENABLED") or settings.get("DOTSCRAPYPERSISTENCE_ENABLED")
-    return configured and bool(wanted) and "SCRAPY_JOB" in os.environ
+    if not wanted or "SCRAPY_JOB" not in os.environ:
+        return False  # to look further loads every extension of Scrapy
+    return settings.get_component_priority_dict_with_base("EXTENSIONS").get(EXTENSION) is not None
 
 
 def load(settings: BaseSettings) -> str | None:

@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 from urllib.parse import urlsplit
 
-import yaml
-
 from llmsspider.llmsfull.marks import MAX_MARKS, Mark, clean_title
 
 _OPEN_TAG = re.compile(r"<(doc|page|document|file|article)((?:\s[^>]*)?)>\s*$", re.IGNORECASE)
@@ -138,6 +136,8 @@ def front_matter(block: str) -> dict[str, object]:
     """Return the fields of a YAML block, keys lower-case; nothing where it is no mapping."""
     if block.count("[") + block.count("{") > MAX_BRACKETS:
         return {}
+    import yaml  # noqa: PLC0415  # most sites have no full text
+
     try:
         fields = yaml.safe_load(block)
     except (yaml.YAMLError, ValueError, RecursionError):

@@ -7,16 +7,21 @@ addresses too; what stands in code, comments or HTML attributes is text and neve
 
 from __future__ import annotations
 
+import logging
 import re
 import textwrap
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
+from typing import TYPE_CHECKING
 
-from markdown_it import MarkdownIt
-from markdown_it.token import Token
-
+from llmsspider.destinations import encoded
 from llmsspider.llmstxt.inline import INVISIBLE, Piece, Reference, plain, read_inline
 from llmsspider.llmstxt.resolve import resolve
+
+if TYPE_CHECKING:
+    from markdown_it import MarkdownIt
+    from markdown_it.token import Token
 
 FRONT_MATTER = re.compile(r"\A(---|\+\+\+)[ \t]*\n((?:[^\n]*\n){1,200}?)(?:\1|\.\.\.)[ \t]*(?:\n|\Z)")
 _FIELD = re.compile(r"^(title|description)[ \t]*[:=][ \t]*(.+?)[ \t]*$", re.MULTILINE)
@@ -62,12 +67,15 @@ class LlmsTxt:
     warnings: tuple[str, ...] = ()
 
 
-class _Markdown(MarkdownIt):
-    def normalizeLink(self, url: str) -> str:  # noqa: N802 - the name markdown-it gives it
-        return super().normalizeLink(INVISIBLE.sub("", url).strip())
+@cache
+def _markdown() -> MarkdownIt:
+    """Return the parser; loaded with the first file, since most sites have none."""
+    from markdown_it import MarkdownIt  # noqa: PLC0415
 
-
-_MARKDOWN = _Markdown("commonmark", {"maxNesting": 40}).enable("table")
+    logging.getLogger("markdown_it").setLevel(logging.INFO)  # its DEBUG records are half the work of a parse
+    parser = MarkdownIt("commonmark", {"maxNesting": 40}).enable("table")
+    parser.normalizeLink = lambda url: encoded(INVISIBLE.sub("", url).strip())  # type: ignore[method-assign]
+    return parser
 
 
 def parse(text: str, url: str) -> LlmsTxt:
@@ -79,7 +87,7 @@ def parse(text: str, url: str) -> LlmsTxt:
     text, fields = _prepare(text)
     env: dict[str, dict[str, dict[str, str]]] = {}
     reader = _Reader(url)
-    reader.read(_MARKDOWN.parse(text, env))
+    reader.read(_markdown().parse(text, env))
     reader.add_definitions(env.get("references", {}))
     if reader.has_html or re.search(r"<script\b", text, re.IGNORECASE):
         reader.warnings.append("holds HTML, which is read as text")
@@ -198,7 +206,7 @@ class _Reader:
         inner = _TAG.sub("", _RAW_HTML.sub("", html))
         if "](" in inner or "://" in inner:
             self.read(
-                [token for token in _MARKDOWN.parse(textwrap.dedent(inner)) if token.type != "html_block"]
+                [token for token in _markdown().parse(textwrap.dedent(inner)) if token.type != "html_block"]
             )
 
     def _add_row(self, cells: list[list[Piece]]) -> None:

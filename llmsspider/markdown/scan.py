@@ -7,8 +7,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from markdown_it.common.normalize_url import normalizeLink
 from pyromark import Markdown, Options
+
+from llmsspider.destinations import encoded
 
 _PARSER = Markdown(options=Options.ENABLE_TABLES)
 _TEXT = frozenset({"Text", "Code"})
@@ -17,7 +18,6 @@ _CONTAINERS = frozenset({"BlockQuote", "List"})
 _TARGETS = {"Link": len("["), "Image": len("![")}
 _TITLE = {"Heading": "H1"}
 _SPACE = re.compile(r"\s+")
-_PLAIN_URL = re.compile(r"[\w./#?=&:~+,;@!$*'()-]*\Z", re.ASCII)
 _DESTINATION = re.compile(rb"[\s>]*\]\([ \t]*(?:\n[> \t]*)?(<[^<>\n]*>|[^\s<]\S*)")
 _DEFINITION = re.compile(rb"\[(?:\\.|[^\]\\])+\]:[ \t]*(?:\n[> \t]*)?(<[^<>\n]*>|\S+)", re.DOTALL)
 
@@ -121,7 +121,7 @@ class _Reading:
         data, begin = self._opened.pop()
         kind = data["link_type"]
         if name == "Link" and kind != "Email" and not data["id"].startswith("^"):
-            self.found.links.append((one_line("".join(self._words[begin:])), _url(data["dest_url"])))
+            self.found.links.append((one_line("".join(self._words[begin:])), encoded(data["dest_url"])))
         if kind == "Inline" and (written := _DESTINATION.match(self.found.source, self._last, end - 1)):
             self.found.destinations.append(written.span(1))
 
@@ -138,7 +138,3 @@ class _Reading:
 def one_line(text: str) -> str:
     """Return the text with every run of white space as one blank."""
     return _SPACE.sub(" ", text).strip()
-
-
-def _url(written: str) -> str:
-    return written if _PLAIN_URL.match(written) else normalizeLink(written)
