@@ -18,6 +18,9 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from urllib.parse import urlsplit
 
+OPT_OUT_HEADERS = ("X-Robots-Tag", "TDM-Reservation", "Content-Signal")
+"""Headers that `opt_out` looks at."""
+
 OPT_OUT_DIRECTIVES = frozenset({"noai"})
 """Robots directives that ask AI tools to stay away."""
 
@@ -80,7 +83,7 @@ def opt_out(
 
 def robots_opt_out(robots_txt: str, user_agent: str, url: str) -> str | None:
     """Return why robots.txt asks to keep `url` out of models, None where it does not."""
-    if content_signals(robots_txt, user_agent, url).get("ai-input") == "no":
+    if robots_txt and content_signals(robots_txt, user_agent, url).get("ai-input") == "no":
         return "Content-Signal in robots.txt: ai-input=no"
     return None
 
@@ -101,6 +104,8 @@ def content_signals(robots_txt: str, user_agent: str, url: str) -> dict[str, str
     {'search': 'yes', 'ai-input': 'no'}
     """
     groups = _groups(robots_txt)
+    if not any(group.lines for group in groups):
+        return {}
     own = [group for group in groups if user_agent.lower() in group.agents]
     chosen = own or [group for group in groups if "*" in group.agents]
     lines = [line for group in groups if not group.agents for line in group.lines]

@@ -5,6 +5,8 @@ The `LLMS_` settings are explained in docs/settings.md; `llmsspider.config` read
 
 import os
 
+from scrapy.settings import default_settings as scrapys
+
 from llmsspider import __version__
 from llmsspider.jobs import on_scrapy_cloud
 
@@ -115,8 +117,12 @@ DOWNLOADER_MIDDLEWARES = {
     "llmsspider.downloadermiddlewares.revalidation.RevalidationMiddleware": 545,
     "llmsspider.downloadermiddlewares.connection_guard.ConnectionGuardMiddleware": 950,
 }
+EXTENSIONS_BASE = {  # Scrapy's own; whatever is named here or below is imported, None or not
+    path: order
+    for path, order in scrapys.EXTENSIONS_BASE.items()
+    if "RemoteControl" not in path  # off; a web server
+}
 EXTENSIONS = {
-    "scrapy.extensions.remote_control.RemoteControl": None,  # off, and its import is slow
     "llmsspider.extensions.run_summary.RunSummary": -10,  # before Scrapy's feed exporter, which is at 0
     "llmsspider.extensions.heartbeat.Heartbeat": 0,
     "scrapy.extensions.logstats.LogStats": None,  # counts downloads, discovery and attempts included

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import re
+from functools import lru_cache
 
 from scrapy import Request, signals
 from scrapy.crawler import Crawler
@@ -17,6 +18,9 @@ from llmsspider.resolver import guarded_resolver
 from llmsspider.safety import allowed_addresses
 
 logger = logging.getLogger(__name__)
+
+_ORIGIN = re.compile(r"https?://[\w.:-]+(?=[/?#]|\Z)", re.ASCII)
+"""Scheme and host of a plain URL; nothing behind them matters to `AllowedAddresses.refusal`."""
 
 TWISTED_HANDLERS = frozenset({"HTTP11DownloadHandler", "H2DownloadHandler"})
 """Download handlers, and their subclasses, that connect to what the resolver of the reactor answers."""
@@ -35,6 +39,7 @@ class AddressGuardMiddleware:
         self.crawler = crawler
         self.allowed = allowed
         self._warned: set[str] = set()
+        self._refusal = lru_cache(1024)(allowed.refusal)
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> AddressGuardMiddleware:
@@ -64,7 +69,8 @@ class AddressGuardMiddleware:
 
     def process_request(self, request: Request) -> None:
         """Raise `RefusedRequest` for a URL that may not be fetched."""
-        refusal = self.allowed.refusal(request.url)
+        origin = _ORIGIN.match(request.url)
+        refusal = self._refusal(origin[0]) if origin else self.allowed.refusal(request.url)
         if refusal:
             raise self.refused(request, refusal)
         refusal = guarded_resolver(self.crawler).refusal(urlparse_cached(request).hostname or "")

@@ -9,7 +9,7 @@ from scrapy.http import Response
 from scrapy.utils.httpobj import urlparse_cached
 
 from llmsspider.downloadermiddlewares.user_agent import robots_user_agent
-from llmsspider.optout import opt_out
+from llmsspider.optout import OPT_OUT_HEADERS, opt_out
 from llmsspider.refusal import RefusedRequest
 
 
@@ -35,19 +35,21 @@ class AiOptOutMiddleware:
 
     def process_response(self, request: Request, response: Response) -> Response:
         """Raise `RefusedRequest` for an answer that opts out."""
-        if (response.status >= 300 and response.status != 304) or urlparse_cached(
-            request
-        ).path == "/robots.txt":
+        headers = header_values(response)
+        if not headers or (response.status >= 300 and response.status != 304):
             return response
-        reason = opt_out(header_values(response), user_agent=self.user_agent)
+        if urlparse_cached(request).path == "/robots.txt":
+            return response
+        reason = opt_out(headers, user_agent=self.user_agent)
         if not reason:
             return response
         raise RefusedRequest(f"{reason} (LLMS_OBEY_AI_OPTOUT)", reason="ai-opt-out")
 
 
 def header_values(response: Response) -> dict[str, list[str]]:
-    """Return the headers of a response as `llmsspider.optout.opt_out` takes them."""
+    """Return the headers of a response that `llmsspider.optout.opt_out` looks at; most answers have none."""
     return {
-        name.decode("latin-1").lower(): [value.decode("latin-1") for value in values]
-        for name, values in response.headers.items()
+        name.lower(): [value.decode("latin-1") for value in response.headers.getlist(name)]
+        for name in OPT_OUT_HEADERS
+        if name in response.headers
     }

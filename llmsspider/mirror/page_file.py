@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-import yaml
-
-from llmsspider.markdown.scan import scan
 from llmsspider.mirrornames import link_path
 from llmsspider.store import PageRecord
 
@@ -25,6 +22,8 @@ def front_matter(record: PageRecord, source: str, *, fetched_at: str) -> str:
     }
     if record.llms is not None and record.llms.section:
         values["section"] = record.llms.section
+    import yaml  # noqa: PLC0415  # every crawl imports this module, few write a tree
+
     given = {name: value for name, value in values.items() if value is not None}
     return f"---\n{yaml.safe_dump(given, allow_unicode=True, sort_keys=False, width=10_000)}---\n\n"
 
@@ -34,6 +33,7 @@ def page_text(record: PageRecord, file: str, leads_to: Callable[[str], str | Non
     content = record.content or ""
     if leads_to is None or not any(leads_to(link.url) for link in record.links):
         return content
+    from llmsspider.markdown.scan import scan  # noqa: PLC0415  # as above
 
     def relative(target: str) -> str:
         bare = target[1:-1] if target.startswith("<") else target
