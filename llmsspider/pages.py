@@ -12,7 +12,7 @@ from urllib.parse import unquote, urlsplit
 
 from w3lib.encoding import http_content_type_encoding
 
-from llmsspider import extraction, linkheader, markdown
+from llmsspider import linkheader, markdown
 from llmsspider.domains import same_site
 from llmsspider.filetypes import MARKDOWN_TYPES, TEXT_EXTENSIONS, Kind, classify, extension
 from llmsspider.hashing import raw_hash
@@ -22,6 +22,7 @@ from llmsspider.negotiation import is_markdown_url
 from llmsspider.optout import is_noindex, opt_out, robots_directives
 from llmsspider.store import PageRecord
 from llmsspider.urls import document_id, identity, loose_key, without_fragment
+from llmsspider.versions import EXTRACTOR_VERSION
 
 if TYPE_CHECKING:
     from llmsspider.config import Config
@@ -237,7 +238,7 @@ def llms_file_record(source: str, file: LlmsFile, *, converter: str, now: str) -
 
 def extractor_version(converter: str) -> str:
     """Return what content of this version is made with; other content is made again."""
-    return f"{extraction.EXTRACTOR_VERSION}:{converter}"
+    return f"{EXTRACTOR_VERSION}:{converter}"
 
 
 def refused_by_page(meta: PageMeta, answered: Answered, config: Config) -> tuple[str, str] | None:

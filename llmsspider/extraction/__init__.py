@@ -24,10 +24,7 @@ from llmsspider.extraction.shells import is_shell
 from llmsspider.extraction.walk import Walk
 from llmsspider.items import Page
 
-EXTRACTOR_VERSION = 4
-"""Grows with each change of the Markdown made from the same page: stored pages of another version are made again."""
-
-__all__ = ["EXTRACTOR_VERSION", "convert", "scan"]
+__all__ = ["convert", "scan"]
 
 _BLANK_LINES = re.compile(r"\n{3,}")
 

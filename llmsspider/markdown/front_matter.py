@@ -5,30 +5,10 @@ from __future__ import annotations
 import re
 import tomllib
 
-import yaml
-
 _YAML = re.compile(r"---[ \t]*\n(.*?)^(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL | re.MULTILINE)
 _TOML = re.compile(r"\+\+\+[ \t]*\n(.*?)^\+\+\+[ \t]*(?:\n|\Z)", re.DOTALL | re.MULTILINE)
 _LIMIT = 65_536
 """Characters of front matter read; a longer head is text."""
-
-_UNREADABLE = (yaml.YAMLError, ValueError, TypeError, LookupError, AttributeError, RecursionError)
-"""What the parsers raise on what others write: `!!bool x` is a KeyError, a thousand brackets a RecursionError."""
-
-
-class _Loader(yaml.SafeLoader):
-    """Safe YAML without aliases (a short file could expand without end) and with dates kept as written."""
-
-    def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
-        if self.check_event(yaml.AliasEvent):
-            raise yaml.YAMLError("aliases are not read")
-        return super().compose_node(parent, index)
-
-
-_Loader.yaml_implicit_resolvers = {
-    first: [(tag, pattern) for tag, pattern in resolvers if tag != "tag:yaml.org,2002:timestamp"]
-    for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
-}
 
 
 def split_front_matter(text: str) -> tuple[dict[str, object], str]:
@@ -49,9 +29,11 @@ def split_front_matter(text: str) -> tuple[dict[str, object], str]:
 def _load_yaml(head: str) -> dict[str, object] | None:
     if not head.strip():
         return {}
+    from llmsspider.markdown.safe_yaml import UNREADABLE, load  # noqa: PLC0415  # most pages have no front matter
+
     try:
-        values = yaml.load(head, _Loader)  # noqa: S506 (a SafeLoader)
-    except _UNREADABLE:
+        values = load(head)
+    except UNREADABLE:
         return _lines(head)
     return {str(key): value for key, value in values.items()} if isinstance(values, dict) else None
 
@@ -69,5 +51,5 @@ def _lines(head: str) -> dict[str, object] | None:
 def _load_toml(head: str) -> dict[str, object] | None:
     try:
         return dict(tomllib.loads(head))
-    except _UNREADABLE:
+    except (ValueError, TypeError, LookupError, AttributeError, RecursionError):
         return None

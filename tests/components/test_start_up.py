@@ -1,0 +1,57 @@
+"""What a crawl loads before its first request: nothing that most crawls do not need."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+UNWANTED = (
+    "aiohttp",
+    "markdown_it",
+    "yaml",
+    "jinja2",
+    "rich",
+    "lxml.html.clean",
+    "playwright",
+    "pyarrow",
+    "boto3",
+)
+
+
+def loaded_by(code: str) -> list[str]:
+    shown = f"import sys\n{code}\nprint([name for name in {UNWANTED!r} if name in sys.modules])"
+    done = subprocess.run(
+        [sys.executable, "-c", shown], capture_output=True, text=True, check=True, timeout=60
+    )
+    return [name for name in UNWANTED if repr(name) in done.stdout]
+
+
+def test_the_command_loads_only_what_every_crawl_needs():
+    code = "from llmsspider.commands import crawl\nfrom llmsspider.spiders import docs\nfrom llmsspider import settings"
+    assert loaded_by(code) == []
+
+
+def test_scrapys_remote_control_is_not_loaded():
+    code = (
+        "from scrapy.utils.project import get_project_settings\n"
+        "from scrapy.utils.conf import build_component_list\n"
+        "from scrapy.utils.misc import load_object\n"
+        "settings = get_project_settings()\n"
+        "found = build_component_list(settings.get_component_priority_dict_with_base('EXTENSIONS'))\n"
+        "assert not any('RemoteControl' in path for path in map(str, found)), found"
+    )
+    assert "rich" not in loaded_by(code)
+
+
+def test_the_download_handlers_deprecated_classes_name_their_modules():
+    code = (
+        "from llmsspider.commands import crawl\n"
+        "crawl._load_downloader()\n"
+        "from scrapy.core.downloader import contextfactory, tls\n"
+        "assert contextfactory.ScrapyClientContextFactory.__module__ == contextfactory.__name__\n"
+        "assert tls.ScrapyClientTLSOptions.__module__ == tls.__name__\n"
+        "from scrapy.utils import deprecate\n"
+        "import inspect\n"
+        "assert deprecate.inspect is inspect"
+    )
+    loaded_by(code)
