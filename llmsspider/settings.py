@@ -130,7 +130,7 @@ EXTENSIONS = {
     "llmsspider.extensions.report.RunReport": 20,  # after the summary: its path is the last line
     "llmsspider.extensions.live_page.LivePage": 30,  # its last event links the report
 }
-CONCURRENT_ITEMS = 2  # Scrapy starts as many tasks for each response
+CONCURRENT_ITEMS = 1  # Scrapy starts as many tasks for each response, and one has one document at most
 FEED_EXPORTERS = {
     "jsonlines": "llmsspider.exporters.JsonLinesExporter",
     "jsonl": "llmsspider.exporters.JsonLinesExporter",

@@ -14,16 +14,18 @@ import multiprocessing
 import os
 import sys
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from pebble import ProcessExpired, ProcessPool
 
 from llmsspider.errors import ConversionError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from llmsspider.items import Page
+
+T = TypeVar("T")
 
 MAX_WORKERS = 4
 """Upper bound of the automatic number of workers; a crawl is rarely faster with more."""
@@ -48,6 +50,10 @@ def _read_markdown(text: str, url: str) -> Page:
     from llmsspider.markdown import read  # noqa: PLC0415
 
     return read(text, url)
+
+
+def _read_texts(texts: Sequence[tuple[str, str]]) -> list[Page]:
+    return [_read_markdown(text, url) for text, url in texts]
 
 
 def _handle(path: str, body: bytes, url: str, mime_type: str, encoding: str | None) -> Page:
@@ -149,6 +155,18 @@ class ConversionPool:
         """Return a Markdown body as a page; raises `ConversionError`."""
         return await self._run(_read_markdown, (text, url))
 
+    async def read_texts(self, texts: Sequence[tuple[str, str]]) -> list[Page | ConversionError]:
+        """Return pairs of Markdown body and URL as pages, in one go: a small one costs more on its way than there.
+
+        One that cannot be read is its error; the others do not suffer for it.
+        """
+        try:
+            return list(await self._run(_read_texts, (texts,)))
+        except ConversionError as error:
+            if len(texts) == 1:
+                return [error]
+        return [result for text in texts for result in await self.read_texts([text])]
+
     async def handle(self, body: bytes, url: str, mime_type: str, encoding: str | None) -> Page:
         """Return what the handler of the media type makes of a body; raises `ConversionError`."""
         path = self.handlers[mime_type]
@@ -156,12 +174,12 @@ class ConversionPool:
 
     async def _run(
         self,
-        function: Callable[..., Page],
+        function: Callable[..., T],
         arguments: tuple[object, ...],
         *,
         apart: bool = False,
         in_place: bool = False,
-    ) -> Page:
+    ) -> T:
         in_place = in_place or not (self.workers or apart)
         if not in_place:
             self._start()
@@ -170,7 +188,7 @@ class ConversionPool:
             if in_place or starting is None:
                 return function(*arguments)
             pool = starting.result() if starting.done() else await asyncio.wrap_future(starting)
-            future: Future[Page] = pool.schedule(function, args=arguments, timeout=self.timeout_secs)
+            future: Future[T] = pool.schedule(function, args=arguments, timeout=self.timeout_secs)
             return await asyncio.wrap_future(future)
         except TimeoutError:
             raise ConversionError(f"conversion took longer than {self.timeout_secs:g} s") from None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import io
+from collections import deque
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +15,7 @@ from llmsspider import llmsfull
 from llmsspider.callbacks.pages import PageCallbacks
 from llmsspider.callbacks.requests import request_of
 from llmsspider.discovery import Answer, FullText
+from llmsspider.errors import ConversionError
 from llmsspider.outcomes import kind_of_exception, kind_of_response
 from llmsspider.pages import Answered, full_text_hash, full_text_record, llms_file_record, utc_now
 from llmsspider.urls import identity, page_key
@@ -27,6 +29,9 @@ if TYPE_CHECKING:
     from llmsspider.llmsfull import FullPage
     from llmsspider.store import PageRecord, PageState
 
+
+FullTextRecord = tuple[str, "PageRecord | ConversionError", bool]
+"""The address of a page, what the store keeps of it or why it could not be read, and whether it is as stored."""
 
 FULL_TEXT_BATCH = 16
 """Pages of a full-text file that are read at a time."""
@@ -82,16 +87,23 @@ class FullTextCallbacks(PageCallbacks):
     async def _full_text_pages(self, full_text: FullText, titles: dict[str, str]) -> AsyncIterator[Any]:
         with full_text.answer.open() as body:
             pages = self._wanted(llmsfull.split(body, full_text.url, titles, full_text.report), full_text.url)
-            while batch := list(islice(pages, FULL_TEXT_BATCH)):
-                records = [self._full_text_record(page, url, full_text) for page, url in batch]
-                for (_, url), record in zip(
-                    batch, await asyncio.gather(*records, return_exceptions=True), strict=True
-                ):
-                    if isinstance(record, BaseException):
-                        self.run.fail(url, "parse", str(record))
-                        continue
-                    for result in self.page_results(record[0], Request(url), confirmed=record[1]):
-                        yield result
+            batches = iter(lambda: list(islice(pages, FULL_TEXT_BATCH)), [])
+            ahead: deque[asyncio.Task[list[FullTextRecord]]] = deque()
+            try:
+                while True:
+                    while len(ahead) <= max(self.run.workers.workers, 1) and (batch := next(batches, None)):
+                        ahead.append(asyncio.ensure_future(self._records(batch, full_text)))
+                    if not ahead:
+                        break
+                    for url, record, confirmed in await ahead.popleft():
+                        if isinstance(record, ConversionError):
+                            self.run.fail(url, "parse", str(record))
+                            continue
+                        for result in self.page_results(record, Request(url), confirmed=confirmed):
+                            yield result
+            finally:
+                for task in ahead:
+                    task.cancel()
 
     def _wanted(self, pages: Iterable[FullPage], file: str) -> Iterator[tuple[FullPage, str]]:
         """Yield the pages of a full-text file that are in scope and not known yet, each with its address."""
@@ -105,24 +117,43 @@ class FullTextCallbacks(PageCallbacks):
                 run.remember(page_key(url))
                 yield page, url
 
-    async def _full_text_record(self, page: FullPage, url: str, file: FullText) -> tuple[PageRecord, bool]:
-        """Return the record of a page, and whether it is as it was stored; raises `ConversionError`."""
-        run, key, entry = self.run, page_key(url), self.run.site.entries.get(identity(url))
+    async def _records(self, batch: list[tuple[FullPage, str]], file: FullText) -> list[FullTextRecord]:
+        """Return the records of pages: the stored one where the text is the same, else as it is read."""
+        run, now = self.run, utc_now()
+        stored = {url: record for page, url in batch if (record := self._same_as_stored(page, url, file))}
+        fresh = [(page.text, url) for page, url in batch if url not in stored]
+        if fresh:
+            run.count("converted", len(fresh))
+        made = iter(await run.workers.read_texts(fresh) if fresh else ())
+        found: list[FullTextRecord] = []
+        for page, url in batch:
+            if url in stored:
+                found.append((url, stored[url], True))
+                continue
+            read = next(made)
+            if isinstance(read, ConversionError):
+                found.append((url, read, False))
+                continue
+            entry, converter = run.site.entries.get(identity(url)), run.config.made_with
+            record = full_text_record(
+                run.source, page, read, url=url, file=file, converter=converter, entry=entry, now=now
+            )
+            found.append((url, record, False))
+        return found
+
+    def _same_as_stored(self, page: FullPage, url: str, file: FullText) -> PageRecord | None:
+        run, key = self.run, page_key(url)
         state = run.known.state(key)
-        if state is not None and run.known.same_body(key, file.url, full_text_hash(page)):
-            record = run.store.load_page(state.key)
-            if record is not None:
-                run.count("same-body")
-                record.fetched_at = utc_now()
-                if run.arguments.mode != "refresh":
-                    record.depth, record.discovered_by, record.llms = 0, "llms-full.txt", entry
-                return record, True
-        run.count("converted")
-        read = await run.workers.read_markdown(page.text, url)
-        converter = run.config.made_with
-        return full_text_record(
-            run.source, page, read, url=url, file=file, converter=converter, entry=entry, now=utc_now()
-        ), False
+        if state is None or not run.known.same_body(key, file.url, full_text_hash(page)):
+            return None
+        record = run.store.load_page(state.key)
+        if record is not None:
+            run.count("same-body")
+            record.fetched_at = utc_now()
+            if run.arguments.mode != "refresh":
+                entry = run.site.entries.get(identity(url))
+                record.depth, record.discovered_by, record.llms = 0, "llms-full.txt", entry
+        return record
 
     def parse_llms_files(self, response: Response) -> Iterator[Any]:
         """Yield the llms files themselves as documents (`follow=llms`)."""
