@@ -12,7 +12,7 @@ from functools import lru_cache
 
 from lxml.etree import XPath, _Element
 
-from llmsspider.extraction.names import CODE_LINES, NOT_A_LANGUAGE, NOT_CODE, collapsed
+from llmsspider.extraction.names import CODE_LINES, NOT_A_LANGUAGE, NOT_CODE, collapsed, inner_text
 
 _CODE = XPath("descendant::code[1]", smart_strings=False)
 _SPECIAL_TAGS = frozenset({"br", "button", "style", "script", "svg", "template", "div", "li", "tr"})
@@ -46,7 +46,7 @@ def code_text(pre: _Element) -> str:
         hidden = _starts_hidden(pre)
         text = _BLANK.sub("", "".join(parts))  # a line element needs a space to have a height
     else:
-        text = "".join(pre.itertext())
+        text = inner_text(pre)
     if "\r" in text:
         text = text.replace("\r\n", "\n").replace("\r", "\n")
     if "\xa0" in text and (" " not in text or _INDENT_NBSP.search(text)):
@@ -121,9 +121,7 @@ def _collect(element: _Element, parts: list[str], depth: int = 0) -> None:
             if is_line and open_line:
                 parts.append("\n")
             start = len(parts)
-            _collect(child, parts, depth + 1) if depth < _MAX_DEPTH else parts.append(
-                "".join(child.itertext())
-            )
+            _collect(child, parts, depth + 1) if depth < _MAX_DEPTH else parts.append(inner_text(child))
             open_line = is_line and not (len(parts) > start and parts[-1].endswith("\n"))
         if child.tail:
             parts.append(child.tail)

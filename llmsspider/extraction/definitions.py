@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from lxml.etree import _Element
 
 from llmsspider.extraction.formats import Items
+from llmsspider.extraction.names import inner_text
 from llmsspider.extraction.rules import Kind
 
 if TYPE_CHECKING:
@@ -112,7 +113,7 @@ def signature(walk: Walk, element: _Element) -> list[str]:
             parent = child.getparent()
             if parent is not None:
                 _drop(child, parent)
-    text = _SPACE.sub(" ", "".join(element.itertext())).strip(" ¶#")
+    text = _SPACE.sub(" ", inner_text(element)).strip(" ¶#")
     return [walk.format.paragraph([walk.format.code_span(text)])] if text else []
 
 

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 from lxml.etree import XPath, _Element
 
+from llmsspider.extraction.names import inner_text
+
 if TYPE_CHECKING:
     from llmsspider.extraction.walk import Walk
 
@@ -28,7 +30,7 @@ def labels(main: _Element) -> dict[str, str]:
     """Return the footnotes that the text of `main` refers to: element id to label."""
     found: dict[str, str] = {}
     for link in _REFERENCES(main):
-        if label := _NOT_LABEL.sub("", "".join(link.itertext())):
+        if label := _NOT_LABEL.sub("", inner_text(link)):
             found.setdefault(link.get("href")[1:], label)
     return found
 
@@ -42,7 +44,7 @@ def reference(element: _Element, known: dict[str, str]) -> str | None:
             return None
     href = link.get("href") or ""
     label = known.get(href[1:]) if href[:1] == "#" else None
-    return label if label and _NOT_LABEL.sub("", "".join(element.itertext())) == label else None
+    return label if label and _NOT_LABEL.sub("", inner_text(element)) == label else None
 
 
 def definition(walk: Walk, element: _Element) -> list[str] | None:
@@ -78,7 +80,7 @@ def _definition(walk: Walk, element: _Element) -> list[str]:
 
 def _without_back_links(element: _Element, label: str | None = None) -> None:
     for child in list(element.iterdescendants("a", "sup", "span", "strong")):
-        classes, shown = child.get("class") or "", "".join(child.itertext()).strip()
+        classes, shown = child.get("class") or "", inner_text(child).strip()
         if (
             label
             and child.tag == "a"

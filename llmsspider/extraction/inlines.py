@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from lxml.etree import _Element
 
 from llmsspider.extraction import anchors, code, footnotes, math
-from llmsspider.extraction.names import FLATTENED, SKIPPED
+from llmsspider.extraction.names import FLATTENED, SKIPPED, inner_text
 from llmsspider.extraction.rules import Kind
 
 if TYPE_CHECKING:
@@ -86,7 +86,7 @@ def _code(walk: Walk, element: _Element, before: list[str]) -> str:
     if len(element):
         if not walk.in_link and any(link.get("href") for link in element.iter("a")):
             return _linked_code(walk, element)
-        return _span(walk, "".join(element.itertext()))
+        return _span(walk, inner_text(element))
     return _span(walk, element.text or "")
 
 
@@ -106,13 +106,13 @@ def _linked_code(walk: Walk, element: _Element) -> str:
     pieces = [_span(walk, element.text)] if element.text else []
     for child in element:
         if child.tag == "a" and child.get("href"):
-            pieces.append(anchors.link(walk, child, _span(walk, "".join(child.itertext()))))
+            pieces.append(anchors.link(walk, child, _span(walk, inner_text(child))))
         elif len(child) and walk.depth < 100:
             walk.depth += 1
             pieces.append(_linked_code(walk, child))
             walk.depth -= 1
         else:
-            pieces.append(_span(walk, "".join(child.itertext())))
+            pieces.append(_span(walk, inner_text(child)))
         if child.tail:
             pieces.append(_span(walk, child.tail))
     return "".join(pieces)

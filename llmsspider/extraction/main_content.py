@@ -10,6 +10,7 @@ from cssselect import HTMLTranslator
 from lxml.etree import XPath, _Element
 
 from llmsspider.extraction.generators import GENERATORS, UNKNOWN, Generator
+from llmsspider.extraction.names import inner_text
 from llmsspider.extraction.rules import Kind, rules_for
 
 _LIKELY = (
@@ -178,8 +179,8 @@ def _without_navigation(main: _Element) -> _Element:
 
 
 def _is_linked(element: _Element) -> bool:
-    text = len("".join("".join(element.itertext()).split()))
-    linked = sum(len("".join("".join(link.itertext()).split())) for link in element.iter("a"))
+    text = len("".join(inner_text(element).split()))
+    linked = sum(len("".join(inner_text(link).split())) for link in element.iter("a"))
     return linked >= _LINKED * text
 
 
@@ -201,4 +202,4 @@ def _without_languages(main: _Element, body: bytes) -> _Element:
 
 
 def _letters(element: _Element) -> int:
-    return sum(map(str.isalnum, "".join(element.itertext())))
+    return sum(map(str.isalnum, inner_text(element)))

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 
 from lxml.etree import XPath, _Element
 
+from llmsspider.extraction.names import inner_text
+
 _ANNOTATION = XPath(
     "string((descendant::annotation[@encoding='application/x-tex' or @encoding='TeX'] | descendant::annotation)[1])",
     smart_strings=False,
@@ -83,6 +85,6 @@ def _tex(element: _Element) -> str | None:
             return str(value)
     if tex := _ANNOTATION(element):
         return str(tex)
-    text = "".join(element.itertext())
+    text = inner_text(element)
     plain = element.tag in {"math", "mjx-container"} or not len(element) or _DELIMITED.match(text)
     return text if plain and text.strip() else None

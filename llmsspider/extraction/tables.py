@@ -9,6 +9,7 @@ from lxml.etree import XPath, _Element
 
 from llmsspider.extraction import code
 from llmsspider.extraction.formats import Items
+from llmsspider.extraction.names import inner_text
 from llmsspider.extraction.rules import GRIDS
 
 if TYPE_CHECKING:
@@ -79,7 +80,7 @@ def _listing(element: _Element) -> str | None:
     if pres:
         rows = _ROWS(element)
         cells = _CELLS(rows[0]) if len(rows) == 1 else []
-        beside = len(cells) == 2 and not any(letter.isalpha() for letter in "".join(cells[0].itertext()))
+        beside = len(cells) == 2 and not any(letter.isalpha() for letter in inner_text(cells[0]))
         return code.code_text(pres[-1]) if marked or (beside and len(pres) <= 2) else None
     return code.code_text(element) if marked else None
 

@@ -26,7 +26,7 @@ from llmsspider.extraction import (
 from llmsspider.extraction.formats import Format
 from llmsspider.extraction.generators import UNKNOWN, Generator
 from llmsspider.extraction.links import Joiner
-from llmsspider.extraction.names import BLOCKS, INLINE, SKIPPED, collapsed, has_blocks, plain_text
+from llmsspider.extraction.names import BLOCKS, INLINE, SKIPPED, collapsed, has_blocks, inner_text, plain_text
 from llmsspider.extraction.rules import Kind, Rules
 from llmsspider.items import Link
 
@@ -97,7 +97,7 @@ class Walk:
         self.depth += 1
         if self.depth > _MAX_DEPTH:
             self.depth -= 1
-            return self._paragraph([self.text("".join(element.itertext()))])
+            return self._paragraph([self.text(inner_text(element))])
         found: list[str] = []
         run = self._first_text(element.text)
         for child in element:
@@ -152,7 +152,7 @@ class Walk:
     def run(self, element: _Element) -> list[str]:
         """Return the inline pieces of an element's content; blocks in it are flattened."""
         if self.depth > _MAX_DEPTH:
-            return [self.text("".join(element.itertext()))]
+            return [self.text(inner_text(element))]
         self.depth += 1
         pieces = [self.text(element.text)] if element.text else []
         for child in element:
