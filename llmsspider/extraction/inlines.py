@@ -22,15 +22,14 @@ Piece = str | list[str]
 def inline(walk: Walk, element: _Element, before: list[str]) -> Piece:
     """Return the inline piece that `element` is; a list where it turned out to be blocks (display math)."""
     tag = element.tag
-    if element.attrib:
-        kind = walk.rules.kind(element)
-        if kind is not Kind.PLAIN:
-            if kind is Kind.DROP:
-                return ""
-            if kind is Kind.MATH and (piece := _formula(walk, element)) is not None:
-                return piece
-        if walk.notes and tag in {"a", "sup", "span"} and (label := footnotes.reference(element, walk.notes)):
-            return f"[^{label}]"
+    kind = walk.rules.kind(element) if element.keys() else Kind.PLAIN
+    if kind is not Kind.PLAIN:
+        if kind is Kind.DROP:
+            return ""
+        if kind is Kind.MATH and (piece := _formula(walk, element)) is not None:
+            return piece
+    if walk.notes and tag in {"a", "sup", "span"} and (label := footnotes.reference(element, walk.notes)):
+        return f"[^{label}]"
     handler = _HANDLERS.get(tag)
     if handler:
         return handler(walk, element, before)
@@ -84,10 +83,17 @@ def _math(walk: Walk, element: _Element, before: list[str]) -> Piece:
 
 def _code(walk: Walk, element: _Element, before: list[str]) -> str:
     if len(element):
-        if not walk.in_link and any(link.get("href") for link in element.iter("a")):
+        if not walk.in_link and _holds_link(element):
             return _linked_code(walk, element)
         return _span(walk, inner_text(element))
     return _span(walk, element.text or "")
+
+
+def _holds_link(element: _Element) -> bool:
+    first = element[0]
+    if len(element) == 1 and first.tag == "span" and not len(first):  # what Sphinx makes of every literal
+        return False
+    return any(link.get("href") for link in element.iter("a"))
 
 
 def _span(walk: Walk, text: str) -> str:

@@ -73,7 +73,10 @@ def collapsed(text: str) -> str:
 
 def has_blocks(element: _Element) -> bool:
     """Return True if a descendant is a block."""
-    return any(child.tag in BLOCKS for child in element.iterdescendants())
+    for child in element.iterdescendants():  # noqa: SIM110  # called for every inline element: `any` takes half as long again
+        if child.tag in BLOCKS:
+            return True
+    return False
 
 
 def has_image(element: _Element) -> bool:

@@ -93,17 +93,18 @@ class Rules:
             self._add(selector, attributes)
         self._attributes = list(attributes.items())
         self._names = frozenset(attributes)
-        self._memo: dict[tuple[str, str], Kind] = {}
+        self._memo: dict[tuple[str, str | None], Kind] = {}
 
     def kind(self, element: _Element) -> Kind:
         """Return what `element` is."""
         names = element.keys()
         if not names:
             return Kind.DROP if element.tag in self._tags else Kind.PLAIN
-        key = (element.tag, element.get("class") or "")
-        answer = self._memo.get(key)
-        if answer is None:
-            answer = self._by_class(*key)
+        key = (element.tag, element.get("class"))
+        try:
+            answer = self._memo[key]
+        except KeyError:
+            answer = self._by_class(key[0], key[1] or "")
             if len(self._memo) < 10_000:
                 self._memo[key] = answer
         if answer is Kind.PLAIN and not self._names.isdisjoint(names) and self._by_attribute(element):
