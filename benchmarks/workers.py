@@ -13,49 +13,18 @@ import contextlib
 import json
 import os
 import shutil
-import socket
 import subprocess
 import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Iterator
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE))
+sys.path[:0] = [str(HERE), str(HERE.parent / "tests")]
 
 from generated_site import SiteWriter, serving  # noqa: E402
-
-
-@contextlib.contextmanager
-def redis(folder: Path) -> Iterator[str]:
-    """Run Redis on a free port, nothing kept."""
-    program = shutil.which("redis-server")
-    if program is None:
-        raise SystemExit("workers.py: needs redis-server")
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    options = [
-        "--bind",
-        "127.0.0.1",
-        "--port",
-        str(port),
-        "--dir",
-        str(folder),
-        "--save",
-        "",
-        "--appendonly",
-        "no",
-    ]
-    process = subprocess.Popen([program, *options], stdout=subprocess.DEVNULL)
-    try:
-        time.sleep(0.5)
-        yield f"redis://127.0.0.1:{port}/0"
-    finally:
-        process.terminate()
-        process.wait()
+from redis_server import running_redis  # noqa: E402
 
 
 def start(url: str, folder: Path, name: str, *settings: str) -> subprocess.Popen[bytes]:
@@ -154,11 +123,10 @@ def main() -> None:
     )
     options = parser.parse_args()
     print(f"{options.pages} pages, {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}", flush=True)
-    with (
-        serving(SiteWriter(options.pages).site()) as site,
-        tempfile.TemporaryDirectory() as folder,
-        redis(Path(folder)) as redis_url,
-    ):
+    program = shutil.which("redis-server")
+    if program is None:
+        raise SystemExit("workers.py: needs redis-server")
+    with serving(SiteWriter(options.pages).site()) as site, running_redis(program) as redis_url:
         for number in options.workers:
             together(f"{site}/", f" (load {os.getloadavg()[0]:.1f})", number, redis_url)
         if options.kills:
