@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
-from importlib.metadata import PackageNotFoundError, metadata
+from importlib.metadata import PackageNotFoundError, distribution, metadata
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -38,7 +38,7 @@ def locked() -> dict[str, tuple[str, ...]]:
 
 
 def licence_of(name: str) -> str:
-    """What the package says: the SPDX expression, else its classifiers, else the first line of the free field."""
+    """What the package says: the SPDX expression, else its classifiers, else the free field, else its file's first line."""
     try:
         data = metadata(name)
     except PackageNotFoundError:
@@ -49,7 +49,15 @@ def licence_of(name: str) -> str:
         if line.startswith("License :: ")
     ]
     said = data["License-Expression"] or ", ".join(classified) or (data["License"] or "").partition("\n")[0]
-    return said or "none given"
+    return said or _heading_of_file(name) or "none given"
+
+
+def _heading_of_file(name: str) -> str:
+    for file in distribution(name).metadata.get_all("License-File", []):
+        text = distribution(name).read_text(f"licenses/{file}")
+        if text:
+            return text.strip().partition("\n")[0]
+    return ""
 
 
 def table() -> str:
