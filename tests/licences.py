@@ -38,7 +38,7 @@ def locked() -> dict[str, tuple[str, ...]]:
 
 
 def licence_of(name: str) -> str:
-    """What the package says: the SPDX expression, else its classifiers, else the free field, else its file's first line."""
+    """What the package says: SPDX expression, else classifiers, else the free field, else its file's first line."""
     try:
         data = metadata(name)
     except PackageNotFoundError:
