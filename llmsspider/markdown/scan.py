@@ -10,6 +10,7 @@ from typing import Any
 from pyromark import Markdown, Options
 
 from llmsspider.destinations import encoded
+from llmsspider.errors import ConversionError
 
 _PARSER = Markdown(options=Options.ENABLE_TABLES)
 _TEXT = frozenset({"Text", "Code"})
@@ -52,14 +53,19 @@ class Scan:
 
 
 def scan(text: str) -> Scan:
-    r"""Scan a Markdown text with `\n` line ends."""
+    r"""Scan a Markdown text with `\n` line ends; raises `ConversionError` where the parser itself fails."""
     source = text.encode("utf-8", "replace")
     reading = _Reading(Scan(source))
     decoded = source.decode()
-    for event, span in _PARSER.events_with_range(decoded, merge_text=True):
-        reading.take(event, span["start"], span["end"])
-    if b"]:" in source:
-        reading.take_definitions(_PARSER.reference_definitions(decoded))
+    try:
+        for event, span in _PARSER.events_with_range(decoded, merge_text=True):
+            reading.take(event, span["start"], span["end"])
+        if b"]:" in source:
+            reading.take_definitions(_PARSER.reference_definitions(decoded))
+    except BaseException as error:
+        if type(error).__name__ == "PanicException":  # what Rust makes of a bug of its own; no Exception
+            raise ConversionError(f"the Markdown parser failed: {error}") from None
+        raise
     return reading.found
 
 

@@ -7,6 +7,8 @@ from fuzzing import examples
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from llmsspider.errors import ConversionError
+from llmsspider.markdown import scan as module
 from llmsspider.markdown.scan import scan
 
 PIECES = (
@@ -85,3 +87,20 @@ def test_links_come_with_their_text_and_address():
 def test_raw_html_comes_as_it_is_written():
     found = scan('<Card href="/a">\nb\n</Card>\n\nc <a href="/d">e</a> `<f>`\n')
     assert found.html == ['<Card href="/a">\nb\n</Card>\n', '<a href="/d">', "</a>"]
+
+
+class PanicException(BaseException):  # the name pyo3 gives it
+    pass
+
+
+@pytest.mark.parametrize(
+    ("raised", "seen"), [(PanicException, ConversionError), (KeyboardInterrupt, KeyboardInterrupt)]
+)
+def test_a_parser_that_fails_costs_one_page(monkeypatch, raised, seen):
+    class Parser:
+        def events_with_range(self, text, *, merge_text):
+            raise raised("index out of bounds")
+
+    monkeypatch.setattr(module, "_PARSER", Parser())
+    with pytest.raises(seen, match="index out of bounds"):
+        scan("# a")
