@@ -26,11 +26,12 @@ if TYPE_CHECKING:
     from scrapy.http import Response
     from twisted.python.failure import Failure
 
+    from llmsspider.items import Page
     from llmsspider.llmsfull import FullPage
     from llmsspider.store import PageRecord, PageState
 
 
-FullTextRecord = tuple[str, "PageRecord | ConversionError", bool]
+FullTextRecord = tuple[str, "PageRecord | Exception", bool]
 """The address of a page, what the store keeps of it or why it could not be read, and whether it is as stored."""
 
 FULL_TEXT_BATCH = 16
@@ -96,7 +97,7 @@ class FullTextCallbacks(PageCallbacks):
                     if not ahead:
                         break
                     for url, record, confirmed in await ahead.popleft():
-                        if isinstance(record, ConversionError):
+                        if isinstance(record, Exception):
                             self.run.fail(url, "parse", str(record))
                             continue
                         for result in self.page_results(record, Request(url), confirmed=confirmed):
@@ -119,27 +120,35 @@ class FullTextCallbacks(PageCallbacks):
 
     async def _records(self, batch: list[tuple[FullPage, str]], file: FullText) -> list[FullTextRecord]:
         """Return the records of pages: the stored one where the text is the same, else as it is read."""
-        run, now = self.run, utc_now()
-        stored = {url: record for page, url in batch if (record := self._same_as_stored(page, url, file))}
-        fresh = [(page.text, url) for page, url in batch if url not in stored]
+        run = self.run
+        found: dict[str, FullTextRecord] = {}
+        for page, url in batch:
+            try:
+                if (stored := self._same_as_stored(page, url, file)) is not None:
+                    found[url] = url, stored, True
+            except Exception as error:  # whatever it is, it is told of one page
+                found[url] = url, error, False
+        fresh = [(page, url) for page, url in batch if url not in found]
         if fresh:
             run.count("converted", len(fresh))
-        made = iter(await run.workers.read_texts(fresh) if fresh else ())
-        found: list[FullTextRecord] = []
-        for page, url in batch:
-            if url in stored:
-                found.append((url, stored[url], True))
-                continue
-            read = next(made)
-            if isinstance(read, ConversionError):
-                found.append((url, read, False))
-                continue
-            entry, converter = run.site.entries.get(identity(url)), run.config.made_with
-            record = full_text_record(
-                run.source, page, read, url=url, file=file, converter=converter, entry=entry, now=now
+            read = await run.workers.read_texts([(page.text, url) for page, url in fresh])
+            for (page, url), made in zip(fresh, read, strict=True):
+                found[url] = url, self._record_of(page, made, url, file), False
+        return [found[url] for _, url in batch]
+
+    def _record_of(
+        self, page: FullPage, read: Page | ConversionError, url: str, file: FullText
+    ) -> PageRecord | Exception:
+        run = self.run
+        if isinstance(read, ConversionError):
+            return read
+        entry, converter = run.site.entries.get(identity(url)), run.config.made_with
+        try:
+            return full_text_record(
+                run.source, page, read, url=url, file=file, converter=converter, entry=entry, now=utc_now()
             )
-            found.append((url, record, False))
-        return found
+        except Exception as error:
+            return error
 
     def _same_as_stored(self, page: FullPage, url: str, file: FullText) -> PageRecord | None:
         run, key = self.run, page_key(url)
