@@ -265,7 +265,7 @@ TITLES = {
 
 def section(name: str, part: Part) -> str:
     """Return the section of a part: what was crawled, the table, machine and versions."""
-    rounds = len(part["rounds"])
+    rounds = part.get("times") or len(part["rounds"])
     head = f"{part['site']}; {rounds} round{'s' if rounds > 1 else ''}, {part['minutes']:g} minutes, {part['date']}."
     where = (
         f"{part['machine']}; load before the start {part['load_before']:g}. {', '.join(part['versions'])}."
