@@ -9,7 +9,6 @@ A heading is never parted from the first block below it, and one with nothing of
 from __future__ import annotations
 
 import hashlib
-import logging
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -17,6 +16,8 @@ from dataclasses import dataclass, field
 from functools import cache
 from itertools import pairwise
 from typing import TYPE_CHECKING
+
+from llmsspider import commonmark
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
@@ -204,10 +205,7 @@ class _Cutter:
 
 @cache
 def _parser() -> MarkdownIt:
-    from markdown_it import MarkdownIt  # noqa: PLC0415  # the settings need this module, most crawls no parser
-
-    logging.getLogger("markdown_it").setLevel(logging.INFO)  # its DEBUG records are half the work of a parse
-    return MarkdownIt("commonmark", {"html": True}).enable("table").disable("inline")
+    return commonmark.parser({"html": True}).disable("inline")
 
 
 def _tree(parsed: list[Token]) -> list[_Node]:

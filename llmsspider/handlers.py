@@ -13,6 +13,7 @@ from functools import cache
 from mimetypes import MimeTypes
 from typing import Protocol
 
+from llmsspider import markdown
 from llmsspider.errors import ArgumentsError, ConversionError
 from llmsspider.importing import find, path_of
 from llmsspider.items import Link, Page, PageMeta
@@ -112,11 +113,7 @@ def handle(path: str, body: bytes, url: str, mime_type: str, encoding: str | Non
     """Return the page that the handler at `path` makes of an answer; raises `ConversionError`."""
     try:
         made = _handler(path).read(body, url, mime_type, encoding)
-        if not isinstance(made, str):
-            return _whole(made)
-        from llmsspider import markdown  # noqa: PLC0415  # needed where a handler works, not where it is checked
-
-        return markdown.read(made, url)
+        return markdown.read(made, url) if isinstance(made, str) else _whole(made)
     except Exception as error:  # whatever the user's class raises
         raise ConversionError(f"handler {path}: {type(error).__name__}: {error}") from None
 

@@ -83,7 +83,7 @@ def opt_out(
 
 def robots_opt_out(robots_txt: str, user_agent: str, url: str) -> str | None:
     """Return why robots.txt asks to keep `url` out of models, None where it does not."""
-    if robots_txt and content_signals(robots_txt, user_agent, url).get("ai-input") == "no":
+    if content_signals(robots_txt, user_agent, url).get("ai-input") == "no":
         return "Content-Signal in robots.txt: ai-input=no"
     return None
 

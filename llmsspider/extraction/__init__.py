@@ -14,7 +14,7 @@ from llmsspider.extraction import engines, lists
 from llmsspider.extraction.generators import UNKNOWN
 from llmsspider.extraction.headlines import outer_title, settle_headline, without_book
 from llmsspider.extraction.html_format import HtmlFormat
-from llmsspider.extraction.links import Joiner, follow_links, joiner_for
+from llmsspider.extraction.links import follow_links, joiner_for
 from llmsspider.extraction.main_content import find_main
 from llmsspider.extraction.markdown_format import MarkdownFormat
 from llmsspider.extraction.metadata import read_meta
@@ -23,6 +23,7 @@ from llmsspider.extraction.rules import rules_for
 from llmsspider.extraction.shells import is_shell
 from llmsspider.extraction.walk import Walk
 from llmsspider.items import Page
+from llmsspider.joiner import Joiner
 
 __all__ = ["convert", "scan"]
 

@@ -1,81 +1,13 @@
-"""Links of a page: every address for the crawl, and cheap joining of relative ones.
-
-`urljoin` costs about 4 µs a call and a page repeats most of its hrefs, so hrefs are deduplicated first and
-the plain shapes (absolute, root-relative, a name beside the page) are joined by concatenation.
-"""
+"""Links of a page: every address for the crawl."""
 
 from __future__ import annotations
 
-import re
-from urllib.parse import urljoin, urlsplit
-
 from lxml.etree import XPath, _Element
+
+from llmsspider.joiner import HTTP, Joiner
 
 _HREFS = XPath("//a/@href | //area/@href | //frame/@src", smart_strings=False)
 _BASE = XPath("string(/html/head/base/@href | /html/body/base/@href)", smart_strings=False)
-_CONTROL = re.compile(r"[\t\n\r]")
-_PLAIN = re.compile(r"(?!\.)[\w~-][^:?/\\]*(?:/(?!\.)[^:/\\]+)*/?\Z")
-_HTTP = ("http://", "https://")
-
-
-class Joiner:
-    """Joins hrefs to the base URL of one page, remembering the answers.
-
-    `Joiner(root, url)` honours `<base href>`. `join(href)` gives an absolute URL (fragment kept), or the
-    href unchanged where it cannot be parsed.
-    """
-
-    def __init__(self, url: str, base_href: str = ""):
-        self.page = url.partition("#")[0]
-        self.base = self._safe_join(self.page, base_href.strip()) if base_href.strip() else self.page
-        parts = urlsplit(self.base)
-        self._origin = f"{parts.scheme}://{parts.netloc}"
-        self._scheme = parts.scheme
-        self._folders = parts.path.split("/")[1:-1]
-        self._directory = "/".join([self._origin, *self._folders, ""])
-        self._seen: dict[str, str] = {}
-
-    def join(self, href: str) -> str:
-        """Return `href` as an absolute URL, fragment kept."""
-        found = self._seen.get(href)
-        if found is None:
-            found = self._seen[href] = self._join(href)
-        return found
-
-    def _join(self, href: str) -> str:
-        href = href.strip()
-        if "\n" in href or "\t" in href or "\r" in href:
-            href = _CONTROL.sub("", href)
-        path, hash_sign, fragment = href.partition("#")
-        if not path:
-            return self.base + hash_sign + fragment
-        url = self._absolute(path)
-        if " " in url:
-            url = url.replace(" ", "%20")
-        return url + hash_sign + fragment if fragment else url + hash_sign
-
-    def _absolute(self, path: str) -> str:
-        if path.startswith(_HTTP):
-            return path if "/." not in path else self._safe_join(path, "")
-        if path[0] == "/" and "/." not in path:
-            return f"{self._scheme}:{path}" if path[1:2] == "/" else self._origin + path
-        relative = path.removeprefix("./")
-        up = 0
-        while relative.startswith("../", up * 3):
-            up += 1
-        rest = relative[up * 3 :]
-        if not _PLAIN.match(rest) and rest:
-            return self._safe_join(self.base, path)
-        if not up:
-            return self._directory + rest if rest else self._directory
-        return "/".join([self._origin, *self._folders[: max(len(self._folders) - up, 0)], rest])
-
-    @staticmethod
-    def _safe_join(base: str, href: str) -> str:
-        try:
-            return urljoin(base, href)
-        except ValueError:
-            return href
 
 
 def joiner_for(root: _Element, url: str) -> Joiner:
@@ -87,4 +19,4 @@ def follow_links(root: _Element, joiner: Joiner) -> list[str]:
     """Return every http(s) URL in `a[href]`, `area[href]` and `frame[src]`: absolute, no fragment, each once."""
     paths = dict.fromkeys(href.partition("#")[0] for href in _HREFS(root))
     urls = dict.fromkeys(joiner.join(path) for path in paths if path.strip())
-    return [url for url in urls if url[:8].lower().startswith(_HTTP)]
+    return [url for url in urls if url[:8].lower().startswith(HTTP)]

@@ -6,8 +6,8 @@ import re
 
 from lxml.etree import XPath, _Element
 
-from llmsspider.extraction.links import Joiner
 from llmsspider.items import PageMeta
+from llmsspider.joiner import Joiner
 
 _HEAD = XPath(
     "/html/head/*[self::meta or self::link] | /html/body/*[self::meta or self::link]", smart_strings=False

@@ -25,10 +25,10 @@ from llmsspider.extraction import (
 )
 from llmsspider.extraction.formats import Format
 from llmsspider.extraction.generators import UNKNOWN, Generator
-from llmsspider.extraction.links import Joiner
 from llmsspider.extraction.names import BLOCKS, INLINE, SKIPPED, collapsed, has_blocks, inner_text, plain_text
 from llmsspider.extraction.rules import Kind, Rules
 from llmsspider.items import Link
+from llmsspider.joiner import Joiner
 
 _INLINE_CLASSES = frozenset({"doc-md-description"})
 """Blocks that their site's style sets into the line (mkdocstrings)."""

@@ -7,7 +7,6 @@ addresses too; what stands in code, comments or HTML attributes is text and neve
 
 from __future__ import annotations
 
-import logging
 import re
 import textwrap
 from collections.abc import Iterator, Sequence
@@ -15,7 +14,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import TYPE_CHECKING
 
-from llmsspider.destinations import encoded
+from llmsspider import commonmark
 from llmsspider.llmstxt.inline import INVISIBLE, Piece, Reference, plain, read_inline
 from llmsspider.llmstxt.resolve import resolve
 
@@ -70,12 +69,9 @@ class LlmsTxt:
 @cache
 def _markdown() -> MarkdownIt:
     """Return the parser; loaded with the first file, since most sites have none."""
-    from markdown_it import MarkdownIt  # noqa: PLC0415
-
-    logging.getLogger("markdown_it").setLevel(logging.INFO)  # its DEBUG records are half the work of a parse
-    parser = MarkdownIt("commonmark", {"maxNesting": 40}).enable("table")
-    parser.normalizeLink = lambda url: encoded(INVISIBLE.sub("", url).strip())  # type: ignore[method-assign]
-    return parser
+    made = commonmark.parser({"maxNesting": 40})
+    made.normalizeLink = lambda url: commonmark.encoded(INVISIBLE.sub("", url).strip())  # type: ignore[method-assign]
+    return made
 
 
 def parse(text: str, url: str) -> LlmsTxt:

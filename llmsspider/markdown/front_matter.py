@@ -9,6 +9,8 @@ _YAML = re.compile(r"---[ \t]*\n(.*?)^(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL 
 _TOML = re.compile(r"\+\+\+[ \t]*\n(.*?)^\+\+\+[ \t]*(?:\n|\Z)", re.DOTALL | re.MULTILINE)
 _LIMIT = 65_536
 """Characters of front matter read; a longer head is text."""
+_UNREADABLE = (ValueError, TypeError, LookupError, AttributeError, RecursionError)
+"""What the parsers raise on what others write."""
 
 
 def split_front_matter(text: str) -> tuple[dict[str, object], str]:
@@ -29,11 +31,11 @@ def split_front_matter(text: str) -> tuple[dict[str, object], str]:
 def _load_yaml(head: str) -> dict[str, object] | None:
     if not head.strip():
         return {}
-    from llmsspider.markdown.safe_yaml import UNREADABLE, load  # noqa: PLC0415  # most pages have no front matter
+    from llmsspider.markdown.safe_yaml import load  # noqa: PLC0415  # most pages have no front matter
 
     try:
         values = load(head)
-    except UNREADABLE:
+    except _UNREADABLE:
         return _lines(head)
     return {str(key): value for key, value in values.items()} if isinstance(values, dict) else None
 
@@ -51,5 +53,5 @@ def _lines(head: str) -> dict[str, object] | None:
 def _load_toml(head: str) -> dict[str, object] | None:
     try:
         return dict(tomllib.loads(head))
-    except (ValueError, TypeError, LookupError, AttributeError, RecursionError):
+    except _UNREADABLE:
         return None

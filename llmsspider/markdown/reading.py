@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from llmsspider.extraction.links import Joiner
 from llmsspider.items import Link, Page, PageMeta
+from llmsspider.joiner import HTTP, Joiner
 from llmsspider.markdown.banners import without_banners
 from llmsspider.markdown.front_matter import split_front_matter
 from llmsspider.markdown.scan import one_line, scan
@@ -14,7 +14,6 @@ from llmsspider.markdown.scan import one_line, scan
 _HTML_HREF = re.compile(r"<(?:a|area)\b[^<>]*?\bhref\s*=\s*(?:\"([^\"]*)\"|'([^']*)')", re.IGNORECASE)
 _MDX_HREF = re.compile(r"<[A-Z]\w*\b[^<>]*?\bhref\s*=\s*(?:\"([^\"]*)\"|'([^']*)')")
 _ABSOLUTE = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:|\Z")
-_HTTP = ("http://", "https://")
 
 
 def read(text: str, url: str) -> Page:
@@ -34,14 +33,13 @@ def read(text: str, url: str) -> Page:
     found = scan(text)
     joiner = Joiner(url)
     links = [Link(text, joiner.join(href)) for text, href in found.links]
-    links = [link for link in links if link.url.lower().startswith(_HTTP)]
-    follow = dict.fromkeys([link.url.partition("#")[0] for link in links])
-    follow.update(dict.fromkeys(target.partition("#")[0] for target in _html_links(found.html, joiner)))
+    links = [link for link in links if link.url.lower().startswith(HTTP)]
+    linked = [*(link.url for link in links), *_html_links(found.html, joiner)]
     markdown = found.rewritten(lambda target: _target(target, joiner)).strip("\n")
     return Page(
         markdown=markdown + "\n" if markdown.strip() else "",
         links=links,
-        follow=list(follow),
+        follow=list(dict.fromkeys(url.partition("#")[0] for url in linked)),
         meta=_meta(front, found.title, joiner),
     )
 
@@ -69,7 +67,7 @@ def _html_links(pieces: list[str], joiner: Joiner) -> Iterator[str]:
         for pattern in (_HTML_HREF, _MDX_HREF):
             for quoted, apostrophed in pattern.findall(piece):
                 url = joiner.join(quoted or apostrophed)
-                if url.lower().startswith(_HTTP):
+                if url.lower().startswith(HTTP):
                     yield url
 
 

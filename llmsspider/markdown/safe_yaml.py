@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import yaml
 
-UNREADABLE = (yaml.YAMLError, ValueError, TypeError, LookupError, AttributeError, RecursionError)
-"""What `load` raises on what others write: `!!bool x` is a KeyError, a thousand brackets a RecursionError."""
-
 
 class _Loader(yaml.SafeLoader):
     def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
@@ -22,5 +19,11 @@ _Loader.yaml_implicit_resolvers = {
 
 
 def load(text: str) -> object:
-    """Return what a YAML text holds; raises one of `UNREADABLE`."""
-    return yaml.load(text, _Loader)  # noqa: S506  # a SafeLoader
+    """Return what a YAML text holds.
+
+    Raises `ValueError` where it is none; `!!bool x` is a KeyError, a thousand brackets are a RecursionError.
+    """
+    try:
+        return yaml.load(text, _Loader)  # noqa: S506  # a SafeLoader
+    except yaml.YAMLError as error:
+        raise ValueError(str(error)) from error

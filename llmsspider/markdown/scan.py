@@ -9,7 +9,7 @@ from typing import Any
 
 from pyromark import Markdown, Options
 
-from llmsspider.destinations import encoded
+from llmsspider.commonmark import encoded
 from llmsspider.errors import ConversionError
 
 _PARSER = Markdown(options=Options.ENABLE_TABLES)
@@ -18,7 +18,6 @@ _BLOCKS = frozenset({"Paragraph", "Heading", "TableCell", "CodeBlock"})
 _CONTAINERS = frozenset({"BlockQuote", "List"})
 _TARGETS = {"Link": len("["), "Image": len("![")}
 _TITLE = {"Heading": "H1"}
-_SPACE = re.compile(r"\s+")
 _DESTINATION = re.compile(rb"[\s>]*\]\([ \t]*(?:\n[> \t]*)?(<[^<>\n]*>|[^\s<]\S*)")
 _DEFINITION = re.compile(rb"\[(?:\\.|[^\]\\])+\]:[ \t]*(?:\n[> \t]*)?(<[^<>\n]*>|\S+)", re.DOTALL)
 
@@ -90,8 +89,8 @@ class _Reading:
             if kind in _TEXT:
                 self._words.append(value)
             elif kind == "Start":
-                if self._start(value, start, end):
-                    return
+                self._start(value, start, end)
+                return  # what is inside follows
             elif kind == "End":
                 self._end(value, end)
             elif kind == "InlineHtml":
@@ -99,20 +98,17 @@ class _Reading:
         if self._opened:
             self._last = end
 
-    def _start(self, value: Any, start: int, end: int) -> bool:
-        """Begin an element; true for a link or image, whose first event may be its end."""
+    def _start(self, value: Any, start: int, end: int) -> None:
         name = value if isinstance(value, str) else next(iter(value))
         if name in _TARGETS:
             self._opened.append((value[name], len(self._words)))
             self._last = start + _TARGETS[name]
-            return True
-        if name in _BLOCKS:
+        elif name in _BLOCKS:
             self._words.clear()
         elif name in _CONTAINERS:
             self._depth += 1
         elif name == "HtmlBlock":
             self.found.html.append(self.found.source[start:end].decode())
-        return False
 
     def _end(self, value: Any, end: int) -> None:
         if isinstance(value, str):
@@ -143,4 +139,4 @@ class _Reading:
 
 def one_line(text: str) -> str:
     """Return the text with every run of white space as one blank."""
-    return _SPACE.sub(" ", text).strip()
+    return " ".join(text.split())

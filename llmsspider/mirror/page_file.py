@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from llmsspider.markdown.scan import scan
 from llmsspider.mirrornames import link_path
 from llmsspider.store import PageRecord
 
@@ -33,7 +34,6 @@ def page_text(record: PageRecord, file: str, leads_to: Callable[[str], str | Non
     content = record.content or ""
     if leads_to is None or not any(leads_to(link.url) for link in record.links):
         return content
-    from llmsspider.markdown.scan import scan  # noqa: PLC0415  # as above
 
     def relative(target: str) -> str:
         bare = target[1:-1] if target.startswith("<") else target

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from sqlalchemy import delete, select
+from sqlalchemy import Connection, delete, select
 
 from llmsspider.errors import StoreError
 from llmsspider.store import rows, runs
@@ -69,10 +69,12 @@ def _sources(database: Database) -> Iterator[SourceRecord]:
 
 
 def _delete_rows(database: Database, name: str) -> None:
-    with database.faults(), database.writing() as connection:
+    def delete_all(connection: Connection) -> None:
         source_id = connection.execute(select(source.c.id).where(source.c.name == name)).scalar()
         if source_id is None:
             raise unknown_source(name)
         for table in (error, filtered, resource, alias, change, page, run):
             connection.execute(delete(table).where(table.c.source_id == source_id))
         connection.execute(delete(source).where(source.c.id == source_id))
+
+    database.write(delete_all)

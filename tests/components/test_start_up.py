@@ -11,7 +11,7 @@ UNWANTED = (
     "yaml",
     "jinja2",
     "rich",
-    "lxml.html.clean",
+    "llmsspider.extraction",
     "playwright",
     "pyarrow",
     "boto3",
@@ -35,12 +35,11 @@ def test_scrapys_remote_control_is_not_loaded():
     code = (
         "from scrapy.utils.project import get_project_settings\n"
         "from scrapy.utils.conf import build_component_list\n"
-        "from scrapy.utils.misc import load_object\n"
         "settings = get_project_settings()\n"
         "found = build_component_list(settings.get_component_priority_dict_with_base('EXTENSIONS'))\n"
         "assert not any('RemoteControl' in path for path in map(str, found)), found"
     )
-    assert "rich" not in loaded_by(code)
+    assert "aiohttp" not in loaded_by(code)
 
 
 def test_the_download_handlers_deprecated_classes_name_their_modules():

@@ -130,7 +130,7 @@ def test_outputs_that_cannot_be_written_are_said_and_cost_no_document(serve, tmp
 
 
 @pytest.mark.postgresql
-@pytest.mark.parametrize("away_secs", [0, 4], ids=["at-once", "when-the-last-page-is-in"])
+@pytest.mark.parametrize("away_secs", [1, 4], ids=["meanwhile", "when-the-last-page-is-in"])
 def test_a_postgresql_that_is_restarted_costs_nothing(serve, tmp_path, postgresql, postgresql_url, away_secs):
     site: Site = serve(slow_pages(80))
 

@@ -1,8 +1,13 @@
-"""Destinations of Markdown links, percent-encoded as CommonMark renders them."""
+"""What markdown-it-py is used for; it is loaded where it is needed, since most crawls never do."""
 
 from __future__ import annotations
 
+import logging
 import re
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from markdown_it import MarkdownIt
 
 _PLAIN = re.compile(
     r"(?:https?://[\w.-]+(?::\d+)?(?=[/?#]|\Z))?(?!//)"
@@ -10,6 +15,14 @@ _PLAIN = re.compile(
     re.ASCII,
 )
 """What encoding leaves as it is; nearly every link of documentation."""
+
+
+def parser(options: dict[str, bool | int]) -> MarkdownIt:
+    """Return a CommonMark parser that reads tables."""
+    from markdown_it import MarkdownIt  # noqa: PLC0415
+
+    logging.getLogger("markdown_it").setLevel(logging.INFO)  # its DEBUG records are half the work of a parse
+    return MarkdownIt("commonmark", options).enable("table")
 
 
 def encoded(destination: str) -> str:
@@ -20,6 +33,6 @@ def encoded(destination: str) -> str:
     """
     if _PLAIN.match(destination):
         return destination
-    from markdown_it.common.normalize_url import normalizeLink  # noqa: PLC0415  # most pages have plain ones only
+    from markdown_it.common.normalize_url import normalizeLink  # noqa: PLC0415
 
     return normalizeLink(destination)
