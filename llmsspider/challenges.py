@@ -9,7 +9,7 @@ ordinary pages too (Cloudflare's `jsd/main.js`, Imperva's `SWJIYLWA`, DataDome's
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 HEADER_MARKS: dict[str, tuple[str, tuple[str, ...]]] = {
     "cf-mitigated": ("Cloudflare", ("challenge",)),
@@ -20,24 +20,38 @@ HEADER_MARKS: dict[str, tuple[str, tuple[str, ...]]] = {
 }
 """Header name: service, and the values that mean a wall (none: the header alone does)."""
 
-SCRIPT_MARKS: tuple[tuple[str, str], ...] = (
-    ("Cloudflare", r"_cf_chl_opt|/cdn-cgi/challenge-platform/\w/\w/orchestrate/|cf-browser-verification"),
-    ("Cloudflare", r"<div[^>]+id=[\"']?cf-(?:error-details|wrapper)"),
-    ("Akamai", r"/_sec/cp_challenge/|sec-if-cpt-container|[?&]bm-verify=|errors\.edgesuite\.net"),
-    ("HUMAN", r"id=[\"']?px-captcha|captcha\.px-c(?:dn|loud)\.net|window\._pxBlock"),
-    ("DataDome", r"//(?:geo|ct|interstitial)\.captcha-delivery\.com/"),
-    ("Imperva", r"/_Incapsula_Resource\?CWUDNSAI=|Incapsula incident ID|/distil_r_captcha"),
-    ("AWS WAF", r"window\.gokuProps|awsWafCookieDomainList"),
-    ("Anubis", r"id=[\"']?anubis_(?:challenge|version)|/\.within\.website/x/cmd/anubis/"),
-    ("Vercel", r"/\.well-known/vercel/security/"),
-    ("Sucuri", r"sucuri_cloudproxy_js|sucuri\.net/privacy-policy"),
-    ("Kasada", r"window\.KPSDK"),
-    ("Fastly", r"/_fs-ch-\w+/"),
-    ("DDoS-Guard", r"/\.well-known/ddos-guard/(?:js-challenge|check)"),
-    ("F5", r"window\[[\"']bobcmn[\"']\]"),
-    ("Alibaba", r"acw_sc__v2"),
+SCRIPT_MARKS: tuple[tuple[str, str, str], ...] = (
+    ("Cloudflare", "_cf_chl_opt", ""),
+    ("Cloudflare", "/orchestrate/", r"/cdn-cgi/challenge-platform/\w/\w/orchestrate/"),
+    ("Cloudflare", "cf-browser-verification", ""),
+    ("Cloudflare", "cf-error-details", r"<div[^>]+id=[\"']?cf-error-details"),
+    ("Cloudflare", "cf-wrapper", r"<div[^>]+id=[\"']?cf-wrapper"),
+    ("Akamai", "/_sec/cp_challenge/", ""),
+    ("Akamai", "sec-if-cpt-container", ""),
+    ("Akamai", "bm-verify=", r"[?&]bm-verify="),
+    ("Akamai", "errors.edgesuite.net", ""),
+    ("HUMAN", "px-captcha", r"id=[\"']?px-captcha"),
+    ("HUMAN", "captcha.px-c", r"captcha\.px-c(?:dn|loud)\.net"),
+    ("HUMAN", "window._pxblock", ""),
+    ("DataDome", "captcha-delivery.com", r"//(?:geo|ct|interstitial)\.captcha-delivery\.com/"),
+    ("Imperva", "/_incapsula_resource?cwudnsai=", ""),
+    ("Imperva", "incapsula incident id", ""),
+    ("Imperva", "/distil_r_captcha", ""),
+    ("AWS WAF", "window.gokuprops", ""),
+    ("AWS WAF", "awswafcookiedomainlist", ""),
+    ("Anubis", "anubis_", r"id=[\"']?anubis_(?:challenge|version)"),
+    ("Anubis", "/.within.website/x/cmd/anubis/", ""),
+    ("Vercel", "/.well-known/vercel/security/", ""),
+    ("Sucuri", "sucuri_cloudproxy_js", ""),
+    ("Sucuri", "sucuri.net/privacy-policy", ""),
+    ("Kasada", "window.kpsdk", ""),
+    ("Fastly", "/_fs-ch-", r"/_fs-ch-\w+/"),
+    ("DDoS-Guard", "/.well-known/ddos-guard/", r"/\.well-known/ddos-guard/(?:js-challenge|check)"),
+    ("F5", "bobcmn", r"window\[[\"']bobcmn[\"']\]"),
+    ("Alibaba", "acw_sc__v2", ""),
 )
-"""Service and pattern, looked for in the markup of a page that shows little text."""
+"""Service, text, and pattern where the text alone says too little. Both are looked for in the markup, in lower case,
+of a page that shows little text; the text comes first because it is found a hundred times as fast."""
 
 TITLES = frozenset(
     {
@@ -70,12 +84,16 @@ TITLES = frozenset(
 MAX_WALL_TEXT = 1500
 """Characters of visible text above which a page is a page. The walls looked at show 30 to 700."""
 
-_SCRIPTS = [(name, re.compile(pattern.encode(), re.IGNORECASE)) for name, pattern in SCRIPT_MARKS]
+MAX_WALL_LINKS = 50
+"""Links above which a page is a page; counting them is ten times as fast as looking for text. Walls have up to ten."""
+
+_SCRIPTS = [(name, text.encode(), re.compile(pattern.encode())) for name, text, pattern in SCRIPT_MARKS]
 _TITLE = re.compile(rb"<title[^>]*>(.*?)</title>", re.IGNORECASE | re.DOTALL)
-_UNSEEN_OR_TEXT = re.compile(
-    rb"<!--.*?(?:-->|\Z)|<(script|style|svg|template)\b.*?(?:</\1\s*>|\Z)|<[^>]*>|([^<]+)",
-    re.IGNORECASE | re.DOTALL,
-)
+_UNSEEN = re.compile(rb"(?:script|style|svg|template)\b|!--", re.IGNORECASE)
+"""How a tag begins, behind its `<`, whose content is not seen."""
+_INITIALS = frozenset([b"s", b"S", b"t", b"T", b"!"])
+_PIECES = 256
+"""Tags looked at in one go."""
 
 
 def challenge_of(status: int, headers: Mapping[str, str], body_prefix: bytes = b"") -> str | None:
@@ -96,9 +114,12 @@ def challenge_of(status: int, headers: Mapping[str, str], body_prefix: bytes = b
             return name
     if status in {204, 304} or not _is_html(body_prefix):
         return None
-    if _shows_more_than(MAX_WALL_TEXT, body_prefix):
+    if body_prefix.count(b"<a ") > MAX_WALL_LINKS or _shows_more_than(MAX_WALL_TEXT, body_prefix):
         return None
-    named = next((name for name, pattern in _SCRIPTS if pattern.search(body_prefix)), None)
+    markup = body_prefix.lower()
+    named = next(
+        (name for name, text, pattern in _SCRIPTS if text in markup and pattern.search(markup)), None
+    )
     return named or ("unnamed" if _title(body_prefix) in TITLES else None)
 
 
@@ -108,14 +129,29 @@ def _is_html(body: bytes) -> bool:
 
 def _shows_more_than(limit: int, body: bytes) -> bool:
     """Tell whether a page has more bytes of visible text, white space collapsed; reads no further than that."""
-    seen = 0
-    for piece in _UNSEEN_OR_TEXT.finditer(body):
-        words = (piece[2] or b"").split()
-        if words:
-            seen += sum(map(len, words)) + len(words)
+    seen, closing = 0, b""
+    for piece in _pieces(body):
+        if not closing and piece[:1] in _INITIALS and (unseen := _UNSEEN.match(piece)):
+            closing = b"-->" if unseen[0] == b"!--" else b"/" + unseen[0].lower()
+        if closing == b"-->" and closing in piece:
+            text, closing = piece.partition(closing)[2], b""
+        elif not closing or piece[:9].lower().startswith(closing):
+            text, closing = piece[piece.find(b">") + 1 :], b""
+        else:
+            continue
+        if text and not text.isspace():
+            seen += len(b" ".join(text.split())) + 1
             if seen > limit:
                 return True
     return False
+
+
+def _pieces(body: bytes) -> Iterator[bytes]:
+    """Split a body at each `<`, a few at a time."""
+    while body:
+        pieces = body.split(b"<", _PIECES)
+        body = pieces.pop() if len(pieces) > _PIECES else b""
+        yield from pieces
 
 
 def _title(body: bytes) -> str:

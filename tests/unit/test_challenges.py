@@ -13,6 +13,15 @@ def html(title: str = "", head: str = "", body: str = "") -> bytes:
     )
 
 
+WORDS_UNSEEN = "".join(
+    f"{opening}{'words that nobody sees ' * 60}{closing}"
+    for opening, closing in [
+        ("<!-- <b>", "</b> -->"),
+        ("<style>", "</style>"),
+        ("<template><p>", "</p></template>"),
+    ]
+).replace("words", "window.KPSDK", 1)
+
 WALLS = [
     ("Cloudflare by header, 403", 403, {"cf-mitigated": "challenge"}, b"", "Cloudflare"),
     ("Cloudflare by header, 200", 200, {"cf-mitigated": "Challenge"}, b"{}", "Cloudflare"),
@@ -131,6 +140,13 @@ WALLS = [
     ("title with other spacing and case", 200, {}, html("  Just a\n moment... "), "unnamed"),
     ("byte order mark before the page", 200, {}, b"\xef\xbb\xbf\n" + html("Just a moment..."), "unnamed"),
     (
+        "script whose text has the signs of tags",
+        403,
+        {},
+        html("Denied", body="<SCRIPT>for (i=0;i<a;i++) if (i<b) s+='<p>text</p>'</SCRIPT >" + WORDS_UNSEEN),
+        "Kasada",
+    ),
+    (
         "script cut off by the prefix",
         403,
         {},
@@ -191,6 +207,12 @@ PAGES = [
     ("DataDome lets a visitor pass", 200, {"x-datadome": "protected"}, html("Guide", body="Hello")),
     ("Cloudflare did something else", 200, {"cf-mitigated": "no"}, html("Guide", body="Hello")),
     ("a long page with the title of a wall", 200, {}, html("Just a moment...") + PROSE),
+    (
+        "a page of links with the title of a wall",
+        200,
+        {},
+        html("Security check", body="<ul>" + '<li><a href="/x">x</a>' * 60 + "</ul>"),
+    ),
     ("a title that begins like a wall", 200, {}, html("Just a moment... in history", body="1969")),
     ("Markdown that quotes a wall", 200, {}, b"# Walls\n\n<script>window._cf_chl_opt</script>"),
     ("JSON", 200, {}, b'{"title": "Just a moment..."}'),
