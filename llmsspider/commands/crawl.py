@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import importlib
 import logging
 import sys
@@ -28,12 +29,16 @@ logger = logging.getLogger(__name__)
 FAILED_REASONS = {"start_failed", "no_documents", "redis_lost", "store_failed", "start_error"}
 """Finish reasons that mean that nothing was obtained, or that it could not be kept: exit code 1."""
 
+COLLECT_RARELY = (10_000, 20, 50)
+"""Python's defaults look for cyclic garbage 275 times while a crawl starts, twice through all that was imported."""
+
 
 class Command(CrawlCommand):
     """Scrapy's `crawl`: wrong arguments give one line each and exit code 2; a run that came to nothing, 1."""
 
     def process_options(self, args: list[str], opts: argparse.Namespace) -> None:
         """Check the arguments, before Scrapy logs or starts anything."""
+        gc.set_threshold(*COLLECT_RARELY)
         super().process_options(args, opts)
         problems = self._problems(args[0], opts.spargs) if len(args) == 1 else []
         if not problems:
