@@ -9,7 +9,7 @@ from llmsspider.llmstxt import is_llms_url
 from llmsspider.locales import Trees, directory_above, language_segments
 from llmsspider.scope import Scope, Verdict, build_scope
 from llmsspider.traps import MAX_URL_LENGTH, ShapeBudget, trap_reason
-from llmsspider.urls import identity
+from llmsspider.urls import host, identity
 
 if TYPE_CHECKING:
     from llmsspider.arguments import DocsArguments
@@ -102,7 +102,7 @@ class Bounds:
 
     def _foreign(self, url: str) -> Verdict | None:
         """Return why a page belongs to another language or version, or None."""
-        if self._trees is None or identity(url) in self._site.entries:
+        if self._trees is None or host(url) != self._trees.host or identity(url) in self._site.entries:
             return None
         foreign = self._trees.foreign(url)
         if foreign is None:

@@ -116,12 +116,19 @@ class Trees:
     is_known: Callable[[str], bool]
     language_trees: frozenset[str] = frozenset()
     found: dict[Axis, set[str]] = field(default_factory=lambda: {"language": set(), "version": set()})
+    host: str = field(init=False)
+    """The host that has these trees."""
+    _home: dict[Axis, str] = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Read the start page's address."""
+        self.host, self._home = host(self.start_url), tree_of(self.start_url)
 
     def foreign(self, url: str) -> tuple[Axis, str] | None:
         """Return (axis, segment) when the URL belongs to a copy that is not wanted, else None."""
-        if host(url) != host(self.start_url):
+        if host(url) != self.host:
             return None
-        home = tree_of(self.start_url)
+        home = self._home
         for axis, segment in tree_of(url + "/" if _is_bare(url) else url).items():
             if self._wanted(axis, segment, home.get(axis)):
                 continue

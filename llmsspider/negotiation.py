@@ -88,7 +88,10 @@ def is_markdown_url(url: str) -> bool:
     >>> is_markdown_url("https://e.com/a.html.md?x#y"), is_markdown_url("https://e.com/a.html")
     (True, False)
     """
-    return urlsplit(url).path.lower().endswith(MARKDOWN_ENDINGS)
+    lowered = url.lower()
+    if ".md" not in lowered and ".markdown" not in lowered:
+        return False
+    return urlsplit(lowered).path.endswith(MARKDOWN_ENDINGS)
 
 
 def page_candidates(markdown_url: str) -> dict[PageForm, str]:

@@ -107,6 +107,8 @@ def without_session_id(url: str) -> str:
     >>> without_session_id("https://example.com/a;jsessionid=0123456789ABCDEF?b=1")
     'https://example.com/a?b=1'
     """
+    if not any(mark in url for mark in "?;("):
+        return url
     cleaned = _ASP_SESSION.sub("", _SESSION_IN_PATH.sub("", url))
     names = [
         name

@@ -151,6 +151,12 @@ def host(url: str) -> str:
     >>> host("https://Docs.Example.com:443/a"), host("http://127.0.0.1:8000/")
     ('docs.example.com', '127.0.0.1:8000')
     """
+    end = url.find("/", len("https://")) if url.startswith(("http://", "https://")) else -1
+    return _host(url if end < 0 else url[:end])
+
+
+@lru_cache(maxsize=4096)
+def _host(url: str) -> str:
     parts = urlsplit(url)
     name = (parts.hostname or "").rstrip(".")
     try:

@@ -144,8 +144,12 @@ class DocsRequests(scrapy.Spider):
             if not run.bounds.first_sight(link):
                 continue
             url = run.page_of(without_session_id(link))
-            if run.site.is_seed(url) or run.requested(url) or not self.admits(url, listed=False):
+            verdict = run.bounds.verdict(url)
+            if verdict.reason != "offsite" and (run.site.is_seed(url) or run.requested(url)):
                 continue  # a listed page is a seed: it enters at depth 0 with what the list says of it
+            if not verdict.allowed:
+                run.leave_out(url, verdict.reason, verdict.rule)
+                continue
             trap = run.bounds.trap(url)
             if trap is not None:
                 run.leave_out(url, trap.reason, trap.rule)

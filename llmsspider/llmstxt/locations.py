@@ -54,6 +54,8 @@ def is_llms_url(url: str) -> bool:
     >>> is_llms_url("https://example.com/guides/llms.txt-explained")
     False
     """
+    if "llms" not in url.lower() and "%" not in url:
+        return False
     try:
         path = urlsplit(url).path
     except ValueError:
