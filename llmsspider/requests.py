@@ -11,6 +11,7 @@
     late      asked once more at the end of the crawl
     md        URL of its Markdown, where a file names it outright
     nested    part of another page's download, or of discovery; left alone by the Markdown negotiation
+    page      URL of the page that it is asked for in place of; robots.txt has to allow both
     discovery asked by discovery
     source    fetched for its links only
     verify    the stored page with this key (hex) is verified
@@ -41,6 +42,7 @@ class PageMeta(TypedDict, total=False):
     late: bool
     md: str
     nested: bool
+    page: str
     discovery: bool
     source: bool
     verify: str
@@ -57,11 +59,14 @@ def nested_request(
     parent: Request | None = None,
     *,
     discovery: bool = False,
+    page: str | None = None,
     meta: dict[str, Any] | None = None,
     **options: Any,
 ) -> Request:
     """Return a request that belongs to another page's download; it passes the downloader middlewares only."""
     own: PageMeta = {"nested": True, "discovery": True} if discovery else {"nested": True}
+    if page is not None:
+        own["page"] = page
     meta = {META: own, **(meta or {})}
     if parent is not None:
         meta.update({key: parent.meta[key] for key in ("proxy", "cookiejar") if key in parent.meta})

@@ -6,8 +6,10 @@ import asyncio
 import logging
 from collections import defaultdict
 from typing import TYPE_CHECKING
+from weakref import WeakKeyDictionary
 
 from scrapy.exceptions import IgnoreRequest
+from scrapy.http import Response
 
 from llmsspider.domains import same_site
 from llmsspider.errors import UNREAD_KINDS
@@ -20,9 +22,10 @@ from llmsspider.requests import HTML_ACCEPT, info, nested_request
 from llmsspider.urls import host, page_key
 
 if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
     from scrapy import Request
     from scrapy.crawler import Crawler
-    from scrapy.http import Response
 
     from llmsspider.errors import ErrorKind
     from llmsspider.negotiation import HostForms
@@ -36,7 +39,9 @@ class MarkdownNegotiationMiddleware:
 
     The Markdown URL is asked by a nested download, which passes every other downloader middleware; its response
     is returned for the page's request, so `response.request.url` is the page and `response.url` the Markdown
-    file. Where there is none, the page itself is downloaded (its `Accept` header asks for Markdown too).
+    file. Where there is none, the page itself is downloaded (its `Accept` header asks for Markdown too). Once the
+    host's form is settled, the nested download comes first (`ahead`): where it gives the page's Markdown, the page's
+    own request need not pass the middlewares.
 
     While a host's form is open, one page of each shape at a time asks and the others wait; a host without
     Markdown costs at most `negotiation.MAX_WASTED` requests. Counts `llms/markdown/hit`, `llms/markdown/miss`.
@@ -48,6 +53,8 @@ class MarkdownNegotiationMiddleware:
         self.crawler = crawler
         self.run = run
         self._locks: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
+        self._outcomes: WeakKeyDictionary[Request, tuple[str, Response | Exception]] = WeakKeyDictionary()
+        """What came of Markdown URLs that were asked ahead in vain, by the request of the page."""
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> MarkdownNegotiationMiddleware:
@@ -62,15 +69,62 @@ class MarkdownNegotiationMiddleware:
         response = None if page.get("source") else await self._markdown(request)
         return response or self.run.take_prefetched(request)
 
+    async def ahead(
+        self, request: Request, url: str, fetch: Callable[[Request], Awaitable[Response | Request]]
+    ) -> Response | None:
+        """Return the Markdown of a page from a `settled` URL, before the page's request enters the middlewares.
+
+        Anything else that comes of the URL waits here until `process_request` asks for it.
+
+        Args:
+            request: the request of the page.
+            url: its Markdown URL.
+            fetch: downloads a request; one that it returns is to be downloaded in its place (redirect, retry).
+        """
+        try:
+            outcome = await fetch(nested_request(url, request, page=request.url))
+            while not isinstance(outcome, Response):
+                outcome = await fetch(outcome)
+        except Exception as error:  # whatever it was, `process_request` judges it
+            self._outcomes[request] = url, error
+            return None
+        if not self._acceptable(outcome, url, request.url):
+            self._outcomes[request] = url, outcome
+            return None
+        self._learn(self.run.site.forms_of(request.url), request.url, url)
+        self.run.count("markdown/hit")
+        return outcome.replace(request=request)
+
+    def settled(self, request: Request) -> str | None:
+        """Return the Markdown URL that is asked first for a page, None where that is still open or none is."""
+        page, run = info(request), self.run
+        if "by" not in page or page.get("start") or "redirect_times" in request.meta or run.limit.reached:
+            return None
+        if is_markdown_url(request.url):
+            return request.url
+        forms = run.site.forms_of(request.url)
+        if forms.hits == 0 or forms.exhausted:
+            return None
+        url = self._named(request)
+        if url is None:
+            has_none = run.known.state(page_key(request.url)) is not None
+            tries = [] if has_none or forms.learning(request.url) else forms.to_try(request.url)
+            url = tries[0][1] if tries else None
+        return url if url is not None and host(url) == host(request.url) else None
+
+    def _named(self, request: Request) -> str | None:
+        """Return the URL that the page's Markdown was stored from, or else the one that a file names."""
+        state = self.run.known.state(page_key(request.url))
+        if state is not None and is_markdown_url(state.fetched_url):
+            return state.fetched_url
+        return info(request).get("md")
+
     async def _markdown(self, request: Request) -> Response | None:
         forms = self.run.site.forms_of(request.url)
         if is_markdown_url(request.url):
             return await self._only_markdown(request, forms)
-        named = info(request).get("md")
-        state = self.run.known.state(page_key(request.url))
-        if state is not None and is_markdown_url(state.fetched_url):
-            named = state.fetched_url
-        elif state is not None and named is None and forms.known:
+        named = self._named(request)
+        if named is None and forms.known and self.run.known.state(page_key(request.url)) is not None:
             return None  # the host has Markdown, and had none for this page
         if not (forms.learning(request.url) or (named and forms.hits == 0)):
             return await self._try_forms(request, forms, named)
@@ -140,12 +194,17 @@ class MarkdownNegotiationMiddleware:
     async def _download(
         self, request: Request, url: str, *, accept: str | None = None, stored: bool = False
     ) -> Response | None:
-        nested = nested_request(url, request, headers={"Accept": accept} if accept else None)
+        asked, outcome = self._outcomes.pop(request, ("", None))
         engine = self.crawler.engine
         if engine is None:
             return None
         try:
-            return await engine.download_async(nested)
+            if asked != url:
+                nested = nested_request(url, request, headers={"Accept": accept} if accept else None)
+                outcome = await engine.download_async(nested)
+            if isinstance(outcome, Exception):
+                raise outcome
+            return outcome
         except IgnoreRequest as error:
             logger.debug("No Markdown at %(url)s: %(error)s", {"url": url, "error": error})
         except Exception as error:  # any download error: the page itself is asked next, and reported

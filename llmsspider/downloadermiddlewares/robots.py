@@ -19,6 +19,7 @@ from llmsspider.optout import robots_opt_out, training_reserved
 from llmsspider.outcomes import kind_of_response
 from llmsspider.politeness import ROBOTS_MAX_BYTES
 from llmsspider.refusal import RefusedRequest
+from llmsspider.requests import info
 
 logger = logging.getLogger(__name__)
 
@@ -45,17 +46,18 @@ class RobotsTxtMiddleware(robotstxt.RobotsTxtMiddleware):
         self._texts: dict[str, str] = {}
 
     def process_request_2(self, rp: RobotParser | None, request: Request) -> None:
-        """Raise `RefusedRequest` where robots.txt forbids the URL."""
+        """Raise `RefusedRequest` where robots.txt forbids the URL, or that of the page it is the Markdown of."""
         netloc = urlparse_cached(request).netloc
         if netloc in self._unreachable:
             kind, message = self._unreachable[netloc]
             raise self._blocked(message, "robots-unreachable", kind)
-        if rp is not None and not rp.allowed(request.url, self._token):
-            self._stats.inc_value("robotstxt/forbidden")
-            raise self._blocked("forbidden by robots.txt (ROBOTSTXT_OBEY)", "robots", "blocked")
-        opt_out = self._obey_opt_out and robots_opt_out(self._texts.get(netloc, ""), self._token, request.url)
-        if opt_out:
-            raise RefusedRequest(f"{opt_out} (LLMS_OBEY_AI_OPTOUT)", reason="ai-opt-out")
+        for url in filter(None, (request.url, info(request).get("page"))):
+            if rp is not None and not rp.allowed(url, self._token):
+                self._stats.inc_value("robotstxt/forbidden")
+                raise self._blocked("forbidden by robots.txt (ROBOTSTXT_OBEY)", "robots", "blocked")
+            opt_out = self._obey_opt_out and robots_opt_out(self._texts.get(netloc, ""), self._token, url)
+            if opt_out:
+                raise RefusedRequest(f"{opt_out} (LLMS_OBEY_AI_OPTOUT)", reason="ai-opt-out")
 
     def text_of(self, url: str) -> str | None:
         """Return the robots.txt that was read for the host of `url`: empty where it has none, None before."""

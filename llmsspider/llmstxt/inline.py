@@ -1,14 +1,10 @@
-"""Flatten Markdown inline tokens into text and links, finding bare addresses on the way."""
+"""Flatten the inline content of Markdown into text and links, finding bare addresses on the way."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from markdown_it.token import Token
 
 INVISIBLE = re.compile("[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u206f\ufeff]")
 """Characters nobody sees and no URL holds."""
@@ -38,19 +34,63 @@ Piece = str | Reference
 """Plain text (line breaks kept) or a link."""
 
 
-def read_inline(tokens: Sequence[Token]) -> Iterator[Piece]:
-    """Yield the text and links of an inline run; neighbouring texts come as one piece."""
-    text = ""
-    for piece in _pieces(tokens):
-        if isinstance(piece, str):
-            text += piece
-            continue
-        if text:
-            yield text
-            text = ""
-        yield piece
-    if text:
-        yield text
+class InlineRun:
+    """The inline content of one block, as it is read: text, searched for addresses, and links."""
+
+    def __init__(self) -> None:
+        self._pieces: list[Piece] = []
+        self._text = ""
+        self._href: str | None = None
+        self._inside = ""
+
+    def text(self, text: str) -> None:
+        """Take text; addresses in it are links."""
+        if self._href is None:
+            self._text += text
+        else:
+            self._inside += text
+
+    def verbatim(self, text: str) -> None:
+        """Take what no address begins or ends in: code, a line break, emphasis (no text at all)."""
+        if self._href is None:
+            self._search()
+            self._add(text)
+        else:
+            self._inside += text
+
+    def tag(self, html: str) -> None:
+        """Take an HTML tag or comment; `<br>` is a blank."""
+        self.verbatim(" " if html.lower().startswith("<br") else "")
+
+    def open_link(self, href: str) -> None:
+        """Take the start of a link."""
+        self._search()
+        self._href, self._inside = href, ""
+
+    def close_link(self) -> None:
+        """Take the end of a link."""
+        text = " ".join(self._inside.split())
+        is_address = "://" in text
+        self._pieces.append(Reference(self._href or "", "" if is_address else text, bare=is_address))
+        self._href = None
+
+    def take(self) -> list[Piece]:
+        """Return the content so far, neighbouring texts as one piece, and begin anew."""
+        self._search()
+        pieces, self._pieces = self._pieces, []
+        return pieces
+
+    def _search(self) -> None:
+        if self._text:
+            for piece in bare_urls(self._text):
+                self._add(piece)
+            self._text = ""
+
+    def _add(self, piece: Piece) -> None:
+        if isinstance(piece, str) and self._pieces and isinstance(self._pieces[-1], str):
+            self._pieces[-1] += piece
+        elif piece:
+            self._pieces.append(piece)
 
 
 def plain(pieces: Sequence[Piece]) -> str:
@@ -99,37 +139,3 @@ def _trim(url: str) -> str:
         else:
             break
     return url
-
-
-def _pieces(tokens: Sequence[Token]) -> Iterator[Piece]:
-    """Walk inline tokens: links whole, text searched for addresses, code and images as text."""
-    href: str | None = None
-    inside = ""
-    run = ""
-    for token in tokens:
-        if token.type == "text" and href is None:
-            run += token.content
-            continue
-        yield from bare_urls(run)
-        run = ""
-        if token.type == "link_open":
-            href, inside = str(token.attrGet("href") or ""), ""
-        elif token.type == "link_close":
-            text = " ".join(inside.split())
-            yield Reference(href or "", "" if "://" in text else text, bare="://" in text)
-            href = None
-        elif href is not None:
-            inside += _text_of(token)
-        else:
-            yield _text_of(token)
-    yield from bare_urls(run)
-
-
-def _text_of(token: Token) -> str:
-    if token.type in {"softbreak", "hardbreak"}:
-        return "\n"
-    if token.type == "image":
-        return "".join(child.content for child in token.children or ())
-    if token.type == "html_inline":
-        return " " if token.content.lower().startswith("<br") else ""
-    return token.content

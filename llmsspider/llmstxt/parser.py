@@ -9,18 +9,14 @@ from __future__ import annotations
 
 import re
 import textwrap
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from functools import cache
-from typing import TYPE_CHECKING
+from typing import Any
 
 from llmsspider import commonmark
-from llmsspider.llmstxt.inline import INVISIBLE, Piece, Reference, plain, read_inline
+from llmsspider.errors import ConversionError
+from llmsspider.llmstxt.inline import INVISIBLE, InlineRun, Piece, Reference, plain
 from llmsspider.llmstxt.resolve import resolve
-
-if TYPE_CHECKING:
-    from markdown_it import MarkdownIt
-    from markdown_it.token import Token
 
 FRONT_MATTER = re.compile(r"\A(---|\+\+\+)[ \t]*\n((?:[^\n]*\n){1,200}?)(?:\1|\.\.\.)[ \t]*(?:\n|\Z)")
 _FIELD = re.compile(r"^(title|description)[ \t]*[:=][ \t]*(.+?)[ \t]*$", re.MULTILINE)
@@ -36,6 +32,8 @@ MAX_PARAGRAPH_CHARS = 8192
 """What is longer is read in parts."""
 
 _TAG = re.compile(r"</?[A-Za-z][^>]*>")
+_INLINE = frozenset({"Emphasis", "Strong"})
+_ROWS = frozenset({"TableHead", "TableRow"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,14 +64,6 @@ class LlmsTxt:
     warnings: tuple[str, ...] = ()
 
 
-@cache
-def _markdown() -> MarkdownIt:
-    """Return the parser; loaded with the first file, since most sites have none."""
-    made = commonmark.parser({"maxNesting": 40})
-    made.normalizeLink = lambda url: commonmark.encoded(INVISIBLE.sub("", url).strip())  # type: ignore[method-assign]
-    return made
-
-
 def parse(text: str, url: str) -> LlmsTxt:
     """Parse the text of an llms.txt fetched from `url`, the base of its relative links.
 
@@ -81,10 +71,12 @@ def parse(text: str, url: str) -> LlmsTxt:
     strange about the file.
     """
     text, fields = _prepare(text)
-    env: dict[str, dict[str, dict[str, str]]] = {}
     reader = _Reader(url)
-    reader.read(_markdown().parse(text, env))
-    reader.add_definitions(env.get("references", {}))
+    try:
+        reader.read(text)
+        reader.add_definitions(commonmark.definitions(text))
+    except ConversionError as error:
+        reader.warnings.append(str(error))
     if reader.has_html or re.search(r"<script\b", text, re.IGNORECASE):
         reader.warnings.append("holds HTML, which is read as text")
     return LlmsTxt(
@@ -126,7 +118,7 @@ def _bounded(text: str) -> str:
 
 
 class _Reader:
-    """Walks the block tokens of one file and collects what it says."""
+    """Walks through one file and collects what it says."""
 
     def __init__(self, url: str):
         self.url = url
@@ -138,47 +130,106 @@ class _Reader:
         self._section: str | None = None
         self._section_level = 7
         self._optional = False
+        self._heading: int | None = None
+        self._quotes = 0
         self._cells: list[list[Piece]] | None = None
+        self._html: list[str] | None = None
+        self._images = 0
+        self._is_code = False
+        self._run = InlineRun()
 
-    def read(self, tokens: Sequence[Token]) -> None:
-        """Read block tokens in order; table rows are taken whole."""
-        quotes = 0
-        heading: str | None = None
-        for token in tokens:
-            match token.type:
-                case "heading_open":
-                    heading = token.tag
-                case "heading_close":
-                    heading = None
-                case "blockquote_open":
-                    quotes += 1
-                case "blockquote_close":
-                    quotes -= 1
-                case "tr_open":
-                    self._cells = []
-                case "tr_close":
-                    self._add_row(self._cells or [])
-                    self._cells = None
-                case "html_block":
-                    self._read_html(token.content)
-                case "inline":
-                    self._read_inline(token, heading, quoted=quotes > 0)
-                case _:
-                    pass
+    def read(self, text: str, *, skip_html: bool = False) -> None:
+        """Read Markdown; table rows are taken whole."""
+        for event in commonmark.events(text):
+            if isinstance(event, str):
+                self._run.verbatim("" if self._images else "\n")
+                continue
+            ((kind, value),) = event.items()
+            if kind == "Start":
+                self._start(value)
+            elif kind == "End":
+                self._end(value, skip_html=skip_html)
+            else:
+                self._content(kind, value)
 
-    def add_definitions(self, references: dict[str, dict[str, str]]) -> None:
+    def _content(self, kind: str, value: str) -> None:
+        if self._html is not None:
+            self._html.append(value)
+        elif self._is_code:
+            return
+        elif kind == "Text" and not self._images:
+            self._run.text(value)
+        elif kind in {"Text", "Code"}:
+            self._run.verbatim(value)
+        elif kind == "InlineHtml":
+            self.has_html = True
+            self._run.tag(value)
+
+    def _start(self, value: Any) -> None:
+        name, data = (value, {}) if isinstance(value, str) else next(iter(value.items()))
+        if name == "Link":
+            self._run.open_link(_href(data))
+        elif name == "Image":
+            self._images += 1
+        elif name in _INLINE:
+            self._run.verbatim("")
+        else:
+            self._end_of_run()
+            self._start_of_block(name, data)
+
+    def _start_of_block(self, name: str, data: Any) -> None:
+        if name == "Heading":
+            self._heading = int(data["level"][1])
+        elif name == "BlockQuote":
+            self._quotes += 1
+        elif name in _ROWS:
+            self._cells = []
+        elif name == "HtmlBlock":
+            self._html = []
+        elif name == "CodeBlock":
+            self._is_code = True
+
+    def _end(self, value: Any, *, skip_html: bool) -> None:
+        name = value if isinstance(value, str) else next(iter(value))
+        if name == "Link":
+            self._run.close_link()
+        elif name == "Image":
+            self._images -= 1
+        elif name in _INLINE:
+            self._run.verbatim("")
+        else:
+            self._end_of_run()
+            self._end_of_block(name, skip_html=skip_html)
+
+    def _end_of_block(self, name: str, *, skip_html: bool) -> None:
+        if name == "Heading":
+            self._heading = None
+        elif name == "BlockQuote":
+            self._quotes -= 1
+        elif name in _ROWS:
+            cells, self._cells = self._cells or [], None
+            self._add_row(cells)
+        elif name == "HtmlBlock":
+            html, self._html = "".join(self._html or ()), None
+            if not skip_html:
+                self._read_html(html)
+        elif name == "CodeBlock":
+            self._is_code = False
+
+    def add_definitions(self, definitions: dict[str, Any]) -> None:
         """Add `[name]: url` definitions that no link uses: some files are lists of these."""
-        for reference in references.values():
-            target = resolve(reference.get("href", ""), self.url)
+        for definition in definitions.values():
+            target = resolve(_destination(definition["dest"]), self.url)
             if target is not None and target not in self.entries:
-                self._add(Entry(target, reference.get("title") or None, None, None, 0))
+                self._add(Entry(target, definition["title"] or None, None, None, 0))
 
-    def _read_inline(self, token: Token, heading: str | None, *, quoted: bool) -> None:
-        pieces = list(read_inline(token.children or ()))
-        self.has_html = self.has_html or any(child.type == "html_inline" for child in token.children or ())
-        if heading:
-            self._open_section(int(heading[1]), plain(pieces))
-        elif quoted and self.summary is None and self._section is None:
+    def _end_of_run(self) -> None:
+        pieces = self._run.take()
+        if not pieces:
+            return
+        if self._heading:
+            self._open_section(self._heading, plain(pieces))
+        elif self._quotes and self.summary is None and self._section is None:
             self.summary = plain(pieces) or None
         if self._cells is not None:
             self._cells.append(pieces)
@@ -201,9 +252,7 @@ class _Reader:
         self.has_html = True
         inner = _TAG.sub("", _RAW_HTML.sub("", html))
         if "](" in inner or "://" in inner:
-            self.read(
-                [token for token in _markdown().parse(textwrap.dedent(inner)) if token.type != "html_block"]
-            )
+            self.read(textwrap.dedent(inner), skip_html=True)
 
     def _add_row(self, cells: list[list[Piece]]) -> None:
         """Add the links of a table row; cells without a link describe them."""
@@ -231,6 +280,14 @@ class _Reader:
             section=known.section or entry.section,
             optional=known.optional and entry.optional,
         )
+
+
+def _href(link: dict[str, str]) -> str:
+    return ("mailto:" if link["link_type"] == "Email" else "") + _destination(link["dest_url"])
+
+
+def _destination(written: str) -> str:
+    return commonmark.encoded(INVISIBLE.sub("", written).strip())
 
 
 _SEPARATOR = re.compile(r"\s*(?:[:\-–—|•·→]|=>)+\s*")

@@ -7,12 +7,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from pyromark import Markdown, Options
+from llmsspider import commonmark
 
-from llmsspider.commonmark import encoded
-from llmsspider.errors import ConversionError
-
-_PARSER = Markdown(options=Options.ENABLE_TABLES)
 _TEXT = frozenset({"Text", "Code"})
 _BLOCKS = frozenset({"Paragraph", "Heading", "TableCell", "CodeBlock"})
 _CONTAINERS = frozenset({"BlockQuote", "List"})
@@ -55,16 +51,9 @@ def scan(text: str) -> Scan:
     r"""Scan a Markdown text with `\n` line ends; raises `ConversionError` where the parser itself fails."""
     source = text.encode("utf-8", "replace")
     reading = _Reading(Scan(source))
-    decoded = source.decode()
-    try:
-        for event, span in _PARSER.events_with_range(decoded, merge_text=True):
-            reading.take(event, span["start"], span["end"])
-        if b"]:" in source:
-            reading.take_definitions(_PARSER.reference_definitions(decoded))
-    except BaseException as error:
-        if type(error).__name__ == "PanicException":  # what Rust makes of a bug of its own; no Exception
-            raise ConversionError(f"the Markdown parser failed: {error}") from None
-        raise
+    for event, span in commonmark.events_with_range(text):
+        reading.take(event, span["start"], span["end"])
+    reading.take_definitions(commonmark.definitions(text))
     return reading.found
 
 
@@ -123,7 +112,9 @@ class _Reading:
         data, begin = self._opened.pop()
         kind = data["link_type"]
         if name == "Link" and kind != "Email" and not data["id"].startswith("^"):
-            self.found.links.append((one_line("".join(self._words[begin:])), encoded(data["dest_url"])))
+            self.found.links.append(
+                (one_line("".join(self._words[begin:])), commonmark.encoded(data["dest_url"]))
+            )
         if kind == "Inline" and (written := _DESTINATION.match(self.found.source, self._last, end - 1)):
             self.found.destinations.append(written.span(1))
 

@@ -7,8 +7,8 @@ from fuzzing import examples
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from llmsspider import commonmark
 from llmsspider.errors import ConversionError
-from llmsspider.markdown import scan as module
 from llmsspider.markdown.scan import scan
 
 PIECES = (
@@ -93,14 +93,18 @@ class PanicException(BaseException):  # the name pyo3 gives it
     pass
 
 
+class BrokenParser:
+    def __init__(self, raised):
+        self.raised = raised
+
+    def events_with_range(self, text, *, merge_text):
+        raise self.raised("index out of bounds")
+
+
 @pytest.mark.parametrize(
     ("raised", "seen"), [(PanicException, ConversionError), (KeyboardInterrupt, KeyboardInterrupt)]
 )
 def test_a_parser_that_fails_costs_one_page(monkeypatch, raised, seen):
-    class Parser:
-        def events_with_range(self, text, *, merge_text):
-            raise raised("index out of bounds")
-
-    monkeypatch.setattr(module, "_PARSER", Parser())
+    monkeypatch.setattr(commonmark, "_PARSER", BrokenParser(raised))
     with pytest.raises(seen, match="index out of bounds"):
         scan("# a")
