@@ -33,6 +33,11 @@ class PageLimit:
         """True when `max_pages` documents have been exported."""
         return self._crowded or 0 < self._max_pages <= self._progress.documents
 
+    @property
+    def left(self) -> int | None:
+        """How many more documents this worker may export before the limit is `reached`, None without a limit."""
+        return max(self._max_pages - self._progress.documents, 0) if self._max_pages else None
+
     def take(self) -> bool:
         """Take a place for one more document; False when `max_pages` documents have been exported."""
         if self._crew is None or self.reached:

@@ -1,4 +1,4 @@
-"""Exact breadth-first order where depth is bounded."""
+"""Exact breadth-first order where depth is bounded, and no more pages under way than are wanted."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ if TYPE_CHECKING:
 class BreadthFirstScheduler(Scheduler):
     """Scrapy's scheduler; with `max_depth` set, depth d+1 waits until every page of depth d is done.
 
-    Without the wait a page can be reached first over a longer path, and be left out or given a wrong depth.
+    Without the wait a page can be reached first over a longer path, and be left out or given a wrong depth. With
+    `max_pages` set, no more requests are under way than documents are left to export.
     """
 
     _held: Request | None = None
@@ -22,6 +23,8 @@ class BreadthFirstScheduler(Scheduler):
 
     def next_request(self) -> Request | None:
         """Return the next request, or None while it has to wait."""
+        if self._has_enough():
+            return None
         if self._held is not None:
             return self._release()
         request = super().next_request()
@@ -41,14 +44,27 @@ class BreadthFirstScheduler(Scheduler):
         return super().close(reason)
 
     def _release(self) -> Request | None:
-        engine = self.crawler.engine if self.crawler else None
-        slot = engine.scraper.slot if engine is not None else None
-        if engine is not None and (engine.downloader.active or (slot is not None and not slot.is_idle())):
+        if self._under_way():
             return None
         request, self._held = self._held, None
         if request is not None:
             self._depth = max(self._depth, request.meta.get("depth", 0))
         return request
+
+    def _under_way(self) -> int:
+        """Return how many requests are being downloaded or their answers read."""
+        engine = self.crawler.engine if self.crawler else None
+        if engine is None:
+            return 0
+        slot = engine.scraper.slot
+        reading = len(slot.active) + len(slot.queue) + slot.itemproc_size if slot is not None else 0
+        return len(engine.downloader.active) + reading
+
+    def _has_enough(self) -> bool:
+        """Say whether what is under way may be all that `max_pages` leaves; once it is reached, the rest drops out."""
+        limit = getattr(getattr(self.spider, "run", None), "limit", None)
+        left = limit.left if limit is not None else None
+        return left is not None and 0 < left <= self._under_way()
 
     def _bounded(self) -> bool:
         arguments = getattr(getattr(self.spider, "run", None), "arguments", None)

@@ -1,0 +1,95 @@
+"""A host whose Markdown form is settled: the Markdown comes before the page, and what comes of it is the same."""
+
+from __future__ import annotations
+
+import pytest
+from site_server import TYPES, Reply
+
+PAGES = [f"/docs/p{number}" for number in range(40)]
+
+
+def html(title: str, body: str) -> str:
+    content = f"<main><h1>{title}</h1>{body}</main>"
+    return f"<!doctype html><html><head><title>{title}</title></head><body>{content}</body></html>"
+
+
+@pytest.fixture
+def pages():
+    """A site that lists the Markdown of each of its pages."""
+    links = "".join(f"<a href='{path}'>x</a>" for path in PAGES)
+    return {
+        "/": html("Home", f"<p>Welcome to it.</p>{links}"),
+        "/llms.txt": "# Site\n\n" + "".join(f"- [Page]({path}.md)\n" for path in PAGES),
+        **{path: html(path, f"<p>The page {path}.</p>") for path in PAGES},
+        **{f"{path}.md": f"# {path}\n\nThe Markdown of {path}.\n" for path in PAGES},
+    }
+
+
+def test_each_page_passes_the_middlewares_once(serve, run_crawl, pages):
+    site = serve(pages)
+    outcome = run_crawl(f"{site.url}/")
+    documents = outcome.by_path(site.url)
+    assert set(documents) == {"/", *PAGES}
+    assert {documents[path]["origin"] for path in PAGES} == {"markdown"}
+    assert outcome.stats["llms/markdown/hit"] == len(PAGES)
+    twice = outcome.stats["downloader/response_count"] - outcome.stats["downloader/request_count"]
+    assert twice <= 16, "those that were under way before the form was settled"
+
+
+def test_markdown_that_is_not_there_is_asked_once(serve, run_crawl, pages):
+    dead = PAGES[12:15]
+    site = serve(
+        {path: page for path, page in pages.items() if path.removesuffix(".md") not in dead or path in dead}
+    )
+    outcome = run_crawl(f"{site.url}/")
+    documents = outcome.by_path(site.url)
+    assert {path for path in PAGES if documents[path]["origin"] == "html"} == set(dead)
+    asked = site.paths()
+    assert [asked.count(f"{path}.md") for path in dead] == [1, 1, 1]
+    assert [asked.count(path) for path in dead] == [1, 1, 1]
+    assert outcome.stats["llms/markdown/miss"] == len(dead) + 2, "and two forms of the start page"
+
+
+def test_a_page_that_robots_txt_forbids_is_not_taken_as_markdown_either(serve, run_crawl, pages):
+    site = serve(
+        {**pages, "/robots.txt": f"User-agent: *\nDisallow: {PAGES[12]}$\nDisallow: {PAGES[13]}.md$\n"}
+    )
+    outcome = run_crawl(f"{site.url}/")
+    documents = outcome.by_path(site.url)
+    assert set(documents) == {"/", *PAGES} - {PAGES[12]}
+    assert documents[PAGES[13]]["origin"] == "html", "only its Markdown is forbidden"
+    assert not {PAGES[12], f"{PAGES[12]}.md", f"{PAGES[13]}.md"} & set(site.paths())
+
+
+def test_redirects_and_retries_of_the_markdown_are_followed(serve, run_crawl, pages):
+    moved, late, elsewhere = PAGES[12:15]
+    answers = iter([503])
+
+    def unready(_seen):
+        status = next(answers, 200)
+        return Reply(pages[f"{late}.md"] if status == 200 else "", status, TYPES["md"])
+
+    site = serve(
+        {
+            **pages,
+            f"{moved}.md": Reply("", 301, headers={"Location": f"{moved}.html.md"}),
+            f"{moved}.html.md": pages[f"{moved}.md"],
+            f"{late}.md": unready,
+            f"{elsewhere}.md": Reply("", 302, headers={"Location": "/docs/p1.md"}),
+        }
+    )
+    outcome = run_crawl(f"{site.url}/")
+    documents = outcome.by_path(site.url)
+    assert set(documents) == {"/", *PAGES}
+    assert documents[moved]["fetched_url"] == f"{site.url}{moved}.html.md"
+    assert (documents[late]["origin"], site.paths().count(f"{late}.md")) == ("markdown", 2)
+    assert documents[elsewhere]["origin"] == "html", "the Markdown of another page is not taken for its own"
+
+
+@pytest.mark.parametrize("kind", [".md", ""], ids=["Markdown", "HTML"])
+def test_no_more_pages_are_fetched_than_max_pages_wants(serve, run_crawl, pages, kind):
+    if not kind:
+        pages = {path: page for path, page in pages.items() if not path.endswith((".md", ".txt"))}
+    site = serve(pages)
+    assert len(run_crawl(f"{site.url}/", arguments={"max_pages": 7}).documents) == 7
+    assert len([path for path in site.paths() if path in pages and path.endswith(kind)]) <= 7 + 2
