@@ -87,11 +87,14 @@ def is_markdown_url(url: str) -> bool:
 
     >>> is_markdown_url("https://e.com/a.html.md?x#y"), is_markdown_url("https://e.com/a.html")
     (True, False)
+    >>> is_markdown_url("https://example.md"), is_markdown_url("https://example.md?a.md")
+    (False, False)
     """
-    lowered = url.lower()
-    if ".md" not in lowered and ".markdown" not in lowered:
+    bare = url.partition("#")[0].partition("?")[0].lower()
+    if not bare.endswith(MARKDOWN_ENDINGS):
         return False
-    return urlsplit(lowered).path.endswith(MARKDOWN_ENDINGS)
+    address = bare.partition("://")[2]
+    return not address or "/" in address  # https://example.md is a host
 
 
 def page_candidates(markdown_url: str) -> dict[PageForm, str]:

@@ -98,6 +98,7 @@ SCHEDULER_START_MEMORY_QUEUE = None
 SPIDER_MIDDLEWARES = {
     "llmsspider.spidermiddlewares.llms_txt_start.LlmsTxtStart": 100,
     "scrapy.spidermiddlewares.depth.DepthMiddleware": None,  # the spider sets depth: a link source is no level
+    "scrapy.spidermiddlewares.metacopy.MetaCopyDetectionMiddleware": None,  # looks for a mistake of spiders' authors
     "scrapy.spidermiddlewares.referer.RefererMiddleware": None,  # no Referer is sent
     "scrapy.spidermiddlewares.start.StartSpiderMiddleware": None,  # each one costs a pass over every result
     "scrapy.spidermiddlewares.urllength.UrlLengthMiddleware": None,  # Run.verdict judges it

@@ -87,7 +87,7 @@ def identity(url: str) -> str:
     url = without_fragment(url)
     if not _PLAIN.match(url):
         url = _canonical(url)
-    elif url.count(":") > 1:
+    elif ":80/" in url or ":443/" in url:
         url = _without_default_port(url)
     path, mark, query = url.partition("?")
     directory, slash, name = path.rpartition("/")

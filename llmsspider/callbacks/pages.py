@@ -125,7 +125,8 @@ class PageCallbacks(FailureCallbacks, LinkSourceCallbacks):
 
         The host's form is learned from it; the page is asked once more in this way, not again.
         """
-        again = dict(request.meta, **{META: {**info(request), "md": url, "alternate": True}})
+        kept = {key: request.meta[key] for key in _KEPT_META if key in request.meta}
+        again = {**kept, META: {**info(request), "md": url, "alternate": True}}
         yield request.replace(meta=again, dont_filter=True, priority=request.priority + 1)
         yield from self.link_requests(page.page.follow, int(request.meta.get("depth", 0)) + 1)
 
@@ -197,6 +198,10 @@ class PageCallbacks(FailureCallbacks, LinkSourceCallbacks):
         yield from self.link_requests(record.follow, record.depth + 1)
         if record.origin in {"markdown", "negotiated", "llms-full"}:
             yield from self.link_source(record, start=bool(info(request).get("start")))
+
+
+_KEPT_META = ("depth", "handle_httpstatus_list", "proxy", "cookiejar")
+"""What a page keeps when it is asked once more; how its first download went belongs to that one."""
 
 
 def _what_is_wrong(answered: Answered) -> tuple[str, str] | None:

@@ -93,7 +93,8 @@ class MarkdownNegotiationMiddleware:
             return None
         self._learn(self.run.site.forms_of(request.url), request.url, url)
         self.run.count("markdown/hit")
-        return outcome.replace(request=request)
+        outcome.request = request
+        return outcome
 
     def settled(self, request: Request) -> str | None:
         """Return the Markdown URL that is asked first for a page, None where that is still open or none is."""
@@ -168,7 +169,8 @@ class MarkdownNegotiationMiddleware:
         response = await self._download(request, url, stored=stored)
         if response is not None and self._acceptable(response, url, request.url):
             self.run.count("markdown/hit")
-            return response.replace(request=request)
+            response.request = request
+            return response
         if stored and response is not None:
             kind = kind_of_response(response.status, text_headers(response), response.body)
             is_success = 200 <= response.status < 300
@@ -183,13 +185,16 @@ class MarkdownNegotiationMiddleware:
         response = await self._download(request, request.url)
         if response is not None and self._acceptable(response, request.url, request.url):
             self.run.count("markdown/hit")
-            return response.replace(request=request)
+            response.request = request
+            return response
         for form, url in page_candidates(request.url).items():
             page = await self._download(request, url, accept=HTML_ACCEPT)
             if page is not None and page.status == 200:
                 forms.page_form = form
                 return page.replace(request=request.replace(url=url))
-        return response.replace(request=request) if response is not None else None
+        if response is not None:
+            response.request = request
+        return response
 
     async def _download(
         self, request: Request, url: str, *, accept: str | None = None, stored: bool = False
