@@ -10,7 +10,7 @@ import time
 import pytest
 
 from llmsspider.errors import ConversionError
-from llmsspider.workers import ConversionPool
+from llmsspider.workers import MAX_READ_IN_PLACE, ConversionPool
 
 URL = "https://e.com/a"
 FAULTS = {
@@ -46,3 +46,18 @@ def test_a_fault_of_a_worker_costs_its_page(pool, function, arguments, said):
     assert isinstance(error, ConversionError)
     assert said in str(error)
     assert [getattr(page, "markdown", page) for page in pages] == [f"Page {n}.\n" for n in range(5)]
+
+
+@pytest.mark.parametrize(
+    ("characters", "starts"), [(MAX_READ_IN_PLACE, False), (MAX_READ_IN_PLACE + 1, True)]
+)
+def test_short_markdown_starts_no_worker(characters, starts):
+    pool = ConversionPool(1, 60.0, "native")
+    pool.open(at_once=False)
+    try:
+        text = "# A\n\n[b](/b) " + "c" * (characters - 13)
+        page = asyncio.run(pool.read_markdown(text, URL))
+        assert (page.meta.title, page.follow) == ("A", ["https://e.com/b"])
+        assert (pool._starting is not None) is starts
+    finally:
+        pool.close()
