@@ -34,12 +34,16 @@ class Downloader(downloader.Downloader):
         url = negotiation.settled(request) if negotiation is not None else None
         if negotiation is None or url is None:
             return super().fetch(request)
+        self.active.add(request)  # now: the coroutine begins after the engine's loop that starts requests
         return deferred_from_coro(self._markdown_first(request, url, negotiation))
 
     async def _markdown_first(
         self, request: Request, url: str, negotiation: MarkdownNegotiationMiddleware
     ) -> Response | Request:
-        response = await negotiation.ahead(request, url, self._through_middlewares)
+        try:
+            response = await negotiation.ahead(request, url, self._through_middlewares)
+        finally:
+            self.active.discard(request)
         return response or await self._through_middlewares(request)
 
     async def _through_middlewares(self, request: Request) -> Response | Request:

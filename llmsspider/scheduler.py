@@ -10,12 +10,15 @@ if TYPE_CHECKING:
     from scrapy import Request
     from twisted.internet.defer import Deferred
 
+LAST_UNDER_WAY = 4
+"""Requests under way however few documents `max_pages` leaves: not every page that is asked for is one."""
+
 
 class BreadthFirstScheduler(Scheduler):
     """Scrapy's scheduler; with `max_depth` set, depth d+1 waits until every page of depth d is done.
 
     Without the wait a page can be reached first over a longer path, and be left out or given a wrong depth. With
-    `max_pages` set, no more requests are under way than documents are left to export.
+    `max_pages` set, no more requests are under way than documents are left to export, and the last few.
     """
 
     _held: Request | None = None
@@ -64,7 +67,7 @@ class BreadthFirstScheduler(Scheduler):
         """Say whether what is under way may be all that `max_pages` leaves; once it is reached, the rest drops out."""
         limit = getattr(getattr(self.spider, "run", None), "limit", None)
         left = limit.left if limit is not None else None
-        return left is not None and 0 < left <= self._under_way()
+        return left is not None and left > 0 and max(left, LAST_UNDER_WAY) <= self._under_way()
 
     def _bounded(self) -> bool:
         arguments = getattr(getattr(self.spider, "run", None), "arguments", None)

@@ -34,6 +34,7 @@ MAX_PARAGRAPH_CHARS = 8192
 _TAG = re.compile(r"</?[A-Za-z][^>]*>")
 _INLINE = frozenset({"Emphasis", "Strong"})
 _ROWS = frozenset({"TableHead", "TableRow"})
+_LINE_BREAKS = frozenset({"SoftBreak", "HardBreak"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +143,8 @@ class _Reader:
         """Read Markdown; table rows are taken whole."""
         for event in commonmark.events(text):
             if isinstance(event, str):
-                self._run.verbatim("" if self._images else "\n")
+                if event in _LINE_BREAKS:
+                    self._run.verbatim("" if self._images else "\n")
                 continue
             ((kind, value),) = event.items()
             if kind == "Start":

@@ -92,4 +92,4 @@ def test_no_more_pages_are_fetched_than_max_pages_wants(serve, run_crawl, pages,
         pages = {path: page for path, page in pages.items() if not path.endswith((".md", ".txt"))}
     site = serve(pages)
     assert len(run_crawl(f"{site.url}/", arguments={"max_pages": 7}).documents) == 7
-    assert len([path for path in site.paths() if path in pages and path.endswith(kind)]) <= 7 + 2
+    assert len([path for path in site.paths() if path in pages and path.endswith(kind)]) <= 7 + 4
