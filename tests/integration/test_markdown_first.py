@@ -37,7 +37,7 @@ def test_each_page_passes_the_middlewares_once(serve, run_crawl, pages):
 
 
 def test_markdown_that_is_not_there_is_asked_once(serve, run_crawl, pages):
-    dead = PAGES[12:15]
+    dead = PAGES[30:33]
     site = serve(
         {path: page for path, page in pages.items() if path.removesuffix(".md") not in dead or path in dead}
     )
@@ -52,17 +52,17 @@ def test_markdown_that_is_not_there_is_asked_once(serve, run_crawl, pages):
 
 def test_a_page_that_robots_txt_forbids_is_not_taken_as_markdown_either(serve, run_crawl, pages):
     site = serve(
-        {**pages, "/robots.txt": f"User-agent: *\nDisallow: {PAGES[12]}$\nDisallow: {PAGES[13]}.md$\n"}
+        {**pages, "/robots.txt": f"User-agent: *\nDisallow: {PAGES[30]}$\nDisallow: {PAGES[31]}.md$\n"}
     )
     outcome = run_crawl(f"{site.url}/")
     documents = outcome.by_path(site.url)
-    assert set(documents) == {"/", *PAGES} - {PAGES[12]}
-    assert documents[PAGES[13]]["origin"] == "html", "only its Markdown is forbidden"
-    assert not {PAGES[12], f"{PAGES[12]}.md", f"{PAGES[13]}.md"} & set(site.paths())
+    assert set(documents) == {"/", *PAGES} - {PAGES[30]}
+    assert documents[PAGES[31]]["origin"] == "html", "only its Markdown is forbidden"
+    assert not {PAGES[30], f"{PAGES[30]}.md", f"{PAGES[31]}.md"} & set(site.paths())
 
 
 def test_redirects_and_retries_of_the_markdown_are_followed(serve, run_crawl, pages):
-    moved, late, elsewhere = PAGES[12:15]
+    moved, late, elsewhere = PAGES[30:33]
     answers = iter([503])
 
     def unready(_seen):
