@@ -28,6 +28,11 @@ _PLAIN = re.compile(
 """What encoding leaves as it is; nearly every link of documentation."""
 
 
+def encodable(text: str) -> str:
+    """Return a text as `events`, `events_with_range` and `definitions` take it: without lone surrogates."""
+    return text if text.isascii() else text.encode("utf-8", "replace").decode()
+
+
 def events(text: str) -> Iterator[Any]:
     """Yield what stands in a text, in order: `{"Start": "Paragraph"}`, `{"Text": "a"}`, or a bare `"SoftBreak"`.
 
@@ -35,19 +40,19 @@ def events(text: str) -> Iterator[Any]:
         ConversionError: the parser itself failed.
     """
     with _panics():
-        yield from _PARSER.events(_encodable(text), merge_text=True)
+        yield from _PARSER.events(text, merge_text=True)
 
 
 def events_with_range(text: str) -> Iterator[tuple[Any, Any]]:
     """Yield the events of a text, each with its place in the text in UTF-8; raises `ConversionError`."""
     with _panics():
-        yield from _PARSER.events_with_range(_encodable(text), merge_text=True)
+        yield from _PARSER.events_with_range(text, merge_text=True)
 
 
 def definitions(text: str) -> dict[str, Any]:
     """Return the definitions of references by label, each with `dest`, `title`, `span`, in the order of the text."""
     with _panics():
-        found: dict[str, Any] = _PARSER.reference_definitions(_encodable(text)) if "]:" in text else {}
+        found: dict[str, Any] = _PARSER.reference_definitions(text) if "]:" in text else {}
     return dict(sorted(found.items(), key=lambda item: item[1]["span"]["start"]))
 
 
@@ -59,10 +64,6 @@ def _panics() -> Iterator[None]:
         if type(error).__name__ == "PanicException":  # what Rust makes of a bug of its own; no Exception
             raise ConversionError(f"the Markdown parser failed: {error}") from None
         raise
-
-
-def _encodable(text: str) -> str:
-    return text if text.isascii() else text.encode("utf-8", "replace").decode()
 
 
 def parser(options: dict[str, bool | int]) -> MarkdownIt:

@@ -31,7 +31,7 @@ class PageLimit:
     @property
     def reached(self) -> bool:
         """True when `max_pages` documents have been exported."""
-        return self._crowded or 0 < self._max_pages <= self._progress.documents
+        return self._crowded or self.left == 0
 
     @property
     def left(self) -> int | None:

@@ -27,6 +27,9 @@ from scrapy import Request
 from llmsspider.items import DiscoveredBy
 
 META = "llms"
+CARRIED = ("proxy", "cookiejar")
+"""Keys of Scrapy's that go along where one request takes the place of another."""
+
 HTML_ACCEPT = "text/html,application/xhtml+xml;q=0.9,*/*;q=0.1"
 
 
@@ -69,5 +72,5 @@ def nested_request(
         own["page"] = page
     meta = {META: own, **(meta or {})}
     if parent is not None:
-        meta.update({key: parent.meta[key] for key in ("proxy", "cookiejar") if key in parent.meta})
+        meta.update({key: parent.meta[key] for key in CARRIED if key in parent.meta})
     return Request(url, meta=meta, dont_filter=True, **options)

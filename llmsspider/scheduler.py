@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from scrapy.core.scheduler import Scheduler
 
@@ -65,10 +65,11 @@ class BreadthFirstScheduler(Scheduler):
 
     def _has_enough(self) -> bool:
         """Say whether what is under way may be all that `max_pages` leaves; once it is reached, the rest drops out."""
-        limit = getattr(getattr(self.spider, "run", None), "limit", None)
-        left = limit.left if limit is not None else None
-        return left is not None and left > 0 and max(left, LAST_UNDER_WAY) <= self._under_way()
+        left: int = getattr(self._of_run("limit"), "left", None) or 0
+        return left > 0 and max(left, LAST_UNDER_WAY) <= self._under_way()
 
     def _bounded(self) -> bool:
-        arguments = getattr(getattr(self.spider, "run", None), "arguments", None)
-        return getattr(arguments, "max_depth", None) is not None
+        return getattr(self._of_run("arguments"), "max_depth", None) is not None
+
+    def _of_run(self, name: str) -> Any:
+        return getattr(getattr(self.spider, "run", None), name, None)

@@ -25,7 +25,7 @@ from llmsspider.pages import (
     same_page_elsewhere,
     utc_now,
 )
-from llmsspider.requests import META, info
+from llmsspider.requests import CARRIED, META, info
 from llmsspider.urls import document_id, identity, page_key, without_fragment
 
 if TYPE_CHECKING:
@@ -200,7 +200,7 @@ class PageCallbacks(FailureCallbacks, LinkSourceCallbacks):
             yield from self.link_source(record, start=bool(info(request).get("start")))
 
 
-_KEPT_META = ("depth", "handle_httpstatus_list", "proxy", "cookiejar")
+_KEPT_META = ("depth", "handle_httpstatus_list", *CARRIED)
 """What a page keeps when it is asked once more; how its first download went belongs to that one."""
 
 

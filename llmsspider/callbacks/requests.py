@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from scrapy.http import Response
 
     from llmsspider.discovery import Seed
+    from llmsspider.scope import Verdict
     from llmsspider.store import PageState
 
 
@@ -147,8 +148,7 @@ class DocsRequests(scrapy.Spider):
             verdict = run.bounds.verdict(url)
             if verdict.reason != "offsite" and (run.site.is_seed(url) or run.requested(url)):
                 continue  # a listed page is a seed: it enters at depth 0 with what the list says of it
-            if not verdict.allowed:
-                run.leave_out(url, verdict.reason, verdict.rule)
+            if not self._is_taken(url, verdict):
                 continue
             trap = run.bounds.trap(url)
             if trap is not None:
@@ -170,7 +170,9 @@ class DocsRequests(scrapy.Spider):
 
     def admits(self, url: str, *, listed: bool) -> bool:
         """Say whether a page is in scope; one that is not is counted."""
-        verdict = self.run.bounds.verdict(url, listed=listed)
+        return self._is_taken(url, self.run.bounds.verdict(url, listed=listed))
+
+    def _is_taken(self, url: str, verdict: Verdict) -> bool:
         if not verdict.allowed:
             self.run.leave_out(url, verdict.reason, verdict.rule)
         return verdict.allowed

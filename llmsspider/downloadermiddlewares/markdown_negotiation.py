@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from llmsspider.errors import ErrorKind
     from llmsspider.negotiation import HostForms
     from llmsspider.run import Run
+    from llmsspider.store import PageState
 
 logger = logging.getLogger(__name__)
 
@@ -106,26 +107,19 @@ class MarkdownNegotiationMiddleware:
         forms = run.site.forms_of(request.url)
         if forms.hits == 0 or forms.exhausted:
             return None
-        url = self._named(request)
-        if url is None:
-            has_none = run.known.state(page_key(request.url)) is not None
-            tries = [] if has_none or forms.learning(request.url) else forms.to_try(request.url)
-            url = tries[0][1] if tries else None
+        state = run.known.state(page_key(request.url))
+        url = _named(request, state)
+        if url is None and state is None and not forms.learning(request.url):
+            url = next((made for _form, made in forms.to_try(request.url)), None)
         return url if url is not None and host(url) == host(request.url) else None
-
-    def _named(self, request: Request) -> str | None:
-        """Return the URL that the page's Markdown was stored from, or else the one that a file names."""
-        state = self.run.known.state(page_key(request.url))
-        if state is not None and is_markdown_url(state.fetched_url):
-            return state.fetched_url
-        return info(request).get("md")
 
     async def _markdown(self, request: Request) -> Response | None:
         forms = self.run.site.forms_of(request.url)
         if is_markdown_url(request.url):
             return await self._only_markdown(request, forms)
-        named = self._named(request)
-        if named is None and forms.known and self.run.known.state(page_key(request.url)) is not None:
+        state = self.run.known.state(page_key(request.url))
+        named = _named(request, state)
+        if named is None and forms.known and state is not None:
             return None  # the host has Markdown, and had none for this page
         if not (forms.learning(request.url) or (named and forms.hits == 0)):
             return await self._try_forms(request, forms, named)
@@ -236,3 +230,10 @@ class MarkdownNegotiationMiddleware:
     def _outage(self, url: str, message: str, kind: ErrorKind) -> RefusedRequest:
         self.run.count("blocked/markdown-outage")
         return RefusedRequest(f"{message} at {url}", reason="markdown-outage", kind=kind)
+
+
+def _named(request: Request, state: PageState | None) -> str | None:
+    """Return the URL that a page's Markdown was stored from, or else the one that a file names."""
+    if state is not None and is_markdown_url(state.fetched_url):
+        return state.fetched_url
+    return info(request).get("md")

@@ -71,7 +71,7 @@ def parse(text: str, url: str) -> LlmsTxt:
     Never raises for its text: what cannot be read as a link is left out, and `warnings` says what was
     strange about the file.
     """
-    text, fields = _prepare(text)
+    text, fields = _prepare(commonmark.encodable(text))
     reader = _Reader(url)
     try:
         reader.read(text)

@@ -49,8 +49,8 @@ class Scan:
 
 def scan(text: str) -> Scan:
     r"""Scan a Markdown text with `\n` line ends; raises `ConversionError` where the parser itself fails."""
-    source = text.encode("utf-8", "replace")
-    reading = _Reading(Scan(source))
+    text = commonmark.encodable(text)
+    reading = _Reading(Scan(text.encode()))
     for event, span in commonmark.events_with_range(text):
         reading.take(event, span["start"], span["end"])
     reading.take_definitions(commonmark.definitions(text))

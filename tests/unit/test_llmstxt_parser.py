@@ -3,6 +3,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from parser_panics import BrokenParser
 
 from llmsspider import commonmark
 from llmsspider.llmstxt import Entry, LlmsTxt, parse
@@ -357,16 +358,6 @@ def test_a_written_list_is_read_back(items: list[tuple[str, str, str]]) -> None:
     assert [(e.title, e.url, e.description, e.section) for e in read(text).entries] == [
         (name, f"https://example.com/_{path}", about, "S") for name, path, about in items
     ]
-
-
-class PanicException(BaseException):  # the name pyo3 gives it
-    pass
-
-
-class BrokenParser:
-    def events(self, text, *, merge_text):
-        yield {"Start": "Paragraph"}
-        raise PanicException("index out of bounds")
 
 
 def test_a_parser_that_fails_gives_a_warning(monkeypatch):

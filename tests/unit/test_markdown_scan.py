@@ -6,6 +6,7 @@ import pytest
 from fuzzing import examples
 from hypothesis import example, given
 from hypothesis import strategies as st
+from parser_panics import BrokenParser, PanicException
 
 from llmsspider import commonmark
 from llmsspider.errors import ConversionError
@@ -87,18 +88,6 @@ def test_links_come_with_their_text_and_address():
 def test_raw_html_comes_as_it_is_written():
     found = scan('<Card href="/a">\nb\n</Card>\n\nc <a href="/d">e</a> `<f>`\n')
     assert found.html == ['<Card href="/a">\nb\n</Card>\n', '<a href="/d">', "</a>"]
-
-
-class PanicException(BaseException):  # the name pyo3 gives it
-    pass
-
-
-class BrokenParser:
-    def __init__(self, raised):
-        self.raised = raised
-
-    def events_with_range(self, text, *, merge_text):
-        raise self.raised("index out of bounds")
 
 
 @pytest.mark.parametrize(
