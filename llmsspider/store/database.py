@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import sqlite3
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
@@ -152,8 +153,17 @@ def open_postgresql(url: str) -> Database:
     return Database(engine, parsed.render_as_string(hide_password=True))
 
 
-def _prepare_sqlite(connection: Any, _record: object) -> None:
-    connection.execute("PRAGMA journal_mode=WAL")
+def _prepare_sqlite(connection: sqlite3.Connection, _record: object) -> None:
+    """Set the modes. While another makes the file SQLite refuses the first at once, whatever the busy timeout is."""
+    deadline = time.monotonic() + BUSY_TIMEOUT_SECS
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode=WAL")
+            break
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode != sqlite3.SQLITE_BUSY or time.monotonic() > deadline:
+                raise
+            time.sleep(0.02)
     connection.execute("PRAGMA synchronous=NORMAL")
 
 

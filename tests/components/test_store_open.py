@@ -343,13 +343,26 @@ def test_a_store_of_version_1_gets_the_tables_of_today(tmp_path: Path):
     assert len(found[0]) == 11
 
 
+def test_a_file_that_another_is_making_is_waited_for(tmp_path: Path):
+    path = source_file(tmp_path, NAME)
+    other = sqlite3.connect(path, isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+    with ThreadPoolExecutor(1) as pool:
+        opening = pool.submit(open_store, None, tmp_path, NAME)
+        with pytest.raises(TimeoutError):
+            opening.result(0.5)
+        other.execute("COMMIT")
+        opening.result(30).close()
+    other.close()
+
+
 def test_those_who_make_a_source_at_once_all_get_it(place: Place):
     together = threading.Barrier(4)
 
     def opening(number: int) -> str:
         store = open_store(place.url, place.data_dir, NAME)
         place.opened.append(store)
-        together.wait()
+        together.wait(60)
         store.upsert_source(SourceRecord(NAME, SITE))
         return store.begin_run("crawl", {"number": number}).id
 
