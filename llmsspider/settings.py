@@ -103,6 +103,11 @@ SPIDER_MIDDLEWARES = {
     "scrapy.spidermiddlewares.start.StartSpiderMiddleware": None,  # each one costs a pass over every result
     "scrapy.spidermiddlewares.urllength.UrlLengthMiddleware": None,  # Run.verdict judges it
 }
+DOWNLOADER_MIDDLEWARES_BASE = {  # Scrapy's own; whatever is named here or below is imported, None or not
+    path: order
+    for path, order in scrapys.DOWNLOADER_MIDDLEWARES_BASE.items()
+    if "cookies" not in path  # off by default; below is one that loads it where it is on
+}
 DOWNLOADER_MIDDLEWARES = {
     "llmsspider.downloadermiddlewares.synthetic.SyntheticMiddleware": 10,
     "llmsspider.downloadermiddlewares.address_guard.AddressGuardMiddleware": 20,
@@ -116,9 +121,10 @@ DOWNLOADER_MIDDLEWARES = {
     "scrapy.downloadermiddlewares.redirect.RedirectMiddleware": None,
     "llmsspider.downloadermiddlewares.redirect.RedirectMiddleware": 600,
     "llmsspider.downloadermiddlewares.revalidation.RevalidationMiddleware": 545,
+    "llmsspider.downloadermiddlewares.cookies.CookiesMiddleware": 700,
     "llmsspider.downloadermiddlewares.connection_guard.ConnectionGuardMiddleware": 950,
 }
-EXTENSIONS_BASE = {  # Scrapy's own; whatever is named here or below is imported, None or not
+EXTENSIONS_BASE = {
     path: order
     for path, order in scrapys.EXTENSIONS_BASE.items()
     if "RemoteControl" not in path  # off; a web server

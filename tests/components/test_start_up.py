@@ -15,6 +15,7 @@ UNWANTED = (
     "playwright",
     "pyarrow",
     "boto3",
+    "tldextract",
 )
 
 
@@ -31,15 +32,16 @@ def test_the_command_loads_only_what_every_crawl_needs():
     assert loaded_by(code) == []
 
 
-def test_scrapys_remote_control_is_not_loaded():
+def test_scrapys_remote_control_and_cookies_are_not_loaded():
     code = (
         "from scrapy.utils.project import get_project_settings\n"
         "from scrapy.utils.conf import build_component_list\n"
         "settings = get_project_settings()\n"
-        "found = build_component_list(settings.get_component_priority_dict_with_base('EXTENSIONS'))\n"
-        "assert not any('RemoteControl' in path for path in map(str, found)), found"
+        "names = 'EXTENSIONS', 'DOWNLOADER_MIDDLEWARES'\n"
+        "found = [build_component_list(settings.get_component_priority_dict_with_base(name)) for name in names]\n"
+        "assert not any('RemoteControl' in path for path in map(str, found[0])), found"
     )
-    assert "aiohttp" not in loaded_by(code)
+    assert not {"aiohttp", "tldextract"} & set(loaded_by(code))
 
 
 def test_the_download_handlers_deprecated_classes_name_their_modules():

@@ -94,6 +94,19 @@ def test_a_registered_provider_is_asked_first(serve, run_crawl):
     assert "/wiki/intro" not in site.paths()
 
 
+@pytest.mark.parametrize(("setting", "status"), [(True, 0), (False, 1)], ids=["on", "off"])
+def test_a_cookie_that_the_site_asks_for_is_sent_where_cookies_are_on(serve, run_crawl, setting, status):
+    def page(seen):
+        if "seen=1" in seen.headers.get("cookie", ""):
+            return INTRO
+        return Reply("", 302, headers={"Location": "/guide/intro.html?again", "Set-Cookie": "seen=1; Path=/"})
+
+    site = serve({"/guide/intro.html": page})
+    outcome = run_page(run_crawl, f"{site.url}/guide/intro.html", settings={"COOKIES_ENABLED": setting})
+    assert outcome.exit_code == status
+    assert [document["title"] for document in outcome.documents if document["content"]] == ["Intro"] * setting
+
+
 def test_a_redirect_is_followed_and_the_page_known_by_where_it_ended(serve, run_crawl):
     site = serve(
         {"/old": Reply("", 301, headers={"Location": "{base}/guide/intro.html"}), "/guide/intro.html": INTRO}
