@@ -318,14 +318,14 @@ PARTS: dict[str, Callable[[Options], dict[str, Any]]] = {
 # --- the command ---
 
 
-def conditions() -> dict[str, Any]:
+def first_line(*command: str) -> str:
+    """Return the first line that a command writes."""
+    asked = subprocess.run(command, capture_output=True, text=True, check=False, cwd=HERE)
+    return (asked.stdout + asked.stderr).partition("\n")[0].strip()
+
+
+def conditions(commit: str) -> dict[str, Any]:
     """Return machine, versions and time."""
-
-    def first_line(*command: str) -> str:
-        asked = subprocess.run(command, capture_output=True, text=True, check=False, cwd=HERE)
-        return (asked.stdout + asked.stderr).partition("\n")[0].strip()
-
-    commit = first_line("git", "describe", "--always", "--dirty")
     nginx = first_line(shutil.which("nginx") or "/usr/sbin/nginx", "-v")
     wget = re.search(r"Wget [\d.]+", first_line("wget", "--version"))
     peers = [pin for name in ("crawlee", "crawl4ai", "trafilatura") for pin in contestants.pinned(name)[:1]]
@@ -374,6 +374,7 @@ def arguments() -> argparse.Namespace:
 def main() -> None:
     """Run the parts and write the results after each."""
     chosen = arguments()
+    commit = first_line("git", "describe", "--always", "--dirty")  # before the results are written
     figures = json.loads(chosen.results.read_text(encoding="utf-8")) if chosen.results.is_file() else {}
     for part in () if chosen.render else chosen.parts or DEFAULT_PARTS:
         with tempfile.TemporaryDirectory(prefix="llmsspider-bench-", dir=chosen.folder) as folder:
@@ -386,7 +387,7 @@ def main() -> None:
                 timeout_secs=chosen.timeout,
                 folder=Path(folder),
             )
-            began, around = time.monotonic(), conditions()
+            began, around = time.monotonic(), conditions(commit)
             figures[part] = {**PARTS[part](options), **around}
             figures[part]["minutes"] = round((time.monotonic() - began) / 60, 1)
         chosen.results.write_text(json.dumps(figures, indent=1) + "\n", encoding="utf-8")
