@@ -23,7 +23,7 @@ _PLAIN = re.compile(r"https?://([a-z0-9_-]+(?:\.[a-z0-9_-]+)*)\.?(?::\d{1,5})?(?
 
 
 @cache
-def _list() -> TLDExtract:
+def _suffix_list() -> TLDExtract:
     """Return the public suffix list, loaded when it is first asked: many crawls never need it."""
     from tldextract import TLDExtract  # noqa: PLC0415
 
@@ -100,7 +100,7 @@ def _registrable(name: str) -> str | None:
     labels = name.split(".")
     if ":" in name or len(labels) < 2 or not all(labels) or _NUMERIC_LABEL.fullmatch(labels[-1]):
         return None
-    found = _list().extract_str(name)
+    found = _suffix_list().extract_str(name)
     if found.suffix:
         return found.top_domain_under_public_suffix or None
     return ".".join(labels[-2:])

@@ -92,15 +92,15 @@ class Scope:
 
     def verdict(self, url: str, *, listed: bool = False) -> Verdict:
         """Judge an absolute URL; `listed` says that an llms.txt, full-text file or sitemap names it."""
-        scheme = url.partition(":")[0]
-        if scheme not in DEFAULT_PORTS and (scheme := urlsplit(url).scheme) not in DEFAULT_PORTS:
-            return Verdict(allowed=False, reason="scheme", rule=f"{scheme}: is not http(s)")
+        parts = urlsplit(url)
+        if parts.scheme not in DEFAULT_PORTS:
+            return Verdict(allowed=False, reason="scheme", rule=f"{parts.scheme}: is not http(s)")
         if host(url) != host(self.start_url) and not same_site(url, self.start_url):
             return Verdict(allowed=False, reason="offsite", rule="another site")
         ending = skipped_extension(url, listed=listed)
         if ending and ending not in self.handled:
             return Verdict(allowed=False, reason="file-type", rule=f".{ending} files are not pages")
-        path = urlsplit(url).path or "/"
+        path = parts.path or "/"
         return self._by_host(url, path, listed=listed) or self._by_globs(path) or ALLOWED
 
     def _by_host(self, url: str, path: str, *, listed: bool) -> Verdict | None:

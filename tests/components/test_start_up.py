@@ -44,6 +44,11 @@ def test_scrapys_remote_control_and_cookies_are_not_loaded():
     assert not {"aiohttp", "tldextract"} & set(loaded_by(code))
 
 
+def test_hosts_that_share_no_last_labels_are_told_apart_without_the_public_suffix_list():
+    code = "from llmsspider.domains import same_site\nassert not same_site('https://docs.site.com/', 'https://site.org/')"
+    assert "tldextract" not in loaded_by(code)
+
+
 def test_the_download_handlers_deprecated_classes_name_their_modules():
     code = (
         "from llmsspider.commands import crawl\n"

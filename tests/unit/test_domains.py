@@ -73,6 +73,20 @@ def test_registrable_domain(url: str, domain: str | None) -> None:
     assert registrable_domain(url) == domain
 
 
+_LABELS = st.lists(st.sampled_from(["a", "docs", "github", "co", "example"]), max_size=3)
+_ENDS = st.sampled_from(
+    ["com", "co.uk", "github.io", "test", "example.ck", "kawasaki.jp", "localhost", "10.0.0.1"]
+)
+_HOSTS = st.builds(lambda labels, end: ".".join([*labels, end]), _LABELS, _ENDS)
+
+
+@given(_HOSTS, _HOSTS)
+def test_one_site_is_one_host_or_one_registrable_domain(a: str, b: str) -> None:
+    one, other = f"https://{a}/", f"https://{b}/"
+    domain = registrable_domain(one)
+    assert same_site(one, other) is (a == b or (domain is not None and domain == registrable_domain(other)))
+
+
 @given(st.text())
 def test_never_raises(text: str) -> None:
     host(text)

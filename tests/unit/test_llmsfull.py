@@ -252,7 +252,8 @@ def test_never_crashes(text: str) -> None:
 
 @given(st.binary(max_size=300))
 def test_never_crashes_on_bytes(body: bytes) -> None:
-    llmsfull.inspect(io.BytesIO(body), URL)
+    report = llmsfull.inspect(io.BytesIO(body), URL)
+    assert report.rule or report.reason
 
 
 def test_report_and_split_agree() -> None:

@@ -267,17 +267,17 @@ def test_html_gives_one_warning(text: str) -> None:
     assert read(text).warnings == ("holds HTML, which is read as text",)
 
 
-def test_deeply_nested_and_long_input_ends() -> None:
-    for text in (
-        "> " * 2000 + "[A](/a)",
-        "[" * 5000,
-        "- " * 500 + "x",
-        "*" * 5000,
-        "`" * 5000,
-        "|" * 5000,
-        "<" * 5000,
-    ):
-        read(text)
+@pytest.mark.parametrize(
+    ("text", "urls"),
+    [
+        ("> " * 2000 + "[A](/a)", ["https://example.com/a"]),
+        ("- " * 500 + "[A](/a)", ["https://example.com/a"]),
+        *((mark * 5000, []) for mark in "[*`|<"),
+        *((mark * 5000 + "\n\n- [A](/a)", ["https://example.com/a"]) for mark in "[*|<"),
+    ],
+)
+def test_deeply_nested_and_long_input_ends(text: str, urls: list[str]) -> None:
+    assert [entry.url for entry in read(text).entries] == urls
 
 
 @given(st.text())
