@@ -11,11 +11,11 @@ from dataclasses import replace
 from lxml.etree import _Element
 
 from llmsspider.extraction import engines, lists
-from llmsspider.extraction.generators import UNKNOWN
-from llmsspider.extraction.headlines import outer_title, settle_headline, without_book
+from llmsspider.extraction.generators import UNKNOWN, Generator
+from llmsspider.extraction.headlines import outer_title, settle_below_site_name, settle_headline, without_book
 from llmsspider.extraction.html_format import HtmlFormat
 from llmsspider.extraction.links import follow_links, joiner_for
-from llmsspider.extraction.main_content import find_main
+from llmsspider.extraction.main_content import find_main, without_navigation
 from llmsspider.extraction.markdown_format import MarkdownFormat
 from llmsspider.extraction.metadata import read_meta
 from llmsspider.extraction.parsing import parse
@@ -59,13 +59,13 @@ def convert(body: bytes, url: str, encoding: str | None, converter: str = engine
 def _write(page: Page, root: _Element, joiner: Joiner, body: bytes, converter: str) -> None:
     native = converter == engines.DEFAULT
     engine = None if native else engines.converter_named(converter)
-    main, generator = find_main(root, body, page.meta.generator)
+    main, generator = find_main(root, body, page.meta.generator, page.meta.title)
     page.converter = converter
     if generator.no_text and generator.no_text.encode() in body:
         return
     title = outer_title(root, main, page.meta.title)
-    if generator is UNKNOWN and title is None:
-        settle_headline(main, page.meta.title)
+    if title is None:
+        _settle(main, generator, page.meta.title)
     walk = Walk(
         rules_for(generator.drop),
         joiner,
@@ -83,6 +83,14 @@ def _write(page: Page, root: _Element, joiner: Joiner, body: bytes, converter: s
     page.markdown = text if text.strip() else ""
     page.links = walk.links
     page.meta.title = walk.title or without_book(page.meta.title, walk.first_heading)
+
+
+def _settle(main: _Element, generator: Generator, title: str | None) -> None:
+    """Let `main` begin with the heading of the page."""
+    if generator is UNKNOWN:
+        settle_headline(main, title)
+    elif settle_below_site_name(main, title):
+        without_navigation(main)
 
 
 def _with_contents(bare: Walk, main: _Element, title: str | None) -> str:

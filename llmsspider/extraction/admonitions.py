@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING
 
 from lxml.etree import _Element
 
+from llmsspider.extraction.names import visible
+
 if TYPE_CHECKING:
     from llmsspider.extraction.walk import Walk
 
@@ -67,10 +69,12 @@ def _body(walk: Walk, element: _Element, label: str, kind: str) -> list[str]:
 
 
 def _cell(element: _Element) -> _Element:
-    """Return the content cell of AsciiDoc's admonition table, else the element itself."""
-    return next(
-        (cell for cell in element.iter("td") if "content" in (cell.get("class") or "").split()), element
-    )
+    """Return the content cell of the table that AsciiDoc and DocBook set an icon in, else the element itself."""
+    table = element[0] if len(element) == 1 and element[0].tag == "table" else None
+    cells = list(element.iter("td"))
+    if table is not None and cells and next(cells[0].iter("img"), None) is not None and not visible(cells[0]):
+        return next((cell for cell in cells[1:] if cell.getparent() is not None), element)
+    return next((cell for cell in cells if "content" in (cell.get("class") or "").split()), element)
 
 
 def _type_of(classes: str) -> str | None:

@@ -98,7 +98,7 @@ def _is_line(classes: str) -> bool:
 def _is_special(element: _Element) -> bool:
     """Return True for an element that is not just coloured text."""
     classes = element.get("class")
-    if classes and (_is_skipped(classes) or _is_line(classes)):
+    if classes and ((element.tag != "code" and _is_skipped(classes)) or _is_line(classes)):
         return True
     return element.tag in _SPECIAL_TAGS or element.get("data-line") is not None
 
@@ -112,7 +112,9 @@ def _collect(element: _Element, parts: list[str], depth: int = 0) -> None:
         classes = child.get("class") or ""
         if child.tag == "br":
             parts.append("\n")
-        elif child.tag not in _SKIPPED_TAGS and not (classes and _is_skipped(classes)):
+        elif child.tag == "code" or (
+            child.tag not in _SKIPPED_TAGS and not (classes and _is_skipped(classes))
+        ):
             is_line = (
                 bool(classes and _is_line(classes))
                 or child.get("data-line") is not None

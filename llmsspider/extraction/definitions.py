@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from llmsspider.extraction.walk import Walk
 
 _SPACE = re.compile(r"\s+")
+_SIGNATURE_BREAKS = 2
+"""Line breaks that a signature can have where it is set as a listing."""
 _BLOCK_START = re.compile(r"(?:[-*+>|] |#+ |\d+[.)] |```|\$\$|---|: )")
 
 
@@ -48,7 +50,9 @@ def _read(walk: Walk, element: _Element) -> list[_Entry]:
             kind = walk.rules.kind(child)
             if entries[-1].bodies or entries[-1].loose:
                 entries.append(_Entry())
-            if kind is Kind.SIGNATURE or (kind is Kind.PLAIN and _is_listing(child)):
+            if kind is Kind.PLAIN and _is_listing(child) and _is_long(child):
+                entries[-1].loose += walk.block(child[0])
+            elif kind is Kind.SIGNATURE or (kind is Kind.PLAIN and _is_listing(child)):
                 entries[-1].loose += signature(walk, child)
             elif kind is not Kind.DROP and (term := walk.line(child)):
                 entries[-1].terms.append(term.replace("\n", " "))
@@ -75,6 +79,11 @@ def _entries(element: _Element) -> list[_Element]:
 def _is_listing(term: _Element) -> bool:
     """Return True for a term that is nothing but a block of code (Nim)."""
     return len(term) == 1 and term[0].tag == "pre" and not (term.text or "").strip()
+
+
+def _is_long(term: _Element) -> bool:
+    """Return True for code whose lines matter: the members of a type, not a broken signature."""
+    return inner_text(term).strip().count("\n") > _SIGNATURE_BREAKS
 
 
 def _is_short(entry: _Entry) -> bool:

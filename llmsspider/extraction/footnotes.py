@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 _REFERENCES = XPath(
     "descendant::a[starts-with(@href,'#') and (@role='doc-noteref' or @data-footnote-ref"
+    " or (child::sup and starts-with(@href,'#FOOT'))"
     " or contains(@class,'footnote-ref') or contains(@class,'footnoteref') or @class='footnote'"
     " or (parent::sup and (starts-with(@href,'#fn') or starts-with(@href,'#footnote')"
     " or starts-with(@href,'#_footnote') or starts-with(@href,'#user-content-fn')"
@@ -24,6 +25,8 @@ _BACK = re.compile(r"footnote-?back|backref|reversefootnote|fn-backref")
 _BACK_SIGNS = frozenset({"↩", "↩︎", "↑", "^", "↵", "⏎", "back"})
 _NOT_LABEL = re.compile(r"[^\w-]+")
 _NOTE_TAGS = frozenset({"li", "div", "aside", "p", "section"})
+_NOTE_HEADINGS = frozenset({"h3", "h4", "h5"})
+"""What Texinfo sets above each footnote."""
 
 
 def labels(main: _Element) -> dict[str, str]:
@@ -55,7 +58,19 @@ def definition(walk: Walk, element: _Element) -> list[str] | None:
         return _from_terms(walk, element)
     if element.tag in _NOTE_TAGS and element.get("id") in walk.notes:
         return _definition(walk, element)
+    if element.tag in _NOTE_HEADINGS and len(element) == 1 and element[0].get("id") in walk.notes:
+        return _below_heading(walk, element)
     return None
+
+
+def _below_heading(walk: Walk, heading: _Element) -> list[str]:
+    blocks = []
+    for following in heading.itersiblings():
+        if following.tag == heading.tag:
+            break
+        blocks += walk.block(following)
+        following.clear(keep_tail=True)  # it comes next in the walk
+    return [walk.format.footnote(walk.notes[heading[0].get("id")], blocks)] if blocks else []
 
 
 def _from_terms(walk: Walk, element: _Element) -> list[str]:
@@ -84,9 +99,11 @@ def _without_back_links(element: _Element, label: str | None = None) -> None:
         if (
             label
             and child.tag == "a"
-            and shown == label
+            and _NOT_LABEL.sub("", shown) == label
             and (child.get("href") or "").startswith("#")
-            and element[0] is child
+            and (
+                element[0] is child or (element[0].tag == "p" and len(element[0]) and element[0][0] is child)
+            )
         ):
             child.tail = (child.tail or "").removeprefix(".")
             shown = "↩"

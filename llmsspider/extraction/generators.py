@@ -131,7 +131,7 @@ GENERATORS = (
         ("#main-content", "section#main", "main .content", "main",),
         "#copy-path rustdoc-toolbar #rustdoc-toolbar .out-of-band .src #render-detail a.anchor "
         "a.doc-anchor .tooltip rustdoc-search .rustdoc-breadcrumbs .notable-traits .sidebar .since "
-        "span.since .stab-icon .hideme .test-arrow",
+        "span.since .stab-icon .hideme .test-arrow .rightside",
         meta="rustdoc",
     ),
     Generator(
@@ -156,8 +156,8 @@ GENERATORS = (
         "docbook",
         ("DocBook", "docbook",),
         ("#docContent", "div.book", "div.chapter", "div.article", "div.refentry", "div.sect1",
-         "div.section", "div.part", "div.preface", "div.appendix", "body",),
-        ".navheader .navfooter div.toc .TOC #docFooter p.toc-title",
+         "div.section", "div.part", "div.preface", "div.appendix", "div.reference", "body",),
+        ".navheader .navfooter div.toc .TOC #docFooter p.toc-title table.navigation div.footer",
         meta="docbook",
     ),
     Generator(
@@ -274,7 +274,7 @@ GENERATORS = (
         ("body",),
         ".header .nav-panel .contents .shortcontents .summarycontents .element-contents "
         ".element-shortcontents .element-header .element-footer h2.contents-heading "
-        "h2.shortcontents-heading .copiable-link",
+        "h2.shortcontents-heading .copiable-link h4.footnotes-heading",
         meta="makeinfo",
     ),
     Generator(
@@ -293,6 +293,13 @@ GENERATORS = (
         ".vector-page-toolbar .vector-toc .mw-redirectedfrom .mw-empty-elt .t-navbar "
         ".t-example-live-link",
         meta="mediawiki",
+    ),
+    Generator(
+        "scaladoc",
+        ('id="mbrsel"', 'id="template-contents"',),
+        ("#content-container", "body",),
+        "img .big-circle #owner #mbrsel #search #search-results #footer #tooltip .permalink .diagram-container "
+        ".diagram-btn #inheritedMembers #groupedMembers",
     ),
     Generator(
         "nimdoc",

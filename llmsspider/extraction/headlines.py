@@ -13,12 +13,19 @@ _DRAWN = frozenset({"div", "p", "center", "font"})
 """Elements that old pages draw as a heading."""
 _LOOKED_AT = 200
 """Elements at the top of the main content among which a drawn heading is looked for."""
-_HEAD_TEXT = 120
-"""Characters outside links that the head of a site may have above the title."""
-_CONTENT = XPath("boolean(.//pre | .//dl | .//h2 | .//th)", smart_strings=False)
+_HEAD_TEXT = 100
+"""Letters outside links that the head of a site may have above the title."""
+_CONTENT = XPath(
+    "boolean(.//pre | .//dl | .//th"
+    " | descendant-or-self::*[self::h2 or self::h3 or self::h4][not(.//a | ancestor::a)])",
+    smart_strings=False,
+)
 _NUMBER = re.compile(r"(\d+(?:\.\d+)*|[A-Z](?:\.\d+)+)\.?\s+")
 _PARTS = re.compile(r"\s*[|:·–—»›]\s+|\s+-\s+")
 _PARTED = re.compile(r"\s*[(:|·–—-]")
+_WORD = re.compile(r"\w+")
+_MORE_WORDS = 2
+"""Words that the heading of a page can have beside those of the `<title>`."""
 
 
 def outer_title(root: _Element, main: _Element, title: str | None) -> str | None:
@@ -37,6 +44,49 @@ def outer_title(root: _Element, main: _Element, title: str | None) -> str | None
     return None
 
 
+def headline(scope: _Element, title: str | None) -> _Element | None:
+    """Return the heading in `scope` that says the `<title>`, or the part of it that is not the site's name.
+
+    A site's name can be a heading too, and part of the `<title>`: where two say parts of it, the page's own is the
+    one that stands later, or one of `<h2>` to `<h4>` that says the part with which the `<title>` begins.
+    """
+    keys = _keys(title)
+    said: dict[str, _Element] = {}
+    section = None
+    for heading in scope.iter("h1", "h2", "h3", "h4"):
+        key = _key(plain_text(heading))
+        if heading.tag == "h1" and key in keys:
+            said.setdefault(key, heading)
+        elif section is None and key in keys[:2]:
+            section = heading
+    if not said:
+        return section
+    key, page = list(said.items())[-1]
+    return page if section is None or key in keys[:2] else section
+
+
+def longer_headline(scope: _Element, title: str | None) -> _Element | None:
+    """Return the first heading that says the `<title>` and some words more ("Class Point") where there is no `<h1>`."""
+    if not title or next(scope.iter("h1"), None) is not None:
+        return None
+    wanted = set(_WORD.findall(_PARTED.split(title, maxsplit=1)[0].casefold()))
+    for heading in scope.iter("h2", "h3"):
+        words = _WORD.findall(plain_text(heading).casefold())
+        if wanted and wanted <= set(words) and len(words) <= len(wanted) + _MORE_WORDS:
+            return heading
+    return None
+
+
+def _keys(title: str | None) -> list[str]:
+    """Return what a heading can say: the whole `<title>`, then the parts of it."""
+    return [key for part in (title, *_PARTS.split(title)) if (key := _key(part))] if title else []
+
+
+def _key(text: str) -> str:
+    """Return letters and digits alone: sites part the words of a name differently in `<title>` and heading."""
+    return "".join(filter(str.isalnum, text.casefold()))
+
+
 def settle_headline(main: _Element, title: str | None) -> None:
     """Make the element that says the `<title>` at the top of a page of no known generator its `<h1>`.
 
@@ -44,14 +94,27 @@ def settle_headline(main: _Element, title: str | None) -> None:
     """
     if not title:
         return
-    names = {name.casefold() for name in (title, *_PARTS.split(title))}
-    headline = next((one for one in main.iter("h1") if plain_text(one).casefold() in names), None)
-    if headline is None:
-        headline = _drawn_headline(main, title)
-        if headline is None:
-            return
-        headline.tag = "h1"
-    _empty_above(headline, main)
+    found = headline(main, title)
+    if found is None:
+        found = _drawn_headline(main, title)
+    if found is not None:
+        found.tag = "h1"
+        _empty_above(found, main)
+
+
+def settle_below_site_name(main: _Element, title: str | None) -> bool:
+    """Empty what stands above the heading that says the `<title>` if another `<h1>`, the site's, does.
+
+    Returns whether that is so: then `main` is more than the main content.
+    """
+    first = next(main.iter("h1"), None)
+    if first is None or _key(plain_text(first)) in _keys(title)[:2]:  # nearly every page ends here
+        return False
+    found = headline(main, title)
+    if found is None or found is first or found.tag != "h1":
+        return False
+    _empty_above(found, main)
+    return True
 
 
 def _drawn_headline(main: _Element, title: str) -> _Element | None:
@@ -84,10 +147,10 @@ def _empty_above(headline: _Element, main: _Element) -> None:
 
 
 def _own_text(element: _Element) -> int:
-    """Return the length of text outside links."""
+    """Return how many letters and digits are outside links."""
     if not isinstance(element.tag, str) or element.tag in {"script", "style", "noscript"}:
         return 0
-    return len(visible(element)) - sum(len(visible(link)) for link in element.iter("a"))
+    return len(_key(visible(element))) - sum(len(_key(visible(link))) for link in element.iter("a"))
 
 
 def without_book(title: str | None, heading: str | None) -> str | None:

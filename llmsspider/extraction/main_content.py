@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from functools import lru_cache
+from math import inf
 
 from cssselect import HTMLTranslator
 from lxml.etree import XPath, _Element
 
 from llmsspider.extraction.generators import GENERATORS, UNKNOWN, Generator
+from llmsspider.extraction.headlines import headline, longer_headline
 from llmsspider.extraction.names import inner_text
 from llmsspider.extraction.rules import Kind, rules_for
+from llmsspider.extraction.turners import without_page_turners
 
 _LIKELY = (
     "[itemprop=articleBody]", ".markdown-body", "main article", "article", "main", "[role=main]",
@@ -53,17 +55,19 @@ _LINKED = 0.6
 """Part of the text of a block that is links, from which on a block named like navigation is taken for it."""
 
 
-def find_main(root: _Element, body: bytes, meta: str | None = None) -> tuple[_Element, Generator]:
+def find_main(
+    root: _Element, body: bytes, meta: str | None = None, title: str | None = None
+) -> tuple[_Element, Generator]:
     """Return the element with the main content of a page and the generator it was found by.
 
-    `meta` is what the page's `<meta name="generator">` says.
+    `meta` is what the page's `<meta name="generator">` says, `title` what its `<title>` does.
     """
     for generator in _ordered((meta or "").lower()):
         if any(mark in body for mark in _marks(generator)):
             main = _first(root, body, generator.main)
             if main is not None:
                 return _without_languages(main, body), generator
-    return _without_languages(_densest(root, body), body), UNKNOWN
+    return _without_languages(_densest(root, body, title), body), UNKNOWN
 
 
 @lru_cache(maxsize=64)
@@ -99,8 +103,10 @@ def _first(root: _Element, body: bytes, selectors: tuple[str, ...]) -> _Element 
     return None
 
 
-def _densest(root: _Element, body: bytes) -> _Element:
+def _densest(root: _Element, body: bytes, title: str | None) -> _Element:
     """Return the smallest element that holds nearly all text of the page that is neither link nor navigation."""
+    page = headline(root, title)
+    page = longer_headline(root, title) if page is None else page
     start = root.find("body")
     start = root if start is None else start
     sizes: dict[_Element, int] = {}
@@ -108,8 +114,8 @@ def _densest(root: _Element, body: bytes) -> _Element:
     for css in _LIKELY:
         best = max(_matches(root, body, css), key=lambda element: sizes.get(element, 0), default=None)
         if best is not None and sizes.get(best, 0) >= _LIKELY_SHARE * whole:
-            return _without_navigation(_descend(best, sizes, lambda size: max(_SHARE * size, size - _AROUND)))
-    return _without_navigation(_descend(start, sizes, lambda size: _SHARE * size))
+            return without_navigation(_descend(best, sizes, page, around=_AROUND))
+    return without_navigation(_descend(start, sizes, page))
 
 
 def _measure(start: _Element, sizes: dict[_Element, int]) -> int:
@@ -129,13 +135,19 @@ def _is_no_text(element: _Element) -> bool:
     return element.tag in _NOT_MAIN or element.tag == "a" or _is_named_navigation(element)
 
 
-def _descend(element: _Element, sizes: dict[_Element, int], enough: Callable[[int], float]) -> _Element:
-    """Go down while one child holds `enough` of the text of its parent."""
+def _descend(
+    element: _Element, sizes: dict[_Element, int], page: _Element | None, around: float = inf
+) -> _Element:
+    """Go down while one child holds nearly all text of its parent, and `page`, the heading of the page.
+
+    `around` is the length of text that may be lost on each step.
+    """
     while True:
         best = max(element, key=lambda child: sizes.get(child, 0), default=None)
-        if best is None or not _is_container(best) or sizes.get(best, 0) < enough(sizes.get(element, 0)):
+        size = sizes.get(element, 0)
+        if best is None or not _is_container(best) or sizes.get(best, 0) < max(_SHARE * size, size - around):
             return element
-        if _holds_title(element) and not _holds_title(best):
+        if _holds_title(element, page) and not _holds_title(best, page):
             return element
         element = best
 
@@ -147,8 +159,14 @@ def _is_container(element: _Element) -> bool:
     return element.tag in _CONTAINERS and rules_for("").kind(element) is Kind.PLAIN
 
 
-def _holds_title(element: _Element) -> bool:
-    return next(element.iter("h1"), None) is not None
+def _holds_title(element: _Element, page: _Element | None) -> bool:
+    """Return True if the heading of the page is inside, or an `<h1>` that stands above all other headings."""
+    if page is None:
+        return next(element.iter("h1"), None) is not None
+    first = next(element.iter("h1", "h2", "h3", "h4"), None)
+    return (first is not None and first.tag == "h1") or any(
+        above is element for above in page.iterancestors()
+    )
 
 
 def _is_named_navigation(element: _Element) -> bool:
@@ -160,8 +178,8 @@ def _is_named_navigation(element: _Element) -> bool:
     )
 
 
-def _without_navigation(main: _Element) -> _Element:
-    """Empty the blocks in `main` that are named like navigation and made of links.
+def without_navigation(main: _Element) -> _Element:
+    """Empty the blocks in `main` that are named like navigation and made of links, or turn pages, and return `main`.
 
     Tables of contents are named alike instead: the walk leaves them out unless they are all a page has.
     """
@@ -175,7 +193,7 @@ def _without_navigation(main: _Element) -> _Element:
                 element.set("class", "toc")
             else:
                 element.clear(keep_tail=True)
-    return main
+    return without_page_turners(main)
 
 
 def _is_linked(element: _Element) -> bool:

@@ -36,7 +36,7 @@ FLATTENED = _words(
 )
 """Blocks that a table cell or a heading sets into its line."""
 NOT_CODE = _words(
-    "CodeMirror-linenumber blob-num boring button-holder buttons clipboard-copy code-copy "
+    "CodeMirror-linenumber RBackgroundLabel annottext blob-num boring button-holder buttons clipboard-copy code-copy "
     "code-line-number conum copy copy-button copybtn expressive-code-copy gutter hljs-ln-line-number "
     "hljs-ln-numbers line-num line-number line-numbers line-numbers-rows lineno linenodiv linenos "
     "linenumber linenumbers ln lnt md-annotation__index mw-pygments-lineno numberline nums "

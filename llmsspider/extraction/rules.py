@@ -26,8 +26,9 @@ COMMON_DROPS = (
     ".toc", ".table-of-contents", ".on-this-page", ".page-toc", ".local-toc", ".md-toc", "#toc", "#TOC",
     "#table-of-contents", ".toctree-wrapper.hidden", ".breadcrumb", ".breadcrumbs", ".pagination", ".pager",
     ".prev-next", ".page-nav", ".page-navigation", ".navfooter", ".navheader", ".pagination-links",
-    # edit links, feedback, sharing
-    ".edit-page", ".edit-link", ".edit-this-page", ".edit-page-link", ".page-edit", ".github-edit-link",
+    ".navsettop", ".navsetbottom",
+    # links to edit and to the source, feedback, sharing
+    ".edit-page", ".edit-link", ".edit-this-page", ".edit-page-link", ".page-edit", ".github-edit-link", ".srclink",
     ".feedback", ".page-feedback", ".was-this-helpful", ".social-share", ".share-buttons",
     ".callout-icon", ".admonition-icon", ".alert-icon",
     # comments of readers, related pages
@@ -76,6 +77,10 @@ _MATH = frozenset(
 )  # fmt: skip
 GRIDS = {"two-column-summary": 2, "three-column-summary": 3, "four-column-summary": 4}
 """Classes of a `<div>` whose children are the cells of a table (javadoc), with the number of columns."""
+_CODE_BLOCKS = frozenset(
+    {("div", "fragment"), ("blockquote", "SCodeFlow"), ("table", "RktBlk"), ("table", "RBoxed")}
+)
+"""Tags and classes of code that stands in no `<pre>` (Doxygen, Scribble)."""
 _SIGNATURES = frozenset(
     {"sig", "sig-object", "member-signature", "memproto", "type-signature", "code-header", "method-heading"}
 )
@@ -144,7 +149,7 @@ class Rules:
             return Kind.SIGNATURE
         if tag == "div" and not GRIDS.keys().isdisjoint(names):
             return Kind.GRID
-        return Kind.CODE if tag == "div" and "fragment" in names else Kind.PLAIN
+        return Kind.CODE if any((tag, name) in _CODE_BLOCKS for name in names) else Kind.PLAIN
 
     def _by_attribute(self, element: _Element) -> bool:
         for name, values in self._attributes:

@@ -96,7 +96,17 @@ def _is_layout(element: _Element, rows: list[_Element]) -> bool:
     if next(element.iter("th"), None) is not None:
         return False
     widest = max(len(_CELLS(row)) for row in rows)
-    return widest <= 1 or next(element.iterdescendants("table", "h1", "h2", "h3"), None) is not None
+    return (
+        widest <= 1
+        or next(element.iterdescendants("table", "h1", "h2", "h3"), None) is not None
+        or _is_columns_of_a_list(rows)
+    )
+
+
+def _is_columns_of_a_list(rows: list[_Element]) -> bool:
+    """Return True for one row whose cells are lists: one long list, set in columns."""
+    cells = [cell for cell in _CELLS(rows[0]) if len(cell)] if len(rows) == 1 else []
+    return bool(cells) and all(part.tag in {"ul", "ol"} for cell in cells for part in cell)
 
 
 def _layout_cells(element: _Element, rows: list[_Element]) -> list[_Element]:

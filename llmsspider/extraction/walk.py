@@ -37,6 +37,8 @@ _CONTENTS_NAMES = frozenset({"table of contents", "contents", "on this page", "i
 _CODE = frozenset({"code", "tt", "samp"})
 _PROSE = BLOCKS - {"div", "ul", "ol", "li"}
 """Blocks that no code is drawn with: a `<code>` around them was not closed."""
+_NO_QUOTES = frozenset({"SVInsetFlow", "SInsetFlow", "SubFlow"})
+"""Classes of `<blockquote>` that only set text in (Scribble)."""
 _HIDDEN = frozenset({"", "hidden", "true"})
 """Values of `hidden` that take an element off the page (HTML standard 6.1). With tabs they mean another tab."""
 _MAX_DEPTH = 120
@@ -80,13 +82,15 @@ class Walk:
         return self.format.document([*above, *self._framed(blocks)])
 
     def _framed(self, blocks: list[str]) -> list[str]:
-        """Return blocks without the rules and headings that only set off what is left out."""
+        """Return blocks without rules and headings that only set off what is left out, and headings said twice."""
         rule = self.format.rule()
         kept: list[str] = []
         for block in reversed(blocks):
             follower = kept[-1] if kept else ""
             is_last_rule = block == rule and (not kept or follower == rule)
-            if not is_last_rule and not (block in self.hollow and (not kept or follower in self.headings)):
+            is_again = block == follower and block in self.headings
+            is_empty = block in self.hollow and (not kept or follower in self.headings)
+            if not (is_last_rule or is_again or is_empty):
                 kept.append(block)
         while kept and kept[-1] == rule:
             kept.pop()
@@ -250,6 +254,8 @@ class Walk:
 
     def _quote(self, element: _Element) -> list[str]:
         inner = self.blocks(element)
+        if element.get("class") in _NO_QUOTES:
+            return inner
         return [self.format.quote(inner)] if inner else []
 
     def _rule(self, element: _Element) -> list[str]:

@@ -1,0 +1,236 @@
+"""Pages of generators that are not in the table, or of themes that change what is: shapes met in the wild."""
+
+from __future__ import annotations
+
+import pytest
+
+from llmsspider.extraction import convert
+
+PAGE = "https://widget.example.org/manual/part.html"
+PROSE = "<p>A widget turns the wheel of the machine, and the machine turns the mill that grinds the corn.</p>"
+TEXT = "A widget turns the wheel of the machine, and the machine turns the mill that grinds the corn."
+
+
+def converted(body: str, title: str = "", head: str = ""):
+    html = f"<html><head><title>{title}</title>{head}</head><body>{body}</body></html>"
+    return convert(html.encode(), PAGE, "utf-8")
+
+
+TURNERS = """<div class="nav">« <a href="a.html" title="Mills">previous</a> | <a href="./">up</a> |
+<a href="c.html">next</a> »</div>"""
+
+
+def test_a_theme_of_sphinx_that_sets_the_sites_name_above_the_page():
+    page = converted(
+        f"""<div class="document"><div id="hd"><h1><a href="/">Widget 3.2 documentation</a></h1>
+        <div id="global-nav"><a href="/">Home</a> | <a href="/genindex.html">Index</a></div>{TURNERS}</div>
+        <div id="bd"><section id="s"><h1>Wheels and mills</h1>{PROSE}<h2>Axles</h2>{PROSE}</section></div>
+        <div id="ft">{TURNERS}</div></div>""",
+        "Wheels and mills &#8212; Widget 3.2 documentation",
+        '<script src="_static/doctools.js"></script>',
+    )
+    assert page.markdown == f"# Wheels and mills\n\n{TEXT}\n\n## Axles\n\n{TEXT}\n"
+    assert page.meta.title == "Wheels and mills"
+    assert "https://widget.example.org/manual/c.html" in page.follow
+
+
+def test_the_sites_name_in_a_header_of_menus_is_not_the_title_where_an_h2_is():
+    menu = "".join(f'<li><a href="m{number}.html">Part {number}</a></li>' for number in range(40))
+    page = converted(
+        f"""<div id="column1"><header class="header"><h1>Widget v18 documentation</h1><ul><li>Widget v18</li>
+        <li><a href="#">► Table of contents</a><ul>{menu}</ul></li></ul></header>
+        <div id="apicontent"><h2>Wheel turning (WT)<span><a href="#wt">#</a></span></h2>{PROSE * 3}<h3>Class: Wheel</h3>
+        {PROSE}</div></div>""",
+        "Wheel turning (WT) | Widget v18 Documentation",
+    )
+    assert page.meta.title == "Wheel turning (WT)"
+    assert page.markdown.startswith(f"# Wheel turning (WT)\n\n{TEXT}")
+    assert page.markdown.endswith(f"### Class: Wheel\n\n{TEXT}\n")
+
+
+def test_headings_of_the_first_level_below_the_title_do_not_take_its_place():
+    page = converted(
+        f"""<section id="main" class="content"><header><h3>Class</h3>
+        <h1><a href="index.html">Wid</a><span></span>Button</h1></header>
+        <section><h4>Description <a class="srclink" href="/src">[src]</a></h4>
+        <div class="docblock">{PROSE * 3}
+        <h1>Style nodes</h1>{PROSE * 3}</div></section></section>""",
+        "Wid.Button",
+    )
+    assert page.meta.title == "WidButton"
+    assert (
+        "# [Wid](https://widget.example.org/manual/index.html)Button\n\n#### Description\n\n" in page.markdown
+    )
+    assert "\n# Style nodes\n" in page.markdown
+
+
+def test_a_heading_beside_the_text_is_kept_where_the_page_has_no_h1():
+    page = converted(
+        f"""<main role="main"><div class="header"><div>Package <a href="p.html">org.widget</a></div>
+        <h2 title="Class Wheel" class="title">Class Wheel</h2></div>
+        <div class="contentContainer">{PROSE * 4}</div></main>""",
+        "Wheel (Widget API)",
+    )
+    assert "## Class Wheel\n\nA widget turns" in page.markdown
+
+
+def test_a_banner_above_a_heading_of_the_second_level_goes():
+    page = converted(
+        f"""<div><a href="/"><img src="/banner.gif" alt="Widget"></a><div>Small. Fast. Reliable.</div></div>
+        <a href="intro.html"><h2>Widget C Interface</h2></a><h2>Turn A Wheel</h2>{PROSE}""",
+        "Turn A Wheel",
+    )
+    assert page.markdown == f"# Turn A Wheel\n\n{TEXT}\n"
+
+
+def test_a_section_above_the_title_that_says_something_stays():
+    page = converted(f"<h2>News</h2><p>Read on.</p><h1>Wheels</h1>{PROSE}", "Wheels")
+    assert page.markdown.startswith("## News\n\nRead on.\n\n# Wheels")
+
+
+@pytest.mark.parametrize(
+    "block",
+    [
+        TURNERS,
+        """<table><tr><td><a href="toc.html">Back to Table of Contents</a></td>
+        <td><a href="c.html">Next: Axles</a></td></tr></table>""",
+        '<p><a href="a.html"><img src="p.png" alt="previous"></a> <a href="c.html"><img src="n.png" alt="next"></a>',
+        """<p><b>Next:</b> <a href="c.html">Axles</a> <b>Up:</b> <a href="./">Manual</a> <b>Previous:</b>
+        <a href="a.html">Mills</a> <a href="c.html"><img src="n.png" alt="next"></a></p>""",
+        """<ul><li><a href="toc.html">Contents</a></li><li><a href="a.html">Previous Chapter</a></li>
+        <li><a href="c.html">Next Chapter</a></li></ul>""",
+    ],
+    ids=["words", "table", "pictures", "labels", "list"],
+)
+def test_blocks_that_only_turn_pages_are_no_content(block):
+    page = converted(f"{block}<h1>Wheels</h1>{PROSE}{block}", "Wheels")
+    assert page.markdown == f"# Wheels\n\n{TEXT}\n"
+    assert "https://widget.example.org/manual/c.html" in page.follow
+
+
+@pytest.mark.parametrize(
+    ("block", "text"),
+    [
+        ('<p>Then read <a href="c.html">next</a>.</p>', "Then read [next]"),
+        (
+            '<ul><li><a href="c.html">Next steps</a></li><li><a href="a.html">Previous versions</a></li></ul>',
+            "- [Next steps]",
+        ),
+        ('<p><a href="c.html">Next</a></p>', "[Next]"),
+        ('<p>Press <a href="c.html">Next</a>, then <a href="a.html">Up</a>.</p>', "Press [Next]"),
+    ],
+    ids=["prose", "titles", "one link", "buttons"],
+)
+def test_links_that_are_called_alike_stay_in_the_text(block, text):
+    assert text in converted(f"<h1>Wheels</h1>{PROSE}{block}", "Wheels").markdown
+
+
+def test_definitions_and_code_that_scribble_sets_in_tables():
+    space = '<span class="hspace">&nbsp;</span>'
+    definition = (
+        '<blockquote class="SVInsetFlow"><table class="boxed RBoxed"><tr><td><blockquote class="SubFlow">'
+        '<div class="RBackgroundLabel"><p>procedure</p></div><p class="RForeground">'
+        f'(<a href="#turn">turn</a>{space}w)</p></blockquote></td></tr>'
+        f"<tr><td>{space}{space}w{space}:{space}wheel?</td></tr></table></blockquote>"
+    )
+    code = (
+        f'<blockquote class="SCodeFlow"><table class="RktBlk"><tr><td>(let{space}([m{space}1])</td></tr>'
+        f"<tr><td>{space}{space}m)</td></tr></table></blockquote>"
+    )
+    page = converted(
+        f"""<div class="main"><div class="navsettop"><a href="p.html">← prev</a></div><h4>3.2 Wheels</h4>
+        <p>Wheels turn a mill, and a mill grinds corn.</p>{definition}<p>It is the same as</p>{code}</div>""",
+        "3.2 Wheels",
+    )
+    assert "```\n(turn w)\n  w : wheel?\n```" in page.markdown
+    assert "```\n(let ([m 1])\n  m)\n```" in page.markdown
+    assert ">" not in page.markdown
+    assert "prev" not in page.markdown
+
+
+def test_types_that_code_shows_when_pointed_at_are_left_out():
+    shown = '<span class="annottext">Wheel -&gt; Mill\n</span>'
+    code = f'<pre><span class="annot"><a href="#f">turn</a>{shown}</span> w</pre>'
+    assert converted(f"<h1>T</h1>{PROSE}{code}", "T").markdown.endswith("```\nturn w\n```\n")
+
+
+@pytest.mark.parametrize("classes", ["language-basic line-numbers", "language-basic copyable code-copy"])
+def test_code_is_not_lost_for_a_class_that_asks_for_line_numbers_or_a_button(classes):
+    page = converted(f'<h1>T</h1>{PROSE}<pre><code class="{classes}">\nPrint 1\n</code></pre>', "T")
+    assert page.markdown.endswith("```basic\nPrint 1\n```\n")
+
+
+def test_a_list_in_columns_is_one_list():
+    cells = "<td><ul><li>axle</li><li>cog</li></ul></td><td><ul><li>mill</li></ul></td>"
+    page = converted(f"<h1>T</h1>{PROSE}<table><tr>{cells}</tr></table>", "T")
+    assert "- axle\n- cog\n\n- mill\n" in page.markdown
+    rows = converted(f"<h1>T</h1>{PROSE}<table><tr>{cells}</tr><tr>{cells}</tr></table>", "T")
+    assert "| --- | --- |" in rows.markdown
+
+
+def test_an_icon_beside_the_text_of_an_admonition_is_no_table():
+    note = """<div class="note"><table><tr><td rowspan="2"><img src="note.png" alt="[Note]"></td><th>Note</th></tr>
+    <tr><td><p>Oil the axle:</p><pre class="screen">oil --all\noil --more</pre></td></tr></table></div>"""
+    page = converted(f"<h1>T</h1>{PROSE}{note}", "T")
+    assert page.markdown.endswith("> [!NOTE]\n> Oil the axle:\n>\n> ```\n> oil --all\n> oil --more\n> ```\n")
+
+
+DOCBOOK = '<meta name="generator" content="DocBook XSL Stylesheets">'
+
+
+def test_footnotes_of_docbook_have_no_link_back():
+    page = converted(
+        f"""<div class="chapter"><h1>T</h1><p>Oil it<a href="#ftn.id1" class="footnote" name="id1"><sup
+        class="footnote">[2]</sup></a>.</p>{PROSE}<div class="footnotes"><div id="ftn.id1" class="footnote"><p><a
+        href="#id1" class="para"><sup class="para">[2] </sup></a>With plum oil.</p></div></div></div>""",
+        "T",
+        DOCBOOK,
+    )
+    assert "Oil it[^2]." in page.markdown
+    assert page.markdown.endswith("[^2]: With plum oil.\n")
+
+
+def test_the_pictures_that_gtk_doc_turns_pages_with_are_no_content():
+    page = converted(
+        """<table class="navigation"><tr><td><a href="i.html"><img src="home.png" alt="Home"></a></td>
+        <td><img src="up.png"></td></tr></table>
+        <div class="reference"><h1>Tools</h1><div class="toc"><p><b>Table of Contents</b></p><dl><dt><a
+        href="wheel.html">wheel</a> — turns</dt></dl></div></div><div class="footer"><hr>Generated by GTK-Doc</div>""",
+        "Tools",
+        DOCBOOK,
+    )
+    assert page.markdown == (
+        "# Tools\n\n**Table of Contents**\n\n- [wheel](https://widget.example.org/manual/wheel.html) — turns\n"
+    )
+
+
+def test_a_manual_of_texinfo_says_its_title_once_and_its_notes_as_footnotes():
+    page = converted(
+        f"""<h1 class="settitle">Widget Manual</h1><h1 class="top">Widget Manual</h1>{PROSE}
+        <p>Oil it<a id="DOCF1" href="#FOOT1"><sup>1</sup></a>.</p><div class="footnote"><hr>
+        <h4 class="footnotes-heading">Footnotes</h4><h5><a id="FOOT1" href="#DOCF1">(1)</a></h5><p>With plum oil,</p>
+        <p>or none.</p></div>""",
+        "Widget Manual",
+        '<meta name="generator" content="makeinfo">',
+    )
+    assert page.markdown == (
+        f"# Widget Manual\n\n{TEXT}\n\nOil it[^1].\n\n[^1]: With plum oil,\n\n    or none.\n"
+    )
+
+
+def test_the_members_of_a_type_keep_their_lines_and_a_broken_signature_does_not():
+    head = '<link rel="stylesheet" href="nimdoc.out.css">'
+    page = converted(
+        """<div id="documentId"><div class="container"><h1>wheels</h1><dl><dt><pre>Wheel = object
+  size: int
+  axle: ref Axle
+  turns: int
+</pre></dt><dd>A wheel.</dd><dt><pre>proc turn(w: Wheel;
+  by: int)</pre></dt><dd>Turns it.</dd></dl></div></div>""",
+        "wheels",
+        head,
+    )
+    assert (
+        "```\nWheel = object\n  size: int\n  axle: ref Axle\n  turns: int\n```\n\nA wheel." in page.markdown
+    )
+    assert "`proc turn(w: Wheel; by: int)`" in page.markdown
