@@ -95,11 +95,12 @@ def settle_headline(main: _Element, title: str | None) -> None:
     if not title:
         return
     found = headline(main, title)
-    if found is None:
-        found = _drawn_headline(main, title)
-    if found is not None:
+    drawn = _drawn_headline(main, title) if found is None else None
+    if drawn is not None:
+        drawn.tag = "h1"
+        _empty_above(drawn, main)
+    elif found is not None and _empty_above(found, main):
         found.tag = "h1"
-        _empty_above(found, main)
 
 
 def settle_below_site_name(main: _Element, title: str | None) -> bool:
@@ -113,8 +114,7 @@ def settle_below_site_name(main: _Element, title: str | None) -> bool:
     found = headline(main, title)
     if found is None or found is first or found.tag != "h1":
         return False
-    _empty_above(found, main)
-    return True
+    return _empty_above(found, main)
 
 
 def _drawn_headline(main: _Element, title: str) -> _Element | None:
@@ -132,18 +132,21 @@ def _drawn_headline(main: _Element, title: str) -> _Element | None:
     return None
 
 
-def _empty_above(headline: _Element, main: _Element) -> None:
+def _empty_above(headline: _Element, main: _Element) -> bool:
+    """Empty what stands above the headline in `main`; return False, and leave it, where that is content."""
     above: list[_Element] = []
     level = headline
     while level is not main:
         above += level.itersiblings(preceding=True)
         parent = level.getparent()
         if parent is None:
-            return
+            return False
         level = parent
-    if sum(map(_own_text, above)) <= _HEAD_TEXT and not any(_CONTENT(element) for element in above):
-        for element in above:
-            element.clear(keep_tail=True)
+    if sum(map(_own_text, above)) > _HEAD_TEXT or any(_CONTENT(element) for element in above):
+        return False
+    for element in above:
+        element.clear(keep_tail=True)
+    return True
 
 
 def _own_text(element: _Element) -> int:

@@ -88,6 +88,12 @@ def test_a_section_above_the_title_that_says_something_stays():
     assert page.markdown.startswith("## News\n\nRead on.\n\n# Wheels")
 
 
+def test_a_section_that_says_the_title_too_stays_a_section():
+    page = converted(f"<h1>All about wheels</h1>{PROSE * 2}<h3>Wheels</h3>{PROSE}", "Wheels | Widget")
+    assert page.markdown.startswith("# All about wheels\n")
+    assert "\n### Wheels\n" in page.markdown
+
+
 @pytest.mark.parametrize(
     "block",
     [
