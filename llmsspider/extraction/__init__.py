@@ -61,8 +61,8 @@ def _write(page: Page, root: _Element, joiner: Joiner, body: bytes, converter: s
     engine = None if native else engines.converter_named(converter)
     main, generator = find_main(root, body, page.meta.generator, page.meta.title)
     page.converter = converter
-    if generator.no_text and generator.no_text.encode() in body:
-        return
+    if generator.results and main.find(f".//*[@id='{generator.results}']") is not None:
+        return  # the search page: a form
     title = outer_title(root, main, page.meta.title)
     if title is None:
         _settle(main, generator, page.meta.title)

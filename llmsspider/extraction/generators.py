@@ -22,7 +22,7 @@ class Generator:
     `drop` is a list of small selectors, parted by spaces. `unlabelled` is the language class that the
     generator puts on code without a language. `definitions` is `list` where the generator's own Markdown
     writes definition lists as bullets. `title` is the first element that is the page's title without being
-    an `<h1>`, as `tag.class`. `no_text` is a byte string of the page that only holds the search form.
+    an `<h1>`, as `tag.class`. `results` is the id of the element that a search page puts its results into.
     """
 
     name: str
@@ -33,7 +33,7 @@ class Generator:
     definitions: Literal["lines", "list"] = "lines"
     title: str = ""
     meta: str = ""
-    no_text: str = ""
+    results: str = ""
 
 
 UNKNOWN = Generator("generic", (), ())
@@ -52,7 +52,7 @@ GENERATORS = (
         ".bd-header-article div.related nav.contents div.contents div.sphinx-tabs-tab .toc-title "
         "#contents.topic .bd-toc .sd-tab-label-hidden .prev-next-footer .header-article "
         ".viewcode-block-link .cell_input_toggle",
-        no_text="searchtools.js",
+        results="search-results",
     ),
     Generator(
         "mkdocs-material",

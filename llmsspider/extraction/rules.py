@@ -31,8 +31,8 @@ COMMON_DROPS = (
     ".edit-page", ".edit-link", ".edit-this-page", ".edit-page-link", ".page-edit", ".github-edit-link", ".srclink",
     ".feedback", ".page-feedback", ".was-this-helpful", ".social-share", ".share-buttons",
     ".callout-icon", ".admonition-icon", ".alert-icon",
-    # comments of readers, related pages
-    "#comments", ".comments-area", ".comment-respond", ".article-comments", "#disqus_thread", ".giscus",
+    # comments of readers, results of a search, related pages
+    "#comments", ".search-results", ".comments-area", ".comment-respond", ".article-comments", "#disqus_thread", ".giscus",
     ".utterances", ".related-articles", ".related-posts", ".article-relatives",
     # banners and advertisements
     ".cookie-banner", ".cookie-consent", "#cookie-banner", ".cookies", ".ads", ".ad", ".advertisement",

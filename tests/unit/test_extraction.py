@@ -106,10 +106,16 @@ def test_what_stands_beside_the_largest_section_is_content_too():
 
 def test_the_search_page_of_sphinx_holds_no_text():
     head = "<title>Search</title><script src='_static/documentation_options.js'></script>"
-    form = "<div class='body' role='main'><h1>Search</h1><p>Please activate JavaScript to search.</p></div>"
-    page = convert(html(form, head + "<script src='_static/searchtools.js'></script>"), URL, None)
+    form = "<h1>Search</h1><p>Please activate JavaScript to search.</p><div id='search-results'></div>"
+    page = convert(html(f"<div class='body' role='main'>{form}</div>", head), URL, None)
     assert (page.markdown, page.meta.title) == ("", "Search")
-    assert convert(html(form, head), URL, None).markdown.startswith("# Search")
+
+
+def test_a_page_of_sphinx_that_can_be_searched_from_everywhere_keeps_its_text():
+    head = "<script src='_static/documentation_options.js'></script><script src='_static/searchtools.js'></script>"
+    dialog = "<dialog><form></form><div id='search-results'></div></dialog>"
+    body = f"{dialog}<div role='main'><h1>Mills</h1><p>Grind.</p></div>"
+    assert convert(html(body, head), URL, None).markdown == "# Mills\n\nGrind.\n"
 
 
 def test_metadata():
