@@ -32,8 +32,8 @@ COMMON_DROPS = (
     ".feedback", ".page-feedback", ".was-this-helpful", ".social-share", ".share-buttons",
     ".callout-icon", ".admonition-icon", ".alert-icon",
     # comments of readers, results of a search, related pages
-    "#comments", ".search-results", ".comments-area", ".comment-respond", ".article-comments", "#disqus_thread", ".giscus",
-    ".utterances", ".related-articles", ".related-posts", ".article-relatives",
+    "#comments", ".search-results", ".comments-area", ".comment-respond", ".article-comments", "#disqus_thread",
+    ".giscus", ".utterances", ".related-articles", ".related-posts", ".article-relatives",
     # banners and advertisements
     ".cookie-banner", ".cookie-consent", "#cookie-banner", ".cookies", ".ads", ".ad", ".advertisement",
     ".ethical-ad", "[data-ea-publisher]", ".carbonads", "#carbonads",
