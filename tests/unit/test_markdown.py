@@ -361,3 +361,11 @@ def test_any_front_matter_is_read_or_left_in_the_text(fence, head):
     assert all(isinstance(name, str) for name in front)
     page = read(text, URL)
     assert pickle.loads(pickle.dumps(page)) == page
+
+
+@pytest.mark.parametrize("levels", [90, 110])
+def test_front_matter_of_many_levels_is_kept_as_it_is_written(levels):
+    written = "[" * levels + "]" * levels
+    front, rest = split_front_matter(f"---\na: {written}\n---\n# T\n")
+    assert (str(front["a"]), rest) == (written, "# T\n")
+    assert isinstance(front["a"], list if levels == 90 else str)
