@@ -115,7 +115,7 @@ def bold(walk: Walk, line: str) -> str:
 
 def signature(walk: Walk, element: _Element) -> list[str]:
     """Return the signature of a function, class or member as a paragraph of code."""
-    for child in list(element.iter("a", "button", "span")):
+    for child in list(element.iter("a", "button", "span", "label")):
         if walk.rules.kind(child) is Kind.DROP or (
             child.tag == "a" and "viewcode" in (child.get("class") or "")
         ):

@@ -302,6 +302,13 @@ GENERATORS = (
         ".diagram-btn #inheritedMembers #groupedMembers",
     ),
     Generator(
+        "pdoc",
+        ('content="pdoc',),
+        ("main.pdoc", "article#content",),
+        ".view-source-button .git-link-button details.source",
+        meta="pdoc",
+    ),
+    Generator(
         "nimdoc",
         ("nimdoc", "Nim Documentation Generator", "Nim DocGen",),
         ("#documentId .container", "#documentId",),

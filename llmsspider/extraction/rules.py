@@ -85,6 +85,9 @@ _SIGNATURES = frozenset(
     {"sig", "sig-object", "member-signature", "memproto", "type-signature", "code-header", "method-heading"}
 )
 
+_SIGNATURE_BLOCKS = frozenset({("p", "src"), ("div", "attr")})
+"""Tags and classes of signatures, where the class alone says too little (Haddock, pdoc)."""
+
 
 class Rules:
     """Says what an element is. Built once per generator, from its drop selectors and the common ones."""
@@ -145,7 +148,7 @@ class Rules:
     def _plainer(tag: str, names: list[str]) -> Kind:
         if not _TABS.isdisjoint(names):
             return Kind.TABS
-        if not _SIGNATURES.isdisjoint(names) or (tag == "p" and "src" in names):
+        if not _SIGNATURES.isdisjoint(names) or any((tag, name) in _SIGNATURE_BLOCKS for name in names):
             return Kind.SIGNATURE
         if tag == "div" and not GRIDS.keys().isdisjoint(names):
             return Kind.GRID
