@@ -61,8 +61,8 @@ def _write(page: Page, root: _Element, joiner: Joiner, body: bytes, converter: s
     engine = None if native else engines.converter_named(converter)
     main, generator = find_main(root, body, page.meta.generator, page.meta.title)
     page.converter = converter
-    if generator.results and main.find(f".//*[@id='{generator.results}']") is not None:
-        return  # the search page: a form
+    if _is_search_page(main, generator, body):
+        return
     title = outer_title(root, main, page.meta.title)
     if title is None:
         _settle(main, generator, page.meta.title)
@@ -83,6 +83,11 @@ def _write(page: Page, root: _Element, joiner: Joiner, body: bytes, converter: s
     page.markdown = text if text.strip() else ""
     page.links = walk.links
     page.meta.title = walk.title or without_book(page.meta.title, walk.first_heading)
+
+
+def _is_search_page(main: _Element, generator: Generator, body: bytes) -> bool:
+    results = generator.results
+    return bool(results) and results.encode() in body and main.find(f".//*[@id='{results}']") is not None
 
 
 def _settle(main: _Element, generator: Generator, title: str | None) -> None:
