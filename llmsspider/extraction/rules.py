@@ -61,7 +61,8 @@ class Kind(Enum):
 _ADMONITION = re.compile(
     r"(?:^|\s)(?:(?:theme-|markdown-|starlight-|bd-|md-)?(?:admonition|alert|callout|aside|hint)|admonitionblock|"
     r"custom-block|custom-container|hint-container|notice|message|blockquote-tag|callout-style-\w+|book-hint|confluence-information-macro|hb-callout|nextra-callout|admonition-(?!body|content|title|header|heading|icon)\w+|"
-    r"docs-callout|infobox|note-box|alert-\w+)(?=\s|$)"
+    r"docs-callout|infobox|note-box|alert-\w+|"
+    r"[a-z]+-(?:callout|admonition|alert)--?(?:note|tip|info|important|warning|caution|danger))(?=\s|$)"
 )
 _BARE_ADMONITION = frozenset(
     {"note", "tip", "warning", "important", "caution", "danger", "information", "seealso"}

@@ -240,3 +240,12 @@ def test_the_members_of_a_type_keep_their_lines_and_a_broken_signature_does_not(
         "```\nWheel = object\n  size: int\n  axle: ref Axle\n  turns: int\n```\n\nA wheel." in page.markdown
     )
     assert "`proc turn(w: Wheel; by: int)`" in page.markdown
+
+
+@pytest.mark.parametrize("classes", ["rp-callout rp-callout--danger", "x-alert x-alert-danger"])
+def test_an_admonition_by_a_class_with_a_prefix_and_a_type(classes):
+    box = f'<div class="{classes}"><div class="rp-callout__title">Hot</div><div><p>Do not touch.</p></div></div>'
+    page = converted(f"<h1>T</h1>{PROSE}{box}", "T")
+    assert page.markdown.endswith("> [!DANGER]\n> **Hot**\n>\n> Do not touch.\n")
+    plain = converted(f'<h1>T</h1>{PROSE}<div class="x-callout-list"><p>Do not touch.</p></div>', "T")
+    assert plain.markdown.endswith("\n\nDo not touch.\n")
