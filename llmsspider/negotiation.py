@@ -133,7 +133,7 @@ def _markdown_path(path: str) -> str | None:
 def _source_path(path: str) -> str | None:
     """Sphinx: `/_sources/a.rst.txt` is the source of `/a.html`."""
     before, found, rest = path.partition("/_sources/")
-    for ending in (".rst.txt", ".md.txt", ".txt", ".rst"):
+    for ending in (".rst.txt", ".md.txt", ".ipynb.txt", ".txt", ".rst", ".md", ".ipynb"):
         if found and rest.endswith(ending):
             return f"{before}/{rest.removesuffix(ending)}"
     return None

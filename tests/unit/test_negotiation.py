@@ -55,7 +55,9 @@ def test_every_twin_leads_back_to_its_page(folder, name, ending):
 
 
 def test_a_source_file_belongs_to_its_page():
-    assert page_candidates("https://e.com/en/_sources/a/b.rst.txt")["html"] == "https://e.com/en/a/b.html"
+    for source in ("b.rst.txt", "b.md.txt", "b.ipynb.txt", "b.md"):
+        assert page_candidates(f"https://e.com/en/_sources/a/{source}")["html"] == "https://e.com/en/a/b.html"
+    assert page_candidates("https://e.com/_sources/index.md") == {"directory": "https://e.com/"}
     assert page_candidates("https://e.com/a.html") == {}
 
 
