@@ -54,7 +54,7 @@ def _read(walk: Walk, element: _Element) -> list[_Entry]:
                 entries[-1].loose += walk.block(child[0])
             elif kind is Kind.SIGNATURE or (kind is Kind.PLAIN and _is_listing(child)):
                 entries[-1].loose += signature(walk, child)
-            elif kind is not Kind.DROP and (term := walk.line(child)):
+            elif kind is not Kind.DROP and (term := walk.line(_with_delimiters(child))):
                 entries[-1].terms.append(term.replace("\n", " "))
         elif child.tag == "dd":
             if blocks := walk.block(child):
@@ -63,6 +63,19 @@ def _read(walk: Walk, element: _Element) -> list[_Entry]:
         elif isinstance(child.tag, str):
             entries.append(_Entry(loose=walk.block(child)))
     return entries
+
+
+def _with_delimiters(term: _Element) -> _Element:
+    """Set the colon before each classifier of a term (docutils) that the page's style shows."""
+    for classifier in term.iter("span"):
+        if classifier.get("class") != "classifier":
+            continue
+        before = classifier.getprevious()
+        if before is None:
+            term.text = f"{(term.text or '').rstrip()} : "
+        elif before.get("class") != "classifier-delimiter":
+            before.tail = f"{(before.tail or '').rstrip()} : "
+    return term
 
 
 def _entries(element: _Element) -> list[_Element]:

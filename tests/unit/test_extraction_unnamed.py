@@ -249,3 +249,17 @@ def test_an_admonition_by_a_class_with_a_prefix_and_a_type(classes):
     assert page.markdown.endswith("> [!DANGER]\n> **Hot**\n>\n> Do not touch.\n")
     plain = converted(f'<h1>T</h1>{PROSE}<div class="x-callout-list"><p>Do not touch.</p></div>', "T")
     assert plain.markdown.endswith("\n\nDo not touch.\n")
+
+
+@pytest.mark.parametrize(
+    "term",
+    [
+        '<strong>size</strong><span class="classifier">int</span><span class="classifier">optional</span>',
+        """<strong>size</strong> <span class="classifier-delimiter">:</span> <span class="classifier">int</span>
+        <span class="classifier-delimiter">:</span> <span class="classifier">optional</span>""",
+    ],
+    ids=["drawn by the style", "written"],
+)
+def test_the_type_of_a_parameter_is_parted_from_its_name(term):
+    page = converted(f"<h1>T</h1>{PROSE}<dl><dt>{term}</dt><dd><p>Diameter.</p></dd></dl>", "T")
+    assert page.markdown.endswith("**size** : int : optional\n: Diameter.\n")
