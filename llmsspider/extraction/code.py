@@ -12,7 +12,14 @@ from functools import lru_cache
 
 from lxml.etree import XPath, _Element
 
-from llmsspider.extraction.names import CODE_LINES, NOT_A_LANGUAGE, NOT_CODE, collapsed, inner_text
+from llmsspider.extraction.names import (
+    CODE_LINES,
+    COMMON_LANGUAGES,
+    NOT_A_LANGUAGE,
+    NOT_CODE,
+    collapsed,
+    inner_text,
+)
 
 _CODE = XPath("descendant::code[1]", smart_strings=False)
 _SPECIAL_TAGS = frozenset({"br", "button", "style", "script", "svg", "template", "div", "li", "tr"})
@@ -164,7 +171,7 @@ def _language_in(classes: str, is_code: bool) -> str:
     for found in (*_PREFIXED.finditer(classes), *_SPHINX.finditer(classes)):
         if language := _accepted(found.group(found.lastindex or 1)):
             return language
-    if is_code and _MARKED.search(classes):
+    if is_code and (classes in COMMON_LANGUAGES or _MARKED.search(classes)):
         for value in classes.split():
             if (
                 _WORD.fullmatch(value)

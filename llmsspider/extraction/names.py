@@ -49,6 +49,13 @@ CODE_LINES = _words(
     "view-line"
 )
 """Classes of elements that are one line of code."""
+COMMON_LANGUAGES = _words(
+    "bash c console cpp cs csharp css dart diff dockerfile elixir go graphql groovy haskell html http ini java "
+    "javascript js json json5 jsonc jsx julia kotlin kt less lua makefile markdown md mermaid objc perl php "
+    "powershell proto py pycon python r rb rs ruby rust scala scss sh shell sql svelte swift toml ts tsx "
+    "typescript vue xml yaml yml zig zsh"
+)
+"""Languages that `<code>` may name by a class that says nothing else (TypeDoc)."""
 NOT_A_LANGUAGE = _words(
     "active annotate astro-code auto block cell-code cell-output chroma code code-block code-with-copy "
     "codehilite compile_fail content copy-enabled copyable default doc-text downlit dracula editable "

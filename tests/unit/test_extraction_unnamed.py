@@ -263,3 +263,11 @@ def test_an_admonition_by_a_class_with_a_prefix_and_a_type(classes):
 def test_the_type_of_a_parameter_is_parted_from_its_name(term):
     page = converted(f"<h1>T</h1>{PROSE}<dl><dt>{term}</dt><dd><p>Diameter.</p></dd></dl>", "T")
     assert page.markdown.endswith("**size** : int : optional\n: Diameter.\n")
+
+
+@pytest.mark.parametrize(
+    ("classes", "language"), [("ts", "ts"), ("json", "json"), ("block", ""), ("go fast", "")]
+)
+def test_a_class_that_is_nothing_but_a_common_language_names_it(classes, language):
+    page = converted(f'<h1>T</h1>{PROSE}<pre><code class="{classes}">a = 1\n</code></pre>', "T")
+    assert page.markdown.endswith(f"```{language}\na = 1\n```\n")
