@@ -21,6 +21,8 @@ _LABELS = frozenset(
      "part", "of"}
 )  # fmt: skip
 """Words that stand beside such links and say nothing else."""
+_TURNING = frozenset({"next", "previous"})
+"""Those of them that stand for a link of their own."""
 _LEAST = 2
 """Links that turn, or labels of them, in a block that is nothing else."""
 _LONGEST = 400
@@ -55,11 +57,7 @@ def _only_turns(block: _Element) -> bool:
         return False
     labels = [_label(link) for link in block.iter("a")]
     beside = _WORD.findall(" ".join(_outside_links(block)).casefold())
-    turns = (
-        sum(bool(_TURN.fullmatch(label)) for label in labels)
-        + beside.count("next")
-        + beside.count("previous")
-    )
+    turns = sum(bool(_TURN.fullmatch(label)) for label in labels) + sum(word in _TURNING for word in beside)
     return turns >= _LEAST and _LABELS.issuperset(beside)
 
 
