@@ -48,7 +48,8 @@ def headline(scope: _Element, title: str | None) -> _Element | None:
     """Return the heading in `scope` that says the `<title>`, or the part of it that is not the site's name.
 
     A site's name can be a heading too, and part of the `<title>`: where two say parts of it, the page's own is the
-    one that stands later, or one of `<h2>` to `<h4>` that says the part with which the `<title>` begins.
+    one that stands later, or one of `<h2>` to `<h4>` that says the part with which the `<title>` begins; after a
+    name of the site that is a link it can say anything.
     """
     keys = _keys(title)
     said: dict[str, _Element] = {}
@@ -62,7 +63,18 @@ def headline(scope: _Element, title: str | None) -> _Element | None:
     if not said:
         return section
     key, page = list(said.items())[-1]
-    return page if section is None or key in keys[:2] else section
+    if key in keys[:2]:
+        return page
+    return section if section is not None else _after_linked(page, scope)
+
+
+def _after_linked(heading: _Element, scope: _Element) -> _Element:
+    """Return the `<h1>` that follows where `heading` is a link, as a site's name at the head of its pages is."""
+    link = next(heading.iter("a"), None)
+    if link is None or plain_text(link) != plain_text(heading):
+        return heading
+    headings = list(scope.iter("h1"))
+    return next(iter(headings[headings.index(heading) + 1 :]), heading)
 
 
 def longer_headline(scope: _Element, title: str | None) -> _Element | None:

@@ -34,6 +34,18 @@ def test_a_theme_of_sphinx_that_sets_the_sites_name_above_the_page():
     assert "https://widget.example.org/manual/c.html" in page.follow
 
 
+def test_a_heading_that_says_more_than_the_title_follows_the_linked_name_of_the_site():
+    page = converted(
+        f"""<div class="document"><div><h1><a href="/">Widget 3.2 documentation</a></h1></div>
+        <div id="bd"><h1>Source code for widget.wheel</h1>{PROSE}</div></div>""",
+        "widget.wheel &#8212; Widget 3.2 documentation",
+        '<script src="_static/doctools.js"></script>',
+    )
+    assert page.markdown == f"# Source code for widget.wheel\n\n{TEXT}\n"
+    page = converted(f"<h1>Widget</h1><h1>First steps</h1>{PROSE}", "Home | Widget")
+    assert page.markdown.startswith("# Widget\n\n# First steps\n")
+
+
 def test_the_sites_name_in_a_header_of_menus_is_not_the_title_where_an_h2_is():
     menu = "".join(f'<li><a href="m{number}.html">Part {number}</a></li>' for number in range(40))
     page = converted(
