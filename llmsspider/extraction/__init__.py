@@ -17,7 +17,7 @@ from llmsspider.extraction.html_format import HtmlFormat
 from llmsspider.extraction.links import follow_links, joiner_for
 from llmsspider.extraction.main_content import find_main, without_navigation
 from llmsspider.extraction.markdown_format import MarkdownFormat
-from llmsspider.extraction.metadata import read_meta
+from llmsspider.extraction.metadata import read_meta, whole_title
 from llmsspider.extraction.parsing import parse
 from llmsspider.extraction.rules import rules_for
 from llmsspider.extraction.shells import is_shell
@@ -59,13 +59,14 @@ def convert(body: bytes, url: str, encoding: str | None, converter: str = engine
 def _write(page: Page, root: _Element, joiner: Joiner, body: bytes, converter: str) -> None:
     native = converter == engines.DEFAULT
     engine = None if native else engines.converter_named(converter)
-    main, generator = find_main(root, body, page.meta.generator, page.meta.title)
+    whole = whole_title(root)
+    main, generator = find_main(root, body, page.meta.generator, page.meta.title, whole)
     page.converter = converter
     if _is_search_page(main, generator, body):
         return
-    title = outer_title(root, main, page.meta.title)
+    title = outer_title(root, main, page.meta.title, whole)
     if title is None:
-        _settle(main, generator, page.meta.title)
+        _settle(main, generator, page.meta.title, whole)
     walk = Walk(
         rules_for(generator.drop),
         joiner,
@@ -90,11 +91,11 @@ def _is_search_page(main: _Element, generator: Generator, body: bytes) -> bool:
     return bool(results) and results.encode() in body and main.find(f".//*[@id='{results}']") is not None
 
 
-def _settle(main: _Element, generator: Generator, title: str | None) -> None:
+def _settle(main: _Element, generator: Generator, title: str | None, whole: str | None) -> None:
     """Let `main` begin with the heading of the page."""
     if generator is UNKNOWN:
-        settle_headline(main, title)
-    elif settle_below_site_name(main, title):
+        settle_headline(main, title, whole)
+    elif settle_below_site_name(main, title, whole):
         without_navigation(main)
 
 

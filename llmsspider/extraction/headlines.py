@@ -28,53 +28,58 @@ _MORE_WORDS = 2
 """Words that the heading of a page can have beside those of the `<title>`."""
 
 
-def outer_title(root: _Element, main: _Element, title: str | None) -> str | None:
+def outer_title(root: _Element, main: _Element, title: str | None, whole: str | None = None) -> str | None:
     """Return the `<h1>` that stands before the main content and that the page's `<title>` begins with.
 
-    None where the main content has a heading that the `<title>` names: a site's own name stands there too.
+    None where the main content has a heading that the `<title>` names: a site's own name stands there too. `title`
+    is the `<title>` without the last part where that may be the site's name, `whole` all of it.
     """
     wanted = (title or "").casefold()
+    last = _keys(None, whole)[-1:]
     for heading in root.iter("h1"):
         text = plain_text(heading)
         if any(ancestor is main for ancestor in heading.iterancestors()):
             return None
         if text and wanted.startswith(text.casefold()):
-            inner = (plain_text(own).casefold() for own in main.iter("h1", "h2"))
-            return None if any(own and own in wanted for own in inner) else text
+            inner = [plain_text(own).casefold() for own in main.iter("h1", "h2")]
+            names_page = any(own and (own in wanted or [_key(own)] == last) for own in inner)
+            return None if names_page and _key(text) not in last else text
     return None
 
 
-def headline(scope: _Element, title: str | None) -> _Element | None:
+def headline(scope: _Element, title: str | None, whole: str | None = None) -> _Element | None:
     """Return the heading in `scope` that says the `<title>`, or the part of it that is not the site's name.
 
     A site's name can be a heading too, and part of the `<title>`: where two say parts of it, the page's own is the
-    one that stands later, or one of `<h2>` to `<h4>` that says the part with which the `<title>` begins; after a
-    name of the site that is a link it can say anything.
+    one that stands later, or one of `<h2>` to `<h4>` that says the part with which the `<title>` begins.
     """
-    keys = _keys(title)
+    keys = _keys(title, whole)
+    lead = _keys(title)[:2]
     said: dict[str, _Element] = {}
     section = None
+    is_first = True
     for heading in scope.iter("h1", "h2", "h3", "h4"):
         key = _key(plain_text(heading))
-        if heading.tag == "h1" and key in keys:
-            said.setdefault(key, heading)
-        elif section is None and key in keys[:2]:
+        if heading.tag == "h1":
+            if key in keys:
+                said.setdefault(key, heading)
+            continue
+        if section is None and key in (keys if is_first else lead):
             section = heading
+        is_first = False
     if not said:
         return section
     key, page = list(said.items())[-1]
-    if key in keys[:2]:
-        return page
-    return section if section is not None else _after_linked(page, scope)
+    return page if section is None or key in lead else section
 
 
-def _after_linked(heading: _Element, scope: _Element) -> _Element:
-    """Return the `<h1>` that follows where `heading` is a link, as a site's name at the head of its pages is."""
-    link = next(heading.iter("a"), None)
-    if link is None or plain_text(link) != plain_text(heading):
-        return heading
-    headings = list(scope.iter("h1"))
-    return next(iter(headings[headings.index(heading) + 1 :]), heading)
+def _below_linked_name(scope: _Element) -> _Element | None:
+    """Return the second `<h1>` where the first is a link to another page: the site's name, leading home."""
+    first, *others = list(scope.iter("h1"))[:2] or [None]
+    link = None if first is None or not others else next(first.iter("a"), None)
+    if link is None or first is None or (link.get("href") or "#").startswith("#"):
+        return None
+    return others[0] if plain_text(link) == plain_text(first) else None
 
 
 def longer_headline(scope: _Element, title: str | None) -> _Element | None:
@@ -89,9 +94,9 @@ def longer_headline(scope: _Element, title: str | None) -> _Element | None:
     return None
 
 
-def _keys(title: str | None) -> list[str]:
-    """Return what a heading can say: the whole `<title>`, then the parts of it."""
-    return [key for part in (title, *_PARTS.split(title)) if (key := _key(part))] if title else []
+def _keys(*titles: str | None) -> list[str]:
+    """Return what a heading can say: each title, then the parts of it."""
+    return [key for title in titles if title for part in (title, *_PARTS.split(title)) if (key := _key(part))]
 
 
 def _key(text: str) -> str:
@@ -99,14 +104,15 @@ def _key(text: str) -> str:
     return "".join(filter(str.isalnum, text.casefold()))
 
 
-def settle_headline(main: _Element, title: str | None) -> None:
+def settle_headline(main: _Element, title: str | None, whole: str | None = None) -> None:
     """Make the element that says the `<title>` at the top of a page of no known generator its `<h1>`.
 
     What stands above that heading, a logo, a motto and links, is emptied.
     """
     if not title:
         return
-    found = headline(main, title)
+    found = headline(main, title, whole)
+    found = _below_linked_name(main) if found is None else found
     drawn = _drawn_headline(main, title) if found is None else None
     if drawn is not None:
         drawn.tag = "h1"
@@ -115,7 +121,7 @@ def settle_headline(main: _Element, title: str | None) -> None:
         found.tag = "h1"
 
 
-def settle_below_site_name(main: _Element, title: str | None) -> bool:
+def settle_below_site_name(main: _Element, title: str | None, whole: str | None = None) -> bool:
     """Empty what stands above the heading that says the `<title>` if another `<h1>`, the site's, does.
 
     Returns whether that is so: then `main` is more than the main content.
@@ -123,8 +129,10 @@ def settle_below_site_name(main: _Element, title: str | None) -> bool:
     first = next(main.iter("h1"), None)
     if first is None or _key(plain_text(first)) in _keys(title)[:2]:  # nearly every page ends here
         return False
-    found = headline(main, title)
+    found = headline(main, title, whole)
     if found is None or found is first or found.tag != "h1":
+        found = _below_linked_name(main)
+    if found is None:
         return False
     return _empty_above(found, main)
 

@@ -56,18 +56,23 @@ _LINKED = 0.6
 
 
 def find_main(
-    root: _Element, body: bytes, meta: str | None = None, title: str | None = None
+    root: _Element,
+    body: bytes,
+    meta: str | None = None,
+    title: str | None = None,
+    whole: str | None = None,
 ) -> tuple[_Element, Generator]:
     """Return the element with the main content of a page and the generator it was found by.
 
-    `meta` is what the page's `<meta name="generator">` says, `title` what its `<title>` does.
+    `meta` is what the page's `<meta name="generator">` says, `title` what its `<title>` does without
+    the site's name, `whole` with it.
     """
     for generator in _ordered((meta or "").lower()):
         if any(mark in body for mark in _marks(generator)):
             main = _first(root, body, generator.main)
             if main is not None:
                 return _without_languages(main, body), generator
-    return _without_languages(_densest(root, body, title), body), UNKNOWN
+    return _without_languages(_densest(root, body, title, whole), body), UNKNOWN
 
 
 @lru_cache(maxsize=64)
@@ -103,17 +108,17 @@ def _first(root: _Element, body: bytes, selectors: tuple[str, ...]) -> _Element 
     return None
 
 
-def _densest(root: _Element, body: bytes, title: str | None) -> _Element:
+def _densest(root: _Element, body: bytes, title: str | None, whole: str | None) -> _Element:
     """Return the smallest element that holds nearly all text of the page that is neither link nor navigation."""
-    page = headline(root, title)
+    page = headline(root, title, whole)
     page = longer_headline(root, title) if page is None else page
     start = root.find("body")
     start = root if start is None else start
     sizes: dict[_Element, int] = {}
-    whole = _measure(start, sizes)
+    total = _measure(start, sizes)
     for css in _LIKELY:
         best = max(_matches(root, body, css), key=lambda element: sizes.get(element, 0), default=None)
-        if best is not None and sizes.get(best, 0) >= _LIKELY_SHARE * whole:
+        if best is not None and sizes.get(best, 0) >= _LIKELY_SHARE * total:
             return without_navigation(_descend(best, sizes, page, around=_AROUND))
     return without_navigation(_descend(start, sizes, page))
 

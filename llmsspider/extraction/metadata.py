@@ -35,7 +35,7 @@ def read_meta(root: _Element, joiner: Joiner) -> PageMeta:
             site_name = _clean(element.get("content"))
         else:
             _read_meta_tag(meta, element, joiner)
-    meta.title = without_suffix(_clean(_TITLE(root)), site_name)
+    meta.title = without_suffix(whole_title(root), site_name)
     return meta
 
 
@@ -70,6 +70,11 @@ def _read_link_tag(meta: PageMeta, element: _Element, joiner: Joiner) -> None:
             meta.markdown_alternate = meta.markdown_alternate or url
         elif element.get("hreflang"):
             meta.hreflang.setdefault(element.get("hreflang"), url)
+
+
+def whole_title(root: _Element) -> str | None:
+    """Return the `<title>`, the site's name in it where it has one."""
+    return _clean(_TITLE(root))
 
 
 def without_suffix(title: str | None, site_name: str | None = None) -> str | None:

@@ -46,6 +46,22 @@ def test_a_heading_that_says_more_than_the_title_follows_the_linked_name_of_the_
     assert page.markdown.startswith("# Widget\n\n# First steps\n")
 
 
+def test_a_title_that_begins_with_the_sites_name():
+    page = converted(
+        f"""<header><h1>Widget 10 Reference</h1><div>Version 10.1</div></header>
+        <div id="mainBody"><h2>The Wheel</h2>{PROSE * 3}<h3>Axles</h3>{PROSE}</div>""",
+        "Widget 10 Reference (10.1.55) - The Wheel",
+    )
+    assert page.meta.title == "The Wheel"
+    assert page.markdown.startswith(f"# The Wheel\n\n{TEXT}")
+
+
+def test_a_section_that_is_called_like_the_site_is_not_the_title():
+    page = converted(f"<h1>Wheels</h1><main>{PROSE * 3}<h2>Widget</h2>{PROSE}</main>", "Wheels - Widget")
+    assert page.meta.title == "Wheels"
+    assert "\n## Widget\n" in page.markdown
+
+
 def test_the_sites_name_in_a_header_of_menus_is_not_the_title_where_an_h2_is():
     menu = "".join(f'<li><a href="m{number}.html">Part {number}</a></li>' for number in range(40))
     page = converted(
