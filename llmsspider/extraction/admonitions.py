@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from lxml.etree import _Element
 
-from llmsspider.extraction.names import visible
+from llmsspider.extraction.names import has_image, visible
 
 if TYPE_CHECKING:
     from llmsspider.extraction.walk import Walk
@@ -72,8 +72,8 @@ def _cell(element: _Element) -> _Element:
     """Return the content cell of the table that AsciiDoc and DocBook set an icon in, else the element itself."""
     table = element[0] if len(element) == 1 and element[0].tag == "table" else None
     cells = list(element.iter("td"))
-    if table is not None and cells and next(cells[0].iter("img"), None) is not None and not visible(cells[0]):
-        return next((cell for cell in cells[1:] if cell.getparent() is not None), element)
+    if table is not None and len(cells) > 1 and has_image(cells[0]) and not visible(cells[0]):
+        return cells[1]
     return next((cell for cell in cells if "content" in (cell.get("class") or "").split()), element)
 
 

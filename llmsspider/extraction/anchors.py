@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from lxml.etree import _Element
 
-from llmsspider.extraction.names import BLOCKS, collapsed, has_blocks, has_image, visible
+from llmsspider.extraction.names import BLOCKS, collapsed, has_blocks, has_image, settable, visible
 from llmsspider.items import Link
 
 if TYPE_CHECKING:
@@ -88,8 +88,8 @@ def card(walk: Walk, element: _Element) -> list[str]:
 
 
 def _wrap(target: _Element, outer: _Element) -> None:
-    wrapper = target.makeelement("a", {"href": outer.get("href") or ""})
-    wrapper.text, target.text = target.text, None
+    wrapper = target.makeelement("a", {"href": settable(outer.get("href"))})
+    wrapper.text, target.text = settable(target.text), None
     for child in list(target):
         wrapper.append(child)
     target.append(wrapper)

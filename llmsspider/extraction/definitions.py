@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from lxml.etree import _Element
 
 from llmsspider.extraction.formats import Items
-from llmsspider.extraction.names import inner_text
+from llmsspider.extraction.names import inner_text, settable
 from llmsspider.extraction.rules import Kind
 
 if TYPE_CHECKING:
@@ -72,9 +72,9 @@ def _with_delimiters(term: _Element) -> _Element:
             continue
         before = classifier.getprevious()
         if before is None:
-            term.text = f"{(term.text or '').rstrip()} : "
+            term.text = f"{settable(term.text).rstrip()} : "
         elif before.get("class") != "classifier-delimiter":
-            before.tail = f"{(before.tail or '').rstrip()} : "
+            before.tail = f"{settable(before.tail).rstrip()} : "
     return term
 
 
@@ -143,7 +143,7 @@ def _drop(child: _Element, parent: _Element) -> None:
     if child.tail:
         previous = child.getprevious()
         if previous is None:
-            parent.text = (parent.text or "") + child.tail
+            parent.text = settable(parent.text) + settable(child.tail)
         else:
-            previous.tail = (previous.tail or "") + child.tail
+            previous.tail = settable(previous.tail) + settable(child.tail)
     parent.remove(child)

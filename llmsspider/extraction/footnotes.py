@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from lxml.etree import XPath, _Element
 
-from llmsspider.extraction.names import inner_text
+from llmsspider.extraction.names import inner_text, settable
 
 if TYPE_CHECKING:
     from llmsspider.extraction.walk import Walk
@@ -105,7 +105,7 @@ def _without_back_links(element: _Element, label: str | None = None) -> None:
                 element[0] is child or (element[0].tag == "p" and len(element[0]) and element[0][0] is child)
             )
         ):
-            child.tail = (child.tail or "").removeprefix(".")
+            child.tail = settable(child.tail).removeprefix(".")
             shown = "↩"
         is_back = _BACK.search(classes) or shown in _BACK_SIGNS or child.get("role") == "doc-backlink"
         is_label = (

@@ -7,6 +7,7 @@ import re
 from lxml.etree import _Element, tostring
 
 _SPACE = re.compile(r"[ \t\n\r\f\v]+")
+_NOT_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 
 
 def _words(text: str) -> frozenset[str]:
@@ -69,6 +70,11 @@ NOT_A_LANGUAGE = _words(
     "vp-code vp-code-dark vp-code-light with-title wrap"
 )
 """Class words of code blocks that name a highlighter, a theme or an option, no language."""
+
+
+def settable(text: str | None) -> str:
+    """Return `text` without what lxml reads from HTML but refuses to set: control characters (XML 1.0, 2.2)."""
+    return _NOT_XML.sub("", text) if text else ""
 
 
 def collapsed(text: str) -> str:

@@ -140,7 +140,7 @@ def parent_class(element: _Element) -> str | None:
 
 def _callouts(walk: Walk, rows: list[_Element]) -> list[str]:
     """Return AsciiDoc's callout list (a table of number and text) as a numbered list."""
-    texts = [walk.format.paragraph([walk.line(_CELLS(row)[-1])]) for row in rows if len(row)]
+    texts = [walk.format.paragraph([walk.line(cells[-1])]) for row in rows if (cells := _CELLS(row))]
     return (
         [walk.format.items(Items([[text] for text in texts], list(range(1, len(texts) + 1))))]
         if texts
@@ -157,7 +157,7 @@ def _members(walk: Walk, rows: list[_Element]) -> list[str]:
         classes = " ".join(cell.get("class") or "" for cell in cells)
         line = " ".join(walk.line(cell) for cell in cells).replace("\xa0", " ").replace("\n", " ").strip()
         if next(row.iter("h2", "h3"), None) is not None:
-            found += _listed(walk, items) + walk.blocks(cells[0])
+            found += _listed(walk, items) + walk.blocks(cells[0] if cells else row)
             items = []
         elif "memItem" in classes or "memTempl" in classes:
             items.append([walk.format.paragraph([line])])

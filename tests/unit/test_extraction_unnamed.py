@@ -299,3 +299,26 @@ def test_the_type_of_a_parameter_is_parted_from_its_name(term):
 def test_a_class_that_is_nothing_but_a_common_language_names_it(classes, language):
     page = converted(f'<h1>T</h1>{PROSE}<pre><code class="{classes}">a = 1\n</code></pre>', "T")
     assert page.markdown.endswith(f"```{language}\na = 1\n```\n")
+
+
+@pytest.mark.parametrize(
+    ("broken", "kept"),
+    [
+        (
+            '<table class="memberdecls"><tr><h2>Methods</h2></tr><tr><td class="memItemLeft">int</td></tr></table>',
+            "int",
+        ),
+        (
+            '<div class="colist"><table><tr><p>a</p></tr><tr><td>1</td><td>Oil it.</td></tr></table></div>',
+            "Oil it.",
+        ),
+        ('<a href="/a\x01b"><div>Car\x02ds</div></a>', "Car"),
+        ('<dl><dt>si\x03ze<span class="classifier">int</span></dt><dd>Diameter.</dd></dl>', "ze : int"),
+        ('<div class="sig">tu\x04rn<a class="headerlink">¶</a>\x05(w)</div>', "rn"),
+    ],
+    ids=["members", "callouts", "card", "term", "signature"],
+)
+def test_broken_html_never_raises(broken, kept):
+    page = converted(f"<h1>T</h1>{PROSE}{broken}", "T")
+    assert page.converter == "native"
+    assert kept in page.markdown
