@@ -70,9 +70,9 @@ def _body(walk: Walk, element: _Element, label: str, kind: str) -> list[str]:
 
 def _cell(element: _Element) -> _Element:
     """Return the content cell of the table that AsciiDoc and DocBook set an icon in, else the element itself."""
-    table = element[0] if len(element) == 1 and element[0].tag == "table" else None
     cells = list(element.iter("td"))
-    if table is not None and len(cells) > 1 and has_image(cells[0]) and not visible(cells[0]):
+    is_table = len(element) == 1 and element[0].tag == "table"
+    if is_table and len(cells) > 1 and has_image(cells[0]) and not visible(cells[0]):
         return cells[1]
     return next((cell for cell in cells if "content" in (cell.get("class") or "").split()), element)
 

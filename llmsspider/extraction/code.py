@@ -93,8 +93,9 @@ def _starts_hidden(pre: _Element) -> bool:
 
 
 @lru_cache(maxsize=4096)
-def _is_skipped(classes: str) -> bool:
-    return not NOT_CODE.isdisjoint(classes.split())
+def _is_skipped(tag: str, classes: str) -> bool:
+    """Return True for what is no text of the code; `<code>` is, with classes that ask for line numbers or a button."""
+    return tag != "code" and not NOT_CODE.isdisjoint(classes.split())
 
 
 @lru_cache(maxsize=4096)
@@ -105,7 +106,7 @@ def _is_line(classes: str) -> bool:
 def _is_special(element: _Element) -> bool:
     """Return True for an element that is not just coloured text."""
     classes = element.get("class")
-    if classes and ((element.tag != "code" and _is_skipped(classes)) or _is_line(classes)):
+    if classes and (_is_skipped(element.tag, classes) or _is_line(classes)):
         return True
     return element.tag in _SPECIAL_TAGS or element.get("data-line") is not None
 
@@ -119,9 +120,7 @@ def _collect(element: _Element, parts: list[str], depth: int = 0) -> None:
         classes = child.get("class") or ""
         if child.tag == "br":
             parts.append("\n")
-        elif child.tag == "code" or (
-            child.tag not in _SKIPPED_TAGS and not (classes and _is_skipped(classes))
-        ):
+        elif child.tag not in _SKIPPED_TAGS and not (classes and _is_skipped(child.tag, classes)):
             is_line = (
                 bool(classes and _is_line(classes))
                 or child.get("data-line") is not None

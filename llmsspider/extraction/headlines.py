@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
+from itertools import islice
 
 from lxml.etree import XPath, _Element
 
-from llmsspider.extraction.names import has_blocks, plain_text, visible
+from llmsspider.extraction.names import has_blocks, letters_outside_links, plain_text
 
 _HEADINGS = frozenset({"h1", "h2", "h3", "h4", "h5", "h6"})
 _DRAWN = frozenset({"div", "p", "center", "font"})
@@ -35,7 +36,7 @@ def outer_title(root: _Element, main: _Element, title: str | None, whole: str | 
     is the `<title>` without the last part where that may be the site's name, `whole` all of it.
     """
     wanted = (title or "").casefold()
-    last = _keys(None, whole)[-1:]
+    last = _keys(whole)[-1:]
     for heading in root.iter("h1"):
         text = plain_text(heading)
         if any(ancestor is main for ancestor in heading.iterancestors()):
@@ -75,11 +76,11 @@ def headline(scope: _Element, title: str | None, whole: str | None = None) -> _E
 
 def _below_linked_name(scope: _Element) -> _Element | None:
     """Return the second `<h1>` where the first is a link to another page: the site's name, leading home."""
-    first, *others = list(scope.iter("h1"))[:2] or [None]
-    link = None if first is None or not others else next(first.iter("a"), None)
-    if link is None or first is None or (link.get("href") or "#").startswith("#"):
+    headings = list(islice(scope.iter("h1"), 2))
+    link = next(headings[0].iter("a"), None) if len(headings) == 2 else None
+    if link is None or (link.get("href") or "#").startswith("#"):
         return None
-    return others[0] if plain_text(link) == plain_text(first) else None
+    return headings[1] if plain_text(link) == plain_text(headings[0]) else None
 
 
 def longer_headline(scope: _Element, title: str | None) -> _Element | None:
@@ -132,9 +133,7 @@ def settle_below_site_name(main: _Element, title: str | None, whole: str | None 
     found = headline(main, title, whole)
     if found is None or found is first or found.tag != "h1":
         found = _below_linked_name(main)
-    if found is None:
-        return False
-    return _empty_above(found, main)
+    return found is not None and _empty_above(found, main)
 
 
 def _drawn_headline(main: _Element, title: str) -> _Element | None:
@@ -170,10 +169,7 @@ def _empty_above(headline: _Element, main: _Element) -> bool:
 
 
 def _own_text(element: _Element) -> int:
-    """Return how many letters and digits are outside links."""
-    if not isinstance(element.tag, str) or element.tag in {"script", "style", "noscript"}:
-        return 0
-    return len(_key(visible(element))) - sum(len(_key(visible(link))) for link in element.iter("a"))
+    return 0 if element.tag in {"script", "style", "noscript"} else letters_outside_links(element)
 
 
 def without_book(title: str | None, heading: str | None) -> str | None:

@@ -11,7 +11,7 @@ from lxml.etree import XPath, _Element
 
 from llmsspider.extraction.generators import GENERATORS, UNKNOWN, Generator
 from llmsspider.extraction.headlines import headline, longer_headline
-from llmsspider.extraction.names import inner_text
+from llmsspider.extraction.names import inner_text, letters_outside_links
 from llmsspider.extraction.rules import Kind, rules_for
 from llmsspider.extraction.turners import without_page_turners
 
@@ -216,13 +216,9 @@ def _without_languages(main: _Element, body: bytes) -> _Element:
         for above in link.iterancestors():
             if above is main or next(above.iter("h1", "h2", "h3", "img"), None) is not None:
                 break
-            if _letters(above) - sum(map(_letters, above.iter("a"))) > _SWITCH:
+            if letters_outside_links(above) > _SWITCH:
                 break
             block = above
         if block is not None:
             block.clear(keep_tail=True)
     return main
-
-
-def _letters(element: _Element) -> int:
-    return sum(map(str.isalnum, inner_text(element)))

@@ -103,6 +103,16 @@ def inner_text(element: _Element) -> str:
     return text
 
 
+def letters(element: _Element) -> int:
+    """Return how many letters and digits are in an element."""
+    return sum(map(str.isalnum, inner_text(element)))
+
+
+def letters_outside_links(element: _Element) -> int:
+    """Return how many letters and digits of an element are in no link."""
+    return letters(element) - sum(map(letters, element.iter("a")))
+
+
 def visible(element: _Element) -> str:
     """Return the text of an element, white space collapsed."""
     if not len(element):
