@@ -73,7 +73,7 @@ lock:
 	@sed -i '1i $(LOCK_HEAD)' requirements.lock
 
 licences: install-dev
-	$(BIN)/python tests/licences.py > docs/licences.md
+	$(BIN)/python tests/support/licences.py > docs/licences.md
 
 clean:
 	rm -rf $(VENV) .venv-llamaindex build dist *.egg-info .coverage* .pytest_cache .mypy_cache .ruff_cache

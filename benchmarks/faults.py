@@ -16,7 +16,7 @@ from collections import Counter
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-sys.path[:0] = [str(HERE.parent / "tests"), str(HERE.parent)]
+sys.path[:0] = [str(HERE.parent / "tests" / "support"), str(HERE.parent)]
 
 from fault_cases import Case, Matrix, all_cases, run_matrix, same  # noqa: E402
 

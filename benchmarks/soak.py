@@ -23,7 +23,7 @@ from pathlib import Path
 import psutil
 
 HERE = Path(__file__).resolve().parent
-sys.path[:0] = [str(HERE), str(HERE.parent / "tests"), str(HERE.parent)]
+sys.path[:0] = [str(HERE), str(HERE.parent / "tests" / "support"), str(HERE.parent)]
 
 from fault_server import FaultSite, serving_faults  # noqa: E402
 from generated_site import SiteWriter  # noqa: E402

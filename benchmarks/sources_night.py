@@ -26,7 +26,7 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
-sys.path[:0] = [str(HERE), str(ROOT), str(ROOT / "tests")]
+sys.path[:0] = [str(HERE), str(ROOT), str(ROOT / "tests" / "support")]
 
 from generated_site import SiteWriter  # noqa: E402
 from measuring import measure as cost_of  # noqa: E402

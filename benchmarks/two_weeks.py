@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 HERE = Path(__file__).resolve().parent
-sys.path[:0] = [str(HERE), str(HERE.parent / "tests"), str(HERE.parent)]
+sys.path[:0] = [str(HERE), str(HERE.parent / "tests" / "support"), str(HERE.parent)]
 
 from crawling import Outcome, command, crawl  # noqa: E402
 from fault_server import FaultSite, serving_faults  # noqa: E402

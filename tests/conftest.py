@@ -4,15 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import os
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import hypothesis
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parent))
-
 from crawling import Outcome, crawl
 from site_server import Page, Site, serving
 

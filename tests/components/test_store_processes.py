@@ -21,13 +21,13 @@ from llmsspider.errors import StoreError
 from llmsspider.store.location import source_file
 from llmsspider.store.sequence import BLOCK
 
-WORKER = Path(__file__).parents[1] / "store_worker.py"
+WORKER = Path(__file__).parents[1] / "support" / "store_worker.py"
 
 
 @contextmanager
 def worker(place: Place, prefix: str, count: int, *, held: bool = False) -> Iterator[subprocess.Popen[str]]:
     """Start a worker; one that is `held` has begun its run and waits for `release`."""
-    path = os.pathsep.join([str(WORKER.parent), str(WORKER.parents[1])])
+    path = os.pathsep.join([str(WORKER.parent), str(WORKER.parents[2])])
     process = subprocess.Popen(
         [sys.executable, WORKER, place.url or "-", place.data_dir, prefix, str(count)],
         stdin=subprocess.PIPE if held else subprocess.DEVNULL,

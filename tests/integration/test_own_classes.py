@@ -14,7 +14,7 @@ from sites import html
 import llmsspider
 from llmsspider.errors import ArgumentsError
 
-TESTS = str(ROOT / "tests")
+TESTS = str(ROOT / "tests" / "support")
 PATHS = {"PYTHONPATH": os.pathsep.join([str(ROOT), TESTS])}
 HANDLERS = {
     "application/json": "own_classes.Table",

@@ -404,7 +404,7 @@ class _Crawler:
                 **({"DOWNLOAD_VERIFY_CERTIFICATES": "False"} if not names else {}),
             },
             env={
-                "PYTHONPATH": f"{Path(__file__).parent.parent}:{Path(__file__).parent}",
+                "PYTHONPATH": f"{Path(__file__).parents[2]}:{Path(__file__).parent}",
                 "SSL_CERT_FILE": str(self.authority.path),
                 "FAULT_NAMES": names,
             },

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
-PACKAGE = Path(__file__).resolve().parent.parent / "llmsspider"
+PACKAGE = Path(__file__).resolve().parents[2] / "llmsspider"
 COUNTERS = {"count", "_count"}
 """Methods that put `llms/` before the name they are given."""
 

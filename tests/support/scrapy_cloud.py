@@ -25,7 +25,7 @@ from typing import Any
 import pytest
 from postgresql_server import missing_service
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 NOT_COPIED = (".*", "__pycache__", "build", "dist", "*.egg-info", "venv")
 PROGRAMS = Path(sys.executable).parent
 

@@ -7,7 +7,7 @@ import sys
 from importlib.metadata import PackageNotFoundError, distribution, metadata
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 LOCK = ROOT / "requirements.lock"
 HEAD = """# Licences
 

@@ -1,8 +1,8 @@
 """A site on 127.0.0.1 that misbehaves as it is told: for each URL a script of faults.
 
-    python tests/fault_server.py --list
-    python tests/fault_server.py --pages 50 '/p1.html=reset*2,ok' '/p2.html=delay:3' '*=500%2'
-    python tests/fault_server.py FOLDER --port 8000 '/guide/intro.html=429:1*1,ok'
+    python tests/support/fault_server.py --list
+    python tests/support/fault_server.py --pages 50 '/p1.html=reset*2,ok' '/p2.html=delay:3' '*=500%2'
+    python tests/support/fault_server.py FOLDER --port 8000 '/guide/intro.html=429:1*1,ok'
 
 A script is a comma-separated list of steps, `fault[:argument][*times][%percent]`. The first request for the URL
 takes the first step, the next one the next; the last step stays. `ok` is the page as it is. `%2` strikes two requests

@@ -10,7 +10,7 @@ from site_server import Page, Reply
 
 from llmsspider.browser.launching import find_program
 
-DIST = Path(__file__).parent / "fixtures" / "js_site" / "dist"
+DIST = Path(__file__).parents[1] / "fixtures" / "js_site" / "dist"
 TYPES = {".html": "text/html", ".js": "text/javascript", ".json": "application/json"}
 
 

@@ -24,7 +24,7 @@ import pytest
 import requests
 from postgresql_server import missing_service
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 PROJECT = "llmsspider"
 NOT_COPIED = (".*", "__pycache__", "build", "dist", "*.egg-info", "venv")
 CONFIGURATION = """\
