@@ -45,6 +45,7 @@ class Config:
     convert_workers: int = 0
     convert_timeout_secs: float = 60.0
     min_characters: int = 1
+    keep_hidden: bool = False
     obey_ai_optout: bool = True
     obey_noindex: bool = False
     plan_only: bool = False
@@ -55,7 +56,7 @@ class Config:
     @property
     def made_with(self) -> str:
         """What makes Markdown of pages: content made with anything else is made again."""
-        return self.converter + self.handlers.mark
+        return self.converter + self.handlers.mark + ("+hidden" if self.keep_hidden else "")
 
     @classmethod
     def from_settings(cls, settings: SettingsLike) -> Config:
@@ -81,6 +82,7 @@ class Config:
             else int(_number(settings, "LLMS_CONVERT_WORKERS", 0, problems)),
             convert_timeout_secs=_number(settings, "LLMS_CONVERT_TIMEOUT", 60, problems),
             min_characters=int(_number(settings, "LLMS_MIN_CHARACTERS", 1, problems)),
+            keep_hidden=_choice(settings, "LLMS_HIDDEN_TEXT", ("drop", "keep"), problems) == "keep",
             obey_ai_optout=_boolean(settings, "LLMS_OBEY_AI_OPTOUT", True, problems),
             obey_noindex=_boolean(settings, "LLMS_OBEY_NOINDEX", False, problems),
             mirror_dir=str(settings.get("LLMS_MIRROR_DIR") or "") or None,

@@ -96,7 +96,8 @@ class Page:
     `follow` holds every http(s) URL the page links to anywhere (navigation included), absolute, without
     fragment, each once, in page order. `links` holds the links of the main content, fragments kept.
     `markdown` is normalised: `\\n` line ends, one trailing newline, empty string when there is no content.
-    `converter` names the engine that produced the Markdown.
+    `converter` names the engine that produced the Markdown. `hidden` counts the pieces of text that were left out
+    because no reader of the page sees them.
     """
 
     markdown: str
@@ -104,3 +105,4 @@ class Page:
     follow: list[str]
     meta: PageMeta
     converter: str = ""
+    hidden: int = 0

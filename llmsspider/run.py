@@ -75,7 +75,11 @@ class Run:
         self.progress = Progress()
         self.limit = PageLimit(arguments.max_pages, self.progress, crew)
         self.workers = ConversionPool(
-            config.convert_workers, config.convert_timeout_secs, config.converter, config.handlers.paths
+            config.convert_workers,
+            config.convert_timeout_secs,
+            config.converter,
+            config.handlers.paths,
+            keep_hidden=config.keep_hidden,
         )
         self.spool = Spool()
         self.links = LinkSources()
@@ -342,6 +346,11 @@ class Run:
     def count(self, stat: str, number: int = 1) -> None:
         """Add to the stat `llms/<stat>`."""
         self._count(f"llms/{stat}", number)
+
+    def count_hidden(self, page: Page) -> None:
+        """Count the text of a page that was left out because no reader sees it."""
+        if page.hidden:
+            self.count("hidden-text", page.hidden)
 
     def leave_out(self, url: str, reason: str, rule: str = "") -> None:
         """Count a URL that is left out, with its reason; nothing vanishes silently."""

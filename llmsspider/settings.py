@@ -27,6 +27,7 @@ LLMS_FULL_TEXT = "auto"  # use llms-full.txt where there is one; "off" ignores i
 LLMS_CONVERTER = "native"  # or "html-to-markdown", "markdownify"
 LLMS_CONVERT_WORKERS = "auto"  # processes that convert HTML; 0 converts in the crawling process
 LLMS_CONVERT_TIMEOUT = 60  # seconds one page may take in a worker
+LLMS_HIDDEN_TEXT = "drop"  # text that no reader of a page sees; "keep" keeps it
 LLMS_MIN_CHARACTERS = 1  # documents with less text are dropped as empty
 
 # --- classes of your own (docs/handlers.md, docs/store.md) ---

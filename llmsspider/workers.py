@@ -43,20 +43,20 @@ def automatic_workers() -> int:
     return min(cores, MAX_WORKERS) if cores > 1 else 0
 
 
-def _convert(body: bytes, url: str, encoding: str | None, converter: str) -> Page:
+def _convert(body: bytes, url: str, encoding: str | None, converter: str, keep_hidden: bool) -> Page:
     from llmsspider.extraction import convert  # noqa: PLC0415  # the crawling process need not load lxml for it
 
-    return convert(body, url, encoding, converter)
+    return convert(body, url, encoding, converter, keep_hidden=keep_hidden)
 
 
-def _read_markdown(text: str, url: str) -> Page:
+def _read_markdown(text: str, url: str, keep_hidden: bool) -> Page:
     from llmsspider.markdown import read  # noqa: PLC0415
 
-    return read(text, url)
+    return read(text, url, keep_hidden=keep_hidden)
 
 
-def _read_texts(texts: Sequence[tuple[str, str]]) -> list[Page]:
-    return [_read_markdown(text, url) for text, url in texts]
+def _read_texts(texts: Sequence[tuple[str, str]], keep_hidden: bool) -> list[Page]:
+    return [_read_markdown(text, url, keep_hidden) for text, url in texts]
 
 
 def _handle(path: str, body: bytes, url: str, mime_type: str, encoding: str | None) -> Page:
@@ -72,7 +72,7 @@ def _rarely_collect() -> None:
 
 
 def _warm_up() -> None:
-    _convert(b"<p>x</p>", "http://localhost/", None, "native")
+    _convert(b"<p>x</p>", "http://localhost/", None, "native", False)
 
 
 def _scan(body: bytes, url: str, encoding: str | None) -> Page:
@@ -90,6 +90,7 @@ class ConversionPool:
         converter: name of the HTML to Markdown engine.
         handlers: paths of the users' classes that read other answers, by media type. They always work in a process
             of their own, so that the time limit holds.
+        keep_hidden: keep text that no reader of a page sees.
     """
 
     def __init__(
@@ -98,11 +99,14 @@ class ConversionPool:
         timeout_secs: float,
         converter: str,
         handlers: Mapping[str, str] | None = None,
+        *,
+        keep_hidden: bool = False,
     ):
         self.workers = workers
         self.timeout_secs = timeout_secs
         self.converter = converter
         self.handlers = handlers or {}
+        self.keep_hidden = keep_hidden
         self._starting: Future[ProcessPool] | None = None
         self._may_start = False
 
@@ -143,7 +147,7 @@ class ConversionPool:
         Raises:
             ConversionError: when the worker crashed, ran out of time or memory, or the conversion raised.
         """
-        return await self._run(_convert, (body, url, encoding, self.converter))
+        return await self._run(_convert, (body, url, encoding, self.converter, self.keep_hidden))
 
     async def scan(self, body: bytes, url: str, encoding: str | None) -> Page:
         """Return links and metadata of an HTML page, without converting it; raises `ConversionError`.
@@ -159,7 +163,8 @@ class ConversionPool:
 
         Most are read in place: the way to a worker and back costs the crawling process more than reading does.
         """
-        return await self._run(_read_markdown, (text, url), in_place=len(text) <= MAX_READ_IN_PLACE)
+        in_place = len(text) <= MAX_READ_IN_PLACE
+        return await self._run(_read_markdown, (text, url, self.keep_hidden), in_place=in_place)
 
     async def read_texts(self, texts: Sequence[tuple[str, str]]) -> list[Page | ConversionError]:
         """Return pairs of Markdown body and URL as pages, in one go: a small one costs more on its way than there.
@@ -167,7 +172,7 @@ class ConversionPool:
         One that cannot be read is its error; the others do not suffer for it.
         """
         try:
-            return list(await self._run(_read_texts, (texts,)))
+            return list(await self._run(_read_texts, (texts, self.keep_hidden)))
         except ConversionError as error:
             if len(texts) == 1:
                 return [error]

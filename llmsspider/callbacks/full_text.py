@@ -142,6 +142,7 @@ class FullTextCallbacks(PageCallbacks):
         run = self.run
         if isinstance(read, ConversionError):
             return read
+        run.count_hidden(read)
         entry, converter = run.site.entries.get(identity(url)), run.config.made_with
         try:
             return full_text_record(

@@ -68,6 +68,7 @@ class PageCallbacks(FailureCallbacks, LinkSourceCallbacks):
             for kept in self.fail_page(request, kind_of_exception(error), str(error), answered.status):
                 yield kept
             return
+        run.count_hidden(page.page)
         for result in self._read(page, answered, request):
             yield result
         for seed in await self._described(page, answered):

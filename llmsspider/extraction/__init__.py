@@ -13,6 +13,7 @@ from lxml.etree import _Element
 from llmsspider.extraction import engines, lists
 from llmsspider.extraction.generators import UNKNOWN, Generator
 from llmsspider.extraction.headlines import outer_title, settle_below_site_name, settle_headline, without_book
+from llmsspider.extraction.hidden import remove_hidden
 from llmsspider.extraction.html_format import HtmlFormat
 from llmsspider.extraction.links import follow_links, joiner_for
 from llmsspider.extraction.main_content import find_main, without_navigation
@@ -24,13 +25,21 @@ from llmsspider.extraction.shells import is_shell
 from llmsspider.extraction.walk import Walk
 from llmsspider.items import Page
 from llmsspider.joiner import Joiner
+from llmsspider.markdown.invisible import take_invisible
 
 __all__ = ["convert", "scan"]
 
 _BLANK_LINES = re.compile(r"\n{3,}")
 
 
-def convert(body: bytes, url: str, encoding: str | None, converter: str = engines.DEFAULT) -> Page:
+def convert(
+    body: bytes,
+    url: str,
+    encoding: str | None,
+    converter: str = engines.DEFAULT,
+    *,
+    keep_hidden: bool = False,
+) -> Page:
     """Convert one HTML page.
 
     Args:
@@ -39,6 +48,7 @@ def convert(body: bytes, url: str, encoding: str | None, converter: str = engine
         encoding: charset of the HTTP header, or None.
         converter: one of `engines.NAMES`. markdownify takes over where the chosen one is not installed or
             fails on the page; `Page.converter` tells which engine it was.
+        keep_hidden: keep text that no reader of the page sees.
 
     Raises:
         ValueError: for an unknown converter. Bad HTML never raises.
@@ -47,12 +57,16 @@ def convert(body: bytes, url: str, encoding: str | None, converter: str = engine
         raise ValueError(f"unknown converter {converter!r}: use one of {', '.join(engines.NAMES)}")
     root, joiner, page = _scan(body, url, encoding)
     try:
+        page.hidden = 0 if keep_hidden else remove_hidden(root)
         _write(page, root, joiner, body, converter)
     except Exception:
         if converter == engines.FALLBACK:
             raise
         root, joiner, page = _scan(body, url, encoding)
+        page.hidden = 0 if keep_hidden else remove_hidden(root)
         _write(page, root, joiner, body, engines.FALLBACK)
+    if not keep_hidden:
+        take_invisible(page)
     return page
 
 

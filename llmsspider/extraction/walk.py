@@ -39,8 +39,6 @@ _PROSE = BLOCKS - {"div", "ul", "ol", "li"}
 """Blocks that no code is drawn with: a `<code>` around them was not closed."""
 _NO_QUOTES = frozenset({"SVInsetFlow", "SInsetFlow", "SubFlow"})
 """Classes of `<blockquote>` that only set text in (Scribble)."""
-_HIDDEN = frozenset({"", "hidden", "true"})
-"""Values of `hidden` that take an element off the page (HTML standard 6.1). With tabs they mean another tab."""
 _MAX_DEPTH = 120
 """Levels of elements; what lies deeper is plain text (each level takes four frames of the stack)."""
 
@@ -195,8 +193,6 @@ class Walk:
     def _container(self, element: _Element) -> list[str]:
         if self.has_tabs and element.get("role") == "tabpanel":
             return tabs.panel(self, element)
-        if element.get("hidden") in _HIDDEN and not self.has_tabs:
-            return []
         return self.blocks(element)
 
     def _inline_around_blocks(self, element: _Element) -> list[str]:

@@ -9,6 +9,7 @@ from llmsspider.items import Link, Page, PageMeta
 from llmsspider.joiner import HTTP, Joiner
 from llmsspider.markdown.banners import without_banners
 from llmsspider.markdown.front_matter import split_front_matter
+from llmsspider.markdown.invisible import take_invisible
 from llmsspider.markdown.scan import one_line, scan
 
 _HTML_HREF = re.compile(r"<(?:a|area)\b[^<>]*?\bhref\s*=\s*(?:\"([^\"]*)\"|'([^']*)')", re.IGNORECASE)
@@ -16,12 +17,13 @@ _MDX_HREF = re.compile(r"<[A-Z]\w*\b[^<>]*?\bhref\s*=\s*(?:\"([^\"]*)\"|'([^']*)
 _ABSOLUTE = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:|\Z")
 
 
-def read(text: str, url: str) -> Page:
+def read(text: str, url: str, *, keep_hidden: bool = False) -> Page:
     r"""Read one Markdown body.
 
     Args:
         text: the body, decoded.
         url: the URL it was fetched from, base of its links.
+        keep_hidden: keep characters that no reader sees (Unicode tags, runs of zero width).
 
     The text stays as it is, but for: line ends as `\n`, no BOM, front matter moved to the metadata, banners
     for agents removed, relative destinations of links and images made absolute. Code, HTML and MDX blocks are
@@ -36,12 +38,15 @@ def read(text: str, url: str) -> Page:
     links = [link for link in links if link.url.lower().startswith(HTTP)]
     linked = [*(link.url for link in links), *_html_links(found.html, joiner)]
     markdown = found.rewritten(lambda target: _target(target, joiner)).strip("\n")
-    return Page(
+    page = Page(
         markdown=markdown + "\n" if markdown.strip() else "",
         links=links,
         follow=list(dict.fromkeys(url.partition("#")[0] for url in linked)),
         meta=_meta(front, found.title, joiner),
     )
+    if not keep_hidden:
+        take_invisible(page)
+    return page
 
 
 def _meta(front: dict[str, object], heading: str | None, joiner: Joiner) -> PageMeta:

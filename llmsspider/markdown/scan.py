@@ -17,6 +17,9 @@ _TITLE = {"Heading": "H1"}
 _DESTINATION = re.compile(rb"[\s>]*\]\([ \t]*(?:\n[> \t]*)?(<[^<>\n]*>|[^\s<]\S*)")
 _DEFINITION = re.compile(rb"\[(?:\\.|[^\]\\])+\]:[ \t]*(?:\n[> \t]*)?(<[^<>\n]*>|\S+)", re.DOTALL)
 
+_COMMENTS = frozenset({"//", "comment"})
+"""Labels of definitions that are comments: `[//]: # (note)`."""
+
 
 @dataclass(slots=True)
 class Scan:
@@ -119,8 +122,10 @@ class _Reading:
             self.found.destinations.append(written.span(1))
 
     def take_definitions(self, definitions: dict[str, Any]) -> None:
-        """Take the definitions of references, which are no events."""
+        """Take the definitions of references, which are no events. One without destination is a comment."""
         for label, definition in definitions.items():
+            if label in _COMMENTS or definition["dest"] in {"", "#"}:
+                continue
             span = definition["span"]
             written = _DEFINITION.match(self.found.source, span["start"], span["end"])
             if written and not label.startswith("^"):

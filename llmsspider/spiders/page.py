@@ -104,6 +104,7 @@ class PageSpider(Args[PageArguments], scrapy.Spider):
                 "%(url)s: %(kind)s: %(error)s", {"url": url, "kind": error.kind or "empty", "error": error}
             )
             raise CloseSpider("start_failed" if error.kind else "no_documents") from error
+        run.count_hidden(found.result.page)
         record = page_record(
             run.source,
             found.answered,

@@ -1,0 +1,312 @@
+"""Elements that no reader of the page sees: taken out of the tree before its content is looked for.
+
+Judged is what the element itself says (attributes and inline style); style sheets are not read. What a reader can
+open stays: tabs, folded parts, and whatever a control of the page names (docs/extraction.md has the list).
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from itertools import islice
+
+from lxml.etree import XPath, _Element
+
+from llmsspider.extraction.names import inner_text, settable
+
+MAX_STYLE = 2_000
+"""Characters of a style attribute that are read."""
+
+_CANDIDATES = XPath(
+    "//*[@hidden or @aria-hidden or @popover or @style][not(self::html or self::head or self::body)]"
+    " | //template | //dialog | //noembed | //noframes | //audio | //canvas | //video | //object[@data]",
+    smart_strings=False,
+)
+_CONTROLS = XPath(
+    "//@aria-controls | //@data-target | //@data-bs-target | //@data-toggle-target | //@popovertarget | //@commandfor"
+    " | //*[@role='tab' or @data-toggle or @data-bs-toggle or @aria-expanded]/@href",
+    smart_strings=False,
+)
+_HEADS = XPath("count(descendant-or-self::main | descendant::h1)")
+_FORMULA = XPath("boolean(descendant-or-self::math | descendant::script[starts-with(@type, 'math/')])")
+_OPENED = re.compile(
+    r"(?:^|[\s_-])(?:tab|tabs|tabbed|tabset|tabpanel|tabcontent|pane|panel|collapse|collapsible|collapsed|accordion|foldable|folded|"
+    r"spoiler|expander|expandable|expand|toggle|toggleable|dyncontent)(?=$|[\s_-])",
+    re.IGNORECASE,
+)
+"""Classes of parts that a reader opens."""
+_OPENERS = frozenset({"button", "summary"})
+_BEHIND = 3
+"""Elements before a hidden one that are looked at for what opens it."""
+_MATH = re.compile(r"(?:^|\s)(?:math|katex|mathjax|mjx|mwe-math|mathml|arithmatex|MJX)", re.IGNORECASE)
+_CODE = frozenset({"pre", "code"})
+_SIGNS = frozenset({"pre", "code", "kbd", "samp"})
+_SPOKEN = frozenset({"sr-only", "visually-hidden", "screen-reader-text", "visuallyhidden"})
+"""Classes of what only listeners get."""
+_FALLBACKS = frozenset({"noembed", "noframes", "audio", "canvas", "video", "object"})
+"""Elements whose content is for browsers of another age."""
+
+_ESCAPE = re.compile(r"\\([0-9a-f]{1,6})[ \t\n]?|\\(.)", re.IGNORECASE)
+_NUMBER = re.compile(r"-?(?:\d+\.?\d*|\.\d+)")
+_MOVED = re.compile(r"(?:translate[xyz3d]{0,2}\()[^)]{0,80}-(?:\d{4,}px|\d{3,}(?:em|rem|vw|vh|%))")
+_FLAT = re.compile(r"scale[xy]?\(0(?:\.0{1,9})?(?:,0(?:\.0{1,9})?)?\)|rotate[xy]\(-?90deg\)")
+_NO_ALPHA = re.compile(
+    r"transparent|(?:rgba|hsla|rgb|hsl)\([^)]{0,60}[,/]0?(?:\.0{1,9})?%?\)|#(?:[0-9a-f]{3}0|[0-9a-f]{6}00)"
+)
+_CLIPPED = re.compile(
+    r"rect\((?:[01](?:px)?[, ]?){4}\)|inset\((?:50|100)%(?: ?(?:50|100)%){0,3}\)"
+    r"|circle\(0[a-z%]{0,3}(?: at [^)]{0,40})?\)"
+    r"|polygon\((?:0[a-z%]{0,3} 0[a-z%]{0,3},? ?){1,9}\)"
+)
+_MOVING = ("transform", "translate", "transition", "animation", "will-change")
+_FAR = {
+    "px": 999.0,
+    "em": 60.0,
+    "rem": 60.0,
+    "vw": 100.0,
+    "vh": 100.0,
+    "%": 100.0,
+    "pt": 700.0,
+    "ch": 120.0,
+    "cm": 25.0,
+    "in": 10.0,
+}
+
+
+def remove_hidden(root: _Element) -> int:
+    """Take out of a page the elements that no reader sees; return how many of them had text."""
+    candidates: list[_Element] = _CANDIDATES(root)
+    candidates = [element for element in candidates if _is_hidden(element)]
+    if not candidates:
+        return 0
+    controlled = _controlled(root)
+    gone: set[_Element] = set()
+    removed = 0
+    for element in candidates:  # in the order of the page: what is around comes first
+        if any(above in gone for above in element.iterancestors()):
+            continue
+        if _can_be_opened(element, controlled) or _is_needed(element) or _is_page(element, root):
+            continue
+        gone.add(element)
+        removed += any(text.strip() for text in element.itertext())
+    for element in gone:
+        _remove(element)
+    return removed
+
+
+def _is_hidden(element: _Element) -> bool:
+    tag = element.tag
+    if tag in _FALLBACKS:
+        return True
+    if tag == "template":
+        return element.get("shadowrootmode") is None
+    if tag == "dialog" and element.get("open") is None:
+        return True
+    hidden = element.get("hidden")
+    if hidden is not None and hidden.strip().lower() != "until-found":
+        return True
+    if (element.get("aria-hidden") or "").strip().lower() == "true" or element.get("popover") is not None:
+        return True
+    style = element.get("style")
+    return bool(style) and is_unseen(style[:MAX_STYLE])
+
+
+@lru_cache(maxsize=4096)
+def is_unseen(style: str) -> bool:
+    """Say whether an inline style takes an element out of sight.
+
+    >>> is_unseen("color:red; display : NONE !important"), is_unseen("opacity:0.5")
+    (True, False)
+    """
+    rules = _declarations(style)
+    if (
+        rules.get("display") == "none"
+        or rules.get("visibility") in {"hidden", "collapse"}
+        or rules.get("content-visibility") == "hidden"
+    ):
+        return True
+    if not any(name in style.lower() for name in _MOVING) and _is_zero(
+        rules.get("opacity") or _argument(rules.get("filter", ""), "opacity")
+    ):
+        return True
+    return _is_tiny(rules) or _is_far(rules) or _is_transparent(rules) or _is_cut(rules)
+
+
+def _declarations(style: str) -> dict[str, str]:
+    style = _ESCAPE.sub(_unescaped, _without_comments(style)).lower()
+    found = {}
+    for declaration in style.split(";"):
+        name, _, value = declaration.partition(":")
+        found[name.strip()] = " ".join(value.replace("!important", " ").split()).replace(", ", ",")
+    return found
+
+
+def _without_comments(style: str) -> str:
+    first, *parts = style.split("/*")
+    return first + "".join(part.partition("*/")[2] for part in parts)
+
+
+def _unescaped(found: re.Match[str]) -> str:
+    return chr(min(int(found[1], 16), 0x10FFFF)) if found[1] else found[2]
+
+
+def _argument(value: str, function: str) -> str:
+    return value.partition(f"{function}(")[2].partition(")")[0]
+
+
+def _number(value: str) -> float | None:
+    found = _NUMBER.match(value[:40])
+    return float(found[0]) if found else None
+
+
+def _is_zero(value: str, most: float = 0.02) -> bool:
+    number = _number(value)
+    if number is None:
+        return False
+    return abs(number) <= (most * 100 if "%" in value else most)
+
+
+def _is_tiny(rules: dict[str, str]) -> bool:
+    """Say whether letters or the box have no size; a box of a pixel needs its overflow cut."""
+    if "font-size" in rules and _is_zero(rules["font-size"], 1.0 if "px" in rules["font-size"] else 0.05):
+        return True
+    font = rules.get("font", "").partition("/")[0].rpartition(" ")[2]
+    if font and _is_zero(font, 0.5):
+        return True
+    if _is_zero(rules.get("zoom", "")) or _is_zero(rules.get("scale", "")):
+        return True
+    if not rules.get("overflow", rules.get("overflow-y", rules.get("overflow-x", ""))).startswith(
+        ("hidden", "clip")
+    ):
+        return False
+    names = ("height", "width", "max-height", "max-width", "block-size", "inline-size", "line-height")
+    return any(_is_zero(rules[name], 1.0) for name in names if name in rules and "%" not in rules[name])
+
+
+def _is_far(rules: dict[str, str]) -> bool:
+    names = ["text-indent", "margin-left", "margin-right", "margin-top", "margin"]
+    if rules.get("position") in {"absolute", "fixed", "relative"}:
+        names += ["left", "right", "top", "bottom", "inset"]
+    return any(_distance(rules[name]) for name in names if name in rules) or bool(
+        _MOVED.search(rules.get("transform", "")[:200])
+    )
+
+
+def _distance(value: str) -> bool:
+    """Say whether a length moves out of the window."""
+    for word in value.split(" ")[:4]:
+        number = _number(word)
+        unit = word.lstrip("-.0123456789")
+        if number is not None and abs(number) >= _FAR.get(unit, float("inf")):
+            return number < 0 or abs(number) >= 5 * _FAR[unit]
+    return False
+
+
+def _is_transparent(rules: dict[str, str]) -> bool:
+    if "text" in rules.get("background-clip", rules.get("-webkit-background-clip", "")):
+        return False  # letters that the background shines through
+    fill = rules.get("-webkit-text-fill-color", rules.get("color", "")).replace(" ", "")
+    background = rules.get("background-color", rules.get("background", "")).replace(" ", "")
+    if not fill:
+        return False
+    return bool(_NO_ALPHA.fullmatch(fill)) or _colour(fill) == _colour(background)
+
+
+_COLOURS = {"white": "#ffffff", "black": "#000000", "#fff": "#ffffff", "#000": "#000000",
+            "rgb(255,255,255)": "#ffffff", "rgb(0,0,0)": "#000000"}  # fmt: skip
+
+
+def _colour(value: str) -> str:
+    return _COLOURS.get(value, value)
+
+
+def _is_cut(rules: dict[str, str]) -> bool:
+    return bool(
+        _CLIPPED.search(rules.get("clip", "")[:200])
+        or _CLIPPED.search(rules.get("clip-path", "")[:200])
+        or (_FLAT.search(rules.get("transform", "")[:200]) and "transition" not in rules)
+    )
+
+
+def _controlled(root: _Element) -> frozenset[str]:
+    names: list[str] = _CONTROLS(root)
+    return frozenset(word.lstrip("#") for name in names for word in name.split())
+
+
+def _can_be_opened(element: _Element, controlled: frozenset[str]) -> bool:
+    """Say whether a reader opens the element: a tab, a folded part, or something that a control names."""
+    if element.tag in {"template", "dialog"} or element.tag in _FALLBACKS:
+        return False
+    if element.get("role") in {"tabpanel", "tablist", "tab"} or (element.get("id") or "") in controlled - {
+        ""
+    }:
+        return True
+    parent = element.getparent()
+    for near in (element, parent):
+        if near is not None and (
+            near.tag == "details" or _OPENED.search((near.get("class") or "")[:MAX_STYLE])
+        ):
+            return True
+    return any(map(_opens, islice(element.itersiblings(preceding=True), _BEHIND)))
+
+
+def _opens(element: _Element) -> bool:
+    return (
+        element.tag in _OPENERS
+        or element.get("onclick") is not None
+        or element.get("aria-expanded") is not None
+        or element.get("role") == "button"
+    )
+
+
+def _is_needed(element: _Element) -> bool:
+    """Say whether the element is a part of a formula, or of code where it is only not read aloud."""
+    for near in (element, *element.iterancestors()):
+        if near.tag == "mjx-container" or _MATH.search((near.get("class") or "")[:MAX_STYLE]):
+            return bool(_FORMULA(near))
+    return _is_only_silent(element) and _is_said_otherwise(element)
+
+
+def _is_page(element: _Element, root: _Element) -> bool:
+    """Say whether the element is the page itself, shown once its scripts have run: all its heads, most of its text."""
+    heads = _HEADS(element)
+    return bool(heads) and heads == _HEADS(root) and 2 * len(inner_text(element)) > len(inner_text(root))
+
+
+def _is_only_silent(element: _Element) -> bool:
+    """Say whether nothing but `aria-hidden` hides the element: it is seen, and not read aloud."""
+    if element.get("aria-hidden") is None or element.get("hidden") is not None:
+        return False
+    return not is_unseen((element.get("style") or "")[:MAX_STYLE])
+
+
+def _is_said_otherwise(element: _Element) -> bool:
+    """Say whether what is not read aloud is code, or is said to listeners in other words beside it."""
+    if element.tag in _SIGNS or next(element.iter("pre"), None) is not None:
+        return True
+    parent = element.getparent()
+    if parent is None:
+        return False
+    text = " ".join(inner_text(element).split())
+    if any(
+        text and text == near.get("aria-label") for near in (parent, parent.getparent()) if near is not None
+    ):
+        return True
+    spoken = (near for near in (element.getprevious(), element.getnext()) if near is not None)
+    if any(not _SPOKEN.isdisjoint((near.get("class") or "").split()) for near in spoken):
+        return True
+    return any(above.tag in _CODE for above in element.iterancestors())
+
+
+def _remove(element: _Element) -> None:
+    """Take an element out, what follows it stays."""
+    parent = element.getparent()
+    if parent is None:
+        return
+    tail = settable(element.tail)
+    before = element.getprevious()
+    if tail and before is not None:
+        before.tail = settable(before.tail) + tail
+    elif tail:
+        parent.text = settable(parent.text) + tail
+    parent.remove(element)

@@ -1,0 +1,84 @@
+"""Characters that no reader sees and a model does: Unicode tags, runs of zero-width characters."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from llmsspider import commonmark
+from llmsspider.items import Link
+
+if TYPE_CHECKING:
+    from llmsspider.items import Page
+
+_TAG = "\U000e0000-\U000e007f"
+_ZERO_WIDTH = "\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164\ufeff\uffa0"
+_VARIATION = "\ufe00-\ufe0f\U000e0100-\U000e01ef"
+_MAYBE = re.compile(f"[{_TAG}]|[{_ZERO_WIDTH}][{_ZERO_WIDTH}]|[{_VARIATION}][{_VARIATION}]")
+_INVISIBLE = re.compile(
+    f"(?<=\U0001f3f4)[{_TAG}]{{2,7}}(?=[^{_TAG}]|\\Z)"  # the flags of England, Scotland, Wales, Texas stay
+    f"|([{_TAG}]+|[{_ZERO_WIDTH}]{{2,}}|[{_VARIATION}]{{2,}})"
+)
+_FLAG_END = "\U000e007f"
+
+
+def without_invisible(text: str) -> tuple[str, int]:
+    r"""Return a Markdown text without invisible runs outside code, and how many there were.
+
+    Single joiners, direction marks, soft hyphens and variation selectors stay: scripts and emoji need them.
+
+    >>> without_invisible("a\U000e0041\U000e0042b `\u200b\u200b` \u200b\u200c")
+    ('ab `\u200b\u200b` ', 2)
+    """
+    if text.isascii() or not _MAYBE.search(text):
+        return text, 0
+    text = commonmark.encodable(text)
+    source = text.encode()
+    pieces: list[str] = []
+    position = removed = 0
+    for start, end in [*_code(text), (len(source), len(source))]:
+        if start < position:
+            continue
+        cleaned, count = cleaned_line(source[position:start].decode())
+        pieces += cleaned, source[start:end].decode()
+        position, removed = end, removed + count
+    return "".join(pieces), removed
+
+
+def take_invisible(page: Page) -> None:
+    """Take the invisible runs out of a page's Markdown, title, description and link texts; count those in Markdown."""
+    page.markdown, removed = without_invisible(page.markdown)
+    if not page.markdown.strip():
+        page.markdown = ""
+    page.hidden += removed
+    meta = page.meta
+    meta.title = meta.title and cleaned_line(meta.title)[0]
+    meta.description = meta.description and cleaned_line(meta.description)[0]
+    page.links = [
+        link if link.text.isascii() else Link(cleaned_line(link.text)[0], link.url) for link in page.links
+    ]
+
+
+def cleaned_line(text: str) -> tuple[str, int]:
+    """Return a text that holds no code without invisible runs, and how many there were."""
+    removed = 0
+
+    def replace(found: re.Match[str]) -> str:
+        nonlocal removed
+        if found[1] is None and found[0].endswith(_FLAG_END):
+            return found[0]
+        removed += 1
+        return ""
+
+    return (text, 0) if text.isascii() else (_INVISIBLE.sub(replace, text), removed)
+
+
+def _code(text: str) -> list[tuple[int, int]]:
+    """Return the spans of code in a text, in bytes of UTF-8, in order."""
+    spans: list[tuple[int, int]] = []
+    for event, span in commonmark.events_with_range(text):
+        if isinstance(event, dict) and (
+            "Code" in event or (isinstance(event.get("Start"), dict) and "CodeBlock" in event["Start"])
+        ):
+            spans.append((span["start"], span["end"]))
+    return spans
