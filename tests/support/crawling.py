@@ -42,9 +42,26 @@ class Outcome:
         return {document["url"].removeprefix(base): document for document in self.documents}
 
 
+def _modules() -> list[str]:
+    """The modules of the project but the settings, which read the environment."""
+    paths = sorted(path.relative_to(ROOT).with_suffix("") for path in (ROOT / "llmsspider").rglob("*.py"))
+    names = [".".join(path.parts).removesuffix(".__init__") for path in paths]
+    return [name for name in names if name not in {"llmsspider.__main__", "llmsspider.settings"}]
+
+
 _CONTEXT = multiprocessing.get_context("forkserver")
 _CONTEXT.set_forkserver_preload(
-    ["scrapy.cmdline", "llmsspider.spiders.docs", "llmsspider.spidermiddlewares.llms_txt_start"]
+    [
+        "scrapy.cmdline",
+        "scrapy.commands.parse",
+        "scrapy.commands.shell",
+        "scrapy.core.downloader.handlers.http11",
+        "scrapy.squeues",
+        "scrapy.exporters",
+        "scrapy.extensions.telnet",
+        "sqlalchemy.dialects.sqlite",
+        *_modules(),
+    ]
 )
 
 

@@ -795,6 +795,7 @@ def serving_faults(site: FaultSite, certificate: Path | None = None, port: int =
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
         timeout = 30
+        disable_nagle_algorithm = True
 
         def handle(self) -> None:
             if server.server_port not in site.closed_ports:
@@ -831,7 +832,7 @@ def serving_faults(site: FaultSite, certificate: Path | None = None, port: int =
         server.socket = context.wrap_socket(server.socket, server_side=True, do_handshake_on_connect=False)
     url = f"http{'s' if certificate else ''}://127.0.0.1:{server.server_port}"
     site.url, site.port = site.url or url, site.port or server.server_port
-    thread = threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True)
+    thread = threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True)
     thread.start()
     try:
         yield url

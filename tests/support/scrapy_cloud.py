@@ -101,7 +101,7 @@ def deploy(folder: Path, project: int = 12345) -> Upload:
             self.wfile.write(b'{"status": "ok", "spiders": 2}\n')
 
     server = HTTPServer(("127.0.0.1", 0), Platform)
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread = threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True)
     thread.start()
     config = folder / "scrapinghub.yml"
     config.write_text(

@@ -103,6 +103,7 @@ def serving(site: Site) -> Iterator[Site]:
 
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
+        disable_nagle_algorithm = True  # head and body are two writes: 40 ms else
 
         def log_message(self, *_args: object) -> None:
             pass
@@ -144,7 +145,7 @@ def serving(site: Site) -> Iterator[Site]:
 
     server = Server(("127.0.0.1", 0), Handler)
     site.url = f"http://127.0.0.1:{server.server_port}"
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread = threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True)
     thread.start()
     try:
         yield site
