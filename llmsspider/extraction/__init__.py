@@ -23,9 +23,9 @@ from llmsspider.extraction.parsing import parse
 from llmsspider.extraction.rules import rules_for
 from llmsspider.extraction.shells import is_shell
 from llmsspider.extraction.walk import Walk
+from llmsspider.invisible import take_invisible
 from llmsspider.items import Page
 from llmsspider.joiner import Joiner
-from llmsspider.markdown.invisible import take_invisible
 
 __all__ = ["convert", "scan"]
 

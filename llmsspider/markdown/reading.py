@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from llmsspider.invisible import take_invisible
 from llmsspider.items import Link, Page, PageMeta
 from llmsspider.joiner import HTTP, Joiner
 from llmsspider.markdown.banners import without_banners
 from llmsspider.markdown.front_matter import split_front_matter
-from llmsspider.markdown.invisible import take_invisible
 from llmsspider.markdown.scan import one_line, scan
 
 _HTML_HREF = re.compile(r"<(?:a|area)\b[^<>]*?\bhref\s*=\s*(?:\"([^\"]*)\"|'([^']*)')", re.IGNORECASE)
