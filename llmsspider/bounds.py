@@ -129,6 +129,8 @@ class Bounds:
         limit = self._arguments.max_depth
         if limit is not None and state.depth > limit:
             return False
+        if is_llms_url(state.url):  # stored as a document: its pages could not be had, or follow=llms
+            return self.scope is None or self.scope.verdict(state.url, listed=True).allowed
         return self.verdict(state.url, listed=True).allowed
 
     # --- links without end ---

@@ -216,7 +216,7 @@ def full_text_record(
 
 
 def llms_file_record(source: str, file: LlmsFile, *, converter: str, now: str) -> PageRecord:
-    """Return the record of an llms file that is a document itself (`follow=llms`)."""
+    """Return the record of an index that is a document itself: `follow=llms`, or no page could be had."""
     read = markdown.read(file.text, file.url)
     return PageRecord(
         id=document_id(source, file.url),
@@ -227,8 +227,8 @@ def llms_file_record(source: str, file: LlmsFile, *, converter: str, now: str) -
         description=file.summary,
         content=read.markdown,
         raw_hash=raw_hash(file.text.encode("utf-8", "surrogatepass")),
-        origin="llms-full" if file.kind == "full" else "llms-txt",
-        discovered_by="llms-full.txt" if file.kind == "full" else "llms.txt",
+        origin="llms-txt",
+        discovered_by="llms.txt",
         links=read.links,
         status=200,
         extractor_version=extractor_version(converter),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import io
+import logging
 from collections import deque
 from itertools import islice
 from typing import TYPE_CHECKING, Any
@@ -16,6 +17,7 @@ from llmsspider.callbacks.pages import PageCallbacks
 from llmsspider.callbacks.requests import request_of
 from llmsspider.discovery import Answer, FullText
 from llmsspider.errors import ConversionError
+from llmsspider.llmsfull import Leftover
 from llmsspider.outcomes import kind_of_exception, kind_of_response
 from llmsspider.pages import Answered, full_text_hash, full_text_record, llms_file_record, utc_now
 from llmsspider.urls import identity, page_key
@@ -26,10 +28,13 @@ if TYPE_CHECKING:
     from scrapy.http import Response
     from twisted.python.failure import Failure
 
-    from llmsspider.items import Page
+    from llmsspider.discovery import LlmsFile
+    from llmsspider.items import Document, Page
     from llmsspider.llmsfull import FullPage
     from llmsspider.store import PageRecord, PageState
 
+
+logger = logging.getLogger(__name__)
 
 FullTextRecord = tuple[str, "PageRecord | Exception", bool]
 """The address of a page, what the store keeps of it or why it could not be read, and whether it is as stored."""
@@ -46,22 +51,38 @@ class FullTextCallbacks(PageCallbacks):
         discovery = self.run.discovery
         for full_text in discovery.full_texts if discovery else ():
             if full_text.is_usable:
-                async for result in self._full_text_pages(full_text, discovery.titles() if discovery else {}):
+                async for result in self._full_text_pages(full_text):
                     yield result
+
+    async def parse_whole_full_texts(self, response: Response) -> AsyncIterator[Any]:
+        """Yield each full-text file as one document: no page of the site could be had."""
+        discovery = self.run.discovery
+        for full_text in discovery.full_texts if discovery else ():
+            async for result in self._whole_file(full_text):
+                yield result
+        if self.run.arguments.follow != "llms":
+            for file in discovery.files if discovery else ():
+                if file.kind == "index" and file.is_called_full:
+                    self._say_whole(file.url, "it lists pages")
+                    yield self._llms_file(file)
 
     async def parse_full_text_again(self, response: Response) -> AsyncIterator[Any]:
         """Yield the stored pages of a full-text file, as it is now (`mode=refresh`); the rest is asked for itself."""
         run = self.run
         states = self._pages_of_file(request_of(response).url)
         titles = {state.url: run.store.title(state.key) or "" for state in states}
+        is_whole = any(state.url == state.fetched_url for state in states)
         answer = Answer(response.url, response.url, 200, Answered.from_response(response, now="").headers)
         answer.body = response.body
         full_text = FullText(states[0].fetched_url, answer)
         full_text.report = await asyncio.to_thread(
             llmsfull.inspect, io.BytesIO(response.body), full_text.url, titles
         )
-        if full_text.report.rule is not None:
-            async for result in self._full_text_pages(full_text, titles):
+        if is_whole:
+            async for result in self._whole_file(full_text):
+                yield result
+        elif full_text.report.rule is not None:
+            async for result in self._full_text_pages(full_text):
                 yield result
         for state in states:
             if not run.requested(state.url):
@@ -85,9 +106,27 @@ class FullTextCallbacks(PageCallbacks):
         states = self.run.known.states.values()
         return [state for state in states if state.origin == "llms-full" and state.fetched_url == url]
 
-    async def _full_text_pages(self, full_text: FullText, titles: dict[str, str]) -> AsyncIterator[Any]:
+    async def _whole_file(self, full_text: FullText) -> AsyncIterator[Any]:
+        """Yield a full-text file as one document; one that is too long for that is left out."""
+        if full_text.report is None:
+            return
         with full_text.answer.open() as body:
-            pages = self._wanted(llmsfull.split(body, full_text.url, titles, full_text.report), full_text.url)
+            try:
+                page = await asyncio.to_thread(llmsfull.read_whole, body, full_text.url, full_text.report)
+            except llmsfull.UnsplittableError as error:
+                self.run.leave_out(full_text.url, "full-text-too-long", str(error))
+                return
+        self.run.remember(page_key(full_text.url))
+        if self.run.discovery is not None and self.run.arguments.follow != "llms":
+            self._say_whole(full_text.url, full_text.why_whole)
+        for result in self._results(await self._records([(page, full_text.url)], full_text)):
+            yield result
+
+    async def _full_text_pages(self, full_text: FullText) -> AsyncIterator[Any]:
+        if full_text.report is None:
+            return
+        with full_text.answer.open() as body:
+            pages = self._wanted(llmsfull.cut(body, full_text.report), full_text.url)
             batches = iter(lambda: list(islice(pages, FULL_TEXT_BATCH)), [])
             ahead: deque[asyncio.Task[list[FullTextRecord]]] = deque()
             try:
@@ -96,27 +135,38 @@ class FullTextCallbacks(PageCallbacks):
                         ahead.append(asyncio.ensure_future(self._records(batch, full_text)))
                     if not ahead:
                         break
-                    for url, record, confirmed in await ahead.popleft():
-                        if isinstance(record, Exception):
-                            self.run.fail(url, "parse", str(record))
-                            continue
-                        for result in self.page_results(record, Request(url), confirmed=confirmed):
-                            yield result
+                    for result in self._results(await ahead.popleft()):
+                        yield result
             finally:
                 for task in ahead:
                     task.cancel()
 
-    def _wanted(self, pages: Iterable[FullPage], file: str) -> Iterator[tuple[FullPage, str]]:
-        """Yield the pages of a full-text file that are in scope and not known yet, each with its address."""
+    def _results(self, records: list[FullTextRecord]) -> Iterator[Any]:
+        for url, record, confirmed in records:
+            if isinstance(record, Exception):
+                self.run.fail(url, "parse", str(record))
+            else:
+                yield from self.page_results(record, Request(url), confirmed=confirmed)
+
+    def _wanted(self, pieces: Iterable[FullPage | Leftover], file: str) -> Iterator[tuple[FullPage, str]]:
+        """Yield the pages of a full-text file that are in scope and not known yet, each with its address.
+
+        All other text of the file is left out under its reason.
+        """
         run = self.run
-        for page in pages:
-            if page.url is None:
-                run.leave_out(file, "full-text-unaddressed", f"{page.title or 'a page'} has no address")
+        for piece in pieces:
+            if isinstance(piece, Leftover):
+                run.leave_out(file, piece.reason, f"{piece.chars:,} characters: {_beginning(piece.text)}")
                 continue
-            url = run.page_of(page.url)
-            if not run.requested(url) and self.admits(url, listed=True):
+            if piece.url is None:
+                run.leave_out(file, "full-text-unaddressed", f"{piece.title or 'a page'} has no address")
+                continue
+            url = run.page_of(piece.url)
+            if run.requested(url):
+                run.leave_out(url, "full-text-repeated", f"{file} holds a page that was taken before")
+            elif self.admits(url, listed=True):
                 run.remember(page_key(url))
-                yield page, url
+                yield piece, url
 
     async def _records(self, batch: list[tuple[FullPage, str]], file: FullText) -> list[FullTextRecord]:
         """Return the records of pages: the stored one where the text is the same, else as it is read."""
@@ -165,10 +215,28 @@ class FullTextCallbacks(PageCallbacks):
                 record.depth, record.discovered_by, record.llms = 0, "llms-full.txt", entry
         return record
 
-    def parse_llms_files(self, response: Response) -> Iterator[Any]:
-        """Yield the llms files themselves as documents (`follow=llms`)."""
+    async def parse_llms_files(self, response: Response) -> AsyncIterator[Any]:
+        """Yield the llms files themselves as documents (`follow=llms`): indexes, then full-text files, each whole."""
         run = self.run
         for file in run.discovery.files if run.discovery else ():
-            record = llms_file_record(run.source, file, converter=run.config.made_with, now=utc_now())
-            run.pending[record.id] = record, False
-            yield record.document(source=run.source, run=run.id, seq=None, change="new")
+            if file.kind == "index":
+                yield self._llms_file(file)
+        async for result in self.parse_whole_full_texts(response):
+            yield result
+
+    def _say_whole(self, url: str, why: str) -> None:
+        logger.info(
+            "no page could be had: %(url)s is one document (%(why)s)",
+            {"url": url, "why": why},
+            extra={"spider": self},
+        )
+
+    def _llms_file(self, file: LlmsFile) -> Document:
+        run = self.run
+        record = llms_file_record(run.source, file, converter=run.config.made_with, now=utc_now())
+        run.pending[record.id] = record, False
+        return record.document(source=run.source, run=run.id, seq=None, change="new")
+
+
+def _beginning(text: str) -> str:
+    return " ".join(text[:200].split())[:80]

@@ -21,6 +21,7 @@ from llmsspider.discovery.model import (
     Options,
     Seed,
     Tried,
+    is_full_name,
 )
 from llmsspider.discovery.seeds import SeedList
 from llmsspider.discovery.session import Session
@@ -232,11 +233,8 @@ class _Cascade:
                 full_text.report = await asyncio.to_thread(llmsfull.inspect, body, full_text.url, titles)
             place, report = self._short(full_text.url), full_text.report
             if not full_text.is_usable:
-                reason = (
-                    report.reason or f"only {len(report.urls)} of {report.pages} headings are listed titles"
-                )
                 self.note(
-                    f"full text at {place} cannot be split into pages ({reason}): its pages are crawled"
+                    f"full text at {place} cannot be split into pages ({full_text.why_whole}): its pages are crawled"
                 )
             else:
                 self.note(
@@ -269,7 +267,7 @@ class _Cascade:
 def _completeness(full_text: FullText) -> int:
     """Order full-text files: of a site that offers several lengths, the full one goes first."""
     name = urlsplit(full_text.url).path.rpartition("/")[2].lower()
-    return 0 if "full" in name else 2 if _ABRIDGED.search(name) else 1
+    return 0 if is_full_name(full_text.url) else 2 if _ABRIDGED.search(name) else 1
 
 
 def _external_warning(urls: list[str]) -> str:

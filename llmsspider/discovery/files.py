@@ -6,7 +6,7 @@ import asyncio
 from typing import Literal, NamedTuple
 
 from llmsspider import llmsfull, llmstxt
-from llmsspider.discovery.model import Answer, LlmsFile
+from llmsspider.discovery.model import Answer, LlmsFile, is_full_name
 from llmsspider.llmstxt.content import decode
 
 MAX_FULL_BYTES = 200 * 1024 * 1024
@@ -44,11 +44,7 @@ def judge(answer: Answer, asked: str, *, main: bool) -> Verdict:
         return Verdict(None, reason)
     text = decode(body[:SAMPLE_BYTES])
     kind = llmstxt.classify(text)
-    if (
-        kind == "index"
-        and "full" in asked.rpartition("/")[2]
-        and llmsfull.looks_split(text, asked, named=True)
-    ):
+    if kind == "index" and is_full_name(asked) and llmsfull.looks_split(text, asked, named=True):
         kind = "full"
     if main and kind == "full" and _lists_links(text) and not llmsfull.looks_split(text):
         kind = "index"

@@ -7,12 +7,19 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO, Literal, NamedTuple, Protocol
+from urllib.parse import urlsplit
 
 from llmsspider.errors import ErrorKind
 from llmsspider.items import DiscoveredBy, LlmsEntry
 from llmsspider.llmsfull import Report
 from llmsspider.llmstxt import Entry
 from llmsspider.llmstxt.content import decode
+
+
+def is_full_name(url: str) -> bool:
+    """Tell whether the name of an llms file calls it full text."""
+    return "full" in urlsplit(url).path.rpartition("/")[2].lower()
+
 
 FileType = Literal["llms.txt", "llms-full.txt", "sitemap", "none"]
 
@@ -135,6 +142,11 @@ class LlmsFile:
     entries: tuple[Entry, ...]
     warnings: tuple[str, ...] = ()
 
+    @property
+    def is_called_full(self) -> bool:
+        """Whether its name calls it full text, whatever it holds."""
+        return is_full_name(self.url)
+
 
 @dataclass(slots=True)
 class FullText:
@@ -158,6 +170,16 @@ class FullText:
         if report is None or report.rule is None:
             return False
         return report.rule != "titles" or report.pages == len(report.urls)
+
+    @property
+    def why_whole(self) -> str:
+        """Why its pages cannot take the place of fetching them, in words."""
+        report = self.report
+        if report is None or report.reason:
+            return (report and report.reason) or "not inspected"
+        if self.is_usable and not report.urls:
+            return "its pages have no address"
+        return f"only {len(report.urls)} of {report.pages} headings are listed titles"
 
     @property
     def etag(self) -> str | None:

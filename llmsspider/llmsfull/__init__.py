@@ -7,11 +7,24 @@ the pages begin and the page at hand.
 
 from llmsspider.llmsfull.split import (
     FullPage,
+    Leftover,
     Report,
     UnsplittableError,
+    cut,
     inspect,
     looks_split,
+    read_whole,
     split,
 )
 
-__all__ = ["FullPage", "Report", "UnsplittableError", "inspect", "looks_split", "split"]
+__all__ = [
+    "FullPage",
+    "Leftover",
+    "Report",
+    "UnsplittableError",
+    "cut",
+    "inspect",
+    "looks_split",
+    "read_whole",
+    "split",
+]

@@ -22,7 +22,8 @@ class Mark:
     """One boundary: the line where a page begins, what the mark says of it.
 
     `skip` holds the lines that belong to the mark and not to the page, `lead` a heading that stands for
-    one of them, `end` the line after the page where the mark closes it.
+    one of them, `end` the line after the page where the mark closes it. `sections` holds the leads of later marks of
+    the same page, by their lines.
     """
 
     start: int
@@ -33,6 +34,7 @@ class Mark:
     end: int | None = None
     level: int = 0
     headed: bool = False
+    sections: dict[int, str] = field(default_factory=dict)
 
 
 def clean_title(text: str) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
-from typing import BinaryIO
+from typing import BinaryIO, Literal
 
 from llmsspider.llmsfull.choose import choose
 from llmsspider.llmsfull.lines import Lines
@@ -26,10 +26,16 @@ EXPLICIT_RULES = frozenset({"front-matter", "firecrawl"})
 MIN_EXPLICIT_CHARS = 80
 """Characters a page has on average where the marks leave no doubt."""
 
+_SAMPLE_CHARS = 1000
+
 MIN_MEAN_CHARS = 250
 """Delimited pages shorter than this on average are the entries of an index."""
 
 _NO_TITLES: Mapping[str, str] = MappingProxyType({})
+
+
+LeftReason = Literal["full-text-outside", "full-text-too-long"]
+"""Why text of a file is in none of its pages."""
 
 
 class UnsplittableError(ValueError):
@@ -50,6 +56,19 @@ class FullPage:
     text: str
     rule: str
     kind: Kind = "markdown"
+
+
+@dataclass(frozen=True, slots=True)
+class Leftover:
+    """Text of a full-text file that is in none of its pages, `chars` long.
+
+    `full-text-outside` stands before the first page or between pages that their marks close; the `text` of what is
+    `full-text-too-long` is its beginning.
+    """
+
+    reason: LeftReason
+    text: str
+    chars: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,9 +120,38 @@ def split(
         UnsplittableError: nothing tells where the pages begin.
     """
     report = report or inspect(source, url, titles)
+    return (piece for piece in cut(source, report) if isinstance(piece, FullPage))
+
+
+def cut(source: BinaryIO | Path, report: Report) -> Iterator[FullPage | Leftover]:
+    """Yield all text of an inspected file in its order: its pages, and what is in none of them.
+
+    Only the marks themselves (addresses, front matter), blank lines and separators at the ends of a piece go.
+
+    Raises:
+        UnsplittableError: nothing tells where the pages begin.
+    """
     if report.rule is None:
         raise UnsplittableError(report.reason or "no page boundaries")
-    yield from _cut(Lines(source), report)
+    return _cut(Lines(source), report)
+
+
+def read_whole(source: BinaryIO | Path, url: str, report: Report) -> FullPage:
+    """Return an inspected file as one page with the address of the file.
+
+    Raises:
+        UnsplittableError: it is longer than a document may be.
+    """
+    kept: list[str] = []
+    size = 0
+    for line in Lines(source):
+        size += len(line)
+        if size > MAX_PAGE_CHARS:
+            raise UnsplittableError(f"longer than {MAX_PAGE_CHARS:,} characters, too long for one document")
+        kept.append(line)
+    text = "".join(kept).strip("\n")
+    text = f"\n{text}\n" if text else ""  # front matter at its top is the first page's, and stays in the text
+    return FullPage(url, _first_heading(text), text, "whole", report.kind)
 
 
 def looks_split(text: str, url: str = "", *, named: bool = False) -> bool:
@@ -133,40 +181,59 @@ def _joined(marks: list[Mark]) -> list[Mark]:
     for mark in marks:
         if kept and mark.url is not None and kept[-1].url == mark.url and kept[-1].end is None:
             kept[-1].skip += mark.skip
+            if mark.lead:
+                kept[-1].sections[mark.start] = mark.lead
         else:
             kept.append(mark)
     return kept
 
 
-def _cut(lines: Lines, report: Report) -> Iterator[FullPage]:
+def _cut(lines: Lines, report: Report) -> Iterator[FullPage | Leftover]:
     """Yield the text between marks."""
     marks = iter(report.marks)
     current: Mark | None = None
     following = next(marks, None)
-    kept: list[str] = []
-    skip: set[int] = set()
-    size = 0
+    piece = _Piece()
     for number, line in enumerate(lines):
         if following is not None and number >= following.start:
-            if current is not None:
-                yield from _page(current, kept, size, report)
+            yield from piece.end(current, report)
             current, following = following, next(marks, None)
-            kept, size, skip = ([current.lead] if current.lead else []), 0, set(current.skip)
-        if current is None or number in skip or (current.end is not None and number >= current.end):
-            continue
-        size += len(line)
-        if size <= MAX_PAGE_CHARS:
-            kept.append(line)
-    if current is not None:
-        yield from _page(current, kept, size, report)
+            piece = _Piece(current)
+        elif current is not None and current.end is not None and number >= current.end:
+            yield from piece.end(current, report)
+            piece, current = _Piece(), None
+            continue  # the line that closes the page
+        piece.add(number, line)
+    yield from piece.end(current, report)
 
 
-def _page(mark: Mark, lines: list[str], size: int, report: Report) -> Iterator[FullPage]:
-    if size > MAX_PAGE_CHARS:
-        return
-    text = _trimmed("".join(lines))
-    title = mark.title or _first_heading(text)
-    yield FullPage(mark.url, title, text, report.rule or "", report.kind)
+class _Piece:
+    """A run of lines of one page, or of what stands outside pages; no more is kept of it than a page may have."""
+
+    def __init__(self, mark: Mark | None = None):
+        self._skip = frozenset(mark.skip if mark else ())
+        self._sections = mark.sections if mark else {}
+        self._lines = [mark.lead] if mark and mark.lead else []
+        self._size = 0
+
+    def add(self, number: int, line: str) -> None:
+        """Take a line, unless it belongs to a mark."""
+        if number in self._skip:
+            line = self._sections.get(number, "")
+        self._size += len(line)
+        if self._size <= MAX_PAGE_CHARS:
+            self._lines.append(line)
+
+    def end(self, mark: Mark | None, report: Report) -> Iterator[FullPage | Leftover]:
+        """Yield the page that begins with `mark`, None outside pages; a piece outside without text is nothing."""
+        text = _trimmed("".join(self._lines))
+        if self._size > MAX_PAGE_CHARS:
+            yield Leftover("full-text-too-long", text[:_SAMPLE_CHARS], self._size)
+        elif mark is None:
+            if text:
+                yield Leftover("full-text-outside", text, len(text))
+        else:
+            yield FullPage(mark.url, mark.title or _first_heading(text), text, report.rule or "", report.kind)
 
 
 def _trimmed(text: str) -> str:

@@ -101,6 +101,9 @@ class LlmsTxtStart:
         await self._drained()
         async for request in self._lost_pages():
             yield request
+        for request in self._whole_full_texts(discovery):
+            yield request
+        await self._drained()
         async for request in self._portions(self._verification()):
             yield request
         await self._drained()
@@ -271,6 +274,22 @@ class LlmsTxtStart:
             await self._drained()
 
     # --- phases 3 and 4: what the end can tell ---
+
+    def _whole_full_texts(self, discovery: Discovery | None) -> Iterator[Request]:
+        """Yield the request for full-text files as documents where no page could be had; else say what is left out."""
+        run = self.run
+        if discovery is None or run.arguments.follow == "llms":
+            return
+        lists = [file for file in discovery.files if file.kind == "index" and file.is_called_full]
+        whole = {text.url: text.why_whole for text in discovery.full_texts}
+        whole |= dict.fromkeys((file.url for file in lists), "it lists pages")
+        if whole and not run.limit.documents:
+            yield self.spider.synthetic_request(self.spider.parse_whole_full_texts)
+            return
+        split = {text.url for text in discovery.full_texts if text.is_usable}
+        for url, why in whole.items():
+            if url not in split:
+                run.leave_out(url, "full-text-unsplit", f"{why}; its pages are crawled")
 
     def _verification(self) -> Iterator[Request]:
         """Yield one request for each stored page that nothing led to this time."""

@@ -112,6 +112,34 @@ def test_the_supabase_shape_one_main_file_and_eight_full_text_files(serve, run_c
     assert all(site.paths().count(path) == 1 for path in pages)
 
 
+def test_followed_llms_files_are_documents_full_text_too(serve, run_crawl):
+    names = ["guides", "js", "dart", "swift", "kotlin", "python", "csharp", "cli"]
+    listing = "# Site\n\n## Docs\n\n" + "".join(f"- [{name}](/llms/{name}.txt)\n" for name in names)
+    site = serve({"/": html("Home", "<p>Home.</p>"), "/llms.txt": listing})
+    for name in names:
+        site.pages[f"/llms/{name}.txt"] = f"# {name}\n\n" + f"All there is to know of {name}. " * 200
+    outcome = run_crawl(f"{site.url}/", arguments={"follow": "llms"})
+    documents = outcome.by_path(site.url)
+    assert set(documents) == {"/llms.txt", *(f"/llms/{name}.txt" for name in names)}
+    for name in names:
+        document = documents[f"/llms/{name}.txt"]
+        assert (document["title"], document["origin"]) == (name, "llms-full")
+        assert document["content"] == site.pages[f"/llms/{name}.txt"].rstrip("\n") + "\n"
+
+
+def test_full_text_that_cannot_be_split_is_one_document_where_there_is_no_page(serve, run_crawl):
+    text = "---\ntitle: First\n---\n\n# Manual\n\n" + "All there is to know of it. " * 200
+    site = serve({"/llms-full.txt": text})
+    outcome = run_crawl(f"{site.url}/")
+    (document,) = outcome.documents
+    assert outcome.exit_code == 0
+    assert (document["url"], document["title"]) == (f"{site.url}/llms-full.txt", "Manual")
+    assert document["content"] == text + "\n"
+    assert any("is one document (no page boundaries)" in line for line in outcome.lines)
+    again = run_crawl(None, arguments={"source": document["source"], "mode": "refresh"})
+    assert [(page["url"], page["change"]) for page in again.documents] == [(document["url"], "unchanged")]
+
+
 def test_a_root_index_leads_to_section_indexes(serve, run_crawl):
     site = serve(
         {

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import io
+import re
+import sys
 import tracemalloc
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -11,7 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from llmsspider import llmsfull
-from llmsspider.llmsfull import FullPage, UnsplittableError
+from llmsspider.llmsfull import FullPage, Leftover, UnsplittableError
+from llmsspider.llmsfull.lines import Lines
 
 URL = "https://example.com/docs/llms-full.txt"
 SITE = "https://example.com"
@@ -254,6 +257,79 @@ def test_never_crashes(text: str) -> None:
 def test_never_crashes_on_bytes(body: bytes) -> None:
     report = llmsfull.inspect(io.BytesIO(body), URL)
     assert report.rule or report.reason
+
+
+_number = iter(range(10**9))
+
+
+def _numbered(shape: str) -> str:
+    """Give every word of a shape a number of its own, so that one that is lost is noticed."""
+    return re.sub("WORD", lambda _word: f"w{next(_number)}w", shape)
+
+
+_PIECES = (
+    *(
+        "# WORD WORD\n",
+        "## WORD\n",
+        "WORD WORD\n",
+        "\n",
+        "- WORD\n",
+        "```\nWORD\n",
+        "```\n",
+        "---\n",
+        "    WORD\n",
+    ),
+    *("Source: https://example.com/WORD\n", "Source: https://example.com/same\n", "**URL:** /WORD\n"),
+    *(
+        "---\ntitle: WORD\nurl: /WORD\n---\n",
+        "<doc title='WORD'>\n",
+        "</doc>\n",
+        "<doc title='WORD'>WORD</doc>WORD\n",
+    ),
+    *("<page>\n", "</page>\n", "<source>/WORD</source>\n", "<|firecrawl-page-1-lllmstxt|>\n"),
+    *("## docs/WORD.md\n", "# WORD (/same)\n", "# WORD (/WORD)\n", "# [WORD](/WORD)\n", "==> WORD.md <==\n"),
+    *("<!-- source: WORD.md -->\n", "# WORD\nSource: https://example.com/WORD\n\nWORD WORD\n"),
+)
+
+
+_MARK_LINE = re.compile(r"\S+:\**\s|</?\w+[ >]|#|==>|<!--|<\|")
+
+
+@examples(200)
+@given(st.lists(st.sampled_from(_PIECES), max_size=40).map("".join))
+def test_no_word_of_a_file_is_lost(shape: str) -> None:
+    body = io.BytesIO(_numbered(shape).encode())
+    report = llmsfull.inspect(body, URL)
+    if report.rule is None:
+        pieces: list[FullPage | Leftover] = [llmsfull.read_whole(body, URL, report)]
+    else:
+        pieces = list(llmsfull.cut(body, report))
+    lines = list(Lines(body))
+    skipped = [lines[number] for mark in report.marks for number in mark.skip]
+    marks = [line for line in skipped if _MARK_LINE.match(line)]
+    kept = " ".join([*(piece.text for piece in pieces), *marks])
+    words = re.findall(rb"w\d+w", body.getvalue())
+    assert [word.decode() for word in words if word.decode() not in kept] == []
+
+
+def test_text_outside_pages_and_pages_that_are_too_long_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = (
+        "# Site\n\nAbout it.\n\n<doc title='A'>\nText.\n</doc>\nBetween.\n<doc title='B'>\nWords.\n</doc>\n"
+    )
+    body = io.BytesIO(text.encode())
+    report = llmsfull.inspect(body, URL)
+    assert [(type(piece).__name__, piece.text) for piece in llmsfull.cut(body, report)] == [
+        ("Leftover", "# Site\n\nAbout it.\n"),
+        ("FullPage", "Text.\n"),
+        ("Leftover", "Between.\n"),
+        ("FullPage", "Words.\n"),
+    ]
+    monkeypatch.setattr(sys.modules["llmsspider.llmsfull.split"], "MAX_PAGE_CHARS", 6)
+    assert [piece.reason for piece in llmsfull.cut(body, report) if isinstance(piece, Leftover)] == [
+        *("full-text-too-long", "full-text-too-long", "full-text-too-long")
+    ]
+    with pytest.raises(UnsplittableError, match="too long for one document"):
+        llmsfull.read_whole(body, URL, report)
 
 
 def test_report_and_split_agree() -> None:
