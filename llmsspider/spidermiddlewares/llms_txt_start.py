@@ -98,6 +98,12 @@ class LlmsTxtStart:
             await ended_together(self.crawler, self.run, self.run.crew)
             if not self.run.crew.leads:
                 return
+        async for request in self._end(discovery):
+            yield request
+        self._conclude(discovery)
+
+    async def _end(self, discovery: Discovery | None) -> AsyncIterator[Request]:
+        """Yield what follows the crawl, each when the one before is done."""
         await self._drained()
         async for request in self._lost_pages():
             yield request
@@ -110,7 +116,6 @@ class LlmsTxtStart:
         for request in self._tombstones():
             yield request
         await self._drained()
-        self._conclude(discovery)
 
     async def _found(self, crew: Crew) -> Discovery | None:
         """What the first of several workers found; it alone looks for it."""
