@@ -69,7 +69,7 @@ ISATAP_MARKS = (0x00005EFE, 0x02005EFE)
 """Upper half of an interface identifier that holds an IPv4 address (RFC 5214)."""
 
 _NUMBER = re.compile(r"(?:0[xX][0-9a-fA-F]*|[0-9]+)\Z")
-_HOST_NAME = re.compile(r"[^\s/?#@:\\\[\]%,;<>^|\"'`{}()*]+\Z")
+_HOST_NAME = re.compile(r"[^\s\x00-\x20\x7f-\x9f/?#@:\\\[\]%,;<>^|\"'`{}()*]+\Z")
 _UNSAFE_IN_NETLOC = re.compile(r"[\s\\\x00-\x20\x7f]")
 
 

@@ -9,6 +9,8 @@ from __future__ import annotations
 import re
 from urllib.parse import urljoin, urlsplit
 
+from llmsspider import urlgate
+
 HTTP = ("http://", "https://")
 """How a URL begins that a crawl can follow."""
 
@@ -19,13 +21,14 @@ _PLAIN = re.compile(r"(?!\.)[\w~-][^:?/\\]*(?:/(?!\.)[^:/\\]+)*/?\Z")
 class Joiner:
     """Joins hrefs to the base URL of one page, remembering the answers.
 
-    `base_href` is that of `<base>`, if any. `join(href)` gives an absolute URL (fragment kept), or the
-    href unchanged where it cannot be parsed.
+    `base_href` is that of `<base>`, if any; one that is no http(s) URL counts for nothing. `join(href)` gives
+    an absolute URL (fragment kept), or the href unchanged where it cannot be parsed.
     """
 
     def __init__(self, url: str, base_href: str = ""):
         self.page = url.partition("#")[0]
-        self.base = self._safe_join(self.page, base_href.strip()) if base_href.strip() else self.page
+        named = urlgate.parse(base_href, self.page) if base_href else None
+        self.base = named if isinstance(named, str) else self.page
         parts = urlsplit(self.base)
         self._origin = f"{parts.scheme}://{parts.netloc}"
         self._scheme = parts.scheme

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from urllib.parse import urljoin
 
 import weblinking
+
+from llmsspider import urlgate
+from llmsspider.urlgate import InvalidUrl
 
 MAX_HEADER_CHARS = 16_384
 """What is longer is cut: an answer needs a handful of links."""
@@ -13,9 +15,9 @@ MAX_HEADER_CHARS = 16_384
 
 @dataclass(frozen=True, slots=True)
 class HeaderLink:
-    """One link: absolute URL, lower-case relation types, lower-case media type or None."""
+    """One link: absolute URL or why it is none, lower-case relation types, lower-case media type or None."""
 
-    url: str
+    url: str | InvalidUrl
     rel: frozenset[str]
     type: str | None
 
@@ -33,9 +35,8 @@ def parse(header: str, base: str) -> list[HeaderLink]:
     for link in weblinking.parse(header[:MAX_HEADER_CHARS]):
         if link.anchor:
             continue
-        try:
-            url = urljoin(base, link.uri)
-        except ValueError:
+        url = urlgate.parse(link.uri, base)
+        if url is None:
             continue
         media_type = (link.type or "").partition(";")[0].strip().lower()
         found.append(HeaderLink(url, frozenset((link.rel or "").lower().split()), media_type or None))

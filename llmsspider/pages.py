@@ -5,14 +5,14 @@ No Scrapy classes beyond duck typing: a response is read once into `Answered`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit
 
 from w3lib.encoding import http_content_type_encoding
 
-from llmsspider import linkheader, markdown
+from llmsspider import linkheader, markdown, urlgate
 from llmsspider.domains import same_site
 from llmsspider.filetypes import MARKDOWN_TYPES, TEXT_EXTENSIONS, Kind, classify, extension
 from llmsspider.hashing import raw_hash
@@ -21,6 +21,7 @@ from llmsspider.llmstxt import is_llms_url
 from llmsspider.negotiation import is_markdown_url
 from llmsspider.optout import is_noindex, opt_out, robots_directives
 from llmsspider.store import PageRecord
+from llmsspider.urlgate import InvalidUrl
 from llmsspider.urls import document_id, identity, loose_key, without_fragment
 from llmsspider.versions import EXTRACTOR_VERSION
 
@@ -100,13 +101,18 @@ _NOTHING = Page("", [], [], PageMeta())
 
 
 async def read_page(answered: Answered, workers: ConversionPool, *, listed: bool) -> PageResult:
-    """Read a body as what it is; raises `ConversionError`.
+    """Read a body as what it is, the URLs it names of itself checked; raises `ConversionError`.
 
     Args:
         answered: the answer.
         workers: where HTML is converted.
         listed: an llms.txt lists the page, so that other text formats are documents too.
     """
+    result = await _read_body(answered, workers, listed=listed)
+    return replace(result, page=checked(result.page, answered.headers.get("link", ""), answered.fetched_url))
+
+
+async def _read_body(answered: Answered, workers: ConversionPool, *, listed: bool) -> PageResult:
     kind = answered.kind()
     if answered.mime_type in workers.handlers:
         body, url, mime_type = answered.body, answered.fetched_url, answered.mime_type or ""
@@ -129,6 +135,31 @@ async def read_page(answered: Answered, workers: ConversionPool, *, listed: bool
     if not listed:
         return PageResult(_NOTHING, "text", ("unsupported-type", answered.mime_type or "text"))
     return PageResult(Page(normalised(text), [], [], PageMeta(), "none"), "text")
+
+
+def checked(page: Page, link_header: str = "", url: str = "") -> Page:
+    """Return a page whose metadata holds only URLs that pass the gate; what does not is among those to follow.
+
+    There it is counted like any other link. `link_header` is the `Link` header of the answer for `url`.
+    """
+    meta = page.meta
+    invalid = [link.url for link in linkheader.parse(link_header, url) if isinstance(link.url, InvalidUrl)]
+
+    def passed(named: str | None) -> str | None:
+        found = urlgate.parse(named) if named else None
+        if isinstance(found, InvalidUrl):
+            invalid.append(found)
+        return found if isinstance(found, str) else None
+
+    meta = replace(
+        meta,
+        canonical=passed(meta.canonical),
+        refresh=passed(meta.refresh),
+        describedby=passed(meta.describedby),
+        markdown_alternate=passed(meta.markdown_alternate),
+        hreflang={tag: target for tag, named in meta.hreflang.items() if (target := passed(named))},
+    )
+    return replace(page, meta=meta, follow=[*page.follow, *(refused.url for refused in invalid)])
 
 
 def page_record(
@@ -268,7 +299,7 @@ def markdown_alternate(result: PageResult, answered: Answered) -> str | None:
         (
             link.url
             for link in linkheader.parse(answered.headers.get("link", ""), answered.fetched_url)
-            if "alternate" in link.rel and link.type in MARKDOWN_TYPES
+            if "alternate" in link.rel and link.type in MARKDOWN_TYPES and isinstance(link.url, str)
         ),
         None,
     )
@@ -279,7 +310,8 @@ def markdown_alternate(result: PageResult, answered: Answered) -> str | None:
 def named_llms_txt(meta: PageMeta, answered: Answered) -> str | None:
     """Return the URL of the llms.txt that a page says describes it (`rel=describedby`), or None."""
     links = linkheader.parse(answered.headers.get("link", ""), answered.fetched_url)
-    url = meta.describedby or next((link.url for link in links if "describedby" in link.rel), None)
+    named = (link.url for link in links if "describedby" in link.rel and isinstance(link.url, str))
+    url = meta.describedby or next(named, None)
     return url if url and is_llms_url(url) else None
 
 

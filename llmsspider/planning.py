@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from llmsspider.locales import tree_of
+from llmsspider.urlgate import INVALID_URL, InvalidUrl, parse, usable
 from llmsspider.urls import host, identity
 
 if TYPE_CHECKING:
@@ -29,12 +30,22 @@ def make_plan(run: Run, discovery: Discovery, scope: Scope, start_page: Page) ->
     left_out: dict[str, list[tuple[str, str]]] = defaultdict(list)
     counts: Counter[str] = Counter()
     links = 0
+
+    def leave_out(url: str, reason: str, rule: str) -> None:
+        counts[reason] += 1
+        if len(left_out[reason]) < MAX_SAMPLE:
+            left_out[reason].append((url, rule))
+
+    for cut in discovery.cut:
+        if cut.reason == INVALID_URL:
+            leave_out(cut.url, cut.reason, cut.rule)
+    for link in dict.fromkeys(map(parse, start_page.follow)):
+        if isinstance(link, InvalidUrl):
+            leave_out(link.told, INVALID_URL, link.why)
     for page, (section, is_listed) in pages.items():
         verdict = run.bounds.verdict(page, listed=run.bounds.is_listed(page))
         if not verdict.allowed:
-            counts[verdict.reason] += 1
-            if len(left_out[verdict.reason]) < MAX_SAMPLE:
-                left_out[verdict.reason].append((page, verdict.rule))
+            leave_out(page, verdict.reason, verdict.rule)
         elif is_listed:
             sections[section or "(sitemap or no section)"] += 1
         else:
@@ -79,7 +90,7 @@ def _pages(run: Run, discovery: Discovery, start_page: Page) -> dict[str, tuple[
     pages: dict[str, tuple[str | None, bool]] = {}
     for seed in discovery.seeds:
         pages.setdefault(identity(run.page_of(seed.url)), (seed.llms.section if seed.llms else None, True))
-    for url in start_page.follow:
+    for url in usable(start_page.follow):
         pages.setdefault(identity(run.page_of(url)), (None, False))
     return pages
 

@@ -24,6 +24,7 @@ from llmsspider.site import SiteKnowledge
 from llmsspider.sources import updated_record
 from llmsspider.spool import Spool
 from llmsspider.store import RunKind, Store
+from llmsspider.urlgate import usable
 from llmsspider.urls import identity, page_key
 from llmsspider.workers import ConversionPool
 
@@ -270,7 +271,7 @@ class Run:
         self.progress.discovered_file_type = discovery.discovered_file_type
         self.progress.linked_files = len(discovery.linked_files)
         self.progress.crawl_type = "links" if discovery.discovered_file_type == "none" else "seeds and links"
-        self.site.discovered(discovery, start_page.follow)
+        self.site.discovered(discovery, usable(start_page.follow))
         self.bounds.discovered(discovery, start_page)
 
     def without_discovery(self) -> None:

@@ -11,16 +11,14 @@ import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import BinaryIO
-from urllib.parse import urljoin
 
 from lxml import etree
 
-from llmsspider import domains
+from llmsspider import urlgate
+from llmsspider.urlgate import InvalidUrl
 
 MAX_BYTES = 64 * 1024 * 1024
 """The largest sitemap, decompressed, in bytes (the protocol allows 50 MB)."""
-
-MAX_URL_CHARS = 4096
 
 MAX_TAG_BYTES = 1024 * 1024
 """The longest run without a `>`, in bytes."""
@@ -59,8 +57,8 @@ class SubSitemap:
     lastmod: str | None = None
 
 
-def read(source: BinaryIO, url: str) -> Iterator[SitemapEntry | SubSitemap]:
-    """Yield what a sitemap lists, in order; addresses that are no http(s) URLs are left out.
+def read(source: BinaryIO, url: str) -> Iterator[SitemapEntry | SubSitemap | InvalidUrl]:
+    """Yield what a sitemap lists, in order, and what the gate refuses; other schemes are left out.
 
     `source` is the body as it came, gzipped or not, `url` where it came from.
 
@@ -109,7 +107,7 @@ def _gunzip(decompressor: zlib._Decompress, data: bytes) -> Iterator[bytes]:
 
 def _read_xml(  # noqa: C901 - one loop over one stream
     first: bytes, chunks: Iterator[bytes], base: str
-) -> Iterator[SitemapEntry | SubSitemap]:
+) -> Iterator[SitemapEntry | SubSitemap | InvalidUrl]:
     parser = etree.XMLPullParser(
         events=("start", "end"),
         resolve_entities=False,
@@ -181,7 +179,7 @@ def _check_root(root: etree._Element) -> None:
         raise SitemapError(f"<{name[:40]}> is no sitemap")
 
 
-def _entry(element: etree._Element, base: str) -> Iterator[SitemapEntry | SubSitemap]:
+def _entry(element: etree._Element, base: str) -> Iterator[SitemapEntry | SubSitemap | InvalidUrl]:
     """Yield the page or sitemap one element names; extensions such as `image:loc` are not its own."""
     namespace = _namespace(element)
     own: dict[str, str] = {}
@@ -191,17 +189,21 @@ def _entry(element: etree._Element, base: str) -> Iterator[SitemapEntry | SubSit
         if _namespace(child) == namespace:
             own.setdefault(name, " ".join("".join(map(str, child.itertext())).split()))
         elif name == "link" and child.get("hreflang"):
-            target = _absolute(child.get("href") or "", base)
-            if target is not None:
+            target = urlgate.parse(child.get("href") or "", base)
+            if isinstance(target, InvalidUrl):
+                yield target
+            elif target is not None:
                 alternates[(child.get("hreflang") or "").strip().lower()] = target
-    url = _absolute(own.get("loc", ""), base)
-    if url is None:
+    url = urlgate.parse(own.get("loc", ""), base)
+    if not isinstance(url, str):
+        if url is not None:
+            yield url
         return
     lastmod = own.get("lastmod", "")[:40] or None
     yield SubSitemap(url, lastmod) if _local(element) == "sitemap" else SitemapEntry(url, lastmod, alternates)
 
 
-def _read_text(first: bytes, chunks: Iterator[bytes]) -> Iterator[SitemapEntry]:
+def _read_text(first: bytes, chunks: Iterator[bytes]) -> Iterator[SitemapEntry | InvalidUrl]:
     """Read a text sitemap, one URL a line; a document without any is refused."""
     rest = b""
     seen = 0
@@ -215,24 +217,12 @@ def _read_text(first: bytes, chunks: Iterator[bytes]) -> Iterator[SitemapEntry]:
             raise SitemapError("no list of URLs")
         for line in lines:
             text = line.decode("utf-8", "replace").strip()
-            url = _absolute(text, "") if _URL_LINE.fullmatch(text) else None
+            url = urlgate.parse(text) if _URL_LINE.fullmatch(text) else None
             if url is not None:
                 seen += 1
-                yield SitemapEntry(url)
+                yield SitemapEntry(url) if isinstance(url, str) else url
     if not seen:
         raise SitemapError("no list of URLs")
-
-
-def _absolute(url: str, base: str) -> str | None:
-    url = url.strip()
-    if not url or len(url) > MAX_URL_CHARS:
-        return None
-    try:
-        target = url if url.startswith(("https://", "http://")) else urljoin(base, url)
-        target = target.partition("#")[0]
-    except ValueError:
-        return None
-    return target if domains.host(target) is not None else None
 
 
 def _local(element: etree._Element) -> str:

@@ -11,10 +11,11 @@ from __future__ import annotations
 import hashlib
 import re
 from functools import lru_cache
-from urllib.parse import urljoin, urlsplit, urlunsplit
+from urllib.parse import urlsplit, urlunsplit
 
 from w3lib.url import canonicalize_url, url_query_cleaner
 
+from llmsspider import urlgate
 from llmsspider.errors import InvalidUrlError
 
 DEFAULT_PORTS = {"http": 80, "https": 443}
@@ -44,19 +45,18 @@ def require_http_url(text: str) -> str:
     'https://docs.example.com/'
     """
     url = text.strip()
-    try:
-        parts = urlsplit(url)
-        host, _port = parts.hostname, parts.port
-    except ValueError as error:
-        raise InvalidUrlError(f"invalid_url: {url!r} is not a URL ({error})") from None
-    if parts.scheme == "file":
+    found = urlgate.parse(url)
+    told = urlgate.shown(found.url if isinstance(found, urlgate.InvalidUrl) else url)
+    if url.lower().startswith("file:"):
         raise InvalidUrlError(
-            f"invalid_url: {url!r} is a file; serve its folder (`python -m http.server --bind 127.0.0.1`), crawl "
+            f"invalid_url: {told!r} is a file; serve its folder (`python -m http.server --bind 127.0.0.1`), crawl "
             "the http:// address it prints and allow it with `-s LLMS_ALLOW_PRIVATE_ADDRESSES=127.0.0.1`"
         )
-    if parts.scheme not in DEFAULT_PORTS or not host or re.search(r"\s", url):
+    if isinstance(found, urlgate.InvalidUrl):
+        raise InvalidUrlError(f"invalid_url: {told!r} cannot be used: {found.why}")
+    if found is None or re.search(r"\s", url):
         raise InvalidUrlError(
-            f"invalid_url: {url!r} is not an absolute http:// or https:// URL, e.g. https://docs.example.com/"
+            f"invalid_url: {told!r} is not an absolute http:// or https:// URL, e.g. https://docs.example.com/"
         )
     return url
 
@@ -75,7 +75,8 @@ def identity(url: str) -> str:
     """Return the canonical spelling of the page `url` names: two URLs with one identity are one page.
 
     The steps: w3lib's canonical form (case of scheme and host, percent-encoding, dot segments, query order,
-    no fragment), no default port, no tracking parameters, a directory instead of its index file.
+    no fragment), no default port, no tracking parameters, a directory instead of its index file. What the gate
+    (`urlgate`) refuses has no page, and stays as it is written.
 
     >>> identity("HTTPS://Docs.Example.com:443/guide/index.html?utm_source=x#top")
     'https://docs.example.com/guide/'
@@ -86,6 +87,8 @@ def identity(url: str) -> str:
     """
     url = without_fragment(url)
     if not _PLAIN.match(url):
+        if urlgate.fault(url) is not None:
+            return url
         url = _canonical(url)
     elif ":80/" in url or ":443/" in url:
         url = _without_default_port(url)
@@ -107,10 +110,7 @@ def _canonical(url: str) -> str:
 
 def _without_default_port(url: str) -> str:
     parts = urlsplit(url)
-    try:
-        port = parts.port
-    except ValueError:
-        return url
+    port = parts.port
     if port is None or DEFAULT_PORTS.get(parts.scheme) != port:
         return url
     return urlunsplit(parts._replace(netloc=parts.netloc.rpartition(":")[0]))
@@ -157,12 +157,10 @@ def host(url: str) -> str:
 
 @lru_cache(maxsize=4096)
 def _host(url: str) -> str:
+    if urlgate.fault(url) is not None:
+        return ""
     parts = urlsplit(url)
-    name = (parts.hostname or "").rstrip(".")
-    try:
-        port = parts.port
-    except ValueError:
-        port = None
+    name, port = (parts.hostname or "").rstrip("."), parts.port
     return name if port is None or DEFAULT_PORTS.get(parts.scheme) == port else f"{name}:{port}"
 
 
@@ -174,13 +172,3 @@ def directory(url: str) -> str:
     """
     path = urlsplit(url).path
     return path[: path.rfind("/") + 1] or "/"
-
-
-def absolute(base: str, href: str) -> str | None:
-    """Return `href` joined to `base`, or None when that is no http(s) URL."""
-    try:
-        url = urljoin(base, href.strip())
-        parts = urlsplit(url)
-    except ValueError:
-        return None
-    return url if parts.scheme in DEFAULT_PORTS and parts.netloc else None

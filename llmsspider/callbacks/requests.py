@@ -12,10 +12,11 @@ from llmsspider.negotiation import is_markdown_url
 from llmsspider.requests import META, info
 from llmsspider.run import Run
 from llmsspider.traps import without_session_id
+from llmsspider.urlgate import INVALID_URL, InvalidUrl, parse
 from llmsspider.urls import identity, page_key
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from scrapy.http import Response
 
@@ -84,7 +85,7 @@ class DocsRequests(scrapy.Spider):
     def retry_requests(self) -> Iterator[Request]:
         """Yield a request for each page that failed in the last run, as far as the store kept their URLs."""
         run = self.run
-        for url in run.failed_before():
+        for url in self._valid(run.failed_before()):
             state = run.known.state(page_key(url))
             yield (
                 self.stored_request(state)
@@ -139,9 +140,9 @@ class DocsRequests(scrapy.Spider):
         if not run.follows_links or run.limit.reached:
             return
         if run.arguments.max_depth is not None and depth > run.arguments.max_depth:
-            self._too_deep(urls)
+            self._too_deep(self._valid(urls))
             return
-        for link in urls:
+        for link in self._valid(urls):
             if not run.bounds.first_sight(link):
                 continue
             url = run.page_of(without_session_id(link))
@@ -157,7 +158,16 @@ class DocsRequests(scrapy.Spider):
             extra: dict[str, Any] = {"md": link} if url != link and is_markdown_url(link) else {}
             yield self.page_request(url, by="link", depth=depth, **extra)
 
-    def _too_deep(self, urls: list[str]) -> None:
+    def _valid(self, urls: Iterable[str]) -> Iterator[str]:
+        """Yield the URLs that pass the gate; the others are counted, each once."""
+        for link in urls:
+            url = parse(link)
+            if isinstance(url, str):
+                yield url
+            elif isinstance(url, InvalidUrl) and self.run.bounds.first_sight(url.told):
+                self.run.leave_out(url.told, INVALID_URL, url.why)
+
+    def _too_deep(self, urls: Iterable[str]) -> None:
         run = self.run
         for link in urls:
             url = run.page_of(link)

@@ -141,7 +141,9 @@ class _Cascade:
         """Return where to look: the start page if it is an llms file, what it names, then by its path."""
         start = self.found.start
         named = [start.url] if llmstxt.is_llms_url(start.url) else []
-        named += startpage.describing_files(start)
+        described, invalid = startpage.describing_files(start)
+        named += described
+        self.found.cut += map(Cut.invalid, invalid)
         candidates = [url for url in llmstxt.candidates(self.page_url) if url not in named]
         room = MAX_CANDIDATES + 1 - len(named)
         if len(candidates) > room:
@@ -175,6 +177,7 @@ class _Cascade:
             self._take_full_text(answer)
         else:
             self.found.warnings += [f"{file.url} {warning}" for warning in file.warnings]
+            self.found.cut += map(Cut.invalid, file.invalid)
             self.seeds.add_entries(file.url, file.entries)
         return file
 

@@ -68,5 +68,12 @@ async def read(answer: Answer, kind: Literal["index", "full"]) -> LlmsFile:
         parsed = llmstxt.parse(text, answer.final_url)
     kept = text if kind == "index" else ""
     return LlmsFile(
-        answer.final_url, kind, parsed.title, parsed.summary, kept, parsed.entries, parsed.warnings
+        answer.final_url,
+        kind,
+        parsed.title,
+        parsed.summary,
+        kept,
+        parsed.entries,
+        parsed.warnings,
+        parsed.invalid if kind == "index" else (),
     )

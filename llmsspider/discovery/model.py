@@ -14,6 +14,7 @@ from llmsspider.items import DiscoveredBy, LlmsEntry
 from llmsspider.llmsfull import Report
 from llmsspider.llmstxt import Entry
 from llmsspider.llmstxt.content import decode
+from llmsspider.urlgate import INVALID_URL, InvalidUrl
 
 
 def is_full_name(url: str) -> bool:
@@ -141,6 +142,7 @@ class LlmsFile:
     text: str
     entries: tuple[Entry, ...]
     warnings: tuple[str, ...] = ()
+    invalid: tuple[InvalidUrl, ...] = ()
 
     @property
     def is_called_full(self) -> bool:
@@ -201,10 +203,16 @@ class Tried(NamedTuple):
 
 
 class Cut(NamedTuple):
-    """One URL discovery left out, and the reason as a stat key."""
+    """One URL discovery left out, the reason as a stat key, and the rule in words."""
 
     url: str
     reason: str
+    rule: str = "cut by discovery"
+
+    @classmethod
+    def invalid(cls, url: InvalidUrl) -> Cut:
+        """Return what is left out because the gate refuses it."""
+        return cls(url.told, INVALID_URL, url.why)
 
 
 @dataclass(slots=True)

@@ -8,10 +8,11 @@ from urllib.parse import urljoin
 
 from protego import Protego
 
-from llmsspider import domains, llmstxt, sitemaps
+from llmsspider import domains, llmstxt, sitemaps, urlgate
 from llmsspider.discovery.model import Answer, Cut, Discovery, Tried
 from llmsspider.discovery.seeds import SeedList
 from llmsspider.discovery.session import Session
+from llmsspider.urlgate import InvalidUrl
 
 MAX_SITEMAPS = 500
 """So many sitemaps are read for one site; what is more is counted as cut."""
@@ -55,7 +56,9 @@ class SitemapStep:
         if not answer.ok or not domains.same_site(url, answer.final_url):
             return []
         robots = Protego.parse(answer.text[:MAX_ROBOTS_BYTES])
-        return [urljoin(answer.final_url, line) for line in dict.fromkeys(robots.sitemaps)]
+        named = [urlgate.parse(line, answer.final_url) for line in dict.fromkeys(robots.sitemaps)]
+        self._found.cut += [Cut.invalid(url) for url in named if isinstance(url, InvalidUrl)]
+        return [url for url in named if isinstance(url, str)]
 
     async def _read_all(self, urls: list[str]) -> None:
         """Read sitemaps and what their indexes name, in order."""
@@ -100,7 +103,9 @@ class SitemapStep:
         try:
             with answer.open() as body:
                 for entry in sitemaps.read(body, answer.final_url):
-                    if isinstance(entry, sitemaps.SubSitemap):
+                    if isinstance(entry, InvalidUrl):
+                        self._found.cut.append(Cut.invalid(entry))
+                    elif isinstance(entry, sitemaps.SubSitemap):
                         inner.append(entry.url)
                     elif domains.same_site(entry.url, self._page_url):
                         self._add(entry)

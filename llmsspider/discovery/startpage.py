@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from itertools import takewhile
-from urllib.parse import urljoin, urlsplit, urlunsplit
+from urllib.parse import urlsplit, urlunsplit
 
 from lxml import etree
 from lxml import html as lxml_html
 
-from llmsspider import domains, linkheader
+from llmsspider import domains, linkheader, urlgate
 from llmsspider.discovery.model import Answer
+from llmsspider.urlgate import InvalidUrl
 
 MAX_HEAD_BYTES = 512 * 1024
 """How much of a page is searched for its `<head>`, in bytes."""
@@ -78,25 +79,24 @@ _HREF = re.compile(
 _TEXT_TYPES = frozenset({None, "text/markdown", "text/plain", "text/x-markdown"})
 
 
-def describing_files(answer: Answer) -> list[str]:
-    """Return the URLs a page names as the llms.txt that covers it: `rel="describedby"`.
+def describing_files(answer: Answer) -> tuple[list[str], list[InvalidUrl]]:
+    """Return the URLs a page names as the llms.txt that covers it (`rel="describedby"`), and those that are none.
 
     Both the `Link:` header and `<link>` elements of the head count (llms.txt v2); files of another
     site and of types that are no text are left out.
     """
     if not answer.ok:
-        return []
+        return [], []
     links = [
         (link.url, link.rel, link.type)
         for link in linkheader.parse(answer.headers.get("link", ""), answer.final_url)
     ]
     links += _head_links(answer)
-    found = dict.fromkeys(
-        url.partition("#")[0]
-        for url, rel, media_type in links
-        if "describedby" in rel and media_type in _TEXT_TYPES and domains.same_site(url, answer.final_url)
+    named = dict.fromkeys(
+        url for url, rel, media_type in links if "describedby" in rel and media_type in _TEXT_TYPES
     )
-    return list(found)[:MAX_DESCRIBEDBY]
+    found = [url for url in named if isinstance(url, str) and domains.same_site(url, answer.final_url)]
+    return found[:MAX_DESCRIBEDBY], [url for url in named if isinstance(url, InvalidUrl)]
 
 
 def page_url(url: str, answer: Answer) -> str:
@@ -144,10 +144,10 @@ def _is_tree(folder: str) -> bool:
 
 
 def _lies_below(href: str, base: str, netloc: str, below: str) -> bool:
-    try:
-        target = urlsplit(urljoin(base, href))
-    except ValueError:
+    url = urlgate.parse(href, base)
+    if not isinstance(url, str):
         return False
+    target = urlsplit(url)
     return target.netloc == netloc and target.path.startswith(below) and len(target.path) > len(below)
 
 
@@ -156,7 +156,7 @@ def _hrefs(answer: Answer) -> list[str]:
     return ["".join(groups) for groups in _HREF.findall(text)]
 
 
-def _head_links(answer: Answer) -> list[tuple[str, frozenset[str], str | None]]:
+def _head_links(answer: Answer) -> list[tuple[str | InvalidUrl, frozenset[str], str | None]]:
     """Return URL, relations and type of each `<link>` in an HTML head."""
     start = answer.head(MAX_HEAD_BYTES)
     if b"<" not in start[:1024]:
@@ -168,9 +168,8 @@ def _head_links(answer: Answer) -> list[tuple[str, frozenset[str], str | None]]:
         return []
     found = []
     for link in head.iter("link"):
-        try:
-            url = urljoin(answer.final_url, (link.get("href") or "").strip())
-        except ValueError:
+        url = urlgate.parse(link.get("href") or "", answer.final_url)
+        if url is None:
             continue
         media_type = (link.get("type") or "").partition(";")[0].strip().lower()
         found.append((url, frozenset((link.get("rel") or "").lower().split()), media_type or None))

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from scrapy import Request
 from scrapy.downloadermiddlewares import redirect
 
 from llmsspider.refusal import RefusedRequest
 from llmsspider.requests import info
+from llmsspider.urlgate import INVALID_URL, fault
 
 if TYPE_CHECKING:
-    from scrapy import Request, Spider
+    from scrapy import Spider
     from scrapy.http import Response
 
 
@@ -18,7 +20,22 @@ class RedirectMiddleware(redirect.RedirectMiddleware):
     """Scrapy's; the project sends no Referer, so there is none to keep.
 
     A redirect back to an address of its own chain is an error: the duplicate filter would drop it without a word.
+    So is one to what the gate refuses.
     """
+
+    def process_response(
+        self, request: Request, response: Response, spider: Spider | None = None
+    ) -> Request | Response:
+        """Return the redirected request, or the response; raises `RefusedRequest`."""
+        try:
+            redirected = super().process_response(request, response)
+        except ValueError:  # by `urljoin` and `safe_url_string`; what they say may hold a password
+            raise _refused("its address cannot be read") from None
+        if isinstance(redirected, Request):
+            why = fault(redirected.url)
+            if why is not None:
+                raise _refused(why)
+        return redirected
 
     def _redirect(self, redirected: Request, request: Request, reason: Any) -> Request:
         if redirected.url in request.meta.get("redirect_urls", ()):
@@ -43,10 +60,15 @@ class MetaRefreshMiddleware(redirect.MetaRefreshMiddleware):
     def process_response(
         self, request: Request, response: Response, spider: Spider | None = None
     ) -> Request | Response:
-        """Return the redirect of a start page that refreshes elsewhere."""
+        """Return the redirect of a start page that refreshes elsewhere; an invalid one is no redirect."""
         if not info(request).get("discovery"):
             return response
-        return super().process_response(request, response)
+        try:
+            redirected = super().process_response(request, response)
+        except ValueError:  # by `urljoin` and `safe_url_string`
+            return response
+        is_invalid = isinstance(redirected, Request) and fault(redirected.url) is not None
+        return response if is_invalid else redirected
 
     def handle_referer(self, request: Request, response: Response) -> None:
         """Remove the Referer."""
@@ -54,3 +76,7 @@ class MetaRefreshMiddleware(redirect.MetaRefreshMiddleware):
 
     def _engine_started(self) -> None:
         """Look for no RefererMiddleware."""
+
+
+def _refused(why: str) -> RefusedRequest:
+    return RefusedRequest(f"redirects to an invalid URL: {why}", reason=INVALID_URL, kind="invalid_url")

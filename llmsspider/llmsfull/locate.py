@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Mapping
-from urllib.parse import unquote, urldefrag, urljoin, urlsplit
+from urllib.parse import unquote, urljoin, urlsplit
 
-from llmsspider import domains
+from llmsspider import domains, urlgate
 
 _INDEX_NAMES = frozenset({"index", "readme", ""})
 _SOURCE_ROOTS = frozenset(
@@ -76,9 +76,8 @@ class Locator:
         """
         if not address:
             return self.by_title(title)
-        try:
-            url = urldefrag(urljoin(self._base, re.sub(r"\s", "%20", address.strip()))).url
-        except ValueError:
+        url = urlgate.parse(address, self._base)
+        if not isinstance(url, str):
             return self.by_title(title)
         if address.startswith(("http://", "https://")):
             return url if self._is_own(url) else self._listed_like(url) or self.by_title(title) or url

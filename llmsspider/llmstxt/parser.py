@@ -17,6 +17,7 @@ from llmsspider import commonmark
 from llmsspider.errors import ConversionError
 from llmsspider.llmstxt.inline import INVISIBLE, InlineRun, Piece, Reference, plain
 from llmsspider.llmstxt.resolve import resolve
+from llmsspider.urlgate import InvalidUrl
 
 FRONT_MATTER = re.compile(r"\A(---|\+\+\+)[ \t]*\n((?:[^\n]*\n){1,200}?)(?:\1|\.\.\.)[ \t]*(?:\n|\Z)")
 _FIELD = re.compile(r"^(title|description)[ \t]*[:=][ \t]*(.+?)[ \t]*$", re.MULTILINE)
@@ -56,13 +57,14 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class LlmsTxt:
-    """What one llms.txt says. `entries` holds each URL once, in the order of the file."""
+    """What one llms.txt says. `entries` holds each URL once, in the order of the file, `invalid` what is no URL."""
 
     url: str
     title: str | None
     summary: str | None
     entries: tuple[Entry, ...]
     warnings: tuple[str, ...] = ()
+    invalid: tuple[InvalidUrl, ...] = ()
 
 
 def parse(text: str, url: str) -> LlmsTxt:
@@ -86,6 +88,7 @@ def parse(text: str, url: str) -> LlmsTxt:
         summary=reader.summary or fields.get("description"),
         entries=tuple(replace(entry, order=order) for order, entry in enumerate(reader.entries.values())),
         warnings=tuple(reader.warnings),
+        invalid=tuple(reader.invalid),
     )
 
 
@@ -126,6 +129,7 @@ class _Reader:
         self.title: str | None = None
         self.summary: str | None = None
         self.entries: dict[str, Entry] = {}
+        self.invalid: dict[InvalidUrl, None] = {}
         self.warnings: list[str] = []
         self.has_html = False
         self._section: str | None = None
@@ -221,7 +225,7 @@ class _Reader:
     def add_definitions(self, definitions: dict[str, Any]) -> None:
         """Add `[name]: url` definitions that no link uses: some files are lists of these."""
         for definition in definitions.values():
-            target = resolve(_destination(definition["dest"]), self.url)
+            target = self._resolved(_destination(definition["dest"]))
             if target is not None and target not in self.entries:
                 self._add(Entry(target, definition["title"] or None, None, None, 0))
 
@@ -264,10 +268,18 @@ class _Reader:
 
     def _add_pieces(self, pieces: list[Piece], description: str | None = None) -> None:
         for title, href, described in _described(pieces):
-            target = resolve(href, self.url)
+            target = self._resolved(href)
             if target is not None:
                 text = described or description
                 self._add(Entry(target, title, text, self._section, 0, self._optional))
+
+    def _resolved(self, href: str) -> str | None:
+        """Return the URL of a page; None, and noted, where it is none."""
+        target = resolve(href, self.url)
+        if isinstance(target, InvalidUrl):
+            self.invalid[target] = None
+            return None
+        return target
 
     def _add(self, entry: Entry) -> None:
         """Keep the first mention of a URL and what later ones know better."""

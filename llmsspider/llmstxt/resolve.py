@@ -3,23 +3,20 @@
 from __future__ import annotations
 
 import re
-from urllib.parse import urldefrag, urljoin
 
-from llmsspider import domains
+from llmsspider import domains, urlgate
 
 _SCHEME = re.compile(r"[a-z][a-z0-9+.-]*:", re.IGNORECASE)
 _HOST_LIKE = re.compile(r"(?:[a-z0-9](?:[a-z0-9-]*[a-z0-9])?\.)+[a-z]{2,}(?::\d+)?(?=[/?#]|$)", re.IGNORECASE)
 _WEB_SUFFIXES = frozenset({"com", "org", "net", "io", "dev", "ai", "app", "edu", "gov", "info", "co"})
 """Endings that are a host's and not a file's (`docs.example.com/guide` against `guide.md`)."""
 
-MAX_URL_CHARS = 4096
 
+def resolve(href: str, base: str) -> str | urlgate.InvalidUrl | None:
+    """Return the absolute http(s) URL of a link without its fragment, see `urlgate.parse`; None where it is no page.
 
-def resolve(href: str, base: str) -> str | None:
-    """Return the absolute http(s) URL of a link without its fragment; None where it is no page.
-
-    `base` is the URL of the file. Fragment-only links, other schemes and what cannot be parsed are no
-    pages. An address without a scheme whose first segment is a host is taken as one.
+    `base` is the URL of the file. Fragment-only links and other schemes are no pages. An address without a
+    scheme whose first segment is a host is taken as one.
 
     >>> resolve("../guide.md#top", "https://example.com/docs/llms.txt")
     'https://example.com/guide.md'
@@ -29,15 +26,11 @@ def resolve(href: str, base: str) -> str | None:
     True
     """
     href = re.sub(r"[\t\r\n]", "", href.strip())
-    if not href or href.startswith(("#", "?#")) or len(href) > MAX_URL_CHARS:
+    if not href or href.startswith(("#", "?#")):
         return None
     if _is_schemeless(href, base):
         href = "https://" + href
-    try:
-        url = urldefrag(urljoin(base, href)).url
-    except ValueError:
-        return None
-    return url if domains.host(url) is not None else None
+    return urlgate.parse(href, base)
 
 
 def _is_schemeless(href: str, base: str) -> bool:

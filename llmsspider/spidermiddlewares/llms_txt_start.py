@@ -21,6 +21,7 @@ from llmsspider.hashing import content_hash
 from llmsspider.items import Page, PageMeta
 from llmsspider.judging import exports_unreached, reason_not_to_delete, unreached
 from llmsspider.locales import start_in_language
+from llmsspider.pages import checked
 from llmsspider.planning import make_plan
 from llmsspider.secondchance import AT_ONCE, MAX_SECS
 from llmsspider.together.ending import ended_together
@@ -181,7 +182,7 @@ class LlmsTxtStart:
         for warning in discovery.warnings:
             logger.warning("%(warning)s", {"warning": warning}, extra={"spider": self.spider})
         for cut in discovery.cut:
-            run.leave_out(cut.url, cut.reason, "cut by discovery")
+            run.leave_out(cut.url, cut.reason, cut.rule)
         for url in discovery.external:
             run.leave_out(url, "offsite", "an llms file on another site")
         if run.bounds.scope is not None:
@@ -206,7 +207,7 @@ class LlmsTxtStart:
         if not answer.ok or answer.content_type not in HTML_TYPES:
             return Page("", [], [], PageMeta())
         try:
-            return await self.run.workers.scan(answer.body, answer.final_url, None)
+            return checked(await self.run.workers.scan(answer.body, answer.final_url, None))
         except ConversionError:
             return Page("", [], [], PageMeta())
 

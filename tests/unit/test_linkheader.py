@@ -1,17 +1,17 @@
 from __future__ import annotations
 
-from urllib.parse import urljoin
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from llmsspider import urlgate
 from llmsspider.linkheader import HeaderLink, parse
+from llmsspider.urlgate import InvalidUrl
 
 BASE = "https://example.com/docs/page"
 
 
-def link(url: str, *rel: str, type_: str | None = None) -> HeaderLink:
+def link(url: str | InvalidUrl, *rel: str, type_: str | None = None) -> HeaderLink:
     return HeaderLink(url, frozenset(rel), type_)
 
 
@@ -37,7 +37,10 @@ HEADERS = {
     "about another page": ('</a>; rel=describedby; anchor="/other"', []),
     "no relation": ("</a>", [link("https://example.com/a")]),
     "cut off": ("</a", []),
-    "broken target": ("<http://[::1>; rel=next", []),
+    "broken target": (
+        "<http://[::1>; rel=next",
+        [link(InvalidUrl("http://[::1", "its host cannot be read"), "next")],
+    ),
     "empty": ("", []),
 }
 
@@ -72,6 +75,6 @@ def test_written_links_are_read_back(written: list[tuple[str, list[str], bool]])
         for target, rel, typed in written
     )
     assert parse(header, BASE) == [
-        link(urljoin(BASE, target), *rel, type_="text/markdown" if typed else None)
+        link(urlgate.parse(target, BASE) or "", *rel, type_="text/markdown" if typed else None)
         for target, rel, typed in written
     ]

@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 
 from llmsspider.errors import InvalidUrlError
 from llmsspider.urls import (
-    absolute,
     directory,
     document_id,
     host,
@@ -110,20 +109,14 @@ def test_what_is_no_http_url_is_refused_with_a_line(text):
 def test_parts_of_a_url():
     assert host("http://E.com:80/") == "e.com"
     assert host("http://127.0.0.1:8000/") == "127.0.0.1:8000"
-    assert host("http://e.com:bad/") == "e.com"
+    assert host("http://e.com:bad/") == ""
     assert directory("https://e.com/docs/intro?x=/y") == "/docs/"
-    assert absolute("https://e.com/a/", "../b#c") == "https://e.com/b#c"
-    assert absolute("https://e.com/", "mailto:x@e.com") is None
-    assert absolute("https://e.com/", "http://[bad") is None
 
 
 @given(st.text(max_size=60) | st.text("ab%2Ff./;?=&#+:@[]~é ", max_size=40))
 def test_identity_of_any_url_is_its_own_identity(text):
     url = f"https://e.com/{text}"
-    try:
-        found = identity(url)
-    except ValueError:
-        return  # no URL: the crawl leaves it out
+    found = identity(url)
     assert identity(found) == found
     assert identity(f"{without_fragment(url)}#part") == found
 
