@@ -159,7 +159,9 @@ class FullTextCallbacks(PageCallbacks):
                 run.leave_out(file, piece.reason, f"{piece.chars:,} characters: {_beginning(piece.text)}")
                 continue
             if piece.url is None:
-                run.leave_out(file, "full-text-unaddressed", f"{piece.title or 'a page'} has no usable address")
+                run.leave_out(
+                    file, "full-text-unaddressed", f"{piece.title or 'a page'} has no usable address"
+                )
                 continue
             url = run.page_of(piece.url)
             if run.requested(url):
