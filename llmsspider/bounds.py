@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
+from urllib.parse import urljoin
 
 from llmsspider.llmstxt import is_llms_url
 from llmsspider.locales import Trees, directory_above, language_segments
 from llmsspider.scope import Scope, Verdict, build_scope
-from llmsspider.traps import MAX_URL_LENGTH, ShapeBudget, trap_reason
+from llmsspider.traps import MAX_URL_LENGTH, LookAlikes, shape_of, trap_reason
 from llmsspider.urls import host, identity
 
 if TYPE_CHECKING:
@@ -17,9 +18,6 @@ if TYPE_CHECKING:
     from llmsspider.items import Page
     from llmsspider.site import SiteKnowledge
     from llmsspider.store import PageState
-
-MAX_SAME_SHAPE = 1000
-"""Links taken whose URLs differ in numbers or query values only."""
 
 
 class Bounds:
@@ -30,6 +28,7 @@ class Bounds:
         site: what is known of the site's pages.
         requested: says whether a page was requested in this run.
         handled: file extensions that a handler of the project reads.
+        look_alikes: what is known of pages whose URLs differ in numbers only.
     """
 
     def __init__(
@@ -38,6 +37,7 @@ class Bounds:
         site: SiteKnowledge,
         requested: Callable[[str], bool],
         handled: frozenset[str],
+        look_alikes: LookAlikes,
     ):
         self.scope: Scope | None = None
         self._arguments = arguments
@@ -45,8 +45,9 @@ class Bounds:
         self._requested = requested
         self._handled = handled
         self._trees: Trees | None = None
-        self._shapes = ShapeBudget(MAX_SAME_SHAPE)
+        self.look_alikes = look_alikes
         self._links_seen: set[str] = set()
+        self._start_directory = ""
 
     # --- where they come from ---
 
@@ -55,6 +56,7 @@ class Bounds:
         covering = discovery.discovered_file if discovery.discovered_file_type == "llms.txt" else None
         listed = [seed.url for seed in discovery.seeds if seed.llms]
         self.scope = self._build(discovery.start_url, covering, listed)
+        self._start_directory = urljoin(discovery.start_url, ".")
         alternates = [(tag, url) for seed in discovery.seeds for tag, url in seed.alternates.items()]
         self._trees = Trees(
             discovery.start_url,
@@ -138,15 +140,26 @@ class Bounds:
     def trap(self, url: str) -> Verdict | None:
         """Return why a link looks like one of endlessly many, or None."""
         reason = trap_reason(url)
-        if reason is not None:
-            return Verdict(allowed=False, reason="trap", rule=f"{reason}: looks endless")
-        if not self._shapes.take(url):
-            return Verdict(
-                allowed=False,
-                reason="trap",
-                rule=f"more than {MAX_SAME_SHAPE} URLs that differ in numbers only",
-            )
-        return None
+        return Verdict(allowed=False, reason="trap", rule=f"{reason}: looks endless") if reason else None
+
+    def crowded(self, url: str, *, listed: bool) -> Verdict | None:
+        """Return why a page is left out as one of too many look-alikes, or None; see `LookAlikes.admits`."""
+        if self.look_alikes.admits(url, listed=listed):
+            return None
+        return Verdict(
+            allowed=False,
+            reason="trap",
+            rule=f"URLs like {shape_of(url)}: {self.look_alikes.limit} of them brought nothing new "
+            "(LLMS_MAX_LOOK_ALIKES)",
+        )
+
+    def is_alike(self, url: str) -> bool:
+        """Say whether a URL has numbers or a query below the start page's directory.
+
+        A version in the address of the start page (`/docs/3.11/`) is no such number.
+        """
+        below = url.removeprefix(self._start_directory)
+        return shape_of(url if below == url else f"https://x/{below}") is not None
 
     def first_sight(self, link: str) -> bool:
         """Say whether this exact URL is seen as a link for the first time in this run."""

@@ -38,6 +38,7 @@ class Config:
     link_depth: int = 1
     max_linked_files: int = 50
     full_text: bool = True
+    max_look_alikes: int = 1000
     stores: Stores = field(default_factory=Stores)
     converter: str = "native"
     handlers: Handlers = field(default_factory=Handlers)
@@ -73,6 +74,7 @@ class Config:
             link_depth=int(_number(settings, "LLMS_LINK_DEPTH", 1, problems)),
             max_linked_files=int(_number(settings, "LLMS_MAX_LINKED_FILES", 50, problems)),
             full_text=_choice(settings, "LLMS_FULL_TEXT", ("auto", "off"), problems) == "auto",
+            max_look_alikes=int(_number(settings, "LLMS_MAX_LOOK_ALIKES", 1000, problems)),
             stores=_stores(settings, problems),
             redis_url=_redis_url(settings, problems),
             converter=_choice(settings, "LLMS_CONVERTER", CONVERTERS, problems),

@@ -5,6 +5,8 @@
     by        how the page was found (`Document.discovered_by`)
     listed    an llms.txt or sitemap names the page
     start     it is the start page
+    alike     its URL has numbers or a query, a link led to it, and it is not stored: "listed" where the link is on a
+              page without them, else "linked"
     alternate its HTML named the Markdown of `md`; asked in this way once
     canonical another page named this one as its address; what it names itself is not followed
     dead      URL of its Markdown, which is not there; other pages it may belong to are tried
@@ -20,7 +22,7 @@
 
 from __future__ import annotations
 
-from typing import Any, TypedDict, cast
+from typing import Any, Literal, TypedDict, cast
 
 from scrapy import Request
 
@@ -39,6 +41,7 @@ class PageMeta(TypedDict, total=False):
     by: DiscoveredBy
     listed: bool
     start: bool
+    alike: Literal["listed", "linked"]
     alternate: bool
     canonical: bool
     dead: str

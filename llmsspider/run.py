@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Callable
+from collections import defaultdict
+from collections.abc import Callable, Iterator
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from llmsspider.bounds import Bounds
@@ -18,12 +20,13 @@ from llmsspider.incremental import KnownPages, KnownResources
 from llmsspider.linksources import LinkSources
 from llmsspider.pagelimit import PageLimit
 from llmsspider.pages import extractor_version
-from llmsspider.progress import Progress, Snapshot
+from llmsspider.progress import LEFT_OUT_AFTER_FETCH, Progress, Snapshot
 from llmsspider.secondchance import SecondChance
 from llmsspider.site import SiteKnowledge
 from llmsspider.sources import updated_record
 from llmsspider.spool import Spool
-from llmsspider.store import RunKind, Store
+from llmsspider.store import CONTENT, RunKind, Store
+from llmsspider.traps import LookAlikes, shape_of
 from llmsspider.urlgate import usable
 from llmsspider.urls import identity, page_key
 from llmsspider.workers import ConversionPool
@@ -39,6 +42,11 @@ if TYPE_CHECKING:
     from llmsspider.planning import Plan
     from llmsspider.store import PageRecord, RunRecord, SourceRecord
     from llmsspider.together.crew import Crew
+
+LIMITS = frozenset(
+    {"max-depth", "max-pages", "max-linked-files", "too-many-sitemaps", "too-many-sitemap-pages"}
+)
+"""Reasons for which a limit, not a rule of the scope, leaves pages out."""
 
 
 class Run:
@@ -87,7 +95,10 @@ class Run:
         self.site = SiteKnowledge()
         self.known = KnownPages()
         self.resources = KnownResources()
-        self.bounds = Bounds(arguments, self.site, self.requested, config.handlers.extensions)
+        look_alikes = LookAlikes(config.max_look_alikes, self._stored_look_alikes)
+        self.bounds = Bounds(arguments, self.site, self.requested, config.handlers.extensions, look_alikes)
+        self.unseen: set[str] = set()
+        """The limits that left out pages, by reason: what only those lead to was not seen in this run."""
         self.files_before = FilesBefore(source)
         self.discovery: Discovery | None = None
         self.complete = True
@@ -355,6 +366,10 @@ class Run:
 
     def leave_out(self, url: str, reason: str, rule: str = "") -> None:
         """Count a URL that is left out, with its reason; nothing vanishes silently."""
+        if reason in LIMITS:
+            self.unseen.add(reason)
+        elif reason in LEFT_OUT_AFTER_FETCH:
+            self._brought_nothing(url)
         self.progress.leave_out(reason, url, rule)
         self.count(f"filtered/{reason}")
         if self._store is not None:
@@ -362,11 +377,33 @@ class Run:
 
     def fail(self, url: str, kind: str, message: str, status: int | None = None) -> None:
         """Count a page that could not be had."""
+        if kind == "not_found":
+            self._brought_nothing(url)
         self.progress.error(kind, url, message)
         self.progress.kept += kind != "not_found" and self.known.state(page_key(url)) is not None
         self.count(f"errors/{kind}")
         if self._store is not None:
             self._store.record_error(url, kind, message, status)
+
+    def _brought_nothing(self, url: str) -> None:
+        if self.known.state(page_key(url)) is None:
+            self.bounds.look_alikes.wasted(url)
+
+    def _stored_look_alikes(self, shape: str) -> Iterator[str]:
+        """Yield the texts of the stored pages of a shape, where there are so many that the limit matters."""
+        keys = self._stored_by_shape.get(shape, [])
+        if self._store is not None and len(keys) >= self.config.max_look_alikes:
+            for record in self._store.load_pages(keys, CONTENT):
+                if record is not None:
+                    yield record.content or ""
+
+    @cached_property
+    def _stored_by_shape(self) -> dict[str, list[bytes]]:
+        keys = defaultdict(list)
+        for key, state in self.known.states.items():
+            if (shape := shape_of(state.url)) is not None:
+                keys[shape].append(key)
+        return keys
 
     def snapshot(self) -> Snapshot:
         """Return the state of the run at this moment."""

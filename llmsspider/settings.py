@@ -23,6 +23,11 @@ LLMS_MAX_LINKED_FILES = 50  # linked llms.txt files to read at most
 LLMS_PLAN_ONLY = False  # stop after discovery and store nothing; set by `scrapy plan`
 LLMS_FULL_TEXT = "auto"  # use llms-full.txt where there is one; "off" ignores it
 
+# --- pages ---
+LLMS_MAX_LOOK_ALIKES = (
+    1000  # pages whose URLs differ in numbers only that may bring nothing new; 0 for any number
+)
+
 # --- conversion ---
 LLMS_CONVERTER = "native"  # or "html-to-markdown", "markdownify"
 LLMS_CONVERT_WORKERS = "auto"  # processes that convert HTML; 0 converts in the crawling process

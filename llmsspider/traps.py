@@ -1,13 +1,14 @@
 """URLs that lead into endless spaces: calendars, session ids, paths that repeat themselves.
 
 The rules look at one URL and are shy: what documentation really has (deep reference trees, dated posts, `a/b/a/b`)
-passes. `ShapeBudget` bounds what no single URL shows, such as a page counter without end.
+passes. `LookAlikes` bounds what no single URL shows, such as a page counter without end.
 """
 
 from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from datetime import date
 from itertools import groupby
@@ -189,28 +190,90 @@ def _is_exploding(url: str, parameters: list[tuple[str, str]]) -> bool:
     return len(re.findall(r"https?://|(?<==)/[^&=]*\?", query)) > MAX_NESTED_URLS
 
 
-@dataclass(slots=True)
-class ShapeBudget:
-    """How many URLs that differ in numbers or query values only are taken; `limit` of each shape, 0 for any.
+MAX_LOOK_ALIKES_FACTOR = 50
+"""Look-alikes of one shape are cut at so many times the limit even when each says something new."""
 
-    Keeps one counter for each shape of a numbered or queried URL, none for the others.
+
+@dataclass(slots=True)
+class _Shape:
+    """What the look-alikes of one shape brought: the hashes of their texts, and how many brought nothing new."""
+
+    texts: set[int] = field(default_factory=set)
+    exact: set[int] = field(default_factory=set)
+    repeated: int = 0
+    repeated_exactly: int = 0
+
+
+class LookAlikes:
+    """Pages whose URLs differ in numbers or query values only: taken as long as they bring text of their own.
+
+    A shape is cut once `limit` of its pages brought nothing new, so how many there may be grows with the evidence and
+    does not depend on the order of links. Texts that differ in numbers only ("Day 17", "Day 18") are one text, except
+    for pages that a page without numbers in its URL links to: such a page is a list somebody wrote, and it ends.
+
+    Args:
+        limit: pages of one shape that may bring nothing new; 0 for any number.
+        stored: returns the texts of the stored pages of a shape, where there are `limit` or more of them.
     """
 
-    limit: int
-    _taken: Counter[str] = field(default_factory=Counter)
+    def __init__(self, limit: int, stored: Callable[[str], Iterable[str]] = lambda _shape: ()):
+        self.limit = limit
+        self._stored = stored
+        self._shapes: dict[str, _Shape] = {}
 
-    def take(self, url: str) -> bool:
-        """Say whether one more URL of this shape is taken, and count it.
+    def admits(self, url: str, *, listed: bool = False) -> bool:
+        """Say whether one more page of this shape is worth a request.
 
-        >>> budget = ShapeBudget(2)
-        >>> [budget.take(f"https://example.com/cal?d={day}") for day in (1, 2, 3)]
-        [True, True, False]
+        Args:
+            url: an absolute URL.
+            listed: a page without numbers or query in its own URL links to it.
+
+        >>> days = LookAlikes(2)
+        >>> for day in (1, 2, 3):
+        ...     days.learn(f"https://example.com/cal?d={day}", f"Day {day}")
+        >>> days.admits("https://example.com/cal?d=4"), days.admits("https://example.com/cal?d=4", listed=True)
+        (False, True)
         """
-        shape = shape_of(url)
-        if not self.limit or shape is None:
+        shape = shape_of(url) if self.limit else None
+        if shape is None:
             return True
-        self._taken[shape] += 1
-        return self._taken[shape] <= self.limit
+        seen = self._of(shape)
+        if len(seen.texts) + len(seen.exact) >= self.limit * MAX_LOOK_ALIKES_FACTOR:
+            return False
+        return (seen.repeated_exactly if listed else seen.repeated) < self.limit
+
+    def learn(self, url: str, text: str) -> None:
+        """Note the text that a page which was not stored before answered with."""
+        shape = shape_of(url) if self.limit else None
+        if shape is not None:
+            _note(self._of(shape), text)
+
+    def wasted(self, url: str) -> None:
+        """Note that a page which was not stored before brought no text."""
+        shape = shape_of(url) if self.limit else None
+        if shape is not None:
+            seen = self._of(shape)
+            seen.repeated += 1
+            seen.repeated_exactly += 1
+
+    def _of(self, shape: str) -> _Shape:
+        if shape not in self._shapes:
+            seen = self._shapes[shape] = _Shape()
+            for text in self._stored(shape):
+                _note(seen, text)
+        return self._shapes[shape]
+
+
+def _note(seen: _Shape, text: str) -> None:
+    """Count a text; only those that are the same but for their numbers are compared exactly."""
+    masked = hash(_NUMBER.sub("#", text))
+    if masked not in seen.texts:
+        seen.texts.add(masked)
+        return
+    seen.repeated += 1
+    exact = hash(text)
+    seen.repeated_exactly += exact in seen.exact
+    seen.exact.add(exact)
 
 
 def shape_of(url: str) -> str | None:

@@ -50,4 +50,4 @@ class DocumentCallbacks(DocsRequests):
         if request is not None and "depth" in request.meta:
             record.depth = int(request.meta["depth"])
         yield from self.documents(record, confirmed=True)
-        yield from self.link_requests(record.follow, record.depth + 1)
+        yield from self.link_requests(record.follow, record.depth + 1, on=record.url)

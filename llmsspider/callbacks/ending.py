@@ -41,6 +41,8 @@ class EndCallbacks(PageCallbacks):
             self.run.known.fated(key, "gone" if kind == "not_found" else "kept", kind.replace("_", "-"))
         elif request.meta.get("redirect_urls") and identity(request.url) != identity(state.own_url):
             self.run.known.fated(key, "moved")
+        elif self.run.unseen:
+            self.run.known.fated(key, "kept", "not-seen")
         else:
             self.run.known.fated(key, "unlinked")
 

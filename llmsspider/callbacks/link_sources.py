@@ -11,6 +11,7 @@ from llmsspider.errors import ConversionError, RenderingError
 from llmsspider.pages import Answered, PageResult, utc_now
 from llmsspider.rendering import Renderer
 from llmsspider.requests import HTML_ACCEPT, META
+from llmsspider.urls import without_fragment
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
@@ -48,17 +49,20 @@ class LinkSourceCallbacks(DocsRequests):
 
     async def parse_link_source(self, response: Response) -> AsyncIterator[Any]:
         """Yield the requests for the links of a page whose Markdown is a document already."""
+        request = request_of(response)
         answered = Answered.from_response(response, now=utc_now())
         if answered.kind() != "html":
             return
         try:
             page = await self.run.workers.scan(answered.body, answered.fetched_url, answered.encoding)
-            _, drawn = await self.renderer.draw(request_of(response), answered, PageResult(page, "html"))
+            _, drawn = await self.renderer.draw(request, answered, PageResult(page, "html"))
         except (ConversionError, RenderingError):
             self.run.count("link-sources/failed")
             return
         requests = list(
-            self.link_requests(drawn.page.follow, int(request_of(response).meta.get("depth", 0)) + 1)
+            self.link_requests(
+                drawn.page.follow, int(request.meta.get("depth", 0)) + 1, on=without_fragment(request.url)
+            )
         )
         self.run.links.report(len(requests))
         for request in requests:

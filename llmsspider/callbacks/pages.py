@@ -129,7 +129,7 @@ class PageCallbacks(FailureCallbacks, LinkSourceCallbacks):
         kept = {key: request.meta[key] for key in _KEPT_META if key in request.meta}
         again = {**kept, META: {**info(request), "md": url, "alternate": True}}
         yield request.replace(meta=again, dont_filter=True, priority=request.priority + 1)
-        yield from self.link_requests(page.page.follow, int(request.meta.get("depth", 0)) + 1)
+        yield from self.link_requests(page.page.follow, int(request.meta.get("depth", 0)) + 1, on=request.url)
 
     def _elsewhere(self, meta: PageMeta, request: Request) -> tuple[str, str, str] | None:
         """Return (URL, reason, rule) when the page says that it lies elsewhere: meta refresh or canonical, one hop."""
@@ -196,7 +196,7 @@ class PageCallbacks(FailureCallbacks, LinkSourceCallbacks):
     def page_results(self, record: PageRecord, request: Request, *, confirmed: bool = False) -> Iterator[Any]:
         """Yield a page's document, the requests for its links, and that for its HTML where the policy wants it."""
         yield from self.documents(record, start=bool(info(request).get("start")), confirmed=confirmed)
-        yield from self.link_requests(record.follow, record.depth + 1)
+        yield from self.link_requests(record.follow, record.depth + 1, on=record.url)
         if record.origin in {"markdown", "negotiated", "llms-full"}:
             yield from self.link_source(record, start=bool(info(request).get("start")))
 

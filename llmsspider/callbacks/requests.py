@@ -134,14 +134,15 @@ class DocsRequests(scrapy.Spider):
             "http://synthetic.invalid/", callback=callback, meta=meta, dont_filter=True, priority=1
         )
 
-    def link_requests(self, urls: list[str], depth: int) -> Iterator[Request]:
-        """Yield requests for the links that are new to this run and in scope."""
+    def link_requests(self, urls: list[str], depth: int, *, on: str) -> Iterator[Request]:
+        """Yield requests for the links of the page `on` that are new to this run and in scope."""
         run = self.run
-        if not run.follows_links or run.limit.reached:
+        if not run.follows_links:
             return
         if run.arguments.max_depth is not None and depth > run.arguments.max_depth:
             self._too_deep(self._valid(urls))
             return
+        listed = not run.bounds.is_alike(on)
         for link in self._valid(urls):
             if not run.bounds.first_sight(link):
                 continue
@@ -151,11 +152,17 @@ class DocsRequests(scrapy.Spider):
                 continue  # a listed page is a seed: it enters at depth 0 with what the list says of it
             if not self._is_taken(url, verdict):
                 continue
-            trap = run.bounds.trap(url)
-            if trap is not None:
-                run.leave_out(url, trap.reason, trap.rule)
-                continue
+            if run.limit.reached:
+                run.incomplete("max_pages")
+                return
             extra: dict[str, Any] = {"md": link} if url != link and is_markdown_url(link) else {}
+            if run.known.state(page_key(url)) is None:  # a stored page is no trap: it was a document
+                trap = run.bounds.trap(url)
+                if trap is not None:
+                    run.leave_out(url, trap.reason, trap.rule)
+                    continue
+                if run.bounds.is_alike(url):
+                    extra["alike"] = "listed" if listed else "linked"
             yield self.page_request(url, by="link", depth=depth, **extra)
 
     def _valid(self, urls: Iterable[str]) -> Iterator[str]:

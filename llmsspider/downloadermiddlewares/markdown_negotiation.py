@@ -102,6 +102,8 @@ class MarkdownNegotiationMiddleware:
         page, run = info(request), self.run
         if "by" not in page or page.get("start") or "redirect_times" in request.meta or run.limit.reached:
             return None
+        if "alike" in page and run.bounds.crowded(request.url, listed=page["alike"] == "listed"):
+            return None
         if is_markdown_url(request.url):
             return request.url
         forms = run.site.forms_of(request.url)

@@ -25,7 +25,7 @@ class LeftOut(IgnoreRequest):
 
 
 class ScopeMiddleware:
-    """Leave out pages that were redirected out of scope, and pages that are still queued when `max_pages` is reached.
+    """Leave out pages that were redirected out of scope, and queued ones that a limit stops: `max_pages`, look-alikes.
 
     Links and seeds are judged before their requests exist; a page is known by where it ended.
     """
@@ -52,6 +52,12 @@ class ScopeMiddleware:
         if run.limit.reached:
             run.incomplete("max_pages")
             raise LeftOut(run.limit.verdict)
+        alike = page.get("alike")
+        if alike and not request.meta.get("redirect_times"):
+            crowded = run.bounds.crowded(request.url, listed=alike == "listed")
+            if crowded is not None:
+                run.unseen.add("trap")
+                raise LeftOut(crowded)
         if request.meta.get("redirect_times"):
             verdict = run.bounds.scope.verdict(request.url, listed=page.get("listed", False))
             if not verdict.allowed:

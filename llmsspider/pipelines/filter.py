@@ -42,6 +42,8 @@ class FilterPipeline:
         item.content_hash = item.content_hash or content_hash(item.content)
         reason = self._reason(item)
         if reason is None:
+            if self.run.known.state(page_key(item.url)) is None:
+                self.run.bounds.look_alikes.learn(item.url, item.content)
             return item
         self.run.pending.pop(item.id, None)
         self.run.leave_out(item.url, *reason)

@@ -323,3 +323,39 @@ def test_changes_can_be_replayed_by_number(serve, run_crawl, tmp_path):
     assert [(row["url"].removeprefix(site.url), row["change"], row["seq"]) for row in rows] == [
         ("/guide/more.html", "changed", 5)
     ]
+
+
+def test_look_alikes_that_are_stored_stay_whatever_the_order_of_links(serve, run_crawl):
+    """Articles by number, a counter without end, and a page that only a page which is no document leads to."""
+
+    def counter(seen):
+        day = int(seen.path.rpartition("=")[2])
+        return html("Day", f"<p>Nothing on day {day}.</p><a href='/days?n={day + 1}'>next</a>")
+
+    articles = [f"/kb/{number}" for number in range(40)]
+    lists = [f"/list/{number}" for number in range(25)]
+    site = serve({path: html("Article", "<p>It is being written.</p>") for path in articles})
+    site.pages |= {path: html("", "x") for path in lists} | {f"/days?n={n}": counter for n in range(2000)}
+    site.pages["/list/24"] = html("", "<a href='/behind.html'>y</a>")
+    site.pages["/behind.html"] = html("Behind", "<p>Only a list leads to this page.</p>")
+
+    def home(linked: list[str]) -> str:
+        return html(
+            "Home", "<p>Welcome to the site.</p>" + "".join(f"<a href='{path}'>x</a>" for path in linked)
+        )
+
+    site.pages["/"] = home([*articles, *lists])
+    settings = {"LLMS_MIN_CHARACTERS": 12, "LLMS_MAX_LOOK_ALIKES": 0, "CONCURRENT_REQUESTS_PER_DOMAIN": 2}
+    first = run_crawl(f"{site.url}/", settings=settings)
+    assert {"/behind.html", *articles} < set(changes(first, site.url))
+    site.pages["/"] = home([*reversed(articles), *lists, "/days?n=0"])
+    second = run_crawl(f"{site.url}/", settings={**settings, "LLMS_MAX_LOOK_ALIKES": 5})
+    found = changes(second, site.url)
+    assert {path: found[path] for path in ("/behind.html", *articles)} == dict.fromkeys(
+        ("/behind.html", *articles), "unchanged"
+    )
+    assert second.stats["llms/filtered/trap"] >= 2  # lists beyond the limit, and the day after the last one
+    days = [path for path in found if path.startswith("/days")]
+    assert 5 < len(days) < 20
+    third = run_crawl(f"{site.url}/", settings={**settings, "LLMS_MAX_LOOK_ALIKES": 5})
+    assert set(changes(third, site.url).values()) == {"unchanged"}

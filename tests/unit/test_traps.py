@@ -1,12 +1,14 @@
 from __future__ import annotations
 
+from collections import deque
 from datetime import date
+from random import Random
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from llmsspider.traps import ShapeBudget, shape_of, trap_reason, without_session_id
+from llmsspider.traps import LookAlikes, shape_of, trap_reason, without_session_id
 
 TODAY = date(2026, 11, 21)
 SITE = "https://example.com"
@@ -109,13 +111,125 @@ def test_an_unreadable_url_is_left_to_others():
     assert shape_of("https://[broken/") is None
 
 
-def test_budget_bounds_a_counter_without_end_and_nothing_else():
-    budget = ShapeBudget(10)
-    assert sum(budget.take(f"{SITE}/calendar?n={n}") for n in range(50)) == 10
-    assert all(budget.take(f"{SITE}/page-{name}") for name in ("one", "two", "three") * 10)
-    assert budget.take(f"{SITE}/calendar?m=1")
+# Look-alikes
 
 
-def test_budget_of_zero_takes_everything():
-    budget = ShapeBudget(0)
-    assert all(budget.take(f"{SITE}/calendar?n={n}") for n in range(50))
+def reached(site: dict[str, tuple[str, list[str]]], order: Random, alikes: LookAlikes) -> set[str]:
+    """Crawl a site breadth-first, the links of each page in some order: the URLs asked for.
+
+    `site` gives each page's text and links; "index" has no number in its URL.
+    """
+    queue, seen, asked = deque([("index", True)]), {"index"}, set()
+    while queue:
+        page, listed = queue.popleft()
+        if not alikes.admits(f"{SITE}/{page}", listed=listed):
+            continue
+        asked.add(page)
+        if page not in site:
+            alikes.wasted(f"{SITE}/{page}")
+            continue
+        text, links = site[page]
+        alikes.learn(f"{SITE}/{page}", text)
+        for link in order.sample(links, len(links)):
+            if link not in seen:
+                seen.add(link)
+                queue.append((link, page == "index"))
+    return asked
+
+
+WORDS = ["alpha", "beta", "gamma", "delta", "epsilon", "zeta", "eta", "theta", "iota", "kappa"]
+
+
+def article(number: int) -> str:
+    return " ".join(WORDS[int(digit)] for digit in str(number))
+
+
+def knowledge_base(pages: int) -> dict[str, tuple[str, list[str]]]:
+    """Articles that an index lists, each with links to its neighbours."""
+    numbers = range(pages)
+    near = {
+        number: [f"kb/{other}" for other in (number - 1, number + 1) if 0 <= other < pages]
+        for number in numbers
+    }
+    return {"index": ("Home", [f"kb/{n}" for n in numbers])} | {
+        f"kb/{n}": (article(n), near[n]) for n in numbers
+    }
+
+
+def chained(pages: int) -> dict[str, tuple[str, list[str]]]:
+    """The same articles, found from one to the next only."""
+    site = knowledge_base(pages)
+    return site | {"index": ("Home", ["kb/0"])}
+
+
+def listed_and_alike(pages: int) -> dict[str, tuple[str, list[str]]]:
+    """Articles in an index whose texts differ in their number only."""
+    site = {f"kb/{n}": (f"Article {n}", []) for n in range(pages)}
+    return {"index": ("Home", list(site))} | site
+
+
+@given(st.randoms(use_true_random=False))
+@settings(max_examples=10, deadline=None)
+@pytest.mark.parametrize("site", [knowledge_base(90), chained(90), listed_and_alike(90)])
+def test_pages_with_text_of_their_own_are_all_taken_in_any_order_of_links(site, order):
+    assert reached(site, order, LookAlikes(20)) == set(site)
+
+
+class Calendar(dict[str, tuple[str, list[str]]]):
+    """Days without end, each with links to others."""
+
+    def __contains__(self, page: object) -> bool:
+        return True
+
+    def __missing__(self, page: str) -> tuple[str, list[str]]:
+        if page == "index":
+            return "Home", ["day/0"]
+        number = int(page.partition("/")[2])
+        steps = (-1, 1, 7, 30)
+        return f"Day {number}: no events", [f"day/{abs(number + step)}" for step in steps]
+
+
+@given(st.randoms(use_true_random=False))
+@settings(max_examples=10, deadline=None)
+def test_a_calendar_is_cut_in_any_order_of_links(order):
+    assert (
+        len(reached(Calendar(), order, LookAlikes(20))) == 22
+    )  # the index, the first day, 20 that say the same
+
+
+def test_stored_look_alikes_count_without_being_asked_again():
+    stored = [f"Day {day}" for day in range(30)]
+    alikes = LookAlikes(20, lambda shape: stored if shape == f"{SITE}/day/#" else ())
+    assert not alikes.admits(f"{SITE}/day/99")
+    assert alikes.admits(f"{SITE}/day/99", listed=True)
+    assert alikes.admits(f"{SITE}/other/99")
+
+
+def test_pages_that_bring_nothing_are_cut_even_where_they_are_listed():
+    alikes = LookAlikes(5)
+    for number in range(5):
+        assert alikes.admits(f"{SITE}/gone/{number}", listed=True)
+        alikes.wasted(f"{SITE}/gone/{number}")
+    assert not alikes.admits(f"{SITE}/gone/5", listed=True)
+
+
+def test_texts_made_up_without_end_end_too():
+    alikes = LookAlikes(2)
+    for number in range(100):
+        assert alikes.admits(f"{SITE}/text/{number}")
+        alikes.learn(f"{SITE}/text/{number}", article(number))
+    assert not alikes.admits(f"{SITE}/text/100", listed=True)
+
+
+def test_urls_without_numbers_are_no_look_alikes():
+    alikes = LookAlikes(1)
+    for name in ("one", "two", "three"):
+        alikes.wasted(f"{SITE}/page-{name}")
+        assert alikes.admits(f"{SITE}/page-{name}")
+
+
+def test_a_limit_of_zero_takes_everything():
+    alikes = LookAlikes(0)
+    for number in range(50):
+        alikes.wasted(f"{SITE}/calendar?n={number}")
+    assert alikes.admits(f"{SITE}/calendar?n=51")
