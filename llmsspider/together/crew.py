@@ -36,7 +36,7 @@ ANSWER_SECS = 10
 POLL_SECS = 0.2
 """Time between two looks of a worker that has nothing to do."""
 
-PARTS = ("crawl", "workers", "beats", "lost", "queue", "seen", "spellings", "fates", "why")
+PARTS = ("crawl", "workers", "beats", "lost", "queue", "seen", "spellings", "fates", "why", "unseen")
 SCHEMES = ("redis", "rediss", "unix")
 
 
@@ -211,13 +211,27 @@ class Crew:
 
     # --- what the leader has to know at the end ---
 
-    def tell(self, fates: Iterable[tuple[bytes, str, str]], why_incomplete: str | None) -> None:
-        """Hand over what became of stored pages (key, fate, reason), and why this worker did not see everything."""
+    def tell(
+        self,
+        fates: Iterable[tuple[bytes, str, str]],
+        why_incomplete: str | None,
+        unseen: Iterable[str] = (),
+    ) -> None:
+        """Hand over what became of stored pages (key, fate, reason), and why this worker did not see everything.
+
+        `unseen` are the limits that left out pages, by reason.
+        """
+        if limits := list(unseen):
+            self._ask(lambda server: server.sadd(self.keys["unseen"], *limits))
         rows = {key: f"{fate} {reason}" for key, fate, reason in fates}
         if rows:
             self._ask(lambda server: server.hset(self.keys["fates"], mapping=rows))
         if why_incomplete:
             self._ask(lambda server: server.hset(self.keys["why"], self.me, why_incomplete))
+
+    def told_unseen(self) -> set[str]:
+        """Return the limits that left out pages of the others."""
+        return {limit.decode() for limit in self._ask(lambda server: server.smembers(self.keys["unseen"]))}
 
     def told(self) -> tuple[list[tuple[bytes, str, str]], list[str]]:
         """Return what the others handed over."""

@@ -71,7 +71,7 @@ def _share(downloader: Downloader, concurrency: int, workers: int) -> None:
 
 def _tell(run: Run, crew: Crew) -> None:
     fates = ((key, fate, run.known.reasons[key]) for key, fate in run.known.fates.items())
-    crew.tell(fates, run.why_incomplete)
+    crew.tell(fates, run.why_incomplete, run.unseen)
     nothing = crew.documents() == 0
     crew.leave()
     run.incomplete(PART)
@@ -84,6 +84,7 @@ async def _hear(run: Run, crew: Crew) -> None:
     fates, incomplete = crew.told()
     for key, fate, reason in fates:
         run.known.fated(key, cast("Fate", fate), reason)
+    run.unseen |= crew.told_unseen()
     for why in (*crew.lost, *incomplete):
         run.incomplete(why)
         logger.warning("the crawl is incomplete: %(why)s", {"why": why})

@@ -95,10 +95,11 @@ def test_it_is_over_when_nothing_is_queued_and_nobody_works(enter: Enter):
     assert worker.take(busy=True, exact=False) == b"b"
     assert worker.take(busy=False, exact=False) is None
     assert worker.drained()
-    worker.tell([(b"key", "gone", "not-found")], "max_pages")
+    worker.tell([(b"key", "gone", "not-found")], "max_pages", {"trap"})
     worker.leave()
     asyncio.run(asyncio.wait_for(leader.alone(), 30))
     assert leader.told() == ([(b"key", "gone", "not-found")], ["max_pages"])
+    assert leader.told_unseen() == {"trap"}
     assert leader.lost == ()
     leader.leave()
     assert enter().leads, "nothing is left of it: the next one begins anew"
