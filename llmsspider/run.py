@@ -158,7 +158,8 @@ class Run:
             trusted=not self.arguments.full,
         )
         self.resources = KnownResources(store, trusted=not self.arguments.full)
-        self.workers.open(at_once=not self.known.states or self.arguments.full)
+        if not self.known.states or self.arguments.full:
+            self.workers.open()
 
     def end(self, outcome: str) -> None:
         """Note how the crawl ended and release the workers; nothing more is read.

@@ -1,27 +1,23 @@
-"""The conversion pool: HTML in, links and Markdown out, in processes that may crash or hang without harm.
+"""Where pages are converted: HTML in, links and Markdown out, in processes that may crash or hang without harm.
 
 The boundary is `(body, url, encoding) -> Page`; the crawling process never parses HTML of pages itself, and of
-Markdown only what is short. With zero workers the same function is called in place ("inline"). A page that crashes
-its worker or exceeds the time limit costs that page only: pebble replaces the worker.
+Markdown only what is short. With zero workers it does both, while a page is short and soon done: what is not goes to
+a process that can be killed. A page that crashes its process or exceeds the time limit costs that page only.
 """
 
 from __future__ import annotations
 
-import asyncio
-import contextlib
 import gc
-import multiprocessing
 import os
-import sys
-from concurrent.futures import Future, ThreadPoolExecutor
+import signal
+import threading
 from typing import TYPE_CHECKING, TypeVar
 
-from pebble import ProcessExpired, ProcessPool
-
 from llmsspider.errors import ConversionError
+from llmsspider.processes import DeadWorkerError, ProcessPool, attempt
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from llmsspider.items import Page
 
@@ -30,11 +26,14 @@ T = TypeVar("T")
 MAX_WORKERS = 4
 """Upper bound of the automatic number of workers; a crawl is rarely faster with more."""
 
-MAX_SCANNED_IN_PLACE = 256 * 1024
-"""Length in bytes up to which a page is scanned for links here, while no worker has been needed."""
+MAX_HTML_IN_PLACE = 256 * 1024
+"""Length in bytes up to which HTML is read here: with zero workers, and the start page while none has been needed."""
 
 MAX_READ_IN_PLACE = 32 * 1024
 """Characters up to which Markdown is read here: 1 to 3 ms. The worst that was found, all YAML, takes 0.7 s."""
+
+IN_PLACE_SECS = 2.0
+"""CPU time that a page may take here; one that takes longer is left to a worker, with the time limit of pages."""
 
 
 def automatic_workers() -> int:
@@ -65,14 +64,11 @@ def _handle(path: str, body: bytes, url: str, mime_type: str, encoding: str | No
     return handle(path, body, url, mime_type, encoding)
 
 
-def _rarely_collect() -> None:
-    """Let a worker look for cycles rarely: a page leaves hardly any, and each look passes over what was loaded."""
+def _prepare() -> None:
+    """Let a worker load what it needs, and look for cycles rarely: a page leaves hardly any."""
+    _convert(b"<p>x</p>", "http://localhost/", None, "native", False)
     gc.freeze()
     gc.set_threshold(50_000, 20, 20)
-
-
-def _warm_up() -> None:
-    _convert(b"<p>x</p>", "http://localhost/", None, "native", False)
 
 
 def _scan(body: bytes, url: str, encoding: str | None) -> Page:
@@ -82,11 +78,11 @@ def _scan(body: bytes, url: str, encoding: str | None) -> Page:
 
 
 class ConversionPool:
-    """Converts pages in `workers` processes, or in place when `workers` is 0.
+    """Converts pages in `workers` processes, or in place what is short when `workers` is 0.
 
     Args:
-        workers: number of processes.
-        timeout_secs: time one page may take in a worker; the inline mode cannot enforce it.
+        workers: number of processes. One is started for what cannot be done in place, also when `workers` is 0.
+        timeout_secs: time one page may take in a worker.
         converter: name of the HTML to Markdown engine.
         handlers: paths of the users' classes that read other answers, by media type. They always work in a process
             of their own, so that the time limit holds.
@@ -107,39 +103,18 @@ class ConversionPool:
         self.converter = converter
         self.handlers = handlers or {}
         self.keep_hidden = keep_hidden
-        self._starting: Future[ProcessPool] | None = None
-        self._may_start = False
+        self.processes = ProcessPool(
+            max(workers, 1), ("llmsspider.extraction", "llmsspider.markdown"), _prepare
+        )
 
-    def open(self, *, at_once: bool = True) -> None:
-        """Start the pool, `at_once` or with the first page; the processes load in the background."""
-        self._may_start = True
-        if at_once and self.workers:
-            self._start()
-
-    def _start(self) -> None:
-        """Start the processes in a thread: the fork server answers only once it has loaded what they need."""
-        if self._may_start and self._starting is None:
-            executor = ThreadPoolExecutor(1, "workers")
-            self._starting = executor.submit(self._started)
-            executor.shutdown(wait=False)
-
-    def _started(self) -> ProcessPool:
-        context = multiprocessing.get_context("forkserver")
-        context.set_forkserver_preload(["llmsspider.extraction", "llmsspider.markdown"])
-        pool = ProcessPool(max_workers=max(self.workers, 1), context=context, initializer=_rarely_collect)
-        with _main_unseen():
-            for _ in range(max(self.workers, 1)):  # so that they load while discovery waits for the network
-                pool.schedule(_warm_up)
-        return pool
+    def open(self) -> None:
+        """Start the workers, so that they load while discovery waits for the network; else they start when needed."""
+        if self.workers:
+            self.processes.start()
 
     def close(self) -> None:
         """Stop the workers; idempotent."""
-        self._may_start = False
-        starting, self._starting = self._starting, None
-        if starting is not None:
-            pool = starting.result()
-            pool.stop()  # type: ignore[no-untyped-call]
-            pool.join()
+        self.processes.close()
 
     async def convert(self, body: bytes, url: str, encoding: str | None) -> Page:
         """Return the converted page.
@@ -147,16 +122,19 @@ class ConversionPool:
         Raises:
             ConversionError: when the worker crashed, ran out of time or memory, or the conversion raised.
         """
-        return await self._run(_convert, (body, url, encoding, self.converter, self.keep_hidden))
+        in_place = not self.workers and len(body) <= MAX_HTML_IN_PLACE
+        arguments = body, url, encoding, self.converter, self.keep_hidden
+        return await self._run(_convert, arguments, in_place=in_place)
 
     async def scan(self, body: bytes, url: str, encoding: str | None) -> Page:
         """Return links and metadata of an HTML page, without converting it; raises `ConversionError`.
 
         A crawl that only confirms what is stored reads its start page here, and never starts a process.
         """
-        if self._starting is None and len(body) <= MAX_SCANNED_IN_PLACE:
-            return await self._run(_scan, (body, url, encoding), in_place=True)
-        return await self._run(_scan, (body, url, encoding))
+        unused = not self.workers or not self.processes.has_started
+        return await self._run(
+            _scan, (body, url, encoding), in_place=unused and len(body) <= MAX_HTML_IN_PLACE
+        )
 
     async def read_markdown(self, text: str, url: str) -> Page:
         """Return a Markdown body as a page; raises `ConversionError`.
@@ -171,8 +149,9 @@ class ConversionPool:
 
         One that cannot be read is its error; the others do not suffer for it.
         """
+        in_place = not self.workers and sum(len(text) for text, _ in texts) <= MAX_HTML_IN_PLACE
         try:
-            return list(await self._run(_read_texts, (texts, self.keep_hidden)))
+            return list(await self._run(_read_texts, (texts, self.keep_hidden), in_place=in_place))
         except ConversionError as error:
             if len(texts) == 1:
                 return [error]
@@ -181,49 +160,56 @@ class ConversionPool:
     async def handle(self, body: bytes, url: str, mime_type: str, encoding: str | None) -> Page:
         """Return what the handler of the media type makes of a body; raises `ConversionError`."""
         path = self.handlers[mime_type]
-        return await self._run(_handle, (path, body, url, mime_type, encoding), apart=True)
+        return await self._run(_handle, (path, body, url, mime_type, encoding))
 
     async def _run(
-        self,
-        function: Callable[..., T],
-        arguments: tuple[object, ...],
-        *,
-        apart: bool = False,
-        in_place: bool = False,
+        self, function: Callable[..., T], arguments: tuple[object, ...], *, in_place: bool = False
     ) -> T:
-        in_place = in_place or not (self.workers or apart)
-        if not in_place:
-            self._start()
+        if in_place and _can_interrupt():
+            try:
+                return _interrupted(function, arguments, IN_PLACE_SECS)
+            except _TooLongError:
+                pass
         try:
-            starting = self._starting
-            if in_place or starting is None:
-                return function(*arguments)
-            pool = starting.result() if starting.done() else await asyncio.wrap_future(starting)
-            future: Future[T] = pool.schedule(function, args=arguments, timeout=self.timeout_secs)
-            return await asyncio.wrap_future(future)
+            return await self.processes.run(function, arguments, self.timeout_secs)
         except TimeoutError:
             raise ConversionError(f"conversion took longer than {self.timeout_secs:g} s") from None
-        except ProcessExpired as error:
-            raise ConversionError(f"the conversion worker died (exit code {error.exitcode})") from None
+        except DeadWorkerError as error:
+            raise ConversionError(f"the conversion worker died ({error})") from None
         except MemoryError:
             raise ConversionError("the conversion ran out of memory") from None
         except ConversionError:
             raise
-        except Exception as error:  # whatever it was, it is the fault of one page
+        except Exception as error:  # what cannot be pickled
             raise ConversionError(f"conversion failed: {type(error).__name__}: {error}") from error
 
 
-@contextlib.contextmanager
-def _main_unseen() -> Iterator[None]:
-    """Keep `multiprocessing` from running the script of the command again in each worker.
+class _TooLongError(BaseException):
+    """A call was interrupted. No `Exception`: conversion itself catches those, to try another engine."""
 
-    A worker needs nothing of `/usr/bin/scrapy`, and importing Scrapy costs it more than all it does need. One that
-    replaces a dead worker later runs it all the same.
-    """
-    main = sys.modules["__main__"]
-    file = main.__dict__.pop("__file__", None)
+
+def _can_interrupt() -> bool:
+    """Say whether a call can be interrupted here: where there are timers, and signals reach this thread."""
+    return hasattr(signal, "setitimer") and threading.current_thread() is threading.main_thread()
+
+
+def _interrupted(function: Callable[..., T], arguments: Sequence[object], secs: float) -> T:
+    """Call a function for so many seconds of CPU time; raises `_TooLongError` then, else as `attempt` does."""
+    is_running = True
+
+    def interrupt(*_: object) -> None:
+        if is_running:
+            raise _TooLongError
+
+    before = signal.signal(signal.SIGVTALRM, interrupt)
+    signal.setitimer(
+        signal.ITIMER_VIRTUAL, secs, secs
+    )  # again and again: one may be lost in a callback of C code
     try:
-        yield
+        try:
+            return attempt(function, arguments)
+        finally:
+            is_running = False
     finally:
-        if file is not None:
-            main.__file__ = file
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+        signal.signal(signal.SIGVTALRM, before)

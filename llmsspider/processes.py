@@ -1,0 +1,382 @@
+"""Worker processes that may be killed, crash or hang, and cost nothing but the call they were at.
+
+Workers share nothing: each has one socket to this process and is given one call at a time by it, so the end of the
+stream says which call was lost. That call is made once more, in another process. All of it happens in the event loop;
+only starting a process, which may block, is done by a thread.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import multiprocessing
+import pickle
+import signal
+import socket
+import struct
+import sys
+import threading
+import time
+from concurrent.futures import Future, InvalidStateError
+from multiprocessing import connection
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from llmsspider.errors import ConversionError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+    from multiprocessing.context import ForkServerContext, SpawnContext
+
+T = TypeVar("T")
+
+logger = logging.getLogger(__name__)
+
+ATTEMPTS = 2
+"""How often a call is made whose process died: it may have been killed for what others did."""
+
+STARTS = 3
+"""How often a process is started for a call, where none becomes ready."""
+
+START_SECS = 60.0
+"""Time in which a process has to be ready."""
+
+EXIT_SECS = 5.0
+"""Time in which a process has to end that was told to."""
+
+_LENGTH = struct.Struct("!Q")
+_CHUNK = 1 << 18
+
+_LOCK = threading.Lock()
+"""Held while a process is started or its exit code read: `multiprocessing` looks at all processes there, unlocked."""
+
+
+class DeadWorkerError(Exception):
+    """A process died before it answered; `exit_code` is None where it is not known."""
+
+    def __init__(self, exit_code: int | None):
+        super().__init__(f"exit code {exit_code}")
+        self.exit_code = exit_code
+
+
+class Worker:
+    """One process and the socket to it. Making one blocks until the process is ready.
+
+    Args:
+        context: how processes are started.
+        prepare: called in the process before it is ready.
+
+    Raises:
+        OSError, EOFError: when the process did not start.
+    """
+
+    def __init__(self, context: ForkServerContext | SpawnContext, prepare: Callable[[], object]):
+        self._socket, theirs = socket.socketpair()
+        self._process = context.Process(target=_serve, args=(theirs, prepare), daemon=True)
+        try:
+            with theirs, _LOCK, _main_unseen():
+                self._process.start()
+            self._socket.settimeout(START_SECS)
+            if not self._socket.recv(1):
+                raise EOFError("it ended before it was ready")
+        except BaseException:
+            self.kill()
+            raise
+        self._socket.setblocking(False)
+
+    @property
+    def pid(self) -> int | None:
+        """The id of the process."""
+        return self._process.pid
+
+    @property
+    def sentinel(self) -> int:
+        """What `multiprocessing.connection.wait` takes to wait for the end of the process."""
+        return self._process.sentinel
+
+    def is_idle(self) -> bool:
+        """Say whether the process lives and waits for a call; one that waits has nothing to say."""
+        try:
+            self._socket.recv(1, socket.MSG_PEEK)
+        except BlockingIOError:
+            return True
+        except OSError:
+            return False
+        return False
+
+    async def call(self, function: Callable[..., T], arguments: Sequence[object], timeout_secs: float) -> T:
+        """Return what the function returns in the process, or raise the `ConversionError` it raises.
+
+        The process is of no use any more after any other exception.
+
+        Raises:
+            EOFError, ConnectionError: when the process died.
+            TimeoutError: when it took longer.
+        """
+        async with asyncio.timeout(timeout_secs):
+            loop = asyncio.get_running_loop()
+            await loop.sock_sendall(self._socket, _message((function, arguments, timeout_secs)))
+            answer = await self._receive(loop)
+        if isinstance(answer, ConversionError):
+            raise answer
+        return answer  # type: ignore[no-any-return]
+
+    async def _receive(self, loop: asyncio.AbstractEventLoop) -> Any:
+        received = bytearray()
+        expected = _LENGTH.size
+        while len(received) < expected:
+            part = await loop.sock_recv(self._socket, _CHUNK)
+            if not part:
+                raise EOFError("it ended before it answered")
+            received += part
+            if expected == _LENGTH.size <= len(received):
+                expected += _LENGTH.unpack_from(received)[0]
+        return pickle.loads(memoryview(received)[_LENGTH.size :])  # noqa: S301  # written by `_serve`
+
+    def close(self) -> None:
+        """Close the socket: an idle process ends by itself. No call may be under way."""
+        self._socket.close()
+
+    def kill(self) -> None:
+        """Kill the process. No call may be under way."""
+        self.close()
+        self.stop()
+
+    def stop(self) -> None:
+        """Kill the process; a call that is under way gets an `EOFError`."""
+        if self.pid is not None:
+            self._process.kill()
+
+    def exit_code(self) -> int | None:
+        """Wait for a process that has closed its end of the socket; returns its exit code, negative for a signal."""
+        if not _LOCK.acquire(timeout=EXIT_SECS):
+            return None
+        try:
+            self._process.join(EXIT_SECS)
+            if self._process.exitcode is None:
+                self._process.kill()
+            return self._process.exitcode
+        finally:
+            _LOCK.release()
+
+
+class ProcessPool:
+    """Calls functions in processes, one at a time in each.
+
+    Args:
+        size: number of processes.
+        preload: modules that a process needs; where processes are forked, they are loaded once for all.
+        prepare: called in each process before its first call.
+    """
+
+    def __init__(self, size: int, preload: Sequence[str], prepare: Callable[[], object]):
+        self.size = size
+        self._preload = list(preload)
+        self._prepare = prepare
+        self._slots = asyncio.Semaphore(size)
+        self._starting: list[Future[Worker]] = []
+        self._idle: list[Worker] = []
+        self._busy: set[Worker] = set()
+        self._closed = False
+
+    @property
+    def has_started(self) -> bool:
+        """True when there are processes, or will be soon."""
+        return bool(self._starting or self._idle or self._busy)
+
+    @property
+    def pids(self) -> list[int]:
+        """Ids of the processes that are ready or busy."""
+        return [worker.pid for worker in (*self._idle, *self._busy) if worker.pid is not None]
+
+    def start(self) -> None:
+        """Start all processes, in the background; without it each is started when it is needed."""
+        self._starting += [self._start() for _ in range(self.size)]
+
+    async def run(self, function: Callable[..., T], arguments: Sequence[object], timeout_secs: float) -> T:
+        """Return what the function returns in a process, or raise the `ConversionError` it raises.
+
+        Args:
+            function: a function of a module.
+            arguments: what it is called with; they and the result are pickled.
+            timeout_secs: time the call may take; the process of one that takes longer is killed.
+
+        Raises:
+            TimeoutError: when it took longer.
+            DeadWorkerError: when its process died, and that of the second attempt.
+        """
+        async with self._slots:
+            for _ in range(ATTEMPTS):
+                worker = await self._ready_worker()
+                try:
+                    return await self._call(worker, function, arguments, timeout_secs)
+                except (EOFError, ConnectionError):
+                    exit_code = await asyncio.to_thread(worker.exit_code)
+                    if self._closed:
+                        break
+                    logger.warning("A conversion worker died (exit code %s)", exit_code)
+            raise DeadWorkerError(exit_code)
+
+    async def _call(
+        self, worker: Worker, function: Callable[..., T], arguments: Sequence[object], timeout_secs: float
+    ) -> T:
+        self._busy.add(worker)
+        try:
+            answer = await worker.call(function, arguments, timeout_secs)
+        except ConversionError:
+            self._idle.append(worker)
+            raise
+        except (EOFError, ConnectionError):
+            worker.close()
+            raise
+        except BaseException:  # what it answers later belongs to no call
+            worker.kill()
+            raise
+        else:
+            self._idle.append(worker)
+            return answer
+        finally:
+            self._busy.discard(worker)
+
+    async def _ready_worker(self) -> Worker:
+        """Return an idle process, else a new one; one that died idle was at no call."""
+        while self._idle:
+            if (worker := self._idle.pop()).is_idle():
+                return worker
+            worker.close()
+        said: Exception = EOFError("it ended before it was ready")
+        for _ in range(STARTS):
+            future = self._starting.pop(0) if self._starting else self._start()
+            try:
+                worker = await asyncio.wait_for(asyncio.wrap_future(future), START_SECS)
+            except (EOFError, OSError) as error:  # OSError has TimeoutError below it
+                said = error
+                continue
+            if worker.is_idle() and not self._closed:
+                return worker
+            worker.close()
+        raise ConversionError(f"no conversion worker starts: {said}")
+
+    def _start(self) -> Future[Worker]:
+        if self._closed:
+            raise ConversionError("the conversion workers were stopped")
+        future: Future[Worker] = Future()
+        threading.Thread(target=self._fulfil, args=(future,), name="start-worker", daemon=True).start()
+        return future
+
+    def _fulfil(self, future: Future[Worker]) -> None:
+        try:
+            worker = Worker(_context(self._preload), self._prepare)
+        except Exception as error:
+            with contextlib.suppress(InvalidStateError):
+                future.set_exception(error)
+            return
+        try:
+            future.set_result(worker)
+        except InvalidStateError:  # cancelled: nobody waits for it any more
+            worker.close()
+
+    def close(self) -> None:
+        """End all processes, those at a call by force; idempotent."""
+        self._closed = True
+        starting, self._starting = self._starting, []
+        self._idle += [
+            future.result() for future in starting if not future.cancel() and not future.exception()
+        ]
+        workers = [*self._idle, *self._busy]
+        for worker in self._idle:
+            worker.close()
+        for worker in self._busy:
+            worker.stop()
+        self._idle.clear()
+        _wait(workers)
+
+
+def _context(preload: list[str]) -> ForkServerContext | SpawnContext:
+    if "forkserver" not in multiprocessing.get_all_start_methods():
+        return multiprocessing.get_context("spawn")
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(preload)
+    return context
+
+
+def _wait(workers: Sequence[Worker]) -> None:
+    """Wait until all processes have ended; those that do not in `EXIT_SECS` are killed."""
+    left = {worker.sentinel: worker for worker in workers}
+    deadline = time.monotonic() + EXIT_SECS
+    while left and (secs := deadline - time.monotonic()) > 0:
+        for ended in connection.wait(list(left), secs):
+            del left[ended]  # type: ignore[arg-type]
+    for worker in left.values():
+        worker.stop()
+
+
+# --- in the process ---
+
+
+def _message(value: object) -> bytes:
+    data = pickle.dumps(value, protocol=pickle.HIGHEST_PROTOCOL)
+    return _LENGTH.pack(len(data)) + data
+
+
+def _serve(stream: socket.socket, prepare: Callable[[], object]) -> None:
+    """Answer calls until the other end of the stream is closed."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the crawl, which ends its processes itself
+    stream.setblocking(True)
+    prepare()
+    with contextlib.suppress(ConnectionError), stream, stream.makefile("rb") as calls:
+        stream.sendall(b"+")
+        while len(head := calls.read(_LENGTH.size)) == _LENGTH.size:
+            stream.sendall(_answer(calls.read(_LENGTH.unpack(head)[0])))
+
+
+def _answer(message: bytes) -> bytes:
+    try:
+        function, arguments, timeout_secs = pickle.loads(message)  # noqa: S301  # written by `Worker.call`
+        with _ends_itself(2 * timeout_secs):
+            return _message(attempt(function, arguments))
+    except ConversionError as error:
+        return _message(ConversionError(str(error)))
+    except Exception as error:  # a result that cannot be pickled
+        return _message(ConversionError(f"conversion failed: {type(error).__name__}: {error}"))
+
+
+@contextlib.contextmanager
+def _ends_itself(secs: float) -> Iterator[None]:
+    """Let the process die after so many seconds: who would have killed it may be dead itself."""
+    if not hasattr(signal, "setitimer"):
+        yield
+        return
+    signal.signal(signal.SIGALRM, signal.SIG_DFL)
+    signal.setitimer(signal.ITIMER_REAL, secs)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+
+
+def attempt(function: Callable[..., T], arguments: Sequence[object]) -> T:
+    """Call a function; whatever it raises is the fault of one page: a `ConversionError`."""
+    try:
+        return function(*arguments)
+    except ConversionError:
+        raise
+    except MemoryError:
+        raise ConversionError("the conversion ran out of memory") from None
+    except Exception as error:
+        raise ConversionError(f"conversion failed: {type(error).__name__}: {error}") from error
+
+
+@contextlib.contextmanager
+def _main_unseen() -> Iterator[None]:
+    """Keep `multiprocessing` from running the script of the command again in each process.
+
+    A worker needs nothing of `/usr/bin/scrapy`, and importing Scrapy costs it more than all it does need.
+    """
+    main = sys.modules["__main__"]
+    file = main.__dict__.pop("__file__", None)
+    try:
+        yield
+    finally:
+        if file is not None:
+            main.__file__ = file
