@@ -170,10 +170,11 @@ class ConversionPool:
                 return _interrupted(function, arguments, IN_PLACE_SECS)
             except _TooLongError:
                 pass
+        timeout_secs = self.timeout_secs
         try:
-            return await self.processes.run(function, arguments, self.timeout_secs)
+            return await self.processes.run(function, arguments, timeout_secs)
         except TimeoutError:
-            raise ConversionError(f"conversion took longer than {self.timeout_secs:g} s") from None
+            raise ConversionError(f"conversion took longer than {timeout_secs:g} s") from None
         except DeadWorkerError as error:
             raise ConversionError(f"the conversion worker died ({error})") from None
         except MemoryError:

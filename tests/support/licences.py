@@ -13,7 +13,7 @@ HEAD = """# Licences
 
 What `requirements.lock` brings, and what each package says of its licence. Written by `make licences`.
 llmsspider itself is under the MIT licence.
-Under the LGPL are pebble, and psycopg with the extra `postgresql`; both are used unchanged, as libraries.
+Under the LGPL is psycopg, with the extra `postgresql`; it is used unchanged, as a library.
 
 | package | version | licence |
 |---|---|---|

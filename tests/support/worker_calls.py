@@ -1,0 +1,45 @@
+"""What the tests let worker processes do."""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+
+
+def wait_once(marker: str) -> int:
+    """Write the id of the process to the file and wait for ever; where the file exists, return the id."""
+    place = Path(marker)
+    if place.exists():
+        return os.getpid()
+    place.with_suffix(".new").write_text(str(os.getpid()))
+    place.with_suffix(".new").rename(place)
+    time.sleep(3600)
+    return 0
+
+
+def noted(marker: str, answer: str) -> str:
+    """Add the id of the process to the file; once there is a file that ends in `.go`, return the answer."""
+    with Path(marker).open("a", encoding="utf-8") as file:
+        file.write(f"{os.getpid()}\n")
+    while not Path(f"{marker}.go").exists():
+        time.sleep(0.01)
+    return answer
+
+
+def leave_once(marker: str) -> None:
+    """End the process, unless the file exists."""
+    if not Path(marker).exists():
+        Path(marker).touch()
+        os._exit(5)
+
+
+def spin(secs: float) -> int:
+    """Use so many seconds of CPU time, whatever happens; returns the id of the process."""
+    end = time.process_time() + secs
+    while time.process_time() < end:
+        try:
+            sum(range(1000))
+        except Exception:  # as code does that tries another way
+            continue
+    return os.getpid()
