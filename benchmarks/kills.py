@@ -24,6 +24,7 @@ import tempfile
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from multiprocessing.connection import wait
 from pathlib import Path
 from typing import Any
 
@@ -73,10 +74,8 @@ class Work:
         """Start a command and kill it that long after its start; returns whether it was still going."""
         log = self.folder / "killed.log"
         process = crawling.begin(*arguments, cwd=self.folder, stdout=log, stderr=log)
-        process.join(after_secs)
-        going = process.exitcode is None
+        going = not wait([process.sentinel], after_secs)
         process.kill()
-        process.join()
         return going
 
     def rows(self, name: str) -> Rows:

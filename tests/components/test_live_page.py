@@ -5,17 +5,16 @@ from __future__ import annotations
 import http.client
 import itertools
 import json
-import os
-import pty
 import re
 import signal
-import subprocess
-import threading
 from pathlib import Path
 
 import pytest
-from live_crawl import crawling, read_events, start
+from crawling import begin_crawl
+from forked import HANGS_SECS
+from live_crawl import crawling, read_events
 from sites import html
+from terminal import in_terminal
 
 
 def test_status_tells_how_far_the_crawl_is(serve, tmp_path: Path) -> None:
@@ -35,15 +34,18 @@ def test_status_tells_how_far_the_crawl_is(serve, tmp_path: Path) -> None:
 
 
 def test_events_begin_with_the_state_and_end_with_the_last_one_and_its_report(serve, tmp_path: Path) -> None:
-    with crawling(serve, tmp_path, "LLMS_REPORT=out") as live:
+    with crawling(serve, tmp_path, LLMS_REPORT="out") as live:
         live.standing()
-        connection = http.client.HTTPConnection("127.0.0.1", live.port, timeout=60)
+        connection = http.client.HTTPConnection("127.0.0.1", live.port, timeout=HANGS_SECS)
         connection.request("GET", "/events")
         answer = connection.getresponse()
         assert answer.getheader("Content-Type") == "text/event-stream"
         assert live.ask("/report.html")[0] == 404
-        threading.Timer(1.5, live.go.set).start()
-        events = list(read_events(answer))
+        events = []
+        for event in read_events(answer):
+            events.append(event)
+            if len(events) == 2:
+                live.go.set()
         status, headers, report = live.ask("/report.html")
         answer.close()
         connection.close()
@@ -92,36 +94,31 @@ def test_it_is_read_only_and_says_what_a_page_may_do(serve, tmp_path: Path) -> N
 
 
 def test_without_a_terminal_it_is_off(serve, tmp_path: Path) -> None:
-    process = start(serve({"/": html("Home", "<p>Text.</p>")}).url, tmp_path, stderr=subprocess.PIPE)
-    log = process.communicate(timeout=60)[1].decode()
+    process = begin_crawl(serve({"/": html("Home", "<p>Text.</p>")}).url, tmp_path)
+    process.wait()
+    log = process.log
     assert "live page" not in log
     assert "extensions.live_page" not in log.partition("Enabled extensions")[2].partition("]")[0]
 
 
 @pytest.mark.parametrize(
-    ("options", "environment", "on"),
+    ("settings", "environment", "on"),
     [
-        ((), {}, True),
-        (("LLMS_STATUS_PORT=off",), {}, False),
-        ((), {"SCRAPY_JOB": "1"}, False),
-        ((), {"SHUB_JOBKEY": "1/2/3"}, False),
+        ({}, {}, True),
+        ({"LLMS_STATUS_PORT": "off"}, {}, False),
+        ({}, {"SCRAPY_JOB": "1"}, False),
+        ({}, {"SHUB_JOBKEY": "1/2/3"}, False),
     ],
     ids=["in a terminal", "switched off", "under Scrapyd", "on Scrapy Cloud"],
 )
-def test_in_a_terminal_it_is_on_unless_it_is_a_job(serve, tmp_path: Path, options, environment, on) -> None:
-    primary, secondary = pty.openpty()
+def test_in_a_terminal_it_is_on_unless_it_is_a_job(serve, tmp_path: Path, settings, environment, on) -> None:
     url = serve({"/": html("Home", "<p>Text.</p>")}).url
-    process = start(url, tmp_path, *options, stderr=secondary, TERM="dumb", **environment)
-    os.close(secondary)
-    shown = b""
-    while True:
-        try:
-            shown += os.read(primary, 65536)
-        except OSError:
-            break
-    os.close(primary)
-    assert process.wait() == 0
-    assert (b"live page: http://127.0.0.1:76" in shown) is on
+    env = {"TERM": "dumb", **environment}
+    code, shown = in_terminal(
+        lambda terminal: begin_crawl(url, tmp_path, settings=settings, stderr=terminal, env=env)
+    )
+    assert code == 0
+    assert ("live page: http://127.0.0.1:76" in shown) is on
 
 
 def test_taken_ports_are_said_and_the_crawl_goes_on(serve, tmp_path: Path) -> None:
@@ -129,16 +126,15 @@ def test_taken_ports_are_said_and_the_crawl_goes_on(serve, tmp_path: Path) -> No
         other = tmp_path / "other"
         other.mkdir()
         site = serve({"/": html("Home", "<p>Text.</p>")})
-        process = start(site.url, other, f"LLMS_STATUS_PORT={live.port}", stderr=subprocess.PIPE)
-        log = process.communicate(timeout=60)[1].decode()
-    assert process.returncode == 0
-    assert f"no live page: the ports {live.port} to {live.port} are taken" in log
+        process = begin_crawl(site.url, other, settings={"LLMS_STATUS_PORT": live.port})
+        assert process.wait() == 0
+    assert f"no live page: the ports {live.port} to {live.port} are taken" in process.log
 
 
 def test_ctrl_c_is_the_last_event_too(serve, tmp_path: Path) -> None:
     with crawling(serve, tmp_path) as live:
         live.standing()
-        connection = http.client.HTTPConnection("127.0.0.1", live.port, timeout=60)
+        connection = http.client.HTTPConnection("127.0.0.1", live.port, timeout=HANGS_SECS)
         connection.request("GET", "/events")
         answer = connection.getresponse()
         live.process.send_signal(signal.SIGINT)
@@ -146,12 +142,11 @@ def test_ctrl_c_is_the_last_event_too(serve, tmp_path: Path) -> None:
         _, last = list(read_events(answer))[-1]
         answer.close()
         connection.close()
-        live.process.wait(60)
+        live.process.wait()
     assert (last["ended"], last["complete"], last["why"]) == (True, False, "shutdown")
 
 
 def test_a_wrong_port_is_said(tmp_path: Path) -> None:
-    process = start("http://127.0.0.1:9", tmp_path, "LLMS_STATUS_PORT=many", stderr=subprocess.PIPE)
-    log = process.communicate(timeout=60)[1].decode()
-    assert process.returncode == 2
-    assert "setting LLMS_STATUS_PORT='many': accepted are auto, off, a port, and a range" in log
+    process = begin_crawl("http://127.0.0.1:9", tmp_path, settings={"LLMS_STATUS_PORT": "many"})
+    assert process.wait() == 2
+    assert "setting LLMS_STATUS_PORT='many': accepted are auto, off, a port, and a range" in process.log

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import json
-import os
-import signal
 import subprocess
 import sys
-import time
+import threading
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from crawling import ROOT, Outcome, command
+from crawling import Outcome, begin, begin_crawl, command
+from forked import HANGS_SECS, Forked
 from sites import html
 from stores import NAME, SITE, Place, record
 
@@ -35,7 +34,7 @@ def status(tmp_path: Path) -> Callable[..., Outcome]:
     return lambda *words: command("status", *words, cwd=tmp_path, env=environment)
 
 
-def begin(place: Place, **owner):
+def begun(place: Place, **owner):
     store = place.open()
     store.begin_run("crawl", {}, **owner)
     store.record_error(SITE + "bad", "not_found", "HTTP status 404", 404)
@@ -63,7 +62,7 @@ def test_a_source_never_crawled_is_pending(place, status) -> None:
 
 
 def test_a_run_that_is_going_shows_how_far_it_is_and_what_it_left_out(place, status) -> None:
-    begin(place)
+    begun(place)
     lines = status(NAME).stdout.splitlines()
     assert lines[0] == f"{NAME}  {SITE}"
     assert "  status     CRAWLING" in lines
@@ -82,14 +81,14 @@ def test_a_run_that_is_going_shows_how_far_it_is_and_what_it_left_out(place, sta
 def test_a_run_whose_process_died_is_lost(place, status) -> None:
     process = subprocess.Popen([sys.executable, "-c", ""])
     process.wait()
-    begin(place, pid=process.pid)
+    begun(place, pid=process.pid)
     found = json.loads(status(NAME, "--json").stdout)
     assert (found["status"], found["run"]["state"], found["run"]["percent"]) == ("lost", "lost", 35)
     assert f"process {process.pid} on " in status(NAME).stdout
 
 
 def test_a_finished_run_is_kept_with_totals_and_changes(place, status) -> None:
-    store = begin(place)
+    store = begun(place)
     store.save_page(record("a"), "new")
     store.finish_run(
         "finished",
@@ -109,7 +108,7 @@ def test_a_finished_run_is_kept_with_totals_and_changes(place, status) -> None:
 
 
 def test_many_urls_of_one_reason_are_cut_in_the_text_and_whole_in_json(place, status) -> None:
-    store = begin(place)
+    store = begun(place)
     for number in range(30):
         store.record_filtered(f"{SITE}{number}", "trap", "looks endless")
     store.flush()
@@ -119,50 +118,42 @@ def test_many_urls_of_one_reason_are_cut_in_the_text_and_whole_in_json(place, st
     assert found["run"]["filtered"]["by_reason"] == {"offsite": 1, "trap": 30}
 
 
-def test_watch_follows_a_real_crawl_to_its_end_and_a_killed_one_is_lost(serve, tmp_path, status) -> None:
-    def slow(_seen) -> str:
-        time.sleep(0.1)
-        return html("Page", f"<p>Some text {time.monotonic()}.</p>")
+def test_watch_follows_a_real_crawl_to_its_end_and_a_killed_one_is_lost(serve, tmp_path) -> None:
+    go, under_way = threading.Event(), threading.Event()
 
-    names = [f"/p{number}.html" for number in range(60)]
-    site = serve(
-        {
-            "/": html("Home", "".join(f"<a href='{name}'>x</a>" for name in names)),
-            **dict.fromkeys(names, slow),
-        }
-    )
-    words = ["crawl", "docs", "-a", f"url={site.url}/", "-s", "LLMS_ALLOW_PRIVATE_ADDRESSES=127.0.0.1"]
-    environment = {
-        **os.environ,
-        "SCRAPY_SETTINGS_MODULE": "llmsspider.settings",
-        "PYTHONPATH": str(ROOT),
-        "LLMS_DATA_DIR": str(tmp_path / "store"),
-    }
+    def held(_seen) -> str:
+        under_way.set()
+        go.wait(HANGS_SECS)
+        return html("Held", "<p>Some late text.</p>")
 
-    def start() -> subprocess.Popen:
-        site.clear()
-        process = subprocess.Popen(
-            [sys.executable, "-m", "scrapy", *words, "-s", "CONCURRENT_REQUESTS_PER_DOMAIN=2"],
-            cwd=tmp_path,
-            env=environment,
-            stderr=subprocess.DEVNULL,
-        )
-        deadline = time.monotonic() + 60
-        while len(site.paths()) < 20 and time.monotonic() < deadline:
-            time.sleep(0.05)
+    names = [f"/p{number}.html" for number in range(10)]
+    pages = {name: html(name, f"<p>Some text of {name}.</p>") for name in names}
+    links = "".join(f"<a href='{name}'>x</a>" for name in [*names, "/held.html"])
+    site = serve({"/": html("Home", links), **pages, "/held.html": held})
+    environment = {"LLMS_DATA_DIR": str(tmp_path / "store")}
+
+    def start() -> Forked:
+        under_way.clear()
+        process = begin_crawl(f"{site.url}/", tmp_path)
+        assert under_way.wait(HANGS_SECS), process.log
         return process
 
     process = start()
-    process.send_signal(signal.SIGKILL)
-    process.wait()
-    assert "  status     lost\n" in status().stdout
+    process.kill()
+    assert "  status     lost\n" in command("status", cwd=tmp_path, env=environment).stdout
     process = start()
-    seen = [json.loads(line)[0] for line in status("--watch", "--json").stdout.splitlines()]
-    process.wait()
+    looks = tmp_path / "looks.jsonl"
+    words = ("status", "--watch", "--json")
+    watch = begin(*words, cwd=tmp_path, stdout=looks, stderr=tmp_path / "watch.txt", env=environment)
+    watch.wait_until(lambda: looks.exists() and looks.read_text().endswith("\n"))
+    go.set()
+    assert process.wait() == 0
+    assert watch.wait() == 0
+    seen = [json.loads(line)[0] for line in looks.read_text().splitlines()]
     assert seen[0]["status"] == "CRAWLING"
     assert seen[-1]["status"] == "INDEXED"
     last = seen[-1]["run"]
-    assert (last["documents"], last["errors"]["count"], last["done"]) == (61, 2, 63)  # two links are dead
+    assert (last["documents"], last["errors"]["count"], last["done"]) == (12, 2, 14)  # two links are dead
     assert [look["run"]["done"] for look in seen] == sorted(look["run"]["done"] for look in seen)
 
 

@@ -1,98 +1,80 @@
-"""Progress in a terminal (a real one, by pty) and where there is none."""
+"""Progress in a terminal and where there is none."""
 
 from __future__ import annotations
 
-import os
-import pty
 import re
 import signal
-import subprocess
 import sys
-import time
+import threading
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
-from crawling import ROOT
+from crawling import begin_crawl
+from forked import HANGS_SECS, Forked
+from site_server import Site
 from sites import html
+from terminal import in_terminal
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="pty is of POSIX systems")
 
-NAMES = [f"/p{number}.html" for number in range(30)]
+NAMES = [f"/p{number}.html" for number in range(10)]
+SETTINGS = {"CONCURRENT_REQUESTS_PER_DOMAIN": 2, "LOGSTATS_INTERVAL": 0.1}
 
 
-def slow(_seen) -> str:
-    time.sleep(0.1)
-    return html("Page", f"<p>Some text {time.monotonic()}.</p>")
+class Held:
+    """A site whose crawl stands still, two pages begun and eight to go, until `go` is set."""
 
+    def __init__(self, serve: Callable[[dict[str, Any]], Site]):
+        self.go = threading.Event()
+        self.url = serve(
+            {
+                "/": html("Home", "".join(f"<a href='{name}'>x</a>" for name in NAMES)),
+                **{name: self._page(name) for name in NAMES},
+                "/llms.txt": "# Site\n\n- [One](/p0.html)\n",
+            }
+        ).url
 
-PAGES = {
-    "/": html("Home", "".join(f"<a href='{name}'>x</a>" for name in NAMES)),
-    **dict.fromkeys(NAMES, slow),
-    "/llms.txt": "# Site\n\n- [One](/p0.html)\n",
-}
+    def _page(self, name: str) -> Callable[..., str]:
+        def page(_seen: object) -> str:
+            self.go.wait(HANGS_SECS)
+            return html(name, f"<p>The text of {name}.</p>")
 
+        return page
 
-def start(url: str, folder: Path, stderr: int, *options: str, **environment: str) -> subprocess.Popen:
-    """Start a real crawl that writes its log to `stderr`."""
-    words = ["-a", f"url={url}/", "-O", "documents.jsonl", *options]
-    settings = {
-        "LLMS_ALLOW_PRIVATE_ADDRESSES": "127.0.0.1",
-        "LLMS_CONVERT_WORKERS": "0",
-        "CONCURRENT_REQUESTS_PER_DOMAIN": "2",
-        "LOGSTATS_INTERVAL": "1",
-    }
-    words += [word for name, value in settings.items() for word in ("-s", f"{name}={value}")]
-    given = {
-        **os.environ,
-        "SCRAPY_SETTINGS_MODULE": "llmsspider.settings",
-        "PYTHONPATH": str(ROOT),
-        "LLMS_DATA_DIR": str(folder / "store"),
-        "TERM": "xterm",
-        "COLUMNS": "100",
-        "LINES": "40",
-        **environment,
-    }
-    command = [sys.executable, "-m", "scrapy", "crawl", "docs", *words]
-    return subprocess.Popen(command, cwd=folder, env=given, stderr=stderr)
+    def crawl(
+        self,
+        folder: Path,
+        text: str,
+        then: Callable[[Forked], None] | None = None,
+        settings: dict[str, Any] | None = None,
+        **environment: str,
+    ) -> tuple[int, str]:
+        """Crawl in a terminal, held until `text` is shown; returns the exit code and what was shown."""
+        size = {"TERM": "xterm", "COLUMNS": "100", "LINES": "40"}
 
+        def go(process: Forked) -> None:
+            if then is not None:
+                then(process)
+            self.go.set()
 
-def read_terminal(primary: int, until: bytes | None = None) -> bytes:
-    """Read what a terminal shows, to its end or until something appears."""
-    shown = b""
-    while until is None or until not in shown:
-        try:
-            part = os.read(primary, 65536)
-        except OSError:  # Linux says so when the other end is closed
-            break
-        if not part:
-            break
-        shown += part
-    return shown
+        def start(terminal: Path) -> Forked:
+            given, env = {**SETTINGS, **(settings or {})}, {**size, **environment}
+            return begin_crawl(f"{self.url}/", folder, settings=given, stderr=terminal, env=env)
 
-
-def in_terminal(url: str, folder: Path, *options: str, interrupt: bool = False, **environment: str):
-    primary, secondary = pty.openpty()
-    process = start(url, folder, secondary, *options, **environment)
-    os.close(secondary)
-    shown = b""
-    if interrupt:
-        shown = read_terminal(primary, until=b"crawling")
-        process.send_signal(signal.SIGINT)
-    shown += read_terminal(primary)
-    os.close(primary)
-    return process.wait(), shown.decode()
+        return in_terminal(start, text=text, then=go)
 
 
 def test_a_terminal_shows_a_display_with_whole_log_lines_above(serve, tmp_path: Path) -> None:
-    site = serve(PAGES)
-    code, shown = in_terminal(site.url, tmp_path)
+    code, shown = Held(serve).crawl(tmp_path, "crawling")
     assert code == 0
     assert "found llms.txt at /llms.txt\r\n" in shown
     long = "scope auto: pages below 127.0.0.1:"
     assert re.search(rf"INFO: {re.escape(long)}\S+, and pages that .* \(wider: -a scope=domain\)\r\n", shown)
     text = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", shown)
     assert re.search(r"│ crawling +━.* \d+/\d+ pages \(\d+%\) │", text)
-    assert re.search(r"│ finished +━+ +33/33 pages \(100%\) │", text)  # home, 30 pages, two dead links
+    assert re.search(r"│ finished +━+ +13/13 pages \(100%\) │", text)  # home, 10 pages, two dead links
     assert "errors     2  not_found 2" in text
     assert "Crawled " not in text
     assert shown.rindex("\x1b[?25h") > shown.rindex("\x1b[?25l")  # the cursor is back
@@ -100,63 +82,51 @@ def test_a_terminal_shows_a_display_with_whole_log_lines_above(serve, tmp_path: 
 
 
 def test_one_ctrl_c_stops_reports_and_gives_the_terminal_back(serve, tmp_path: Path) -> None:
-    site = serve(PAGES)
-    _, shown = in_terminal(site.url, tmp_path, interrupt=True)
+    _, shown = Held(serve).crawl(tmp_path, "crawling", lambda process: process.send_signal(signal.SIGINT))
     assert "incomplete (shutdown)" in shown
     assert shown.rindex("\x1b[?25h") > shown.rindex("\x1b[?25l")
 
 
 @pytest.mark.parametrize(
-    ("options", "environment"),
-    [(("-s", "LLMS_PROGRESS=plain"), {}), ((), {"TERM": "dumb"})],
+    ("settings", "environment"),
+    [({"LLMS_PROGRESS": "plain"}, {}), ({}, {"TERM": "dumb"})],
     ids=["LLMS_PROGRESS=plain", "TERM=dumb"],
 )
-def test_a_terminal_can_do_without(serve, tmp_path: Path, options, environment) -> None:
-    site = serve(PAGES)
-    _, shown = in_terminal(site.url, tmp_path, *options, **environment)
+def test_a_terminal_can_do_without(serve, tmp_path: Path, settings, environment) -> None:
+    _, shown = Held(serve).crawl(tmp_path, "crawling: ", settings=settings, **environment)
     assert "\x1b" not in shown
     assert "crawling: " in shown
 
 
 def test_without_a_terminal_lines_tell_how_far_it_is(serve, tmp_path: Path) -> None:
-    site = serve(PAGES)
-    process = start(site.url, tmp_path, subprocess.PIPE)
-    log = process.communicate(timeout=60)[1].decode()
-    assert "\x1b" not in log
+    held = Held(serve)
+    process = begin_crawl(f"{held.url}/", tmp_path, settings=SETTINGS)
+    process.wait_for_log("crawling: ")
+    held.go.set()
+    assert process.wait() == 0
+    assert "\x1b" not in process.log
     lines = re.findall(
-        r"INFO: crawling: (\d+)/(\d+) pages \(\d+%\), \d+ unchanged, (\d+) errors, (\d+) left out", log
+        r"INFO: crawling: (\d+)/(\d+) pages \(\d+%\), \d+ unchanged, (\d+) errors, (\d+) left out",
+        process.log,
     )
     assert lines
     assert all(int(done) <= int(total) for done, total, _, _ in lines)
-    assert "logstats" not in log
+    assert "logstats" not in process.log
 
 
 def test_a_wrong_value_is_said(tmp_path: Path) -> None:
-    process = start("http://127.0.0.1:9", tmp_path, subprocess.PIPE, "-s", "LLMS_PROGRESS=loud")
-    log = process.communicate(timeout=60)[1].decode()
-    assert process.returncode == 2
-    assert "setting LLMS_PROGRESS='loud': accepted are auto, plain" in log
+    process = begin_crawl("http://127.0.0.1:9", tmp_path, settings={"LLMS_PROGRESS": "loud"})
+    assert process.wait() == 2
+    assert "setting LLMS_PROGRESS='loud': accepted are auto, plain" in process.log
 
 
 def test_a_single_page_has_neither_display_nor_live_page(serve, tmp_path: Path) -> None:
     site = serve({"/": html("Home", "<p>The only page.</p>")})
-    primary, secondary = pty.openpty()
-    command = [sys.executable, "-m", "scrapy", "crawl", "page", "-a", f"url={site.url}/", "-O", "page.jsonl"]
-    environment = {
-        **os.environ,
-        "SCRAPY_SETTINGS_MODULE": "llmsspider.settings",
-        "PYTHONPATH": str(ROOT),
-        "TERM": "xterm",
-    }
-    process = subprocess.Popen(
-        [*command, "-s", "LLMS_ALLOW_PRIVATE_ADDRESSES=127.0.0.1"],
-        cwd=tmp_path,
-        env=environment,
-        stderr=secondary,
+    code, shown = in_terminal(
+        lambda terminal: begin_crawl(
+            f"{site.url}/", tmp_path, spider="page", stderr=terminal, env={"TERM": "xterm"}
+        )
     )
-    os.close(secondary)
-    shown = read_terminal(primary)
-    os.close(primary)
-    assert process.wait() == 0
-    assert b"\x1b" not in shown
-    assert b"live page" not in shown
+    assert code == 0
+    assert "\x1b" not in shown
+    assert "live page" not in shown

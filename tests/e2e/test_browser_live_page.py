@@ -60,7 +60,7 @@ async def watch(live: Live, scheme: str) -> tuple[Watched, dict, Watched]:
         assert "/dead.html" in await seen.page.inner_text("#error-list")
         live.go.set()
         await seen.page.wait_for_selector("#report")
-        await loop.run_in_executor(None, live.process.wait, 60)
+        await loop.run_in_executor(None, live.process.wait)
         last = await seen.numbers()
         assert await seen.page.inner_text("#phase") == "complete"
         async with seen.page.expect_popup() as opened:
@@ -78,7 +78,7 @@ async def watch(live: Live, scheme: str) -> tuple[Watched, dict, Watched]:
 def test_the_page_shows_what_the_crawl_counts_and_asks_nobody_else(
     serve, tmp_path: Path, scheme: str
 ) -> None:
-    with crawling(serve, tmp_path, "LLMS_REPORT=out") as live:
+    with crawling(serve, tmp_path, LLMS_REPORT="out") as live:
         seen, last, report = asyncio.run(watch(live, scheme))
     stored = json.loads((tmp_path / "out" / "run.json").read_text())["run"]
     assert last == {
@@ -115,7 +115,7 @@ async def look_from_disk(file: Path) -> Watched:
 
 
 def test_the_report_opens_from_disk(serve, tmp_path: Path) -> None:
-    with crawling(serve, tmp_path, "LLMS_REPORT=out") as live:
+    with crawling(serve, tmp_path, LLMS_REPORT="out") as live:
         live.finish()
     file = tmp_path / "out" / "report.html"
     seen = asyncio.run(look_from_disk(file))

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-import os
 import re
 import signal
-import subprocess
-import sys
 import threading
 import time
 
 import pytest
 from chromium import browser, draw, js_site, processes, shell  # noqa: F401  # the fixture is autouse
-from crawling import ROOT
+from crawling import begin_crawl
+from forked import HANGS_SECS
 from site_server import Reply
 from sites import PLAIN, html
 
 pytestmark = pytest.mark.browser
+
+SETTLES = {"llmsspider.browser.settling.SETTLE_SECS": 4.0}
+"""So long is waited for a page that does not come to rest; usually 15 seconds."""
 
 PAGES = {"/", "/guide/install", "/reference/flock", "/reference/nest", "/reference/roost"}
 FLOCK = (
@@ -26,6 +27,7 @@ FLOCK = (
 
 
 def test_a_site_built_with_a_framework_is_drawn_and_its_links_followed(serve, run_crawl):
+    """A recrawl asks the browser again; without one it keeps what is stored."""
     site = serve(js_site())
     outcome = run_crawl(f"{site.url}/")
     documents = outcome.by_path(site.url)
@@ -39,6 +41,20 @@ def test_a_site_built_with_a_framework_is_drawn_and_its_links_followed(serve, ru
     assert outcome.stats["playwright/browser_count"] == 1
     assert {seen.headers["user-agent"] for seen in site.requests} == {site.requests[0].headers["user-agent"]}
     assert "/plumage.png" not in site.paths()
+
+    site.pages["/api/nest.json"] = Reply(
+        '{"title": "nest", "text": "Builds.", "options": []}', content_type="application/json"
+    )
+    again = run_crawl(f"{site.url}/")
+    assert {path: document["change"] for path, document in again.by_path(site.url).items()} == {
+        **dict.fromkeys(PAGES, "unchanged"),
+        "/reference/nest": "changed",
+    }
+    assert again.stats["llms/rendering/pages"] == len(PAGES) + 1
+
+    without = run_crawl(f"{site.url}/", arguments={"render": "never"})
+    assert {document["change"] for document in without.documents} == {"unchanged"}
+    assert set(without.by_path(site.url)) == PAGES
 
 
 def test_only_empty_shells_are_drawn(serve, run_crawl):
@@ -89,16 +105,18 @@ def test_a_script_that_leads_elsewhere_is_a_redirect_which_scope_and_robots_judg
 
 
 def test_pages_that_never_end_cost_their_time_and_no_more(serve, run_crawl):
-    def slow(_seen):
-        time.sleep(30)
+    over = threading.Event()
+
+    def never(_seen):
+        over.wait(HANGS_SECS)
         return Reply("", content_type="text/javascript")
 
-    names = ("loops", "hangs", "grows", "talks", "fine")
+    names = ("loops", "talks", "hangs", "grows", "fine")
     site = serve(
         {
             "/": html("Home", "<p>Home.</p>" + "".join(f"<a href='/{name}'>x</a>" for name in names)),
             "/loops": shell("while (true) {}"),
-            "/hangs": shell(draw("Hangs"), "<script src='/slow.js' async></script>"),
+            "/hangs": shell(draw("Hangs"), "<script src='/never.js' async></script>"),
             "/grows": shell(
                 draw("Grows") + "setInterval(() => { app.append(document.createElement('p')) }, 50)"
             ),
@@ -107,15 +125,20 @@ def test_pages_that_never_end_cost_their_time_and_no_more(serve, run_crawl):
             ),
             "/fine": shell(draw("Fine")),
             "/popup": "<h1>Popup</h1>",
-            "/slow.js": slow,
+            "/never.js": never,
         }
     )
-    started = time.monotonic()
-    outcome = run_crawl(f"{site.url}/", settings={"DOWNLOAD_TIMEOUT": 20})
+    try:
+        outcome = run_crawl(
+            f"{site.url}/",
+            settings={"DOWNLOAD_TIMEOUT": 15, "RETRY_TIMES": 0, "CONCURRENT_REQUESTS_PER_DOMAIN": 2},
+            constants=SETTLES,
+        )
+    finally:
+        over.set()
     assert set(outcome.by_path(site.url)) == {"/", "/hangs", "/grows", "/talks", "/fine"}
     failed, drawn_in_vain = outcome.stats["llms/errors/network"], outcome.stats["llms/rendering/failed"]
-    assert (failed, drawn_in_vain) == (1, 2)  # it gets a second chance when the crawl is through
-    assert time.monotonic() - started < 90
+    assert (failed, drawn_in_vain) == (1, 1)
 
 
 def test_without_a_browser_there_is_one_warning_and_the_crawl_goes_on(serve, run_crawl):
@@ -145,24 +168,6 @@ def test_without_a_browser_there_is_one_warning_and_the_crawl_goes_on(serve, run
     assert not re.search(r"Traceback|ERROR", outcome.log)
 
 
-def test_a_recrawl_asks_the_browser_again_and_without_one_keeps_what_is_stored(serve, run_crawl):
-    site = serve(js_site())
-    run_crawl(f"{site.url}/")
-    again = run_crawl(f"{site.url}/")
-    assert {document["change"] for document in again.documents} == {"unchanged"}
-    assert again.stats["llms/rendering/pages"] == len(PAGES) + 1
-    site.pages["/api/nest.json"] = Reply(
-        '{"title": "nest", "text": "Builds.", "options": []}', content_type="application/json"
-    )
-    changed = run_crawl(f"{site.url}/")
-    assert {d["url"].removeprefix(site.url) for d in changed.documents if d["change"] == "changed"} == {
-        "/reference/nest"
-    }
-    without = run_crawl(f"{site.url}/", arguments={"render": "never"})
-    assert {document["change"] for document in without.documents} == {"unchanged"}
-    assert set(without.by_path(site.url)) == PAGES
-
-
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM], ids=lambda how: how.name)
 def test_no_process_outlives_the_crawl(serve, tmp_path, how):
     asked, ended = threading.Event(), threading.Event()
@@ -175,35 +180,16 @@ def test_no_process_outlives_the_crawl(serve, tmp_path, how):
     site = serve(
         {"/": shell("await new Promise(() => {})", "<script src='/never.js'></script>"), "/never.js": never}
     )
-    log = tmp_path / "log"
-    with log.open("w") as output:
-        crawl = subprocess.Popen(
-            [
-                sys.executable, "-m", "scrapy", "crawl", "docs", "-a", f"url={site.url}/",
-                "-s", "LLMS_ALLOW_PRIVATE_ADDRESSES=127.0.0.1", "-s", f"LLMS_DATA_DIR={tmp_path}/store",
-                "-s", "LLMS_CONVERT_WORKERS=2",
-            ],
-            cwd=tmp_path,
-            env={**os.environ, "SCRAPY_SETTINGS_MODULE": "llmsspider.settings", "PYTHONPATH": str(ROOT)},
-            stdout=output,
-            stderr=output,
-        )  # fmt: skip
+    crawl = begin_crawl(f"{site.url}/", tmp_path, settings={"LLMS_CONVERT_WORKERS": 2}, constants=SETTLES)
     try:
-        assert asked.wait(60), log.read_text()
-        before = processes(tmp_path)
-        assert sum("--type=renderer" in line for line in before.values()) >= 1
+        crawl.wait_until(asked.is_set)
+        assert sum("--type=renderer" in line for line in processes(tmp_path).values()) >= 1
         crawl.send_signal(how)
-        crawl.wait(60)
-        wait_until(lambda: not processes(tmp_path), 20, lambda: processes(tmp_path))
+        crawl.wait()
+        deadline = time.monotonic() + HANGS_SECS
+        while left := processes(tmp_path):
+            assert time.monotonic() < deadline, left
+            time.sleep(0.1)
     finally:
         ended.set()
         crawl.kill()
-        crawl.wait()
-
-
-def wait_until(reached, seconds, state):
-    """Wait for a condition; `state` tells what was there instead."""
-    ends = time.monotonic() + seconds
-    while not reached():
-        assert time.monotonic() < ends, state()
-        time.sleep(0.1)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 import shutil
-import subprocess
 import threading
 import time
 from collections import Counter
@@ -14,9 +13,9 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-import live_crawl
 import pytest
-from crawling import Outcome, crawl
+from crawling import Outcome, begin_crawl, crawl
+from forked import HANGS_SECS
 from redis import Redis
 from redis_server import redis_url, running_redis  # noqa: F401  (fixture)
 from site_server import Seen
@@ -52,7 +51,7 @@ def together(url: str, folder: Path, redis: str, workers: int = 2, **options: An
 
     def work(place: Path) -> Outcome:
         place.mkdir(exist_ok=True)
-        return crawl(url, place, settings=settings, timeout=240, **options)
+        return crawl(url, place, settings=settings, **options)
 
     with ThreadPoolExecutor(workers) as pool:
         return list(pool.map(work, places))
@@ -60,7 +59,7 @@ def together(url: str, folder: Path, redis: str, workers: int = 2, **options: An
 
 def both_are_there(redis: str) -> bool:
     """Wait until two workers have joined: a small site is crawled before a slow one has started."""
-    deadline = time.monotonic() + 100
+    deadline = time.monotonic() + HANGS_SECS
     with Redis.from_url(redis) as server:
         while sum(server.hlen(key) for key in server.scan_iter("llmsspider:*:workers")) < 2:
             if time.monotonic() > deadline:
@@ -121,9 +120,9 @@ def test_a_killed_worker_costs_pages_until_the_next_crawl_and_no_deletion(
         def answer(seen: Seen) -> str:
             if "victim" in seen.headers.get("user-agent", seen.headers.get("User-Agent", "")):
                 taken.set()
-                killed.wait(120)
+                killed.wait(HANGS_SECS)
             elif not calm[0]:
-                taken.wait(120)  # the other worker goes on once the victim has a page
+                taken.wait(HANGS_SECS)  # the other worker goes on once the victim has a page
             return page
 
         return answer
@@ -139,29 +138,22 @@ def test_a_killed_worker_costs_pages_until_the_next_crawl_and_no_deletion(
     assert len(before.documents) == PAGES
 
     calm[0] = False
-    common = (f"LLMS_REDIS_URL={redis_url}", f"LLMS_DATA_DIR={store}", "LLMS_DISCOVERY_TIMEOUT=110")
+    common = {"LLMS_REDIS_URL": redis_url, "LLMS_DATA_DIR": store, "LLMS_DISCOVERY_TIMEOUT": HANGS_SECS}
     folders = [tmp_path / "survivor", tmp_path / "victim"]
     for folder in folders:
         folder.mkdir()
-    log = folders[0] / "log"
-    with log.open("wb") as stderr:
-        survivor = live_crawl.start(site.url, folders[0], *common, stderr=stderr)
-        victim = live_crawl.start(
-            site.url, folders[1], *common, "LLMS_CONTACT=victim", stderr=subprocess.DEVNULL
-        )
-        try:
-            assert taken.wait(120)
-            time.sleep(1)
-            victim.kill()
-            victim.wait()
-            killed.set()
-            survivor.wait(120)
-        finally:
-            for process in (survivor, victim):
-                process.kill()
-                process.wait()
-    text = log.read_text()
-    assert survivor.returncode == 0, text
+    survivor = begin_crawl(f"{site.url}/", folders[0], settings=common)
+    victim = begin_crawl(f"{site.url}/", folders[1], settings={**common, "LLMS_CONTACT": "victim"})
+    try:
+        victim.wait_until(taken.is_set)
+        victim.kill()
+        killed.set()
+        survivor.wait()
+    finally:
+        survivor.kill()
+        victim.kill()
+    text = survivor.log
+    assert survivor.exitcode == 0, text
     rows = [json.loads(line) for line in (folders[0] / "documents.jsonl").read_text().splitlines()]
     assert 0 < len(rows) < PAGES, "what the victim had taken is missing"
     assert {row["change"] for row in rows} == {"unchanged"}
@@ -181,23 +173,17 @@ def test_a_redis_that_goes_away_ends_the_crawl_with_one_line(serve: Callable[...
 
     def held(_seen: Seen) -> str:
         begun.set()
-        gone.wait(120)
+        gone.wait(HANGS_SECS)
         return html("Held", "<p>Late.</p><a href='/late.html'>later</a>")
 
     gone = threading.Event()
     site = serve({**many(5), "/p1.html": held})
-    log = tmp_path / "log"
-    with log.open("wb") as stderr:
-        with running_redis(program) as url:
-            process = live_crawl.start(site.url, tmp_path, f"LLMS_REDIS_URL={url}", stderr=stderr)
-            assert begun.wait(120)
-        gone.set()
-        try:
-            assert process.wait(120) == 1, log.read_text()
-        finally:
-            process.kill()
-            process.wait()
-    text = log.read_text()
+    with running_redis(program) as url:
+        process = begin_crawl(f"{site.url}/", tmp_path, settings={"LLMS_REDIS_URL": url})
+        process.wait_until(begun.is_set)
+    gone.set()
+    assert process.wait() == 1, process.log
+    text = process.log
     assert "Closing spider (redis_lost)" in text
     assert text.count("ERROR: LLMS_REDIS_URL: Redis at 127.0.0.1:") == 1, text
     assert "Traceback" not in text, text

@@ -2,46 +2,53 @@
 
 from __future__ import annotations
 
-import os
 import signal
-import subprocess
-import sys
-import time
+import threading
 
 import pytest
-from crawling import ROOT, crawl
+from crawling import begin_crawl, crawl
+from forked import HANGS_SECS, Forked
+from site_server import Site
 from sites import html
 
+TWO_AT_A_TIME = {"CONCURRENT_REQUESTS_PER_DOMAIN": 2}
 
-def pages(number: int) -> dict:
-    def answer(path):
-        def page(_seen):
-            time.sleep(0.05)
-            return html(path, f"<p>The text of {path}.</p>")
 
-        return page
-
+def pages(number: int) -> dict[str, str]:
+    """A home page and so many below it."""
     names = [f"/p{index}.html" for index in range(number)]
     links = "".join(f"<a href='{name}'>x</a> " for name in names)
-    return {"/": html("Home", f"<p>Welcome to it.</p>{links}"), **{name: answer(name) for name in names}}
+    return {
+        "/": html("Home", f"<p>Welcome to it.</p>{links}"),
+        **{name: html(name, f"<p>The text of {name}.</p>") for name in names},
+    }
 
 
-def start(url, folder, *options):
-    """Start a real `scrapy crawl` process."""
-    command = [
-        *(sys.executable, "-m", "scrapy", "crawl", "docs", "-a", f"url={url}", "-O", "documents.jsonl"),
-        *("-s", "LLMS_ALLOW_PRIVATE_ADDRESSES=127.0.0.1", "-s", f"LLMS_DATA_DIR={folder / 'store'}"),
-        *("-s", "LLMS_CONVERT_WORKERS=0", "-s", "CONCURRENT_REQUESTS_PER_DOMAIN=2", *options),
-    ]
-    environment = {**os.environ, "SCRAPY_SETTINGS_MODULE": "llmsspider.settings", "PYTHONPATH": str(ROOT)}
-    return subprocess.Popen(command, cwd=folder, env=environment, stderr=subprocess.PIPE, text=True)
+class Half:
+    """A site of which half is crawled: from the page with the number `after` on, each is held until `go` is set."""
 
+    def __init__(self, serve, number: int, after: int):
+        self.go, self.reached = threading.Event(), threading.Event()
+        self.site: Site = serve(pages(number))
+        for index in range(after, number):
+            self._hold(f"/p{index}.html")
 
-def wait_for(condition, seconds=60):
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
+    def _hold(self, path: str) -> None:
+        page = self.site.pages[path]
+
+        def held(_seen: object) -> str:
+            self.reached.set()
+            self.go.wait(HANGS_SECS)
+            return page
+
+        self.site.pages[path] = held
+
+    def begin(self, folder, *words: str, **settings) -> Forked:
+        """Start a crawl and wait until it is half-way."""
+        given = {**TWO_AT_A_TIME, **settings}
+        process = begin_crawl(f"{self.site.url}/", folder, settings=given, words=words)
+        process.wait_until(self.reached.is_set)
+        return process
 
 
 def contents(outcome):
@@ -52,46 +59,46 @@ def contents(outcome):
 
 @pytest.mark.parametrize("with_jobdir", [False, True], ids=["plain", "JOBDIR"])
 def test_after_kill_9_the_next_run_has_everything_and_deletes_nothing(serve, tmp_path, with_jobdir):
-    site = serve(pages(60))
+    half = Half(serve, 30, after=15)
+    url = f"{half.site.url}/"
     options = ("-s", f"JOBDIR={tmp_path / 'job'}") if with_jobdir else ()
-    process = start(f"{site.url}/", tmp_path, *options)
-    wait_for(lambda: len(site.paths()) > 35)
-    process.kill()
-    process.communicate()
-    outcome = crawl(f"{site.url}/", tmp_path, options=options)
+    half.begin(tmp_path, *options).kill()
+    half.go.set()
+    outcome = crawl(url, tmp_path, options=options)
     undisturbed = tmp_path / "undisturbed"
     undisturbed.mkdir()
-    assert contents(outcome) == contents(crawl(f"{site.url}/", undisturbed))
+    assert contents(outcome) == contents(crawl(url, undisturbed))
     assert "deleted" not in {document["change"] for document in outcome.documents}
     assert ("did not end cleanly" in outcome.log) is with_jobdir
 
 
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM], ids=["Ctrl-C", "SIGTERM"])
 def test_a_signal_ends_cleanly_keeps_yesterdays_file_and_reports(serve, tmp_path, how):
-    site = serve(pages(60))
+    half = Half(serve, 30, after=15)
     (tmp_path / "documents.jsonl").write_text("yesterday\n")
-    process = start(f"{site.url}/", tmp_path)
-    wait_for(lambda: len(site.paths()) > 35)
+    process = half.begin(tmp_path)
     process.send_signal(how)
-    _, log = process.communicate(timeout=60)
+    half.go.set()
+    process.wait()
     assert (tmp_path / "documents.jsonl").read_text() == "yesterday\n"
     assert (tmp_path / "documents.jsonl.partial").read_text().count("\n") > 5
-    assert "incomplete (shutdown)" in log
-    assert "documents.jsonl.partial" in log
+    assert "incomplete (shutdown)" in process.log
+    assert "documents.jsonl.partial" in process.log
 
 
 def test_a_stopped_job_is_continued_and_complete(serve, tmp_path):
-    site = serve(pages(40))
+    half = Half(serve, 30, after=15)
+    site = half.site
     options = ("-s", f"JOBDIR={tmp_path / 'job'}")
-    process = start(f"{site.url}/", tmp_path, *options)
-    wait_for(lambda: len(site.paths()) > 25)
+    process = half.begin(tmp_path, *options)
     process.send_signal(signal.SIGINT)
-    process.communicate(timeout=60)
+    half.go.set()
+    process.wait()
     first = {path for path in site.paths() if path.startswith("/p") and not path.endswith(".md")}
     site.clear()
     outcome = crawl(f"{site.url}/", tmp_path, options=options)
     second = {path for path in site.paths() if path.startswith("/p") and not path.endswith(".md")}
-    assert first | second == {f"/p{index}.html" for index in range(40)}
+    assert first | second == {f"/p{index}.html" for index in range(30)}
     assert len(first & second) < 8
     assert "deleted" not in {document["change"] for document in outcome.documents}
 
@@ -114,18 +121,14 @@ def test_a_failed_night_leaves_yesterdays_file(serve, tmp_path):
 
 
 def test_a_time_limit_exports_what_there_is_and_says_incomplete(serve, tmp_path):
-    site = serve(pages(200))
-    options = (
-        "-s",
-        "CLOSESPIDER_TIMEOUT=3",
-        "-s",
-        "CONCURRENT_REQUESTS_PER_DOMAIN=1",
-        "-s",
-        "DOWNLOAD_DELAY=0.1",
-    )
-    outcome = crawl(f"{site.url}/", tmp_path, options=options)
-    assert 0 < len(outcome.documents) < 200
-    assert any("incomplete (closespider_timeout)" in line for line in outcome.lines)
+    half = Half(serve, 30, after=0)
+    process = half.begin(tmp_path, CLOSESPIDER_TIMEOUT=4)
+    process.wait_for_log("Closing spider (closespider_timeout)")
+    half.go.set()
+    process.wait()
+    rows = (tmp_path / "documents.jsonl").read_text().splitlines()
+    assert 0 < len(rows) < 31
+    assert "incomplete (closespider_timeout)" in process.log
 
 
 def test_no_change_empties_a_feed_of_changes(serve, tmp_path):
@@ -141,9 +144,10 @@ def test_two_crawls_of_one_source_at_once_both_finish(serve, tmp_path):
     for folder in folders:
         folder.mkdir()
     data = ("-s", f"LLMS_DATA_DIR={tmp_path / 'shared'}")
-    processes = [start(f"{site.url}/", folder, *data) for folder in folders]
-    logs = [process.communicate(timeout=120)[1] for process in processes]
-    assert [process.returncode for process in processes] == [0, 0], logs
+    processes = [
+        begin_crawl(f"{site.url}/", folder, settings=TWO_AT_A_TIME, words=data) for folder in folders
+    ]
+    assert [process.wait() for process in processes] == [0, 0], [process.log for process in processes]
     last = crawl(f"{site.url}/", folders[0], settings={"LLMS_DATA_DIR": tmp_path / "shared"})
     assert {document["change"] for document in last.documents} == {"unchanged"}
     assert len(last.documents) == 31

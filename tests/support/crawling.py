@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import ast
+import importlib
 import json
-import multiprocessing
 import os
 import re
 import sys
@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).resolve().parents[2]
+from forked import HANGS_SECS, ROOT, Forked, fork
 
 
 @dataclass
@@ -42,74 +42,92 @@ class Outcome:
         return {document["url"].removeprefix(base): document for document in self.documents}
 
 
-def _modules() -> list[str]:
-    """The modules of the project but the settings, which read the environment."""
-    paths = sorted(path.relative_to(ROOT).with_suffix("") for path in (ROOT / "llmsspider").rglob("*.py"))
-    names = [".".join(path.parts).removesuffix(".__init__") for path in paths]
-    return [name for name in names if name not in {"llmsspider.__main__", "llmsspider.settings"}]
-
-
-_CONTEXT = multiprocessing.get_context("forkserver")
-_CONTEXT.set_forkserver_preload(
-    [
-        "scrapy.cmdline",
-        "scrapy.commands.parse",
-        "scrapy.commands.shell",
-        "scrapy.core.downloader.handlers.http11",
-        "scrapy.squeues",
-        "scrapy.exporters",
-        "scrapy.extensions.telnet",
-        "sqlalchemy.dialects.sqlite",
-        *_modules(),
-    ]
-)
-
-
-def _execute(arguments: list[str], cwd: str, environment: dict[str, str], stdout: str, stderr: str) -> None:
-    """Be a fresh `scrapy` process: own folder, environment and output files."""
-    os.chdir(cwd)
-    os.environ.clear()
-    os.environ.update(environment)
-    sys.path[:0] = environment["PYTHONPATH"].split(os.pathsep)
-    for number, name in ((1, stdout), (2, stderr)):
-        descriptor = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
-        os.dup2(descriptor, number)
-        os.close(descriptor)
-    sys.stdout, sys.stderr = os.fdopen(1, "w", closefd=False), os.fdopen(2, "w", closefd=False)
+def _scrapy(constants: dict[str, Any], *arguments: str) -> None:
     from scrapy.cmdline import execute
 
-    try:
-        execute(["scrapy", *arguments])
-    finally:
-        sys.stdout.flush()
-        sys.stderr.flush()
+    for path, value in constants.items():
+        module, _, name = path.rpartition(".")
+        assert hasattr(importlib.import_module(module), name)
+        setattr(sys.modules[module], name, value)
+    execute(["scrapy", *arguments])
 
 
-def begin(*arguments: str, cwd: Path, stdout: Path, stderr: Path, env: dict[str, str] | None = None) -> Any:
-    """Start `scrapy ARGUMENTS` with the project's settings in the folder `cwd`; returns the process.
+def begin(
+    *arguments: str,
+    cwd: Path,
+    stdout: Path,
+    stderr: Path,
+    env: dict[str, str] | None = None,
+    constants: dict[str, Any] | None = None,
+    **limits: int,
+) -> Forked:
+    """Start `scrapy ARGUMENTS` with the project's settings.
 
-    The process is forked from one that has imported Scrapy already, which saves seconds a test.
+    Args:
+        arguments: of the command line.
+        cwd: folder of the process.
+        stdout: file for its output.
+        stderr: file for its log, or a terminal.
+        env: more environment.
+        constants: values of the project, such as `llmsspider.browser.settling.SETTLE_SECS`, that are other than usual.
+        limits: those of `fork`.
     """
     environment = {**os.environ, "SCRAPY_SETTINGS_MODULE": "llmsspider.settings", "PYTHONPATH": str(ROOT)}
     environment.update(env or {})
-    process = _CONTEXT.Process(
-        target=_execute, args=(list(arguments), str(cwd), environment, str(stdout), str(stderr))
+    return fork(
+        _scrapy, constants or {}, *arguments, cwd=cwd, stdout=stdout, stderr=stderr, env=environment, **limits
     )
-    process.start()
-    return process
 
 
-def command(*arguments: str, cwd: Path, timeout: float = 120, env: dict[str, str] | None = None) -> Outcome:
-    """Run `scrapy ARGUMENTS` in a process of its own, see `begin`, and wait for it."""
+def command(*arguments: str, cwd: Path, timeout: float = HANGS_SECS, **options: Any) -> Outcome:
+    """Run `scrapy ARGUMENTS` in a process of its own and wait for it; `options` are those of `begin`."""
     with tempfile.TemporaryDirectory() as folder:
         stdout, stderr = Path(folder, "stdout"), Path(folder, "stderr")
-        process = begin(*arguments, cwd=cwd, stdout=stdout, stderr=stderr, env=env)
-        process.join(timeout)
-        if process.exitcode is None:
-            process.kill()
-            process.join()
-            raise TimeoutError(f"scrapy {' '.join(arguments)}: more than {timeout} s\n{stderr.read_text()}")
-        return Outcome(process.exitcode, stdout.read_text(), stderr.read_text())
+        process = begin(*arguments, cwd=cwd, stdout=stdout, stderr=stderr, **options)
+        code = process.wait(timeout)
+        return Outcome(code, process.stdout, process.log)
+
+
+def crawl_words(
+    url: str,
+    folder: Path,
+    settings: dict[str, Any] | None = None,
+    arguments: dict[str, Any] | None = None,
+    spider: str = "docs",
+) -> list[str]:
+    """The words of `scrapy crawl` of a site on 127.0.0.1, all of whose files are in `folder`."""
+    given = {"url": url, **(arguments or {})}
+    chosen = {
+        "LLMS_ALLOW_PRIVATE_ADDRESSES": "127.0.0.1",
+        "LLMS_DATA_DIR": folder / "store",
+        "LLMS_CONVERT_WORKERS": 0,
+        **(settings or {}),
+    }
+    return [
+        *("crawl", spider),
+        *(part for name, value in given.items() if value is not None for part in ("-a", f"{name}={value}")),
+        *(part for name, value in chosen.items() for part in ("-s", f"{name}={value}")),
+        *("-O", str(folder / "documents.jsonl")),
+    ]
+
+
+def begin_crawl(
+    url: str,
+    folder: Path,
+    *,
+    settings: dict[str, Any] | None = None,
+    spider: str = "docs",
+    words: tuple[str, ...] = (),
+    stderr: Path | None = None,
+    **options: Any,
+) -> Forked:
+    """Start a crawl of `url` into `folder`, where its log is `log.txt`, unless `stderr` is a terminal.
+
+    `words` are more of the command line; `options` are those of `begin`.
+    """
+    given = [*crawl_words(url, folder, settings, spider=spider), *words]
+    log = stderr or folder / "log.txt"
+    return begin(*given, cwd=folder, stdout=folder / "stdout.txt", stderr=log, **options)
 
 
 def crawl(
@@ -120,30 +138,15 @@ def crawl(
     settings: dict[str, Any] | None = None,
     spider: str = "docs",
     options: tuple[str, ...] = (),
-    timeout: float = 120,
-    env: dict[str, str] | None = None,
+    **more: Any,
 ) -> Outcome:
-    """Crawl `url` into `folder`; the store is in the folder too, so a second call is a recrawl."""
+    """Crawl `url` into `folder`; the store is in the folder too, so a second call is a recrawl.
+
+    `options` are more words of the command line; `more` are the options of `command`.
+    """
     output = folder / "documents.jsonl"
-    given = {"url": url, **(arguments or {})}
-    chosen = {
-        "LLMS_ALLOW_PRIVATE_ADDRESSES": "127.0.0.1",
-        "LLMS_DATA_DIR": str(folder / "store"),
-        "LLMS_CONVERT_WORKERS": 0,
-        **(settings or {}),
-    }
-    outcome = command(
-        "crawl",
-        spider,
-        *(part for name, value in given.items() if value is not None for part in ("-a", f"{name}={value}")),
-        *(part for name, value in chosen.items() for part in ("-s", f"{name}={value}")),
-        "-O",
-        str(output),
-        *options,
-        cwd=folder,
-        timeout=timeout,
-        env=env,
-    )
+    words = crawl_words(url, folder, settings, arguments, spider)
+    outcome = command(*words, *options, cwd=folder, **more)
     if output.exists():
         outcome.documents = [json.loads(line) for line in output.read_text(encoding="utf-8").splitlines()]
     return outcome

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).resolve().parents[2]
+from forked import ROOT, fork
+
 MIDDLEWARES = "llmsspider.downloadermiddlewares"
 SETTINGS: dict[str, Any] = {
     "DOWNLOADER": "llmsspider.downloader.Downloader",
@@ -35,72 +34,100 @@ SETTINGS: dict[str, Any] = {
     },
 }
 
-PROGRAM = '''
-import json, sys, time
-from scrapy.utils.reactor import install_reactor
-install_reactor("twisted.internet.asyncioreactor.AsyncioSelectorReactor")
-from twisted.internet import reactor
-from twisted.internet._resolver import HostResolution
-from twisted.internet.address import IPv4Address, IPv6Address
-from twisted.internet.interfaces import IHostnameResolver
-from zope.interface import implementer
-import scrapy
-from scrapy.crawler import CrawlerProcess
-from scrapy.spidermiddlewares.httperror import HttpError
-from llmsspider.outcomes import kind_of_exception, kind_of_response
 
-urls, settings, names, result = json.loads(sys.argv[1])
-lookups, events, fallback = [], [], reactor.nameResolver
+def _run(
+    requests: list[Any], settings: dict[str, Any], names: dict[str, list[list[str]]], result: str
+) -> None:
+    """Crawl in this process; what happened goes to the file `result`."""
+    from scrapy.utils.reactor import install_reactor
 
-@implementer(IHostnameResolver)
-class Names:
-    """Answers for the names of the test, each with its next answer; other hosts are literals and go on."""
-    def resolveHostName(self, receiver, hostName, portNumber=0, addressTypes=None, transportSemantics="TCP"):
-        lookups.append(hostName)
-        if hostName not in names:
-            return fallback.resolveHostName(receiver, hostName, portNumber, addressTypes, transportSemantics)
-        answers = names[hostName]
-        resolution = HostResolution(hostName)
-        receiver.resolutionBegan(resolution)
-        for ip in answers.pop(0) if len(answers) > 1 else answers[0]:
-            receiver.addressResolved((IPv6Address if ":" in ip else IPv4Address)("TCP", ip, portNumber))
-        receiver.resolutionComplete()
-        return resolution
+    install_reactor("twisted.internet.asyncioreactor.AsyncioSelectorReactor")
+    import scrapy
+    from scrapy.crawler import CrawlerProcess
+    from scrapy.spidermiddlewares.httperror import HttpError
+    from twisted.internet import reactor
+    from twisted.internet._resolver import HostResolution
+    from twisted.internet.address import IPv4Address, IPv6Address
+    from twisted.internet.interfaces import IHostnameResolver
+    from zope.interface import implementer
 
-reactor.installNameResolver(Names())
+    from llmsspider.outcomes import kind_of_exception, kind_of_response
 
-class Throwaway(scrapy.Spider):
-    name = "throwaway"
-    async def start(self):
-        for request in urls:
-            options = {"url": request} if isinstance(request, str) else request
-            options["meta"] = {**options.get("meta", {}), "asked": options["url"]}
-            try:
-                yield scrapy.Request(**options, callback=self.answered, errback=self.failed, dont_filter=True)
-            except ValueError as error:
-                events.append({"url": options["url"], "error": type(error).__name__, "kind": kind_of_exception(error)})
-    def answered(self, response):
-        events.append({"url": response.meta["asked"], "status": response.status,
-                       "final": response.url, "body": response.text if hasattr(response, "text") else "",
-                       "headers": dict(response.request.headers.to_unicode_dict())})
-    def failed(self, failure):
-        response = getattr(failure.value, "response", None)
-        kind = kind_of_exception(failure.value)
-        if isinstance(failure.value, HttpError):
-            kind = kind_of_response(response.status, {})
-        events.append({"url": failure.request.meta["asked"],
-                       "final": failure.request.url, "error": type(failure.value).__name__,
-                       "message": str(failure.value), "kind": kind, "reason": getattr(failure.value, "reason", None),
-                       "status": response.status if response is not None else None})
+    lookups, events, fallback = [], [], reactor.nameResolver
 
-process = CrawlerProcess(settings)
-crawler = process.create_crawler(Throwaway)
-process.crawl(crawler)
-process.start()
-stats = {key: value for key, value in crawler.stats.get_stats().items() if isinstance(value, (int, float, str))}
-with open(result, "w") as file:
-    json.dump({"events": events, "stats": stats, "lookups": lookups}, file)
-'''
+    @implementer(IHostnameResolver)
+    class Names:
+        """Answers for the names of the test, each with its next answer; other hosts are literals and go on."""
+
+        def resolveHostName(
+            self, receiver, hostName, portNumber=0, addressTypes=None, transportSemantics="TCP"
+        ):
+            lookups.append(hostName)
+            if hostName not in names:
+                return fallback.resolveHostName(
+                    receiver, hostName, portNumber, addressTypes, transportSemantics
+                )
+            answers = names[hostName]
+            resolution = HostResolution(hostName)
+            receiver.resolutionBegan(resolution)
+            for ip in answers.pop(0) if len(answers) > 1 else answers[0]:
+                receiver.addressResolved((IPv6Address if ":" in ip else IPv4Address)("TCP", ip, portNumber))
+            receiver.resolutionComplete()
+            return resolution
+
+    reactor.installNameResolver(Names())
+
+    class Throwaway(scrapy.Spider):
+        name = "throwaway"
+
+        async def start(self):
+            for request in requests:
+                options = {"url": request} if isinstance(request, str) else request
+                options["meta"] = {**options.get("meta", {}), "asked": options["url"]}
+                try:
+                    yield scrapy.Request(
+                        **options, callback=self.answered, errback=self.failed, dont_filter=True
+                    )
+                except ValueError as error:
+                    kind = kind_of_exception(error)
+                    events.append({"url": options["url"], "error": type(error).__name__, "kind": kind})
+
+        def answered(self, response):
+            events.append(
+                {
+                    "url": response.meta["asked"],
+                    "status": response.status,
+                    "final": response.url,
+                    "body": response.text if hasattr(response, "text") else "",
+                    "headers": dict(response.request.headers.to_unicode_dict()),
+                }
+            )
+
+        def failed(self, failure):
+            response = getattr(failure.value, "response", None)
+            kind = kind_of_exception(failure.value)
+            if isinstance(failure.value, HttpError):
+                kind = kind_of_response(response.status, {})
+            events.append(
+                {
+                    "url": failure.request.meta["asked"],
+                    "final": failure.request.url,
+                    "error": type(failure.value).__name__,
+                    "message": str(failure.value),
+                    "kind": kind,
+                    "reason": getattr(failure.value, "reason", None),
+                    "status": response.status if response is not None else None,
+                }
+            )
+
+    process = CrawlerProcess(settings)
+    crawler = process.create_crawler(Throwaway)
+    process.crawl(crawler)
+    process.start()
+    stats = {
+        key: value for key, value in crawler.stats.get_stats().items() if isinstance(value, (int, float, str))
+    }
+    Path(result).write_text(json.dumps({"events": events, "stats": stats, "lookups": lookups}))
 
 
 @dataclass
@@ -125,21 +152,23 @@ def engine_crawl(
     settings: dict[str, Any] | None = None,
     names: dict[str, list[list[str]]] | None = None,
     environment: dict[str, str] | None = None,
-    timeout: float = 100,
 ) -> EngineOutcome:
     """Request the URLs (or keyword arguments of `scrapy.Request`); `names` is what the test's DNS answers."""
-    result = folder / "result.json"
-    given = [requests, {**SETTINGS, **(settings or {})}, names or {}, str(result)]
+    result, log = folder / "result.json", folder / "log.txt"
     inherited = {name: value for name, value in os.environ.items() if not name.lower().endswith("_proxy")}
-    done = subprocess.run(
-        [sys.executable, "-c", PROGRAM, json.dumps(given)],
+    result.unlink(missing_ok=True)
+    process = fork(
+        _run,
+        requests,
+        {**SETTINGS, **(settings or {})},
+        names or {},
+        str(result),
         cwd=folder,
+        stdout=folder / "stdout.txt",
+        stderr=log,
         env={**inherited, "PYTHONPATH": str(ROOT), **(environment or {})},
-        capture_output=True,
-        text=True,
-        timeout=timeout,
-        check=False,
     )
-    assert result.exists(), done.stderr
+    process.wait()
+    assert result.exists(), process.log
     left = json.loads(result.read_text())
-    return EngineOutcome(left["events"], left["lookups"], left["stats"], done.stderr)
+    return EngineOutcome(left["events"], left["lookups"], left["stats"], process.log)
