@@ -188,18 +188,27 @@ class Judgement:
     held: str | None = None
 
 
-def judge(known: KnownPages, judged: set[bytes], *, confirmed: bool, only_gone: bool = False) -> Judgement:
+def judge(
+    known: KnownPages,
+    judged: set[bytes],
+    *,
+    unreached: set[bytes],
+    confirmed: bool,
+    only_gone: bool = False,
+) -> Judgement:
     """Decide over the stored pages that a run did not confirm.
 
     Args:
         known: the stored pages and their fates.
         judged: keys of the pages inside the bounds of the run, the confirmed ones included.
+        unreached: keys of the pages that have no document in this run.
         confirmed: the user confirmed a large number of deletions.
         only_gone: delete only what answered 404 or 410 (`mode=refresh`); what moved is kept.
     """
     deleted = frozenset({"gone"}) if only_gone else DELETED
     kept = {"kept", "moved"} - deleted
-    fates = {key: fate for key, fate in known.fates.items() if key in judged}
+    open_keys = judged & unreached
+    fates = {key: fate for key, fate in known.fates.items() if key in open_keys}
     delete = {key: known.reasons[key] for key, fate in fates.items() if fate in deleted}
     keep = tuple(key for key, fate in fates.items() if fate in kept)
     if delete and not confirmed and len(delete) > MAX_DELETED_SHARE * len(judged):

@@ -44,10 +44,14 @@ def unreached(run: Run) -> Iterator[PageState]:
 
 
 def judgement_of(run: Run) -> Judgement:
-    """Decide which stored pages are deleted and which are exported as they were."""
+    """Decide which stored pages are deleted and which are exported as they were.
+
+    A page that has a document in this run is neither.
+    """
     return judge(
         run.known,
         {key for key, state in run.known.states.items() if run.bounds.covers(state)},
+        unreached={state.key for state in run.store.unreached()},
         confirmed=run.arguments.confirm_deletions,
         only_gone=run.arguments.mode == "refresh",
     )

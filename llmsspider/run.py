@@ -123,15 +123,13 @@ class Run:
         """Where the HTML report was written, and its text."""
         self.queued: Callable[[], int] = lambda: 0
         """How many pages are waiting or under way; the heartbeat puts itself here."""
-        self.pending: dict[str, tuple[PageRecord, bool]] = {}
-        """Documents on their way through the pipelines, by id: what the store keeps, and whether it is confirmed
-        as it was stored."""
         self._source_record = source
         self.resumes = resumes
         """The run that this one continues (JOBDIR), or None."""
         self._count = count
         self._store: Store | None = None
         self._record: RunRecord | None = None
+        self._recorded: set[bytes] = set()
         self._prefetched: dict[str, Any] = {}
         self.second_chance = SecondChance()
 
@@ -327,11 +325,27 @@ class Run:
         response = self._prefetched.pop(identity(request.url), None) if self._prefetched else None
         return None if response is None else response.replace(request=request)
 
+    def is_first(self, record: PageRecord) -> bool:
+        """Say whether the page has neither a document nor a tombstone in this run yet."""
+        return record.key not in self._recorded
+
+    def delete(self, record: PageRecord) -> int:
+        """Make a page a tombstone in the store; returns the number of the change."""
+        self._take_note(record)
+        return self.store.delete_page(record.key, self.known.reasons.get(record.key, "deleted"))
+
+    def _take_note(self, record: PageRecord) -> None:
+        """Note that the page has its one document of this run; raises `RuntimeError` for a second one."""
+        if not self.is_first(record):
+            raise RuntimeError(f"{record.url} has a document in this run")
+        self._recorded.add(record.key)
+
     def record(self, record: PageRecord, *, confirmed: bool) -> tuple[Change, int | None]:
         """Write a page to the store and say what became of it: its change, and the number of the change.
 
         `confirmed` says that the page is as it was stored (304, equal body, or it could not be had).
         """
+        self._take_note(record)
         key = record.key
         if confirmed:
             self.store.touch_page(key, record.touch())
@@ -351,7 +365,7 @@ class Run:
             record = (
                 self.store.load_page(state.key) if state is not None and self._store is not None else None
             )
-            if record is not None:
+            if record is not None and self.is_first(record):
                 self.record(record, confirmed=True)
 
     # --- counting ---

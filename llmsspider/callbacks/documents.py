@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from scrapy import Request
-
 from llmsspider.callbacks.requests import DocsRequests
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from llmsspider.items import Change
     from llmsspider.store import PageRecord
 
 
@@ -29,10 +28,8 @@ class DocumentCallbacks(DocsRequests):
         if start and (unlisted or not run.bounds.allowed(record.url)):
             run.leave_out(record.url, "out-of-scope", "the start page itself is outside the scope")
             return
-        run.pending[record.id] = record, confirmed
-        yield record.document(
-            source=run.source, run=run.id, seq=None, change="unchanged" if confirmed else "new"
-        )
+        change: Change = "unchanged" if confirmed else "new"
+        yield record.item(source=run.source, run=run.id, change=change, confirmed=confirmed)
 
     def _as_found_before(self, record: PageRecord) -> None:
         """Keep what only discovery knows of a page: this run had none."""
@@ -41,13 +38,21 @@ class DocumentCallbacks(DocsRequests):
             record.llms, record.depth = earlier.llms, earlier.depth
             record.discovered_by = earlier.discovered_by
 
-    def stored_page(self, key: bytes, request: Request | None = None) -> Iterator[Any]:
-        """Yield a page as it is stored, and the requests for its links."""
+    def stored_page(self, key: bytes) -> Iterator[Any]:
+        """Yield the document of a page as it is stored."""
         state = self.run.known.state(key)
         record = self.run.store.load_page(state.key) if state is not None else None
-        if record is None:
-            return
-        if request is not None and "depth" in request.meta:
-            record.depth = int(request.meta["depth"])
-        yield from self.documents(record, confirmed=True)
-        yield from self.link_requests(record.follow, record.depth + 1, on=record.url)
+        if record is not None:
+            yield from self.documents(record, confirmed=True)
+
+    def failed_page(self, key: bytes, depth: int | None = None) -> Iterator[Any]:
+        """Yield a stored page in place of one that failed, and the requests for its stored links.
+
+        So an outage of one page does not make the pages behind it look unlinked.
+        """
+        state = self.run.known.state(key)
+        record = self.run.store.load_page(state.key) if state is not None else None
+        if record is not None:
+            record.depth = record.depth if depth is None else depth
+            yield from self.documents(record, confirmed=True)
+            yield from self.link_requests(record.follow, record.depth + 1, on=record.url)

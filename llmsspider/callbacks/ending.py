@@ -73,6 +73,5 @@ class EndCallbacks(PageCallbacks):
             record = run.store.load_page(key)
             if record is not None:
                 run.count(f"deleted/{reason}")
-                run.pending[record.id] = record, False
                 record.fetched_at = utc_now()
-                yield record.document(source=run.source, run=run.id, seq=None, change="deleted")
+                yield record.item(source=run.source, run=run.id, change="deleted")

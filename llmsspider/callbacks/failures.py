@@ -68,7 +68,7 @@ class FailureCallbacks(DocumentCallbacks):
                 run.known.fated(key, "gone", "not-found")
             else:
                 run.known.fated(key, "failed", kind)
-                yield from self.stored_page(key, request)
+                yield from self.failed_page(key, request.meta.get("depth"))
 
     def _other_address(self, request: Request) -> Request | None:
         """Return the request for another page that a listed Markdown URL may belong to, when this one is not there."""

@@ -100,7 +100,7 @@ class FullTextCallbacks(PageCallbacks):
             if kind == "not_found":
                 yield self.stored_request(state)
             else:
-                yield from self.stored_page(state.key)
+                yield from self.failed_page(state.key)
 
     def _pages_of_file(self, url: str) -> list[PageState]:
         states = self.run.known.states.values()
@@ -236,8 +236,7 @@ class FullTextCallbacks(PageCallbacks):
     def _llms_file(self, file: LlmsFile) -> Document:
         run = self.run
         record = llms_file_record(run.source, file, converter=run.config.made_with, now=utc_now())
-        run.pending[record.id] = record, False
-        return record.document(source=run.source, run=run.id, seq=None, change="new")
+        return record.item(source=run.source, run=run.id, change="new")
 
 
 def _beginning(text: str) -> str:

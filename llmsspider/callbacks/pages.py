@@ -96,7 +96,7 @@ class PageCallbacks(FailureCallbacks, LinkSourceCallbacks):
             run.leave_out(request.url, *left_out)
             if left_out[0] == "needs-browser":  # not gone: the next run may have a browser
                 run.known.fated(page_key(request.url), "failed", left_out[0])
-                yield from self.stored_page(page_key(request.url), request)
+                yield from self.failed_page(page_key(request.url), request.meta.get("depth"))
             else:
                 run.known.fated(page_key(request.url), "dropped", left_out[0])
             return
@@ -176,7 +176,7 @@ class PageCallbacks(FailureCallbacks, LinkSourceCallbacks):
             run.count("same-body")
         if stored is not run.known.state(key):  # its body was stored under another address
             record.id, record.url = document_id(run.source, answered.page_url), answered.page_url
-            record.identity = identity(answered.page_url)
+            record.identity, record.content_hash = identity(answered.page_url), None
         return record
 
     def _unchanged(self, record: PageRecord, request: Request, answered: Answered) -> Iterator[Any]:

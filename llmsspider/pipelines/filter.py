@@ -45,7 +45,6 @@ class FilterPipeline:
             if self.run.known.state(page_key(item.url)) is None:
                 self.run.bounds.look_alikes.learn(item.url, item.content)
             return item
-        self.run.pending.pop(item.id, None)
         self.run.leave_out(item.url, *reason)
         if reason[0] != "max-pages":
             self.run.known.fated(page_key(item.url), "dropped", reason[0])

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from scrapy.exceptions import DropItem
 
 from llmsspider.errors import StoreError
+from llmsspider.store import PageItem
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
@@ -41,9 +42,14 @@ class HashPipeline:
         return cls(crawler, crawler.spider.run, chunks=any(feed.get("format") == "chunks" for feed in feeds))  # type: ignore[union-attr]
 
     def process_item(self, item: Document) -> Document:
-        """Return the document with `change` and `seq` filled in; raises `DropItem` when it could not be stored."""
+        """Return the document with `change` and `seq` filled in; raises `DropItem` for one that is not stored."""
+        if not isinstance(item, PageItem) or item.record is None:
+            return item  # of a spider of yours
+        if not self.run.is_first(item.record):
+            self.run.count("twice")
+            raise DropItem(f"{item.url}: it has a document in this run")
         try:
-            return self._recorded(item)
+            return self._recorded(item, item.record)
         except StoreError as error:
             self._end(error)
             raise DropItem(f"{item.url}: not stored") from error
@@ -54,20 +60,15 @@ class HashPipeline:
             closing = self.crawler.engine.close_spider_async(reason="store_failed")
             self._ending = asyncio.ensure_future(closing)
 
-    def _recorded(self, item: Document) -> Document:
-        record, confirmed = self.run.pending.pop(item.id, (None, False))
-        if record is None:
-            return item
-        before = self._content_before(record) if self.chunks and not confirmed else None
+    def _recorded(self, item: PageItem, record: PageRecord) -> Document:
+        before = self._content_before(record) if self.chunks and not item.confirmed else None
         if before is not None:
             self.run.chunks_before[item.id] = self.run.config.chunker.ids(item.id, before)
         if item.change == "deleted":
-            item.seq = self.run.store.delete_page(
-                record.key, self.run.known.reasons.get(record.key, "deleted")
-            )
+            item.seq = self.run.delete(record)
             return item
         record.content_hash = item.content_hash
-        item.change, item.seq = self.run.record(record, confirmed=confirmed)
+        item.change, item.seq = self.run.record(record, confirmed=item.confirmed)
         return item
 
     def _content_before(self, record: PageRecord) -> str | None:

@@ -118,8 +118,7 @@ class PageSpider(Args[PageArguments], scrapy.Spider):
             "%(url)s: %(length)d characters (%(origin)s)",
             {"url": record.url, "length": len(record.content or ""), "origin": record.origin},
         )
-        run.pending[record.id] = record, False
-        yield record.document(source=run.source, run=uuid.uuid4().hex, seq=None, change="new")
+        yield record.item(source=run.source, run=uuid.uuid4().hex, change="new")
 
     async def extract(self) -> Obtained:
         """Download the page, its Markdown form first, and convert it; raises `PageFailedError`."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Literal
+from typing import Literal, TypeVar
 
 from llmsspider.items import Change, DiscoveredBy, Document, Link, LlmsEntry, Origin
 from llmsspider.urls import identity_key
@@ -23,6 +23,8 @@ WHOLE: Parts = frozenset({"content", "links"})
 CONTENT: Parts = frozenset({"content"})
 LINKS: Parts = frozenset({"links"})
 OUTLINE: Parts = frozenset()
+
+_Made = TypeVar("_Made", bound=Document)
 
 Json = dict[str, object]
 """An object that `json` can write."""
@@ -169,8 +171,17 @@ class PageRecord:
 
     def document(self, *, source: str, run: str, seq: int | None, change: Change) -> Document:
         """The page as it leaves a crawl or an export; a deleted one has no content, hash or links."""
+        return self._made(Document, source=source, run=run, seq=seq, change=change)
+
+    def item(self, *, source: str, run: str, change: Change, confirmed: bool = False) -> PageItem:
+        """The page as its document and this record travel through the pipelines, see `PageItem`."""
+        made = self._made(PageItem, source=source, run=run, seq=None, change=change)
+        made.record, made.confirmed = self, confirmed
+        return made
+
+    def _made(self, kind: type[_Made], *, source: str, run: str, seq: int | None, change: Change) -> _Made:
         gone = change == "deleted"
-        return Document(
+        return kind(
             id=self.id,
             url=self.url,
             fetched_url=self.fetched_url,
@@ -209,6 +220,16 @@ class PageRecord:
             status=self.status,
             validators=validators,
         )
+
+
+class PageItem(Document):
+    """A document on its way through the pipelines, with what the store keeps of its page.
+
+    `confirmed` says that the page is as it was stored. Neither of the two is a field of the item, so no feed has them.
+    """
+
+    record: PageRecord | None = None
+    confirmed: bool = False
 
 
 @dataclass(slots=True, frozen=True)

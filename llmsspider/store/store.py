@@ -11,6 +11,7 @@ from typing import Any, Self
 from sqlalchemy import Connection, RowMapping, func, select
 
 from llmsspider.errors import StoreError
+from llmsspider.hashing import content_hash
 from llmsspider.items import Change
 from llmsspider.store import batch, catalog, opening, reading, rows, runs, statements
 from llmsspider.store.database import Database
@@ -193,8 +194,11 @@ class Store:
         """Replace a page as a whole; returns the number of the change, None when it is `unchanged`.
 
         `unchanged` is for a page whose content is the same though its body, links or extractor are not.
-        A saved page counts as reached.
+        A saved page counts as reached. Raises `ValueError` for content that is not that of `content_hash`: a page with
+        another's hash would change without anybody being told.
         """
+        if record.content is not None and content_hash(record.content) != record.content_hash:
+            raise ValueError(f"{record.url}: the content is not that of its content_hash")
         seq = None if change == "unchanged" else self._running().next_seq()
         self._running().put_page(batch.Save(record.key, record, change, seq))
         return seq

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import fields
 
 import pytest
+from itemadapter import ItemAdapter
 from scrapy import Request
 from scrapy.crawler import Crawler
+from scrapy.exceptions import DropItem
 from scrapy.http import HtmlResponse
 from scrapy.settings import Settings
 from scrapy.statscollectors import MemoryStatsCollector
@@ -14,6 +17,8 @@ from scrapy.utils.request import request_from_dict
 
 from llmsspider import settings as project
 from llmsspider.items import Document
+from llmsspider.pipelines.filter import FilterPipeline
+from llmsspider.pipelines.hash import HashPipeline
 from llmsspider.spiders.docs import DocsSpider
 from llmsspider.urls import page_key
 
@@ -92,3 +97,41 @@ def test_a_bot_wall_is_an_error_and_no_document(spider):
     wall = HtmlResponse(URL, status=200, headers={"cf-mitigated": "challenge"}, body=b"<html>Checking</html>")
     assert collect(spider.parse(answer(spider, wall))) == []
     assert spider.run.progress.errors == {"challenge": 1}
+
+
+def test_a_page_has_one_document_in_a_run_and_the_first_one_stays(spider):
+    """The stored text and the text of a wall travel at the same time; each item has its own record."""
+    crawler = spider.crawler
+    crawler.spider = spider
+    stages = [FilterPipeline.from_crawler(crawler), HashPipeline.from_crawler(crawler)]
+    body = b"<html><main><h1>Title</h1><p>%s</p></main></html>"
+    wall, text = (
+        next(
+            item
+            for item in collect(spider.parse(answer(spider, HtmlResponse(URL, body=body % words))))
+            if isinstance(item, Document)
+        )
+        for words in (b"Access denied.", b"The text.")
+    )
+    items = [stages[0].process_item(text), stages[0].process_item(wall)]  # both are under way
+    stored = stages[1].process_item(items[0])
+    with pytest.raises(DropItem):
+        stages[1].process_item(items[1])
+    assert (stored.change, stored.seq) == ("new", 1)
+    kept = spider.run.store.load_page(page_key(URL))
+    assert (kept.content, kept.content_hash) == (text.content, text.content_hash)
+    assert spider.run.store.last_seq() == 1
+    assert crawler.stats.get_value("llms/twice") == 1
+    tombstone = kept.item(source="s", run="r", change="deleted")
+    with pytest.raises(DropItem):
+        stages[1].process_item(tombstone)
+    assert spider.run.store.load_page(page_key(URL)) is not None
+
+
+def test_what_the_store_keeps_is_no_field_of_the_item(spider):
+    (document,) = [
+        item
+        for item in collect(spider.parse(answer(spider, HtmlResponse(URL, body=b"<html><p>x</p></html>"))))
+        if isinstance(item, Document)
+    ]
+    assert list(ItemAdapter(document)) == [field.name for field in fields(Document)]

@@ -286,3 +286,12 @@ def test_two_sources_keep_apart(place: Place):
     assert kept is not None
     assert kept.content == "# other\n"
     assert one.load_page(record("a").key) is None
+
+
+def test_content_and_its_hash_are_written_together_or_not_at_all(place: Place):
+    store = place.open()
+    store.begin_run("crawl", {})
+    with pytest.raises(ValueError, match="not that of its content_hash"):
+        store.save_page(record("a", "# A wall\n", content_hash=record("a").content_hash), "new")
+    assert store.load_page(record("a").key) is None
+    assert store.last_seq() == 0

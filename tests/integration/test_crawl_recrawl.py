@@ -122,11 +122,18 @@ def test_a_night_of_timeouts_deletes_nothing(serve, run_crawl):
 
 def test_too_many_deletions_are_held_until_confirmed(serve, run_crawl):
     site = serve(pages(10))
+    site.pages["/p0.html"] = html(
+        "Page 0", "<p>The text.</p><a href='/later.html'>x</a><a href='/p9.html'>x</a>"
+    )
     first = run_crawl(f"{site.url}/")
     for index in range(6):
         del site.pages[f"/p{index}.html"]
+    site.pages["/later.html"] = html("Later", "<p>Only a page that is gone linked to it.</p>")
+    site.clear()
     held = run_crawl(f"{site.url}/")
     assert Counter(changes(held, site.url).values()) == {"unchanged": len(first.documents)}
+    assert len(held.documents) == len(first.documents), "each page has one row"
+    assert "/later.html" not in site.paths(), "what is exported as it was stored is not followed"
     assert any("-a confirm_deletions=true" in line for line in held.lines)
     confirmed = run_crawl(f"{site.url}/", arguments={"confirm_deletions": "true"})
     assert Counter(changes(confirmed, site.url).values()) == {"unchanged": 5, "deleted": 6}

@@ -162,7 +162,7 @@ def judged(
     for number, fate in fates.items():
         found.fated(keys[number], fate)
     inside = {key for number, key in keys.items() if number not in outside}
-    verdict = judge(found, inside, confirmed=confirmed)
+    verdict = judge(found, inside, unreached=set(found.fates), confirmed=confirmed)
     number = {key: n for n, key in keys.items()}
     return (
         {number[key]: reason for key, reason in verdict.delete.items()},
@@ -212,6 +212,14 @@ def test_the_guard_says_what_would_go_and_how_to_confirm():
     _, _, held = judged({0: "gone", 1: "gone", 2: "moved"}, 4)
     assert "3 of 4 pages would be deleted (gone 2, moved 1)" in held
     assert "-a confirm_deletions=true" in held
+
+
+def test_a_page_that_has_a_document_in_this_run_is_not_deleted():
+    key = STATE.key
+    found = known(STATE, replace(STATE, key=b"other"))
+    found.fated(key, "gone")
+    assert judge(found, {key, b"other"}, unreached={b"other"}, confirmed=True).delete == {}
+    assert judge(found, {key, b"other"}, unreached={key}, confirmed=True).delete == {key: "gone"}
 
 
 def test_pages_outside_the_bounds_of_the_run_are_not_judged():
