@@ -70,9 +70,10 @@ def _body(walk: Walk, element: _Element, label: str, kind: str) -> list[str]:
 
 def _cell(element: _Element) -> _Element:
     """Return the content cell of the table that AsciiDoc and DocBook set an icon in, else the element itself."""
+    if not (len(element) == 1 and element[0].tag == "table"):
+        return element
     cells = list(element.iter("td"))
-    is_table = len(element) == 1 and element[0].tag == "table"
-    if is_table and len(cells) > 1 and has_image(cells[0]) and not visible(cells[0]):
+    if len(cells) > 1 and has_image(cells[0]) and not visible(cells[0]):
         return cells[1]
     return next((cell for cell in cells if "content" in (cell.get("class") or "").split()), element)
 
@@ -89,7 +90,13 @@ def _title(element: _Element) -> _Element | None:
         if not isinstance(child.tag, str) or child.tag in _EMPTY_MARKS:
             continue
         classes = child.get("class") or ""
-        if child.tag in {"summary", "dt"} or _TITLE.search(classes) or _MODULE_TITLE.search(classes):
+        is_label = child.tag == "p" and classes == "label"  # DocC
+        if (
+            is_label
+            or child.tag in {"summary", "dt"}
+            or _TITLE.search(classes)
+            or _MODULE_TITLE.search(classes)
+        ):
             return child
         if child.tag in {"pre", "ul", "ol", "dl", "blockquote"}:
             break

@@ -83,6 +83,15 @@ def _below_linked_name(scope: _Element) -> _Element | None:
     return headings[1] if plain_text(link) == plain_text(headings[0]) else None
 
 
+def page_headline(scope: _Element, title: str | None, whole: str | None = None) -> _Element | None:
+    """Return the heading in `scope` that says the `<title>`, or that and some words more where it stands above it."""
+    found = headline(scope, title, whole)
+    if found is not None and found.tag == "h1":
+        return found
+    longer = longer_headline(scope, title)
+    return longer if found is None or (longer is not None and longer.tag < found.tag) else found
+
+
 def longer_headline(scope: _Element, title: str | None) -> _Element | None:
     """Return the first heading that says the `<title>` and some words more ("Class Point") where there is no `<h1>`."""
     if not title or next(scope.iter("h1"), None) is not None:
@@ -113,7 +122,7 @@ def settle_headline(main: _Element, title: str | None, whole: str | None = None)
     if not title:
         return
     found = headline(main, title, whole)
-    found = _below_linked_name(main) if found is None else found
+    found = _below_linked_name(main) if found is None else page_headline(main, title, whole)
     drawn = _drawn_headline(main, title) if found is None else None
     if drawn is not None:
         drawn.tag = "h1"

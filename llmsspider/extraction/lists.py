@@ -15,12 +15,14 @@ if TYPE_CHECKING:
 
 _SECTIONS = frozenset({"section", "h1", "h2", "h3"})
 """Children of an item that tell a list of page sections (Javadoc, cards) from a list of points."""
+_FRAMES = frozenset({"blockList", "blockListLast"})
+"""Classes of lists that set sections in (Javadoc to version 12)."""
 _LIST = re.compile(r"[-*] |\d+[.)] |<[uo]l")
 
 
 def listing(walk: Walk, element: _Element) -> list[str]:
     """Return a `<ul>` or `<ol>` as one block."""
-    if any(part.tag in _SECTIONS for item in element for part in item):
+    if element.get("class") in _FRAMES or any(part.tag in _SECTIONS for item in element for part in item):
         return [block for item in element for block in walk.blocks(item)]
     items: list[list[str]] = []
     numbers: list[int] = []
@@ -33,6 +35,9 @@ def listing(walk: Walk, element: _Element) -> list[str]:
                 continue
             blocks = walk.block(child)
             if not blocks:
+                continue
+            if items and _is_nested_alone(child):
+                items[-1].extend(blocks)
                 continue
             tight = tight and _is_tight(child, blocks)
             items.append(blocks)
@@ -50,6 +55,11 @@ def listing(walk: Walk, element: _Element) -> list[str]:
             Items(items, numbers if element.tag == "ol" else None, tight, alternate=_follows_list(element))
         )
     ]
+
+
+def _is_nested_alone(item: _Element) -> bool:
+    """Return True for an item that is nothing but a list: it belongs to the item before it (Javadoc's inheritance)."""
+    return len(item) == 1 and item[0].tag in {"ul", "ol"} and not (item.text or item[0].tail or "").strip()
 
 
 def _is_tight(item: _Element, blocks: list[str]) -> bool:

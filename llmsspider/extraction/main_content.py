@@ -10,7 +10,7 @@ from cssselect import HTMLTranslator
 from lxml.etree import XPath, _Element
 
 from llmsspider.extraction.generators import GENERATORS, UNKNOWN, Generator
-from llmsspider.extraction.headlines import headline, longer_headline
+from llmsspider.extraction.headlines import page_headline
 from llmsspider.extraction.names import inner_text, letters_outside_links
 from llmsspider.extraction.rules import Kind, rules_for
 from llmsspider.extraction.turners import without_page_turners
@@ -20,12 +20,10 @@ _LIKELY = (
     "#main-content", "#content", "#main", ".main-content", ".documentation", ".content", ".main",
 )  # fmt: skip
 _CONTAINERS = frozenset({"div", "main", "section", "article", "tbody", "tr", "td", "center"})
-_NOT_MAIN = frozenset(
+_NO_TEXT = frozenset(
     {
         "nav",
         "footer",
-        "aside",
-        "form",
         "script",
         "style",
         "noscript",
@@ -37,6 +35,11 @@ _NOT_MAIN = frozenset(
         "head",
     }
 )
+"""Elements whose text never counts."""
+_NOT_MAIN = frozenset({"aside", "form"})
+"""Elements whose text counts only where it is most of the page's."""
+_MOST = 0.5
+"""Part of the page's text outside links from which on a name or tag no longer says that an element is navigation."""
 _NOT_MAIN_NAME = re.compile(
     r"(?:^|[-_\s])(?:nav|navbar|navigation|menu|sidebar|side-bar|sidenav|footer|breadcrumbs?|cookies?|banner|toc|social|share|related|"
     r"comments?|promo|advert|ads?|popup|modal|masthead|topbar|newsletter|subscribe|pagination|pager|skip|navigate|navlinks?)(?:$|[-_\s])",
@@ -110,34 +113,62 @@ def _first(root: _Element, body: bytes, selectors: tuple[str, ...]) -> _Element 
 
 def _densest(root: _Element, body: bytes, title: str | None, whole: str | None) -> _Element:
     """Return the smallest element that holds nearly all text of the page that is neither link nor navigation."""
-    page = headline(root, title, whole)
-    page = longer_headline(root, title) if page is None else page
+    page = page_headline(root, title, whole)
     start = root.find("body")
     start = root if start is None else start
-    sizes: dict[_Element, int] = {}
-    total = _measure(start, sizes)
+    sizes = _measure(start, page)
+    total = sizes.get(start, 0)
+    sizes = sizes or _measure(start, page, links=True)  # a list of links, or nothing: by its name alone
     for css in _LIKELY:
         best = max(_matches(root, body, css), key=lambda element: sizes.get(element, 0), default=None)
         if best is not None and sizes.get(best, 0) >= _LIKELY_SHARE * total:
-            return without_navigation(_descend(best, sizes, page, around=_AROUND))
-    return without_navigation(_descend(start, sizes, page))
+            return without_navigation(_descend(best, sizes, page, around=_AROUND), page)
+    return without_navigation(_descend(start, sizes, page), page)
 
 
-def _measure(start: _Element, sizes: dict[_Element, int]) -> int:
-    """Fill `sizes` with the length of text in each element, links and navigation not counted."""
+def _measure(start: _Element, page: _Element | None, *, links: bool = False) -> dict[_Element, int]:
+    """Return the length of text in each element, navigation and (without `links`) links not counted; empty for none.
+
+    A tag or name that speaks for navigation is evidence, not proof: an element with most of the text and the
+    heading of the page (`page`, else any `<h1>`) is its content whatever it is called.
+    """
+    sizes: dict[_Element, int] = {}
+    doubtful: list[_Element] = []
     for element in start.iter():  # parents come first
-        parent = element.getparent()
-        if element is start or (parent in sizes and not _is_no_text(element)):
+        if element is start or (
+            element.getparent() in sizes and element.tag not in _NO_TEXT and (links or element.tag != "a")
+        ):
             sizes[element] = len((element.text or "").strip())
+            if element is not start and (element.tag in _NOT_MAIN or _is_named_navigation(element)):
+                doubtful.append(element)
     for element in reversed(list(start.iter())):  # children come first
         parent = element.getparent()
         if element is not start and parent in sizes:
             sizes[parent] += sizes.get(element, 0) + len((element.tail or "").strip())
-    return sizes[start]
+    total = sizes[start]
+    for element in doubtful:
+        if element in sizes and not (sizes[element] >= _MOST * total and _heads_page(element, start, page)):
+            _discount(element, sizes)
+    return sizes if sizes[start] else {}
 
 
-def _is_no_text(element: _Element) -> bool:
-    return element.tag in _NOT_MAIN or element.tag == "a" or _is_named_navigation(element)
+def _heads_page(element: _Element, start: _Element, page: _Element | None) -> bool:
+    """Return True if the heading of the page stands in `element`, or the page has none outside of it."""
+    if page is not None:
+        return _is_in(page, element)
+    if next(element.iter("h1"), None) is not None:
+        return True
+    return next(start.iter("h1"), None) is None
+
+
+def _discount(element: _Element, sizes: dict[_Element, int]) -> None:
+    """Take an element out of `sizes`, with all in it."""
+    for above in element.iterancestors():
+        if above not in sizes:
+            break
+        sizes[above] -= sizes[element]
+    for inner in element.iter():
+        sizes.pop(inner, None)
 
 
 def _descend(
@@ -169,9 +200,11 @@ def _holds_title(element: _Element, page: _Element | None) -> bool:
     if page is None:
         return next(element.iter("h1"), None) is not None
     first = next(element.iter("h1", "h2", "h3", "h4"), None)
-    return (first is not None and first.tag == "h1") or any(
-        above is element for above in page.iterancestors()
-    )
+    return (first is not None and first.tag == "h1") or _is_in(page, element)
+
+
+def _is_in(inner: _Element, outer: _Element) -> bool:
+    return any(above is outer for above in inner.iterancestors())
 
 
 def _is_named_navigation(element: _Element) -> bool:
@@ -183,14 +216,18 @@ def _is_named_navigation(element: _Element) -> bool:
     )
 
 
-def without_navigation(main: _Element) -> _Element:
+def without_navigation(main: _Element, page: _Element | None = None) -> _Element:
     """Empty the blocks in `main` that are named like navigation and made of links, or turn pages, and return `main`.
+
+    A block with `page`, the heading of the page, stays.
 
     Tables of contents are named alike instead: the walk leaves them out unless they are all a page has.
     """
     for element in list(main.iterdescendants("div", "section", "ul", "ol", "header", "aside", "table")):
         if (
             element.getparent() is not None
+            and element.get("role") != "tablist"
+            and not (page is not None and _is_in(page, element))
             and (_is_named_navigation(element) or element.tag == "aside")
             and _is_linked(element)
         ):

@@ -21,6 +21,8 @@ _DELIMITED = re.compile(
     r"\A\s*(?:\\\((?P<i>.*)\\\)|\\\[(?P<d>.*)\\\]|\$\$(?P<dd>.*)\$\$|\$(?P<ii>.*)\$|(?P<b>\\begin\{.*\}))\s*\Z",
     re.DOTALL,
 )
+_TEX = re.compile(r"[\\^_{}$]")
+"""What a formula has and the word LaTeX has not."""
 _DRAWN = frozenset(
     {"MathJax", "MathJax_Display", "MathJax_Preview", "MathJax_CHTML", "MathJax_SVG", "MJXc-display"}
 )
@@ -86,5 +88,7 @@ def _tex(element: _Element) -> str | None:
     if tex := _ANNOTATION(element):
         return str(tex)
     text = inner_text(element)
+    if "latex" in (element.get("class") or "").split() and not _TEX.search(text):
+        return None
     plain = element.tag in {"math", "mjx-container"} or not len(element) or _DELIMITED.match(text)
     return text if plain and text.strip() else None

@@ -13,6 +13,8 @@ from functools import lru_cache
 
 from lxml.etree import _Element
 
+from llmsspider.extraction.evidence import DOUBTFUL, holds_title, is_content
+
 COMMON_DROPS = (
     # permalinks
     ".headerlink", ".hash-link", ".header-anchor", ".anchorjs-link", ".anchor-link", ".heading-anchor",
@@ -42,7 +44,7 @@ COMMON_DROPS = (
     ".no-print", "[role=navigation]", "[role=search]", "[role=toolbar]",
     "[role=contentinfo]", "[role=tablist]", "[role=dialog]",
 )  # fmt: skip
-"""Selectors that mean the same thing on every site."""
+"""Selectors that mean the same thing on every site, but for what `evidence` doubts."""
 
 
 class Kind(Enum):
@@ -56,8 +58,14 @@ class Kind(Enum):
     SIGNATURE = auto()
     CODE = auto()
     GRID = auto()
+    DOUBTFUL = auto()
+    """Its name says that it is dropped, what it holds decides. `Rules.kind` never returns it."""
 
 
+_JUDGED = frozenset({Kind.DROP, Kind.ADMONITION, Kind.MATH, Kind.DOUBTFUL})
+"""What no element is that holds the title of the page."""
+WRAPPERS = frozenset({"div", "section", "article", "main", "body"})
+"""Elements that sites set whole pages in."""
 _ADMONITION = re.compile(
     r"(?:^|\s)(?:(?:theme-|markdown-|starlight-|bd-|md-)?(?:admonition|alert|callout|aside|hint)|admonitionblock|"
     r"custom-block|custom-container|hint-container|notice|message|blockquote-tag|callout-style-\w+|book-hint|confluence-information-macro|hb-callout|nextra-callout|admonition-(?!body|content|title|header|heading|icon)\w+|"
@@ -76,6 +84,8 @@ _MATH = frozenset(
     {"math", "katex", "katex-display", "katex-block", "arithmatex", "MathJax_Preview", "MathJax",
      "MathJax_Display", "MJXc-display", "math-display", "math-inline", "stemblock", "latex"}
 )  # fmt: skip
+_CODE_TAGS = frozenset({"pre", "code"})
+"""Elements in which a class `latex` is the name of a language."""
 GRIDS = {"two-column-summary": 2, "three-column-summary": 3, "four-column-summary": 4}
 """Classes of a `<div>` whose children are the cells of a table (javadoc), with the number of columns."""
 _CODE_BLOCKS = frozenset(
@@ -116,23 +126,34 @@ class Rules:
             answer = self._by_class(key[0], key[1] or "")
             if len(self._memo) < 10_000:
                 self._memo[key] = answer
-        if answer is Kind.PLAIN and not self._names.isdisjoint(names) and self._by_attribute(element):
-            return Kind.DROP
+        if answer is Kind.PLAIN and not self._names.isdisjoint(names):
+            answer = self._by_attribute(element)
+        if answer in _JUDGED:
+            return self._judged(element, answer)
         return answer
+
+    @staticmethod
+    def _judged(element: _Element, by_name: Kind) -> Kind:
+        """Return what an element is whose name says that it is no plain content."""
+        if by_name is Kind.DOUBTFUL:
+            classes = element.get("class") or ""
+            is_kept = is_content(element)
+            by_name = Rules._special(element.tag, classes.split(), classes) if is_kept else Kind.DROP
+        is_wrapper = by_name in _JUDGED and element.tag in WRAPPERS and len(element)
+        return Kind.PLAIN if is_wrapper and holds_title(element) else by_name
 
     def _by_class(self, tag: str, classes: str) -> Kind:
         names = classes.split()
-        if (
-            tag in self._tags
-            or not self._classes.isdisjoint(names)
-            or any((tag, name) in self._pairs for name in names)
-        ):
+        if tag in self._tags or any((tag, name) in self._pairs for name in names):
             return Kind.DROP
+        dropped = self._classes.intersection(names)
+        if dropped:
+            return Kind.DOUBTFUL if dropped <= DOUBTFUL else Kind.DROP
         return self._special(tag, names, classes)
 
     @staticmethod
     def _special(tag: str, names: list[str], classes: str) -> Kind:
-        if not _MATH.isdisjoint(names):
+        if not _MATH.isdisjoint(names) and not (tag in _CODE_TAGS and "latex" in names):
             return Kind.MATH
         if tag in _ADMONITION_TAGS and (
             _ADMONITION.search(classes) or (len(names) == 1 and names[0].lower() in _BARE_ADMONITION)
@@ -155,12 +176,12 @@ class Rules:
             return Kind.GRID
         return Kind.CODE if any((tag, name) in _CODE_BLOCKS for name in names) else Kind.PLAIN
 
-    def _by_attribute(self, element: _Element) -> bool:
+    def _by_attribute(self, element: _Element) -> Kind:
         for name, values in self._attributes:
             value = element.get(name)
             if value is not None and (not values or value in values):
-                return True
-        return False
+                return Kind.DOUBTFUL if name == "id" and value in DOUBTFUL else Kind.DROP
+        return Kind.PLAIN
 
     def _add(self, selector: str, attributes: dict[str, set[str]]) -> None:
         if selector.startswith("["):

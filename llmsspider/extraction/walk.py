@@ -23,22 +23,36 @@ from llmsspider.extraction import (
     tables,
     tabs,
 )
+from llmsspider.extraction.evidence import CONTENTS_NAMES, holds_title
 from llmsspider.extraction.formats import Format
 from llmsspider.extraction.generators import UNKNOWN, Generator
-from llmsspider.extraction.names import BLOCKS, INLINE, SKIPPED, collapsed, has_blocks, inner_text, plain_text
-from llmsspider.extraction.rules import Kind, Rules
+from llmsspider.extraction.names import (
+    BLOCKS,
+    INLINE,
+    SKIPPED,
+    collapsed,
+    has_blocks,
+    inner_text,
+    letters_outside_links,
+    plain_text,
+)
+from llmsspider.extraction.rules import WRAPPERS, Kind, Rules
 from llmsspider.items import Link
 from llmsspider.joiner import Joiner
 
 _INLINE_CLASSES = frozenset({"doc-md-description"})
 """Blocks that their site's style sets into the line (mkdocstrings)."""
-_CONTENTS_NAMES = frozenset({"table of contents", "contents", "on this page", "in this article", "toc"})
-"""What the heading of a table of contents says. It goes with its list, and is never the title of the page."""
 _CODE = frozenset({"code", "tt", "samp"})
 _PROSE = BLOCKS - {"div", "ul", "ol", "li"}
 """Blocks that no code is drawn with: a `<code>` around them was not closed."""
 _NO_QUOTES = frozenset({"SVInsetFlow", "SInsetFlow", "SubFlow"})
 """Classes of `<blockquote>` that only set text in (Scribble)."""
+_NOTICE = 400
+"""Letters outside links of a `<noscript>` that only says that scripts are needed."""
+_FEW = 40
+"""Letters outside links that are no page."""
+_THE_PAGE = 0.7
+"""Part of the letters of the main content from which on an element is the page."""
 _MAX_DEPTH = 120
 """Levels of elements; what lies deeper is plain text (each level takes four frames of the stack)."""
 
@@ -68,9 +82,12 @@ class Walk:
     in_link: bool = False
     in_heading: bool = False
     depth: int = 0
+    main: _Element | None = None
+    _letters: int = -1
 
     def document(self, main: _Element, title: str | None = None) -> str:
         """Return the document that `main` is, under the `title` that stands outside of it."""
+        self.main, self._letters = main, -1
         self.tabs = tabs.labels(main) if self.has_tabs else {}
         self.notes = footnotes.labels(main) if self.has_notes else {}
         self.title = title
@@ -184,11 +201,24 @@ class Walk:
                 return note
             handler = _BLOCK_HANDLERS.get(element.tag)
             return handler(self, element) if handler else self._container(element)
+        if kind is Kind.DROP and self._is_the_page(element):
+            return self._container(element)
         special = _KIND_HANDLERS[kind](self, element)
         if special is not None:
             return special
         handler = _BLOCK_HANDLERS.get(element.tag)
         return handler(self, element) if handler else self._container(element)
+
+    def _is_the_page(self, element: _Element) -> bool:
+        """Return True if hardly any text of the main content is outside of an element, whatever it is called."""
+        if element.tag not in WRAPPERS or not len(element) or self.main is None:
+            return False
+        inner = letters_outside_links(element)
+        if inner < _FEW:
+            return False
+        if self._letters < 0:
+            self._letters = letters_outside_links(self.main)
+        return inner >= _THE_PAGE * self._letters
 
     def _container(self, element: _Element) -> list[str]:
         if self.has_tabs and element.get("role") == "tabpanel":
@@ -217,7 +247,7 @@ class Walk:
         block = self.format.heading(level, inner)
         self.headings.add(block)
         self.first_heading = self.first_heading or text
-        if text.lower() in _CONTENTS_NAMES:
+        if text.lower() in CONTENTS_NAMES:
             self.hollow.add(block)
         elif level == 1 and self.title is None:
             self.title = text
@@ -281,7 +311,11 @@ class Walk:
         return self.blocks(element) if quoted else []
 
     def _form(self, element: _Element) -> list[str]:
-        return self.blocks(element) if len(plain_text(element)) > 400 else []
+        return self.blocks(element) if len(plain_text(element)) > 400 or holds_title(element) else []
+
+    def _unscripted(self, element: _Element) -> list[str]:
+        """Return what stands there for readers without scripts, unless that is a mere notice."""
+        return self.blocks(element) if letters_outside_links(element) > _NOTICE else []
 
     def _signature(self, element: _Element) -> list[str]:
         return definitions.signature(self, element)
@@ -329,6 +363,8 @@ _BLOCK_HANDLERS: dict[str, Handler] = {
     "dl": definitions.definition_list,
     "table": tables.table,
     "p": Walk.blocks,
+    "noscript": Walk._unscripted,
+    "template": _nothing,
     "nav": _nothing,
     "legend": _nothing,
 }

@@ -95,8 +95,8 @@ def test_headings_of_the_first_level_below_the_title_do_not_take_its_place():
 def test_a_heading_beside_the_text_is_kept_where_the_page_has_no_h1():
     page = converted(
         f"""<main role="main"><div class="header"><div>Package <a href="p.html">org.widget</a></div>
-        <h2 title="Class Wheel" class="title">Class Wheel</h2></div>
-        <div class="contentContainer">{PROSE * 4}</div></main>""",
+        <h2 title="Class Wheel" class="large">Class Wheel</h2></div>
+        <div class="bodyBox">{PROSE * 4}</div></main>""",
         "Wheel (Widget API)",
     )
     assert "## Class Wheel\n\nA widget turns" in page.markdown

@@ -22,6 +22,8 @@ ENTRY = {
     "github-readme": "github",
     "unknown": "generic",
     "docsify": "generic",
+    "docc": "generic",
+    "javadoc-8": "javadoc",
 }
 SHELLS = {"docsify"}
 
