@@ -364,7 +364,6 @@ _BLOCK_HANDLERS: dict[str, Handler] = {
     "table": tables.table,
     "p": Walk.blocks,
     "noscript": Walk._unscripted,
-    "template": _nothing,
     "nav": _nothing,
     "legend": _nothing,
 }
