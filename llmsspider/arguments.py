@@ -87,6 +87,11 @@ class DocsArguments(CommonArguments):
         default="start", description="start: the version tree of the start page only; all: every version."
     )
     max_pages: int = Field(default=10_000, ge=0, description="Documents at most; 0 is no limit.")
+    max_requests: int | None = Field(
+        default=None,
+        ge=0,
+        description="Requests for pages at most, 10 a page of max_pages and 100 more by default; 0 is no limit.",
+    )
     max_depth: int | None = Field(
         default=None, ge=0, description="Links from the seeds at most; no limit by default."
     )
@@ -119,9 +124,9 @@ class DocsArguments(CommonArguments):
         description="Delete even when more than 30% of the pages would go; use it after looking.",
     )
 
-    @field_validator("max_depth", mode="before")
+    @field_validator("max_depth", "max_requests", mode="before")
     @classmethod
-    def _no_limit(cls, value: object) -> object:
+    def _not_given(cls, value: object) -> object:
         return None if value == "" else value
 
     @model_validator(mode="after")

@@ -19,6 +19,35 @@ if TYPE_CHECKING:
     from llmsspider.site import SiteKnowledge
     from llmsspider.store import PageState
 
+MAX_LINKS_SEEN = 1_000_000
+"""Links of which it is remembered that they were seen: about 100 MB. When there are more, the oldest half is forgotten.
+
+What is forgotten and seen again may be counted twice; no page is asked for twice (`PageDupeFilter`).
+"""
+
+
+class SeenLinks:
+    """The links seen lately, at least the last half of `limit`, by their hash."""
+
+    def __init__(self, limit: int = MAX_LINKS_SEEN):
+        self._half = max(limit // 2, 1)
+        self._new: set[int] = set()
+        self._old: set[int] = set()
+
+    def __len__(self) -> int:
+        return len(self._new) + len(self._old)
+
+    def add(self, link: str) -> bool:
+        """Note a link; returns whether it was not noted before."""
+        key = hash(link)
+        if key in self._new:
+            return False
+        if len(self._new) >= self._half:
+            self._old, self._new = self._new, set()
+        is_known = key in self._old
+        self._new.add(key)
+        return not is_known
+
 
 class Bounds:
     """What a crawl takes in; until discovery is done or left out, there is no scope and everything is allowed.
@@ -46,7 +75,7 @@ class Bounds:
         self._handled = handled
         self._trees: Trees | None = None
         self.look_alikes = look_alikes
-        self._links_seen: set[str] = set()
+        self._links_seen = SeenLinks()
         self._start_directory = ""
 
     # --- where they come from ---
@@ -163,7 +192,4 @@ class Bounds:
 
     def first_sight(self, link: str) -> bool:
         """Say whether this exact URL is seen as a link for the first time in this run."""
-        if link in self._links_seen:
-            return False
-        self._links_seen.add(link)
-        return True
+        return self._links_seen.add(link)

@@ -82,7 +82,7 @@ class Run:
         self.source: str = arguments.source or ""
         self.crew = crew
         self.progress = Progress()
-        self.limit = PageLimit(arguments.max_pages, self.progress, crew)
+        self.limit = PageLimit(arguments.max_pages, self.progress, crew, arguments.max_requests)
         self.workers = ConversionPool(
             config.convert_workers,
             config.convert_timeout_secs,
@@ -257,6 +257,11 @@ class Run:
         """Record that the run did not see the whole site; the first reason stays."""
         self.complete = False
         self.why_incomplete = self.why_incomplete or why
+
+    def judge_limit(self) -> None:
+        """Record, when all pages are through, that links were left out for `max_requests`."""
+        if self.limit.cut:
+            self.incomplete("max_requests")
 
     def _updated_source(self) -> SourceRecord:
         self._source_record = updated_record(

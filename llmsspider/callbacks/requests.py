@@ -143,6 +143,7 @@ class DocsRequests(scrapy.Spider):
             self._too_deep(self._valid(urls))
             return
         listed = not run.bounds.is_alike(on)
+        room = run.limit.room(run.queued())
         for link in self._valid(urls):
             if not run.bounds.first_sight(link):
                 continue
@@ -153,8 +154,15 @@ class DocsRequests(scrapy.Spider):
             if not self._is_taken(url, verdict):
                 continue
             if run.limit.reached:
-                run.incomplete("max_pages")
+                run.incomplete(run.limit.why)
                 return
+            if room is not None:
+                room -= 1
+                if room < 0:
+                    run.limit.cut = True
+                    rule = f"max_requests={run.limit.max_requests}: enough are queued"
+                    run.leave_out(url, "max-requests", rule)
+                    continue
             extra: dict[str, Any] = {"md": link} if url != link and is_markdown_url(link) else {}
             if run.known.state(page_key(url)) is None:  # a stored page is no trap: it was a document
                 trap = run.bounds.trap(url)

@@ -12,6 +12,9 @@ from llmsspider.llmstxt import Entry, is_llms_url
 MAX_SITEMAP_SEEDS = 250_000
 """So many pages are taken from sitemaps; what is more is counted as cut."""
 
+MAX_LLMS_SEEDS = 250_000
+"""So many pages are taken from llms.txt files; what is more is counted as cut."""
+
 _NO_ALTERNATES: Mapping[str, str] = {}
 
 
@@ -27,6 +30,7 @@ class SeedList:
         self._skip_optional = optional == "skip"
         self._order = 0
         self._from_sitemaps = 0
+        self._from_llms = 0
 
     def __len__(self) -> int:
         return len(self._seeds)
@@ -49,7 +53,10 @@ class SeedList:
             if entry.url in self._start_urls:
                 self.start_listed = True
                 self.start_entry = self.start_entry or said
+            elif entry.url not in self._seeds and self._from_llms >= MAX_LLMS_SEEDS:
+                self.cut.append(Cut(entry.url, "too-many-llms-pages"))
             elif entry.url not in self._seeds:
+                self._from_llms += 1
                 self._seeds[entry.url] = Seed(entry.url, "llms.txt", said)
                 added.append(self._seeds[entry.url])
         return added

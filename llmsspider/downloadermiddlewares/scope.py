@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from scrapy import signals
 from scrapy.exceptions import IgnoreRequest
 
 from llmsspider.requests import info
@@ -25,7 +26,9 @@ class LeftOut(IgnoreRequest):
 
 
 class ScopeMiddleware:
-    """Leave out pages that were redirected out of scope, and queued ones that a limit stops: `max_pages`, look-alikes.
+    """Leave out pages that were redirected out of scope, and queued ones that a limit stops.
+
+    The limits are `max_pages`, `max_requests` and look-alikes; the requests that the second one counts are counted here.
 
     Links and seeds are judged before their requests exist; a page is known by where it ended.
     """
@@ -36,7 +39,15 @@ class ScopeMiddleware:
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> ScopeMiddleware:
         """Take the run of the spider, if it has one."""
-        return cls(getattr(crawler.spider, "run", None))
+        middleware = cls(getattr(crawler.spider, "run", None))
+        crawler.signals.connect(middleware.request_reached_downloader, signals.request_reached_downloader)
+        return middleware
+
+    def request_reached_downloader(self, request: Request) -> None:
+        """Count a request that is sent for a page: its Markdown form, HTML, redirects and retries."""
+        page = info(request)
+        if self.run is not None and page and not page.get("discovery") and not page.get("verify"):
+            self.run.limit.count_request()
 
     def process_request(self, request: Request) -> None:
         """Raise `LeftOut` for a request that may not be followed."""
@@ -50,7 +61,7 @@ class ScopeMiddleware:
         ):
             return
         if run.limit.reached:
-            run.incomplete("max_pages")
+            run.incomplete(run.limit.why)
             raise LeftOut(run.limit.verdict)
         alike = page.get("alike")
         if alike and not request.meta.get("redirect_times"):

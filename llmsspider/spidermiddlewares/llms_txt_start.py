@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from itertools import islice
 from time import monotonic
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
 
     from scrapy.crawler import Crawler
 
-    from llmsspider.discovery import Answer, Discovery
+    from llmsspider.discovery import Answer, Discovery, Seed
     from llmsspider.run import Run
     from llmsspider.spiders.docs import DocsSpider
     from llmsspider.together.crew import Crew
@@ -43,6 +44,9 @@ logger = logging.getLogger(__name__)
 
 PORTION = 1000
 """How many requests for stored pages are made at a time."""
+
+SEEDS_AT_ONCE = 20_000
+"""How many listed pages are queued at a time."""
 
 
 class LlmsTxtStart:
@@ -106,6 +110,7 @@ class LlmsTxtStart:
     async def _end(self, discovery: Discovery | None) -> AsyncIterator[Request]:
         """Yield what follows the crawl, each when the one before is done."""
         await self._drained()
+        self.run.judge_limit()
         async for request in self._lost_pages():
             yield request
         for request in self._whole_full_texts(discovery):
@@ -181,7 +186,9 @@ class LlmsTxtStart:
         await self._learn_soft_404()
         for warning in discovery.warnings:
             logger.warning("%(warning)s", {"warning": warning}, extra={"spider": self.spider})
-        for cut in discovery.cut:
+        for number, cut in enumerate(discovery.cut):
+            if number % PORTION == 0:
+                await asyncio.sleep(0)
             run.leave_out(cut.url, cut.reason, cut.rule)
         for url in discovery.external:
             run.leave_out(url, "offsite", "an llms file on another site")
@@ -244,10 +251,36 @@ class LlmsTxtStart:
             await self._drained()  # the pages it holds are not fetched
         for request in self._start_page(discovery):
             yield request
-        for seed in discovery.seeds:
+        async for request in self._listed_pages(discovery):
+            yield request
+
+    async def _listed_pages(self, discovery: Discovery) -> AsyncIterator[Request]:
+        """Yield a request for each seed; a site may list millions, so that there are never too many in the queue."""
+        run = self.run
+        at_once = (
+            None if run.arguments.max_depth is not None else SEEDS_AT_ONCE
+        )  # depths are exact only in one go
+        queued = 0
+        for number, seed in enumerate(discovery.seeds):
+            if number % PORTION == 0:
+                await asyncio.sleep(0)
+            if at_once is not None and queued >= at_once:
+                await self._queue_emptied()
+                queued = 0
+            if run.limit.reached:
+                self._beyond_limit(seed)
+                continue
             wanted = self.spider.seed_request(seed)
             if wanted is not None:
+                queued += 1
                 yield wanted
+
+    def _beyond_limit(self, seed: Seed) -> None:
+        run, verdict = self.run, self.run.limit.verdict
+        page = run.page_of(seed.url)
+        if not run.requested(page) and self.spider.admits(page, listed=run.bounds.is_listed(page)):
+            run.incomplete(run.limit.why)
+            run.leave_out(page, verdict.reason, verdict.rule)
 
     def _start_page(self, discovery: Discovery) -> Iterator[Request]:
         run, start = self.run, discovery.start
@@ -328,13 +361,13 @@ class LlmsTxtStart:
         while portion := list(islice(requests, PORTION)):
             for request in portion:
                 yield request
-            engine = self.crawler.engine
-            while (
-                engine is not None
-                and engine.scheduler is not None
-                and engine.scheduler.has_pending_requests()
-            ):
-                await self.crawler.signals.wait_for(signals.scheduler_empty)
+            await self._queue_emptied()
+
+    async def _queue_emptied(self) -> None:
+        """Wait until nothing is queued."""
+        engine = self.crawler.engine
+        while engine is not None and engine.scheduler is not None and engine.scheduler.has_pending_requests():
+            await self.crawler.signals.wait_for(signals.scheduler_empty)
 
     async def _drained(self) -> None:
         """Wait until nothing is queued, downloading or being parsed."""

@@ -205,6 +205,10 @@ class Crew:
         """Count a document; returns how many all workers have."""
         return int(self._ask(lambda server: server.hincrby(self.keys["crawl"], "documents", 1)))
 
+    def count_request(self) -> int:
+        """Count a request for a page; returns how many all workers have sent."""
+        return int(self._ask(lambda server: server.hincrby(self.keys["crawl"], "requests", 1)))
+
     def documents(self) -> int:
         """Return how many documents all workers have."""
         return int(self._ask(lambda server: server.hget(self.keys["crawl"], "documents")) or 0)

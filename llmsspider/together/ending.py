@@ -35,6 +35,7 @@ async def ended_together(crawler: Crawler, run: Run, crew: Crew) -> None:
         if crew.leads:
             crew.seeded()
         await _drained(crawler, crew)
+        run.judge_limit()
         await asyncio.to_thread(run.flush)  # the leader reads in the store what everybody reached
         if crew.leads:
             await _hear(run, crew)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 
 import pytest
@@ -208,3 +209,37 @@ def test_a_sitemap_of_the_whole_host_does_not_widen_the_section(serve, run_crawl
     outcome = run_crawl(f"{site.url}/docs/")
     assert set(outcome.by_path(site.url)) == {"/docs/", "/docs/a"}
     assert "/blog/post" not in site.paths()
+
+
+def test_a_site_of_endless_empty_pages_costs_its_requests_and_deletes_nothing(serve, run_crawl, tmp_path):
+    def endless(seen):
+        word = seen.path.rpartition("/")[2]
+        onward = linked(*(f"/endless/{word}{letter}" for letter in "abc"))
+        return f"<html><head><title>x</title></head><body><main></main><nav>{onward}</nav></body></html>"
+
+    good = {
+        f"/p{number}.html": html(f"P{number}", f"<p>The text of page {number}.</p>") for number in range(5)
+    }
+    site = serve({"/": html("Home", f"<p>Welcome.</p>{linked(*good)}"), **good})
+    first = run_crawl(f"{site.url}/", arguments={"source": "s"})
+    assert len(first.documents) == 6
+    site.pages["/"] = html("Home", f"<p>Welcome.</p>{linked('/endless/a', '/p0.html')}")
+    site.pages.update({"/endless/" + word: endless for size in range(1, 9) for word in _words(size)})
+    site.clear()
+    second = run_crawl(f"{site.url}/", arguments={"source": "s", "max_requests": 30})
+    pages = [path for path in site.paths() if path.startswith(("/endless", "/p", "/"))]
+    assert 25 <= len(pages) <= 60  # discovery, and what was under way
+    assert second.stats["llms/filtered/max-requests"] >= 1
+    assert "deleted" not in changes_of(second)
+    status = json.loads(
+        command("status", "s", "--json", "-s", f"LLMS_DATA_DIR={tmp_path / 'store'}", cwd=tmp_path).stdout
+    )
+    assert "max_requests" in json.dumps(status)
+
+
+def _words(size: int) -> list[str]:
+    return ["".join(letters) for letters in itertools.product("abc", repeat=size)]
+
+
+def changes_of(outcome) -> set[str]:
+    return {document["change"] for document in outcome.documents}
