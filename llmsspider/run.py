@@ -44,7 +44,14 @@ if TYPE_CHECKING:
     from llmsspider.together.crew import Crew
 
 LIMITS = frozenset(
-    {"max-depth", "max-pages", "max-linked-files", "too-many-sitemaps", "too-many-sitemap-pages"}
+    {
+        "max-requests",
+        "max-depth",
+        "max-pages",
+        "max-linked-files",
+        "too-many-sitemaps",
+        "too-many-sitemap-pages",
+    }
 )
 """Reasons for which a limit, not a rule of the scope, leaves pages out."""
 

@@ -142,27 +142,11 @@ class DocsRequests(scrapy.Spider):
         if run.arguments.max_depth is not None and depth > run.arguments.max_depth:
             self._too_deep(self._valid(urls))
             return
-        listed = not run.bounds.is_alike(on)
-        room = run.limit.room(run.queued())
-        for link in self._valid(urls):
-            if not run.bounds.first_sight(link):
-                continue
-            url = run.page_of(without_session_id(link))
-            verdict = run.bounds.verdict(url)
-            if verdict.reason != "offsite" and (run.site.is_seed(url) or run.requested(url)):
-                continue  # a listed page is a seed: it enters at depth 0 with what the list says of it
-            if not self._is_taken(url, verdict):
-                continue
+        listed, room = not run.bounds.is_alike(on), run.limit.room(run.queued())
+        for link, url in self._new_links(urls):
             if run.limit.reached:
                 run.incomplete(run.limit.why)
                 return
-            if room is not None:
-                room -= 1
-                if room < 0:
-                    run.limit.cut = True
-                    rule = f"max_requests={run.limit.max_requests}: enough are queued"
-                    run.leave_out(url, "max-requests", rule)
-                    continue
             extra: dict[str, Any] = {"md": link} if url != link and is_markdown_url(link) else {}
             if run.known.state(page_key(url)) is None:  # a stored page is no trap: it was a document
                 trap = run.bounds.trap(url)
@@ -171,7 +155,27 @@ class DocsRequests(scrapy.Spider):
                     continue
                 if run.bounds.is_alike(url):
                     extra["alike"] = "listed" if listed else "linked"
+            if room is not None:
+                room -= 1
+                if room < 0:
+                    run.limit.cut = True
+                    rule = f"max_requests={run.limit.max_requests}: enough are queued"
+                    run.leave_out(url, "max-requests", rule)
+                    continue
             yield self.page_request(url, by="link", depth=depth, **extra)
+
+    def _new_links(self, urls: Iterable[str]) -> Iterator[tuple[str, str]]:
+        """Yield the links that are new to this run and in scope, each with the page that it stands for."""
+        run = self.run
+        for link in self._valid(urls):
+            if not run.bounds.first_sight(link):
+                continue
+            url = run.page_of(without_session_id(link))
+            verdict = run.bounds.verdict(url)
+            if verdict.reason != "offsite" and (run.site.is_seed(url) or run.requested(url)):
+                continue  # a listed page is a seed: it enters at depth 0 with what the list says of it
+            if self._is_taken(url, verdict):
+                yield link, url
 
     def _valid(self, urls: Iterable[str]) -> Iterator[str]:
         """Yield the URLs that pass the gate; the others are counted, each once."""

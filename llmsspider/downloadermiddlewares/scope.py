@@ -28,7 +28,7 @@ class LeftOut(IgnoreRequest):
 class ScopeMiddleware:
     """Leave out pages that were redirected out of scope, and queued ones that a limit stops.
 
-    The limits are `max_pages`, `max_requests` and look-alikes; the requests that the second one counts are counted here.
+    The limits are `max_pages`, `max_requests`, whose requests are counted here, and look-alikes.
 
     Links and seeds are judged before their requests exist; a page is known by where it ended.
     """
