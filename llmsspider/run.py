@@ -46,6 +46,7 @@ if TYPE_CHECKING:
 LIMITS = frozenset(
     {
         "max-requests",
+        "too-many-llms-pages",
         "max-depth",
         "max-pages",
         "max-linked-files",
