@@ -32,7 +32,7 @@ from llmsspider.pages import checked, same_page_elsewhere, title_from_url
 from llmsspider.report.sitetree import site_tree
 from llmsspider.scope import build_scope
 from llmsspider.site import SiteKnowledge
-from llmsspider.traps import ShapeBudget, trap_reason, without_session_id
+from llmsspider.traps import LookAlikes, trap_reason, without_session_id
 from llmsspider.urlgate import InvalidUrl, fault, parse, redacted, shown
 from llmsspider.urls import directory, document_id, host, identity, loose_key, page_key
 
@@ -147,7 +147,7 @@ BASE = "https://example.com/docs/"
 
 def _bounds(url: str) -> Bounds:
     arguments = DocsArguments.model_validate({"url": "https://example.com/"})
-    bounds = Bounds(arguments, SiteKnowledge(), lambda _url: False, frozenset())
+    bounds = Bounds(arguments, SiteKnowledge(), lambda _url: False, frozenset(), LookAlikes(1))
     bounds.scope = build_scope("auto", BASE, None, [url])
     return bounds
 
@@ -164,7 +164,7 @@ def use(url: str) -> None:
         loose_key(known), page_key(known), document_id("s", known), directory(known), domains.host(known)
         domains.same_site(known, BASE)
         _bounds(known).verdict(known, listed=True), _bounds(known).trap(known)
-        ShapeBudget(1).take(known), trap_reason(known), without_session_id(known)
+        LookAlikes(1).admits(known), trap_reason(known), without_session_id(known)
         extension(known), skipped_extension(known, listed=False), llmstxt.is_llms_url(known)
         is_markdown_url(known), shape(known), is_twin_of(known, BASE), same_page_elsewhere(known, BASE)
         for form in FORMS.get(shape(known), ()):
