@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shutil
+import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import hypothesis
 import pytest
+import services
 from crawling import Outcome, crawl
+from services import Shared
 from site_server import Page, Site, serving
 
 # The suite tries the same examples each time; HYPOTHESIS_PROFILE=fuzz looks for new ones (`make fuzz`).
@@ -26,7 +31,67 @@ hypothesis.settings.register_profile(
 )
 hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "suite"))
 
+SERVICES = pytest.StashKey[Shared]()
 pytest_plugins = ["postgresql_server", "stores"]
+
+
+def pytest_report_header() -> list[str]:
+    """Say which services are missing."""
+    return services.report()
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Make the folder of the services that the tests share."""
+    given = getattr(config, "workerinput", {}).get("services")
+    config.stash[SERVICES] = Shared(Path(given or tempfile.mkdtemp(prefix="llmsspider-services-")))
+    config.stash[SERVICES].folder.chmod(0o755)  # PostgreSQL runs as a user of its own
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    """End the services, in the process that began the run."""
+    if hasattr(config, "workerinput"):
+        return
+    import postgresql_server
+    import redis_server
+
+    shared = config.stash[SERVICES]
+    postgresql_server.stop_shared(shared)
+    redis_server.stop_shared(shared)
+    shutil.rmtree(shared.folder)
+
+
+@pytest.fixture(scope="session")
+def shared(pytestconfig: pytest.Config) -> Shared:
+    """The services of the run."""
+    return pytestconfig.stash[SERVICES]
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers() -> int:
+    """Return twice the number of cores: half the time of a crawl is waiting."""
+    return 2 * (os.cpu_count() or 1)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_configure_node(node: Any) -> None:
+    """Tell a process of the run where the services are."""
+    node.workerinput["services"] = str(node.config.stash[SERVICES].folder)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Return what gives each process of the run its next tests."""
+    from distribution import ByCost
+
+    return ByCost(config, log)
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Begin with the tests that take long where there are several processes."""
+    if hasattr(config, "workerinput"):
+        from distribution import order
+
+        items.sort(key=lambda item: order(item.nodeid))
 
 
 @pytest.fixture

@@ -13,6 +13,7 @@ from collections.abc import Callable
 
 import pytest
 from crawling import ROOT, crawl
+from postgresql_server import new_database
 from site_server import Site
 from sites import html
 
@@ -131,16 +132,16 @@ def test_outputs_that_cannot_be_written_are_said_and_cost_no_document(serve, tmp
 
 @pytest.mark.postgresql
 @pytest.mark.parametrize("away_secs", [1, 4], ids=["meanwhile", "when-the-last-page-is-in"])
-def test_a_postgresql_that_is_restarted_costs_nothing(serve, tmp_path, postgresql, postgresql_url, away_secs):
+def test_a_postgresql_that_is_restarted_costs_nothing(serve, tmp_path, own_postgresql, away_secs):
     site: Site = serve(slow_pages(80))
 
     def restart() -> None:
-        postgresql.stop()
+        own_postgresql.stop()
         time.sleep(away_secs)
-        postgresql.start()
+        own_postgresql.start()
 
     thread = meanwhile(restart, site, after=30)
-    settings = {"LLMS_STORE_URL": postgresql_url, "CONCURRENT_REQUESTS_PER_DOMAIN": 2}
+    settings = {"LLMS_STORE_URL": new_database(own_postgresql.url), "CONCURRENT_REQUESTS_PER_DOMAIN": 2}
     outcome = crawl(f"{site.url}/", tmp_path, settings=settings)
     thread.join()
     assert outcome.exit_code == 0

@@ -9,16 +9,16 @@ from types import SimpleNamespace
 
 import pytest
 from crawling import command
+from services import need
 from sites import PLAIN
 
 from llmsspider.s3storage import StagedS3FeedStorage
-
-pytest.importorskip("moto", reason="requirements-dev.txt brings the S3 server")
 
 
 @pytest.fixture
 def bucket():
     """An S3 server on 127.0.0.1 with the bucket `docs`: its client and its address."""
+    need("S3")
     import boto3
     from moto.server import ThreadedMotoServer
 

@@ -10,12 +10,10 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
 from crawling import ROOT, command
+from forked import HANGS_SECS
+from services import LLAMA_INDEX, need
 from sites import PLAIN, html
-
-LLAMA_INDEX = ROOT / ".venv-llamaindex" / "bin" / "python"
-"""An environment of its own (`make install-dev`): llama-index-core and shub ask for different versions of tqdm."""
 
 
 def example(heading: str) -> str:
@@ -30,7 +28,7 @@ def python(folder: Path, *arguments: object, interpreter: object = sys.executabl
         cwd=folder,
         capture_output=True,
         text=True,
-        timeout=300,
+        timeout=HANGS_SECS,
         check=False,
         env={**os.environ, "HOME": str(folder)},
     )
@@ -85,19 +83,11 @@ def test_the_loader_of_langchain(tmp_path):
 
 
 def test_the_reader_of_llamaindex(tmp_path):
+    need("LlamaIndex")
     rows = documents(tmp_path)
     code = example("LlamaIndex") + 'made = DocumentsReader().load_data("documents.jsonl")\n'
     code += "print(json.dumps([[page.id_, page.text, page.metadata] for page in made]))\n"
-    assert json.loads(python(tmp_path, "-c", code, interpreter=llama_index())) == rows
-
-
-def llama_index() -> Path:
-    """A Python that has llama-index-core."""
-    if LLAMA_INDEX.is_file():
-        return LLAMA_INDEX
-    if os.environ.get("LLMSSPIDER_REQUIRE_SERVICES") == "1":
-        pytest.fail(f"{LLAMA_INDEX} is missing (make install-dev), and LLMSSPIDER_REQUIRE_SERVICES=1")
-    pytest.skip("`make install-dev` makes the environment for LlamaIndex")
+    assert json.loads(python(tmp_path, "-c", code, interpreter=LLAMA_INDEX)) == rows
 
 
 def documents(folder: Path) -> list[list]:

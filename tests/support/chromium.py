@@ -5,10 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from postgresql_server import missing_service
+from services import need
 from site_server import Page, Reply
-
-from llmsspider.browser.launching import find_program
 
 DIST = Path(__file__).parents[1] / "fixtures" / "js_site" / "dist"
 TYPES = {".html": "text/html", ".js": "text/javascript", ".json": "application/json"}
@@ -17,8 +15,7 @@ TYPES = {".html": "text/html", ".js": "text/javascript", ".json": "application/j
 @pytest.fixture(autouse=True)
 def browser() -> None:
     """Every test of a module that imports this needs a browser."""
-    if find_program() is None:
-        missing_service("no Chromium is installed (apt-get install chromium)")
+    need("Chromium")
 
 
 def js_site() -> dict[str, Page]:

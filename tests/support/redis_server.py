@@ -1,59 +1,62 @@
 """A real Redis for the tests: Debian's, in a temporary directory, on a free port of 127.0.0.1, nothing kept.
 
-`redis_url` gives the URL of an empty one. Without a Redis on the machine its tests are skipped; with
-LLMSSPIDER_REQUIRE_SERVICES=1 (as in CI) they fail.
+`redis_url` gives the URL of an empty database of the one server of the run.
 """
 
 from __future__ import annotations
 
 import contextlib
+import os
 import shutil
+import signal
 import socket
 import subprocess
 import tempfile
 import time
 from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
 import pytest
-from postgresql_server import missing_service
+from forked import HANGS_SECS
+from redis import Redis
+from services import Shared, need
 
 PASSWORD = "s3cret"
 
 
-@contextlib.contextmanager
-def running_redis(program: str) -> Iterator[str]:
-    """A Redis with a password; gives its URL."""
+def start_redis(program: str, folder: Path) -> dict[str, Any]:
+    """Start a Redis with a password; gives its `url` without a database, and its process id `pid`."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
+    process = subprocess.Popen(
+        [
+            *(program, "--bind", "127.0.0.1", "--port", str(port), "--dir", str(folder)),
+            *("--save", "", "--appendonly", "no", "--databases", "64", "--requirepass", PASSWORD),
+        ],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    _wait_until_up(port, process)
+    process.returncode = 0  # not ours to wait for: whoever ends it knows its id
+    return {"url": f"redis://:{PASSWORD}@127.0.0.1:{port}", "pid": process.pid}
+
+
+@contextlib.contextmanager
+def running_redis(program: str) -> Iterator[str]:
+    """A Redis with a password until the block ends; gives its URL."""
     with tempfile.TemporaryDirectory(prefix="llmsspider-redis-") as folder:
-        options = [
-            "--bind",
-            "127.0.0.1",
-            "--port",
-            str(port),
-            "--dir",
-            folder,
-            "--save",
-            "",
-            "--appendonly",
-            "no",
-        ]
-        process = subprocess.Popen(
-            [program, *options, "--requirepass", PASSWORD],
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-        )
+        server = start_redis(program, Path(folder))
         try:
-            _wait_until_up(port, process)
-            yield f"redis://:{PASSWORD}@127.0.0.1:{port}/0"
+            yield f"{server['url']}/0"
         finally:
-            process.terminate()
-            process.wait(timeout=30)
+            os.kill(server["pid"], signal.SIGTERM)
+            os.waitpid(server["pid"], 0)
 
 
-def _wait_until_up(port: int, process: subprocess.Popen[bytes], timeout_secs: float = 30) -> None:
-    deadline = time.monotonic() + timeout_secs
+def _wait_until_up(port: int, process: subprocess.Popen[bytes]) -> None:
+    deadline = time.monotonic() + HANGS_SECS
     while True:
         with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), 1):
             return
@@ -63,11 +66,20 @@ def _wait_until_up(port: int, process: subprocess.Popen[bytes], timeout_secs: fl
 
 
 @pytest.fixture
-def redis_url() -> Iterator[str]:
-    """URL of a Redis of the test's own."""
+def redis_url(shared: Shared, worker_id: str) -> str:
+    """URL of an empty database of the Redis of the run: each process of the run has its own."""
+    need("Redis")
     program = shutil.which("redis-server")
-    if program is None:
-        missing_service("no Redis server is installed (apt-get install redis-server)")
-        raise AssertionError
-    with running_redis(program) as url:
-        yield url
+    assert program is not None
+    server = shared.get("redis", lambda folder: start_redis(program, folder))
+    number = 0 if worker_id == "master" else int(worker_id.removeprefix("gw"))
+    url = f"{server['url']}/{number}"
+    with Redis.from_url(url) as database:
+        database.flushdb()
+    return url
+
+
+def stop_shared(shared: Shared) -> None:
+    """End the Redis of the run."""
+    if known := shared.started("redis"):
+        os.kill(known["pid"], signal.SIGTERM)

@@ -8,7 +8,6 @@ comes out of the egg that `shub deploy` uploads.
 from __future__ import annotations
 
 import contextlib
-import importlib.util
 import io
 import json
 import os
@@ -23,7 +22,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from postgresql_server import missing_service
+from forked import HANGS_SECS
+from services import need
 
 ROOT = Path(__file__).resolve().parents[2]
 NOT_COPIED = (".*", "__pycache__", "build", "dist", "*.egg-info", "venv")
@@ -114,7 +114,7 @@ def deploy(folder: Path, project: int = 12345) -> Upload:
             env=_environment(SHUB_GLOBAL_CONFIG=str(config), HOME=str(folder)),
             check=True,
             capture_output=True,
-            timeout=120,
+            timeout=HANGS_SECS,
         )
     finally:
         server.shutdown()
@@ -140,7 +140,7 @@ class ScrapyCloud:
             capture_output=True,
             text=True,
             check=True,
-            timeout=120,
+            timeout=HANGS_SECS,
         )
         return json.loads(done.stdout)
 
@@ -150,7 +150,7 @@ class ScrapyCloud:
         settings: dict[str, Any] | None = None,
         *,
         platform: dict[str, Any] | None = None,
-        timeout_secs: float = 120,
+        timeout_secs: float = HANGS_SECS,
         **environment: str,
     ) -> CloudJob:
         """Run a job of the spider `docs` on a machine of its own, as new as the platform's are.
@@ -222,9 +222,7 @@ def _environment(**more: str) -> dict[str, str]:
 @pytest.fixture(scope="session")
 def cloud_upload(tmp_path_factory: pytest.TempPathFactory) -> Upload:
     """What `shub deploy` uploads from this checkout."""
-    for module in ("shub", "sh_scrapy", "scrapy_dotpersistence", "awscli", "moto"):
-        if importlib.util.find_spec(module) is None:
-            missing_service(f"{module} is not installed (pip install -r requirements-dev.txt)")
+    need("Scrapy Cloud")
     return deploy(tmp_path_factory.mktemp("shub"))
 
 

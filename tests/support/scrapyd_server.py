@@ -1,13 +1,11 @@
 """A real Scrapyd for the tests: in a temporary folder, on a free port of 127.0.0.1, fed with a real egg.
 
-Its jobs know nothing of this checkout: their code comes out of the egg. Without Scrapyd its tests are skipped;
-with LLMSSPIDER_REQUIRE_SERVICES=1 (as in CI) they fail.
+Its jobs know nothing of this checkout: their code comes out of the egg.
 """
 
 from __future__ import annotations
 
 import contextlib
-import importlib.util
 import json
 import os
 import shutil
@@ -22,7 +20,8 @@ from typing import Any
 
 import pytest
 import requests
-from postgresql_server import missing_service
+from forked import HANGS_SECS
+from services import need
 
 ROOT = Path(__file__).resolve().parents[2]
 PROJECT = "llmsspider"
@@ -55,31 +54,33 @@ class Scrapyd:
 
     def get(self, service: str, **parameters: str) -> dict[str, Any]:
         """Ask a service of the API; raises when its answer is not "ok"."""
-        return self._ok(requests.get(f"{self.url}/{service}.json", params=parameters, timeout=60))
+        return self._ok(requests.get(f"{self.url}/{service}.json", params=parameters, timeout=HANGS_SECS))
 
     def add_version(self, egg: Path) -> dict[str, Any]:
         """Upload an egg under the version that scrapyd-deploy would give it."""
         with egg.open("rb") as file:
             data = {"project": PROJECT, "version": str(int(time.time()))}
             return self._ok(
-                requests.post(f"{self.url}/addversion.json", data=data, files={"egg": file}, timeout=60)
+                requests.post(
+                    f"{self.url}/addversion.json", data=data, files={"egg": file}, timeout=HANGS_SECS
+                )
             )
 
     def post(self, service: str, **parameters: str) -> dict[str, Any]:
         """Tell a service of the API; raises when its answer is not "ok"."""
-        return self._ok(requests.post(f"{self.url}/{service}.json", data=parameters, timeout=60))
+        return self._ok(requests.post(f"{self.url}/{service}.json", data=parameters, timeout=HANGS_SECS))
 
     def schedule(self, spider: str, arguments: dict[str, str], settings: dict[str, Any]) -> str:
         """Schedule a job; returns its id."""
         data = [("project", PROJECT), ("spider", spider), *arguments.items()]
         data += [("setting", f"{name}={value}") for name, value in settings.items()]
-        return self._ok(requests.post(f"{self.url}/schedule.json", data=data, timeout=60))["jobid"]
+        return self._ok(requests.post(f"{self.url}/schedule.json", data=data, timeout=HANGS_SECS))["jobid"]
 
     def jobs(self, state: str) -> dict[str, dict[str, Any]]:
         """The jobs that are pending, running or finished, by id."""
         return {job["id"]: job for job in self.get("listjobs", project=PROJECT)[state]}
 
-    def wait(self, job: str, state: str = "finished", timeout_secs: float = 90) -> dict[str, Any]:
+    def wait(self, job: str, state: str = "finished", timeout_secs: float = HANGS_SECS) -> dict[str, Any]:
         """Wait until a job is finished, or in another state; returns what Scrapyd says of it."""
         deadline = time.monotonic() + timeout_secs
         while job not in self.jobs(state):
@@ -88,12 +89,16 @@ class Scrapyd:
         return self.jobs(state)[job]
 
     def run(
-        self, spider: str, arguments: dict[str, str], settings: dict[str, Any], timeout_secs: float = 90
+        self,
+        spider: str,
+        arguments: dict[str, str],
+        settings: dict[str, Any],
+        timeout_secs: float = HANGS_SECS,
     ) -> Job:
         """Schedule a job, wait until it is finished and read what it left."""
         return self.finished(spider, self.schedule(spider, arguments, settings), timeout_secs)
 
-    def finished(self, spider: str, job: str, timeout_secs: float = 90) -> Job:
+    def finished(self, spider: str, job: str, timeout_secs: float = HANGS_SECS) -> Job:
         """Wait until a job is finished and read what it left."""
         self.wait(job, timeout_secs=timeout_secs)
         items = self.folder / "items" / PROJECT / spider / f"{job}.jl"
@@ -143,7 +148,7 @@ def scrapyd_deploy(checkout: Path, *options: str) -> str:
         check=False,
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=HANGS_SECS,
     )
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
@@ -169,7 +174,9 @@ def running_scrapyd(folder: Path, items_dir: str = "items") -> Iterator[Scrapyd]
         process.wait(timeout=30)
 
 
-def _wait_until_up(server: Scrapyd, process: subprocess.Popen[bytes], timeout_secs: float = 30) -> None:
+def _wait_until_up(
+    server: Scrapyd, process: subprocess.Popen[bytes], timeout_secs: float = HANGS_SECS
+) -> None:
     deadline = time.monotonic() + timeout_secs
     while True:
         with contextlib.suppress(requests.ConnectionError):
@@ -189,7 +196,7 @@ def _environment() -> dict[str, str]:
 @pytest.fixture(scope="session")
 def egg(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The project's egg."""
-    _require_scrapyd()
+    need("Scrapyd")
     return build_egg(tmp_path_factory.mktemp("egg"))
 
 
@@ -199,9 +206,3 @@ def scrapyd(tmp_path_factory: pytest.TempPathFactory, egg: Path) -> Iterator[Scr
     with running_scrapyd(tmp_path_factory.mktemp("scrapyd")) as server:
         server.add_version(egg)
         yield server
-
-
-def _require_scrapyd() -> None:
-    for module in ("scrapyd", "scrapyd_client"):
-        if importlib.util.find_spec(module) is None:
-            missing_service(f"{module} is not installed (pip install -r requirements-dev.txt)")
