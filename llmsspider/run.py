@@ -170,12 +170,19 @@ class Run:
     def end(self, outcome: str) -> None:
         """Note how the crawl ended and release the workers; nothing more is read.
 
+        All that was found is committed first: the feeds, which wait for `outcome`, hold nothing that is not stored.
+
         Args:
             outcome: Scrapy's finish reason.
         """
+        try:
+            self._give_up()
+            self.flush()
+        except StoreError as error:  # what was waiting to be written is not
+            self.incomplete(str(error))
+            outcome = "store_failed"
         self.outcome = outcome
         self.ended.set()
-        self._give_up()
         self.workers.close()
         self.spool.close()
         if outcome != "finished":
@@ -206,7 +213,7 @@ class Run:
         try:
             store.upsert_source(self._updated_source())
             store.finish_run(self.outcome, complete=self.complete, why=self.why_incomplete, counts=counts)
-        except StoreError as error:  # what was waiting to be written is not
+        except StoreError as error:  # the pages are stored, how the run ended is not
             self.outcome = "store_failed"
             self.incomplete(str(error))
 

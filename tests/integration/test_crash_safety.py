@@ -152,11 +152,18 @@ def test_a_postgresql_that_is_restarted_costs_nothing(serve, tmp_path, own_postg
     assert len(again.documents) == 81
 
 
-def test_a_store_that_is_full_at_the_very_end_is_said_too(serve, tmp_path):
-    """The last pages are written when the crawl has ended."""
-    site: Site = serve(large_pages(16))
-    code, log = crawl_with_little_room(f"{site.url}/", tmp_path, bytes_a_file=200_000)
+def test_a_store_that_is_full_at_the_very_end_is_said_and_yesterdays_feed_stays(serve, tmp_path):
+    """The last pages are written when the crawl has ended. There is room for the feed."""
+    site: Site = serve(large_pages(3))
+    short = ("-s", "FEED_EXPORT_FIELDS=url,content_hash")
+    settings = {"FEED_EXPORT_FIELDS": "url,content_hash", "LLMS_DATA_DIR": tmp_path / "yesterday"}
+    crawl(f"{site.url}/", tmp_path, settings=settings)
+    yesterday = (tmp_path / "documents.jsonl").read_bytes()
+    site.pages = large_pages(16)
+    code, log = crawl_with_little_room(f"{site.url}/", tmp_path, *short, bytes_a_file=200_000)
     assert code == 1
     assert "Spider closed (finished)" in log
     assert "ERROR: store_failed: the page store took no more: make room" in log
     assert "incomplete (page store " in log
+    assert "documents.jsonl is left as it was" in log
+    assert (tmp_path / "documents.jsonl").read_bytes() == yesterday
