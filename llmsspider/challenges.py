@@ -24,8 +24,8 @@ SCRIPT_MARKS: tuple[tuple[str, str, str], ...] = (
     ("Cloudflare", "_cf_chl_opt", ""),
     ("Cloudflare", "/orchestrate/", r"/cdn-cgi/challenge-platform/\w/\w/orchestrate/"),
     ("Cloudflare", "cf-browser-verification", ""),
-    ("Cloudflare", "cf-error-details", r"<div[^>]+id=[\"']?cf-error-details"),
-    ("Cloudflare", "cf-wrapper", r"<div[^>]+id=[\"']?cf-wrapper"),
+    ("Cloudflare", "cf-error-details", r"<div[^<>]+id=[\"']?cf-error-details"),
+    ("Cloudflare", "cf-wrapper", r"<div[^<>]+id=[\"']?cf-wrapper"),
     ("Akamai", "/_sec/cp_challenge/", ""),
     ("Akamai", "sec-if-cpt-container", ""),
     ("Akamai", "bm-verify=", r"[?&]bm-verify="),
@@ -88,7 +88,6 @@ MAX_WALL_LINKS = 50
 """Links above which a page is a page; counting them is ten times as fast as looking for text. Walls have up to ten."""
 
 _SCRIPTS = [(name, text.encode(), re.compile(pattern.encode())) for name, text, pattern in SCRIPT_MARKS]
-_TITLE = re.compile(rb"<title[^>]*>(.*?)</title>", re.IGNORECASE | re.DOTALL)
 _UNSEEN = re.compile(rb"(?:script|style|svg|template)\b|!--", re.IGNORECASE)
 """How a tag begins, behind its `<`, whose content is not seen."""
 _INITIALS = frozenset([b"s", b"S", b"t", b"T", b"!"])
@@ -155,6 +154,8 @@ def _pieces(body: bytes) -> Iterator[bytes]:
 
 
 def _title(body: bytes) -> str:
-    match = _TITLE.search(body)
-    text = match.group(1).decode("utf-8", "replace") if match else ""
+    start = body.lower().find(b"<title")
+    content = body[body.find(b">", start) + 1 :] if start >= 0 else b""
+    end = content.lower().find(b"</title>")
+    text = content[:end].decode("utf-8", "replace") if 0 <= end <= MAX_WALL_TEXT else ""
     return " ".join(text.replace("&#39;", "'").replace("&#x27;", "'").replace("’", "'").split()).lower()

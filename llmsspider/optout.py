@@ -25,7 +25,7 @@ OPT_OUT_DIRECTIVES = frozenset({"noai"})
 """Robots directives that ask AI tools to stay away."""
 
 _WITH_VALUE = frozenset({"unavailable_after", "max-snippet", "max-image-preview", "max-video-preview"})
-_SIGNAL = re.compile(r"([a-z-]+)\s*=\s*(yes|no)")
+_SIGNAL = re.compile(r"(?<![a-z-])([a-z-]++)\s*+=\s*+(yes|no)")
 
 
 def robots_directives(values: Iterable[str], user_agent: str = "llmsspider") -> frozenset[str]:

@@ -23,9 +23,7 @@ MAX_BYTES = 64 * 1024 * 1024
 MAX_TAG_BYTES = 1024 * 1024
 """The longest run without a `>`, in bytes."""
 
-_AMPERSAND = re.compile(
-    rb"<!\[CDATA\[.*?\]\]>|&(?!(?:amp|lt|gt|quot|apos|#\d{1,7}|#x[0-9a-fA-F]{1,6});)", re.DOTALL
-)
+_AMPERSAND = re.compile(rb"&(?!(?:amp|lt|gt|quot|apos|#\d{1,7}|#x[0-9a-fA-F]{1,6});)")
 _CHUNK = 64 * 1024
 _ENTRY = frozenset({"url", "sitemap"})
 _ROOTS = {"urlset": "url", "sitemapindex": "sitemap"}
@@ -157,15 +155,24 @@ def _repaired(first: bytes, chunks: Iterator[bytes]) -> Iterator[bytes]:
     rest = first.lstrip()
     for chunk in chunks:
         cut = rest.rfind(b">") + 1
-        yield _AMPERSAND.sub(_escape, rest[:cut])
+        yield _escaped(rest[:cut])
         rest = rest[cut:] + chunk
         if len(rest) > MAX_TAG_BYTES:
             raise SitemapError("no sitemap")
-    yield _AMPERSAND.sub(_escape, rest)
+    yield _escaped(rest)
 
 
-def _escape(found: re.Match[bytes]) -> bytes:
-    return found[0] if found[0] != b"&" else b"&amp;"
+def _escaped(text: bytes) -> bytes:
+    """Return XML with lone ampersands escaped, those in CDATA sections as they are."""
+    pieces: list[bytes] = []
+    position = 0
+    while (start := text.find(b"<![CDATA[", position)) >= 0:
+        end = text.find(b"]]>", start)
+        if end < 0:
+            break
+        pieces += _AMPERSAND.sub(b"&amp;", text[position:start]), text[start : end + 3]
+        position = end + 3
+    return b"".join([*pieces, _AMPERSAND.sub(b"&amp;", text[position:])])
 
 
 def _check_root(root: etree._Element) -> None:

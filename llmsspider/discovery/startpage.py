@@ -73,7 +73,7 @@ _LANGUAGES = frozenset(
     ]
 )
 _HREF = re.compile(
-    r"<a\s[^>]{0,600}?\bhref\s*=\s*(?:\"([^\"]{1,2000})\"|'([^']{1,2000})'|([^\s\"'>]{1,2000}))|\]\(([^)\s]{1,2000})",
+    r"<a\s[^<>]{0,600}?\bhref\s*+=\s*+(?:\"([^\"]{1,2000})\"|'([^']{1,2000})'|([^\s\"'>]{1,2000}))|\]\(([^)\s]{1,2000})",
     re.IGNORECASE,
 )
 _TEXT_TYPES = frozenset({None, "text/markdown", "text/plain", "text/x-markdown"})

@@ -34,7 +34,6 @@ _MARKED = re.compile(
     r"(?:^|\s)(?:sourceCode|hljs|makeup|prettyprint|downlit|code|chroma|programlisting|rust|shiki|prism|highlight|CodeMirror|astro-code|literal-block|SCREEN)(?=\s|$)"
 )
 _INDENT_NBSP = re.compile(r"^\xa0", re.MULTILINE)
-_END = re.compile(r"(?:\n[ \t]*)+\Z")
 _MAX_DEPTH = 200
 _BLANK = re.compile(r"^[ \t\xa0]+$", re.MULTILINE)
 _WORD = re.compile(r"[A-Za-z][\w+#.-]*")
@@ -61,7 +60,14 @@ def code_text(pre: _Element) -> str:
     text = text.replace("\u200b", "")
     if not text.strip():
         return ""
-    return _END.sub("", text.removeprefix("\n") if hidden else text.lstrip("\n"))
+    return _without_last_lines(text.removeprefix("\n") if hidden else text.lstrip("\n"))
+
+
+def _without_last_lines(text: str) -> str:
+    """Return a text without the blank lines at its end."""
+    length = len(text.rstrip(" \t\n"))
+    end = text.find("\n", length)
+    return text[:end] if end >= 0 else text
 
 
 def is_listing(element: _Element) -> bool:

@@ -21,9 +21,9 @@ _CONTENT = XPath(
     " | descendant-or-self::*[self::h2 or self::h3 or self::h4][not(.//a | ancestor::a)])",
     smart_strings=False,
 )
-_NUMBER = re.compile(r"(\d+(?:\.\d+)*|[A-Z](?:\.\d+)+)\.?\s+")
-_PARTS = re.compile(r"\s*[|:·–—»›]\s+|\s+-\s+")
-_PARTED = re.compile(r"\s*[(:|·–—-]")
+_NUMBER = re.compile(r"(\d++(?:\.\d++)*+|[A-Z](?:\.\d++)++)\.?+\s++")
+_PARTS = re.compile(r"(?<!\s)(?:\s*+[|:·–—»›]\s++|\s++-\s++)")
+_PARTED = re.compile(r"(?<!\s)\s*+[(:|·–—-]")
 _WORD = re.compile(r"\w+")
 _MORE_WORDS = 2
 """Words that the heading of a page can have beside those of the `<title>`."""
@@ -192,7 +192,7 @@ def without_book(title: str | None, heading: str | None) -> str | None:
     if not title or not heading:
         return title
     number = _NUMBER.match(heading)
-    if number and re.search(rf"(?:^|\s){re.escape(number[1])}\Z", title):
+    if number and title.split()[-1:] == [number[1]]:
         return heading
     name = heading[number.end() :] if number else heading
     begins = bool(name) and title.casefold().startswith(name.casefold())

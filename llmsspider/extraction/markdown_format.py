@@ -12,7 +12,6 @@ _CLOSING = re.compile(r"(?:(?<=\s)|\A)#+\Z")
 _BACKSLASHED = r"\\\g<0>"
 _BACKTICKS = re.compile(r"`+")
 _SPACES = re.compile(r" {2,}")
-_BREAKS = re.compile(r" *\n *")
 _LINE_START = re.compile(r"\n(?!\n)")
 
 
@@ -77,7 +76,7 @@ class MarkdownFormat:
         text = _single_spaced("".join(run)).strip(" \n\xa0")
         if "\n" in text:
             return "  \n".join(
-                escaping.escape_start(line) for line in _BREAKS.sub("\n", text).split("\n") if line
+                escaping.escape_start(line.strip(" ")) for line in text.split("\n") if line.strip(" ")
             )
         return escaping.escape_start(text)
 
@@ -170,7 +169,7 @@ def _single_spaced(text: str) -> str:
 def _cell(text: str) -> str:
     if "|" in text:
         text = text.replace("|", "\\|")
-    return _BREAKS.sub("<br>", text) if "\n" in text else text
+    return "<br>".join(line.strip(" ") for line in text.split("\n")) if "\n" in text else text
 
 
 def _free_run(text: str) -> int:

@@ -54,7 +54,8 @@ def formula(element: _Element) -> Formula | None:
     return Formula(tex.replace("\u200b", "").strip(), display)
 
 
-_IN_TEXT = re.compile(r"\\\((.+?)\\\)|\\\[(.+?)\\\]|\$\$(.+?)\$\$")
+_OPENING = re.compile(r"\\\(|\\\[|\$\$")
+_CLOSING = {"\\(": "\\)", "\\[": "\\]", "$$": "$$"}
 
 
 def in_text(text: str) -> list[tuple[str, bool]] | None:
@@ -64,10 +65,17 @@ def in_text(text: str) -> list[tuple[str, bool]] | None:
     [('a ', False), ('x_1', True), (' b', False)]
     """
     parts: list[tuple[str, bool]] = []
-    position = 0
-    for found in _IN_TEXT.finditer(text):
-        parts += [(text[position : found.start()], False), (next(filter(None, found.groups())).strip(), True)]
-        position = found.end()
+    position = start = 0
+    never_closed = set()
+    while found := _OPENING.search(text, start):
+        closing = _CLOSING[found[0]]
+        end = text.find(closing, found.end() + 1) if closing not in never_closed else -1
+        if end < 0:
+            never_closed.add(closing)
+            start = found.end()
+            continue
+        parts += [(text[position : found.start()], False), (text[found.end() : end].strip(), True)]
+        position = start = end + len(closing)
     return [*parts, (text[position:], False)] if parts else None
 
 

@@ -13,8 +13,9 @@ _HEAD = XPath(
     "/html/head/*[self::meta or self::link] | /html/body/*[self::meta or self::link]", smart_strings=False
 )
 _TITLE = XPath("string((/html/head/title | /html/body/title | //title)[1])", smart_strings=False)
-_REFRESH = re.compile(r"\s*[\d.]*\s*[;,]?\s*(?:url\s*=)?\s*[\"']?\s*(.+?)\s*[\"']?\s*\Z", re.IGNORECASE)
-_REFRESH_URL = re.compile(r"\s*[\d.]*\s*[;,]\s*(?:url\s*=)?\s*\S", re.IGNORECASE)
+_REFRESH = re.compile(r"\s*+[\d.]*+\s*+[;,]\s*+(?:url\s*+=\s*+)?+", re.IGNORECASE)
+MAX_TITLE = 1_000
+"""Characters of a title up to which the site's name is looked for in it."""
 _SPACE = re.compile(r"\s+")
 _WANTED = frozenset({"canonical", "describedby", "alternate"})
 _ROBOTS = ("robots", "llmsbot", "llmsspider")
@@ -48,9 +49,10 @@ def _read_meta_tag(meta: PageMeta, element: _Element, joiner: Joiner) -> None:
         meta.generator = _clean(content)
     elif name in _ROBOTS:
         meta.robots |= {word.strip().lower() for word in content.split(",") if word.strip()}
-    elif (element.get("http-equiv") or "").lower() == "refresh" and _REFRESH_URL.match(content):
-        if found := _REFRESH.match(content):
-            meta.refresh = joiner.join(found.group(1))
+    elif (element.get("http-equiv") or "").lower() == "refresh":
+        found = _REFRESH.match(content)
+        target = content[found.end() :].strip().strip("\"'").strip() if found else ""
+        meta.refresh = joiner.join(target) if target else meta.refresh
     elif (element.get("http-equiv") or "").lower() == "content-language" and not meta.language:
         meta.language = _clean(content)
 
@@ -88,8 +90,8 @@ def without_suffix(title: str | None, site_name: str | None = None) -> str | Non
     >>> without_suffix("Site: A", "Site")
     'A'
     """
-    if not title:
-        return None
+    if not title or len(title) > MAX_TITLE:
+        return title or None
     if site_name:
         for pattern in (
             rf"\s*[|·•–—»›:-]\s*{re.escape(site_name)}\s*\Z",

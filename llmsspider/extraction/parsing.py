@@ -7,7 +7,7 @@ import re
 from lxml.etree import HTMLParser, ParserError, XMLSyntaxError, _Element, fromstring
 
 _WORD_BREAK = re.compile(rb"<wbr\s*/?>", re.IGNORECASE)
-_META_CHARSET = re.compile(rb"<meta[^>]+charset\s*=\s*[\"']?\s*([A-Za-z0-9_.:-]+)", re.IGNORECASE)
+_META_CHARSET = re.compile(rb"<meta[^<>]+charset\s*+=\s*+[\"']?+\s*+([A-Za-z0-9_.:-]+)", re.IGNORECASE)
 _BOMS = ((b"\xef\xbb\xbf", "utf-8"), (b"\xff\xfe", "utf-16-le"), (b"\xfe\xff", "utf-16-be"))
 _EMPTY = b"<html><body></body></html>"
 _WINDOWS = {"iso-8859-1", "latin-1", "latin1", "ascii", "us-ascii", "iso8859-1", "windows-1252", "cp1252"}

@@ -31,7 +31,7 @@ _LISTINGS = (
     "blob-wrapper",
     "linenodiv-table",
 )
-_BREAKS = re.compile(r"\s*\n\s*")
+_SPACE = re.compile(r"\s+")
 _MAX_SPAN = 50
 
 
@@ -173,7 +173,11 @@ def _listed(walk: Walk, items: list[list[str]]) -> list[str]:
 def _cell(walk: Walk, cell: _Element | None) -> str:
     if cell is None:
         return ""
-    return _BREAKS.sub("\n", walk.format.line(walk.run(cell)))
+    return _SPACE.sub(_line_break, walk.format.line(walk.run(cell)))
+
+
+def _line_break(space: re.Match[str]) -> str:
+    return "\n" if "\n" in space[0] else space[0]
 
 
 def _align(cell: _Element | None) -> str:

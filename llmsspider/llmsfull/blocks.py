@@ -9,13 +9,13 @@ from llmsspider.llmsfull.marks import MAX_MARKS, Mark, clean_title
 
 _OPEN_TAG = re.compile(r"<(doc|page|document|file|article)((?:\s[^>]*)?)>\s*$", re.IGNORECASE)
 _CLOSE_TAG = re.compile(r"\s*</(doc|page|document|file|article)>\s*$", re.IGNORECASE)
-_ATTRIBUTE = re.compile(r"([\w:-]+)\s*=\s*(?:\"([^\"]*)\"|'([^']*)')")
+_ATTRIBUTE = re.compile(r"(?<![\w:-])([\w:-]++)\s*+=\s*+(?:\"([^\"]*)\"|'([^']*)')")
 _INNER_URL = re.compile(
     r"\s*<(?:source|url|link|loc)>\s*(\S+?)\s*</(?:source|url|link|loc)>\s*$", re.IGNORECASE
 )
 _INNER_BODY = re.compile(r"\s*</?(?:document_contents?|contents?|markdown|body)>\s*$", re.IGNORECASE)
-_KEY = re.compile(r"[A-Za-z_][\w -]*\s*:(?:\s|$)")
-_YAML_LINE = re.compile(r"\s*$|\s*#|\s*-\s|\s+\S|[A-Za-z_][\w .-]*\s*:(?:\s|$)|[\]})]")
+_KEY = re.compile(r"[A-Za-z_][\w -]*+\s*+:(?:\s|$)")
+_YAML_LINE = re.compile(r"\s*$|\s*#|\s*-\s|\s+\S|[A-Za-z_][\w .-]*+\s*+:(?:\s|$)|[\]})]")
 MAX_BRACKETS = 100
 """YAML with more brackets than this is no front matter."""
 
@@ -54,7 +54,8 @@ class FrontMatter:
             self._close(number)
         elif self._start is not None:
             first = not self._block
-            if len(self._block) > 80 or not (_KEY if first else _YAML_LINE).match(line):
+            is_yaml = _KEY.match(line) if first else _YAML_LINE.match(line)
+            if len(self._block) > 80 or not is_yaml:
                 self._start = None
             else:
                 self._block.append(line)

@@ -24,7 +24,7 @@ _COMMENT = re.compile(
     rf"\s*<!--+\s*(?P<label>{_LABELS})\s*[:=]\s*[\"'<]?(?P<url>{_ADDRESS})[\"'>]?\s*--+>\s*$", re.IGNORECASE
 )
 _FIELD = re.compile(r"[*_]{0,2}[A-Z][\w -]{0,30}[*_]{0,2}\s*:[*_]{0,2}(?:\s|$)")
-_TITLE_FIELD = re.compile(r"[*_]{0,2}title[*_]{0,2}\s*:[*_]{0,2}\s*(\S.*?)\s*$", re.IGNORECASE)
+_TITLE_FIELD = re.compile(r"[*_]{0,2}title[*_]{0,2}\s*+:[*_]{0,2}\s*+(\S.*)$", re.IGNORECASE)
 
 
 class Labels:
@@ -53,7 +53,7 @@ class Labels:
         elif len(line) < 300 and len(self._header) < 8 and _FIELD.match(line):
             title = _TITLE_FIELD.match(line)
             if title and self._heading is None:
-                self._title = title[1]
+                self._title = title[1].rstrip()
             self._header.append(number)
         else:
             self.text()

@@ -11,7 +11,7 @@ MAX_MARKS = 200_000
 MAX_HEADING_CHARS = 1000
 """A longer line that begins like a heading is none."""
 
-HEADING = re.compile(r"(#{1,6})(?:[ \t]+(.*?))?[ \t]*#*\s*$")
+HEADING = re.compile(r"(#{1,6})(?:[ \t]++((?:[#\s]*+[^#\s]++)*+))?+[#\s]*+$")
 SEPARATOR = re.compile(r"\s*(?:-{3,}|\*{3,}|_{3,}|={3,})\s*$")
 FILES = r"(?:mdx?|markdown|rst|txt|html?|ipynb|adoc)"
 """Extensions of documentation sources."""
@@ -39,6 +39,6 @@ class Mark:
 
 def clean_title(text: str) -> str:
     """Return the words of a heading without links, emphasis and anchors."""
-    text = re.sub(r"!?\[([^\]]*)\]\([^)]*\)", r"\1", text)
-    text = re.sub(r"\{#[^}]*\}\s*$", "", text)
+    text = re.sub(r"!?\[([^\[\]]*+)\]\([^()\[]*+\)", r"\1", text)
+    text = re.sub(r"\{#[^{}]*+\}\s*$", "", text)
     return " ".join(text.replace("`", "").replace("**", "").split())

@@ -8,10 +8,10 @@ from typing import Literal
 Kind = Literal["markdown", "rst", "html"]
 
 _DIRECTIVE = re.compile(r"\s*\.\. (?:[\w:-]+::|_[^:]+:|\|)")
-_ROLE = re.compile(r":[a-z:+-]+:`[^`]+`")
+_ROLE = re.compile(r":[a-z+-]{1,40}:`[^`]+`")
 _UNDERLINE = re.compile(r"([=\-~^\"'`#*+.:_])\1{2,}\s*$")
 _TAG_LINE = re.compile(r"\s*</?[a-z][a-z0-9]*(?:\s[^>]*)?>", re.IGNORECASE)
-_MARKDOWN = re.compile(r"#{1,6}\s|```|\s*[-*]\s.*\]\(|.*\]\(\S+\)")
+_MARKDOWN = re.compile(r"#{1,6}\s|```|\s*[-*]\s.*\]\(|[^\]]*+(?:\](?!\(\S)[^\]]*+)*+\]\(")
 
 
 class Shape:

@@ -24,14 +24,15 @@ MIN_CHARS = 20
 TEXT_TYPES = frozenset({"text/markdown", "text/plain", "text/x-markdown"})
 UNTOLD_TYPES = frozenset({"", "application/octet-stream", "binary/octet-stream"})
 
-_COMMENTS = re.compile(r"(?:\s|<!--.*?-->)+", re.DOTALL)
+_SPACE = re.compile(r"\s++")
 _HTML_START = re.compile(
     r"<(?:!doctype\s+html|html|head|body|script|style|meta|link|title|base|iframe)[\s>/]", re.IGNORECASE
 )
 _HTML_END = re.compile(r"</(?:html|body)>\s*$", re.IGNORECASE)
-_FRAGMENT = re.compile(r"<[a-z][^>]*>(?:.|\n)*>\Z", re.IGNORECASE)
+_TAG_START = re.compile(r"<[a-z][^>]*>", re.IGNORECASE)
 _XML_START = re.compile(r"<(?:\?xml|urlset|sitemapindex|rss|feed|svg|error)[\s>]", re.IGNORECASE)
 _JSON_START = re.compile(r"\{\s*(?:\"(?:[^\"\\]|\\.)*\"\s*:|\})")
+_AGENT_LINE = re.compile(r"\s*user-agent\s*:", re.IGNORECASE)
 _ROBOTS_LINE = re.compile(
     r"\s*(?:user-agent|(?:dis)?allow|sitemap|crawl-delay|host|clean-param|content-signal|noindex)\s*:",
     re.IGNORECASE,
@@ -112,11 +113,21 @@ def _reject_body(body: bytes, *, untold: bool) -> str | None:
 
 
 def _is_html(text: str) -> bool:
-    comments = _COMMENTS.match(text)
-    head = text[comments.end() :] if comments else text
+    head = _without_comments(text)
     if _HTML_START.match(head) or (head.startswith("<") and _HTML_END.search(text)):
         return True
-    return bool(_FRAGMENT.match(text)) and not _MARKDOWN.search(text)
+    tag = _TAG_START.match(text)
+    return tag is not None and text.endswith(">") and len(text) > tag.end() and not _MARKDOWN.search(text)
+
+
+def _without_comments(text: str) -> str:
+    """Return a text without the comments and the white space before it."""
+    position = 0
+    while text.startswith("<!--", position) and (end := text.find("-->", position + 4)) >= 0:
+        position = end + 3
+        if space := _SPACE.match(text, position):
+            position = space.end()
+    return text[position:]
 
 
 def _is_xml(text: str) -> bool:
@@ -143,10 +154,7 @@ def _is_json(text: str) -> bool:
 def _is_robots(text: str) -> bool:
     lines = [line for line in text.splitlines() if line.strip() and not line.lstrip().startswith("#")]
     rules = sum(1 for line in lines if _ROBOTS_LINE.match(line))
-    return (
-        bool(re.search(r"^\s*user-agent\s*:", text, re.IGNORECASE | re.MULTILINE))
-        and rules > len(lines) * 0.6
-    )
+    return rules > len(lines) * 0.6 and any(map(_AGENT_LINE.match, lines))
 
 
 _NOT_LLMS_TXT = {

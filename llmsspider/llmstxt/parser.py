@@ -32,7 +32,7 @@ _RUN = re.compile(r"(([^\w\s]{1,3})\2{30})\2*")
 MAX_PARAGRAPH_CHARS = 8192
 """What is longer is read in parts."""
 
-_TAG = re.compile(r"</?[A-Za-z][^>]*>")
+_TAG = re.compile(r"</?[A-Za-z][^<>]*>")
 _INLINE = frozenset({"Emphasis", "Strong"})
 _ROWS = frozenset({"TableHead", "TableRow"})
 _LINE_BREAKS = frozenset({"SoftBreak", "HardBreak"})
@@ -305,8 +305,8 @@ def _destination(written: str) -> str:
 
 
 _SEPARATOR = re.compile(r"\s*(?:[:\-–—|•·→]|=>)+\s*")
-_LABEL_END = re.compile(r"\s*(?:[:\-–—|•·→]|=>)+\s*$")
-_BULLETS = re.compile(r"\n[\s*+\-•·|]*\Z")
+_LABEL_ENDS = (":", "-", "–", "—", "|", "•", "·", "→", "=>")
+_BULLETS = re.compile(r"(?<![\s*+\-•·|])[\s*+\-•·|]++\Z")
 
 
 def _has_link(pieces: list[Piece]) -> bool:
@@ -332,8 +332,11 @@ def _described(pieces: list[Piece]) -> Iterator[tuple[str | None, str, str | Non
 def _label(before: str) -> str | None:
     """Return the name in `Name: https://…`, the text before a bare address on its line."""
     line = before.rpartition("\n")[2]
-    found = _LABEL_END.search(line)
-    name = " ".join(line[: found.start()].split()) if found else ""
+    line = line.rstrip()
+    name = line
+    while name.endswith(_LABEL_ENDS):
+        name = name[: -2 if name.endswith("=>") else -1]
+    name = " ".join(name.split()) if name != line else ""
     return name.strip("*_ ") or None if len(name) <= 120 else None
 
 
@@ -341,7 +344,8 @@ def _description(after: str, *, is_last: bool, leads: bool) -> str | None:
     """Return what the text after a link says of it, up to the line of the next link."""
     if not is_last and "\n" in after:
         after = after[: after.rindex("\n")]
-    after = _BULLETS.sub("", after)
+    if (bullets := _BULLETS.search(after)) and "\n" in bullets[0]:
+        after = after[: after.index("\n", bullets.start())]
     separator = _SEPARATOR.match(after)
     if separator:
         after = after[separator.end() :]

@@ -17,12 +17,13 @@ _TO_AGENTS = re.compile(
 )
 _INDEX_HEADING = re.compile(r"\A(?:>[ \t]*)?#{1,6}[ \t]+documentation index[ \t]*#*\Z", re.IGNORECASE)
 _AGENT_BLOCK = re.compile(
-    r"\A(?:<(AgentInstructions)>.*?</\1>|<!--[^>]*?(?:llms\.txt|AI agents?)[^>]*?-->)[ \t]*\n*",
+    r"(?:<AgentInstructions>.*?</AgentInstructions>"
+    r"|<!--(?=[^>]*+(?<=--)>)(?=[^>]*(?:llms\.txt|AI agent))[^>]*+>)[ \t]*+\n*+",
     re.DOTALL | re.IGNORECASE,
 )
 _HEADING_LINE = re.compile(r"^#{1,6} [^\n]*", re.MULTILINE)
 _AGENT_HEADING = re.compile(r"#{1,6} agent instructions\b", re.IGNORECASE)
-_BLOCK = re.compile(r"\A\n*((?:[^\n]+\n?)+)\n*")
+_BLOCK = re.compile(r"\n*+((?:[^\n]++\n?)++)\n*+")
 _HEADING = re.compile(r"\A#[ \t]|\A[^\n]+\n=+[ \t]*\n?\Z")
 _LONGEST = 700
 """Characters: a longer block is text, whatever it names."""

@@ -19,8 +19,8 @@ def split_front_matter(text: str) -> tuple[dict[str, object], str]:
     >>> split_front_matter("---\ntitle: A\n---\n# B\n")
     ({'title': 'A'}, '# B\n')
     """
-    for pattern, load in ((_YAML, _load_yaml), (_TOML, _load_toml)):
-        found = pattern.match(text)
+    for match, load in ((_YAML.match, _load_yaml), (_TOML.match, _load_toml)):
+        found = match(text, 0, 2 * _LIMIT)
         if found and len(found.group(1)) <= _LIMIT:
             values = load(found.group(1))
             if values is not None:

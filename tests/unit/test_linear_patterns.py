@@ -1,0 +1,111 @@
+"""No pattern of the package takes more than linear work, whatever text it is given. Steps are counted, not seconds."""
+
+import random
+import re
+
+import pytest
+from backtracking import LINEAR, Counter, growth
+from patterns import every, written_in_calls
+
+FOUND = {found.name: found for found in every()}
+PORTIONS = 8
+"""Parts that the patterns are tried in, so that they share out well among processes."""
+
+SHORT_TEXTS = {
+    "llmsspider.llmsfull.headings._BANNER": 400,
+    "llmsspider.llmsfull.headings._HEADING_SUFFIX": 1_000,
+    "llmsspider.urlgate._USER_WITH_SLASHES": 2_100,
+}
+"""Patterns that only see texts of so many characters, and take no more than `SHORT_STEPS` on them."""
+SHORT_STEPS = 5_000_000
+
+NOT_CONSTANT = {
+    "llmsspider.credentials.__init__": "secrets of the user's own, joined",
+    "llmsspider.extraction.metadata.without_suffix": "parts of titles, of MAX_TITLE characters at most",
+    "llmsspider.scope._compiled": "globs of the user's own, translated by wcmatch",
+}
+"""Functions that make patterns as they go, and what those are made of."""
+
+SUPERLINEAR = (
+    (
+        "match",
+        r"\s*(?:<\?xml[^>]*\?>\s*)?(?:<!--.*?-->\s*)*<(?:!doctype\s+html|html[\s>]|head[\s>]|body[\s>])",
+    ),
+    ("match", r"\s*---\n(?:[\w.-]+:.*\n|[ \t-].*\n)+---\n"),
+    ("search", r"!?\[[^\]\n]+\]\([^)\s]+"),
+    ("finditer", r"([a-z-]+)\s*=\s*(yes|no)"),
+    ("search", r"(?m)^\s*user-agent\s*:"),
+    ("finditer", r"<!\[CDATA\[.*?\]\]>|&(?!(?:amp|lt|gt|quot|apos|#\d{1,7}|#x[0-9a-fA-F]{1,6});)"),
+    ("finditer", r"(?i)<a\s[^>]{0,600}?\bhref\s*=\s*(?:\"([^\"]{1,2000})\"|'([^']{1,2000})')"),
+    ("search", r"(?is)<title[^>]*>(.*?)</title>"),
+    ("match", r"(?i)\s*[\d.]*\s*[;,]?\s*(?:url\s*=)?\s*[\"']?\s*(.+?)\s*[\"']?\s*\Z"),
+    ("match", r"(?i)\s*[\d.]*\s*[;,]\s*(?:url\s*=)?\s*\S"),
+    ("match", r"(#{1,6})(?:[ \t]+(.*?))?[ \t]*#*\s*$"),
+    ("finditer", r"\\\((.+?)\\\)|\\\[(.+?)\\\]|\$\$(.+?)\$\$"),
+    ("finditer", r"(?:\n[ \t]*)+\Z"),
+    ("match", r"(a+)+b"),
+    ("search", r"(a|a)*c"),
+)
+"""Patterns that stood in the package, or are known, each with how it was used. The counting has to catch them."""
+
+
+@pytest.mark.parametrize("portion", range(PORTIONS))
+def test_every_pattern_takes_linear_work(portion):
+    grown = {}
+    for name in sorted(FOUND)[portion::PORTIONS]:
+        found = FOUND[name]
+        if name in SHORT_TEXTS:
+            continue
+        for method in found.methods:
+            factor, text = growth(found.pattern, method, tries=40)
+            if factor > LINEAR:
+                grown[name] = (method, round(factor, 1), text)
+
+    assert grown == {}
+
+
+@pytest.mark.parametrize("name", SHORT_TEXTS)
+def test_patterns_for_short_texts_take_little_work_on_them(name):
+    found, length = FOUND[name], SHORT_TEXTS[name]
+
+    for method in found.methods:
+        factor, text = growth(
+            found.pattern, method, length=length // 4, tries=8, stop=False, most=SHORT_STEPS
+        )
+        assert factor < 1_000, text
+
+
+@pytest.mark.parametrize(("method", "pattern"), SUPERLINEAR)
+def test_patterns_that_take_more_are_caught(method, pattern):
+    assert growth(re.compile(pattern), method, tries=200)[0] > LINEAR
+
+
+def test_the_package_is_searched_whole():
+    assert {
+        "llmsspider.markdown.sniffing._HTML_START",
+        "llmsspider.markdown.sniffing._MARKS[2]",
+        "llmsspider.challenges._SCRIPTS[3][2]",
+        "llmsspider.optout._SIGNAL",
+    } <= FOUND.keys()
+    assert FOUND["llmsspider.markdown.sniffing._HTML_START"].methods == {"match"}
+    assert len(FOUND) > 200
+
+
+def test_patterns_made_on_the_way_are_known():
+    made = {function for function, found in written_in_calls() if found is None}
+
+    assert made == NOT_CONSTANT.keys()
+
+
+@pytest.mark.parametrize("name", sorted(FOUND)[::3])
+def test_the_counting_finds_what_re_finds(name):
+    pattern = FOUND[name].pattern
+    is_bytes = isinstance(pattern.pattern, bytes)
+    chance = random.Random(name)
+    counter = Counter(pattern, 10**7)
+    alphabet = " \n\taZ0_<>/-=:;,.#*`[](){}|\\\"'&!?" + re.sub(r"\W", "", str(pattern.pattern))
+
+    for _ in range(30):
+        text = "".join(chance.choice(alphabet) for _ in range(chance.randrange(30)))
+        expected = [found.span() for found in pattern.finditer(text.encode() if is_bytes else text)]
+        assert counter.spans(text) == expected, text
