@@ -21,6 +21,7 @@ from pydantic_core import PydanticCustomError
 
 from llmsspider.errors import ArgumentsError, InvalidUrlError
 from llmsspider.scope import ScopeKind, split_globs
+from llmsspider.urlgate import InvalidUrl, parse, redacted
 from llmsspider.urls import require_http_url
 
 
@@ -166,10 +167,18 @@ def _line(model: type[BaseModel], problem: dict[str, Any]) -> str:
         names = ", ".join(model.model_fields)
         close = difflib.get_close_matches(name, list(model.model_fields), n=1)
         hint = f"; did you mean {close[0]}?" if close else ""
-        return f"argument {name}={problem['input']!r} is unknown{hint} (accepted: {names})"
+        return f"argument {name}={_told(problem['input'])!r} is unknown{hint} (accepted: {names})"
     if problem["type"] == "missing":
         return f"argument {name} is missing: pass `-a {name}=https://docs.example.com/`"
-    return f"argument {name}={problem['input']!r}: {_accepted(problem)}"
+    return f"argument {name}={_told(problem['input'])!r}: {_accepted(problem)}"
+
+
+def _told(value: object) -> object:
+    """Return a value without the user names and passwords of URLs in it."""
+    if not isinstance(value, str):
+        return value
+    url = parse(value)
+    return url.told if isinstance(url, InvalidUrl) and "@" in value else redacted(value)
 
 
 def _accepted(problem: dict[str, Any]) -> str:

@@ -21,14 +21,14 @@ from llmsspider.llmstxt import is_llms_url
 from llmsspider.negotiation import is_markdown_url
 from llmsspider.optout import is_noindex, opt_out, robots_directives
 from llmsspider.store import PageRecord
-from llmsspider.urlgate import InvalidUrl
+from llmsspider.urlgate import InvalidUrl, redacted
 from llmsspider.urls import document_id, identity, loose_key, without_fragment
 from llmsspider.versions import EXTRACTOR_VERSION
 
 if TYPE_CHECKING:
     from llmsspider.config import Config
     from llmsspider.discovery import FullText, LlmsFile
-    from llmsspider.items import DiscoveredBy, LlmsEntry, Origin
+    from llmsspider.items import DiscoveredBy, Link, LlmsEntry, Origin
     from llmsspider.llmsfull import FullPage
     from llmsspider.workers import ConversionPool
 
@@ -140,7 +140,8 @@ async def _read_body(answered: Answered, workers: ConversionPool, *, listed: boo
 def checked(page: Page, link_header: str = "", url: str = "") -> Page:
     """Return a page whose metadata holds only URLs that pass the gate; what does not is among those to follow.
 
-    There it is counted like any other link. `link_header` is the `Link` header of the answer for `url`.
+    There it is counted like any other link. User names and passwords are kept of no link; the content stays as
+    it is. `link_header` is the `Link` header of the answer for `url`.
     """
     meta = page.meta
     invalid = [link.url for link in linkheader.parse(link_header, url) if isinstance(link.url, InvalidUrl)]
@@ -159,7 +160,12 @@ def checked(page: Page, link_header: str = "", url: str = "") -> Page:
         markdown_alternate=passed(meta.markdown_alternate),
         hreflang={tag: target for tag, named in meta.hreflang.items() if (target := passed(named))},
     )
-    return replace(page, meta=meta, follow=[*page.follow, *(refused.url for refused in invalid)])
+    follow = [*map(redacted, page.follow), *(refused.url for refused in invalid)]
+    return replace(page, meta=meta, links=_without_passwords(page.links), follow=follow)
+
+
+def _without_passwords(links: list[Link]) -> list[Link]:
+    return [replace(link, url=redacted(link.url)) if "@" in link.url else link for link in links]
 
 
 def page_record(
@@ -224,6 +230,7 @@ def full_text_record(
 
     The file's validators are not the page's.
     """
+    read = checked(read)
     return PageRecord(
         id=document_id(source, url),
         identity=identity(url),
@@ -248,7 +255,7 @@ def full_text_record(
 
 def llms_file_record(source: str, file: LlmsFile, *, converter: str, now: str) -> PageRecord:
     """Return the record of an index that is a document itself: `follow=llms`, or no page could be had."""
-    read = markdown.read(file.text, file.url)
+    read = checked(markdown.read(file.text, file.url))
     return PageRecord(
         id=document_id(source, file.url),
         identity=identity(file.url),

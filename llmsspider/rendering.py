@@ -11,6 +11,7 @@ from llmsspider.errors import BrowserUnavailableError, RenderingError
 from llmsspider.outcomes import kind_of_exception, kind_of_response
 from llmsspider.pages import Answered, PageResult, read_page, refused_by_page
 from llmsspider.requests import nested_request
+from llmsspider.urlgate import fault
 from llmsspider.urls import identity, page_key
 
 if TYPE_CHECKING:
@@ -108,6 +109,9 @@ class Renderer:
         """Raise `RenderingError` for what is no page: an error status, an error page of the browser, too large."""
         if not drawn.fetched_url.startswith(("http://", "https://")):
             raise RenderingError("its scripts led to an address that could not be loaded", kind="network")
+        why = fault(drawn.fetched_url)
+        if why is not None:
+            raise RenderingError(f"its scripts led to an invalid URL: {why}", kind="invalid_url")
         kind = kind_of_response(drawn.status, drawn.headers, drawn.body)
         if kind is not None:
             raise RenderingError(f"HTTP status {drawn.status} in the browser", kind=kind)

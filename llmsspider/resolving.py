@@ -110,14 +110,10 @@ def _stores(settings: Mapping[str, object]) -> Stores:
 def _crawl(
     arguments: Mapping[str, str], settings: Mapping[str, object], folder: str, timeout_secs: float | None
 ) -> None:
-    command = [sys.executable, "-m", "scrapy", "crawl", "docs"]
-    for name, value in arguments.items():
-        command += ["-a", f"{name}={value}"]
+    given = [part for pair in arguments.items() for part in ("-a", "=".join(map(str, pair)))]
     for name, setting in {"LLMS_PROGRESS": "plain", **settings}.items():
-        command += [
-            "-s",
-            f"{name}={orjson.dumps(setting).decode() if isinstance(setting, dict) else setting}",
-        ]
+        text = orjson.dumps(setting).decode() if isinstance(setting, dict) else setting
+        given += ["-s", f"{name}={text}"]
     paths = [str(Path(__file__).resolve().parent.parent), *(str(Path(path).absolute()) for path in sys.path)]
     environment = {
         **os.environ,
@@ -125,8 +121,9 @@ def _crawl(
         "PYTHONPATH": os.pathsep.join(paths),
     }
     try:
-        done = subprocess.run(  # noqa: S603  # our own interpreter, no shell
-            command,
+        done = subprocess.run(  # our own interpreter, no shell
+            [sys.executable, "-c", "from llmsspider.resolving import crawl_from_pipe; crawl_from_pipe()"],
+            input=orjson.dumps(given).decode(),
             cwd=folder,
             env=environment,
             capture_output=True,
@@ -142,6 +139,13 @@ def _crawl(
     if done.returncode not in {0, 1}:
         last = done.stderr.strip().splitlines()[-1:] or [f"exit code {done.returncode}"]
         raise ResolveError(f"{arguments['url']}: the crawl failed: {last[0]}")
+
+
+def crawl_from_pipe() -> None:
+    """Run `scrapy crawl docs` with the options that stand on stdin as JSON: everybody can read those of a process."""
+    from scrapy.cmdline import execute  # noqa: PLC0415  # in the process of the crawl only
+
+    execute(["scrapy", "crawl", "docs", *orjson.loads(sys.stdin.read())])
 
 
 def _why(pages: Store, url: str) -> str:

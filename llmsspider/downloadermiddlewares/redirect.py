@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from scrapy import Request
 from scrapy.downloadermiddlewares import redirect
 
 from llmsspider.refusal import RefusedRequest
@@ -12,7 +11,7 @@ from llmsspider.requests import info
 from llmsspider.urlgate import INVALID_URL, fault
 
 if TYPE_CHECKING:
-    from scrapy import Spider
+    from scrapy import Request, Spider
     from scrapy.http import Response
 
 
@@ -28,16 +27,14 @@ class RedirectMiddleware(redirect.RedirectMiddleware):
     ) -> Request | Response:
         """Return the redirected request, or the response; raises `RefusedRequest`."""
         try:
-            redirected = super().process_response(request, response)
+            return super().process_response(request, response)
         except ValueError:  # by `urljoin` and `safe_url_string`; what they say may hold a password
             raise _refused("its address cannot be read") from None
-        if isinstance(redirected, Request):
-            why = fault(redirected.url)
-            if why is not None:
-                raise _refused(why)
-        return redirected
 
     def _redirect(self, redirected: Request, request: Request, reason: Any) -> Request:
+        why = fault(redirected.url)
+        if why is not None:
+            raise _refused(why)
         if redirected.url in request.meta.get("redirect_urls", ()):
             if self.crawler.stats:
                 self.crawler.stats.inc_value("llms/blocked/redirect-loop")
@@ -64,11 +61,14 @@ class MetaRefreshMiddleware(redirect.MetaRefreshMiddleware):
         if not info(request).get("discovery"):
             return response
         try:
-            redirected = super().process_response(request, response)
-        except ValueError:  # by `urljoin` and `safe_url_string`
+            return super().process_response(request, response)
+        except ValueError:  # by `urljoin`, `safe_url_string` and `_redirect`
             return response
-        is_invalid = isinstance(redirected, Request) and fault(redirected.url) is not None
-        return response if is_invalid else redirected
+
+    def _redirect(self, redirected: Request, request: Request, reason: Any) -> Request:
+        if fault(redirected.url) is not None:
+            raise ValueError("refreshes to an invalid URL")
+        return super()._redirect(redirected, request, reason)
 
     def handle_referer(self, request: Request, response: Response) -> None:
         """Remove the Referer."""

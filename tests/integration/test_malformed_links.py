@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
+import pytest
 from site_server import Reply
 from sites import html
 
@@ -9,6 +13,8 @@ PORT = "http://localhost:PORT/"
 API = "https://api.example.com:port/v1"
 BAD = [PORT, API, "http://[::1/", "http://me:secret@docs.example.com/private"]
 """What documentation writes where a reader is to put something of their own."""
+
+VERBOSE = {"LOG_LEVEL": "DEBUG", "LLMS_REPORT": "report.html"}
 
 PAGES = [f"/docs/p{number}.html" for number in range(12)]
 
@@ -42,6 +48,10 @@ def site(*, malformed: bool) -> dict:
             f"<p>The third.</p>{anchors('/docs/moved', PAGES[7])}",
             "<base href='http://[x/'>" * malformed,
         ),
+        PAGES[3]: html("p3", f"<p>The fourth.</p>{anchors('/docs/told')}"),
+        "/docs/told": Reply(
+            "", 302, headers={"Location": "http://me:secret@docs.example.com/" if malformed else PAGES[4]}
+        ),
         "/docs/moved": Reply("", 302, headers={"Location": API if malformed else PAGES[3]}),
         "/llms.txt": f"# Site\n\n## Pages\n\n{markdown}- [p8]({{base}}{PAGES[8]})\n- [p9]({{base}}{PAGES[9]})\n",
         "/llms-full.txt": full
@@ -59,18 +69,35 @@ def changes(outcome, base: str) -> dict[str, str]:
     return {document["url"].removeprefix(base): document["change"] for document in outcome.documents}
 
 
-def test_a_malformed_link_costs_that_link_in_the_crawl_and_the_recrawl(serve, run_crawl):
+def test_a_malformed_link_costs_that_link_in_the_crawl_and_the_recrawl(serve, run_crawl, tmp_path):
     server = serve(site(malformed=False))
     everything = {"/docs/", *PAGES}
     assert set(changes(run_crawl(f"{server.url}/docs/"), server.url)) == everything
     server.pages = site(malformed=True)
-    second = run_crawl(f"{server.url}/docs/")
+    second = run_crawl(f"{server.url}/docs/", settings=VERBOSE)
     assert second.exit_code == 0
     assert set(changes(second, server.url)) == everything, second.log
     assert "deleted" not in changes(second, server.url).values()
     assert second.stats["llms/filtered/invalid-url"] >= len(BAD)
-    assert second.stats["llms/errors/invalid_url"] == 1  # the redirect
+    assert second.stats["llms/errors/invalid_url"] == 2  # the redirects
     assert "secret" not in second.log
+    assert {path.name for path in _files_with(tmp_path, b"secret")} <= {
+        "documents.jsonl"
+    }  # what the page says
+    assert "secret" not in str([document["links"] for document in second.documents])
     third = run_crawl(f"{server.url}/docs/")  # the links come from the store now
     assert changes(third, server.url) == dict.fromkeys(everything, "unchanged")
     assert third.stats["llms/filtered/invalid-url"] == second.stats["llms/filtered/invalid-url"]
+
+
+def _files_with(folder: Path, text: bytes) -> list[Path]:
+    return [path for path in folder.rglob("*") if path.is_file() and text in path.read_bytes()]
+
+
+@pytest.mark.parametrize("url", ["http://me:secret@127.0.0.1/", "http://me:sec/ret@127.0.0.1/"])
+def test_a_password_in_the_url_is_refused_and_told_to_nobody(url, run_crawl, tmp_path):
+    outcome = run_crawl(url, settings=VERBOSE)
+    assert outcome.exit_code == 2
+    assert "LLMS_HTTP_AUTH" in outcome.log or "port" in outcome.log
+    assert not re.search("secret|ret@", outcome.log + outcome.stdout)
+    assert not _files_with(tmp_path, b"ret@")

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
+from pathlib import Path
 
 import pytest
 
@@ -68,3 +70,27 @@ def test_mistakes_are_errors_of_their_own(serve):
         llmsspider.resolve("docs.example.com")
     with pytest.raises(ArgumentsError, match="max_page"):
         llmsspider.resolve("https://e.com/", arguments={"max_page": "3"})
+
+
+def test_settings_are_in_no_process_list(serve):
+    site = serve({"/": page("A")})
+    seen: set[bytes] = set()
+
+    def listed(_seen):
+        seen.update(_command_lines())
+        return page("A")
+
+    site.pages["/"] = listed
+    auth = {site.url: {"Authorization": "Bearer very-secret-token"}}
+    llmsspider.resolve(f"{site.url}/", settings={**LOCAL, "LLMS_HTTP_AUTH": auth})
+    assert any(b"crawl_from_pipe" in line for line in seen)
+    assert not any(b"very-secret-token" in line for line in seen)
+    assert site.requests[-1].headers["authorization"] == "Bearer very-secret-token"
+
+
+def _command_lines() -> set[bytes]:
+    found = set()
+    for process in Path("/proc").glob("[0-9]*/cmdline"):
+        with contextlib.suppress(OSError):
+            found.add(process.read_bytes())
+    return found
