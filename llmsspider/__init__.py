@@ -4,9 +4,13 @@ __version__ = "0.1.0"
 
 
 def __getattr__(name: str) -> object:
-    """`llmsspider.resolve`, imported when it is asked for: it brings the store with it."""
+    """`llmsspider.resolve` and `llmsspider.search`, imported when they are asked for: they bring the store along."""
     if name == "resolve":
         from llmsspider.resolving import resolve  # noqa: PLC0415
 
         return resolve
+    if name == "search":
+        from llmsspider.retrieval import search  # noqa: PLC0415
+
+        return search
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

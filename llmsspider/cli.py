@@ -42,6 +42,11 @@ class _Parser(argparse.ArgumentParser):
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Crawl, write the tree, say what was done; returns the exit code."""
+    given = sys.argv[1:] if argv is None else argv
+    if given[:1] == ["mcp"]:
+        from llmsspider.mcp.command import main as serve  # noqa: PLC0415
+
+        return serve(given[1:])
     options = parser().parse_args(argv)
     os.environ["SCRAPY_SETTINGS_MODULE"] = "llmsspider.settings"
     try:
@@ -63,7 +68,8 @@ def parser() -> argparse.ArgumentParser:
     made = _Parser(
         prog="llmsspider",
         description="A documentation site as a folder of Markdown. Run it again and only what changed is fetched.",
-        epilog="The same in a project: scrapy crawl docs -a url=URL -s LLMS_MIRROR_DIR=DIR",
+        epilog="The same in a project: scrapy crawl docs -a url=URL -s LLMS_MIRROR_DIR=DIR. "
+        "`llmsspider mcp` lets agents search and read what was crawled.",
     )
     made.add_argument(
         "url", nargs="?", metavar="URL", help="any page of the documentation; known for a folder that exists"

@@ -6,6 +6,7 @@
     ├── StoreError          the page store cannot be opened or is too new
     │   └── UnknownSourceError  no source of that name was crawled (exit code 2)
     ├── TogetherError       the Redis of a crawl by several workers cannot be used
+    ├── SearchError         the search index cannot be made or read, or no source has what was asked for
     ├── ResolveError        `resolve()` obtained no page
     ├── MirrorError         the Markdown tree cannot be kept in its folder
     ├── DiscoveryError      a file named by the user cannot be used as llms.txt
@@ -63,6 +64,10 @@ class UnknownSourceError(StoreError):
 
 class TogetherError(LlmsspiderError):
     """The Redis in which the workers of a crawl meet cannot be used."""
+
+
+class SearchError(LlmsspiderError):
+    """The search index cannot be made or read, or a source, version or page that was asked for is not there."""
 
 
 class ResolveError(LlmsspiderError):

@@ -1,0 +1,88 @@
+"""`scrapy search SOURCE QUERY`: the passages of the crawled documentation that answer a query."""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import os
+import sys
+import textwrap
+
+import orjson
+
+from llmsspider.errors import ArgumentsError, SearchError
+from llmsspider.retrieval import Library, SearchResult, SearchResults
+from llmsspider.retrieval.embedding import embedder_of
+from llmsspider.retrieval.library import DEFAULT_LIMIT, MOST_RESULTS
+from llmsspider.storecommand import StoreCommand
+
+SHOWN_LINES = 6
+"""Lines of a passage that are printed; `--json` has them all."""
+
+
+class Command(StoreCommand):
+    """Searches what the store holds; the site is not asked."""
+
+    name = "search"
+
+    def syntax(self) -> str:
+        """Return the arguments."""
+        return "[options] SOURCE QUERY"
+
+    def short_desc(self) -> str:
+        """Return the line of `scrapy -h`."""
+        return "Search the stored documents of a source"
+
+    def add_options(self, parser: argparse.ArgumentParser) -> None:
+        """Add the number of results, the section and the form."""
+        super().add_options(parser)
+        parser.add_argument(
+            "--limit",
+            default=str(DEFAULT_LIMIT),
+            metavar="N",
+            help=f"pages at most (default {DEFAULT_LIMIT})",
+        )
+        parser.add_argument("--section", help="a section of llms.txt, or a part of its name")
+        parser.add_argument("--json", action="store_true", help="print one result a line, best first")
+
+    def work(self, args: list[str], opts: argparse.Namespace) -> None:
+        """Search and print."""
+        if len(args) < 2:
+            raise ArgumentsError(["name a source and what to look for: scrapy search SOURCE QUERY"])
+        limit = int(opts.limit) if opts.limit.isascii() and opts.limit.isdigit() else 0
+        if not 1 <= limit <= MOST_RESULTS:
+            raise ArgumentsError([f"--limit {opts.limit!r}: a number from 1 to {MOST_RESULTS} is accepted"])
+        assert self.settings is not None  # noqa: S101  # as Scrapy's own commands do
+        embedder = embedder_of(self.settings.get("LLMS_EMBEDDER"))
+        try:
+            with Library(self.stores(), embedder) as library:
+                found = library.search(" ".join(args[1:]), args[0], section=opts.section, limit=limit)
+        except SearchError as error:
+            self.fail(str(error), 1)
+            return
+        self._print(found, opts)
+
+    def _print(self, found: SearchResults, opts: argparse.Namespace) -> None:
+        if found.note:
+            sys.stderr.write(f"scrapy search: {found.note}\n")
+        try:
+            for place, result in enumerate(found.results, 1):
+                sys.stdout.write(_line(result) if opts.json else _shown(place, result))
+            sys.stdout.flush()
+        except BrokenPipeError:  # the reader of the pipe has seen enough
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        if not found.results:
+            self.exitcode = 1
+
+
+def _line(result: SearchResult) -> str:
+    row = {name: getattr(result, name) for name in ("url", "title", "heading_path", "text", "score")}
+    return orjson.dumps(row | dataclasses.asdict(result), option=orjson.OPT_APPEND_NEWLINE).decode()
+
+
+def _shown(place: int, result: SearchResult) -> str:
+    path = " > ".join(part for part in result.heading_path if part != result.title)
+    lines = [line for line in result.text.splitlines() if line.strip()]
+    text = "\n".join(lines[:SHOWN_LINES] + (["…"] if len(lines) > SHOWN_LINES else []))
+    head = f"{place}. {result.title}{f' > {path}' if path else ''}\n   {result.url}\n"
+    return head + textwrap.indent(text, "   ") + "\n\n"

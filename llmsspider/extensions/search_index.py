@@ -1,0 +1,75 @@
+"""Bring the search index of the source in step at the end of a crawl, so that the next search need not."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from typing import TYPE_CHECKING
+
+from scrapy import signals
+from scrapy.exceptions import NotConfigured
+
+from llmsspider.errors import LlmsspiderError
+
+if TYPE_CHECKING:
+    from scrapy.crawler import Crawler
+
+    from llmsspider.run import Run
+
+logger = logging.getLogger(__name__)
+
+SHARE = 0.2
+"""The share of the crawl's time that indexing may take; what is left is done before the next search."""
+
+LEAST_SECS = 2.0
+"""Indexing may take this long however short the crawl was."""
+
+
+class SearchIndex:
+    """Index what the crawl changed.
+
+    `LLMS_SEARCH_INDEX`: "auto" where the source has an index (it was searched before), "on" always.
+    """
+
+    def __init__(self, crawler: Crawler, run: Run, mode: str):
+        self._crawler = crawler
+        self._run = run
+        self._mode = mode
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> SearchIndex:
+        """Take the run of the spider."""
+        run: Run | None = getattr(crawler.spider, "run", None)
+        mode = str(crawler.settings.get("LLMS_SEARCH_INDEX") or "auto")
+        if run is None or mode == "off" or run.config.plan_only:
+            raise NotConfigured  # asked for: Scrapy would warn of a reason
+        extension = cls(crawler, run, mode)
+        crawler.signals.connect(extension.engine_stopped, signal=signals.engine_stopped)
+        return extension
+
+    async def engine_stopped(self) -> None:
+        """Index, in a thread: the store is closed for the crawl by now."""
+        if not self._run.id:
+            return  # the run did not begin
+        try:
+            found = await asyncio.to_thread(self._sync)
+        except LlmsspiderError as error:
+            logger.warning(
+                "the search index is behind: %(error)s",
+                {"error": error},
+                extra={"spider": self._crawler.spider},
+            )
+            return
+        if found is not None and self._crawler.stats:
+            self._crawler.stats.set_value("llms/search/passages", found)
+
+    def _sync(self) -> int | None:
+        """Return how many passages the index has; None where there is to be no index."""
+        from llmsspider.retrieval import Library  # noqa: PLC0415  # crawls without an index do without
+
+        with Library(self._run.config.stores) as library:
+            if self._mode != "on" and not library.has_index(self._run.source):
+                return None
+            shelf = library.shelf(self._run.source)
+            shelf.sync(max(LEAST_SECS, SHARE * self._run.snapshot().elapsed_secs))
+            return shelf.index.count()[1]

@@ -1,0 +1,160 @@
+"""`llmsspider mcp`: an MCP server over the crawled documentation."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, NoReturn
+
+from llmsspider.config import Config
+from llmsspider.errors import ArgumentsError, LlmsspiderError
+from llmsspider.mcp.clients import CLIENTS, configuration
+from llmsspider.mcp.crawls import Crawls
+from llmsspider.mirror import STORE_FOLDER
+from llmsspider.retrieval import Library
+from llmsspider.retrieval.embedding import embedder_of
+
+TOKEN_VARIABLE = "LLMS_MCP_TOKEN"  # noqa: S105  # the name of a variable
+"""Environment variable with the bearer token that HTTP clients have to send."""
+
+DEFAULT_ADDRESS = "127.0.0.1:8808"
+
+WRONG = 2
+"""Exit code: what was typed is wrong, or the extra is not installed."""
+
+
+class _Parser(argparse.ArgumentParser):
+    """A mistake is one line and exit code 2."""
+
+    def error(self, message: str) -> NoReturn:
+        self.exit(WRONG, f"{self.prog}: {message} (see {self.prog} --help)\n")
+
+
+def parser() -> argparse.ArgumentParser:
+    """The options of the command."""
+    made = _Parser(
+        prog="llmsspider mcp",
+        description="Let agents search and read the crawled documentation (Model Context Protocol).",
+    )
+    made.add_argument(
+        "folder",
+        nargs="?",
+        help="a folder that `llmsspider URL -o FOLDER` wrote (default: the stores of the project)",
+    )
+    made.add_argument(
+        "--http", nargs="?", const=DEFAULT_ADDRESS, metavar="HOST:PORT",
+        help=f"serve streamable HTTP (default {DEFAULT_ADDRESS}) in place of stdio; ${TOKEN_VARIABLE}: bearer token",
+    )  # fmt: skip
+    made.add_argument(
+        "--allow-host",
+        action="append",
+        default=[],
+        metavar="HOST[:PORT]",
+        help="a further Host header to answer over HTTP",
+    )
+    made.add_argument("--allow-crawl", action="store_true", help="let clients add and recrawl sources")
+    made.add_argument(
+        "--print-config", choices=CLIENTS, metavar="CLIENT", help=f"print lines for {', '.join(CLIENTS)}"
+    )
+    made.add_argument(
+        "-s", dest="settings", action="append", default=[], metavar="NAME=VALUE", help="a setting"
+    )
+    return made
+
+
+def main(argv: Sequence[str]) -> int:
+    """Serve until the client goes or Ctrl-C; returns the exit code."""
+    options = parser().parse_args(argv)
+    try:
+        given = _pairs(options.settings)
+        if options.print_config:
+            sys.stdout.write(configuration(options.print_config, _kept(argv)) + "\n")
+            return 0
+        address = _address(options.http) if options.http else None
+        settings = _settings(options.folder, given)
+        if find_spec("mcp") is None:
+            raise ArgumentsError(["the extra is missing: pip install 'llmsspider[mcp]'"])
+        config = Config.from_settings(settings)
+        library = Library(config.stores, embedder_of(settings.get("LLMS_EMBEDDER")))
+        library.names()
+    except LlmsspiderError as error:
+        for problem in getattr(error, "problems", [str(error)]):
+            sys.stderr.write(f"llmsspider mcp: {problem}\n")
+        return WRONG
+    return _serve(
+        library,
+        Crawls(_of_crawls(settings, given)) if options.allow_crawl else None,
+        address,
+        options.allow_host,
+    )
+
+
+def _serve(
+    library: Library, crawls: Crawls | None, address: tuple[str, int] | None, hosts: Sequence[str]
+) -> int:
+    from llmsspider.mcp.server import make_server, serve_http, serve_stdio  # noqa: PLC0415  # the SDK is an extra
+
+    server = make_server(library, crawls)
+    try:
+        if address is None:
+            serve_stdio(server)
+        else:
+            sys.stderr.write(f"llmsspider mcp: http://{address[0]}:{address[1]}/mcp, Ctrl-C ends it\n")
+            serve_http(server, *address, hosts=hosts, token=os.environ.get(TOKEN_VARIABLE))
+    except (KeyboardInterrupt, BrokenPipeError):
+        pass
+    finally:
+        if crawls is not None:
+            crawls.close()
+    return 0
+
+
+def _address(given: str) -> tuple[str, int]:
+    host, mark, port = given.rpartition(":")
+    host = host.strip("[]") if mark else given
+    if not mark:
+        port = DEFAULT_ADDRESS.rpartition(":")[2]
+    if not host or not port.isascii() or not port.isdigit() or not 0 < int(port) < 65536:
+        raise ArgumentsError([f"--http {given!r}: HOST:PORT is accepted, e.g. {DEFAULT_ADDRESS}"])
+    return host, int(port)
+
+
+def _settings(folder: str | None, given: dict[str, str]) -> Any:
+    from scrapy.utils.project import get_project_settings  # noqa: PLC0415
+
+    os.environ.setdefault("SCRAPY_SETTINGS_MODULE", "llmsspider.settings")
+    settings = get_project_settings()
+    if folder is not None:
+        store = Path(folder).absolute() / STORE_FOLDER
+        if not store.is_dir():
+            raise ArgumentsError(
+                [f"{folder} holds no page store; name a folder that `llmsspider URL -o FOLDER` wrote"]
+            )
+        settings.set("LLMS_DATA_DIR", str(store), priority="cmdline")
+    settings.setdict(given, priority="cmdline")
+    return settings
+
+
+def _of_crawls(settings: Any, given: dict[str, str]) -> dict[str, object]:
+    """The settings of crawls: those that were given, and where the stores are."""
+    own = {name: settings.get(name) for name in ("LLMS_DATA_DIR", "LLMS_STORE_URL") if settings.get(name)}
+    return {**own, **given}
+
+
+def _pairs(given: list[str]) -> dict[str, str]:
+    pairs = [pair.partition("=") for pair in given]
+    if wrong := [name for name, mark, _ in pairs if not (name and mark)]:
+        raise ArgumentsError([f"-s {wrong[0]!r}: NAME=VALUE is accepted"])
+    return {name: value for name, _, value in pairs}
+
+
+def _kept(argv: Sequence[str]) -> list[str]:
+    """The arguments without `--print-config CLIENT`, for the client to start the server with."""
+    kept = list(argv)
+    place = next(n for n, part in enumerate(kept) if part.startswith("--print-config"))
+    del kept[place : place + (1 if "=" in kept[place] else 2)]
+    return kept

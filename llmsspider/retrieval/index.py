@@ -1,0 +1,525 @@
+"""The search index of a source: made from its page store, brought in step with its changes, asked for candidates.
+
+It lies beside the store: in a file of its own for SQLite, in tables of the same database for PostgreSQL. It holds
+no text: words, and where
+each passage stands in the content that the store keeps.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from functools import partial
+from itertools import islice
+from pathlib import Path
+from types import ModuleType
+from typing import Any, Self
+
+from sqlalchemy import Connection, delete, func, insert, select, update
+
+from llmsspider.errors import SearchError, StoreError
+from llmsspider.locales import replaced, tree_of
+from llmsspider.retrieval import fts5, tsvector
+from llmsspider.retrieval.pages import (
+    IndexedPage,
+    indexed_page,
+    is_optional,
+    link_hints,
+    own_hints,
+    url_words,
+)
+from llmsspider.retrieval.query import Asked, Query
+from llmsspider.retrieval.ranking import version_key
+from llmsspider.retrieval.results import Candidates, Hit, PageHit, Standing
+from llmsspider.retrieval.schema import link, metadata, page, passage, source, touched
+from llmsspider.retrieval.words import beside
+from llmsspider.store import OUTLINE, Store, StoredPage
+from llmsspider.store.database import POSTGRESQL_SCHEMA, Database, open_postgresql, open_sqlite
+
+BATCH = 100
+"""Pages of one transaction."""
+
+MOST_PASSAGES = 160
+"""Passages that are considered for a query."""
+
+MOST_PAGES = 60
+"""Pages that are considered for a query by what is said of them as a whole."""
+
+COMMON_SHARE = 0.2
+"""The share of passages that hold a term, from which on it does not choose passages where a rarer one does."""
+
+ALWAYS_SELECTIVE = 2000
+"""A term that stands in no more passages chooses them whatever its share."""
+
+MOST_VERSIONS = 30
+"""Versions of one source that are told apart, the newest ones."""
+
+MOST_LINK_TEXTS = 2000
+"""Links to one page whose texts are counted."""
+
+_SEPARATOR = "\x1f"
+_HIT = (
+    passage.c.id,
+    page.c.key,
+    page.c.hash,
+    passage.c.start,
+    passage.c.stop,
+    passage.c.headings,
+    passage.c.digest,
+)
+
+
+class SearchIndex:
+    """The index of one source. Several processes may use it at once; use an object from one thread at a time.
+
+    Args:
+        database: it lies in; its tables are made where they are missing.
+        name: of the source.
+        store: tells one store from another of the same name (one that was deleted and crawled anew).
+
+    Raises:
+        SearchError: the database cannot be used, or its SQLite has no FTS5; one line.
+    """
+
+    def __init__(self, database: Database, name: str, store: str):
+        self._database = database
+        self._words: ModuleType = fts5 if database.is_sqlite else tsvector
+        self._versions_at: tuple[int, list[str]] = (-1, [])
+        try:
+            self._id = database.write(lambda connection: self._prepare(connection, name, store))
+            self._reader = database.reader()
+        except StoreError as error:
+            database.engine.dispose()
+            raise SearchError(f"search index: {error}") from error
+
+    @classmethod
+    def open(cls, url: str | None, path: Path, name: str, store: str) -> Self:
+        """Open the index of a source: in the PostgreSQL database of `url`, else in the file `path`.
+
+        A file that is damaged or of another version is made again: nothing is lost by that.
+        """
+        if url:
+            return cls(open_postgresql(url), name, store)
+        try:
+            return cls(open_sqlite(path), name, store)
+        except (SearchError, StoreError):
+            remove(path)
+            return cls(open_sqlite(path), name, store)
+
+    def _prepare(self, connection: Connection, name: str, store: str) -> int:
+        """Make what is missing; returns the number of the source."""
+        if not self._database.is_sqlite:
+            connection.exec_driver_sql(f"CREATE SCHEMA IF NOT EXISTS {POSTGRESQL_SCHEMA}")
+            connection.exec_driver_sql("SELECT pg_advisory_xact_lock(727368)")  # one makes the tables
+        metadata.create_all(connection)
+        self._words.create(connection)
+        known = connection.execute(select(source.c.id, source.c.store).where(source.c.name == name)).first()
+        if known is not None and known.store == store:
+            return int(known.id)
+        if known is not None:
+            self._clear(connection, known.id)
+            connection.execute(update(source).where(source.c.id == known.id).values(store=store))
+            return int(known.id)
+        fresh = {"name": name, "store": store, "seq": 0, "run": "", "next_id": 1, "dead": 0}
+        if not self._database.is_sqlite:
+            fresh["next_id"] = 0  # ids of many sources are told apart below
+        made = connection.execute(insert(source).values(fresh)).inserted_primary_key
+        number = int(made[0]) if made else 0
+        connection.execute(update(source).where(source.c.id == number).values(next_id=(number << 40) + 1))
+        return number
+
+    def _clear(self, connection: Connection, number: int) -> None:
+        self._words.clear(connection, number)
+        for table in (page, passage, link, touched):
+            connection.execute(delete(table).where(table.c.source_id == number))
+        connection.execute(update(source).where(source.c.id == number).values(seq=0, run="", dead=0))
+
+    # In step with the store
+
+    def is_behind(self, store: Store) -> bool:
+        """Whether the store has something that the index does not have."""
+        state = self._state()
+        left = self._reader.execute(
+            select(touched.c.url).where(touched.c.source_id == self._id).limit(1)
+        ).first()
+        return store.last_seq() != state.seq or state.run != _last_run(store) or left is not None
+
+    def sync(self, store: Store, until: Callable[[], bool] = lambda: False) -> bool:
+        """Take what changed in the store since the last time.
+
+        Args:
+            store: the page store the index belongs to.
+            until: asked after each batch whether to stop there.
+
+        Returns:
+            Whether the index is in step.
+        """
+        if self._words.KEEPS_DEAD_WORDS and self._state().dead > max(self.count()[1], 200):
+            self._write(lambda connection: self._clear(connection, self._id))
+        changes = store.changes_since(self._state().seq)
+        while batch := list(islice(changes, BATCH)):
+            pages = [None if one.change == "deleted" else indexed_page(one.record) for one in batch]
+            self._write(partial(self._take, batch=batch, pages=pages))
+            if until():
+                return False
+        self._take_outlines(store)
+        while left := self._write(self._take_hints):
+            if until() and left:
+                return False
+        return True
+
+    def _take(
+        self, connection: Connection, batch: Sequence[StoredPage], pages: Sequence[IndexedPage | None]
+    ) -> None:
+        """Replace the pages of a batch; those that another process has taken meanwhile are left."""
+        state = self._state(connection, lock=True)
+        todo = [(one, made) for one, made in zip(batch, pages, strict=True) if one.seq > state.seq]
+        if not todo:
+            return
+        dead = self._drop(connection, [one.record.key for one, _ in todo])
+        next_id = self._add(connection, [made for _, made in todo if made is not None], state.next_id)
+        values = {"seq": todo[-1][0].seq, "next_id": next_id, "dead": state.dead + dead}
+        connection.execute(update(source).where(source.c.id == self._id).values(values))
+
+    def _drop(self, connection: Connection, keys: Sequence[bytes]) -> int:
+        """Take pages out; returns how many passages went."""
+        mine = (page.c.source_id == self._id, page.c.key.in_(keys))
+        gone = connection.execute(select(page.c.id, page.c.url, page.c.words).where(*mine)).all()
+        ids = [row.id for row in gone]
+        if not ids:
+            return 0
+        targets = connection.execute(
+            select(link.c.target).where(link.c.page_id.in_(ids)).distinct()
+        ).scalars()
+        self._touch(connection, [*(row.url for row in gone), *targets])
+        passages = connection.execute(select(passage.c.id).where(passage.c.page_id.in_(ids))).scalars().all()
+        self._words.forget(connection, self._words.PASSAGES, passages)
+        self._words.forget(connection, self._words.PAGES, [row.words for row in gone if row.words])
+        for table in (passage, link):
+            connection.execute(delete(table).where(table.c.page_id.in_(ids)))
+        connection.execute(delete(page).where(page.c.id.in_(ids)))
+        return len(passages)
+
+    def _add(self, connection: Connection, pages: Sequence[IndexedPage], next_id: int) -> int:
+        """Put pages in; returns the next number."""
+        of_page, of_passage, of_link, words = [], [], [], []
+        for made in pages:
+            number, next_id = next_id, next_id + 1
+            of_page.append(_page_row(self._id, number, made))
+            of_link += [
+                {
+                    "source_id": self._id,
+                    "page_id": number,
+                    "target": target,
+                    "fragment": fragment,
+                    "text": text,
+                }
+                for target, fragment, text in made.links
+            ]
+            beside_title = beside(made.title)
+            for one in made.passages:
+                of_passage.append(
+                    {
+                        "id": next_id,
+                        "source_id": self._id,
+                        "page_id": number,
+                        "start": one.start,
+                        "stop": one.end,
+                        "headings": _SEPARATOR.join(one.heading_path),
+                        "digest": one.digest,
+                    }
+                )
+                below = "\n".join(heading for heading in one.heading_path if heading != made.title)
+                aside = f"{beside_title} {one.beside}"
+                words.append(
+                    {"id": next_id, "title": made.title, "headings": below, "body": one.text, "beside": aside}
+                )
+                next_id += 1
+        for table, rows in ((page, of_page), (passage, of_passage), (link, of_link)):
+            if rows:
+                connection.execute(insert(table), rows)
+        self._words.add(connection, self._words.PASSAGES, self._id, words)
+        self._touch(connection, [row["url"] for row in of_page] + [row["target"] for row in of_link])
+        return next_id
+
+    def _take_outlines(self, store: Store) -> None:
+        """Take what a run learned of pages that did not change: the notes of llms.txt, titles."""
+        run = _last_run(store)
+        if run == self._state().run:
+            return
+        columns = (page.c.key, page.c.title, page.c.own, page.c.optional)
+        known = {
+            bytes(row.key): (row.title, row.own, row.optional)
+            for row in self._reader.execute(select(*columns).where(page.c.source_id == self._id))
+        }
+        changed = []
+        for one in store.iter_pages(parts=OUTLINE):
+            record = one.record
+            now = (record.title or "", own_hints(record), is_optional(record))
+            if known.get(record.key, now) != now:
+                changed.append(
+                    (record.key, record.url, dict(zip(("title", "own", "optional"), now, strict=True)))
+                )
+
+        def take(connection: Connection) -> None:
+            for key, url, values in changed:
+                mine = (page.c.source_id == self._id, page.c.key == key)
+                connection.execute(update(page).where(*mine).values(values))
+                self._touch(connection, [url])
+            connection.execute(update(source).where(source.c.id == self._id).values(run=run))
+
+        self._write(take)
+
+    def _take_hints(self, connection: Connection) -> int:
+        """Write anew what is said of some of the pages that were touched; returns how many there were."""
+        state = self._state(connection, lock=True)
+        mine = touched.c.source_id == self._id
+        urls = connection.execute(select(touched.c.url).where(mine).limit(BATCH * 5)).scalars().all()
+        if not urls:
+            return 0
+        columns = (
+            page.c.id,
+            page.c.url,
+            page.c.title,
+            page.c.own,
+            page.c.hints,
+            page.c.headings,
+            page.c.words,
+        )
+        found = connection.execute(
+            select(*columns).where(page.c.source_id == self._id, page.c.url.in_(urls))
+        ).all()
+        texts: dict[str, list[str]] = {}
+        to_them = (link.c.source_id == self._id, link.c.target.in_([row.url for row in found]))
+        for target, text in connection.execute(select(link.c.target, link.c.text).where(*to_them)):
+            known = texts.setdefault(target, [])
+            if len(known) < MOST_LINK_TEXTS:
+                known.append(text)
+        rows, gone, next_id = [], [], state.next_id
+        for row in found:
+            hints = f"{row.own}\n{link_hints(texts.get(row.url, ()))}"
+            if row.words and hints == row.hints:
+                continue
+            gone += [row.words] if row.words else []
+            aside = beside(f"{row.title}\n{hints}\n{row.headings}")
+            rows.append(
+                {
+                    "id": next_id,
+                    "title": row.title,
+                    "hints": hints,
+                    "url": url_words(row.url),
+                    "headings": row.headings,
+                    "beside": aside,
+                }
+            )
+            connection.execute(update(page).where(page.c.id == row.id).values(hints=hints, words=next_id))
+            next_id += 1
+        self._words.forget(connection, self._words.PAGES, gone)
+        self._words.add(connection, self._words.PAGES, self._id, rows)
+        connection.execute(delete(touched).where(mine, touched.c.url.in_(urls)))
+        connection.execute(update(source).where(source.c.id == self._id).values(next_id=next_id))
+        return len(urls)
+
+    def _touch(self, connection: Connection, urls: Iterable[str]) -> None:
+        wanted = list(dict.fromkeys(urls))
+        known = {
+            url
+            for start in range(0, len(wanted), 500)
+            for url in connection.execute(
+                select(touched.c.url).where(
+                    touched.c.source_id == self._id, touched.c.url.in_(wanted[start : start + 500])
+                )
+            ).scalars()
+        }
+        rows = [{"source_id": self._id, "url": url} for url in wanted if url not in known]
+        if rows:
+            connection.execute(insert(touched), rows)
+
+    # Answers
+
+    def candidates(self, query: Query) -> Candidates:
+        """The passages and pages that fit a query best; none for a query without terms."""
+        totals = self.count()
+        terms = {place: self._words.match(term) for place, term in enumerate(query.terms)}
+        counts = {place: self._counts(term) for place, term in terms.items()}
+        last = len(query.terms) - 1
+        if (
+            query.last_is_open
+            and not any(counts.get(last, (1,)))
+            and (opened := self._words.opened(query.terms[last]))
+        ):
+            terms[last], counts[last] = opened, self._counts(opened)
+        rarity = tuple(_rarity(counted, totals) for counted in counts.values())
+        present = {place: term for place, term in terms.items() if any(counts[place])}
+        limit = max(ALWAYS_SELECTIVE, COMMON_SHARE * totals[1])
+        selective = {
+            place: term for place, term in present.items() if 0 < counts[place][1] <= limit
+        } or present
+        required = [place for place, term in enumerate(query.terms) if term.required]
+        if any(not counts[place][1] for place in required):
+            return Candidates([], {}, {}, rarity)
+        scores = self._best(self._words.PASSAGES, Asked(selective, rarity, required, MOST_PASSAGES))
+        hits = [_hit(row, *scores[row.id]) for row in self._passages(passage.c.id.in_(scores))]
+        of_pages = self._best(self._words.PAGES, Asked(present, rarity, (), MOST_PAGES))
+        columns = (page.c.key, page.c.words)
+        found = self._reader.execute(select(*columns).where(page.c.words.in_(of_pages)))
+        pages = {bytes(row.key): PageHit(bytes(row.key), *of_pages[row.words]) for row in found}
+        hits.sort(key=lambda hit: -hit.score)
+        return Candidates(hits, pages, self._standing({*pages, *(hit.page for hit in hits)}), rarity)
+
+    def _counts(self, term: str) -> tuple[int, int]:
+        """How many pages hold a term in what is said of them, and how many passages."""
+        pages, passages = self._words.PAGES, self._words.PASSAGES
+        return self._words.count(self._reader, pages, self._id, term), self._words.count(
+            self._reader, passages, self._id, term
+        )
+
+    def _best(self, table: str, asked: Asked) -> dict[int, tuple[float, frozenset[int]]]:
+        if self._words.KEEPS_DEAD_WORDS:
+            asked = replace(asked, limit=asked.limit + min(self._state().dead, asked.limit))
+        found = self._words.best(self._reader, table, self._id, asked)
+        return {row: (score, held) for row, score, held in found}
+
+    def _passages(self, *conditions: Any) -> Sequence[Any]:
+        joined = select(*_HIT).join_from(passage, page, page.c.id == passage.c.page_id)
+        return self._reader.execute(joined.where(page.c.source_id == self._id, *conditions)).all()
+
+    def hits(self, scores: Mapping[int, float]) -> Candidates:
+        """The passages of the numbers, with the scores given; they hold no term."""
+        hits = [_hit(row, scores[row.id], frozenset()) for row in self._passages(passage.c.id.in_(scores))]
+        return Candidates(hits, {}, self._standing({hit.page for hit in hits}), ())
+
+    def passages_of(self, key: bytes) -> list[Hit]:
+        """The passages of a page, in order."""
+        found = [_hit(row, 0.0, frozenset()) for row in self._passages(page.c.key == key)]
+        return sorted(found, key=lambda hit: hit.start)
+
+    def digests(self) -> list[tuple[int, bytes, bytes]]:
+        """Number, page and digest of every passage."""
+        columns = select(passage.c.id, page.c.key, passage.c.digest)
+        joined = columns.join_from(passage, page, page.c.id == passage.c.page_id)
+        found = self._reader.execute(joined.where(page.c.source_id == self._id).order_by(passage.c.id))
+        return [(row.id, bytes(row.key), bytes(row.digest)) for row in found]
+
+    def vocabulary(self) -> Iterable[tuple[str, int]]:
+        """Every word of the index (its stem) with the number of passages that hold it."""
+        found: Iterable[tuple[str, int]] = self._words.vocabulary(self._reader, self._id)
+        return found
+
+    def fragments(self, url: str) -> list[tuple[str, str]]:
+        """The fragments of a page that links of the source lead to, each with the text of a link."""
+        mine = (link.c.source_id == self._id, link.c.target == url, link.c.fragment != "")
+        found = self._reader.execute(select(link.c.fragment, link.c.text).where(*mine).distinct())
+        return [(row.fragment, row.text) for row in found]
+
+    def url_of(self, page_id: str) -> str | None:
+        """The URL of the page with a document id."""
+        mine = (page.c.source_id == self._id, page.c.document == page_id)
+        found: str | None = self._reader.execute(select(page.c.url).where(*mine)).scalar()
+        return found
+
+    def count(self) -> tuple[int, int]:
+        """The numbers of pages and passages."""
+        return self._count(page), self._count(passage)
+
+    def _count(self, table: Any) -> int:
+        counted = select(func.count()).select_from(table).where(table.c.source_id == self._id)
+        return int(self._reader.execute(counted).scalar_one())
+
+    def _standing(self, keys: Iterable[bytes]) -> dict[bytes, Standing]:
+        columns = (page.c.key, page.c.url, page.c.title, page.c.optional)
+        found = {}
+        mine = (page.c.source_id == self._id, page.c.key.in_(list(keys)))
+        for row in self._reader.execute(select(*columns).where(*mine)).all():
+            version = tree_of(row.url).get("version")
+            superseded = self._is_superseded(row.url, version)
+            found[bytes(row.key)] = Standing(row.url, row.title, row.optional, version, superseded)
+        return found
+
+    def _is_superseded(self, url: str, version: str | None) -> bool:
+        """Whether the page is there in a newer version, or without one: the current one then."""
+        if version is None:
+            return False
+        newer = [other for other in self._versions() if version_key(other) > version_key(version)]
+        urls = [replaced(url, version, other) for other in (*newer, None)]
+        mine = (page.c.source_id == self._id, page.c.url.in_(urls))
+        return self._reader.execute(select(page.c.id).where(*mine).limit(1)).first() is not None
+
+    def _versions(self) -> list[str]:
+        """The versions that paths of the source name."""
+        seq = self._state().seq
+        if self._versions_at[0] != seq:
+            urls = self._reader.execute(select(page.c.url).where(page.c.source_id == self._id)).scalars()
+            found = {version for url in urls if (version := tree_of(url).get("version"))}
+            self._versions_at = seq, sorted(found, key=version_key, reverse=True)[:MOST_VERSIONS]
+        return self._versions_at[1]
+
+    # The database
+
+    def _state(self, connection: Connection | None = None, *, lock: bool = False) -> Any:
+        asked = select(source).where(source.c.id == self._id)
+        return (connection or self._reader).execute(asked.with_for_update() if lock else asked).one()
+
+    def _write(self, work: Callable[[Connection], Any]) -> Any:
+        try:
+            return self._database.write(work)
+        except StoreError as error:
+            raise SearchError(f"search index: {error}") from error
+
+    def close(self) -> None:
+        """Close the database; a second call does nothing."""
+        self._reader.close()
+        with suppress(StoreError):
+            self._database.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def remove(path: Path) -> None:
+    """Delete the file of an index, with what SQLite keeps beside it."""
+    for suffix in ("", "-wal", "-shm"):
+        with suppress(OSError):
+            path.with_name(path.name + suffix).unlink(missing_ok=True)
+
+
+def _page_row(source_id: int, number: int, made: IndexedPage) -> dict[str, Any]:
+    return {
+        "id": number,
+        "source_id": source_id,
+        "key": made.key,
+        "hash": made.content_hash,
+        "document": made.id,
+        "url": made.url,
+        "title": made.title,
+        "own": made.hints,
+        "hints": "",
+        "headings": made.headings,
+        "optional": made.optional,
+        "words": None,
+    }
+
+
+def _rarity(counts: tuple[int, int], totals: tuple[int, int]) -> float:
+    """The inverse document frequency of a term among passages, or among pages where no passage holds it.
+
+    0 where none does.
+    """
+    of_pages, of_passages = counts
+    held, total = (of_passages, totals[1]) if of_passages else (of_pages, totals[0])
+    return math.log(1 + (max(total, held) - held + 0.5) / (held + 0.5)) if held else 0.0
+
+
+def _hit(row: Any, score: float, terms: frozenset[int]) -> Hit:
+    path = tuple(row.headings.split(_SEPARATOR)) if row.headings else ()
+    return Hit(bytes(row.key), bytes(row.hash), row.start, row.stop, path, bytes(row.digest), score, terms)
+
+
+def _last_run(store: Store) -> str:
+    """The id of the last run that has ended; an empty string before the first."""
+    return next((run.id for run in reversed(store.runs()) if run.finished_at is not None), "")

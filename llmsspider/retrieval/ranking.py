@@ -1,0 +1,160 @@
+"""The order of results: scores of passages added up to pages, and what a site itself says of its pages.
+
+A page's score is that of its best passage, a share of the next ones, and that of the page as a whole (title,
+llms.txt, links to it). What
+lacks rare words of the query counts less than what has them all. Pages of an older version stand behind those of
+the current one.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+
+from llmsspider.retrieval.query import Query
+from llmsspider.retrieval.results import Candidates, Hit, PageHit, Standing
+from llmsspider.retrieval.words import words
+
+PAGE_WEIGHT = 0.6
+"""What the score of a page as a whole counts beside that of its best passage."""
+
+NEXT_PASSAGES = (0.25, 0.12, 0.06)
+"""What the second-best passages of a page add to the best one."""
+
+FUSION_RANK = 60
+"""The constant of reciprocal rank fusion (Cormack, Clarke and Büttcher 2009)."""
+
+DEMOTED = 0.55
+"""The share of its score that a changelog, a deprecated page or an index keeps, when the query does not ask for one."""
+
+OPTIONAL = 0.8
+"""The share of its score that a page listed under "Optional" keeps."""
+
+_HISTORY = "changelog changelogs changes release releases released news history version versions migration upgrade new"
+_ASKED_ASIDE: dict[str, frozenset[str]] = {
+    "history": frozenset(_HISTORY.split()),
+    "deprecated": frozenset(["deprecated", "legacy", "old", "obsolete", "removed"]),
+    "index": frozenset(["index", "glossary", "search", "tags"]),
+}
+"""Words of a query that asks for a page of a kind."""
+
+_ASIDE = {
+    "history": re.compile(
+        r"\b(?:changelog|change log|changes|release[- ]?notes|releases|what'?s[- ]new|news|history)\b",
+        re.IGNORECASE,
+    ),
+    "deprecated": re.compile(r"\b(?:deprecated|legacy|obsolete)\b", re.IGNORECASE),
+    "index": re.compile(r"\b(?:genindex|py-modindex|search|index of|tags)\b", re.IGNORECASE),
+}
+"""What titles and file names of such pages say."""
+
+
+_HEADINGS = re.compile(r"^#{1,6} .*$", re.MULTILINE)
+
+
+@dataclass(slots=True)
+class RankedPage:
+    """A page in the order of results: its key, its score, its passages, best first."""
+
+    key: bytes
+    score: float
+    passages: list[Hit] = field(default_factory=list)
+
+
+def rank(query: Query, found: Candidates) -> list[RankedPage]:
+    """Return the pages of the candidates, best first.
+
+    Args:
+        query: as it was parsed; terms are counted by their place in it.
+        found: what the index has for it.
+    """
+    of_page: dict[bytes, list[Hit]] = {}
+    for hit in found.passages:
+        of_page.setdefault(hit.page, []).append(hit)
+    required = {place for place, term in enumerate(query.terms) if term.required}
+    pages = []
+    for key in dict.fromkeys([*of_page, *(found.pages if not required else ())]):
+        ranked = _page(key, of_page.get(key, []), found.pages.get(key), found.rarity)
+        about = found.standing.get(key)
+        if about is not None and ranked.score > 0:
+            ranked.score *= _share(query, about)
+            pages.append((ranked, about))
+    return _current_first(query, pages)
+
+
+def _page(key: bytes, hits: Iterable[Hit], whole: PageHit | None, rarity: Sequence[float]) -> RankedPage:
+    scored = sorted(
+        ((_covered(hit.terms, rarity) * hit.score, hit) for hit in hits), key=lambda pair: -pair[0]
+    )
+    score = sum(weight * points for weight, (points, _) in zip((1.0, *NEXT_PASSAGES), scored, strict=False))
+    if whole is not None:
+        score += PAGE_WEIGHT * _covered(whole.terms, rarity) * whole.score
+    here = frozenset().union(*(hit.terms for _, hit in scored), whole.terms if whole else ())
+    return RankedPage(key, score * _covered(here, rarity), [hit for _, hit in scored])
+
+
+def _covered(terms: frozenset[int], rarity: Sequence[float]) -> float:
+    """The share of the query's rarity that stands in the terms."""
+    total = sum(rarity)
+    return sum(rarity[place] for place in terms) / total if total else 1.0
+
+
+def _share(query: Query, page: Standing) -> float:
+    """What a page keeps of its score for what it is."""
+    share = OPTIONAL if page.optional else 1.0
+    kind = next(
+        (kind for kind, told in _ASIDE.items() if told.search(f"{page.title} {page.url.rpartition('/')[2]}")),
+        None,
+    )
+    if kind is not None and not (
+        _ASKED_ASIDE[kind] & query.words or query.words.issuperset(words(page.title))
+    ):
+        share *= DEMOTED
+    return share
+
+
+def _current_first(query: Query, pages: list[tuple[RankedPage, Standing]]) -> list[RankedPage]:
+    """Sort by score.
+
+    Pages that a newer version has too come last, unless the query names their version, which comes first then.
+    """
+    asked = set(words(query.text))
+
+    def place(pair: tuple[RankedPage, Standing]) -> tuple[int, float]:
+        ranked, page = pair
+        named = page.version is not None and set(words(page.version)) <= asked
+        return (0 if named else 2 if page.superseded else 1), -ranked.score
+
+    return [ranked for ranked, _ in sorted(pages, key=place)]
+
+
+@cache
+def version_key(version: str) -> tuple[int, tuple[int, ...]]:
+    """The order of versions: those in development first, then released ones by number, then names of the current one.
+
+    >>> sorted(["latest", "3.12", "v2", "dev", "3.9"], key=version_key)
+    ['dev', 'v2', '3.9', '3.12', 'latest']
+    """
+    name = version.casefold()
+    if name in {"latest", "stable", "current"}:
+        return 2, ()
+    numbers = tuple(int(number) for number in re.findall(r"\d+", name))
+    unfinished = not numbers or re.search(r"alpha|beta|rc|preview|dev", name)
+    return (0 if unfinished else 1), numbers
+
+
+def fuse(rankings: Sequence[Sequence[bytes]]) -> list[bytes]:
+    """Join several orders of pages by reciprocal rank fusion, best first."""
+    scores: dict[bytes, float] = {}
+    for ranking in rankings:
+        for place, key in enumerate(ranking):
+            scores[key] = scores.get(key, 0.0) + 1 / (FUSION_RANK + place + 1)
+    return sorted(scores, key=lambda key: -scores[key])
+
+
+def similar(one: str, other: str) -> bool:
+    """Whether two passages say the same: nine of ten of their words, headings aside, are the same."""
+    a, b = set(words(_HEADINGS.sub("", one))), set(words(_HEADINGS.sub("", other)))
+    return bool(a or b) and len(a & b) >= 0.9 * len(a | b)

@@ -1,0 +1,358 @@
+"""Search over page stores, on SQLite and PostgreSQL: what is found, in which order, and that it follows the store."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, ClassVar
+
+import pytest
+from stores import NAME, SITE, Place, record
+
+from llmsspider.errors import SearchError, UnknownSourceError
+from llmsspider.items import Link, LlmsEntry
+from llmsspider.retrieval import Library
+from llmsspider.store import PageRecord, SourceRecord, Stores
+
+
+class Shelves:
+    """Sources of a test with the library that searches them."""
+
+    def __init__(self, place: Place):
+        self.place = place
+        self.library = Library(Stores(place.url, place.data_dir))
+
+    def crawl(self, pages: dict[str, str | PageRecord | None], name: str = NAME) -> None:
+        """Store pages by path as a run does; None deletes one."""
+        store = self.place.open(name)
+        store.begin_run("crawl", {})
+        for path, given in pages.items():
+            if given is None:
+                store.delete_page(record(path).key, "not-found")
+                continue
+            page = (
+                given
+                if isinstance(given, PageRecord)
+                else record(path, given, title=given.splitlines()[0].lstrip("# "))
+            )
+            known = store.load_page(page.key)
+            store.save_page(page, "new" if known is None else "changed")
+        store.finish_run("finished", complete=True, why=None, counts={})
+        store.close()
+
+    def paths(self, query: str, source: str | None = NAME, **options: Any) -> list[str]:
+        """The paths of the pages found, best first."""
+        found = self.library.search(query, source, **options).results
+        return [one.url.removeprefix(SITE) for one in found]
+
+
+@pytest.fixture
+def shelves(place: Place) -> Iterator[Shelves]:
+    made = Shelves(place)
+    yield made
+    made.library.close()
+
+
+GUIDE = {
+    "timeouts": "# Timeouts\n\nA request waits five seconds.\n\n## Pool timeout\n\nHow long to wait.\n",
+    "proxies": "# Proxies\n\nThrough a proxy.\n\n## SOCKS\n\nInstall the extra, then pass `socks5://user:pass@host`.\n",
+    "settings": "# Settings\n\n## LLMS_STORE_URL\n\nThe URL of a database.\n\n## LLMS_DATA_DIR\n\nOf stores, `--dry-run` aside.\n",
+    "hooks": "# Hooks\n\nCall `useState` first, then `std::vector` of `scrapy.Request` objects.\n",
+    "state": "# State\n\nTo use the state of a request, store it. A request has a state.\n",
+    "chinese": "# 安装指南\n\n运行安装程序，然后重新启动计算机。\n",
+    "japanese": "# 設定\n\nデータベースの接続を設定します。\n",
+}
+
+
+ANSWERS = {
+    "how long does a request wait": "timeouts",
+    "pool timeouts": "timeouts",
+    "socks proxy": "proxies",
+    "LLMS_STORE_URL": "settings",
+    "store url setting": "settings",
+    "--dry-run": "settings",
+    "useState": "hooks",
+    "std::vector": "hooks",
+    "scrapy.Request": "hooks",
+    "安装": "chinese",
+    "重新启动": "chinese",
+    "データベース": "japanese",
+    "proxi": "proxies",
+    "tiemouts": "timeouts",
+    "": None,
+    "zzzzqqqq": None,
+}
+"""Queries, each with the page that answers it best; None: nothing does."""
+
+
+def test_the_page_that_answers_comes_first(shelves: Shelves):
+    shelves.crawl(GUIDE)
+    assert {query: (*shelves.paths(query), None)[0] for query in ANSWERS} == ANSWERS
+    assert (
+        shelves.library.search("zzzzqqqq", NAME).note
+        == f"nothing found in {NAME} (7 pages); try fewer or other words"
+    )
+    assert shelves.library.search("", NAME).note == "the query has no word to search for"
+
+
+def test_a_quoted_phrase_has_to_stand_in_the_passage(shelves: Shelves):
+    shelves.crawl({"a": "# A\n\nbreadth first search\n", "b": "# B\n\nfirst the breadth, then search\n"})
+    assert sorted(shelves.paths("breadth first")) == ["a", "b"]
+    assert shelves.paths('"breadth first"') == ["a"]
+    assert shelves.paths('"first breadth first"') == []
+
+
+def test_a_result_says_where_its_passage_stands(shelves: Shelves):
+    body = (
+        "# Timeouts\n\n"
+        + "Five seconds. " * 30
+        + "\n\n## Pool timeout\n\n"
+        + "Wait for the pool. " * 30
+        + "\n"
+    )
+    entry = LlmsEntry(SITE + "llms.txt", "Guide", "Timeouts", "When requests give up", 0)
+    shelves.crawl(
+        {
+            "t": record("t", body, title="Timeouts", llms=entry),
+            "u": record(
+                "u",
+                "# U\n\nsee the [pool timeout](t#pool-timeout)\n",
+                links=[Link("pool", SITE + "t#pool-timeout")],
+            ),
+        }
+    )
+    best = shelves.library.search("wait for pool", NAME).results[0]
+    assert (best.url, best.title, best.section) == (SITE + "t#pool-timeout", "Timeouts", "Guide")
+    assert best.heading_path == ("Timeouts", "Pool timeout")
+    assert best.text == body[best.offset : best.offset + best.length].strip()
+    assert best.text.startswith("## Pool timeout")
+    assert (best.source, best.page_id, best.fetched_at) == (NAME, record("t").id, "2026-11-21T22:00:00Z")
+    assert shelves.paths("give up", section="guide") == ["t"]
+    assert shelves.paths("give up", section="reference") == []
+
+
+def test_the_next_search_knows_an_edit_a_deletion_and_a_new_page(shelves: Shelves):
+    shelves.crawl({"a": "# Alpha\n\nzebras graze\n", "b": "# Beta\n\nlions hunt\n"})
+    assert shelves.paths("zebras") == ["a"]
+    shelves.crawl({"a": "# Alpha\n\ngiraffes graze\n", "b": None, "c": "# Gamma\n\nlions sleep\n"})
+    assert shelves.paths("zebras") == []
+    assert shelves.paths("giraffes") == ["a"]
+    assert shelves.paths("lions") == ["c"]
+
+
+def test_many_edits_leave_an_index_that_finds_the_last_one(shelves: Shelves):
+    for night in range(8):
+        shelves.crawl({f"p{page}": f"# Page {page}\n\nword{night} topic{page}\n" * 40 for page in range(10)})
+        assert len(shelves.paths(f"word{night}", limit=20)) == 10
+    assert shelves.paths("word3") == []
+    assert shelves.library.shelf(NAME).index.count() == (10, len(shelves.library.shelf(NAME).index.digests()))
+
+
+def test_notes_of_llms_txt_and_texts_of_links_find_a_page(shelves: Shelves):
+    entry = LlmsEntry(SITE + "llms.txt", "Guide", "Start", "The quickest path to production", 0)
+    shelves.crawl(
+        {
+            "a": record("a", "# Start\n\nBegin.\n", title="Start", llms=entry),
+            "b": record(
+                "b", "# Other\n\nMore.\n", title="Other", links=[Link("the walrus operator", SITE + "c")]
+            ),
+            "c": "# Assignment\n\nExpressions that assign.\n",
+        }
+    )
+    assert shelves.paths("quickest production")[0] == "a"
+    assert shelves.paths("walrus")[0] == "c"
+    changed = LlmsEntry(SITE + "llms.txt", "Guide", "Start", "Deploy in minutes", 0)
+    store = shelves.place.open()
+    store.begin_run("crawl", {})
+    page = record("a", "# Start\n\nBegin.\n", title="Start", llms=changed)
+    store.touch_page(page.key, page.touch())
+    store.finish_run("finished", complete=True, why=None, counts={})
+    store.close()
+    assert shelves.paths("deploy minutes") == ["a"]
+    assert shelves.paths("quickest production") == []
+
+
+def test_the_same_text_on_many_pages_is_one_result(shelves: Shelves):
+    notice = "Support is given by the friendly community in the forum, on weekdays.\n"
+    shelves.crawl(
+        {f"p{page}": f"# Page {page}\n\n## Help\n\n{notice}" for page in range(6)}
+        | {"x": "# Forum\n\nRules.\n"}
+    )
+    found = shelves.library.search("friendly community support", NAME).results
+    assert len(found) == 1
+    assert len(found[0].also) == 5
+
+
+def test_several_passages_of_a_page_are_one_result_that_names_them(shelves: Shelves):
+    text = "".join(
+        f"## Cache {name}\n\nThe cache keeps {name} for a while. {'More. ' * 40}\n\n"
+        for name in ("pages", "answers")
+    )
+    shelves.crawl({"cache": "# Caching\n\n" + text, "other": "# Other\n\nNo cache here.\n"})
+    best = shelves.library.search("cache keeps", NAME).results[0]
+    assert best.url == SITE + "cache"
+    assert len(best.more) == 1
+
+
+def test_an_older_version_comes_after_the_current_one_unless_it_is_asked_for(shelves: Shelves):
+    words = "# Sessions\n\nA session is closed with close.\n"
+    shelves.crawl(
+        {
+            "1.4/session": record(
+                "1.4/session", words + "Sessions of old: " + "one session, " * 9, title="Session"
+            ),
+            "2.0/session": record("2.0/session", words, title="Session"),
+        }
+    )
+    assert shelves.paths("session") == ["2.0/session", "1.4/session"]
+    assert shelves.paths("session 1.4")[0] == "1.4/session"
+
+
+def test_changelogs_and_optional_pages_count_less(shelves: Shelves):
+    entry = LlmsEntry(SITE + "llms.txt", "Optional", "Aside", None, 3, optional=True)
+    shelves.crawl(
+        {
+            "changelog": "# Changelog\n\nRetries are new. Retries retry.\n",
+            "retries": "# Connecting\n\nRetries happen when a connection fails.\n",
+            "aside": record(
+                "aside",
+                "# Connecting\n\nRetries happen if a connection fails once.\n",
+                title="Connecting",
+                llms=entry,
+            ),
+        }
+    )
+    assert shelves.paths("retries")[0] == "retries"
+    assert shelves.paths("retries changelog")[0] == "changelog"
+
+
+HOSTILE = [
+    "a" * 100_000,
+    'timeout" OR "1',
+    "timeouts AND NOT NEAR(x, 5)",
+    "title:timeouts ^timeouts *",
+    "'; DROP TABLE page; --",
+    '"unclosed timeouts',
+    "& | ! <-> :* timeouts",
+    "\x00timeouts\ud800",
+    "%s %(source)s :source timeouts",
+]
+
+
+def test_syntax_in_a_query_is_words(shelves: Shelves):
+    shelves.crawl(GUIDE)
+    for query in HOSTILE:
+        assert all(path in GUIDE for path in shelves.paths(query)), query
+    assert shelves.paths("timeouts")[0] == "timeouts"
+    assert shelves.paths("title:timeouts ^timeouts *")[0] == "timeouts"
+
+
+def test_a_version_that_is_not_there_is_never_answered_from_another(shelves: Shelves):
+    for version in ("1.4", "2.0"):
+        shelves.crawl({"a": f"# Version {version}\n\nsession\n"}, f"orm@{version}")
+    assert shelves.library.search("session", "orm").results[0].title == "Version 2.0"
+    assert shelves.library.search("session", "orm@1.4").results[0].title == "Version 1.4"
+    with pytest.raises(UnknownSourceError, match=r"no version '3.0'; there is orm@1.4, orm@2.0"):
+        shelves.library.search("session", "orm@3.0")
+    with pytest.raises(UnknownSourceError, match="did you mean orm@"):
+        shelves.library.search("session", "omr")
+
+
+def test_all_sources_are_searched_when_none_is_named(shelves: Shelves):
+    shelves.crawl({"a": "# Alpha\n\nzebras\n"}, "one")
+    shelves.crawl({"b": "# Beta\n\nzebras\n"}, "two")
+    assert {one.source for one in shelves.library.search("zebras").results} == {"one", "two"}
+
+
+def test_a_source_that_is_deleted_and_crawled_anew_has_nothing_of_before(shelves: Shelves):
+    shelves.crawl({"a": "# Alpha\n\nzebras\n"})
+    assert shelves.paths("zebras") == ["a"]
+    Stores(shelves.place.url, shelves.place.data_dir).delete(NAME)
+    with pytest.raises(UnknownSourceError):
+        shelves.paths("zebras")
+    shelves.crawl({"a": "# Alpha\n\nlions\n"})
+    assert shelves.paths("zebras") == []
+    assert shelves.paths("lions") == ["a"]
+
+
+def test_a_page_is_read_by_id_and_by_url(shelves: Shelves):
+    shelves.crawl(GUIDE)
+    for name in (record("hooks").id, SITE + "hooks", SITE + "hooks#part"):
+        source, page = shelves.library.page(name)
+        assert (source, page.url) == (NAME, SITE + "hooks")
+    with pytest.raises(SearchError, match=r"the nearest are .*timeouts"):
+        shelves.library.page(SITE + "timeout")
+
+
+def test_an_index_file_that_is_damaged_is_made_again(tmp_path: Path):
+    place = Place(None, tmp_path)
+    shelves = Shelves(place)
+    shelves.crawl({"a": "# Alpha\n\nzebras\n"})
+    assert shelves.paths("zebras") == ["a"]
+    shelves.library.close()
+    (index,) = tmp_path.glob("*.search")
+    index.write_bytes(b"no database" * 1000)
+    assert shelves.paths("zebras") == ["a"]
+    shelves.library.close()
+    connection = sqlite3.connect(index)
+    connection.execute("DROP TABLE search1_link")
+    connection.close()
+    assert shelves.paths("zebras") == ["a"]
+    shelves.library.close()
+
+
+def test_an_index_is_made_in_bounded_steps(shelves: Shelves):
+    shelves.crawl({f"p{page}": f"# Page {page}\n\nzebras\n" for page in range(250)})
+    store = shelves.place.open()
+    index = shelves.library.shelf(NAME).index
+    steps = 0
+    while not index.sync(store, lambda: True):
+        steps += 1
+    assert steps > 2
+    assert not index.is_behind(store)
+    assert index.count() == (250, 250)
+
+
+def test_sources_of_one_database_do_not_mix(shelves: Shelves):
+    for name in ("one", "two"):
+        store = shelves.place.open(name)
+        store.upsert_source(SourceRecord(name, SITE))
+        shelves.crawl({name: f"# Page\n\nzebras of {name}\n"}, name)
+    assert shelves.paths("zebras", "one") == ["one"]
+    assert shelves.paths("zebras", "two") == ["two"]
+    shelves.crawl({"one": None}, "one")
+    assert shelves.paths("zebras", "one") == []
+    assert shelves.paths("zebras", "two") == ["two"]
+
+
+class Topics:
+    """Embeds a text by two topics: a stand-in for a model that needs no download."""
+
+    model = "topics"
+    calls: ClassVar[list[int]] = []
+
+    def embed(self, texts: list[str]) -> list[list[float]]:
+        """Count words of each topic."""
+        self.calls.append(len(texts))
+        topics = (("car", "automobile", "vehicle"), ("boat", "ship", "vessel"))
+        return [
+            [0.01 + sum(text.casefold().count(word) for word in topic) for topic in topics] for text in texts
+        ]
+
+
+def test_an_embedder_finds_by_meaning_and_embeds_a_passage_once(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+):
+    pytest.importorskip("numpy", reason="numpy is not installed: pip install numpy")
+    monkeypatch.setattr(Topics, "calls", [])
+    shelves = Shelves(place)
+    shelves.library = Library(Stores(place.url, place.data_dir), Topics())
+    shelves.crawl({"a": "# A\n\nThe automobile stops.\n", "b": "# B\n\nThe ship sails.\n"})
+    assert shelves.paths("vessel")[0] == "b"
+    assert shelves.paths("car")[0] == "a"
+    assert sum(Topics.calls) == 4  # two passages, two queries
+    shelves.crawl({"a": "# A\n\nThe automobile waits.\n"})
+    assert shelves.paths("car")[0] == "a"
+    assert sum(Topics.calls) == 6  # the passage that changed, one query
+    shelves.library.close()
