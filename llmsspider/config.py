@@ -93,6 +93,7 @@ class Config:
             plan_only=_boolean(settings, "LLMS_PLAN_ONLY", False, problems),
         )
         _choice(settings, "LLMS_PROGRESS", ("auto", "plain"), problems)
+        _choice(settings, "LLMS_SEARCH_INDEX", ("auto", "on", "off"), problems)
         _ports(settings, problems)
         _number(settings, "LLMS_MAX_WAIT", 120, problems)
         problems += problems_of(settings)

@@ -50,6 +50,12 @@ LLMS_MIRROR_LINKS = "relative"  # links between its pages; "absolute" leaves the
 LLMS_CHUNK_SIZE = 2000  # size of a chunk at most, where code and tables allow (docs/chunks.md)
 LLMS_CHUNK_UNIT = "characters"  # what it is counted in; or "tokens", or the path of a function
 
+# --- search (docs/search.md) ---
+LLMS_SEARCH_INDEX = (
+    "auto"  # a crawl brings the index of a source in step that was searched before; "on", "off"
+)
+LLMS_EMBEDDER = None  # the path of a class that turns texts into vectors
+
 # --- manners and safety (docs/politeness.md, docs/security.md) ---
 LLMS_OBEY_AI_OPTOUT = True  # leave out pages whose publisher opted out of AI use
 LLMS_OBEY_NOINDEX = False  # noindex is for search engines; True leaves those pages out as well
@@ -140,6 +146,7 @@ EXTENSIONS = {
     "llmsspider.extensions.heartbeat.Heartbeat": 0,
     "scrapy.extensions.logstats.LogStats": None,  # counts downloads, discovery and attempts included
     "llmsspider.extensions.terminal.TerminalProgress": -20,  # gives the terminal back before the summary
+    "llmsspider.extensions.search_index.SearchIndex": 15,  # after the summary, which says that documents are there
     "llmsspider.extensions.report.RunReport": 20,  # after the summary: its path is the last line
     "llmsspider.extensions.live_page.LivePage": 30,  # its last event links the report
 }

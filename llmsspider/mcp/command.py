@@ -18,7 +18,7 @@ from llmsspider.mirror import STORE_FOLDER
 from llmsspider.retrieval import Library
 from llmsspider.retrieval.embedding import embedder_of
 
-TOKEN_VARIABLE = "LLMS_MCP_TOKEN"  # noqa: S105  # the name of a variable
+TOKEN_VARIABLE = "LLMSSPIDER_MCP_TOKEN"  # noqa: S105  # the name of a variable
 """Environment variable with the bearer token that HTTP clients have to send."""
 
 DEFAULT_ADDRESS = "127.0.0.1:8808"

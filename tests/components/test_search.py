@@ -57,7 +57,7 @@ def shelves(place: Place) -> Iterator[Shelves]:
 GUIDE = {
     "timeouts": "# Timeouts\n\nA request waits five seconds.\n\n## Pool timeout\n\nHow long to wait.\n",
     "proxies": "# Proxies\n\nThrough a proxy.\n\n## SOCKS\n\nInstall the extra, then pass `socks5://user:pass@host`.\n",
-    "settings": "# Settings\n\n## LLMS_STORE_URL\n\nThe URL of a database.\n\n## LLMS_DATA_DIR\n\nOf stores, `--dry-run` aside.\n",
+    "settings": "# Settings\n\n## LLMS_STORE_URL\n\nOf a database.\n\n## LLMS_DATA_DIR\n\n`--dry-run` aside.\n",
     "hooks": "# Hooks\n\nCall `useState` first, then `std::vector` of `scrapy.Request` objects.\n",
     "state": "# State\n\nTo use the state of a request, store it. A request has a state.\n",
     "chinese": "# 安装指南\n\n运行安装程序，然后重新启动计算机。\n",

@@ -22,8 +22,10 @@ ELSEWHERE = {
     "async-timeout": "Apache-2.0",
     "brotlicffi": "MIT",
     "cffi": "MIT-0",
+    "httpx2-jsfetch": "BSD-3-Clause",
     "pycparser": "BSD-3-Clause",
     "pypydispatcher": "BSD",
+    "pywin32": "PSF-2.0",
     "tzdata": "Apache-2.0",
 }
 """Licences of packages for other platforms or versions of Python, which are not installed here."""
