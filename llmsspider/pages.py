@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 from urllib.parse import unquote, urlsplit
 
 from w3lib.encoding import http_content_type_encoding
@@ -17,6 +17,7 @@ from llmsspider.domains import same_site
 from llmsspider.filetypes import MARKDOWN_TYPES, TEXT_EXTENSIONS, Kind, classify, extension
 from llmsspider.hashing import raw_hash
 from llmsspider.items import Page, PageMeta
+from llmsspider.joiner import Joiner
 from llmsspider.llmstxt import is_llms_url
 from llmsspider.negotiation import is_markdown_url
 from llmsspider.optout import is_noindex, opt_out, robots_directives
@@ -26,10 +27,13 @@ from llmsspider.urls import document_id, identity, loose_key, without_fragment
 from llmsspider.versions import EXTRACTOR_VERSION
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from llmsspider.config import Config
     from llmsspider.discovery import FullText, LlmsFile
     from llmsspider.items import DiscoveredBy, Link, LlmsEntry, Origin
     from llmsspider.llmsfull import FullPage
+    from llmsspider.markdown import Draft
     from llmsspider.workers import ConversionPool
 
 
@@ -100,19 +104,38 @@ class PageResult:
 _NOTHING = Page("", [], [], PageMeta())
 
 
-async def read_page(answered: Answered, workers: ConversionPool, *, listed: bool) -> PageResult:
+class LinkJoiner(Protocol):
+    """Says what the links of a Markdown page mean."""
+
+    async def __call__(
+        self, draft: Draft, page_url: str, fetched_url: str, origin: str
+    ) -> Callable[[str], str]:
+        """Return the function that makes hrefs absolute."""
+        ...
+
+
+async def _plain_links(draft: Draft, page_url: str, fetched_url: str, origin: str) -> Callable[[str], str]:
+    return Joiner(fetched_url).join
+
+
+async def read_page(
+    answered: Answered, workers: ConversionPool, *, listed: bool, join: LinkJoiner = _plain_links
+) -> PageResult:
     """Read a body as what it is, the URLs it names of itself checked; raises `ConversionError`.
 
     Args:
         answered: the answer.
         workers: where HTML is converted.
         listed: an llms.txt lists the page, so that other text formats are documents too.
+        join: what the links of Markdown mean; they are relative to the URL fetched if it is not given.
     """
-    result = await _read_body(answered, workers, listed=listed)
+    result = await _read_body(answered, workers, listed, join)
     return replace(result, page=checked(result.page, answered.headers.get("link", ""), answered.fetched_url))
 
 
-async def _read_body(answered: Answered, workers: ConversionPool, *, listed: bool) -> PageResult:
+async def _read_body(
+    answered: Answered, workers: ConversionPool, listed: bool, join: LinkJoiner
+) -> PageResult:
     kind = answered.kind()
     if answered.mime_type in workers.handlers:
         body, url, mime_type = answered.body, answered.fetched_url, answered.mime_type or ""
@@ -131,7 +154,9 @@ async def _read_body(answered: Answered, workers: ConversionPool, *, listed: boo
     elif extension(answered.fetched_url) in TEXT_EXTENSIONS:
         origin = "text"
     if kind == "markdown" or (answered.mime_type == "text/plain" and markdown.looks_like_markdown(text)):
-        return PageResult(await workers.read_markdown(text, answered.fetched_url), origin)
+        draft = await workers.read_markdown(text)
+        joined = await join(draft, answered.page_url, answered.fetched_url, origin)
+        return PageResult(draft.page(joined, keep_hidden=workers.keep_hidden), origin)
     if not listed:
         return PageResult(_NOTHING, "text", ("unsupported-type", answered.mime_type or "text"))
     return PageResult(Page(normalised(text), [], [], PageMeta(), "none"), "text")

@@ -6,6 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+from llmsspider.linkbases import WORDS
 from llmsspider.locales import tree_of
 from llmsspider.urlgate import INVALID_URL, InvalidUrl, parse, usable
 from llmsspider.urls import host, identity
@@ -74,6 +75,7 @@ def make_plan(run: Run, discovery: Discovery, scope: Scope, start_page: Page) ->
             text.report.pages for text in discovery.full_texts if text.report and text.is_usable
         ),
         "start_links": links,
+        "markdown_links": {group: WORDS[base] for group, base in run.link_bases.learned().items()},
         "languages": dict(Counter(tree["language"] for tree in trees if "language" in tree)),
         "versions": dict(Counter(tree["version"] for tree in trees if "version" in tree)),
         "left_out": {
@@ -130,6 +132,9 @@ def plan_lines(plan: Plan) -> Iterator[str]:
     yield f"seeds        {plan['seeds']}, and {plan['start_links']} more links on the start page"
     for section, number in plan["sections"].items():
         yield f"  {number:>5}  {section}"
+    for group, base in plan["markdown_links"].items():
+        name, _, origin = group.partition(" ")
+        yield f"links        of the Markdown of {name} ({origin}) begin at {base}"
     for axis in ("languages", "versions"):
         if plan[axis]:
             yield f"{axis:<12} " + ", ".join(f"{name} {number}" for name, number in plan[axis].items())

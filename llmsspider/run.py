@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 from functools import cached_property
@@ -17,7 +18,9 @@ from llmsspider.bounds import Bounds
 from llmsspider.errors import StoreError
 from llmsspider.filesbefore import FilesBefore
 from llmsspider.incremental import KnownPages, KnownResources
+from llmsspider.linkbases import LinkBases
 from llmsspider.linksources import LinkSources
+from llmsspider.llmstxt import directory_url
 from llmsspider.pagelimit import PageLimit
 from llmsspider.pages import extractor_version
 from llmsspider.progress import LEFT_OUT_AFTER_FETCH, Progress, Snapshot
@@ -42,6 +45,8 @@ if TYPE_CHECKING:
     from llmsspider.planning import Plan
     from llmsspider.store import PageRecord, RunRecord, SourceRecord
     from llmsspider.together.crew import Crew
+
+logger = logging.getLogger(__name__)
 
 LIMITS = frozenset(
     {
@@ -152,6 +157,13 @@ class Run:
         if self._source_record is not None:
             self.site.remember(self._source_record.forms)
             self.links = LinkSources(self._source_record.link_sources)
+            self.link_bases.remember(self._source_record.discovery.get("link_bases"))
+            made_with = self._source_record.extractor_version
+            if made_with and made_with != extractor_version(config.made_with):
+                self.note(
+                    "stored pages were made by another version or converter: they are made again, and those that "
+                    "differ for it are changed, whatever the site did"
+                )
         store.upsert_source(self._updated_source())
         self.undelivered_since = store.undelivered_since()
         kind: RunKind = "refresh" if self.arguments.mode == "refresh" else "crawl"
@@ -287,8 +299,10 @@ class Run:
         )
         if self.discovery is not None:
             self._source_record.discovery["files"] = self.files_before.to_keep(self.discovery)
-            if self.complete and self.outcome == "finished":
-                self._source_record.discovery["link_sources"] = self.links.asked
+        if self.link_bases.learned():
+            self._source_record.discovery["link_bases"] = dict(self.link_bases.learned())
+        if self.discovery is not None and self.complete and self.outcome == "finished":
+            self._source_record.discovery["link_sources"] = self.links.asked
         return self._source_record
 
     # --- what the crawl goes through ---
@@ -302,6 +316,8 @@ class Run:
         self.progress.linked_files = len(discovery.linked_files)
         self.progress.crawl_type = "links" if discovery.discovered_file_type == "none" else "seeds and links"
         self.site.discovered(discovery, usable(start_page.follow))
+        of_llms_txt = discovery.discovered_file_type == "llms.txt" and discovery.discovered_file
+        self.link_bases.root = directory_url(of_llms_txt or discovery.start_url)
         self.bounds.discovered(discovery, start_page)
 
     def without_discovery(self) -> None:
@@ -321,6 +337,16 @@ class Run:
     def requested(self, url: str) -> bool:
         """Say whether the page was requested in this run already."""
         return self.seen(page_key(url))
+
+    @cached_property
+    def link_bases(self) -> LinkBases:
+        """What the relative links of the site's Markdown are relative to."""
+        return LinkBases(self._known_pages, self.site.page_of, self.note)
+
+    def _known_pages(self) -> Iterator[str]:
+        """Yield the pages known before the crawl: listed, linked by the start page, stored."""
+        yield from self.site.known_pages()
+        yield from (state.url for state in self.known.states.values())
 
     @property
     def follows_links(self) -> bool:
@@ -393,6 +419,10 @@ class Run:
     def count(self, stat: str, number: int = 1) -> None:
         """Add to the stat `llms/<stat>`."""
         self._count(f"llms/{stat}", number)
+
+    def note(self, line: str) -> None:
+        """Say something about the run in the log."""
+        logger.info("%(line)s", {"line": line})
 
     def count_hidden(self, page: Page) -> None:
         """Count the text of a page that was left out because no reader sees it."""

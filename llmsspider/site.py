@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from llmsspider.filetypes import MARKDOWN_TYPES
@@ -94,6 +94,11 @@ class SiteKnowledge:
         """Say whether the start page links to the page, or an llms.txt or sitemap lists it."""
         page = identity(url)
         return page in self._pages or page in self._listed
+
+    def known_pages(self) -> Iterator[str]:
+        """Yield the pages that the start page links to or a file lists, by identity."""
+        yield from self._pages
+        yield from self._listed
 
     def forms(self, name: str) -> HostForms:
         """Return what is known of the host `name` (see `urls.host`)."""

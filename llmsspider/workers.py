@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from llmsspider.items import Page
+    from llmsspider.markdown import Draft
 
 T = TypeVar("T")
 
@@ -48,14 +49,10 @@ def _convert(body: bytes, url: str, encoding: str | None, converter: str, keep_h
     return convert(body, url, encoding, converter, keep_hidden=keep_hidden)
 
 
-def _read_markdown(text: str, url: str, keep_hidden: bool) -> Page:
-    from llmsspider.markdown import read  # noqa: PLC0415
+def _read_texts(texts: Sequence[str]) -> list[Draft]:
+    from llmsspider.markdown import draft  # noqa: PLC0415
 
-    return read(text, url, keep_hidden=keep_hidden)
-
-
-def _read_texts(texts: Sequence[tuple[str, str]], keep_hidden: bool) -> list[Page]:
-    return [_read_markdown(text, url, keep_hidden) for text, url in texts]
+    return [draft(text) for text in texts]
 
 
 def _handle(path: str, body: bytes, url: str, mime_type: str, encoding: str | None) -> Page:
@@ -136,22 +133,23 @@ class ConversionPool:
             _scan, (body, url, encoding), in_place=unused and len(body) <= MAX_HTML_IN_PLACE
         )
 
-    async def read_markdown(self, text: str, url: str) -> Page:
-        """Return a Markdown body as a page; raises `ConversionError`.
+    async def read_markdown(self, text: str) -> Draft:
+        """Return a Markdown body, read but for its links; raises `ConversionError`.
 
         Most are read in place: the way to a worker and back costs the crawling process more than reading does.
         """
         in_place = len(text) <= MAX_READ_IN_PLACE
-        return await self._run(_read_markdown, (text, url, self.keep_hidden), in_place=in_place)
+        (read,) = await self._run(_read_texts, ((text,),), in_place=in_place)
+        return read
 
-    async def read_texts(self, texts: Sequence[tuple[str, str]]) -> list[Page | ConversionError]:
-        """Return pairs of Markdown body and URL as pages, in one go: a small one costs more on its way than there.
+    async def read_texts(self, texts: Sequence[str]) -> list[Draft | ConversionError]:
+        """Return Markdown bodies, read but for their links, in one go: a small one costs more on its way than there.
 
         One that cannot be read is its error; the others do not suffer for it.
         """
-        in_place = not self.workers and sum(len(text) for text, _ in texts) <= MAX_HTML_IN_PLACE
+        in_place = not self.workers and sum(map(len, texts)) <= MAX_HTML_IN_PLACE
         try:
-            return list(await self._run(_read_texts, (texts, self.keep_hidden), in_place=in_place))
+            return list(await self._run(_read_texts, (texts,), in_place=in_place))
         except ConversionError as error:
             if len(texts) == 1:
                 return [error]

@@ -17,7 +17,8 @@ from llmsspider.callbacks.pages import PageCallbacks
 from llmsspider.callbacks.requests import request_of
 from llmsspider.discovery import Answer, FullText
 from llmsspider.errors import ConversionError
-from llmsspider.llmsfull import Leftover
+from llmsspider.joiner import Joiner
+from llmsspider.llmsfull import FullPage, Leftover
 from llmsspider.outcomes import kind_of_exception, kind_of_response
 from llmsspider.pages import Answered, full_text_hash, full_text_record, llms_file_record, utc_now
 from llmsspider.urls import identity, page_key
@@ -29,8 +30,8 @@ if TYPE_CHECKING:
     from twisted.python.failure import Failure
 
     from llmsspider.discovery import LlmsFile
-    from llmsspider.items import Document, Page
-    from llmsspider.llmsfull import FullPage
+    from llmsspider.items import Document
+    from llmsspider.markdown import Draft
     from llmsspider.store import PageRecord, PageState
 
 
@@ -41,6 +42,10 @@ FullTextRecord = tuple[str, "PageRecord | Exception", bool]
 
 FULL_TEXT_BATCH = 16
 """Pages of a full-text file that are read at a time."""
+
+
+SAMPLED_PAGES = 32
+"""Pages of a full-text file that are looked at to learn what its links are relative to."""
 
 
 class FullTextCallbacks(PageCallbacks):
@@ -125,6 +130,7 @@ class FullTextCallbacks(PageCallbacks):
     async def _full_text_pages(self, full_text: FullText) -> AsyncIterator[Any]:
         if full_text.report is None:
             return
+        await self.sample_full_text(full_text)
         with full_text.answer.open() as body:
             pages = self._wanted(llmsfull.cut(body, full_text.report), full_text.url)
             batches = iter(lambda: list(islice(pages, FULL_TEXT_BATCH)), [])
@@ -140,6 +146,24 @@ class FullTextCallbacks(PageCallbacks):
             finally:
                 for task in ahead:
                     task.cancel()
+
+    async def sample_full_text(self, full_text: FullText) -> None:
+        """Look at the first pages of a file, and decide what the links of them all are relative to."""
+        if full_text.report is None or not full_text.report.urls:
+            return
+        with full_text.answer.open() as body:
+            pieces = llmsfull.cut(body, full_text.report)
+            pages = (piece for piece in pieces if isinstance(piece, FullPage) and piece.url is not None)
+            sample = list(islice(pages, SAMPLED_PAGES))
+        drafts = await self.run.workers.read_texts([page.text for page in sample])
+        self.sample_links(
+            (
+                (self.run.page_of(page.url), draft)
+                for page, draft in zip(sample, drafts, strict=True)
+                if page.url is not None and not isinstance(draft, ConversionError)
+            ),
+            "llms-full",
+        )
 
     def _results(self, records: list[FullTextRecord]) -> Iterator[Any]:
         for url, record, confirmed in records:
@@ -183,17 +207,20 @@ class FullTextCallbacks(PageCallbacks):
         fresh = [(page, url) for page, url in batch if url not in found]
         if fresh:
             run.count("converted", len(fresh))
-            read = await run.workers.read_texts([(page.text, url) for page, url in fresh])
-            for (page, url), made in zip(fresh, read, strict=True):
-                found[url] = url, self._record_of(page, made, url, file), False
+            drafts = await run.workers.read_texts([page.text for page, _url in fresh])
+            for (page, url), draft in zip(fresh, drafts, strict=True):
+                found[url] = url, await self._record_of(page, draft, url, file), False
         return [found[url] for _, url in batch]
 
-    def _record_of(
-        self, page: FullPage, read: Page | ConversionError, url: str, file: FullText
+    async def _record_of(
+        self, page: FullPage, draft: Draft | ConversionError, url: str, file: FullText
     ) -> PageRecord | Exception:
         run = self.run
-        if isinstance(read, ConversionError):
-            return read
+        if isinstance(draft, ConversionError):
+            return draft
+        is_page = page.rule != "whole"
+        join = await self.link_joiner(draft, url, url, "llms-full") if is_page else Joiner(file.url).join
+        read = draft.page(join, keep_hidden=run.workers.keep_hidden)
         run.count_hidden(read)
         entry, converter = run.site.entries.get(identity(url)), run.config.made_with
         try:

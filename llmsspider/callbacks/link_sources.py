@@ -59,6 +59,7 @@ class LinkSourceCallbacks(DocsRequests):
         except (ConversionError, RenderingError):
             self.run.count("link-sources/failed")
             return
+        self.run.link_bases.learn(drawn.page.follow, answered.page_url)
         requests = list(
             self.link_requests(
                 drawn.page.follow, int(request.meta.get("depth", 0)) + 1, on=without_fragment(request.url)

@@ -8,6 +8,7 @@ from scrapy import Request
 
 from llmsspider.callbacks.failures import FailureCallbacks
 from llmsspider.callbacks.link_sources import LinkSourceCallbacks
+from llmsspider.callbacks.markdown_links import MarkdownLinkCallbacks
 from llmsspider.callbacks.requests import request_of
 from llmsspider.discovery import Options, read_described
 from llmsspider.discovery_fetch import EngineFetch
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
     from llmsspider.store import PageRecord
 
 
-class PageCallbacks(FailureCallbacks, LinkSourceCallbacks):
+class PageCallbacks(FailureCallbacks, LinkSourceCallbacks, MarkdownLinkCallbacks):
     """Callback of page requests."""
 
     async def parse(self, response: Response) -> AsyncIterator[Any]:
@@ -62,13 +63,16 @@ class PageCallbacks(FailureCallbacks, LinkSourceCallbacks):
             return
         run.count("converted")
         try:
-            page = await read_page(answered, run.workers, listed=bool(info(request).get("listed")))
+            listed = bool(info(request).get("listed"))
+            page = await read_page(answered, run.workers, listed=listed, join=self.link_joiner)
             answered, page = await self.renderer.draw(request, answered, page)
         except (ConversionError, RenderingError) as error:
             for kept in self.fail_page(request, kind_of_exception(error), str(error), answered.status):
                 yield kept
             return
         run.count_hidden(page.page)
+        if page.origin in {"html", "rendered"}:
+            run.link_bases.learn(page.page.follow, answered.page_url)
         for result in self._read(page, answered, request):
             yield result
         for seed in await self._described(page, answered):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from llmsspider.markdown.reading import read
+from llmsspider.markdown.reading import Draft, draft, read
 from llmsspider.markdown.sniffing import looks_like_html, looks_like_markdown
 
-__all__ = ["looks_like_html", "looks_like_markdown", "read"]
+__all__ = ["Draft", "draft", "looks_like_html", "looks_like_markdown", "read"]

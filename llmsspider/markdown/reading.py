@@ -3,27 +3,62 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 
 from llmsspider.invisible import take_invisible
 from llmsspider.items import Link, Page, PageMeta
 from llmsspider.joiner import HTTP, Joiner
 from llmsspider.markdown.banners import without_banners
 from llmsspider.markdown.front_matter import split_front_matter
-from llmsspider.markdown.scan import one_line, scan
+from llmsspider.markdown.scan import Scan, one_line, scan
 
 _HTML_HREF = re.compile(r"<(?:a|area)\b[^<>]*?\bhref\s*=\s*(?:\"([^\"]*)\"|'([^']*)')", re.IGNORECASE)
 _MDX_HREF = re.compile(r"<[A-Z]\w*\b[^<>]*?\bhref\s*=\s*(?:\"([^\"]*)\"|'([^']*)')")
 _ABSOLUTE = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:|\Z")
 
 
-def read(text: str, url: str, *, keep_hidden: bool = False) -> Page:
-    r"""Read one Markdown body.
+@dataclass(slots=True)
+class Draft:
+    """A Markdown body that was read, its links as they are written: what they mean, others may have to say.
 
-    Args:
-        text: the body, decoded.
-        url: the URL it was fetched from, base of its links.
-        keep_hidden: keep characters that no reader sees (Unicode tags, runs of zero width).
+    `front` is the front matter, `found` what stands in the text behind it.
+    """
+
+    front: dict[str, object]
+    found: Scan
+
+    @property
+    def hrefs(self) -> set[str]:
+        """The destinations of links, images and definitions, as they are written, each once."""
+        source = self.found.source
+        return {source[start:end].decode().strip("<>") for start, end in self.found.destinations}
+
+    def page(self, join: Callable[[str], str], *, keep_hidden: bool = False) -> Page:
+        """Return the page, each href as `join` makes it absolute.
+
+        Args:
+            join: gives the absolute URL of an href, fragment kept, or what is no web address as it is.
+            keep_hidden: keep characters that no reader sees (Unicode tags, runs of zero width).
+        """
+        found = self.found
+        links = [Link(text, join(href)) for text, href in found.links]
+        links = [link for link in links if link.url.lower().startswith(HTTP)]
+        linked = [*(link.url for link in links), *_html_links(found.html, join)]
+        markdown = found.rewritten(lambda target: _target(target, join)).strip("\n")
+        page = Page(
+            markdown=markdown + "\n" if markdown.strip() else "",
+            links=links,
+            follow=list(dict.fromkeys(url.partition("#")[0] for url in linked)),
+            meta=_meta(self.front, found.title, join),
+        )
+        if not keep_hidden:
+            take_invisible(page)
+        return page
+
+
+def draft(text: str) -> Draft:
+    r"""Read one Markdown body, its links apart.
 
     The text stays as it is, but for: line ends as `\n`, no BOM, front matter moved to the metadata, banners
     for agents removed, relative destinations of links and images made absolute. Code, HTML and MDX blocks are
@@ -31,30 +66,20 @@ def read(text: str, url: str, *, keep_hidden: bool = False) -> Page:
     """
     text = text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
     front, text = split_front_matter(text)
-    text = without_banners(text)
-    found = scan(text)
-    joiner = Joiner(url)
-    links = [Link(text, joiner.join(href)) for text, href in found.links]
-    links = [link for link in links if link.url.lower().startswith(HTTP)]
-    linked = [*(link.url for link in links), *_html_links(found.html, joiner)]
-    markdown = found.rewritten(lambda target: _target(target, joiner)).strip("\n")
-    page = Page(
-        markdown=markdown + "\n" if markdown.strip() else "",
-        links=links,
-        follow=list(dict.fromkeys(url.partition("#")[0] for url in linked)),
-        meta=_meta(front, found.title, joiner),
-    )
-    if not keep_hidden:
-        take_invisible(page)
-    return page
+    return Draft(front, scan(without_banners(text)))
 
 
-def _meta(front: dict[str, object], heading: str | None, joiner: Joiner) -> PageMeta:
+def read(text: str, url: str, *, keep_hidden: bool = False) -> Page:
+    """Return a Markdown body as a page, its links relative to `url`; see `draft`."""
+    return draft(text).page(Joiner(url).join, keep_hidden=keep_hidden)
+
+
+def _meta(front: dict[str, object], heading: str | None, join: Callable[[str], str]) -> PageMeta:
     return PageMeta(
         title=_string(front.get("title")) or heading,
         description=_string(front.get("description")),
         language=_string(front.get("lang") or front.get("language")),
-        canonical=_url(front.get("canonical_url") or front.get("canonical"), joiner),
+        canonical=_url(front.get("canonical_url") or front.get("canonical"), join),
         front_matter=front,
     )
 
@@ -63,22 +88,22 @@ def _string(value: object) -> str | None:
     return one_line(value) or None if isinstance(value, str) else None
 
 
-def _url(value: object, joiner: Joiner) -> str | None:
-    return joiner.join(value) if isinstance(value, str) and value else None
+def _url(value: object, join: Callable[[str], str]) -> str | None:
+    return join(value) if isinstance(value, str) and value else None
 
 
-def _html_links(pieces: list[str], joiner: Joiner) -> Iterator[str]:
+def _html_links(pieces: list[str], join: Callable[[str], str]) -> Iterator[str]:
     for piece in pieces:
         for pattern in (_HTML_HREF, _MDX_HREF):
             for quoted, apostrophed in pattern.findall(piece):
-                url = joiner.join(quoted or apostrophed)
+                url = join(quoted or apostrophed)
                 if url.lower().startswith(HTTP):
                     yield url
 
 
-def _target(target: str, joiner: Joiner) -> str:
+def _target(target: str, join: Callable[[str], str]) -> str:
     bare = target[1:-1] if target.startswith("<") else target
     if _ABSOLUTE.match(bare) or "{" in bare:
         return target
-    url = joiner.join(bare)
+    url = join(bare)
     return f"<{url}>" if target.startswith("<") else url

@@ -17,11 +17,12 @@ from llmsspider.discovery import Options, discover
 from llmsspider.discovery_fetch import EngineFetch
 from llmsspider.domains import same_site
 from llmsspider.errors import ConversionError, LlmsspiderError, StoreError
-from llmsspider.filetypes import HTML_TYPES
+from llmsspider.filetypes import HTML_TYPES, MARKDOWN_TYPES
 from llmsspider.hashing import content_hash
 from llmsspider.items import Page, PageMeta
 from llmsspider.judging import exports_unreached, reason_not_to_delete, unreached
 from llmsspider.locales import start_in_language
+from llmsspider.negotiation import is_markdown_url
 from llmsspider.pages import checked
 from llmsspider.planning import make_plan
 from llmsspider.secondchance import AT_ONCE, MAX_SECS
@@ -47,6 +48,10 @@ PORTION = 1000
 
 SEEDS_AT_ONCE = 20_000
 """How many listed pages are queued at a time."""
+
+
+PLANNED_PAGES = 5
+"""Listed Markdown pages that a plan looks at."""
 
 
 class LlmsTxtStart:
@@ -195,6 +200,7 @@ class LlmsTxtStart:
         if run.bounds.scope is not None:
             self._note(run.bounds.scope.describe())
             if run.config.plan_only:
+                await self._sample_markdown(discovery)
                 run.plan = make_plan(run, discovery, run.bounds.scope, start_page)
         return discovery
 
@@ -217,6 +223,20 @@ class LlmsTxtStart:
             return checked(await self.run.workers.scan(answer.body, answer.final_url, None))
         except ConversionError:
             return Page("", [], [], PageMeta())
+
+    async def _sample_markdown(self, discovery: Discovery) -> None:
+        """Learn, for a plan, what the links of Markdown are relative to; a crawl learns it on the way."""
+        run = self.run
+        for full_text in discovery.full_texts:
+            if full_text.is_usable:
+                await self.spider.sample_full_text(full_text)
+        listed = (seed.url for seed in discovery.seeds if is_markdown_url(seed.url))
+        for url in islice(listed, PLANNED_PAGES):
+            answer = await self.fetch(url)
+            if answer.ok and answer.content_type in MARKDOWN_TYPES:
+                draft = await run.workers.read_markdown(answer.text)
+                run.link_bases.look(run.page_of(url), answer.final_url, "markdown", draft.hrefs)
+        run.link_bases.conclude()
 
     async def _learn_soft_404(self) -> None:
         """Remember what a site that answers 200 to everything shows for files it does not have."""
@@ -377,6 +397,7 @@ class LlmsTxtStart:
             or not engine.scraper.slot.is_idle()  # type: ignore[union-attr]
             or (engine.scheduler is not None and engine.scheduler.has_pending_requests())
         ):
+            self.spider.end_waits_if_alone()
             await self.crawler.signals.wait_for(signals.scheduler_empty)
 
     def _conclude(self, discovery: Discovery | None) -> None:

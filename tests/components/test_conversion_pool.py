@@ -277,8 +277,8 @@ def test_a_worker_that_hangs_does_not_outlive_a_killed_crawl(tmp_path):
 )
 def test_short_markdown_starts_no_worker(pool, characters, starts):
     text = "# A\n\n[b](/b) " + "c" * (characters - 13)
-    page = asyncio.run(pool.read_markdown(text, URL))
-    assert (page.meta.title, page.follow) == ("A", ["https://e.com/b"])
+    draft = asyncio.run(pool.read_markdown(text))
+    assert (draft.found.title, draft.hrefs) == ("A", {"/b"})
     assert pool.processes.has_started is starts
 
 
@@ -288,8 +288,8 @@ def test_without_workers_short_pages_start_none(length, starts, way):
     pool = ConversionPool(0, 60.0, "native")
     with contextlib.closing(pool):
         if way == "read_texts":
-            made = asyncio.run(pool.read_texts([("c" * (length - 3), URL), ("# A", URL)]))
-            assert made[1].meta.title == "A"
+            made = asyncio.run(pool.read_texts(["c" * (length - 3), "# A"]))
+            assert made[1].found.title == "A"
         else:
             body = b"<title>A</title><main><p>Text.</p></main>".ljust(length)
             made = asyncio.run(getattr(pool, way)(body, URL, None))
