@@ -59,6 +59,10 @@ class LinkSources:
             self._sampled_directories.add(place)
         return wanted
 
+    def take(self, url: str) -> None:
+        """Count a page whose HTML was read before its Markdown as a link source, for the next crawl."""
+        self._asked.add(identity(url))
+
     def _root(self, *, section_root: bool) -> bool:
         if not section_root or self._roots >= MAX_ROOTS:
             return False

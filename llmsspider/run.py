@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from llmsspider.bounds import Bounds
 from llmsspider.errors import StoreError
 from llmsspider.filesbefore import FilesBefore
+from llmsspider.heldpages import HeldPages
 from llmsspider.incremental import KnownPages, KnownResources
 from llmsspider.linkbases import LinkBases
 from llmsspider.linksources import LinkSources
@@ -145,6 +146,7 @@ class Run:
         self._recorded: set[bytes] = set()
         self._prefetched: dict[str, Any] = {}
         self.second_chance = SecondChance()
+        self.held = HeldPages()
 
     # --- life ---
 

@@ -6,7 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from llmsspider.filetypes import MARKDOWN_TYPES
-from llmsspider.negotiation import FORMS, HostForms, is_markdown_url, shape, twin
+from llmsspider.hostforms import HostForms
+from llmsspider.negotiation import is_markdown_url, twins
 from llmsspider.urls import host, identity
 
 if TYPE_CHECKING:
@@ -29,6 +30,8 @@ class SiteKnowledge:
         self._start = ""
         self._by_markdown: dict[str, str] = {}
         """The page of each Markdown URL that a file names, by its identity."""
+        self._markdown_of: dict[str, str] = {}
+        """The Markdown URL that a file names for a page, by the page's identity."""
 
     def discovered(self, discovery: Discovery, start_links: Iterable[str]) -> None:
         """Take over the outcome of discovery; `start_links` is every URL the start page links to."""
@@ -59,7 +62,8 @@ class SiteKnowledge:
             self.forms(name).learn_from_listed(named, self._pages)
         for url in urls:
             if is_markdown_url(url):
-                self._by_markdown.setdefault(identity(url), self.page_of(url))
+                page = self._by_markdown.setdefault(identity(url), self.page_of(url))
+                self._markdown_of.setdefault(identity(page), url)
 
     def enter(self, seed: Seed) -> None:
         """Count a seed's page as listed; the first entry that names a page is the one kept."""
@@ -112,16 +116,19 @@ class SiteKnowledge:
         """Return the page a URL stands for: itself, or for a Markdown or source URL the page it belongs to.
 
         A spelling whose Markdown is a file that is named for another spelling is that page: `/a` and `/a.html`
-        are one where `/a.md` is listed.
+        are one where `/a.md` is listed, `/a` and `/a/` where `/a/index.md` is.
         """
         if is_markdown_url(url) or "/_sources/" in url:
             return self.forms_of(url).page_of(url, self._pages) or url
-        this = shape(url) if self._by_markdown else None
-        for form in FORMS[this] if this else ():
-            page = self._by_markdown.get(identity(twin(url, form) or url))
+        for markdown_url in twins(url) if self._by_markdown else ():
+            page = self._by_markdown.get(identity(markdown_url))
             if page is not None:
                 return page
         return url
+
+    def markdown_of(self, url: str) -> str | None:
+        """Return the Markdown URL that an llms.txt or sitemap names for a page, or None."""
+        return self._markdown_of.get(identity(url))
 
     def remember(self, forms: Mapping[str, Any]) -> None:
         """Take over the forms an earlier run learned."""

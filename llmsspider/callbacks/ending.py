@@ -27,7 +27,18 @@ logger = logging.getLogger(__name__)
 
 
 class EndCallbacks(PageCallbacks):
-    """Callbacks of the verification of stored pages that nothing led to, and of the tombstones."""
+    """Callbacks of pages that waited, of stored pages that nothing led to, and of the tombstones."""
+
+    def has_no_markdown(self, failure: Failure) -> None:
+        """Leave a page that waits as it is: `parse_held` yields it."""
+
+    def parse_held(self, response: Response) -> Iterator[Any]:
+        """Yield the documents of the pages that waited for their Markdown in vain; their links were followed."""
+        waiting = self.run.held.waiting
+        while waiting:
+            held = waiting.pop(next(iter(waiting)))
+            start = bool(info(held.request).get("start"))
+            yield from self.documents(held.record, start=start, confirmed=held.confirmed)
 
     def parse_verification(self, response: Response) -> None:
         """Note that a stored page answers, though nothing leads to it."""

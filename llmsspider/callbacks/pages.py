@@ -14,6 +14,7 @@ from llmsspider.discovery import Options, read_described
 from llmsspider.discovery_fetch import EngineFetch
 from llmsspider.errors import ConversionError, RenderingError
 from llmsspider.hashing import raw_hash
+from llmsspider.heldpages import Held
 from llmsspider.outcomes import kind_of_exception, kind_of_response
 from llmsspider.pages import (
     Answered,
@@ -199,10 +200,28 @@ class PageCallbacks(FailureCallbacks, LinkSourceCallbacks, MarkdownLinkCallbacks
 
     def page_results(self, record: PageRecord, request: Request, *, confirmed: bool = False) -> Iterator[Any]:
         """Yield a page's document, the requests for its links, and that for its HTML where the policy wants it."""
-        yield from self.documents(record, start=bool(info(request).get("start")), confirmed=confirmed)
-        yield from self.link_requests(record.follow, record.depth + 1, on=record.url)
-        if record.origin in {"markdown", "negotiated", "llms-full"}:
-            yield from self.link_source(record, start=bool(info(request).get("start")))
+        held = self.run.held.waiting.pop(record.id, None)
+        start = bool(info(request).get("start"))
+        links = list(self.link_requests(record.follow, record.depth + 1, on=record.url))
+        if not self._waits(record, request, confirmed=confirmed, shows_pages=bool(links)):
+            yield from self.documents(record, start=start, confirmed=confirmed)
+        yield from links
+        if held is not None and held.shows_pages:
+            self.run.links.take(record.url)
+        elif held is None and record.origin in {"markdown", "negotiated", "llms-full"}:
+            yield from self.link_source(record, start=start)
+
+    def _waits(self, record: PageRecord, request: Request, *, confirmed: bool, shows_pages: bool) -> bool:
+        """Say whether a page that came as HTML waits for its host's forms to be known; it is kept then."""
+        run = self.run
+        if (
+            record.origin not in {"html", "rendered"}
+            or "by" not in info(request)
+            or info(request).get("held")
+        ):
+            return False
+        is_open = run.site.forms_of(record.url).is_open(record.url)
+        return is_open and run.held.keep(Held(record, confirmed, request, shows_pages), room=run.limit.left)
 
 
 _KEPT_META = ("depth", "handle_httpstatus_list", *CARRIED)

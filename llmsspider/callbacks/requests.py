@@ -38,6 +38,7 @@ class DocsRequests(scrapy.Spider):
     full_text_failed: Callable[..., Any]
     parse_verification: Callable[..., Any]
     verification_failed: Callable[..., Any]
+    has_no_markdown: Callable[..., Any]
 
     def page_request(self, url: str, *, by: str, depth: int, listed: bool = False, **extra: Any) -> Request:
         """Return the request for a page; its queue order is breadth-first."""
@@ -51,7 +52,7 @@ class DocsRequests(scrapy.Spider):
     def start_request(self, url: str) -> Request:
         """Return the request for the start page, which is always fetched."""
         page = self.run.page_of(url)
-        extra = {"md": url} if page != url else {}
+        extra = {"md": url} if page != url and is_markdown_url(url) else {}
         listed = self.run.bounds.is_listed(page)
         return self.page_request(page, by="start", depth=0, listed=listed, start=True, **extra)
 
@@ -111,6 +112,24 @@ class DocsRequests(scrapy.Spider):
             priority=request.priority,
             dont_filter=True,
         )
+
+    def held_requests(self) -> Iterator[Request]:
+        """Yield a request for each page that waits for its Markdown, where there is a URL to ask for it."""
+        for held in list(self.run.held.waiting.values()):
+            url = held.record.url
+            if self.run.site.forms_of(url).to_ask_again(url):
+                page = {name: value for name, value in info(held.request).items() if name != "md"}
+                yield Request(
+                    url,
+                    callback=self.parse,
+                    errback=self.has_no_markdown,
+                    meta={
+                        "depth": held.record.depth,
+                        "handle_httpstatus_list": ALLOWED_STATUSES,
+                        META: {**page, "held": True},
+                    },
+                    dont_filter=True,
+                )
 
     def verification_request(self, state: PageState) -> Request:
         """Return the one request for a stored page that nothing led to this time."""

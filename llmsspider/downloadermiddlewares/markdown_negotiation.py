@@ -14,12 +14,12 @@ from scrapy.http import Response
 from llmsspider.domains import same_site
 from llmsspider.errors import UNREAD_KINDS
 from llmsspider.filetypes import classify
-from llmsspider.negotiation import FORMS, is_markdown_url, is_twin_of, page_candidates, shape, twin
+from llmsspider.negotiation import is_markdown_url, is_twin_of, page_candidates
 from llmsspider.outcomes import kind_of_exception, kind_of_response
 from llmsspider.pages import text_headers
 from llmsspider.refusal import RefusedRequest
 from llmsspider.requests import HTML_ACCEPT, info, nested_request
-from llmsspider.urls import host, page_key
+from llmsspider.urls import host, identity, page_key
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
 
     from llmsspider.errors import ErrorKind
-    from llmsspider.negotiation import HostForms
+    from llmsspider.hostforms import HostForms
     from llmsspider.run import Run
     from llmsspider.store import PageState
 
@@ -44,10 +44,11 @@ class MarkdownNegotiationMiddleware:
     host's form is settled, the nested download comes first (`ahead`): where it gives the page's Markdown, the page's
     own request need not pass the middlewares.
 
-    While a host's form is open, one page of each shape at a time asks and the others wait; a host without
-    Markdown costs at most `negotiation.MAX_WASTED` requests. Counts `llms/markdown/hit`, `llms/markdown/miss`.
-    The policy is `HostForms.to_try`. A stored page that came as Markdown is not taken as HTML because its Markdown
-    cannot be had this time: that is the page's error, and it stays as it was stored.
+    While the form is open, one page at a time asks and the others wait; a host without Markdown costs at most
+    `hostforms.MAX_WASTED` guesses. What a file, a page or the store names is no guess: it is always asked.
+    Counts `llms/markdown/hit`, `llms/markdown/miss`. The policy is `HostForms.to_try`. A stored page that came as
+    Markdown is not taken as HTML because its Markdown cannot be had this time: that is the page's error, and it stays
+    as it was stored.
     """
 
     def __init__(self, crawler: Crawler, run: Run):
@@ -63,11 +64,17 @@ class MarkdownNegotiationMiddleware:
         return cls(crawler, crawler.spider.run)  # type: ignore[union-attr]
 
     async def process_request(self, request: Request) -> Response | None:
-        """Return the Markdown of the page, the start page from memory, or None to download the page itself."""
+        """Return the Markdown of the page, the start page from memory, or None to download the page itself.
+
+        Raises:
+            IgnoreRequest: the page was downloaded before and is asked for its Markdown alone.
+        """
         page = info(request)
         if not page or any(page.get(key) for key in ("nested", "synthetic", "verify")):
             return None
         response = None if page.get("source") else await self._markdown(request)
+        if response is None and page.get("held"):
+            raise IgnoreRequest("it came as HTML, and has no Markdown")
         return response or self.run.take_prefetched(request)
 
     async def ahead(
@@ -92,7 +99,8 @@ class MarkdownNegotiationMiddleware:
         if not self._acceptable(outcome, url, request.url):
             self._outcomes[request] = url, outcome
             return None
-        self._learn(self.run.site.forms_of(request.url), request.url, url)
+        named = self._named(request, self.run.known.state(page_key(request.url)))
+        self.run.site.forms_of(request.url).hit(request.url, url, named=url in named)
         self.run.count("markdown/hit")
         outcome.request = request
         return outcome
@@ -107,11 +115,11 @@ class MarkdownNegotiationMiddleware:
         if is_markdown_url(request.url):
             return request.url
         forms = run.site.forms_of(request.url)
-        if forms.hits == 0 or forms.exhausted:
+        if forms.hits == 0:
             return None
         state = run.known.state(page_key(request.url))
-        url = _named(request, state)
-        if url is None and state is None and not forms.learning(request.url):
+        url = next(iter(self._named(request, state)), None)
+        if url is None and state is None and forms.is_proven(request.url):
             url = next((made for _form, made in forms.to_try(request.url)), None)
         return url if url is not None and host(url) == host(request.url) else None
 
@@ -120,43 +128,35 @@ class MarkdownNegotiationMiddleware:
         if is_markdown_url(request.url):
             return await self._only_markdown(request, forms)
         state = self.run.known.state(page_key(request.url))
-        named = _named(request, state)
-        if named is None and forms.known and state is not None:
-            return None  # the host has Markdown, and had none for this page
-        if not (forms.learning(request.url) or (named and forms.hits == 0)):
+        named = [] if info(request).get("held") else self._named(request, state)
+        if not named and state is not None and identity(request.url) in forms.missed:
+            return None  # it was asked in an earlier run
+        if not (forms.awaits_named if named else forms.learning(request.url)):
             return await self._try_forms(request, forms, named)
         async with self._locks[host(request.url)]:
             return await self._try_forms(request, forms, named)
 
-    async def _try_forms(self, request: Request, forms: HostForms, named: str | None) -> Response | None:
-        if named and (not forms.exhausted or info(request).get("alternate")):
-            stored = self.run.known.state(page_key(request.url))
-            response = await self._ask(
-                request, named, forms, stored=stored is not None and stored.fetched_url == named
-            )
+    async def _try_forms(self, request: Request, forms: HostForms, named: list[str]) -> Response | None:
+        stored = self.run.known.state(page_key(request.url))
+        for url in named:
+            is_stored = stored is not None and stored.fetched_url == url
+            response = await self._ask(request, url, stored=is_stored)
             if response is not None:
-                self._learn(forms, request.url, named)
+                forms.hit(request.url, url, named=True)
                 return response
-        for form, url in forms.to_try(request.url):
-            if url == named:
-                continue
-            response = await self._ask(request, url, forms)
+            forms.named_miss(request.url, url)
+        tries = [] if named and forms.known(request.url) is None else forms.to_try(request.url)
+        for _form, url in tries:
+            response = await self._ask(request, url)
             if response is not None:
-                forms.hit(request.url, form)
+                forms.hit(request.url, url)
                 return response
-            if forms.exhausted:
-                break
+            forms.miss(request.url, url)
+        if tries:
+            forms.none(request.url)
         return None
 
-    def _learn(self, forms: HostForms, page_url: str, markdown_url: str) -> None:
-        this = shape(page_url)
-        for form in FORMS.get(this, ()) if this else ():
-            if twin(page_url, form) == markdown_url:
-                forms.hit(page_url, form)
-
-    async def _ask(
-        self, request: Request, url: str, forms: HostForms, *, stored: bool = False
-    ) -> Response | None:
+    async def _ask(self, request: Request, url: str, *, stored: bool = False) -> Response | None:
         """Download a Markdown URL; None when the answer is not this page's Markdown.
 
         Raises:
@@ -172,7 +172,6 @@ class MarkdownNegotiationMiddleware:
             is_success = 200 <= response.status < 300
             if kind in UNREAD_KINDS or (is_success and (kind is not None or not response.body.strip())):
                 raise self._outage(url, f"HTTP status {response.status}", kind or "http")
-        forms.miss()
         self.run.count("markdown/miss")
         return None
 
@@ -180,6 +179,7 @@ class MarkdownNegotiationMiddleware:
         """Handle a page known only by its Markdown URL: that URL, and if it is dead the HTML page it may belong to."""
         response = await self._download(request, request.url)
         if response is not None and self._acceptable(response, request.url, request.url):
+            forms.hit(request.url, request.url, named=True)
             self.run.count("markdown/hit")
             response.request = request
             return response
@@ -229,13 +229,12 @@ class MarkdownNegotiationMiddleware:
         body = response.body
         return bool(body.strip()) and classify(mime_type or None, body, markdown_form=True) == "markdown"
 
+    def _named(self, request: Request, state: PageState | None) -> list[str]:
+        """Return the URL that a page's Markdown was stored from, and those that a page and a file name, each once."""
+        stored = state.fetched_url if state is not None and is_markdown_url(state.fetched_url) else None
+        named = (stored, info(request).get("md"), self.run.site.markdown_of(request.url))
+        return list(dict.fromkeys(url for url in named if url))
+
     def _outage(self, url: str, message: str, kind: ErrorKind) -> RefusedRequest:
         self.run.count("blocked/markdown-outage")
         return RefusedRequest(f"{message} at {url}", reason="markdown-outage", kind=kind)
-
-
-def _named(request: Request, state: PageState | None) -> str | None:
-    """Return the URL that a page's Markdown was stored from, or else the one that a file names."""
-    if state is not None and is_markdown_url(state.fetched_url):
-        return state.fetched_url
-    return info(request).get("md")

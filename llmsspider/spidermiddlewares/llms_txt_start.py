@@ -28,7 +28,7 @@ from llmsspider.planning import make_plan
 from llmsspider.secondchance import AT_ONCE, MAX_SECS
 from llmsspider.together.ending import ended_together
 from llmsspider.together.found import Found
-from llmsspider.urls import identity, page_key
+from llmsspider.urls import host, identity, page_key
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
@@ -58,10 +58,10 @@ class LlmsTxtStart:
     """Probe llms.txt before the first page and make its entries the seeds of the crawl.
 
     `process_start` stays open for the whole run and works in phases: discovery; seeds, all after the scope is
-    fixed; when those are drained the pages that the network lost, once more; then the verification of stored pages
-    that were not reached; when drained again their tombstones. The requests of discovery pass every downloader
-    middleware, but neither scheduler nor dupefilter. `LLMS_DISCOVERY_ENABLED=False` fetches the start page and
-    nothing else first.
+    fixed; when those are drained the pages that the network lost, once more, and those that came as HTML before the
+    URL of their Markdown was known; then the verification of stored pages that were not reached; when drained again
+    their tombstones. The requests of discovery pass every downloader middleware, but neither scheduler nor
+    dupefilter. `LLMS_DISCOVERY_ENABLED=False` fetches the start page and nothing else first.
     """
 
     def __init__(self, crawler: Crawler):
@@ -92,6 +92,7 @@ class LlmsTxtStart:
             if self.run.crew is not None:
                 await self.run.crew.join()
             self.run.second_chance.enabled = self._may_ask_again()
+            self.run.held.enabled = self.run.crew is None and not self.crawler.settings.get("JOBDIR")
             discovery = await self._found(self.run.crew) if self.run.crew else await self._discover()
         except LlmsspiderError as error:
             logger.error("%(error)s", {"error": error}, extra={"spider": self.spider})
@@ -116,7 +117,7 @@ class LlmsTxtStart:
         """Yield what follows the crawl, each when the one before is done."""
         await self._drained()
         self.run.judge_limit()
-        async for request in self._lost_pages():
+        async for request in self._asked_again():
             yield request
         for request in self._whole_full_texts(discovery):
             yield request
@@ -269,7 +270,7 @@ class LlmsTxtStart:
         if any(full_text.is_usable for full_text in discovery.full_texts):
             yield self.spider.synthetic_request(self.spider.parse_full_texts)
             await self._drained()  # the pages it holds are not fetched
-        for request in self._start_page(discovery):
+        for request in (*self._named_markdown(discovery), *self._start_page(discovery)):
             yield request
         async for request in self._listed_pages(discovery):
             yield request
@@ -302,6 +303,19 @@ class LlmsTxtStart:
             run.incomplete(run.limit.why)
             run.leave_out(page, verdict.reason, verdict.rule)
 
+    def _named_markdown(self, discovery: Discovery) -> Iterator[Request]:
+        """Yield one seed whose Markdown is named: what comes of it says how to ask for that of the start page."""
+        run, start = self.run, self.run.page_of(discovery.start.final_url)
+        for seed in discovery.seeds:
+            page = run.page_of(seed.url)
+            beside = (
+                is_markdown_url(seed.url) and host(page) == host(start) and identity(page) != identity(start)
+            )
+            if beside and run.bounds.verdict(page, listed=run.bounds.is_listed(page)).allowed:
+                request = self.spider.seed_request(seed)
+                yield from (request,) if request is not None else ()
+                return
+
     def _start_page(self, discovery: Discovery) -> Iterator[Request]:
         run, start = self.run, discovery.start
         if start.error:
@@ -318,6 +332,12 @@ class LlmsTxtStart:
         retries = settings.getbool("RETRY_ENABLED") and settings.getint("RETRY_TIMES") > 0
         return retries and (crew is None or crew.leads)
 
+    async def _asked_again(self) -> AsyncIterator[Request]:
+        async for request in self._lost_pages():
+            yield request
+        async for request in self._held_pages():
+            yield request
+
     async def _lost_pages(self) -> AsyncIterator[Request]:
         """Yield the pages that the network lost once more, a few at a time."""
         second_chance, end = self.run.second_chance, monotonic() + MAX_SECS
@@ -331,6 +351,24 @@ class LlmsTxtStart:
         if second_chance.waiting:
             yield self.spider.synthetic_request(self.spider.parse_lost)
             await self._drained()
+
+    async def _held_pages(self) -> AsyncIterator[Request]:
+        """Ask the pages that came as HTML before their host's forms were known for their Markdown, and yield them."""
+        held = self.run.held
+        held.enabled = False
+        if not held.waiting:
+            return
+        requests = list(self.spider.held_requests())
+        if requests:
+            self._note(
+                f"asking {len(requests)} pages for their Markdown, whose URL was not known when they came"
+            )
+            self.run.count("markdown/asked-again", len(requests))
+        for request in requests:
+            yield request
+        await self._drained()
+        yield self.spider.synthetic_request(self.spider.parse_held)
+        await self._drained()
 
     # --- phases 3 and 4: what the end can tell ---
 

@@ -93,3 +93,46 @@ def test_no_more_pages_are_fetched_than_max_pages_wants(serve, run_crawl, pages,
     site = serve(pages)
     assert len(run_crawl(f"{site.url}/", arguments={"max_pages": 7}).documents) == 7
     assert len([path for path in site.paths() if path in pages and path.endswith(kind)]) <= 7 + 4
+
+
+def link_to(*paths: str) -> str:
+    return "".join(f"<a href='{path}'>x</a>" for path in paths)
+
+
+@pytest.mark.parametrize("start", ["/", "/docs/", "/docs/s0/p30"])
+def test_the_markdown_that_a_site_names_is_taken_whatever_the_start_page(serve, run_crawl, start):
+    """The site links to `/docs/p` and lists `/docs/p/index.md`, two dead ones first.
+
+    A blog has no Markdown, two pages have some that is not listed.
+    """
+    dead = ["/docs/gone", "/docs/gone-too"]
+    listed = [f"/docs/s{number % 5}/p{number}" for number in range(40)]
+    blog = [f"/blog/b{number}" for number in range(10)]
+    unlisted = ["/docs/s0/more/", "/docs/s1/more/"]
+    home = link_to("/docs/", *blog, *unlisted, *listed[:20])
+    site = serve(
+        {
+            "/": html("Home", f"<p>Welcome to it.</p>{home}"),
+            "/index.md": "# Home\n\nWelcome to it.\n",
+            "/docs/": html("Documentation", f"<p>All of it.</p>{link_to(*listed)}"),
+            "/llms.txt": "# Site\n\n" + "".join(f"- [Page]({path}/index.md)\n" for path in [*dead, *listed]),
+            **{path: html(path, f"<p>Post {path}.</p>") for path in blog},
+            **{path: html(path, f"<p>The page {path}.</p>{home}") for path in [*listed, *unlisted]},
+            **{f"{path}/": html(path, f"<p>The page {path}.</p>{home}") for path in listed},
+            **{
+                f"{path.rstrip('/')}/index.md": f"# {path}\n\nThe page {path}.\n"
+                for path in [*listed, *unlisted]
+            },
+        }
+    )
+    outcome = run_crawl(f"{site.url}{start}", arguments={"scope": "host"})
+    origins = {path.rstrip("/"): document["origin"] for path, document in outcome.by_path(site.url).items()}
+    assert len(origins) == len(outcome.documents)
+    named_or_beside = {path.rstrip("/") for path in [*listed, *unlisted]}
+    assert {path for path, origin in origins.items() if origin == "markdown"} - {""} == named_or_beside
+    assert set(blog) <= set(origins)
+    if start == "/":
+        assert origins[""] == "markdown", "it came before the form was known, and was asked again"
+        assert outcome.stats["llms/markdown/asked-again"] >= 1
+    wasted = [path for path in site.paths() if path.endswith(".md") and path not in site.pages]
+    assert len(wasted) <= 12
