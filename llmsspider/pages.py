@@ -94,11 +94,15 @@ class Answered:
 
 @dataclass(slots=True, frozen=True)
 class PageResult:
-    """A page that was read; `left_out` is (reason, rule) where it is no page of documentation."""
+    """A page that was read; `left_out` is (reason, rule) where it is no page of documentation.
+
+    `was_stub` says that it is HTML taken in place of Markdown that is a stub.
+    """
 
     page: Page
     origin: Origin
     left_out: tuple[str, str] | None = None
+    was_stub: bool = False
 
 
 _NOTHING = Page("", [], [], PageMeta())

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from llmsspider.filetypes import MARKDOWN_TYPES
 from llmsspider.hostforms import HostForms
 from llmsspider.negotiation import is_markdown_url, twins
+from llmsspider.stubs import HostStubs
 from llmsspider.urls import host, identity
 
 if TYPE_CHECKING:
@@ -27,6 +28,7 @@ class SiteKnowledge:
         self._section_roots: set[str] = set()
         self._pages: frozenset[str] = frozenset()
         self._forms: dict[str, HostForms] = {}
+        self._stubs: dict[str, HostStubs] = {}
         self._start = ""
         self._by_markdown: dict[str, str] = {}
         """The page of each Markdown URL that a file names, by its identity."""
@@ -112,6 +114,10 @@ class SiteKnowledge:
         """Return what is known of the host of `url`."""
         return self.forms(host(url))
 
+    def stubs_of(self, url: str) -> HostStubs:
+        """Return what the host of `url` has taught about Markdown that is a stub."""
+        return self._stubs.setdefault(host(url), HostStubs())
+
     def page_of(self, url: str) -> str:
         """Return the page a URL stands for: itself, or for a Markdown or source URL the page it belongs to.
 
@@ -131,11 +137,20 @@ class SiteKnowledge:
         return self._markdown_of.get(identity(url))
 
     def remember(self, forms: Mapping[str, Any]) -> None:
-        """Take over the forms an earlier run learned."""
+        """Take over the forms an earlier run learned, and whether the HTML of stubs pays."""
         self._forms = {
             name: HostForms.from_dict(data) for name, data in forms.items() if isinstance(data, dict)
         }
+        self._stubs = {
+            name: HostStubs.from_list(data["stubs"])
+            for name, data in forms.items()
+            if isinstance(data, dict) and "stubs" in data
+        }
 
     def learned(self) -> dict[str, object]:
-        """Return the forms for the store."""
-        return {name: forms.as_dict() for name, forms in self._forms.items()}
+        """Return the forms, and whether the HTML of stubs pays, for the store."""
+        learned: dict[str, dict[str, object]] = {name: forms.as_dict() for name, forms in self._forms.items()}
+        for name, stubs in self._stubs.items():
+            if stubs.asked:
+                learned.setdefault(name, {})["stubs"] = stubs.as_list()
+        return dict(learned)

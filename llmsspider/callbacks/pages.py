@@ -35,12 +35,15 @@ if TYPE_CHECKING:
 
     from scrapy.http import Response
 
+    from llmsspider.fuller import FullerHtml
     from llmsspider.items import PageMeta
     from llmsspider.store import PageRecord
 
 
 class PageCallbacks(FailureCallbacks, LinkSourceCallbacks, MarkdownLinkCallbacks):
     """Callback of page requests."""
+
+    fuller: FullerHtml
 
     async def parse(self, response: Response) -> AsyncIterator[Any]:
         """Yield the page's document and the requests for its links."""
@@ -54,19 +57,20 @@ class PageCallbacks(FailureCallbacks, LinkSourceCallbacks, MarkdownLinkCallbacks
             return
         self.note_redirect(request)
         stored = self._as_stored(answered)
-        if stored is not None:
-            for result in self._unchanged(stored, request, answered):
+        if stored is not None or answered.status == 304:
+            for result in self._same(stored, request, answered):
                 yield result
-            return
-        if answered.status == 304:
-            for kept in self.fail_page(request, "http", "HTTP status 304 for a page that is not stored", 304):
-                yield kept
             return
         run.count("converted")
         try:
             listed = bool(info(request).get("listed"))
-            page = await read_page(answered, run.workers, listed=listed, join=self.link_joiner)
-            answered, page = await self.renderer.draw(request, answered, page)
+            read = await read_page(answered, run.workers, listed=listed, join=self.link_joiner)
+            answered, fuller = await self.fuller.take(request, answered, read)
+            if fuller is None:
+                for result in self._same(self._as_stored(answered), request, answered):
+                    yield result
+                return
+            answered, page = await self.renderer.draw(request, answered, fuller)
         except (ConversionError, RenderingError) as error:
             for kept in self.fail_page(request, kind_of_exception(error), str(error), answered.status):
                 yield kept
@@ -78,6 +82,13 @@ class PageCallbacks(FailureCallbacks, LinkSourceCallbacks, MarkdownLinkCallbacks
             yield result
         for seed in await self._described(page, answered):
             yield seed
+
+    def _same(self, stored: PageRecord | None, request: Request, answered: Answered) -> Iterator[Any]:
+        """Yield what an answer leads to that is the stored page, or says so in vain."""
+        if stored is not None:
+            yield from self._unchanged(stored, request, answered)
+        else:
+            yield from self.fail_page(request, "http", "HTTP status 304 for a page that is not stored", 304)
 
     async def _described(self, page: PageResult, answered: Answered) -> list[Request]:
         """Return requests for the seeds of an llms.txt that only this page names (rel=describedby)."""
@@ -111,7 +122,8 @@ class PageCallbacks(FailureCallbacks, LinkSourceCallbacks, MarkdownLinkCallbacks
             run.known.fated(page_key(request.url), "moved")
             yield from self._other_page(target[0], request)
             return
-        alternate = markdown_alternate(page, answered) if not info(request).get("alternate") else None
+        is_asked = page.was_stub or info(request).get("alternate")
+        alternate = None if is_asked else markdown_alternate(page, answered)
         if alternate is not None:
             yield from self._alternate(alternate, page, request)
             return

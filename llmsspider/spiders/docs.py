@@ -12,6 +12,7 @@ from llmsspider.arguments import DocsArguments, check_arguments
 from llmsspider.callbacks.ending import EndCallbacks
 from llmsspider.callbacks.full_text import FullTextCallbacks
 from llmsspider.config import Config
+from llmsspider.fuller import FullerHtml
 from llmsspider.profiles import load
 from llmsspider.rendering import Renderer
 from llmsspider.run import Run
@@ -64,6 +65,7 @@ class DocsSpider(Args[DocsArguments], FullTextCallbacks, EndCallbacks):
             crew = Crew(config.redis_url, arguments.source or "")
         spider.run = Run(arguments, source, config, _counter(crawler), resumes=resumes, crew=crew)
         spider.renderer = Renderer(crawler, spider.run)
+        spider.fuller = FullerHtml(crawler, spider.run)
         return spider
 
     async def start(self) -> AsyncIterator[Any]:

@@ -16,6 +16,7 @@ from llmsspider.config import Config
 from llmsspider.discovery_fetch import EngineFetch
 from llmsspider.errors import ConversionError, RenderingError
 from llmsspider.filters import drop_reason
+from llmsspider.fuller import FullerHtml
 from llmsspider.onepage import Obtained, PageFailedError, obtain
 from llmsspider.outcomes import kind_of_exception, kind_of_response
 from llmsspider.pagerun import PageRun
@@ -50,6 +51,7 @@ class PageSpider(Args[PageArguments], scrapy.Spider):
     name = "page"
     run: PageRun
     renderer: Renderer
+    fuller: FullerHtml
     providers: list[Provider]
     custom_settings = {  # noqa: RUF012  # as Scrapy declares it
         "SPIDER_MIDDLEWARES": {
@@ -74,6 +76,7 @@ class PageSpider(Args[PageArguments], scrapy.Spider):
         spider = super().from_crawler(crawler, *args, **kwargs)
         spider.run = PageRun(arguments, Config.from_settings(crawler.settings), spider.count)
         spider.renderer = Renderer(crawler, spider.run)
+        spider.fuller = FullerHtml(crawler, spider.run)
         spider.providers = load_providers(crawler.settings.getlist("LLMS_PAGE_PROVIDERS"))
         return spider
 
@@ -128,7 +131,8 @@ class PageSpider(Args[PageArguments], scrapy.Spider):
             request = Request(answered.page_url)
             try:
                 result = await read_page(answered, self.run.workers, listed=True)
-                answered, result = await self.renderer.draw(request, answered, result)
+                answered, fuller = await self.fuller.take(request, answered, result)
+                answered, result = await self.renderer.draw(request, answered, fuller or result)
             except (ConversionError, RenderingError) as error:
                 kind = kind_of_exception(error)
                 raise PageFailedError(str(error), kind=kind, status=answered.status) from error

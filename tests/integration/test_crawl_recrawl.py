@@ -367,3 +367,39 @@ def test_look_alikes_that_are_stored_stay_whatever_the_order_of_links(serve, run
     assert 5 < len(days) < 20
     third = run_crawl(f"{site.url}/", settings={**settings, "LLMS_MAX_LOOK_ALIKES": 5})
     assert set(changes(third, site.url).values()) == {"unchanged"}
+
+
+def test_the_html_of_markdown_that_is_a_stub_is_the_document(serve, run_crawl):
+    prose = "<p>Widgets turn wheels, wheels turn mills, and mills grind the corn of the whole valley.</p>" * 8
+    names = ["/changes", "/guide", "/tiny"]
+    bodies = {"/changes": prose, "/guide": prose, "/tiny": "<p>Ask us.</p>"}
+    texts = {
+        "/changes": '--8<-- "CHANGELOG.md"\n',
+        "/guide": "# Guide\n\n" + "Read all of it. " * 60,
+        "/tiny": "Ask us.\n",
+    }
+    site = serve(
+        {
+            "/": html("Home", prose + "<a href='/changes'>x</a><a href='/guide'>x</a><a href='/tiny'>x</a>"),
+            "/llms.txt": "# Site\n\n" + "".join(f"- [{name[1:]}]({name}.md)\n" for name in names),
+            **{name: html(name[1:].title(), body) for name, body in bodies.items()},
+            **{f"{name}.md": text for name, text in texts.items()},
+        }
+    )
+    site.etags = True
+    first = run_crawl(f"{site.url}/", settings={"LLMS_LINK_DEPTH": "0"})
+    documents = first.by_path(site.url)
+    assert {name: documents[name]["origin"] for name in names} == {
+        "/changes": "html",
+        "/guide": "markdown",
+        "/tiny": "markdown",
+    }
+    assert documents["/changes"]["title"] == "Changes"
+    assert documents["/changes"]["content"].count("whole valley") == 8
+    assert first.stats["llms/markdown/stub"] == 2
+    assert first.stats["llms/markdown/stub/html"] == 1
+    site.clear()
+    second = run_crawl(f"{site.url}/", settings={"LLMS_LINK_DEPTH": "0"})
+    assert set(changes(second, site.url).values()) == {"unchanged"}
+    assert comparable(second) == comparable(first)
+    assert {seen.status for seen in site.requests if seen.path == "/changes"} <= {304}
