@@ -23,33 +23,13 @@ PROBES = 4
 RARELY = 0.05
 """Part of the pages asked for that must have been fuller, from `PROBES` times two pages on."""
 
-_FENCE = re.compile(r"^ {0,3}(`{3,}|~{3,}).*?^ {0,3}\1[`~]*[ \t]*$", re.MULTILINE | re.DOTALL)
-_INCLUDE_FENCE = re.compile(
-    r"^ {0,3}(`{3,}|~{3,}|:{3,}) ?\{(?:include|literalinclude|eval-rst|auto\w+|toctree)\b.*?^ {0,3}\1[ \t]*$",
-    re.MULTILINE | re.DOTALL,
-)
-_UNFILLED = re.compile(
-    r"""^[ \t]*(?:
-        [-;]*8<[-]{2,}.*                                   # PyMdown snippets
-      | \{[%{!<#].*?[%}!>#]\}+                             # Jinja, Liquid, Hugo, Handlebars, markdown-include
-      | :::[ ]+[\w.]+\.\w+[ \t]*(?:\n(?:[ \t]+.*\n?)+)?    # mkdocstrings
-      | <!--[ \t]*@?\#?include\b.*?-->                     # VitePress, server-side includes
-      | <<<[ \t]*@?[\w./{}-]+.*                            # VitePress
-      | \[!(?:INCLUDE|include)\b.*                         # DocFX
-      | !!!include\(.*                                     # markdown-it-include
-      | \.\.[ ]+\w+::.*                                    # reStructuredText
-      | :(?:include|export|import):.*
-      | \[[^\]\n]*\]\([^)\n]*':include.*                   # Docsify
-      | !\[\[[^\]\n]*\]\]                                  # Obsidian
-      | (?:import|export)\s+[^\n]*(?:from\s+['"]|=).*      # MDX
-      | </?[A-Z][\w.]*(?:\s[^<>]*?)?/?>                    # components
-      | TODO\b.*
-    )[ \t]*$""",
-    re.MULTILINE | re.VERBOSE,
-)
-_MARKUP = re.compile(
-    r"<!--.*?-->|</?[a-zA-Z][^<>]*>|\]\([^)\n]*\)|^ {0,3}#{1,6} [^\n]*$", re.MULTILINE | re.DOTALL
-)
+_MARKUP = re.compile(r"<[a-zA-Z/!][^<>]*>|\]\([^()\[\]\n]*\)")
+"""Tags, comments and destinations of links."""
+_FENCES = ("```", "~~~")
+_FILLED_BY = ("{include}", "{literalinclude}", "{eval-rst}", "{auto", "{toctree}")
+"""What the info string of a fence says whose text the generator takes from elsewhere (MyST)."""
+_UNFILLED_STARTS = ("<<<", "!!!include(", "[!include", ":include:", "#include ")
+"""Beginnings of lines that name what is to stand there: VitePress, markdown-it-include, DocFX, Docsify."""
 
 
 def stub(markdown: str) -> Stub | None:
@@ -60,14 +40,43 @@ def stub(markdown: str) -> Stub | None:
     """
     if len(markdown) > 40 * SHORT:
         return None  # so much text is no stub, whatever it includes
-    text, includes = _INCLUDE_FENCE.subn("", markdown)
-    outside = _FENCE.sub("", text)
-    rest, unfilled = _UNFILLED.subn("", outside)
-    code = letters(text) - letters(outside)
-    said = letters(_MARKUP.sub("", rest)) + code
+    said, unfilled = 0, False
+    fence, is_filled, has_options = "", False, False
+    for line in markdown.split("\n"):
+        text = line.strip()
+        if fence:
+            is_end = text == fence
+            said += 0 if is_end or is_filled else letters(text)
+            fence = "" if is_end else fence
+        elif text.startswith(_FENCES):
+            info = text.lstrip("`~")
+            fence, is_filled = text[: len(text) - len(info)], info.lstrip().startswith(_FILLED_BY)
+            unfilled = unfilled or is_filled
+        elif _is_unfilled(text) or (has_options and line[:1].isspace()):
+            unfilled = has_options = True
+        else:
+            has_options = has_options and not text
+            said += _said(text)
     if said >= SHORT:
         return None
-    return "unfilled" if includes or unfilled else "short"
+    return "unfilled" if unfilled else "short"
+
+
+def _is_unfilled(line: str) -> bool:
+    """Return True for a line that names what the generator is to put in its place."""
+    start, end = line[:2], line[-2:]
+    return (
+        line.lstrip("-;*").startswith("8<-")
+        or (start in {"{%", "{{", "{!", "{<", "{#"} and end[-1:] == "}")
+        or line.lower().startswith(_UNFILLED_STARTS)
+        or (line.startswith("::: ") and "." in line)
+        or (line.startswith("<!--") and "include" in line and line.endswith("-->"))
+        or (line.startswith(".. ") and "::" in line)
+        or (line.startswith("[") and "':include" in line)
+        or (line.startswith("![[") and end == "]]")
+        or (line.startswith(("import ", "export ")) and ("'" in line or '"' in line or "=" in line))
+        or (start[:1] == "<" and end[-1:] == ">" and line.lstrip("</")[:1].isupper() and line.count("<") == 1)
+    )
 
 
 def letters(text: str) -> int:
@@ -85,7 +94,9 @@ def is_fuller(html: str, markdown: str) -> bool:
 
 
 def _said(markdown: str) -> int:
-    return letters(_MARKUP.sub("", markdown))
+    """Return how many letters and digits a text has outside headings, tags and destinations of links."""
+    lines = (line for line in markdown.split("\n") if not line.startswith("#"))
+    return letters(_MARKUP.sub("", "\n".join(lines)))
 
 
 @dataclass(slots=True)
