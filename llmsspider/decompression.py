@@ -21,6 +21,12 @@ else:
 CHUNK = 64 * 1024
 """Bytes that are decompressed at a time."""
 
+MAX_MEMBERS = 10_000
+"""Members of a gzip body, or frames of a zstd body, that are read; a body of 32 MB in members of 4 KB has fewer."""
+
+MAX_ENCODINGS = 4
+"""Encodings one upon the other that are undone."""
+
 
 class BrokenEncodingError(ValueError):
     """The stream breaks off or is damaged; the message says which."""
@@ -69,34 +75,71 @@ def _is_plain(body: bytes) -> bool:
         return False
 
 
+class _Source:
+    """Compressed bytes, taken a chunk at a time; what one member did not need is put back for the next.
+
+    Raises:
+        TooLargeError: there are more members than `MAX_MEMBERS`.
+    """
+
+    def __init__(self, body: bytes):
+        self._body = body
+        self._position = 0
+        self._members = 0
+
+    def take(self) -> bytes:
+        chunk = self._body[self._position : self._position + CHUNK]
+        self._position += len(chunk)
+        return chunk
+
+    def put_back(self, unused: bytes) -> None:
+        self._position -= len(unused)
+
+    def starts_with(self, mark: bytes) -> bool:
+        return self._body.startswith(mark, self._position)
+
+    @property
+    def is_empty(self) -> bool:
+        return self._position >= len(self._body)
+
+    @property
+    def is_padding(self) -> bool:
+        return not self._body[self._position :].strip(b"\0")
+
+    def begin_member(self) -> None:
+        self._members += 1
+        if self._members > MAX_MEMBERS:
+            raise TooLargeError(f"made of more than {MAX_MEMBERS} compressed members")
+
+
 def _gzip(body: bytes) -> Iterator[bytes]:
-    while body[:2] == b"\x1f\x8b":  # members follow each other, padding may follow the last
+    source = _Source(body)
+    while source.starts_with(b"\x1f\x8b"):  # members follow each other, padding may follow the last
+        source.begin_member()
         stream = zlib.decompressobj(wbits=31)
-        yield from _zlib_stream(stream, body)
-        body = stream.unused_data
-        if not body:
-            return
-    if not body.strip(b"\0"):
-        return
-    if body[:2] != b"\x1f\x8b":
+        yield from _zlib_stream(stream, source)
+        source.put_back(stream.unused_data)
+    if not source.is_padding:
         raise BrokenEncodingError("no gzip")
 
 
 def _deflate(body: bytes) -> Iterator[bytes]:
     try:
-        zlib.decompressobj().decompress(body, 1)
+        zlib.decompressobj().decompress(body[:CHUNK], 1)
     except zlib.error:  # some servers send the stream without its zlib frame
-        yield from _zlib_stream(zlib.decompressobj(wbits=-15), body)
+        yield from _zlib_stream(zlib.decompressobj(wbits=-15), _Source(body))
         return
-    yield from _zlib_stream(zlib.decompressobj(), body)
+    yield from _zlib_stream(zlib.decompressobj(), _Source(body))
 
 
-def _zlib_stream(stream: zlib._Decompress, data: bytes) -> Iterator[bytes]:
+def _zlib_stream(stream: zlib._Decompress, source: _Source) -> Iterator[bytes]:
+    data = b""
     while not stream.eof:
+        data = data or source.take()
         chunk = stream.decompress(data, CHUNK)
-        data = stream.unconsumed_tail
         if not chunk and not data and not stream.eof:
             raise BrokenEncodingError("no end")
+        data = stream.unconsumed_tail
         yield chunk
 
 
@@ -111,16 +154,17 @@ def _br(body: bytes) -> Iterator[bytes]:
 
 
 def _zstd(body: bytes) -> Iterator[bytes]:
-    while body:
+    source = _Source(body)
+    while not source.is_empty:
+        source.begin_member()
         stream = zstd.ZstdDecompressor()
-        data = body
         while not stream.eof:
+            data = source.take() if stream.needs_input else b""
             chunk = stream.decompress(data, CHUNK)
-            data = b""
-            if not chunk and stream.needs_input and not stream.eof:
+            if not chunk and not data and stream.needs_input and not stream.eof:
                 raise BrokenEncodingError("no end")
             yield chunk
-        body = stream.unused_data
+        source.put_back(stream.unused_data)
 
 
 DECODERS: dict[str, Callable[[bytes], Iterator[bytes]]] = {

@@ -11,6 +11,7 @@
     ├── MirrorError         the Markdown tree cannot be kept in its folder
     ├── DiscoveryError      a file named by the user cannot be used as llms.txt
     ├── ConversionError     one page could not be converted (crash, time, memory)
+    │   └── TooLargePageError   its Markdown is many times as long as the page
     ├── RenderingError      one page could not be drawn by the browser
     └── BrowserUnavailableError  there is no browser to draw pages with
 
@@ -84,6 +85,10 @@ class DiscoveryError(LlmsspiderError):
 
 class ConversionError(LlmsspiderError):
     """One page could not be converted; the page's error kind is `parse`."""
+
+
+class TooLargePageError(ConversionError):
+    """The Markdown of a page is many times as long as the page itself; it is neither kept nor stored."""
 
 
 class RenderingError(LlmsspiderError):

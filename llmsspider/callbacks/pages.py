@@ -12,7 +12,7 @@ from llmsspider.callbacks.markdown_links import MarkdownLinkCallbacks
 from llmsspider.callbacks.requests import request_of
 from llmsspider.discovery import Options, read_described
 from llmsspider.discovery_fetch import EngineFetch
-from llmsspider.errors import ConversionError, RenderingError
+from llmsspider.errors import ConversionError, RenderingError, TooLargePageError
 from llmsspider.hashing import raw_hash
 from llmsspider.heldpages import Held
 from llmsspider.outcomes import kind_of_exception, kind_of_response
@@ -72,6 +72,8 @@ class PageCallbacks(FailureCallbacks, LinkSourceCallbacks, MarkdownLinkCallbacks
                 return
             answered, page = await self.renderer.draw(request, answered, fuller)
         except (ConversionError, RenderingError) as error:
+            if isinstance(error, TooLargePageError):
+                run.count("too-large")
             for kept in self.fail_page(request, kind_of_exception(error), str(error), answered.status):
                 yield kept
             return

@@ -8,7 +8,7 @@ from scrapy.downloadermiddlewares import httpcompression
 from scrapy.downloadermiddlewares.retry import get_retry_request
 from scrapy.exceptions import NotConfigured, ResponseDataLossError
 
-from llmsspider.decompression import BrokenEncodingError, TooLargeError, decompress
+from llmsspider.decompression import MAX_ENCODINGS, BrokenEncodingError, TooLargeError, decompress
 from llmsspider.refusal import RefusedRequest
 
 if TYPE_CHECKING:
@@ -65,6 +65,12 @@ class HttpCompressionMiddleware(httpcompression.HttpCompressionMiddleware):
     def _count(self, stat: str) -> None:
         if self.stats:
             self.stats.inc_value(f"llms/{stat}")
+
+    @staticmethod
+    def _split_encodings(content_encoding: list[bytes]) -> tuple[list[bytes], list[bytes]]:
+        if b",".join(content_encoding).count(b",") >= MAX_ENCODINGS:
+            raise TooLargeError(f"encoded more than {MAX_ENCODINGS} times")
+        return httpcompression.HttpCompressionMiddleware._split_encodings(content_encoding)
 
     @staticmethod
     def _decode(body: bytes, encoding: bytes, max_size: int) -> bytes:

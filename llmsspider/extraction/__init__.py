@@ -10,6 +10,7 @@ from dataclasses import replace
 
 from lxml.etree import _Element
 
+from llmsspider.errors import TooLargePageError
 from llmsspider.extraction import engines, lists
 from llmsspider.extraction.generators import UNKNOWN, Generator
 from llmsspider.extraction.headlines import outer_title, settle_below_site_name, settle_headline, without_book
@@ -29,6 +30,10 @@ from llmsspider.joiner import Joiner
 
 __all__ = ["convert", "scan"]
 
+MAX_GROWTH = 16
+"""Characters of Markdown that one byte of HTML may become."""
+SMALL_CHARS = 1_000_000
+"""Characters that any page may have."""
 _BLANK_LINES = re.compile(r"\n{3,}")
 
 
@@ -52,6 +57,7 @@ def convert(
 
     Raises:
         ValueError: for an unknown converter. Bad HTML never raises.
+        TooLargePageError: the Markdown is many times as long as the page.
     """
     if converter not in engines.NAMES:
         raise ValueError(f"unknown converter {converter!r}: use one of {', '.join(engines.NAMES)}")
@@ -65,6 +71,10 @@ def convert(
         root, joiner, page = _scan(body, url, encoding)
         page.hidden = 0 if keep_hidden else remove_hidden(root)
         _write(page, root, joiner, body, engines.FALLBACK)
+    if len(page.markdown) > MAX_GROWTH * len(body) + SMALL_CHARS:
+        raise TooLargePageError(
+            f"too-large: {len(body):,} bytes of HTML became {len(page.markdown):,} characters"
+        )
     if not keep_hidden:
         take_invisible(page)
     return page

@@ -33,6 +33,10 @@ _LISTINGS = (
 )
 _SPACE = re.compile(r"\s+")
 _MAX_SPAN = 50
+MAX_SPREAD = 8
+"""Places of a grid for each cell that fills it; a table that would need more is taken apart, cell by cell."""
+_SMALL_GRID = 10_000
+"""Places that a grid may have whatever fills them."""
 
 
 def table(walk: Walk, element: _Element) -> list[str]:
@@ -55,7 +59,10 @@ def table(walk: Walk, element: _Element) -> list[str]:
     found = []
     if caption is not None and (line := walk.line(caption)):
         found.append(walk.format.paragraph([line]))
-    return found + _grid(walk, element, rows)
+    grid = _expand(rows)
+    if grid is None:
+        return found + [block for cell in _layout_cells(element, rows) for block in walk.blocks(cell)]
+    return found + _grid(walk, element, rows, grid)
 
 
 def grid(walk: Walk, element: _Element) -> list[str]:
@@ -113,9 +120,10 @@ def _layout_cells(element: _Element, rows: list[_Element]) -> list[_Element]:
     return [cell for row in rows for cell in _CELLS(row)] if rows else [element]
 
 
-def _grid(walk: Walk, element: _Element, rows: list[_Element]) -> list[str]:
+def _grid(
+    walk: Walk, element: _Element, rows: list[_Element], grid: list[list[_Element | None]]
+) -> list[str]:
     header = int(_HEAD_ROWS(element)) > 0 or all(cell.tag == "th" for cell in _CELLS(rows[0]))
-    grid = _expand(rows)
     width = max((len(row) for row in grid), default=0)
     if not width:
         return []
@@ -189,8 +197,13 @@ def _align(cell: _Element | None) -> str:
     return (found.group(1) or found.group(2)) if found else ""
 
 
-def _expand(rows: list[_Element]) -> list[list[_Element | None]]:
-    """Return the rows with a place for each column: a cell stands where it starts, None where it reaches."""
+def _expand(rows: list[_Element]) -> list[list[_Element | None]] | None:
+    """Return the rows with a place for each column: a cell stands where it starts, None where it reaches.
+
+    None where the grid had more places than the cells of the table account for.
+    """
+    most = max(_SMALL_GRID, MAX_SPREAD * sum(len(row) for row in rows))
+    places = width_of_all = 0
     grid: list[list[_Element | None]] = []
     pending: dict[int, int] = {}
     for row in rows:
@@ -201,9 +214,15 @@ def _expand(rows: list[_Element]) -> list[list[_Element | None]]:
             for offset in range(width):
                 pending[len(cells) + offset] = height - 1
             cells += [cell, *[None] * (width - 1)]
+            if places + len(cells) > most:
+                return None
         _skip_spanned(cells, pending)
         if cells:
             grid.append(cells)
+            places += len(cells)
+            width_of_all = max(width_of_all, len(cells))
+            if max(places, width_of_all * len(grid)) > most:
+                return None
     return grid
 
 

@@ -6,6 +6,7 @@ they stand; Material for MkDocs, sphinx-design and VitePress have shapes of thei
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from lxml.etree import XPath, _Element
@@ -23,14 +24,23 @@ _BLOCKS = XPath(
 )
 _LABELS = XPath("*[contains(@class,'tabbed-labels')]/label", smart_strings=False)
 
+MAX_TAB_LISTS = 200
+"""Sets of tabs in a page that get their labels."""
+MAX_TABS = 100
+"""Tabs of a set."""
+MAX_STEPS_UP = 6
+"""Elements around a list of tabs that are looked at for its panels."""
+
 
 def labels(main: _Element) -> dict[_Element, _Element]:
     """Return the tab of each panel: by `aria-controls`, by `aria-labelledby`, else by their order."""
     found: dict[_Element, _Element] = {}
     panels: list[_Element] = _PANELS(main)
+    if not panels:
+        return found
     by_id = {panel.get("id"): panel for panel in panels if panel.get("id")}
     by_label = {panel.get("aria-labelledby"): panel for panel in panels if panel.get("aria-labelledby")}
-    for tab_list in _TAB_LISTS(main):
+    for tab_list in _TAB_LISTS(main)[:MAX_TAB_LISTS]:
         tabs: list[_Element] = _TABS(tab_list)
         named = {}
         for tab in tabs:
@@ -49,10 +59,11 @@ def labels(main: _Element) -> dict[_Element, _Element]:
 
 def _panels_after(tab_list: _Element) -> list[_Element]:
     """Return the outermost panels in the nearest ancestor of a tab list that has any."""
-    for ancestor in tab_list.iterancestors():
+    for ancestor in islice(tab_list.iterancestors(), MAX_STEPS_UP):
         panels = _PANELS(ancestor)
         if panels:
-            return [panel for panel in panels if not any(outer in panels for outer in panel.iterancestors())]
+            known = set(panels)
+            return [panel for panel in panels if known.isdisjoint(panel.iterancestors())][:MAX_TABS]
     return []
 
 

@@ -26,6 +26,9 @@ _COMMENT = re.compile(
 _FIELD = re.compile(r"[*_]{0,2}[A-Z][\w -]{0,30}[*_]{0,2}\s*:[*_]{0,2}(?:\s|$)")
 _TITLE_FIELD = re.compile(r"[*_]{0,2}title[*_]{0,2}\s*+:[*_]{0,2}\s*+(\S.*)$", re.IGNORECASE)
 
+MAX_HEADER_LINES = 8
+"""Lines of a header, labels among them, that belong to a page; what follows them is looked at by itself."""
+
 
 class Labels:
     """`Source: URL`, `**URL:** /path`, `<!-- source: file.md -->`, grouped by label and form."""
@@ -50,7 +53,7 @@ class Labels:
             self._title = None
         elif found is not None:
             self._add(number, form, found)
-        elif len(line) < 300 and len(self._header) < 8 and _FIELD.match(line):
+        elif len(line) < 300 and len(self._header) < MAX_HEADER_LINES and _FIELD.match(line):
             title = _TITLE_FIELD.match(line)
             if title and self._heading is None:
                 self._title = title[1].rstrip()
@@ -80,4 +83,5 @@ class Labels:
             mark.start, mark.title, mark.skip = self._header[0], self._title, [*self._header, number]
         if len(marks) < MAX_MARKS:
             marks.append(mark)
-        self._header.append(number)
+        if len(self._header) < MAX_HEADER_LINES:
+            self._header.append(number)

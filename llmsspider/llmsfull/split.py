@@ -238,20 +238,19 @@ class _Piece:
 
 def _trimmed(text: str) -> str:
     """Drop blank lines and the generator's separators at both ends; end with one line end."""
-    lines = text.split("\n")
-    while lines and (not lines[0].strip() or (SEPARATOR.match(lines[0]) and not _opens_front_matter(lines))):
-        lines.pop(0)
+    lines = text.split("\n")[::-1]  # the first comes last, where it is taken away at once
+    while lines and (
+        not lines[-1].strip() or (SEPARATOR.match(lines[-1]) and not _opens_front_matter(*lines[:-3:-1]))
+    ):
+        lines.pop()
+    lines.reverse()
     while lines and (not lines[-1].strip() or _is_last_separator(lines)):
         lines.pop()
     return "\n".join(lines) + "\n" if lines else ""
 
 
-def _opens_front_matter(lines: list[str]) -> bool:
-    return (
-        lines[0].rstrip() == "---"
-        and len(lines) > 1
-        and re.match(r"[A-Za-z_][\w-]*\s*:", lines[1]) is not None
-    )
+def _opens_front_matter(first: str, second: str = "") -> bool:
+    return first.rstrip() == "---" and re.match(r"[A-Za-z_][\w-]*\s*:", second) is not None
 
 
 def _is_last_separator(lines: list[str]) -> bool:

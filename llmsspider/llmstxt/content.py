@@ -18,6 +18,9 @@ from llmsspider.llmsfull import looks_split
 MAX_BYTES = 20 * 1024 * 1024
 """The largest llms.txt that is read, in bytes."""
 
+MAX_CLASSIFIED_CHARS = 2 * 1024 * 1024
+"""Characters by which an index is told from full text."""
+
 MIN_CHARS = 20
 """The shortest text that can be an llms.txt, in characters."""
 
@@ -91,6 +94,7 @@ def classify(text: str) -> Literal["index", "full"]:
     Pages delimited as full-text generators do it decide at once; else the share of characters on lines
     that are neither links nor headings.
     """
+    text = text[:MAX_CLASSIFIED_CHARS]
     if looks_split(text):
         return "full"
     listed, prose = _weigh(text)

@@ -9,6 +9,8 @@ _YAML = re.compile(r"---[ \t]*\n(.*?)^(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL 
 _TOML = re.compile(r"\+\+\+[ \t]*\n(.*?)^\+\+\+[ \t]*(?:\n|\Z)", re.DOTALL | re.MULTILINE)
 _LIMIT = 65_536
 """Characters of front matter read; a longer head is text."""
+MAX_LEVELS = 100
+"""Levels of tables that one key of TOML may name; a head with more is text."""
 _UNREADABLE = (ValueError, TypeError, LookupError, AttributeError, RecursionError)
 """What the parsers raise on what others write."""
 
@@ -51,6 +53,8 @@ def _lines(head: str) -> dict[str, object] | None:
 
 
 def _load_toml(head: str) -> dict[str, object] | None:
+    if any(line.partition("=")[0].count(".") > MAX_LEVELS for line in head.splitlines()):
+        return None
     try:
         return dict(tomllib.loads(head))
     except _UNREADABLE:

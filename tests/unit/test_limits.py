@@ -1,0 +1,106 @@
+"""What a small answer may become: members, encodings, keys, places of a grid, labels, length of a page."""
+
+import gzip
+import io
+
+import pytest
+from backports import zstd
+
+from llmsspider.decompression import MAX_MEMBERS, TooLargeError, decompress
+from llmsspider.downloadermiddlewares.compression import HttpCompressionMiddleware
+from llmsspider.errors import TooLargePageError
+from llmsspider.extraction import SMALL_CHARS, convert
+from llmsspider.llmsfull import inspect, split
+from llmsspider.llmsfull.labels import MAX_HEADER_LINES
+from llmsspider.markdown.front_matter import MAX_LEVELS, split_front_matter
+
+URL = "https://docs.example.com/guide/"
+EMPTY = {"gzip": gzip.compress(b""), "zstd": zstd.compress(b"")}
+
+
+def page(content: str) -> bytes:
+    return f"<html><body><main><h1>A</h1>{content}</main></body></html>".encode()
+
+
+@pytest.mark.parametrize("encoding", EMPTY)
+def test_members_without_content_are_no_way_to_more_work(encoding):
+    few = EMPTY[encoding] * 100 + decompress_made(encoding, b"text")
+
+    assert decompress(few, encoding) == b"text"
+    with pytest.raises(TooLargeError, match="members"):
+        decompress(EMPTY[encoding] * (MAX_MEMBERS + 1), encoding)
+
+
+def decompress_made(encoding: str, text: bytes) -> bytes:
+    return gzip.compress(text) if encoding == "gzip" else zstd.compress(text)
+
+
+def test_an_answer_of_a_few_hundred_bytes_that_unfolds_to_members_is_refused():
+    body = zstd.compress(gzip.compress(gzip.compress(b"") * 1_000_000))
+    assert len(body) < 1_000
+
+    once = decompress(body, "zstd", 32 * 1024 * 1024)
+    twice = decompress(once, "gzip", 32 * 1024 * 1024)
+    with pytest.raises(TooLargeError):
+        decompress(twice, "gzip", 32 * 1024 * 1024)
+
+
+def test_many_encodings_one_upon_the_other_are_refused():
+    assert HttpCompressionMiddleware._split_encodings([b"zstd, gzip", b"br"])[0] == [b"br", b"gzip", b"zstd"]
+    with pytest.raises(TooLargeError):
+        HttpCompressionMiddleware._split_encodings([b"gzip, " * 20 + b"gzip"])
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        f"<table><tr>{'<th colspan=50>a' * 2_000}</tr>{'<tr><td>b' * 2_000}</table>",
+        f"<table><tr>{'<th rowspan=50 colspan=50>a' * 1_000}</tr>{'<tr>' * 5_000}<tr><td>b</table>",
+    ],
+    ids=["wide", "deep"],
+)
+def test_a_table_whose_spans_spread_it_is_taken_apart(table):
+    body = page(table)
+
+    markdown = convert(body, URL, None).markdown
+
+    assert len(markdown) < 2 * len(body)
+    assert markdown.count("a") >= 1_000
+    assert "b" in markdown
+
+
+def test_spans_of_a_table_for_readers_are_filled():
+    rows = "".join(f"<tr><td colspan=2>{row}<td>c" for row in range(50))
+
+    markdown = convert(page(f"<table><tr><th>a<th>b<th>c{rows}</table>"), URL, None).markdown
+
+    assert "| 49 |  | c |" in markdown
+
+
+def test_a_page_whose_markdown_grows_beyond_measure_is_too_large():
+    body = page("<blockquote>" * 100 + "<p>a" * 10_000)
+
+    with pytest.raises(TooLargePageError, match="too-large"):
+        convert(body, URL, None)
+    assert len(convert(page("<blockquote>" * 100 + "<p>a" * 1_000), URL, None).markdown) < SMALL_CHARS
+
+
+def test_lists_of_tabs_inside_each_other_are_read():
+    assert convert(page("<div role=tablist>" * 2_000 + "text"), URL, None).markdown == "# A\n"
+
+
+def test_keys_of_many_levels_are_no_front_matter():
+    deep = "+++\n" + "a." * 15_000 + "a = 1\n+++\n# T\n"
+
+    assert split_front_matter(deep) == ({}, deep)
+    assert split_front_matter("+++\na.b.c = 1\n+++\n# T\n") == ({"a": {"b": {"c": 1}}}, "# T\n")
+    assert MAX_LEVELS < 1_000
+
+
+def test_a_run_of_labels_is_no_header_without_end():
+    file = io.BytesIO(b"Source: https://docs.example.com/a\n\n" * 500)
+
+    report = inspect(file, "https://docs.example.com/llms-full.txt")
+
+    assert max(len(mark.skip) for mark in report.marks) <= MAX_HEADER_LINES + 1
+    assert sum(1 for _ in split(file, "https://docs.example.com/llms-full.txt", report=report)) == report.pages
