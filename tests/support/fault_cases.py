@@ -13,14 +13,15 @@ from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 from crawling import Outcome, crawl
-from fault_server import MODIFIED, Authority, FaultSite, serving_faults
+from fault_server import MODIFIED, Authority, FaultSite, script, serving_faults
 from site_server import Reply
 
 DOCS = "docs.example.com"
-TIMEOUT = 1.5
-"""Seconds a download may take in the matrix."""
+NEVER = 60
+"""Seconds that an answer takes which never comes: its download is given one."""
 
 
 @dataclass(frozen=True)
@@ -47,6 +48,12 @@ class Case:
         """The page's path."""
         return f"/{self.name}.html"
 
+    @property
+    def never(self) -> int | None:
+        """How many downloads of it never end, None for all."""
+        first = script(self.script)[0]
+        return first.times if first.argument == str(NEVER) else 0
+
 
 def all_cases() -> list[Case]:
     """Return every fault of the matrix."""
@@ -67,12 +74,12 @@ def all_cases() -> list[Case]:
 
 _TIME = [
     Case("slow", "delay:0.7", "same"),
-    Case("late-twice", "delay:4*2,ok", "same"),
-    Case("too-late", "delay:4", "network"),
+    Case("late-twice", f"delay:{NEVER}*2,ok", "same"),
+    Case("too-late", f"delay:{NEVER}", "network"),
     Case("drip", "drip:0.8", "same"),
-    Case("drip-too-long", "drip:6", "network"),
-    Case("stall", "stall:4", "network"),
-    Case("stall-once", "stall:4*1,ok", "same"),
+    Case("drip-too-long", f"drip:{NEVER}", "network"),
+    Case("stall", f"stall:{NEVER}", "network"),
+    Case("stall-once", f"stall:{NEVER}*1,ok", "same"),
 ]
 _CONNECTION = [
     Case("reset", "reset", "network"),
@@ -169,7 +176,7 @@ _VALIDATORS = [
 _TWINS = [
     Case("twin-error", "500", "same", host="twins", markdown=True, again="network"),
     Case("twin-reset", "reset", "same", host="twins", markdown=True, again="network"),
-    Case("twin-late", "delay:4", "same", host="twins", markdown=True, again="network"),
+    Case("twin-late", f"delay:{NEVER}", "same", host="twins", markdown=True, again="network"),
     Case("twin-truncated", "truncated", "same", host="twins", markdown=True, again="network"),
     Case("twin-empty", "empty", "same", host="twins", markdown=True, again="http"),
     Case("twin-blank", "blank", "same", host="twins", markdown=True, again="http"),
@@ -385,9 +392,12 @@ class _Crawler:
 
     def documents(self, matrix: Matrix, run: str, *, names: str = "") -> dict[str, dict[str, Any]]:
         """Crawl and return the documents by case name; duplicates are noted in the matrix."""
-        own = run == "healthy"
+        own, faulty = run == "healthy", bool(names)
         folder = self.folder / (run if own else "same")
         folder.mkdir(exist_ok=True)
+        timeouts = {
+            urlsplit(self.places.url(c, markdown=c.markdown)).path: c.never for c in matrix.cases if faulty
+        }
         # the healthy twin trusts every certificate and finds every name; of those that are wrong it has plain pages
         outcome = crawl(
             f"http://{DOCS}:{self.places.port}/",
@@ -395,7 +405,7 @@ class _Crawler:
             settings={
                 "LLMS_ALLOW_PRIVATE_ADDRESSES": "127.0.0.1",
                 "TWISTED_DNS_RESOLVER": "fault_names.FaultNames",
-                "DOWNLOAD_TIMEOUT": TIMEOUT,
+                "ADDONS": '{"fault_timeouts.FaultTimeouts": 0}',
                 "DOWNLOAD_MAXSIZE": 4_000_000,
                 "LLMS_MAX_WAIT": 3,
                 "CONCURRENT_REQUESTS": 64,
@@ -407,6 +417,7 @@ class _Crawler:
                 "PYTHONPATH": f"{Path(__file__).parents[2]}:{Path(__file__).parent}",
                 "SSL_CERT_FILE": str(self.authority.path),
                 "FAULT_NAMES": names,
+                "FAULT_TIMEOUTS": json.dumps(timeouts),
             },
         )
         matrix.outcomes[run] = outcome
