@@ -53,7 +53,7 @@ def _run(
 
     from llmsspider.outcomes import kind_of_exception, kind_of_response
 
-    lookups, events, fallback = [], [], reactor.nameResolver
+    lookups, events, delays, fallback = [], [], {}, reactor.nameResolver
 
     @implementer(IHostnameResolver)
     class Names:
@@ -92,6 +92,10 @@ def _run(
                     kind = kind_of_exception(error)
                     events.append({"url": options["url"], "error": type(error).__name__, "kind": kind})
 
+        def closed(self, reason):
+            slots = self.crawler.engine.downloader.per_slot_settings
+            delays.update({host: float(slot["delay"]) for host, slot in slots.items() if "delay" in slot})
+
         def answered(self, response):
             events.append(
                 {
@@ -127,17 +131,20 @@ def _run(
     stats = {
         key: value for key, value in crawler.stats.get_stats().items() if isinstance(value, (int, float, str))
     }
-    Path(result).write_text(json.dumps({"events": events, "stats": stats, "lookups": lookups}))
+    Path(result).write_text(
+        json.dumps({"events": events, "stats": stats, "lookups": lookups, "delays": delays})
+    )
 
 
 @dataclass
 class EngineOutcome:
-    """What the crawl did: one event for each URL, the names looked up, stats, log."""
+    """What the crawl did: one event for each URL, the names looked up, stats, log, last delays by host in seconds."""
 
     events: list[dict[str, Any]]
     lookups: list[str]
     stats: dict[str, Any]
     log: str
+    delays: dict[str, float]
 
     def of(self, url: str) -> dict[str, Any]:
         """The event of a start URL."""
@@ -171,4 +178,4 @@ def engine_crawl(
     process.wait()
     assert result.exists(), process.log
     left = json.loads(result.read_text())
-    return EngineOutcome(left["events"], left["lookups"], left["stats"], process.log)
+    return EngineOutcome(left["events"], left["lookups"], left["stats"], process.log, left["delays"])
