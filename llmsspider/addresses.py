@@ -22,6 +22,8 @@ from urllib.parse import unquote, urlsplit
 
 from llmsspider.errors import ArgumentsError
 
+DEFAULT_PORTS = {"http": 80, "https": 443}
+
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 
@@ -70,6 +72,7 @@ ISATAP_MARKS = (0x00005EFE, 0x02005EFE)
 
 _NUMBER = re.compile(r"(?:0[xX][0-9a-fA-F]*|[0-9]+)\Z")
 _HOST_NAME = re.compile(r"[^\s\x00-\x20\x7f-\x9f/?#@:\\\[\]%,;<>^|\"'`{}()*]+\Z")
+_WITH_PORT = re.compile(r"(\[[^\[\]]+\]|[^:\[\]]+):([0-9]{1,5})\Z")
 _UNSAFE_IN_NETLOC = re.compile(r"[\s\\\x00-\x20\x7f]")
 
 
@@ -168,16 +171,20 @@ class AllowedAddresses:
     """What `LLMS_ALLOW_PRIVATE_ADDRESSES` allows beside the public Internet.
 
     `everything` switches the guard off. `hosts` are names, in lower case without trailing dot, allowed
-    whatever they resolve to. `networks` are allowed whatever name leads there.
+    whatever they resolve to. `networks` are allowed whatever name leads there. `ports` are names and networks
+    of which one port is allowed.
     """
 
     everything: bool = False
     hosts: frozenset[str] = frozenset()
     networks: tuple[Network, ...] = ()
+    ports: tuple[tuple[Network | str, int], ...] = ()
 
     @classmethod
     def from_setting(cls, value: object) -> AllowedAddresses:
         """Read the setting: a bool, or hosts, addresses and CIDR networks as a list or separated by commas.
+
+        `host:port` allows one port, every other entry all of them.
 
         >>> AllowedAddresses.from_setting("intranet.example, 10.1.0.0/16").hosts
         frozenset({'intranet.example'})
@@ -199,29 +206,42 @@ class AllowedAddresses:
     def _from_entries(cls, entries: list[str]) -> AllowedAddresses:
         hosts: set[str] = set()
         networks: list[Network] = []
+        ports: list[tuple[Network | str, int]] = []
         problems: list[str] = []
         for entry in entries:
             try:
-                parsed = _parse_entry(entry)
+                parsed, port = _parse_entry(entry)
             except ValueError:
                 problems.append(_problem(entry))
                 continue
-            if isinstance(parsed, str):
+            if port is not None:
+                ports.append((parsed, port))
+            elif isinstance(parsed, str):
                 hosts.add(parsed)
             else:
                 networks.append(parsed)
         if problems:
             raise ArgumentsError(problems)
-        return cls(hosts=frozenset(hosts), networks=tuple(networks))
+        return cls(hosts=frozenset(hosts), networks=tuple(networks), ports=tuple(ports))
 
-    def permits(self, address: Address | str, host: str = "") -> bool:
-        """Say whether a connection to `address`, reached under the name `host`, is allowed."""
-        if self.everything or (host and host.lower().removesuffix(".") in self.hosts):
+    def permits(self, address: Address | str, host: str = "", port: int | None = None) -> bool:
+        """Say whether a connection to `address`, reached under the name `host`, is allowed.
+
+        >>> allowed = AllowedAddresses.from_setting("127.0.0.1:8000")
+        >>> allowed.permits("127.0.0.1", port=8000), allowed.permits("127.0.0.1", port=22)
+        (True, False)
+        """
+        name = host.lower().removesuffix(".")
+        if self.everything or (name and name in self.hosts):
+            return True
+        for_port = [entry for entry, number in self.ports if number == port]
+        if name and name in for_port:
             return True
         ip = ipaddress.ip_address(address)
         if isinstance(ip, ipaddress.IPv6Address) and ip.ipv4_mapped:
             ip = ip.ipv4_mapped
-        return is_global(ip) or any(ip in network for network in self.networks)
+        networks = [*self.networks, *(entry for entry in for_port if not isinstance(entry, str))]
+        return is_global(ip) or any(ip in network for network in networks)
 
     def refusal(self, url: str) -> str | None:
         """Say why the text of a URL forbids fetching it, or None where only a name look-up can tell.
@@ -231,8 +251,7 @@ class AllowedAddresses:
         """
         try:
             parts = urlsplit(url)
-            host = parts.hostname
-            _ = parts.port
+            host, port = parts.hostname, parts.port
         except ValueError as error:
             return f"not a usable URL: {error}"
         if parts.scheme not in {"http", "https"}:
@@ -241,35 +260,43 @@ class AllowedAddresses:
             return "not a usable URL: no clear host"
         if parts.username is not None:
             return "not a usable URL: user name and password belong in LLMS_HTTP_AUTH"
-        return self.host_refusal(host)
+        return self.host_refusal(host, port or DEFAULT_PORTS[parts.scheme])
 
-    def host_refusal(self, host: str) -> str | None:
-        """Do what `refusal` does for the host alone."""
+    def host_refusal(self, host: str, port: int) -> str | None:
+        """Do what `refusal` does for host and port alone."""
         try:
             parsed = parse_host(host)
         except ValueError:
             return f"not a usable URL: {host!r} is neither a host name nor an address"
         if not isinstance(parsed, str):
-            return None if self.permits(parsed, str(parsed)) else _address_refusal(str(parsed))
-        if (parsed == "localhost" or parsed.endswith(".localhost")) and not self._permits_localhost(parsed):
+            return None if self.permits(parsed, str(parsed), port) else _address_refusal(str(parsed))
+        if (parsed == "localhost" or parsed.endswith(".localhost")) and not self._permits_localhost(
+            parsed, port
+        ):
             return _address_refusal(parsed)
         return None
 
-    def _permits_localhost(self, name: str) -> bool:
-        return self.everything or name in self.hosts or self.permits("127.0.0.1") or self.permits("::1")
+    def _permits_localhost(self, name: str, port: int) -> bool:
+        return self.permits("127.0.0.1", name, port) or self.permits("::1", name, port)
 
 
-def _parse_entry(entry: str) -> Network | str:
-    if "/" in entry:
-        return ipaddress.ip_network(entry, strict=False)
-    parsed = parse_host(entry)
-    return parsed if isinstance(parsed, str) else ipaddress.ip_network(parsed)
+def _parse_entry(entry: str) -> tuple[Network | str, int | None]:
+    """Return the name or network of an entry and its port, None for every port; raises `ValueError`."""
+    with_port = _WITH_PORT.match(entry)
+    port = int(with_port[2]) if with_port else None
+    if port is not None and not 0 < port < 65536:
+        raise ValueError(f"{entry!r} has no port from 1 to 65535")
+    name = with_port[1] if with_port else entry
+    if "/" in name:
+        return ipaddress.ip_network(name.removeprefix("[").removesuffix("]"), strict=False), port
+    parsed = parse_host(name)
+    return parsed if isinstance(parsed, str) else ipaddress.ip_network(parsed), port
 
 
 def _problem(entry: object) -> str:
     return (
         f"LLMS_ALLOW_PRIVATE_ADDRESSES={entry}: expected True, False, or hosts, addresses and networks "
-        "such as intranet.example, 10.1.2.3, 10.0.0.0/8"
+        "such as intranet.example, 10.1.2.3, 10.0.0.0/8, each with a port or without (127.0.0.1:8000)"
     )
 
 

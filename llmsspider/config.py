@@ -46,6 +46,8 @@ class Config:
     convert_workers: int = 0
     convert_timeout_secs: float = 60.0
     min_characters: int = 1
+    csv_formulas: bool = False
+    """Whether cells of CSV that a spreadsheet would calculate stay as they are."""
     keep_hidden: bool = False
     obey_ai_optout: bool = True
     obey_noindex: bool = False
@@ -84,6 +86,7 @@ class Config:
             else int(_number(settings, "LLMS_CONVERT_WORKERS", 0, problems)),
             convert_timeout_secs=_number(settings, "LLMS_CONVERT_TIMEOUT", 60, problems),
             min_characters=int(_number(settings, "LLMS_MIN_CHARACTERS", 1, problems)),
+            csv_formulas=_choice(settings, "LLMS_CSV_FORMULAS", ("escape", "keep"), problems) == "keep",
             keep_hidden=_choice(settings, "LLMS_HIDDEN_TEXT", ("drop", "keep"), problems) == "keep",
             obey_ai_optout=_boolean(settings, "LLMS_OBEY_AI_OPTOUT", True, problems),
             obey_noindex=_boolean(settings, "LLMS_OBEY_NOINDEX", False, problems),

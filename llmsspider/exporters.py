@@ -6,11 +6,12 @@ from typing import IO, TYPE_CHECKING, Any
 
 import orjson
 from itemadapter import ItemAdapter
-from scrapy.exporters import BaseItemExporter
+from scrapy.exporters import BaseItemExporter, CsvItemExporter
 
 from llmsspider.exports.documents import ParquetFile
 from llmsspider.exports.graph import write_json
 from llmsspider.items import Document
+from llmsspider.printable import without_formula
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
@@ -34,6 +35,24 @@ class JsonLinesExporter(BaseItemExporter):
         if not isinstance(item, Document) or self.fields_to_export is not None:
             item = dict(self.get_serialized_fields(item, default_value=None, include_empty=True))
         self.file.write(orjson.dumps(item, default=_plain, option=orjson.OPT_APPEND_NEWLINE))
+
+
+class CsvExporter(CsvItemExporter):
+    """Scrapy's; cells that a spreadsheet would calculate begin with an apostrophe (`LLMS_CSV_FORMULAS`)."""
+
+    def __init__(self, file: Any, *, formulas: bool = False, **kwargs: Any):
+        super().__init__(file, **kwargs)
+        self.formulas = formulas
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler, file: Any, **kwargs: Any) -> CsvExporter:
+        """Read `LLMS_CSV_FORMULAS`."""
+        return cls(file, formulas=crawler.settings.get("LLMS_CSV_FORMULAS") == "keep", **kwargs)
+
+    def serialize_field(self, field: Any, name: str, value: Any) -> Any:
+        """Return the value of a cell."""
+        cell = super().serialize_field(field, name, value)
+        return cell if self.formulas else without_formula(cell)
 
 
 class ChunksExporter(BaseItemExporter):

@@ -27,10 +27,11 @@ logger = logging.getLogger(__name__)
 class _PermittedOnly:
     """Pass on the addresses of one look-up that `resolver` permits, and tell it when none was."""
 
-    def __init__(self, receiver: Any, resolver: AddressGuardResolver, host: str):
+    def __init__(self, receiver: Any, resolver: AddressGuardResolver, host: str, port: int):
         self._receiver = receiver
         self._resolver = resolver
         self._host = host
+        self._port = port
         self._refused: list[str] = []
         self._passed = False
 
@@ -39,14 +40,14 @@ class _PermittedOnly:
 
     def addressResolved(self, address: IAddress) -> None:  # noqa: N802
         ip = str(getattr(address, "host", ""))
-        if self._resolver.permits(ip, self._host):
+        if self._resolver.permits(ip, self._host, self._port):
             self._passed = True
             self._receiver.addressResolved(address)
         else:
             self._refused.append(ip)
 
     def resolutionComplete(self) -> None:  # noqa: N802
-        self._resolver.record(self._host, [] if self._passed else self._refused)
+        self._resolver.record(self._host, self._port, [] if self._passed else self._refused)
         self._receiver.resolutionComplete()
 
 
@@ -66,7 +67,7 @@ class AddressGuardResolver(CachingHostnameResolver):
         self._default = allowed
         self._crawls: dict[int, AllowedAddresses] = {}
         self._proxies: set[str] = set()
-        self._refused: LocalCache[str, str] = LocalCache(10_000)
+        self._refused: LocalCache[tuple[str, int], str] = LocalCache(10_000)
 
     @classmethod
     def from_crawler(cls, crawler: Crawler, reactor: ReactorBase) -> AddressGuardResolver:
@@ -87,26 +88,26 @@ class AddressGuardResolver(CachingHostnameResolver):
         """Resolve `host` to any address: it is a proxy that the operator named."""
         self._proxies.add(host.lower())
 
-    def permits(self, ip: str, host: str) -> bool:
+    def permits(self, ip: str, host: str, port: int) -> bool:
         """Say whether a connection to the address `ip` may be made for the name `host`."""
         if host.lower() in self._proxies:
             return True
         rules = self._crawls.values() or (self._default,)
-        return all(rule.permits(ip.partition("%")[0], host) for rule in rules)
+        return all(rule.permits(ip.partition("%")[0], host, port) for rule in rules)
 
-    def record(self, host: str, refused: list[str]) -> None:
+    def record(self, host: str, port: int, refused: list[str]) -> None:
         """Remember that `host` has nothing but the addresses `refused`, or with none that it is fine."""
         if refused:
-            self._refused[host.lower()] = (
+            self._refused[host.lower(), port] = (
                 f"{host} resolves to {', '.join(dict.fromkeys(refused))}, which is not public "
                 "(LLMS_ALLOW_PRIVATE_ADDRESSES lists the exceptions)"
             )
         else:
-            self._refused.pop(host.lower(), None)
+            self._refused.pop((host.lower(), port), None)
 
-    def refusal(self, host: str) -> str | None:
+    def refusal(self, host: str, port: int) -> str | None:
         """Say why the last look-up of `host` came to nothing, None where it did not or there was none."""
-        return self._refused.get(host.lower())
+        return self._refused.get((host.lower(), port))
 
     def resolveHostName(  # noqa: N802
         self,
@@ -117,7 +118,7 @@ class AddressGuardResolver(CachingHostnameResolver):
         transportSemantics: str = "TCP",  # noqa: N803
     ) -> IHostResolution:
         """See `IHostnameResolver.resolveHostName`."""
-        receiver: Any = _PermittedOnly(resolutionReceiver, self, hostName)
+        receiver: Any = _PermittedOnly(resolutionReceiver, self, hostName, portNumber)
         if not is_resolvable(hostName):  # Twisted would wait for an answer that never comes
             resolution: IHostResolution = cast("Any", HostResolution(hostName))
             receiver.resolutionBegan(resolution)

@@ -32,6 +32,9 @@ LLMS_MAX_LOOK_ALIKES = (
 LLMS_CONVERTER = "native"  # or "html-to-markdown", "markdownify"
 LLMS_CONVERT_WORKERS = "auto"  # processes that convert HTML; 0 converts in the crawling process
 LLMS_CONVERT_TIMEOUT = 60  # seconds one page may take in a worker
+LLMS_CSV_FORMULAS = (
+    "escape"  # cells of CSV that a spreadsheet would calculate; "keep" leaves them as they are
+)
 LLMS_HIDDEN_TEXT = "drop"  # text that no reader of a page sees; "keep" keeps it
 LLMS_MIN_CHARACTERS = 1  # documents with less text are dropped as empty
 
@@ -144,6 +147,7 @@ EXTENSIONS_BASE = {
 EXTENSIONS = {
     "llmsspider.extensions.run_summary.RunSummary": -10,  # before Scrapy's feed exporter, which is at 0
     "llmsspider.extensions.heartbeat.Heartbeat": 0,
+    "llmsspider.extensions.printable_log.PrintableLog": -30,  # before any other logs what a site sent
     "scrapy.extensions.logstats.LogStats": None,  # counts downloads, discovery and attempts included
     "llmsspider.extensions.terminal.TerminalProgress": -20,  # gives the terminal back before the summary
     "llmsspider.extensions.search_index.SearchIndex": 15,  # after the summary, which says that documents are there
@@ -155,6 +159,7 @@ FEED_EXPORTERS = {
     "jsonlines": "llmsspider.exporters.JsonLinesExporter",
     "jsonl": "llmsspider.exporters.JsonLinesExporter",
     "jl": "llmsspider.exporters.JsonLinesExporter",
+    "csv": "llmsspider.exporters.CsvExporter",
     "chunks": "llmsspider.exporters.ChunksExporter",
     "graph": "llmsspider.exporters.GraphExporter",
     "parquet": "llmsspider.exporters.ParquetExporter",

@@ -41,7 +41,7 @@ class Dialer:
             DialRefusedError: the guard does not permit it.
             OSError: the connection failed, or timed out.
         """
-        refusal = self._allowed.host_refusal(host)
+        refusal = self._allowed.host_refusal(host, port)
         if refusal:
             raise DialRefusedError(refusal)
         if host.lower() in self._outbound.hosts and not self._allowed.everything:
@@ -49,17 +49,19 @@ class Dialer:
         proxy = self._outbound.to(scheme, host)
         if proxy is not None:
             return await _open(proxy.host, proxy.port, tls=proxy.tls), proxy
-        return await self._connect(await self._addresses(host), port), None
+        return await self._connect(await self._addresses(host, port), port), None
 
-    async def _addresses(self, host: str) -> list[str]:
+    async def _addresses(self, host: str, port: int) -> list[str]:
         parsed = parse_host(host)
         if not isinstance(parsed, str):
             return [str(parsed)]
         found = _Addresses()
-        self._resolver.resolveHostName(found, parsed)  # type: ignore[arg-type]  # what the decorator adds is unseen
-        addresses = [ip for ip in await found.complete if self._allowed.permits(ip.partition("%")[0], parsed)]
+        self._resolver.resolveHostName(found, parsed, port)  # type: ignore[arg-type]  # what the decorator adds is unseen
+        addresses = [
+            ip for ip in await found.complete if self._allowed.permits(ip.partition("%")[0], parsed, port)
+        ]
         if not addresses:
-            refusal = self._resolver.refusal(parsed)
+            refusal = self._resolver.refusal(parsed, port)
             if refusal:
                 raise DialRefusedError(refusal)
             raise OSError(f"{host} cannot be resolved")

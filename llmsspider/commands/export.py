@@ -112,7 +112,9 @@ class Command(StoreCommand):
     def _writer(self, name: str, *, replay: bool) -> Callable[..., object]:
         if name == "chunks":
             return partial(write_chunks, chunker=self._config().chunker, replay=replay)
-        return {"jsonl": write_jsonl, "csv": write_csv, "parquet": write_parquet}[name]
+        if name == "csv":
+            return partial(write_csv, formulas=self._config().csv_formulas)
+        return {"jsonl": write_jsonl, "parquet": write_parquet}[name]
 
     def _config(self) -> Config:
         assert self.settings is not None  # noqa: S101  # as Scrapy's own commands do

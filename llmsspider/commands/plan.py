@@ -10,6 +10,7 @@ from scrapy.exceptions import UsageError
 
 from llmsspider.commands.crawl import Command as CrawlCommand
 from llmsspider.planning import plan_lines
+from llmsspider.printable import printable
 
 if TYPE_CHECKING:
     import argparse
@@ -53,4 +54,8 @@ class Command(CrawlCommand):
             self.exitcode = 1
             return
         self.exitcode = 1 if plan["start"]["error"] and not plan["seeds"] else 0
-        print(json.dumps(plan, indent=2, ensure_ascii=False) if opts.json else "\n".join(plan_lines(plan)))
+        print(
+            json.dumps(plan, indent=2, ensure_ascii=False)
+            if opts.json
+            else "\n".join(map(printable, plan_lines(plan)))
+        )

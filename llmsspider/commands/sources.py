@@ -10,6 +10,7 @@ from typing import Any
 import orjson
 
 from llmsspider.errors import ArgumentsError
+from llmsspider.printable import printable
 from llmsspider.store import SourceRecord
 from llmsspider.storecommand import StoreCommand
 
@@ -56,4 +57,4 @@ def as_table(found: list[SourceRecord]) -> str:
     rows += [(record.name, record.status, str(record.pages), record.url) for record in found]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     lines = ("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) for row in rows)
-    return "".join(line.rstrip() + "\n" for line in lines)
+    return "".join(printable(line.rstrip()) + "\n" for line in lines)

@@ -11,6 +11,7 @@ from contextlib import closing
 import orjson
 
 from llmsspider.errors import ArgumentsError
+from llmsspider.printable import printable
 from llmsspider.status import StatusData, read_status, status_lines
 from llmsspider.store.opening import unknown_source
 from llmsspider.storecommand import StoreCommand
@@ -78,6 +79,6 @@ def _shown(found: list[StatusData], name: str | None, opts: argparse.Namespace) 
         value = found[0] if name is not None else found
         indent = 0 if opts.watch else orjson.OPT_INDENT_2
         return orjson.dumps(value, option=indent | orjson.OPT_APPEND_NEWLINE).decode()
-    blocks = ["".join(f"{line}\n" for line in status_lines(status)) for status in found]
+    blocks = ["".join(f"{printable(line)}\n" for line in status_lines(status)) for status in found]
     text = "\n".join(blocks) if blocks else "no sources yet\n"
     return f"{CLEAR}{text}" if opts.watch and sys.stdout.isatty() else text

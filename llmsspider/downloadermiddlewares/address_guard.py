@@ -11,7 +11,7 @@ from scrapy.crawler import Crawler
 from scrapy.utils.httpobj import urlparse_cached
 from scrapy.utils.misc import load_object
 
-from llmsspider.addresses import AllowedAddresses
+from llmsspider.addresses import DEFAULT_PORTS, AllowedAddresses
 from llmsspider.errors import ArgumentsError, ErrorKind
 from llmsspider.refusal import RefusedRequest
 from llmsspider.resolver import guarded_resolver
@@ -73,7 +73,7 @@ class AddressGuardMiddleware:
         refusal = self._refusal(origin[0]) if origin else self.allowed.refusal(request.url)
         if refusal:
             raise self.refused(request, refusal)
-        refusal = guarded_resolver(self.crawler).refusal(urlparse_cached(request).hostname or "")
+        refusal = guarded_resolver(self.crawler).refusal(*host_and_port(request))
         if refusal:
             raise self.refused(request, refusal, logging.DEBUG)
 
@@ -93,6 +93,12 @@ class AddressGuardMiddleware:
         )
         self._warned.add(host)
         return RefusedRequest(message, reason=reason, kind=kind)
+
+
+def host_and_port(request: Request) -> tuple[str, int]:
+    """Return what a request connects to."""
+    parts = urlparse_cached(request)
+    return parts.hostname or "", parts.port or DEFAULT_PORTS.get(parts.scheme, 0)
 
 
 def _handlers_with_own_resolver(crawler: Crawler) -> set[str]:

@@ -12,7 +12,7 @@ from scrapy.utils.httpobj import urlparse_cached
 from scrapy.utils.url import add_http_if_no_scheme
 
 from llmsspider.addresses import AllowedAddresses
-from llmsspider.downloadermiddlewares.address_guard import AddressGuardMiddleware
+from llmsspider.downloadermiddlewares.address_guard import AddressGuardMiddleware, host_and_port
 from llmsspider.resolver import guarded_resolver
 
 
@@ -50,7 +50,7 @@ class ConnectionGuardMiddleware(AddressGuardMiddleware):
         """Raise `RefusedRequest` in place of the failed look-up of a refused name."""
         if not isinstance(exception, CannotResolveHostError):
             return
-        refusal = guarded_resolver(self.crawler).refusal(urlparse_cached(request).hostname or "")
+        refusal = guarded_resolver(self.crawler).refusal(*host_and_port(request))
         if refusal:
             raise self.refused(request, refusal) from exception
 

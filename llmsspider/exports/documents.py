@@ -13,6 +13,7 @@ import orjson
 from llmsspider.chunkrows import Chunker
 from llmsspider.errors import ArgumentsError
 from llmsspider.items import Document
+from llmsspider.printable import without_formula
 
 ROW_GROUP = 500
 """Rows of a Parquet file held in memory at a time."""
@@ -34,13 +35,17 @@ def write_chunks(rows: Iterable[Document], out: BinaryIO, chunker: Chunker, *, r
         out.writelines(orjson.dumps(row, option=orjson.OPT_APPEND_NEWLINE) for row in made)
 
 
-def write_csv(rows: Iterable[Document], out: BinaryIO) -> None:
-    """One document a row, after a header; `llms` and `links` as JSON, null as an empty cell."""
+def write_csv(rows: Iterable[Document], out: BinaryIO, *, formulas: bool = False) -> None:
+    """One document a row, after a header; `llms` and `links` as JSON, null as an empty cell.
+
+    Cells that a spreadsheet would calculate begin with an apostrophe, unless `formulas`.
+    """
     text = io.TextIOWrapper(out, encoding="utf-8", errors="replace", newline="", write_through=True)
     writer = csv.DictWriter(text, COLUMNS)
     writer.writeheader()
     for document in rows:
-        writer.writerow(flat_row(document))
+        row = flat_row(document)
+        writer.writerow(row if formulas else {name: without_formula(cell) for name, cell in row.items()})
     text.detach()
 
 

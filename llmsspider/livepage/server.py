@@ -18,6 +18,9 @@ HOST = "127.0.0.1"
 EVENT_SECS = 1.0
 """Time between two events."""
 
+MAX_CONNECTIONS = 32
+"""Connections at the same time; a page has two, further ones are closed at once."""
+
 FAREWELL_SECS = 3.0
 """Time pages have to fetch the report after the last event."""
 
@@ -46,6 +49,7 @@ class LiveServer:
         self._numbers = numbers
         self._report = report
         self._runner: web.AppRunner | None = None
+        self._listener: asyncio.Server | None = None
         self._hosts: set[str] = set()
         self._ended = asyncio.Event()
         self._streams: set[asyncio.Transport] = set()
@@ -64,17 +68,23 @@ class LiveServer:
         self._runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.5)
         await self._runner.setup()
         for port in ports:
-            site = web.TCPSite(self._runner, HOST, port)
             try:
-                await site.start()
+                self._listener = await asyncio.get_running_loop().create_server(self._protocol, HOST, port)
             except OSError:
                 continue
-            taken = self._runner.addresses[0][1]
+            taken = self._listener.sockets[0].getsockname()[1]
             self._hosts = {f"{HOST}:{taken}", f"localhost:{taken}"}
             return f"http://{HOST}:{taken}/"
         await self._runner.cleanup()
         self._runner = None
         return None
+
+    def _protocol(self) -> asyncio.BaseProtocol:
+        """Return what answers a new connection: the server, or nobody when there are too many."""
+        server = self._runner.server if self._runner is not None else None
+        if server is None or len(server.connections) >= MAX_CONNECTIONS:
+            return _Refusal()
+        return server()
 
     async def stop(self) -> None:
         """Send the last event, give open pages time to fetch the report, and close."""
@@ -84,6 +94,8 @@ class LiveServer:
         deadline = asyncio.get_running_loop().time() + FAREWELL_SECS
         while self._listening() and asyncio.get_running_loop().time() < deadline:  # noqa: ASYNC110  # no event says it
             await asyncio.sleep(0.05)
+        if self._listener is not None:
+            self._listener.close()
         await self._runner.cleanup()
         self._runner = None
 
@@ -146,6 +158,13 @@ class LiveServer:
         except TimeoutError:
             return False
         return True
+
+
+class _Refusal(asyncio.Protocol):
+    """A connection that is closed at once."""
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        transport.close()
 
 
 def _event(name: str, value: State) -> bytes:

@@ -113,5 +113,7 @@ def replace_file(path: Path, body: bytes) -> None:
     """Write `body` beside `path` and put it in its place in one step; folders are made."""
     path.parent.mkdir(parents=True, exist_ok=True)
     part = path.with_name(PART)
-    part.write_bytes(body)
+    part.unlink(missing_ok=True)
+    with part.open("xb") as file:  # a new file: a link that somebody laid there is not followed
+        file.write(body)
     part.replace(path)

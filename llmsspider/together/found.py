@@ -34,8 +34,9 @@ class Found:
 
     @classmethod
     def from_json(cls, data: bytes) -> Found:
-        """Read what `to_json` wrote."""
-        return _adapter().validate_json(data)
+        """Read what `to_json` wrote; bodies and files that it names are none of another worker's, and dropped."""
+        found = _adapter().validate_json(data)
+        return dataclasses.replace(found, discovery=_light(found.discovery))
 
 
 @cache

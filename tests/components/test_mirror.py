@@ -11,6 +11,7 @@ from stores import record
 from llmsspider.errors import MirrorError
 from llmsspider.items import Link
 from llmsspider.mirror import folder_for, sync
+from llmsspider.mirror.manifest import PART, replace_file
 from llmsspider.store import SourceRecord, open_store
 
 
@@ -86,3 +87,14 @@ def test_a_store_without_pages_leaves_the_folder_alone(tmp_path):
 def test_the_placeholder_is_a_safe_name_of_the_source():
     folder = folder_for("trees/%(source)s", "../../etc")
     assert folder.parent == Path("trees") and ".." not in folder.name
+
+
+def test_a_link_in_the_place_of_the_part_file_is_not_followed(tmp_path):
+    outside = tmp_path / "outside"
+    outside.write_text("precious")
+    folder = tmp_path / "tree"
+    folder.mkdir()
+    (folder / PART).symlink_to(outside)
+    replace_file(folder / "page.md", b"text")
+    assert ((folder / "page.md").read_bytes(), outside.read_text()) == (b"text", "precious")
+    assert not (folder / "page.md").is_symlink()

@@ -53,9 +53,9 @@ def resolver(*addresses: str, allowed: object = False) -> AddressGuardResolver:
     return AddressGuardResolver(reactor, 0, AllowedAddresses.from_setting(allowed))
 
 
-def resolved(guard: AddressGuardResolver, name: str = "docs.example") -> list[str]:
+def resolved(guard: AddressGuardResolver, name: str = "docs.example", port: int = 80) -> list[str]:
     received = Received()
-    guard.resolveHostName(received, name, 80)
+    guard.resolveHostName(received, name, port)
     assert received.complete
     return received.addresses
 
@@ -63,22 +63,22 @@ def resolved(guard: AddressGuardResolver, name: str = "docs.example") -> list[st
 def test_only_permitted_addresses_are_passed_on():
     guard = resolver("10.0.0.1", "93.184.215.14", "::1", "2606:2800:21f:cb07:6820:80da:af6b:8b2c")
     assert resolved(guard) == ["93.184.215.14", "2606:2800:21f:cb07:6820:80da:af6b:8b2c"]
-    assert guard.refusal("docs.example") is None
+    assert guard.refusal("docs.example", 80) is None
 
 
 def test_a_name_with_refused_addresses_only_is_remembered_until_it_changes():
     guard = resolver("10.0.0.1", "10.0.0.1")
     assert resolved(guard, "Docs.example") == []
-    assert "resolves to 10.0.0.1, which" in guard.refusal("docs.example")
+    assert "resolves to 10.0.0.1, which" in guard.refusal("docs.example", 80)
     guard.original_resolver.addresses = ("93.184.215.14",)
     assert resolved(guard) == ["93.184.215.14"]
-    assert guard.refusal("docs.example") is None
+    assert guard.refusal("docs.example", 80) is None
 
 
 def test_a_name_that_does_not_exist_is_no_refusal():
     guard = resolver()
     assert resolved(guard) == []
-    assert guard.refusal("docs.example") is None
+    assert guard.refusal("docs.example", 80) is None
 
 
 @pytest.mark.parametrize("name", ["a..example", "a" * 64 + ".example", ""])
@@ -110,3 +110,13 @@ def test_installed_over_itself_it_asks_the_first_resolver():
     first = resolver("93.184.215.14")
     again = AddressGuardResolver(SimpleNamespace(nameResolver=first), 0, AllowedAddresses())
     assert again.original_resolver is first.original_resolver
+
+
+def test_an_entry_with_a_port_opens_that_port_only():
+    guard = resolver("10.0.0.1", allowed="docs.example:80, 10.0.0.1:8080")
+    assert resolved(guard, port=80) == ["10.0.0.1"]
+    assert resolved(guard, port=22) == []
+    assert guard.refusal("docs.example", 22)
+    assert guard.refusal("docs.example", 80) is None
+    assert resolved(guard, "other.example", port=80) == []
+    assert resolved(guard, "other.example", port=8080) == ["10.0.0.1"]

@@ -203,6 +203,16 @@ SETTINGS = [
     ("a name is not its address", "localhost", "http://127.0.0.1/", False),
     ("list", ["10.0.0.0/8", "localhost"], "http://localhost/", True),
     ("commas", "10.0.0.0/8, 127.0.0.1", "http://127.0.0.1/", True),
+    ("port", "127.0.0.1:8000", "http://127.0.0.1:8000/", True),
+    ("another port", "127.0.0.1:8000", "http://127.0.0.1:8001/", False),
+    ("port of another scheme", "127.0.0.1:443", "http://127.0.0.1/", False),
+    ("default port", "127.0.0.1:443", "https://127.0.0.1/", True),
+    ("port of a name", "localhost:8000", "http://localhost:8000/", True),
+    ("another port of a name", "localhost:8000", "http://localhost/", False),
+    ("port of a network", "10.0.0.0/8:80", "http://10.1.2.3/", True),
+    ("another port of a network", "10.0.0.0/8:80", "http://10.1.2.3:22/", False),
+    ("port of IPv6", "[::1]:8000", "http://[::1]:8000/", True),
+    ("another port of IPv6", "[::1]:8000", "http://[::1]/", False),
 ]
 
 
@@ -213,7 +223,10 @@ def test_setting(value, url, allowed):
     assert (AllowedAddresses.from_setting(value).refusal(url) is None) is allowed
 
 
-@pytest.mark.parametrize("value", ["10.0.0.0/99", "a b", "127.0.0.1:8000", "http://localhost", 1.5])
+@pytest.mark.parametrize(
+    "value",
+    ["10.0.0.0/99", "a b", "127.0.0.1:0", "127.0.0.1:99999", "10.0.0.0/99:80", "http://localhost", 1.5],
+)
 def test_a_wrong_setting_says_so(value):
     with pytest.raises(ArgumentsError) as raised:
         AllowedAddresses.from_setting(value)

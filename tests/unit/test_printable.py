@@ -1,0 +1,67 @@
+"""What a site sends is shown in logs, terminals and spreadsheets, and never acted on."""
+
+from __future__ import annotations
+
+import csv
+import io
+import logging
+import sys
+
+import pytest
+from stores import record
+
+from llmsspider.exporters import CsvExporter
+from llmsspider.exports.documents import write_csv
+from llmsspider.printable import PrintableFilter, printable, without_formula
+
+FORMULAS = ["=HYPERLINK('http://evil.example')", "+1+1", "-2+3", "@SUM(A1)", "\t=1", "\r=1"]
+
+
+@pytest.mark.parametrize("text", FORMULAS)
+def test_cells_that_a_spreadsheet_would_calculate_are_text(text):
+    document = record("a", title=text).document(source="s", run="r", seq=1, change="new")
+    for formulas in (False, True):
+        wanted = text if formulas else f"'{text}"
+        exported, fed = io.BytesIO(), io.BytesIO()
+        write_csv([document], exported, formulas=formulas)
+        exporter = CsvExporter(fed, formulas=formulas)
+        exporter.start_exporting()
+        exporter.export_item(document)
+        exporter.finish_exporting()
+        for out in (exported, fed):
+            (row,) = csv.DictReader(io.StringIO(out.getvalue().decode(), newline=""))
+            assert row["title"] == wanted
+            assert row["url"].startswith("https://e.com/")
+
+
+def test_numbers_and_other_text_stay():
+    assert [without_formula(cell) for cell in (-1, None, "a=b", "# Title", "")] == [
+        -1,
+        None,
+        "a=b",
+        "# Title",
+        "",
+    ]
+
+
+def test_control_characters_are_written_out():
+    assert printable("a\x1b]0;title\x07\x9b31m\u202e\x00") == "a\\x1b]0;title\\x07\\x9b31m\\u202e\\x00"
+    assert printable("two\nlines\tä→") == "two\nlines\tä→"
+
+
+def test_records_of_a_log_are_printable_with_their_tracebacks():
+    out = io.StringIO()
+    handler = logging.StreamHandler(out)
+    handler.addFilter(PrintableFilter())
+    logger = logging.getLogger("llmsspider.test_printable")
+    logger.addHandler(handler)
+    logger.setLevel("INFO")
+    try:
+        raise ValueError("\x1b[31mred")
+    except ValueError:
+        logger.error("%(type)s of %(url)s", {"type": "text/\x1b[2Jhtml", "url": "x"}, exc_info=sys.exc_info())
+    logger.info("plain")
+    logger.removeHandler(handler)
+    assert "text/\\x1b[2Jhtml of x" in out.getvalue()
+    assert "\\x1b[31mred" in out.getvalue()
+    assert "\x1b" not in out.getvalue()
