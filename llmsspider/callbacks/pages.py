@@ -98,10 +98,12 @@ class PageCallbacks(FailureCallbacks, LinkSourceCallbacks, MarkdownLinkCallbacks
         url = named_llms_txt(page.page.meta, answered)
         if url is None or run.discovery is None or not run.follows_links:
             return []
-        fetch = EngineFetch(self.crawler, run)
+        fetch, told = EngineFetch(self.crawler, run), len(run.discovery.cut)
         seeds = await read_described(
             fetch, url, run.discovery, Options(max_linked_files=run.config.max_linked_files)
         )
+        for cut in run.discovery.cut[told:]:
+            run.leave_out(cut.url, cut.reason, cut.rule)
         for seed in seeds:
             run.site.enter(seed)
         return [request for seed in seeds if (request := self.seed_request(seed)) is not None]

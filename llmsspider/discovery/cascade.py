@@ -86,6 +86,7 @@ async def read_described(fetch: Fetch, url: str, found: Discovery, options: Opti
     known = {seed.url for seed in found.seeds}
     seeds = SeedList({*known, found.start.url, found.start.final_url, found.start_url}, options.optional)
     new = seeds.add_entries(file.url, file.entries)
+    found.cut += [*map(Cut.invalid, file.invalid), *seeds.cut]
     found.files.append(file)
     found.seeds.extend(new)
     return new

@@ -751,6 +751,16 @@ def test_a_file_named_later_adds_unseen_seeds_and_leads_no_further() -> None:
     assert site.asked.count("/api/llms.txt") == 1
 
 
+def test_what_a_file_named_later_loses_is_told() -> None:
+    site = Site(
+        {"/docs/llms.txt": index("/docs/a"), "/api/llms.txt": index("/api/b", "http://localhost:PORT/")}
+    )
+    found = run(site)
+    assert later(site, found, "/api/llms.txt") == ["/api/b"]
+    why = "its port is not a number from 0 to 65535"
+    assert found.cut == [Cut("http://localhost:PORT/", "invalid-url", why)]
+
+
 def test_a_file_named_later_counts_as_linked() -> None:
     site = Site({"/docs/llms.txt": index("/docs/a"), "/api/llms.txt": index("/api/b")})
     found = run(site)

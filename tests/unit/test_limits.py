@@ -103,4 +103,6 @@ def test_a_run_of_labels_is_no_header_without_end():
     report = inspect(file, "https://docs.example.com/llms-full.txt")
 
     assert max(len(mark.skip) for mark in report.marks) <= MAX_HEADER_LINES + 1
-    assert sum(1 for _ in split(file, "https://docs.example.com/llms-full.txt", report=report)) == report.pages
+    assert (
+        sum(1 for _ in split(file, "https://docs.example.com/llms-full.txt", report=report)) == report.pages
+    )
