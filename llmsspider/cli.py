@@ -32,6 +32,9 @@ NOTHING = 1
 WRONG = 2
 """Exit code: what was typed is wrong; nothing was fetched."""
 
+INCOMPLETE = 3
+"""Exit code: the tree is up to date, but for the pages that the site did not answer for; more failed than may."""
+
 
 class _Parser(argparse.ArgumentParser):
     """A mistake is one line and exit code 2."""
@@ -144,7 +147,7 @@ def _report(crawler: Crawler, folder: Path, argv: Sequence[str] | None) -> int:
         sys.stdout.write(line + "\n")
     again = shlex.join(["llmsspider", *(sys.argv[1:] if argv is None else argv)])
     sys.stdout.write(f"Start with {folder / 'index.md'}. To fetch what has changed, later: {again}\n")
-    return 0
+    return INCOMPLETE if run.outage else 0
 
 
 def _keep_out_of_git(store: Path) -> None:

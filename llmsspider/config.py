@@ -39,6 +39,7 @@ class Config:
     max_linked_files: int = 50
     full_text: bool = True
     max_look_alikes: int = 1000
+    max_failed_share: float = 0.1
     stores: Stores = field(default_factory=Stores)
     converter: str = "native"
     handlers: Handlers = field(default_factory=Handlers)
@@ -76,6 +77,7 @@ class Config:
             link_depth=int(_number(settings, "LLMS_LINK_DEPTH", 1, problems)),
             max_linked_files=int(_number(settings, "LLMS_MAX_LINKED_FILES", 50, problems)),
             full_text=_choice(settings, "LLMS_FULL_TEXT", ("auto", "off"), problems) == "auto",
+            max_failed_share=_number(settings, "LLMS_MAX_FAILED_SHARE", 0.1, problems),
             max_look_alikes=int(_number(settings, "LLMS_MAX_LOOK_ALIKES", 1000, problems)),
             stores=_stores(settings, problems),
             redis_url=_redis_url(settings, problems),

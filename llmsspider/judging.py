@@ -2,14 +2,49 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from llmsspider.incremental import Judgement, judge
+from llmsspider.outcomes import OUTAGES
 
 if TYPE_CHECKING:
     from llmsspider.run import Run
     from llmsspider.store import PageState
+
+
+def outage(failed: Mapping[str, int], obtained: int, share: float) -> str | None:
+    """Say that more pages failed than a complete run may have, or None. One page may always fail.
+
+    Args:
+        failed: number of failed pages by error kind; those that say nothing of the site's state are left out of it.
+        obtained: pages that answered.
+        share: of all pages that were asked for, how many may fail, from 0 to 1.
+
+    >>> outage({"auth": 3, "not_found": 7}, 27, 0.1) is None
+    True
+    >>> outage({"auth": 4}, 27, 0.1)
+    '4 of 31 pages failed (auth 4)'
+    """
+    lost = Counter({kind: number for kind, number in failed.items() if kind in OUTAGES})
+    asked = lost.total() + obtained
+    if lost.total() <= max(1, share * asked):
+        return None
+    kinds = ", ".join(f"{kind} {number}" for kind, number in lost.most_common())
+    return f"{lost.total()} of {asked} pages failed ({kinds})"
+
+
+def note_outage(run: Run) -> None:
+    """Make the run incomplete when too many pages failed: those asked for, and those that could not be verified."""
+    obtained = max(run.progress.documents - run.progress.kept, 0)
+    kept = [
+        kind.replace("-", "_") for key, kind in run.known.reasons.items() if run.known.fates[key] == "kept"
+    ]
+    failed = run.progress.errors + Counter(kept)
+    why = outage(failed, obtained, run.config.max_failed_share)
+    if why is not None:
+        run.failed_in_part(why)
 
 
 def reason_not_to_delete(run: Run) -> str | None:
@@ -21,7 +56,7 @@ def reason_not_to_delete(run: Run) -> str | None:
     if run.limit.documents == 0:
         return "nothing was obtained"
     discovery = run.discovery
-    if discovery is not None and discovery.start.error in {"network", "challenge", "rate_limited"}:
+    if discovery is not None and discovery.start.error in OUTAGES:
         return "the start page failed"
     lost = run.files_before.lost
     return f"{lost[0]} could not be read this time" if lost else None
@@ -32,8 +67,8 @@ def exports_unreached(run: Run) -> bool:
 
     It is otherwise with a crawl that was told to see less, or obtained nothing.
     """
-    whole = run.complete and not run.arguments.retry and run.arguments.mode == "crawl"
-    return whole and run.limit.documents > 0
+    whole = not run.cut and not run.arguments.retry and run.arguments.mode == "crawl"
+    return whole and run.obtained > 0
 
 
 def unreached(run: Run) -> Iterator[PageState]:

@@ -52,6 +52,9 @@ KIND_OF_EXCEPTION: dict[str, ErrorKind] = {
 }
 """Class names of Scrapy and Twisted; `DownloadCancelledError` is how Scrapy reports `DOWNLOAD_MAXSIZE`."""
 
+OUTAGES: frozenset[ErrorKind] = frozenset({"auth", "challenge", "rate_limited", "http", "network", "parse"})
+"""Kinds that say nothing of the page: it may be back tomorrow. A run that meets many of them saw half of the site."""
+
 PAGE_STATUSES = frozenset({200, 203})
 """Statuses of a whole page. No range is asked for, so 206 is half of one (RFC 9110, section 15.3.7)."""
 

@@ -136,7 +136,7 @@ def _crawl(
     if done.returncode == 2:
         lines = [line.partition(": ")[2] or line for line in done.stderr.strip().splitlines()]
         raise ArgumentsError(lines or ["the crawl was refused"])
-    if done.returncode not in {0, 1}:
+    if done.returncode not in {0, 1, 3}:
         last = done.stderr.strip().splitlines()[-1:] or [f"exit code {done.returncode}"]
         raise ResolveError(f"{arguments['url']}: the crawl failed: {last[0]}")
 

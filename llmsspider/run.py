@@ -81,6 +81,12 @@ class Run:
     delivered: bool | None = None
     """Whether the outputs were stored where they belong, once the run is closed; None where there are none."""
 
+    cut: str | None = None
+    """Why the run was not to see everything, or ended too soon: a limit, a stop, a fault."""
+
+    outage: str | None = None
+    """How the site kept the run from seeing everything."""
+
     def __init__(
         self,
         arguments: DocsArguments,
@@ -115,8 +121,6 @@ class Run:
         """The limits that left out pages, by reason: what only those lead to was not seen in this run."""
         self.files_before = FilesBefore(source)
         self.discovery: Discovery | None = None
-        self.complete = True
-        self.why_incomplete: str | None = None
         self.plan: Plan | None = None
         """What the crawl would do, when it was asked for that only (`scrapy plan`)."""
         self.chunks_before: dict[str, frozenset[str]] = {}
@@ -246,6 +250,7 @@ class Run:
         return {
             **self.snapshot().as_dict(),
             "phases": list(self.progress.phases),
+            "outage": self.outage,
             "scope": self.bounds.scope.describe() if self.bounds.scope else None,
             **({"workers": self.crew.most} if self.crew else {}),
         }
@@ -284,8 +289,32 @@ class Run:
 
     def incomplete(self, why: str) -> None:
         """Record that the run did not see the whole site; the first reason stays."""
-        self.complete = False
-        self.why_incomplete = self.why_incomplete or why
+        self.cut = self.cut or why
+
+    def failed_in_part(self, why: str) -> None:
+        """Record that the site answered in part only: what was stored stays, and the command's exit code says it."""
+        self.outage = why
+
+    @property
+    def complete(self) -> bool:
+        """True when the run saw the whole site."""
+        return self.why_incomplete is None
+
+    @property
+    def why_incomplete(self) -> str | None:
+        """Why the run did not see the whole site, or None."""
+        return self.cut or self.outage
+
+    @property
+    def obtained(self) -> int:
+        """The documents that came from the site in this run, and not from the store in place of a page that failed."""
+        return max(self.limit.documents - self.progress.kept, 0)
+
+    @property
+    def keeps_findings(self) -> bool:
+        """True when stored pages are asked for by themselves: how they were found and listed stays as it was stored."""
+        without_start = self.discovery is not None and bool(self.discovery.start.error)
+        return self.arguments.mode == "refresh" or without_start
 
     def judge_limit(self) -> None:
         """Record, when all pages are through, that links were left out for `max_requests`."""
@@ -447,7 +476,6 @@ class Run:
         if kind == "not_found":
             self._brought_nothing(url)
         self.progress.error(kind, url, message)
-        self.progress.kept += kind != "not_found" and self.known.state(page_key(url)) is not None
         self.count(f"errors/{kind}")
         if self._store is not None:
             self._store.record_error(url, kind, message, status)

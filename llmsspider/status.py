@@ -60,6 +60,7 @@ def run_data(run: RunRecord, errors: Sequence[PageError], filtered: Sequence[Fil
         "outcome": run.outcome,
         "complete": run.complete,
         "why": run.why,
+        "outage": counts.get("outage"),
         "phase": counts.get("phase", "starting"),
         "done": done,
         "queued": queued,

@@ -22,7 +22,7 @@ class DocumentCallbacks(DocsRequests):
         if run.arguments.mode == "refresh" and record.key not in run.known.states:
             run.leave_out(record.url, "not-stored", "mode=refresh takes no new pages")
             return
-        if run.arguments.mode == "refresh" and not confirmed:
+        if run.keeps_findings and not confirmed:
             self._as_found_before(record)
         unlisted = run.arguments.follow == "listed" and not run.site.is_listed(record.url)
         if start and (unlisted or not run.bounds.allowed(record.url)):
@@ -53,6 +53,7 @@ class DocumentCallbacks(DocsRequests):
         state = self.run.known.state(key)
         record = self.run.store.load_page(state.key) if state is not None else None
         if record is not None:
+            self.run.progress.kept += 1
             record.depth = record.depth if depth is None else depth
             yield from self.documents(record, confirmed=True)
             yield from self.link_requests(record.follow, record.depth + 1, on=record.url)

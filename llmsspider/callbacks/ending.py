@@ -10,7 +10,7 @@ from scrapy import Request
 from llmsspider.callbacks.failures import kind_of_failure
 from llmsspider.callbacks.pages import PageCallbacks
 from llmsspider.callbacks.requests import request_of
-from llmsspider.judging import judgement_of, unreached
+from llmsspider.judging import judgement_of
 from llmsspider.outcomes import kind_of_response
 from llmsspider.pages import Answered, utc_now
 from llmsspider.requests import info
@@ -65,11 +65,10 @@ class EndCallbacks(PageCallbacks):
         self.run.known.fated(key, "gone" if kind == "not_found" else "kept", kind.replace("_", "-"))
 
     def parse_kept(self, response: Response) -> Iterator[Any]:
-        """Yield the stored pages that a run which may not judge them did not reach: they are still the current set."""
-        run = self.run
-        gone = [key for key, fate in run.known.fates.items() if fate == "gone"]
-        for key in [*gone, *(state.key for state in unreached(run))]:
-            yield from self.stored_page(key)
+        """Yield the stored pages that a run which may not judge them has no document of: they are the current set."""
+        for state in self.run.store.unreached():
+            if self.run.bounds.covers(state):
+                yield from self.stored_page(state.key)
 
     def parse_end(self, response: Response) -> Iterator[Any]:
         """Yield the tombstones, and the stored pages that could not be judged."""

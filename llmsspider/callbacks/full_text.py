@@ -239,7 +239,7 @@ class FullTextCallbacks(PageCallbacks):
         if record is not None:
             run.count("same-body")
             record.fetched_at = utc_now()
-            if run.arguments.mode != "refresh":
+            if not run.keeps_findings:
                 entry = run.site.entries.get(identity(url))
                 record.depth, record.discovered_by, record.llms = 0, "llms-full.txt", entry
         return record

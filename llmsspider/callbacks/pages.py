@@ -208,7 +208,7 @@ class PageCallbacks(FailureCallbacks, LinkSourceCallbacks, MarkdownLinkCallbacks
         record.last_modified = headers.get("last-modified") or modified
         record.validators_url, record.accept = answered.fetched_url, answered.accept
         record.status, record.fetched_at = 200, answered.fetched_at
-        if self.run.arguments.mode != "refresh":
+        if not self.run.keeps_findings:
             record.depth = int(request.meta.get("depth", 0))
             record.discovered_by = info(request).get("by", "link")
             record.llms = self.run.site.entries.get(identity(request.url))

@@ -29,12 +29,15 @@ logger = logging.getLogger(__name__)
 FAILED_REASONS = {"start_failed", "no_documents", "redis_lost", "store_failed", "start_error"}
 """Finish reasons that mean that nothing was obtained, or that it could not be kept: exit code 1."""
 
+INCOMPLETE = 3
+"""Exit code of a run that got documents, while more pages failed than a complete run may have."""
+
 COLLECT_RARELY = (10_000, 20, 50)
 """Python's defaults look for cyclic garbage 275 times while a crawl starts, twice through all that was imported."""
 
 
 class Command(CrawlCommand):
-    """Scrapy's `crawl`: wrong arguments give one line each and exit code 2; a run that came to nothing, 1."""
+    """Scrapy's `crawl`; exit code 1 when the run came to nothing, 2 wrong arguments, 3 the site answered in part."""
 
     def process_options(self, args: list[str], opts: argparse.Namespace) -> None:
         """Check the arguments, before Scrapy logs or starts anything."""
@@ -59,6 +62,8 @@ class Command(CrawlCommand):
         stats = self._crawler.stats
         ended: Any = getattr(self._crawler.spider, "run", None)
         undelivered = ended is not None and ended.delivered is False and ended.succeeded
+        if ended is not None and ended.outage:
+            self.exitcode = INCOMPLETE
         if stats is None or stats.get_value("finish_reason") in FAILED_REASONS or undelivered:
             self.exitcode = 1
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import orjson
 from w3lib.url import canonicalize_url
 
+from llmsspider.commands.crawl import INCOMPLETE
 from llmsspider.config import Config
 from llmsspider.errors import ArgumentsError, InvalidUrlError
 from llmsspider.store import Stores, resolve_data_dir
@@ -38,7 +39,7 @@ LOGS = "logs"
 
 
 class Command(StoreCommand):
-    """Crawls every source of a file once: exit code 0 when all went well, 1 when one failed, 2 for a bad file."""
+    """Crawls every source of a file once: exit code 0 all went well, 1 one failed, 2 bad file, 3 one is incomplete."""
 
     name = "sync"
 
@@ -119,8 +120,8 @@ class Command(StoreCommand):
             sys.stdout.write(orjson.dumps(report(results, secs), option=option).decode())
         else:
             sys.stdout.writelines(f"{line}\n" for line in table(results, secs))
-        if any(result.state == "failed" for result in results):
-            self.exitcode = 1
+        states = {result.state for result in results}
+        self.exitcode = 1 if "failed" in states else INCOMPLETE if "incomplete" in states else 0
 
 
 def _file(args: list[str], opts: argparse.Namespace) -> Path:

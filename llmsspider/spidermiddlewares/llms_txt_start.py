@@ -20,9 +20,10 @@ from llmsspider.errors import ConversionError, LlmsspiderError, StoreError
 from llmsspider.filetypes import HTML_TYPES, MARKDOWN_TYPES
 from llmsspider.hashing import content_hash
 from llmsspider.items import Page, PageMeta
-from llmsspider.judging import exports_unreached, reason_not_to_delete, unreached
+from llmsspider.judging import exports_unreached, note_outage, reason_not_to_delete, unreached
 from llmsspider.locales import start_in_language
 from llmsspider.negotiation import is_markdown_url
+from llmsspider.outcomes import OUTAGES
 from llmsspider.pages import checked
 from llmsspider.planning import make_plan
 from llmsspider.secondchance import AT_ONCE, MAX_SECS
@@ -42,6 +43,9 @@ if TYPE_CHECKING:
     from llmsspider.together.crew import Crew
 
 logger = logging.getLogger(__name__)
+
+SAMPLE = 8
+"""Stored pages that are asked for first where the start page failed."""
 
 PORTION = 1000
 """How many requests for stored pages are made at a time."""
@@ -122,9 +126,11 @@ class LlmsTxtStart:
         for request in self._whole_full_texts(discovery):
             yield request
         await self._drained()
+        note_outage(self.run)
         async for request in self._portions(self._verification()):
             yield request
         await self._drained()
+        note_outage(self.run)
         for request in self._tombstones():
             yield request
         await self._drained()
@@ -295,6 +301,23 @@ class LlmsTxtStart:
             if wanted is not None:
                 queued += 1
                 yield wanted
+        if discovery.start.error and run.known.states:
+            async for request in self._stored_pages():
+                yield request
+
+    async def _stored_pages(self) -> AsyncIterator[Request]:
+        """Yield the stored pages where the start page failed: a few, and the rest if the site answers at all."""
+        run = self.run
+        self._note(f"the start page failed: going over {len(run.known.states)} stored pages")
+        requests = self.spider.refresh_requests()
+        for request in islice(requests, SAMPLE):
+            yield request
+        await self._drained()
+        if run.obtained == 0:
+            self._note("none of the first stored pages could be had either")
+            return
+        async for request in self._portions(requests):
+            yield request
 
     def _beyond_limit(self, seed: Seed) -> None:
         run, verdict = self.run, self.run.limit.verdict
@@ -320,6 +343,8 @@ class LlmsTxtStart:
         run, start = self.run, discovery.start
         if start.error:
             run.remember(page_key(start.final_url))
+            if start.error in OUTAGES:
+                run.failed_in_part("the start page failed")
             yield from self.spider.start_failed(start)
             return
         if self.fetch.start_response is not None:
@@ -439,9 +464,10 @@ class LlmsTxtStart:
             await self.crawler.signals.wait_for(signals.scheduler_empty)
 
     def _conclude(self, discovery: Discovery | None) -> None:
-        progress = self.run.progress
-        if self.run.limit.documents == 0 and not progress.changes["deleted"]:
-            raise CloseSpider("start_failed" if discovery and discovery.start.error else "no_documents")
+        run, start_failed = self.run, discovery is not None and bool(discovery.start.error)
+        number = run.obtained if start_failed else run.limit.documents
+        if number == 0 and not run.progress.changes["deleted"]:
+            raise CloseSpider("start_failed" if start_failed else "no_documents")
 
     def _note(self, line: str) -> None:
         logger.info("%(line)s", {"line": line}, extra={"spider": self.spider})

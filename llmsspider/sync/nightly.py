@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 from llmsspider.errors import StoreError
 from llmsspider.sync.places import PlaceFailed
-from llmsspider.sync.results import Result, failure_of, is_going, last_run
+from llmsspider.sync.results import Result, failure_of, is_going, is_partial, last_run
 
 if TYPE_CHECKING:
     from llmsspider.store import RunRecord, Stores
     from llmsspider.sync.places import Place
+    from llmsspider.sync.results import State
     from llmsspider.sync.sourcefile import Entry
 
 ATTEMPTS = 3
@@ -144,7 +145,8 @@ class Nightly:
         secs = time.monotonic() - began.at
         if run is not None and run.finished_at is not None:
             reason = failure_of(run)
-            self._done(Result(entry.name, "failed" if reason else "ok", place, reason, secs, run))
+            state: State = "failed" if reason else "incomplete" if is_partial(run) else "ok"
+            self._done(Result(entry.name, state, place, reason, secs, run))
         elif (place_failed or run is not None) and began.attempt < ATTEMPTS:
             self._note(f"{entry.name}: its crawl was lost ({said}); it is begun again")
             self._queue.put_nowait((entry, began.attempt + 1))
@@ -166,7 +168,11 @@ class Nightly:
     def _done(self, result: Result) -> None:
         self._results[result.source] = result
         documents = result.as_dict()["documents"]
-        ended = f"{documents} documents in {result.secs:.1f} s" if result.state == "ok" else result.reason
+        ended = (
+            f"{documents} documents in {result.secs:.1f} s"
+            if result.state in {"ok", "incomplete"}
+            else result.reason
+        )
         self._note(
             f"{len(self._results)}/{self._wanted} {result.state}: {result.source} ({ended})"
             + (f", {result.where}" if result.where else "")

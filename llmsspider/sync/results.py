@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from contextlib import closing
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from llmsspider.errors import UnknownSourceError
 from llmsspider.progress import duration
@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 
     from llmsspider.store import RunRecord, Stores
 
-State = Literal["ok", "failed", "skipped"]
+State = Literal["ok", "incomplete", "failed", "skipped"]
+"""`incomplete`: there are documents, but more pages failed than a complete run may have."""
 
 
 @dataclass(slots=True, frozen=True)
@@ -70,13 +71,18 @@ def failure_of(run: RunRecord) -> str:
     return "its documents were not delivered" if run.counts.get("delivered") is False else ""
 
 
+def is_partial(run: RunRecord) -> bool:
+    """Whether the site answered in part only: more pages failed than a complete run may have."""
+    return bool(run.counts.get("outage"))
+
+
 def report(results: Iterable[Result], elapsed_secs: float) -> dict[str, Any]:
     """Return the whole of a sync, ready for JSON."""
     found = list(results)
     states = Counter(result.state for result in found)
     return {
         "elapsed_secs": round(elapsed_secs, 1),
-        **{state: states[state] for state in ("ok", "failed", "skipped")},
+        **{state: states[state] for state in get_args(State)},
         "documents": sum(result.as_dict()["documents"] for result in found),
         "sources": [result.as_dict() for result in found],
     }
@@ -93,8 +99,9 @@ def table(results: Iterable[Result], elapsed_secs: float) -> Iterator[str]:
     for row in rows:
         yield "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
     total = report(found, elapsed_secs)
+    partly = f", {total['incomplete']} incomplete" if total["incomplete"] else ""
     yield (
-        f"{len(found)} sources: {total['ok']} ok, {total['failed']} failed, {total['skipped']} skipped; "
+        f"{len(found)} sources: {total['ok']} ok, {total['failed']} failed, {total['skipped']} skipped{partly}; "
         f"{total['documents']} documents, {duration(elapsed_secs)}"
     )
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, cast
 from scrapy.exceptions import CloseSpider
 
 from llmsspider.errors import TogetherError
+from llmsspider.judging import note_outage
 from llmsspider.together.crew import POLL_SECS
 
 if TYPE_CHECKING:
@@ -71,6 +72,7 @@ def _share(downloader: Downloader, concurrency: int, workers: int) -> None:
 
 
 def _tell(run: Run, crew: Crew) -> None:
+    note_outage(run)
     fates = ((key, fate, run.known.reasons[key]) for key, fate in run.known.fates.items())
     crew.tell(fates, run.why_incomplete, run.unseen)
     nothing = crew.documents() == 0

@@ -161,7 +161,7 @@ def test_a_start_page_that_is_down_deletes_nothing(serve, run_crawl):
     run_crawl(f"{site.url}/")
     site.pages["/"] = Reply("down", 503)
     outcome = run_crawl(f"{site.url}/", settings={"RETRY_TIMES": 0, "LLMS_MAX_WAIT": 0})
-    assert outcome.exit_code == 1
+    assert outcome.exit_code == 3
     site.pages["/"] = PLAIN["/"]
     assert set(changes(run_crawl(f"{site.url}/"), site.url).values()) == {"unchanged"}
 

@@ -408,6 +408,7 @@ class _Crawler:
                 "ADDONS": '{"fault_timeouts.FaultTimeouts": 0}',
                 "DOWNLOAD_MAXSIZE": 4_000_000,
                 "LLMS_MAX_WAIT": 3,
+                "LLMS_MAX_FAILED_SHARE": 1,  # half of the site is out of order
                 "CONCURRENT_REQUESTS": 64,
                 "CONCURRENT_REQUESTS_PER_DOMAIN": 24,
                 "LLMS_REPORT": folder / "report.html",

@@ -1,0 +1,81 @@
+"""Nights on which a site answers in part only: nothing is deleted, and everybody can see that the run is not whole."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+
+from crawling import command
+from site_server import Reply
+from sites import html
+
+NAMES = [f"/p{index}.html" for index in range(20)]
+FORBIDDEN = Reply("<html><body>Access denied</body></html>", 403)
+DOWN = Reply("<html><body>Down</body></html>", 503)
+QUICK = {"RETRY_TIMES": 0, "LLMS_MAX_WAIT": 0}
+
+
+def pages() -> dict:
+    made = {name: html(f"Page {name[2:-5]}", f"<p>The text of {name}.</p>") for name in NAMES}
+    return {
+        "/": html("Home", "<p>Welcome.</p>" + "".join(f"<a href='{name}'>x</a>" for name in NAMES)),
+        **made,
+    }
+
+
+def changes(outcome, base: str) -> dict[str, str]:
+    return {document["url"].removeprefix(base): document["change"] for document in outcome.documents}
+
+
+def test_a_wall_before_a_part_of_the_site_makes_the_run_incomplete(serve, run_crawl, tmp_path):
+    site = serve(pages())
+    first = run_crawl(f"{site.url}/", settings=QUICK)
+    assert first.exit_code == 0
+    site.pages.update(dict.fromkeys(NAMES[:6], FORBIDDEN))
+    del site.pages[NAMES[7]]
+    night = run_crawl(f"{site.url}/", settings={**QUICK, "LLMS_REPORT": tmp_path / "report"})
+    why = "6 of 20 pages failed (auth 6)"
+    assert night.exit_code == 3
+    assert any(f": incomplete ({why}), " in line for line in night.lines), night.lines
+    assert changes(night, site.url) == dict.fromkeys(["/", *NAMES], "unchanged"), "what is gone waits too"
+    told = json.loads((tmp_path / "report" / "run.json").read_text())["run"]
+    assert (told["complete"], told["why"], told["outage"]) == (False, why, why)
+    store = ("-s", f"LLMS_DATA_DIR={tmp_path / 'store'}")
+    status = json.loads(command("status", site.url.removeprefix("http://"), "--json", *store, cwd=tmp_path).stdout)
+    assert status["run"]["outage"] == why
+    some = run_crawl(f"{site.url}/", settings={**QUICK, "LLMS_MAX_FAILED_SHARE": 0.5})
+    assert some.exit_code == 0, "the setting says how many may fail"
+    assert Counter(changes(some, site.url).values()) == {"unchanged": 20, "deleted": 1}
+
+
+def test_a_start_page_that_fails_does_not_end_the_night(serve, run_crawl):
+    site = serve(pages())
+    run_crawl(f"{site.url}/", settings=QUICK)
+    site.pages["/"] = DOWN
+    site.pages[NAMES[3]] = html("Page 3", "<p>Edited.</p><a href='/new.html'>new</a>")
+    site.pages["/new.html"] = html("New", "<p>New.</p>")
+    del site.pages[NAMES[4]]
+    night = run_crawl(f"{site.url}/", settings=QUICK)
+    assert night.exit_code == 3
+    expected = dict.fromkeys(["/", *NAMES], "unchanged") | {NAMES[3]: "changed", "/new.html": "new"}
+    assert changes(night, site.url) == expected
+    site.pages["/"] = Reply("<html><body>Nothing here</body></html>", 404)
+    gone = run_crawl(f"{site.url}/", settings=QUICK)
+    assert gone.exit_code == 0, "a start page that is gone is no outage"
+    now = changes(gone, site.url)
+    assert {path for path, change in now.items() if change == "deleted"} == {"/", NAMES[4]}
+    assert len(now) == 22
+
+
+def test_a_site_that_is_down_is_not_asked_for_every_page(serve, run_crawl):
+    site = serve(pages())
+    run_crawl(f"{site.url}/", settings=QUICK)
+    site.pages.update(dict.fromkeys(["/", *NAMES], DOWN))
+    site.clear()
+    night = run_crawl(f"{site.url}/", settings=QUICK)
+    assert night.exit_code == 1
+    assert night.stats["finish_reason"] == "start_failed"
+    asked = {path for path in site.paths() if path in NAMES}
+    assert 0 < len(asked) <= 8
+    site.pages.update(pages())
+    assert set(changes(run_crawl(f"{site.url}/", settings=QUICK), site.url).values()) == {"unchanged"}
