@@ -41,7 +41,9 @@ def test_a_wall_before_a_part_of_the_site_makes_the_run_incomplete(serve, run_cr
     told = json.loads((tmp_path / "report" / "run.json").read_text())["run"]
     assert (told["complete"], told["why"], told["outage"]) == (False, why, why)
     store = ("-s", f"LLMS_DATA_DIR={tmp_path / 'store'}")
-    status = json.loads(command("status", site.url.removeprefix("http://"), "--json", *store, cwd=tmp_path).stdout)
+    status = json.loads(
+        command("status", site.url.removeprefix("http://"), "--json", *store, cwd=tmp_path).stdout
+    )
     assert status["run"]["outage"] == why
     some = run_crawl(f"{site.url}/", settings={**QUICK, "LLMS_MAX_FAILED_SHARE": 0.5})
     assert some.exit_code == 0, "the setting says how many may fail"
