@@ -7,11 +7,12 @@ import contextlib
 import json
 import socket
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import pytest
 from chromium import browser, draw, shell  # noqa: F401  # the fixture is autouse
 from crawling import Outcome, crawl
+from forked import HANGS_SECS
 from loopback import Answer, Arrived, Loopback, loopback
 
 from llmsspider.browser.launching import find_program
@@ -123,8 +124,14 @@ def test_nothing_arrives_inside(tmp_path):
 def test_every_way_leads_inside_where_there_is_no_fence():
     """The test above would prove nothing if the page did not try, or the browser could not."""
     with hostile_site() as (site, victim, packets):
-        asyncio.run(visit_unfenced(site.url("/literal")))
-    assert {path.strip("/?") for path in victim.paths} >= TCP_WAYS - {"beacon"}
+        expected = TCP_WAYS - {"beacon"}
+        asyncio.run(
+            visit_unfenced(
+                site.url("/literal"),
+                lambda: {path.strip("/?") for path in victim.paths} >= expected and packets,
+            )
+        )
+    assert {path.strip("/?") for path in victim.paths} >= expected
     assert victim.connections > 0
     assert packets
 
@@ -153,14 +160,17 @@ def crawl_with(folder, site: Loopback, *, allowed: str) -> Outcome:
     )
 
 
-async def visit_unfenced(url: str) -> None:
+async def visit_unfenced(url: str, over: Callable[[], object]) -> None:
+    """Stay on a page until it has done what it was to do."""
     from playwright.async_api import async_playwright
 
     async with async_playwright() as playwright:
         chromium = await playwright.chromium.launch(executable_path=find_program(), chromium_sandbox=False)
         page = await chromium.new_page()
         await page.goto(url)
-        await asyncio.sleep(3)
+        async with asyncio.timeout(HANGS_SECS):
+            while not over():  # noqa: ASYNC110
+                await asyncio.sleep(0.05)
         await chromium.close()
 
 

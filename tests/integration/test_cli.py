@@ -4,31 +4,32 @@ from __future__ import annotations
 
 import os
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
-from crawling import ROOT
+from forked import ROOT, fork, run_module
 from sites import PLAIN, html
 
 
 @pytest.fixture
-def llmsspider(tmp_path):
+def llmsspider(tmp_path, tmp_path_factory):
     """Return a function that runs the command with nothing of a project around it."""
 
     def run(*arguments: str) -> subprocess.CompletedProcess[str]:
         environment = {
             name: value for name, value in os.environ.items() if not name.startswith(("SCRAPY_", "LLMS_"))
         }
-        return subprocess.run(
-            [sys.executable, "-m", "llmsspider", *arguments],
+        output = tmp_path_factory.mktemp("output")
+        process = fork(
+            run_module,
+            "llmsspider",
+            *arguments,
             cwd=tmp_path,
+            stdout=output / "stdout",
+            stderr=output / "stderr",
             env={**environment, "PYTHONPATH": str(ROOT)},
-            capture_output=True,
-            text=True,
-            timeout=120,
-            check=False,
         )
+        return subprocess.CompletedProcess(arguments, process.wait(), process.stdout, process.log)
 
     return run
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import socket
-import time
+import threading
 
 import pytest
 from crawling import command
+from fault_timeouts import cut_short
+from forked import HANGS_SECS
 from site_server import TYPES, Reply
 from sites import PLAIN, html
 
@@ -55,8 +57,19 @@ def test_underscore_arguments_are_ignored(serve, run_crawl):
     assert run_crawl(f"{site.url}/", arguments={"_job": "abc", "_version": "1"}).exit_code == 0
 
 
-def slow(_seen):
-    time.sleep(3)
+OVER = threading.Event()
+
+
+@pytest.fixture(autouse=True)
+def end_what_never_ends():
+    """Let the server answer when the test is over."""
+    OVER.clear()
+    yield
+    OVER.set()
+
+
+def never(_seen):
+    OVER.wait(HANGS_SECS)
     return "late"
 
 
@@ -65,16 +78,16 @@ STARTS = [
     pytest.param(Reply("gone", 410), "not_found", id="410"),
     pytest.param(Reply("no", 403), "auth", id="403"),
     pytest.param(Reply("broken", 500), "network", id="500"),
-    pytest.param(slow, "network", id="timeout"),
+    pytest.param(never, "network", id="timeout"),
 ]
 
 
 @pytest.mark.parametrize(("start", "kind"), STARTS)
 def test_a_failing_start_page_without_seeds_ends_with_exit_1(serve, run_crawl, start, kind):
     site = serve({"/": start})
-    outcome = run_crawl(
-        f"{site.url}/", settings={"DOWNLOAD_TIMEOUT": 1, "RETRY_TIMES": 0, "LLMS_DISCOVERY_TIMEOUT": 1}
-    )
+    options = cut_short({"/": None} if start is never else {})
+    options["settings"]["RETRY_TIMES"] = 0
+    outcome = run_crawl(f"{site.url}/", **options)
     assert outcome.exit_code == 1
     assert outcome.stats["finish_reason"] == "start_failed"
     assert any(line.startswith("start_failed:") for line in outcome.lines)
@@ -84,7 +97,9 @@ def test_a_failing_start_page_without_seeds_ends_with_exit_1(serve, run_crawl, s
 @pytest.mark.parametrize(("start", "kind"), STARTS)
 def test_a_failing_start_page_with_seeds_is_one_error(serve, run_crawl, start, kind):
     site = serve({**PLAIN, "/": start, "/llms.txt": LISTING})
-    outcome = run_crawl(f"{site.url}/", settings={"RETRY_TIMES": 0, "LLMS_DISCOVERY_TIMEOUT": 1})
+    options = cut_short({"/": None} if start is never else {})
+    options["settings"]["RETRY_TIMES"] = 0
+    outcome = run_crawl(f"{site.url}/", **options)
     assert outcome.exit_code == 0
     assert "/guide/intro.html" in outcome.by_path(site.url)
     assert outcome.stats[f"llms/errors/{kind}"] == 1
@@ -126,12 +141,12 @@ def test_a_start_page_without_text_ends_with_no_documents(serve, run_crawl):
         pytest.param(
             Reply("", 302, headers={"Location": "http://localhost:9/llms.txt"}), id="redirected elsewhere"
         ),
-        pytest.param(slow, id="timeout"),
+        pytest.param(never, id="timeout"),
     ],
 )
 def test_an_unusable_llms_txt_does_not_count(serve, run_crawl, answer):
     site = serve({**PLAIN, "/llms.txt": answer})
-    outcome = run_crawl(f"{site.url}/", settings={"LLMS_DISCOVERY_TIMEOUT": 1})
+    outcome = run_crawl(f"{site.url}/", **cut_short({"/llms.txt": None} if answer is never else {}))
     assert outcome.exit_code == 0
     assert set(outcome.by_path(site.url)) == set(PLAIN)
     assert not any("found llms.txt" in line for line in outcome.lines)

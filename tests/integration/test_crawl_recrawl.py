@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-import time
+import threading
 from collections import Counter
 
 import pytest
 from crawling import command
+from fault_timeouts import cut_short
+from forked import HANGS_SECS
 from site_server import Reply
 from sites import MARKDOWN, PLAIN, html
 
@@ -108,13 +110,17 @@ def test_a_night_of_timeouts_deletes_nothing(serve, run_crawl):
     site = serve(pages(14))
     first = run_crawl(f"{site.url}/")
 
-    def slow(_seen):
-        time.sleep(3)
+    over = threading.Event()
+
+    def never(_seen):
+        over.wait(HANGS_SECS)
         return "late"
 
-    for index in range(4):
-        site.pages[f"/p{index}.html"] = slow
-    outcome = run_crawl(f"{site.url}/", settings={"DOWNLOAD_TIMEOUT": 1, "RETRY_TIMES": 0})
+    site.pages |= {f"/p{index}.html": never for index in range(4)}
+    options = cut_short({f"/p{index}.html": None for index in range(4)})
+    options["settings"]["RETRY_TIMES"] = 0
+    outcome = run_crawl(f"{site.url}/", **options)
+    over.set()
     assert Counter(changes(outcome, site.url).values()) == {"unchanged": len(first.documents)}
     assert outcome.stats["llms/errors/network"] == 4
     assert comparable(outcome) == comparable(first)

@@ -47,7 +47,7 @@ PAGES = {
 
 def test_handlers_read_what_they_are_for_and_fail_for_their_page_only(serve, run_crawl, tmp_path):
     site = serve(PAGES)
-    settings = {"LLMS_CONTENT_HANDLERS": json.dumps(HANDLERS), "LLMS_CONVERT_TIMEOUT": 6}
+    settings = {"LLMS_CONTENT_HANDLERS": json.dumps(HANDLERS), "LLMS_CONVERT_TIMEOUT": 12}
     outcome = run_crawl(f"{site.url}/", settings=settings, env=PATHS)
     documents = outcome.by_path(site.url)
     assert set(documents) == {"/", "/api.json", "/book.pdf", "/last.html", "/more.html", "/beyond.html"}
@@ -72,7 +72,7 @@ def test_handlers_read_what_they_are_for_and_fail_for_their_page_only(serve, run
     }
     assert said == {
         "bad.yaml": "handler own_classes.Raising: Unpicklable: cannot read this",
-        "slow.toml": "conversion took longer than 6 s",
+        "slow.toml": "conversion took longer than 12 s",
         "dead.xml": "the conversion worker died (exit code 7)",
         "wrong.csv": "handler own_classes.Wrong: TypeError: it returned bytes, not Markdown or a Page",
     }

@@ -17,6 +17,7 @@ from urllib.parse import urlsplit
 
 from crawling import Outcome, crawl
 from fault_server import MODIFIED, Authority, FaultSite, script, serving_faults
+from fault_timeouts import cut_short
 from site_server import Reply
 
 DOCS = "docs.example.com"
@@ -395,9 +396,8 @@ class _Crawler:
         own, faulty = run == "healthy", bool(names)
         folder = self.folder / (run if own else "same")
         folder.mkdir(exist_ok=True)
-        timeouts = {
-            urlsplit(self.places.url(c, markdown=c.markdown)).path: c.never for c in matrix.cases if faulty
-        }
+        never = {urlsplit(self.places.url(c, markdown=c.markdown)).path: c.never for c in matrix.cases}
+        short = cut_short(never if faulty else {})
         # the healthy twin trusts every certificate and finds every name; of those that are wrong it has plain pages
         outcome = crawl(
             f"http://{DOCS}:{self.places.port}/",
@@ -405,7 +405,7 @@ class _Crawler:
             settings={
                 "LLMS_ALLOW_PRIVATE_ADDRESSES": "127.0.0.1",
                 "TWISTED_DNS_RESOLVER": "fault_names.FaultNames",
-                "ADDONS": '{"fault_timeouts.FaultTimeouts": 0}',
+                **short["settings"],
                 "DOWNLOAD_MAXSIZE": 4_000_000,
                 "LLMS_MAX_WAIT": 3,
                 "LLMS_MAX_FAILED_SHARE": 1,  # half of the site is out of order
@@ -418,7 +418,7 @@ class _Crawler:
                 "PYTHONPATH": f"{Path(__file__).parents[2]}:{Path(__file__).parent}",
                 "SSL_CERT_FILE": str(self.authority.path),
                 "FAULT_NAMES": names,
-                "FAULT_TIMEOUTS": json.dumps(timeouts),
+                **short["env"],
             },
         )
         matrix.outcomes[run] = outcome

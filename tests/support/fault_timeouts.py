@@ -14,6 +14,14 @@ from urllib.parse import urlsplit
 SHORT_SECS, LONG_SECS = 1.0, 120.0
 
 
+def cut_short(never: dict[str, int | None]) -> dict[str, Any]:
+    """Options of `crawl`: of these paths so many downloads, None for all, may take one second only."""
+    return {
+        "settings": {"ADDONS": '{"fault_timeouts.FaultTimeouts": 0}'},
+        "env": {"FAULT_TIMEOUTS": json.dumps(never)},
+    }
+
+
 class FaultTimeouts:
     """The add-on, and the middleware next to the downloader that it adds."""
 

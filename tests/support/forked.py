@@ -5,6 +5,7 @@ from __future__ import annotations
 import multiprocessing
 import os
 import resource
+import runpy
 import signal
 import sys
 import time
@@ -42,6 +43,12 @@ _CONTEXT.set_forkserver_preload(
 
 
 T = TypeVar("T")
+
+
+def run_module(name: str, *arguments: str) -> None:
+    """Be `python -m NAME ARGUMENTS`."""
+    sys.argv = [name, *arguments]
+    runpy.run_module(name, run_name="__main__")
 
 
 class Forked:
