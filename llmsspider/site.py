@@ -8,12 +8,16 @@ from typing import TYPE_CHECKING, Any
 from llmsspider.filetypes import MARKDOWN_TYPES
 from llmsspider.hostforms import HostForms
 from llmsspider.negotiation import is_markdown_url, twins
+from llmsspider.sitetitles import SiteTitles
 from llmsspider.stubs import HostStubs
 from llmsspider.urls import host, identity
 
 if TYPE_CHECKING:
     from llmsspider.discovery import Discovery, Seed
     from llmsspider.items import LlmsEntry
+
+_EVERYWHERE = "*"
+"""Stands for all hosts among the names of hosts in what the store remembers."""
 
 
 class SiteKnowledge:
@@ -28,6 +32,7 @@ class SiteKnowledge:
         self._section_roots: set[str] = set()
         self._pages: frozenset[str] = frozenset()
         self._forms: dict[str, HostForms] = {}
+        self.titles = SiteTitles()
         self._stubs: dict[str, HostStubs] = {}
         self._start = ""
         self._by_markdown: dict[str, str] = {}
@@ -137,10 +142,14 @@ class SiteKnowledge:
         return self._markdown_of.get(identity(url))
 
     def remember(self, forms: Mapping[str, Any]) -> None:
-        """Take over the forms an earlier run learned, and whether the HTML of stubs pays."""
+        """Take over what an earlier run learned: forms, whether the HTML of stubs pays, titles that pages share."""
         self._forms = {
-            name: HostForms.from_dict(data) for name, data in forms.items() if isinstance(data, dict)
+            name: HostForms.from_dict(data)
+            for name, data in forms.items()
+            if isinstance(data, dict) and name != _EVERYWHERE
         }
+        everywhere = forms.get(_EVERYWHERE)
+        self.titles.remember(everywhere.get("titles") if isinstance(everywhere, dict) else None)
         self._stubs = {
             name: HostStubs.from_list(data["stubs"])
             for name, data in forms.items()
@@ -148,9 +157,11 @@ class SiteKnowledge:
         }
 
     def learned(self) -> dict[str, object]:
-        """Return the forms, and whether the HTML of stubs pays, for the store."""
+        """Return what was learned, for the store. See `remember`."""
         learned: dict[str, dict[str, object]] = {name: forms.as_dict() for name, forms in self._forms.items()}
         for name, stubs in self._stubs.items():
             if stubs.asked:
                 learned.setdefault(name, {})["stubs"] = stubs.as_list()
+        if shared := self.titles.as_list():
+            learned[_EVERYWHERE] = {"titles": shared}
         return dict(learned)

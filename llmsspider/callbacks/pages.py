@@ -25,6 +25,7 @@ from llmsspider.pages import (
     read_page,
     refused_by_page,
     same_page_elsewhere,
+    title_from_url,
     utc_now,
 )
 from llmsspider.requests import CARRIED, META, info
@@ -140,6 +141,7 @@ class PageCallbacks(FailureCallbacks, LinkSourceCallbacks, MarkdownLinkCallbacks
             depth=int(request.meta.get("depth", 0)),
             by=info(request).get("by", "link"),
         )
+        self._settle_title(record, request)
         yield from self.page_results(record, request)
 
     def _alternate(self, url: str, page: PageResult, request: Request) -> Iterator[Request]:
@@ -212,7 +214,23 @@ class PageCallbacks(FailureCallbacks, LinkSourceCallbacks, MarkdownLinkCallbacks
             record.depth = int(request.meta.get("depth", 0))
             record.discovered_by = info(request).get("by", "link")
             record.llms = self.run.site.entries.get(identity(request.url))
-        yield from self.page_results(record, request, confirmed=record.key in self.run.known.states)
+        is_same = not self._settle_title(record, request)
+        yield from self.page_results(
+            record, request, confirmed=is_same and record.key in self.run.known.states
+        )
+
+    def _settle_title(self, record: PageRecord, request: Request) -> bool:
+        """Give a page of HTML a title of its own where the site's pages share one; return whether it is another."""
+        if record.origin not in {"html", "rendered"} or not record.title:
+            return False
+        titles, title, start = self.run.site.titles, record.title, bool(info(request).get("start"))
+        titles.see(title, record.content or "", start=start)
+        if not start:
+            named = record.llms.title if record.llms else None
+            record.title = titles.own(title, record.content or "", named, title_from_url(record.url))
+        if record.title != title:
+            self.run.count("titles/shared")
+        return record.title != title
 
     def page_results(self, record: PageRecord, request: Request, *, confirmed: bool = False) -> Iterator[Any]:
         """Yield a page's document, the requests for its links, and that for its HTML where the policy wants it."""

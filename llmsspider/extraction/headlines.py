@@ -55,7 +55,7 @@ def headline(scope: _Element, title: str | None, whole: str | None = None) -> _E
     one that stands later, or one of `<h2>` to `<h4>` that says the part with which the `<title>` begins.
     """
     keys = _keys(title, whole)
-    lead = _keys(title)[:2]
+    lead = [*_keys(title)[:2], *_keys(_rest(title))[:1]]
     said: dict[str, _Element] = {}
     section = None
     is_first = True
@@ -106,7 +106,23 @@ def longer_headline(scope: _Element, title: str | None) -> _Element | None:
 
 def _keys(*titles: str | None) -> list[str]:
     """Return what a heading can say: each title, then the parts of it."""
-    return [key for title in titles if title for part in (title, *_PARTS.split(title)) if (key := _key(part))]
+    return [key for title in titles if title for part in _parts(title) if (key := _key(part))]
+
+
+def _parts(title: str) -> list[str]:
+    """Return a title, the parts of it, and what follows the first of three or more."""
+    rest = _rest(title)
+    return [title, *_PARTS.split(title), *([rest] if rest else ())]
+
+
+def _rest(title: str | None) -> str | None:
+    """Return what follows the first of three or more parts of a title.
+
+    >>> _rest("JSDoc: Class: Wheel"), _rest("Wheel | Widget")
+    ('Class: Wheel', None)
+    """
+    parts = _PARTS.split(title or "")
+    return (title or "")[len(parts[0]) :].lstrip(" |:·–—»›-") if len(parts) > 2 else None
 
 
 def _key(text: str) -> str:

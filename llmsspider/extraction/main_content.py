@@ -10,7 +10,7 @@ from cssselect import HTMLTranslator
 from lxml.etree import XPath, _Element
 
 from llmsspider.extraction.generators import GENERATORS, UNKNOWN, Generator
-from llmsspider.extraction.headlines import page_headline
+from llmsspider.extraction.headlines import outer_title, page_headline
 from llmsspider.extraction.names import inner_text, letters_outside_links
 from llmsspider.extraction.rules import Kind, rules_for
 from llmsspider.extraction.turners import without_page_turners
@@ -119,10 +119,17 @@ def _densest(root: _Element, body: bytes, title: str | None, whole: str | None) 
     sizes = _measure(start, page)
     total = sizes.get(start, 0)
     sizes = sizes or _measure(start, page, links=True)  # a list of links, or nothing: by its name alone
+    chosen = None
     for css in _LIKELY:
         best = max(_matches(root, body, css), key=lambda element: sizes.get(element, 0), default=None)
-        if best is not None and sizes.get(best, 0) >= _LIKELY_SHARE * total:
-            return without_navigation(_descend(best, sizes, page, around=_AROUND), page)
+        if best is None or sizes.get(best, 0) < _LIKELY_SHARE * total:
+            continue
+        chosen = best if chosen is None else chosen
+        if page is None or _is_in(page, best) or outer_title(root, best, title, whole) is not None:
+            chosen = best
+            break
+    if chosen is not None:
+        return without_navigation(_descend(chosen, sizes, page, around=_AROUND), page)
     return without_navigation(_descend(start, sizes, page), page)
 
 

@@ -409,3 +409,30 @@ def test_the_html_of_markdown_that_is_a_stub_is_the_document(serve, run_crawl):
     assert set(changes(second, site.url).values()) == {"unchanged"}
     assert comparable(second) == comparable(first)
     assert {seen.status for seen in site.requests if seen.path == "/changes"} <= {304}
+
+
+def test_a_title_that_the_sites_pages_share_is_not_theirs(serve, run_crawl):
+    prose = "<p>Widgets turn wheels, wheels turn mills, and mills grind the corn of the whole valley.</p>" * 3
+
+    def page(body):
+        return f"<!doctype html><html><head><title>Widget</title></head><body><main><h1>Widget</h1>{body}</main></body></html>"
+
+    links = "".join(f"<a href='/part-{number}'>x</a>" for number in range(8))
+    site = serve(
+        {
+            "/": page(prose + links),
+            **{f"/part-{number}": page(f"<h2>Wheel {number}</h2>{prose}") for number in range(7)},
+            "/part-7": page(prose),
+        }
+    )
+    site.etags = True
+    first = run_crawl(f"{site.url}/")
+    titles = {path: document["title"] for path, document in first.by_path(site.url).items()}
+    assert titles.pop("/") == "Widget"
+    assert titles.pop("/part-7") in {"part 7", "Widget"}, "told by its URL, if enough pages came before it"
+    assert titles == {f"/part-{number}": f"Wheel {number}" for number in range(7)}
+    assert first.stats["llms/titles/shared"] >= 7
+    second = run_crawl(f"{site.url}/")
+    titles = {path: document["title"] for path, document in second.by_path(site.url).items()}
+    assert titles["/part-7"] == "part 7", "learned by then, whatever the order of pages"
+    assert titles["/part-3"] == "Wheel 3"

@@ -1,0 +1,89 @@
+"""Titles that most pages of a site share are not those of its pages."""
+
+from __future__ import annotations
+
+import pytest
+
+from llmsspider.sitetitles import KEPT, LEAST, SiteTitles
+
+PAGES = [
+    pytest.param(
+        "# Widget\n\n# class Wheel\n\n## Overview\n\nTurns.\n", "class Wheel", id="h1 below the site's"
+    ),
+    pytest.param("# Widget\n\n## wheel.lua\n\nTurns.\n", "wheel.lua", id="h2 right below the site's"),
+    pytest.param(
+        "### 59 Finite Wheels\n\n#### 59.1 Spokes\n\nText.\n", "Finite Wheels", id="first heading, numbered"
+    ),
+    pytest.param("## Overview\n\nText.\n\n## The Wheel\n", "The Wheel", id="not one that all pages have"),
+    pytest.param("Text without a heading.\n", "wheel one", id="what the URL says"),
+    pytest.param("# Widget\n\nText.\n\n## [Wheel](https://e.org/w) `x`\n", "Wheel x", id="marks off"),
+    pytest.param("# Widget\n\n```\n# no heading\n```\n\nText.\n", "wheel one", id="code"),
+]
+
+
+def shared() -> SiteTitles:
+    titles = SiteTitles()
+    for number in range(10):
+        titles.see("Widget", f"# Widget\n\n## Overview\n\n## Part {number}\n\nText.\n", start=number == 0)
+    return titles
+
+
+@pytest.mark.parametrize(("markdown", "expected"), PAGES)
+def test_a_page_whose_title_is_the_sites_gets_its_own(markdown, expected):
+    titles = shared()
+    titles.see("Widget", markdown)
+    assert titles.own("Widget", markdown, None, "wheel one") == expected
+
+
+def test_what_llms_txt_calls_a_page_comes_before_its_sections():
+    markdown = "Text.\n\n### A section\n"
+    assert shared().own("Widget", markdown, "The Wheel", "wheel one") == "The Wheel"
+
+
+def test_titles_of_their_own_stay():
+    titles = shared()
+    titles.see("Wheel", "# Wheel\n\n## Axles\n")
+    assert titles.own("Wheel", "# Wheel\n\n## Axles\n", None, "x") == "Wheel"
+
+
+def test_few_pages_of_the_same_name_keep_it():
+    titles = SiteTitles()
+    for number in range(40):
+        name = "Options" if number % 13 == 0 else f"Page {number}"
+        titles.see(name, f"# {name}\n\n## Part {number}\n")
+        assert titles.own(name, f"# {name}\n\n## Part {number}\n", None, "x") == name
+
+
+def test_the_second_page_tells_that_the_title_is_the_start_pages():
+    titles = SiteTitles()
+    titles.see("Widget", "# Widget\n\nText.\n", start=True)
+    titles.see("Widget", "# Widget\n\n## wheel.lua\n\nText.\n")
+    assert titles.own("Widget", "# Widget\n\n## wheel.lua\n\nText.\n", None, "wheel") == "wheel.lua"
+
+
+def test_what_was_learned_holds_in_the_next_run_from_the_first_page():
+    titles = SiteTitles()
+    titles.remember(shared().as_list())
+    titles.see("Widget", "# Widget\n\nText.\n")
+    assert titles.own("Widget", "# Widget\n\nText.\n", None, "wheel one") == "wheel one"
+    assert titles.as_list() == ["Widget"]
+    titles.remember("nothing")
+    assert titles.is_shared("Widget")
+
+
+def test_pages_that_are_all_equal_are_told_apart_by_their_urls_only():
+    titles = SiteTitles()
+    page = "# Same\n\n## Same section\n\nText.\n"
+    names = []
+    for number in range(20):
+        titles.see("Same", page)
+        names.append(titles.own("Same", page, None, f"page {number}"))
+    assert names[LEAST:] == [f"page {number}" for number in range(LEAST, 20)]
+
+
+def test_memory_is_bounded():
+    titles = SiteTitles()
+    for number in range(10 * KEPT):
+        titles.see("Widget" if number % 2 else f"Page {number}", f"# Page {number}\n\n## Part {number}\n")
+    assert max(len(titles._titles), len(titles._headings)) <= KEPT + 1
+    assert titles.is_shared("Widget")
