@@ -271,6 +271,15 @@ class Run:
         return self.outcome == "finished" or self.outcome.startswith("closespider_")
 
     @property
+    def start_failure(self) -> str | None:
+        """One line on a start page that failed while other pages came, or None."""
+        start = self.discovery.start if self.discovery is not None else None
+        if start is None or not start.error or not self.progress.documents:
+            return None
+        why = start.message or (f"HTTP status {start.status}" if start.status else start.error)
+        return f"the start page failed: {start.final_url} ({start.error}: {why}); the documents come from other pages"
+
+    @property
     def id(self) -> str:
         """The id of the run; empty before it was opened."""
         return self._record.id if self._record else ""

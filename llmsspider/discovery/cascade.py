@@ -119,6 +119,7 @@ class _Cascade:
         self.found.seeds = self.seeds.all()
         self.found.start_entry = self.seeds.start_entry
         self.found.start_listed = self.seeds.start_listed
+        self.found.start_in_sitemap = self.seeds.start_in_sitemap
         self.found.cut += self.seeds.cut
         await self._inspect_full_texts()
         if self.found.discovered_file_type == "none":
@@ -246,12 +247,11 @@ class _Cascade:
                 )
 
     async def _read_sitemaps(self) -> None:
-        before = len(self.seeds)
         step = SitemapStep(self.session, self.found, self.seeds, self.page_url)
         is_bare = self.found.discovered_file_type == "none"
         await step.run(MAX_REQUESTS - self.session.requests if is_bare else 3)
         if self.found.sitemaps:
-            count = len(self.seeds) - before
+            count = self.seeds.new_in_sitemaps()
             self._discovered(self.found.sitemaps[0], "sitemap")
             self.note(f"{count} more pages from {len(self.found.sitemaps)} sitemap files")
 

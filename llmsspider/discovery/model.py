@@ -230,6 +230,7 @@ class Discovery:
     start_url: str
     start_entry: LlmsEntry | None = None
     start_listed: bool = False
+    start_in_sitemap: bool = False
     discovered_file: str | None = None
     discovered_file_type: FileType = "none"
     files: list[LlmsFile] = field(default_factory=list)

@@ -8,6 +8,8 @@ from typing import Literal
 from llmsspider.discovery.model import Cut, Seed
 from llmsspider.items import LlmsEntry
 from llmsspider.llmstxt import Entry, is_llms_url
+from llmsspider.negotiation import is_markdown_url, page_candidates
+from llmsspider.urls import identity
 
 MAX_SITEMAP_SEEDS = 250_000
 """So many pages are taken from sitemaps; what is more is counted as cut."""
@@ -24,6 +26,7 @@ class SeedList:
     def __init__(self, start_urls: Iterable[str], optional: Literal["include", "skip"]):
         self.start_entry: LlmsEntry | None = None
         self.start_listed = False
+        self.start_in_sitemap = False
         self.cut: list[Cut] = []
         self._start_urls = set(start_urls)
         self._seeds: dict[str, Seed] = {}
@@ -38,6 +41,16 @@ class SeedList:
     def all(self) -> list[Seed]:
         """Return the seeds in order."""
         return list(self._seeds.values())
+
+    def new_in_sitemaps(self) -> int:
+        """Return how many pages only sitemaps name, neither as HTML nor as Markdown do the llms files."""
+        named = {
+            identity(page)
+            for seed in self._seeds.values()
+            if seed.llms is not None and is_markdown_url(seed.url)
+            for page in page_candidates(seed.url).values()
+        }
+        return sum(seed.llms is None and identity(seed.url) not in named for seed in self._seeds.values())
 
     def add_entries(self, file: str, entries: Iterable[Entry]) -> list[Seed]:
         """Add what an index lists; return the seeds that are new."""
@@ -63,7 +76,8 @@ class SeedList:
 
     def add_page(self, url: str, lastmod: str | None, alternates: Mapping[str, str]) -> bool:
         """Add what a sitemap lists; return False once there is no room for more."""
-        self.start_listed = self.start_listed or url in self._start_urls
+        self.start_in_sitemap = self.start_in_sitemap or url in self._start_urls
+        self.start_listed = self.start_listed or self.start_in_sitemap
         known = self._seeds.get(url)
         if known is not None:
             known.lastmod = known.lastmod or lastmod

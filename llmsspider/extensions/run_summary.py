@@ -102,6 +102,10 @@ class RunSummary:
                 },
                 extra={"spider": self.crawler.spider},
             )
+        if self.run.start_failure:
+            logger.warning(
+                "%(line)s", {"line": self.run.start_failure}, extra={"spider": self.crawler.spider}
+            )
         if self.reason in ADVICE:
             logger.error("%(reason)s: %(advice)s", {"reason": self.reason, "advice": ADVICE[self.reason]})
         if self.run.progress.documents and not self.run.config.mirror_dir and not _has_output(self.crawler):

@@ -67,18 +67,14 @@ def compare(
     """Set what is listed against what was crawled.
 
     Args:
-        listed: every listed page once.
+        listed: every listed page, once for each list or spelling that names it.
         crawled: URL of each document by its identity.
         errors: (kind, message) of each page that failed, by identity.
         filtered: (reason, rule) of each URL that was left out, by identity.
     """
     found = Coverage(groups={name: Group() for name in GROUPS})
-    known: set[str] = set()
-    for page in listed:
-        key = identity(page.url)
-        if key in known:
-            continue
-        known.add(key)
+    known = _joined(listed)
+    for key, page in known.items():
         _count(found, page.in_llms, page.in_sitemap, key in crawled)
         if key not in crawled:
             name, detail = _fate(key, errors, filtered)
@@ -90,6 +86,16 @@ def compare(
             _count(found, False, False, True)
             found.groups["only-links"].add(url)
     return found
+
+
+def _joined(listed: Iterable[Listed]) -> dict[str, Listed]:
+    """Return each listed page once, by identity: one that is listed as `.md` and as HTML is one page."""
+    pages: dict[str, Listed] = {}
+    for page in listed:
+        first = pages.setdefault(identity(page.url), page)
+        in_llms, in_sitemap = first.in_llms or page.in_llms, first.in_sitemap or page.in_sitemap
+        pages[identity(page.url)] = Listed(first.url, in_llms, in_sitemap)
+    return pages
 
 
 def _fate(

@@ -130,8 +130,8 @@ def _listed(run: Run) -> Iterator[Listed]:
     if discovery is None:
         return
     if discovery.start_listed:
-        in_llms = discovery.start_entry is not None
-        yield Listed(run.page_of(discovery.start.final_url), in_llms, not in_llms)
+        in_llms, in_sitemap = discovery.start_entry is not None, discovery.start_in_sitemap
+        yield Listed(run.page_of(discovery.start.final_url), in_llms, in_sitemap)
     for seed in discovery.seeds:
         yield Listed(run.page_of(seed.url), seed.llms is not None, seed.in_sitemap)
 

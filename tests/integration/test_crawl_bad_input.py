@@ -103,6 +103,8 @@ def test_a_failing_start_page_with_seeds_is_one_error(serve, run_crawl, start, k
     assert outcome.exit_code == 0
     assert "/guide/intro.html" in outcome.by_path(site.url)
     assert outcome.stats[f"llms/errors/{kind}"] == 1
+    (said,) = [line for line in outcome.lines[-3:] if line.startswith("the start page failed")]
+    assert f"{site.url}/ ({kind}: " in said
 
 
 def test_a_host_that_does_not_resolve(run_crawl):

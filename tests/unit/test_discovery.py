@@ -667,6 +667,15 @@ def test_sitemap_only() -> None:
     assert notes == ["found sitemap at /sitemap.xml", "1 more pages from 1 sitemap files"]
 
 
+def test_a_page_that_llms_txt_lists_as_markdown_is_no_more_page_of_the_sitemap() -> None:
+    listing = "# Site\n\n- [A](/docs/a.md)\n- [B](/docs/b/index.md)\n- [C](/docs/c.html.md)\n"
+    pages = sitemap(*(f"{HOST}/docs/{name}" for name in ("a", "b/", "c.html", "d", "")))
+    notes = list[str]()
+    found = run(Site({"/docs/": "<html>", "/docs/llms.txt": listing, "/sitemap.xml": pages}), notes=notes)
+    assert notes[-1] == "1 more pages from 1 sitemap files"
+    assert found.start_in_sitemap
+
+
 def test_sitemap_index_gzip_and_redirect() -> None:
     site = Site(
         {

@@ -106,6 +106,13 @@ def test_coverage_of_every_combination() -> None:
     }
 
 
+def test_a_page_that_two_lists_name_is_one_page() -> None:
+    listed = [Listed(SITE + "a/", True, False), Listed(SITE + "a/index.html", False, True)]
+    found = compare(listed, {identity(SITE + "a/"): SITE + "a/"}, {}, {})
+    assert found.combined == {(True, True, True): 1}
+    assert found.group("only-llms").count == found.group("only-sitemap").count == 0
+
+
 def test_long_lists_are_counted_whole_and_named_in_part() -> None:
     found = compare([Listed(f"{SITE}{n}", True, True) for n in range(1000)], {}, {}, {})
     assert found.group("not-reached").count == 1000
