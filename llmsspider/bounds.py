@@ -37,6 +37,10 @@ class SeenLinks:
     def __len__(self) -> int:
         return len(self._new) + len(self._old)
 
+    def __contains__(self, link: str) -> bool:
+        key = hash(link)
+        return key in self._new or key in self._old
+
     def add(self, link: str) -> bool:
         """Note a link; returns whether it was not noted before."""
         key = hash(link)
@@ -189,6 +193,10 @@ class Bounds:
         """
         below = url.removeprefix(self._start_directory)
         return shape_of(url if below == url else f"https://x/{below}") is not None
+
+    def is_linked(self, url: str) -> bool:
+        """Say whether this exact URL was seen as a link in this run."""
+        return url in self._links_seen
 
     def first_sight(self, link: str) -> bool:
         """Say whether this exact URL is seen as a link for the first time in this run."""

@@ -366,13 +366,15 @@ class Run:
         self.bounds.stored(state.url for state in self.known.states.values())
 
     def page_of(self, url: str) -> str:
-        """Return the page a URL stands for: the page of a Markdown URL, the first spelling of joined ones."""
+        """Return the page a URL stands for: the page of a Markdown URL, the first spelling of joined ones.
+
+        A stored page keeps its address: `/a/` and `/a/index.html` do not change places from run to run.
+        """
         page = self.site.page_of(url)
-        if self.known.aliases:
-            key = page_key(page)
-            state = self.known.state(key) if key in self.known.aliases else None
-            return state.url if state else page
-        return page
+        if not self.known.states or identity(page) in self.site.respelled:
+            return page
+        state = self.known.state(page_key(page))
+        return state.url if state is not None else page
 
     def requested(self, url: str) -> bool:
         """Say whether the page was requested in this run already."""

@@ -37,6 +37,10 @@ class SiteKnowledge:
         self._start = ""
         self._by_markdown: dict[str, str] = {}
         """The page of each Markdown URL that a file names, by its identity."""
+        self.respelled: set[str] = set()
+        """Pages, by identity, whose stored address is not there any more, while another spelling of it may be."""
+        self._spellings: dict[str, str] = {}
+        """How an llms.txt, or else a sitemap, spells the address of a page, where that is not its identity."""
         self._markdown_of: dict[str, str] = {}
         """The Markdown URL that a file names for a page, by the page's identity."""
 
@@ -75,6 +79,8 @@ class SiteKnowledge:
     def enter(self, seed: Seed) -> None:
         """Count a seed's page as listed; the first entry that names a page is the one kept."""
         page = identity(self.page_of(seed.url))
+        if page not in self._listed and page != seed.url and not is_markdown_url(seed.url):
+            self._spellings[page] = seed.url
         self._listed.add(page)
         if seed.llms is None or page in self.entries:
             return
@@ -135,7 +141,7 @@ class SiteKnowledge:
             page = self._by_markdown.get(identity(markdown_url))
             if page is not None:
                 return page
-        return url
+        return self._spellings.get(identity(url), url) if self._spellings else url
 
     def markdown_of(self, url: str) -> str | None:
         """Return the Markdown URL that an llms.txt or sitemap names for a page, or None."""

@@ -10,11 +10,11 @@ from scrapy.spidermiddlewares.httperror import HttpError
 from llmsspider.callbacks.documents import DocumentCallbacks
 from llmsspider.discovery import Answer
 from llmsspider.downloadermiddlewares.scope import LeftOut
-from llmsspider.negotiation import page_candidates
+from llmsspider.negotiation import is_markdown_url, page_candidates
 from llmsspider.outcomes import kind_of_exception, kind_of_response
 from llmsspider.pages import Answered
 from llmsspider.refusal import RefusedRequest
-from llmsspider.requests import info
+from llmsspider.requests import META, info
 from llmsspider.secondchance import Lost
 from llmsspider.urls import identity, page_key
 
@@ -71,8 +71,16 @@ class FailureCallbacks(DocumentCallbacks):
                 yield from self.failed_page(key, request.meta.get("depth"))
 
     def _other_address(self, request: Request) -> Request | None:
-        """Return the request for another page that a listed Markdown URL may belong to, when this one is not there."""
+        """Return the request for another address of a page that is not there.
+
+        That is the spelling that this run saw, or another page that a listed Markdown URL may belong to.
+        """
         run, page = self.run, info(request)
+        spelled = page.get("spelled")
+        if spelled and not is_markdown_url(spelled):
+            run.site.respelled.add(identity(spelled))
+            meta = {**request.meta, META: {name: value for name, value in page.items() if name != "spelled"}}
+            return request.replace(url=spelled, meta=meta, dont_filter=True)
         markdown = page.get("md") or page.get("dead")
         for url in page_candidates(markdown).values() if markdown else ():
             if run.requested(url) or not run.bounds.verdict(url, listed=page.get("listed", False)).allowed:

@@ -142,7 +142,20 @@ class PageCallbacks(FailureCallbacks, LinkSourceCallbacks, MarkdownLinkCallbacks
             by=info(request).get("by", "link"),
         )
         self._settle_title(record, request)
+        record.url = self._spelling(record.url, page.page.meta.canonical)
         yield from self.page_results(record, request)
+
+    def _spelling(self, url: str, canonical: str | None) -> str:
+        """Return how a page's address is spelled.
+
+        As it is stored, or else as an llms.txt or sitemap, the page's canonical link, or the shortest link spells it.
+        """
+        run, page = self.run, identity(url)
+        if run.known.state(page_key(url)) is not None or run.site.is_listed(url):
+            return url
+        if canonical and identity(canonical) == page:
+            return without_fragment(canonical)
+        return page if len(page) < len(url) and run.bounds.is_linked(page) else url
 
     def _alternate(self, url: str, page: PageResult, request: Request) -> Iterator[Request]:
         """Yield the request for the Markdown that an HTML page names (rel=alternate), and those for its links.

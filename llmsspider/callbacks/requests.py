@@ -64,6 +64,8 @@ class DocsRequests(scrapy.Spider):
         if run.requested(url) or not self.admits(url, listed=listed):
             return None
         extra = {"md": seed.url} if url != seed.url and is_markdown_url(seed.url) else {}
+        if url != seed.url and identity(url) == identity(seed.url):
+            extra["spelled"] = seed.url
         return self.page_request(url, by=seed.discovered_by, depth=0, listed=listed, **extra)
 
     def refresh_requests(self) -> Iterator[Request]:
@@ -167,6 +169,8 @@ class DocsRequests(scrapy.Spider):
                 run.incomplete(run.limit.why)
                 return
             extra: dict[str, Any] = {"md": link} if url != link and is_markdown_url(link) else {}
+            if url != link and identity(url) == identity(link):
+                extra["spelled"] = link
             if run.known.state(page_key(url)) is None:  # a stored page is no trap: it was a document
                 trap = run.bounds.trap(url)
                 if trap is not None:

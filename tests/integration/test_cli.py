@@ -62,7 +62,10 @@ def test_one_command_makes_the_tree_and_says_what_to_do_next(serve, llmsspider, 
 
 WRONG = {
     "no URL": ((), "a URL is missing"),
-    "not a URL": (("docs.example.com", "-o", "docs"), "'docs.example.com' cannot be used: not an absolute http"),
+    "not a URL": (
+        ("docs.example.com", "-o", "docs"),
+        "'docs.example.com' cannot be used: not an absolute http",
+    ),
     "a folder without a tree": (("-o", "docs"), "docs holds no tree yet: name the URL it is made from"),
     "unknown option": (("--frobnicate",), "unrecognized arguments: --frobnicate"),
     "unknown argument": (("https://e.com/", "-a", "max_page=3"), "max_page"),

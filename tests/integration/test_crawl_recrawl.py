@@ -436,3 +436,44 @@ def test_a_title_that_the_sites_pages_share_is_not_theirs(serve, run_crawl):
     titles = {path: document["title"] for path, document in second.by_path(site.url).items()}
     assert titles["/part-7"] == "part 7", "learned by then, whatever the order of pages"
     assert titles["/part-3"] == "Wheel 3"
+
+
+def test_the_address_of_a_page_stays_however_links_spell_it(serve, run_crawl):
+    """A directory and its index file are one page; which spelling a link has, or comes first, does not matter."""
+    site = serve(
+        {
+            "/": html("Home", "<p>Welcome.</p><a href='/a/index.html'>a</a><a href='/b/index.html'>b</a>"),
+            "/a/index.html": html("A", "<p>The page A.</p>"),
+            "/b/index.html": html("B", "<p>The page B.</p><a href='/a/'>a</a>"),
+        }
+    )
+    site.pages |= {"/a/": site.pages["/a/index.html"], "/b/": site.pages["/b/index.html"]}
+    first = run_crawl(f"{site.url}/").by_path(site.url)
+    assert {"/", "/b/index.html"} < set(first)
+    site.pages["/"] = html("Home", "<p>Welcome.</p><a href='/b/'>b</a><a href='/a/'>a</a>")
+    site.clear()
+    second = run_crawl(f"{site.url}/").by_path(site.url)
+    assert set(second) == set(first)
+    assert "/b/" not in site.paths()
+    del site.pages["/b/index.html"]
+    third = run_crawl(f"{site.url}/").by_path(site.url)
+    assert set(third) == set(first) - {"/b/index.html"} | {"/b/"}, "the stored address is not there any more"
+    assert third["/b/"]["id"] == second["/b/index.html"]["id"]
+
+
+def test_a_new_page_has_the_address_that_lists_its_canonical_link_or_the_shortest_link_give(serve, run_crawl):
+    links = "".join(
+        f"<a href='/{name}'>x</a>" for name in ("listed/", "named/", "short/index.html", "short/")
+    )
+    canonical = "<link rel='canonical' href='{base}/named/index.html'>"
+    site = serve({"/": html("Home", f"<p>Welcome.</p>{links}")})
+    pages = {name: html(name, f"<p>The page {name}.</p>") for name in ("listed", "named", "short")}
+    pages["named"] = pages["named"].replace("<head>", f"<head>{canonical}")
+    site.pages |= {f"/{name}/{end}": page for name, page in pages.items() for end in ("", "index.html")}
+    site.pages["/llms.txt"] = "# Site\n\n- [Listed](/listed/index.html)\n"
+    assert set(run_crawl(f"{site.url}/").by_path(site.url)) == {
+        "/",
+        "/listed/index.html",
+        "/named/index.html",
+        "/short/",
+    }
