@@ -11,7 +11,7 @@ from sites import html
 
 PORT = "http://localhost:PORT/"
 API = "https://api.example.com:port/v1"
-BAD = [PORT, API, "http://[::1/", "http://me:secret@docs.example.com/private"]
+BAD = [PORT, API, "http://127.0.0.1:PORT/", "http://[::1/", "http://me:secret@docs.example.com/private"]
 """What documentation writes where a reader is to put something of their own."""
 
 VERBOSE = {"LOG_LEVEL": "DEBUG", "LLMS_REPORT": "report.html"}
