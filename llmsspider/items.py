@@ -26,7 +26,8 @@ class Link:
 class LlmsEntry:
     """What an llms.txt says about one page it lists.
 
-    `file` is the URL of the llms.txt, `order` the position of the entry over all files read (0-based).
+    `file` is the URL of the llms.txt, `order` the position of the entry over all files read (0-based); `file_title`,
+    `file_summary` and `file_notes` are what the file says of itself.
     """
 
     file: str
@@ -35,6 +36,9 @@ class LlmsEntry:
     description: str | None
     order: int
     optional: bool = False
+    file_title: str | None = field(default=None, compare=False)
+    file_summary: str | None = field(default=None, compare=False)
+    file_notes: str | None = field(default=None, compare=False)
 
 
 @dataclass(slots=True)

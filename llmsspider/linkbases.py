@@ -40,6 +40,9 @@ CLEAR_VOTES = 3
 MAX_LEAVES = 50
 """Known pages that are looked at for the ending of addresses."""
 
+MIN_VOTES = 2
+"""So many decide where nothing more is to come."""
+
 _SOURCE = re.compile(r"\.(?:mdx?|markdown|ipynb|qmd|rmd|rst)$", re.IGNORECASE)
 _ENDING = re.compile(r"(?:\.html?)?(?:\.(?:mdx?|markdown|ipynb|qmd|rmd|rst))?$", re.IGNORECASE)
 _README = re.compile(r"/(?:readme|_index)\.md$", re.IGNORECASE)
@@ -127,7 +130,7 @@ class LinkBases:
 
     def learned(self) -> dict[str, Base]:
         """Return what is decided, and what the votes so far speak for, by group (`host origin`)."""
-        leading = {group: votes.most_common(1)[0][0] for group, votes in self._votes.items() if votes}
+        leading = {group: base for group in self._votes if (base := self._leader(group)) is not None}
         return {**leading, **{group: base for group, base in self.decided.items() if base is not None}}
 
     # --- evidence ---
@@ -177,15 +180,20 @@ class LinkBases:
         return links.differs and not links.landed and not links.is_index and links.group not in self.decided
 
     def conclude(self, group: str | None = None) -> None:
-        """Decide by the votes there are, for one group or for all; without any there is no base."""
+        """Decide by the votes there are, for one group or for all; without enough there is no base."""
         for name in [group] if group is not None else list(self._votes):
-            votes = self._votes.get(name)
             if name in self.decided:
                 continue
-            if votes:
-                self._decide(name, votes.most_common(1)[0][0])
+            base = self._leader(name)
+            if base is not None:
+                self._decide(name, base)
             else:
                 self.decided[name] = None
+
+    def _leader(self, group: str) -> Base | None:
+        """Return the base most pages of a group show; one page alone may be an exception."""
+        ranked = self._votes[group].most_common(1) if group in self._votes else []
+        return ranked[0][0] if ranked and ranked[0][1] >= MIN_VOTES else None
 
     def _take_vote(self, group: str, base: Base) -> None:
         votes = self._votes[group]

@@ -339,6 +339,9 @@ class Run:
         )
         if self.discovery is not None:
             self._source_record.discovery["files"] = self.files_before.to_keep(self.discovery)
+            if (main := self.discovery.main_file) is not None:
+                said = {"title": main.title, "summary": main.summary, "notes": main.notes}
+                self._source_record.discovery["says"] = {"file": main.url, **said}
         if self.link_bases.learned():
             self._source_record.discovery["link_bases"] = dict(self.link_bases.learned())
         if self.discovery is not None and self.complete and self.outcome == "finished":

@@ -79,8 +79,6 @@ class PageCallbacks(FailureCallbacks, LinkSourceCallbacks, MarkdownLinkCallbacks
                 yield kept
             return
         run.count_hidden(page.page)
-        if page.origin in {"html", "rendered"}:
-            run.link_bases.learn(page.page.follow, answered.page_url)
         for result in self._read(page, answered, request):
             yield result
         for seed in await self._described(page, answered):
@@ -112,6 +110,8 @@ class PageCallbacks(FailureCallbacks, LinkSourceCallbacks, MarkdownLinkCallbacks
     def _read(self, page: PageResult, answered: Answered, request: Request) -> Iterator[Any]:
         """Yield what a page that was read leads to: nothing, another page, or its document and links."""
         run = self.run
+        if page.origin in {"html", "rendered"}:
+            run.link_bases.learn(page.page.follow, answered.page_url)
         left_out = page.left_out or refused_by_page(page.page.meta, answered, run.config)
         if left_out is not None:
             run.leave_out(request.url, *left_out)

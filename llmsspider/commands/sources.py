@@ -45,7 +45,7 @@ class Command(StoreCommand):
 
 def as_json(found: list[SourceRecord]) -> str:
     """The sources as an indented JSON array."""
-    rows: list[dict[str, Any]] = [dataclasses.asdict(record) for record in found]
+    rows: list[dict[str, Any]] = [{**dataclasses.asdict(record), **record.says} for record in found]
     return orjson.dumps(rows, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE).decode()
 
 
@@ -53,8 +53,17 @@ def as_table(found: list[SourceRecord]) -> str:
     """The sources as aligned columns; one line that says so when there are none."""
     if not found:
         return "no sources yet\n"
-    rows = [("SOURCE", "STATUS", "PAGES", "URL")]
-    rows += [(record.name, record.status, str(record.pages), record.url) for record in found]
+    titles = [_shown(record.says["title"]) for record in found]
+    rows = [("SOURCE", "STATUS", "PAGES", "URL", "TITLE" if any(titles) else "")]
+    rows += [
+        (record.name, record.status, str(record.pages), record.url, title)
+        for record, title in zip(found, titles, strict=True)
+    ]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     lines = ("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) for row in rows)
     return "".join(printable(line.rstrip()) + "\n" for line in lines)
+
+
+def _shown(title: str | None) -> str:
+    """A title as one short line."""
+    return " ".join((title or "").split())[:60]

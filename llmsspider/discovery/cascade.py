@@ -85,7 +85,7 @@ async def read_described(fetch: Fetch, url: str, found: Discovery, options: Opti
     file = await files.read(answer, "index")
     known = {seed.url for seed in found.seeds}
     seeds = SeedList({*known, found.start.url, found.start.final_url, found.start_url}, options.optional)
-    new = seeds.add_entries(file.url, file.entries)
+    new = seeds.add_entries(file)
     found.cut += [*map(Cut.invalid, file.invalid), *seeds.cut]
     found.files.append(file)
     found.seeds.extend(new)
@@ -180,7 +180,7 @@ class _Cascade:
         else:
             self.found.warnings += [f"{file.url} {warning}" for warning in file.warnings]
             self.found.cut += map(Cut.invalid, file.invalid)
-            self.seeds.add_entries(file.url, file.entries)
+            self.seeds.add_entries(file)
         return file
 
     def _take_full_text(self, answer: Answer) -> None:

@@ -54,7 +54,11 @@ def judge(answer: Answer, asked: str, *, main: bool) -> Verdict:
 
 
 def _lists_links(text: str) -> bool:
-    return "](" in text or "://" in text
+    return (
+        "](" in text
+        or "://" in text
+        or bool(llmstxt.parse(text[:_INLINE_BYTES], "https://site.invalid/").entries)
+    )
 
 
 async def read(answer: Answer, kind: Literal["index", "full"]) -> LlmsFile:
@@ -76,4 +80,5 @@ async def read(answer: Answer, kind: Literal["index", "full"]) -> LlmsFile:
         parsed.entries,
         parsed.warnings,
         parsed.invalid if kind == "index" else (),
+        parsed.notes if kind == "index" else None,
     )

@@ -143,6 +143,7 @@ class LlmsFile:
     entries: tuple[Entry, ...]
     warnings: tuple[str, ...] = ()
     invalid: tuple[InvalidUrl, ...] = ()
+    notes: str | None = None
 
     @property
     def is_called_full(self) -> bool:
@@ -244,6 +245,11 @@ class Discovery:
     warnings: list[str] = field(default_factory=list)
     broken: list[str] = field(default_factory=list)
     requests: int = 0
+
+    @property
+    def main_file(self) -> LlmsFile | None:
+        """The llms.txt or llms-full.txt that was found first, which says what the site is."""
+        return next((file for file in self.files if file.url == self.discovered_file), None)
 
     def read_files(self) -> list[str]:
         """Return the URLs of the files that gave seeds or documents: llms files and sitemaps."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Literal
 
-from llmsspider.discovery.model import Cut, Seed
+from llmsspider.discovery.model import Cut, LlmsFile, Seed
 from llmsspider.items import LlmsEntry
-from llmsspider.llmstxt import Entry, is_llms_url
+from llmsspider.llmstxt import is_llms_url
 from llmsspider.negotiation import is_markdown_url, page_candidates
 from llmsspider.urls import identity
 
@@ -52,17 +52,27 @@ class SeedList:
         }
         return sum(seed.llms is None and identity(seed.url) not in named for seed in self._seeds.values())
 
-    def add_entries(self, file: str, entries: Iterable[Entry]) -> list[Seed]:
+    def add_entries(self, file: LlmsFile) -> list[Seed]:
         """Add what an index lists; return the seeds that are new."""
         added = []
-        for entry in entries:
+        for entry in file.entries:
             order, self._order = self._order, self._order + 1
             if is_llms_url(entry.url):
                 continue
             if entry.optional and self._skip_optional:
                 self.cut.append(Cut(entry.url, "optional"))
                 continue
-            said = LlmsEntry(file, entry.section, entry.title, entry.description, order, entry.optional)
+            said = LlmsEntry(
+                file.url,
+                entry.section,
+                entry.title,
+                entry.description,
+                order,
+                entry.optional,
+                file.title,
+                file.summary,
+                file.notes,
+            )
             if entry.url in self._start_urls:
                 self.start_listed = True
                 self.start_entry = self.start_entry or said

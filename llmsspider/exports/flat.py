@@ -22,8 +22,16 @@ class Flattened:
 def write_flat(
     store: Store, out: BinaryIO, *, order: Order = "breadth", budget: int | None = None, count: Count = tokens
 ) -> Flattened:
-    """Write page after page, each with a `Source:` line below its title, until one would exceed `budget`."""
-    written = size = 0
+    """Write what the source says of itself, then page after page, each with a `Source:` line below its title.
+
+    The page that would exceed `budget` and those after it are left out.
+    """
+    source = store.source_record()
+    introduction = source.introduction if source else ""
+    written, size = 0, count(introduction) if introduction else 0
+    if budget is not None and size > budget:
+        introduction, size = "", 0
+    out.write(introduction.encode("utf-8", "replace"))
     tree = SiteTree(store)
     for _, _, record in tree.pages(order, CONTENT):
         text = page_text(record)

@@ -23,6 +23,9 @@ _LABEL = re.compile(
 _COMMENT = re.compile(
     rf"\s*<!--+\s*(?P<label>{_LABELS})\s*[:=]\s*[\"'<]?(?P<url>{_ADDRESS})[\"'>]?\s*--+>\s*$", re.IGNORECASE
 )
+_GENERATED = re.compile(r"(?:content|body|markdown|meta(?:data)?)\s*+:(?:\s*+\{[^\n]*\})?\s*$", re.IGNORECASE)
+"""Lines below a mark that head the text (`Content:`) or repeat its front matter (`meta: {"title": …}`)."""
+
 _FIELD = re.compile(r"[*_]{0,2}[A-Z][\w -]{0,30}[*_]{0,2}\s*:[*_]{0,2}(?:\s|$)")
 _TITLE_FIELD = re.compile(r"[*_]{0,2}title[*_]{0,2}\s*+:[*_]{0,2}\s*+(\S.*)$", re.IGNORECASE)
 
@@ -39,10 +42,15 @@ class Labels:
         self._heading: tuple[int, int, str] | None = None
         self._title: str | None = None
         self._blank = 0
+        self._last: Mark | None = None
+        """The mark that only header lines and blanks have followed so far."""
 
     def feed(self, number: int, line: str, heading: re.Match[str] | None) -> None:
         """Look at one line; `heading` is its match as an ATX heading."""
         self._blank = 0
+        if self._last is not None and _GENERATED.match(line):
+            self._last.skip.append(number)
+            return
         found = _COMMENT.match(line) if "<!--" in line and len(line) < 3000 else None
         form = "comment" if found else "label"
         if found is None and ":" in line[:40] and len(line) < 3000:
@@ -51,6 +59,7 @@ class Labels:
             self._heading = (number, len(heading[1]), heading[2] or "")
             self._header = []
             self._title = None
+            self._last = None
         elif found is not None:
             self._add(number, form, found)
         elif len(line) < 300 and len(self._header) < MAX_HEADER_LINES and _FIELD.match(line):
@@ -70,6 +79,7 @@ class Labels:
     def text(self) -> None:
         """Note a line of text: what follows does not stand below a title any more."""
         self._header, self._heading, self._title = [], None, None
+        self._last = None
 
     def _add(self, number: int, form: str, found: re.Match[str]) -> None:
         groups = found.groupdict()
@@ -83,5 +93,6 @@ class Labels:
             mark.start, mark.title, mark.skip = self._header[0], self._title, [*self._header, number]
         if len(marks) < MAX_MARKS:
             marks.append(mark)
+            self._last = mark
         if len(self._header) < MAX_HEADER_LINES:
             self._header.append(number)

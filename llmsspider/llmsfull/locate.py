@@ -14,6 +14,11 @@ _SOURCE_ROOTS = frozenset(
     {"docs", "doc", "documentation", "content", "pages", "src", "main", "master", "site", "website"}
 )
 _EXTENSION = re.compile(r"\.(?:mdx?|markdown|rst|txt|html?|ipynb|adoc)$", re.IGNORECASE)
+_SOURCE_PATH = re.compile(
+    r"/(?:content|contents|src|source|_docs)/.*\.(?:mdx?|markdown|rst|ipynb|adoc)$", re.IGNORECASE
+)
+"""A path of a source tree, which no site publishes: the page is the listed one it ends like, or none."""
+
 _ORDER_PREFIX = re.compile(r"^\d+[-_.]\s*(?=\D)")
 
 
@@ -82,7 +87,8 @@ class Locator:
         if address.startswith(("http://", "https://")):
             return url if self._is_own(url) else self._listed_like(url) or self.by_title(title) or url
         if address.startswith("/"):
-            return self._listed_at(url, address) or url
+            likely = self._listed_like(url) or self.by_title(title) if _SOURCE_PATH.match(address) else url
+            return self._listed_at(url, address) or likely
         listed = self._listed_at(url, address) or self._listed_like(url) or self.by_title(title)
         if listed or self._by_names or domains.host(url) is None:
             return listed

@@ -13,6 +13,12 @@ MAX_HEADING_CHARS = 1000
 
 HEADING = re.compile(r"(#{1,6})(?:[ \t]++((?:[#\s]*+[^#\s]++)*+))?+[#\s]*+$")
 SEPARATOR = re.compile(r"\s*(?:-{3,}|\*{3,}|_{3,}|={3,})\s*$")
+_TAG = re.compile(
+    r"</?(?:a|abbr|b|badge|br|code|del|div|em|font|i|img|kbd|mark|p|s|small|span|strong|sub|sup|svg|u)(?:\s[^<>]*+|/)?>",
+    re.IGNORECASE,
+)
+"""HTML in a heading; `List<String>` is none."""
+
 FILES = r"(?:mdx?|markdown|rst|txt|html?|ipynb|adoc)"
 """Extensions of documentation sources."""
 
@@ -40,5 +46,5 @@ class Mark:
 def clean_title(text: str) -> str:
     """Return the words of a heading without links, emphasis and anchors."""
     text = re.sub(r"!?\[([^\[\]]*+)\]\([^()\[]*+\)", r"\1", text)
-    text = re.sub(r"\{#[^{}]*+\}\s*$", "", text)
+    text = _TAG.sub("", re.sub(r"\{#[^{}]*+\}\s*$", "", text))
     return " ".join(text.replace("`", "").replace("**", "").split())

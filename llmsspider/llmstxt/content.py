@@ -47,6 +47,7 @@ _MARKDOWN = re.compile(r"^\s{0,3}#{1,6}\s|\]\(|https?://", re.MULTILINE)
 _FENCE = re.compile(r"^ {0,3}(?:```|~~~)")
 _TAG_LINE = re.compile(r"\s*</?[a-z][^>]*>\s*$", re.IGNORECASE)
 _LINK_LINE = re.compile(
+    r"(?:[-*+]\s{1,9})?(?:[^:/\s][^:/]{0,80}:\s{1,9}/[^\s:]{1,500}(?:\s{1,9}[-–—].*)?|/[^\s:]{1,500}:\s.*)\Z|"
     r"(?:[-*+]|\d{1,9}[.)])\s.*(?:\]\(|https?://|<https?:)|\|.*\]\(|\S{0,80}\s{0,9}(?:\[[^\]]*\]\(|https?://)"
 )
 

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
-from llmsspider import commonmark
+from llmsspider import commonmark, markdown
 from llmsspider.errors import ConversionError
 from llmsspider.llmstxt.inline import INVISIBLE, InlineRun, Piece, Reference, plain
 from llmsspider.llmstxt.resolve import resolve
@@ -32,6 +32,26 @@ _RUN = re.compile(r"(([^\w\s]{1,3})\2{30})\2*")
 MAX_PARAGRAPH_CHARS = 8192
 """What is longer is read in parts."""
 
+MIN_PLAIN_ENTRIES = 3
+"""So many `Name: /path` lines are a list of pages, beside others, too."""
+
+MAX_PLAIN_CHARS = 600
+"""A longer line is prose."""
+
+_PLAIN_ENTRY = re.compile(
+    r"(?!(?:url|source|path|file|slug|link|page|permalink):)"
+    r"(?:(?P<name>[^:/\n]++):[ \t]++(?P<path>/[^\s:]*+)(?:[ \t]++[-–—:][ \t]++(?P<said>\S.*+))?+"
+    r"|(?P<first>/[^\s:]++):[ \t]++(?P<title>\S.*+))",
+    re.IGNORECASE,
+)
+_FILE_SYSTEM = re.compile(r"/(?:usr|etc|var|home|opt|tmp|bin|dev|proc|sys|mnt|root)(?:/|\Z)")
+MAX_NOTES_CHARS = 4000
+"""Longer notes are cut at a paragraph."""
+
+MAX_NOTES_LINES = 200
+"""Notes are looked for in so many lines."""
+
+_LISTED = re.compile(r"[ \t]{0,8}(?:[-*+]|\d{1,9}[.)])[ \t].*(?:\]\(|://)|[ \t]*\|")
 _TAG = re.compile(r"</?[A-Za-z][^<>]*>")
 _INLINE = frozenset({"Emphasis", "Strong"})
 _ROWS = frozenset({"TableHead", "TableRow"})
@@ -42,9 +62,9 @@ _LINE_BREAKS = frozenset({"SoftBreak", "HardBreak"})
 class Entry:
     """One page an llms.txt lists.
 
-    `url` is absolute and has no fragment; `section` is the heading above (the second-level one where
-    there are several), `order` the 0-based position in the file, `optional` whether the section is
-    called "Optional".
+    `url` is absolute and has no fragment; `section` is the heading above, below other headings than the title with
+    these before it (`Guides > First steps`), `order` the 0-based position in the file, `optional` whether the section
+    is called "Optional".
     """
 
     url: str
@@ -57,7 +77,10 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class LlmsTxt:
-    """What one llms.txt says. `entries` holds each URL once, in the order of the file, `invalid` what is no URL."""
+    """What one llms.txt says. `entries` holds each URL once, in the order of the file, `invalid` what is no URL.
+
+    `notes` is the Markdown between summary and first section, its links absolute.
+    """
 
     url: str
     title: str | None
@@ -65,6 +88,7 @@ class LlmsTxt:
     entries: tuple[Entry, ...]
     warnings: tuple[str, ...] = ()
     invalid: tuple[InvalidUrl, ...] = ()
+    notes: str | None = None
 
 
 def parse(text: str, url: str) -> LlmsTxt:
@@ -78,6 +102,7 @@ def parse(text: str, url: str) -> LlmsTxt:
     try:
         reader.read(text)
         reader.add_definitions(commonmark.definitions(text))
+        reader.add_plain()
     except ConversionError as error:
         reader.warnings.append(str(error))
     if reader.has_html or re.search(r"<script\b", text, re.IGNORECASE):
@@ -89,6 +114,7 @@ def parse(text: str, url: str) -> LlmsTxt:
         entries=tuple(replace(entry, order=order) for order, entry in enumerate(reader.entries.values())),
         warnings=tuple(reader.warnings),
         invalid=tuple(reader.invalid),
+        notes=_notes(text, url),
     )
 
 
@@ -103,6 +129,24 @@ def _prepare(text: str) -> tuple[str, dict[str, str]]:
     if text.startswith((" ", "\t", "\n")):
         text = textwrap.dedent(text)
     return (_bounded(text) if len(text) > MAX_PARAGRAPH_CHARS else text), fields
+
+
+def _notes(text: str, url: str) -> str | None:
+    """Return what stands between title or summary and the first heading or list of links; None where nothing does."""
+    lines = text.split("\n", MAX_NOTES_LINES)
+    begin = next((number for number, line in enumerate(lines) if line.startswith("# ")), -1) + 1
+    while begin < len(lines) and (not lines[begin].strip() or lines[begin].lstrip().startswith(">")):
+        begin += 1
+    end, in_code = begin, False
+    for line in lines[begin:MAX_NOTES_LINES]:
+        in_code ^= line.lstrip().startswith(("```", "~~~"))
+        if not in_code and (line.startswith("#") or _LISTED.match(line[:MAX_NOTES_CHARS])):
+            break
+        end += 1
+    notes = "\n".join(lines[begin:end]).strip()
+    if len(notes) > MAX_NOTES_CHARS:
+        notes = notes[:MAX_NOTES_CHARS].rpartition("\n\n")[0]
+    return markdown.read(notes, url).markdown.strip() or None if notes else None
 
 
 def _bounded(text: str) -> str:
@@ -129,11 +173,12 @@ class _Reader:
         self.title: str | None = None
         self.summary: str | None = None
         self.entries: dict[str, Entry] = {}
+        self.plain: list[Entry] = []
         self.invalid: dict[InvalidUrl, None] = {}
         self.warnings: list[str] = []
         self.has_html = False
         self._section: str | None = None
-        self._section_level = 7
+        self._headings: list[tuple[int, str]] = []
         self._optional = False
         self._heading: int | None = None
         self._quotes = 0
@@ -244,12 +289,13 @@ class _Reader:
 
     def _open_section(self, level: int, name: str) -> None:
         if level == 1 and self.title is None:
-            self.title, self._section, self._section_level, self._optional = name or None, None, 7, False
+            self.title, self._section, self._headings, self._optional = name or None, None, [], False
             return
-        if level > 2 and self._section_level < level:
-            return
-        self._section, self._section_level = name or None, level
-        self._optional = name.strip(" :.").casefold() == "optional"
+        lowest = 1 if level > 2 else 0
+        self._headings = [kept for kept in self._headings if lowest < kept[0] < level]
+        self._headings += [(level, name)] if name else []
+        self._section = " > ".join(heading for _level, heading in self._headings) or None
+        self._optional = any(heading.strip(" :.").casefold() == "optional" for _, heading in self._headings)
 
     def _read_html(self, html: str) -> None:
         """Read Markdown that stands inside HTML blocks such as `<details>`; the HTML itself is inert."""
@@ -267,6 +313,8 @@ class _Reader:
             self._add_pieces(cell, description)
 
     def _add_pieces(self, pieces: list[Piece], description: str | None = None) -> None:
+        if pieces and not _has_link(pieces):
+            self._add_plain(plain_lines(pieces), description)
         for title, href, described in _described(pieces):
             target = self._resolved(href)
             if target is not None:
@@ -280,6 +328,24 @@ class _Reader:
             self.invalid[target] = None
             return None
         return target
+
+    def _add_plain(self, lines: list[str], description: str | None) -> None:
+        """Keep `Name: /path` lines; whether they are a list of pages, the whole file tells."""
+        found = [_PLAIN_ENTRY.fullmatch(line) if len(line) < MAX_PLAIN_CHARS else None for line in lines]
+        for match in found if all(found) else ():
+            if match is None or _FILE_SYSTEM.match(match["path"] or match["first"]):
+                continue
+            target = resolve(match["path"] or match["first"], self.url)
+            if isinstance(target, str):
+                title = (match["name"] or match["title"]).strip("*_ ")
+                text = match["said"] or description
+                self.plain.append(Entry(target, title or None, text, self._section, 0, self._optional))
+
+    def add_plain(self) -> None:
+        """Add `Name: /path` lines where the file has enough of them, or no other entries."""
+        if len(self.plain) >= MIN_PLAIN_ENTRIES or not self.entries:
+            for entry in self.plain:
+                self._add(entry)
 
     def _add(self, entry: Entry) -> None:
         """Keep the first mention of a URL and what later ones know better."""
@@ -304,9 +370,16 @@ def _destination(written: str) -> str:
     return commonmark.encoded(INVISIBLE.sub("", written).strip())
 
 
+_CONNECTIVE = re.compile(r"[ \t]{0,9}(?:[,/|&+·]|and|or)[ \t]{0,9}")
 _SEPARATOR = re.compile(r"\s*(?:[:\-–—|•·→]|=>)+\s*")
 _LABEL_ENDS = (":", "-", "–", "—", "|", "•", "·", "→", "=>")
 _BULLETS = re.compile(r"(?<![\s*+\-•·|])[\s*+\-•·|]++\Z")
+
+
+def plain_lines(pieces: list[Piece]) -> list[str]:
+    """Return the lines of a run of text without links, none of them empty."""
+    text = "".join(piece for piece in pieces if isinstance(piece, str))
+    return [line.strip() for line in text.split("\n") if line.strip()]
 
 
 def _has_link(pieces: list[Piece]) -> bool:
@@ -326,7 +399,23 @@ def _described(pieces: list[Piece]) -> Iterator[tuple[str | None, str, str | Non
         is_last = index + 2 >= len(pieces)
         leads = index == 0
         described = _description(after, is_last=is_last, leads=leads) if isinstance(after, str) else None
-        yield title, piece.href, described
+        yield title, piece.href, described or _shared_description(pieces, index)
+
+
+def _shared_description(pieces: list[Piece], index: int) -> str | None:
+    """Return what follows the last of several links that stand on one line with nothing but commas between them."""
+    end = index
+    while (
+        end + 2 < len(pieces)
+        and isinstance(pieces[end + 2], Reference)
+        and isinstance(between := pieces[end + 1], str)
+        and _CONNECTIVE.fullmatch(between)
+    ):
+        end += 2
+    after = pieces[end + 1] if index < end and end + 1 < len(pieces) else ""
+    if not isinstance(after, str) or not _SEPARATOR.match(after):
+        return None
+    return _description(after, is_last=end + 2 >= len(pieces), leads=False)
 
 
 def _label(before: str) -> str | None:

@@ -22,10 +22,14 @@ def resolve(href: str, base: str) -> str | urlgate.InvalidUrl | None:
     'https://example.com/guide.md'
     >>> resolve("docs.example.com/guide", "https://example.com/llms.txt")
     'https://docs.example.com/guide'
+    >>> resolve("/guide.md:", "https://example.com/llms.txt")
+    'https://example.com/guide.md'
     >>> resolve("#usage", "https://example.com/llms.txt") is None
     True
     """
     href = re.sub(r"[\t\r\n]", "", href.strip())
+    if re.search(r"[\w/)]:\Z", href) and "://" not in href[-3:]:
+        href = href[:-1]  # `/guide.md: Title`, the colon inside
     if not href or href.startswith(("#", "?#")):
         return None
     if _is_schemeless(href, base):

@@ -24,11 +24,15 @@ class Line:
     order: int | None
 
 
-def contents(lines: Iterable[Line], url: str) -> str:
-    """The text of index.md; `url` is where the source starts."""
+def contents(lines: Iterable[Line], url: str, introduction: str = "") -> str:
+    """The text of index.md.
+
+    `url` is where the source starts, `introduction` the title and what follows it as the llms.txt has them; without
+    one the address is the title.
+    """
     listed = sorted((line for line in lines if line.order is not None), key=lambda line: line.order or 0)
     others = sorted((line for line in lines if line.order is None), key=lambda line: _place(line.file))
-    parts = [f"# {url}\n\n{_note(url)}"]
+    parts = [f"{introduction or f'# {url}{chr(10) * 2}'}{_note(url)}"]
     for section, group in groupby(listed, key=lambda line: line.section):
         parts.append(_section(section or "Pages", group))
     for folder, group in groupby(others, key=lambda line: _folder(line.file)):

@@ -142,7 +142,7 @@ class _Sync:
                 parent.rmdir()
 
     def _write_contents(self) -> None:
-        body = contents(self.lines, self.source.url).encode("utf-8", "replace")
+        body = contents(self.lines, self.source.url, self.source.introduction).encode("utf-8", "replace")
         path = self.folder / CONTENTS
         if not path.exists() or path.read_bytes() != body:
             replace_file(path, body)

@@ -54,6 +54,25 @@ class SourceRecord:
     undelivered_since: int | None = None
 
     @property
+    def says(self) -> dict[str, str | None]:
+        """What the llms.txt says of the source: `title`, `summary`, `notes` (Markdown); None where it says none."""
+        found = self.discovery.get("says")
+        said = found if isinstance(found, dict) else {}
+        values = {name: said.get(name) for name in ("title", "summary", "notes")}
+        return {name: value if isinstance(value, str) else None for name, value in values.items()}
+
+    @property
+    def introduction(self) -> str:
+        """Title, summary and notes of the source as the beginning of a Markdown file; empty where there is no title."""
+        says = self.says
+        if not says["title"]:
+            return ""
+        parts = [f"# {' '.join(says['title'].split())}"]
+        parts += [f"> {' '.join(says['summary'].split())}"] if says["summary"] else []
+        parts += [says["notes"].strip()] if says["notes"] else []
+        return "\n\n".join(parts) + "\n\n"
+
+    @property
     def link_sources(self) -> list[str]:
         """The pages that the last complete crawl fetched for their links only."""
         found = self.discovery.get("link_sources")

@@ -122,6 +122,9 @@ def test_a_full_export_holds_the_current_pages(scrapy, folder: Path):
         "description": None,
         "order": 7,
         "optional": True,
+        "file_title": None,
+        "file_summary": None,
+        "file_notes": None,
     }
     assert found[1]["links"] == [{"text": "Home", "url": SITE}, {"text": "", "url": SITE + "b#part"}]
     assert found[1]["content"] == guide.content

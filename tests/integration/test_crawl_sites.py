@@ -56,6 +56,9 @@ def test_listed_pages_come_as_markdown_with_what_the_list_says(serve, run_crawl)
         "description": "how to begin",
         "order": 0,
         "optional": False,
+        "file_title": "Site",
+        "file_summary": "What it is.",
+        "file_notes": None,
     }
     assert intro["fetched_url"] == f"{site.url}/guide/intro.html.md"
     assert intro["content"] == f"# Intro\n\nHow to begin, [see more]({site.url}/guide/more.html).\n"

@@ -332,6 +332,39 @@ def test_text_outside_pages_and_pages_that_are_too_long_are_named(monkeypatch: p
         llmsfull.read_whole(body, URL, report)
 
 
+def test_lines_of_generators_and_html_of_titles_are_no_text() -> None:
+    text = "".join(
+        f'# {name} <div id="{name}"/>\nURL: /docs/{name}\nContent:\nmeta: {{"title": "{name}"}}\n\n'
+        f"Text of List<{name}>.\n\n"
+        for name in ("One", "Two")
+    )
+    found = pages_of(text)
+    assert [(page.title, page.url) for page in found] == [
+        ("One", f"{SITE}/docs/One"),
+        ("Two", f"{SITE}/docs/Two"),
+    ]
+    assert [page.text.partition("\n")[2].strip() for page in found] == [
+        "Text of List<One>.",
+        "Text of List<Two>.",
+    ]
+    kept = pages_of("# One\nURL: /docs/one\n\nText.\n\nContent:\n\n# Two\nURL: /docs/two\n\nText.\n")
+    assert "Content:" in kept[0].text
+
+
+def test_paths_of_the_source_tree_are_listed_pages_or_none() -> None:
+    text = "".join(
+        f"# {name}\nSource: /content/docs/{name}.mdx\n\nText.\n\n" for name in ("guide/a", "guide/b")
+    )
+    listed = {f"{SITE}/docs/guide/a": "", f"{SITE}/docs/other": ""}
+    assert [page.url for page in pages_of(text, listed)] == [f"{SITE}/docs/guide/a", None]
+
+
+def test_pages_without_addresses_take_those_of_links_with_their_titles() -> None:
+    text = "<docs>\n<doc title='The guide' desc='x'>Text.</doc>\n<doc title='More'>Words.</doc>\n</docs>\n"
+    listed = {f"{SITE}/guide.html.md": "The Guide", f"{SITE}/more": "More", f"{SITE}/z": "Z"}
+    assert [page.url for page in pages_of(text, listed)] == [f"{SITE}/guide.html.md", f"{SITE}/more"]
+
+
 def test_report_and_split_agree() -> None:
     text = title_label(PAGES).encode()
     report = llmsfull.inspect(io.BytesIO(text), URL)

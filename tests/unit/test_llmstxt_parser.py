@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from parser_panics import BrokenParser
 
 from llmsspider import commonmark
-from llmsspider.llmstxt import Entry, LlmsTxt, parse
+from llmsspider.llmstxt import Entry, LlmsTxt, classify, parse
 
 URL = "https://example.com/docs/llms.txt"
 
@@ -222,14 +222,14 @@ def test_duplicates_are_one_page_that_knows_what_any_says() -> None:
 
 SECTIONS = {
     "second level": ("# T\n## S\n- [A](/a)", "S", False),
-    "third below second": ("# T\n## S\n### Deeper\n- [A](/a)", "S", False),
+    "third below second": ("# T\n## S\n### Deeper\n- [A](/a)", "S > Deeper", False),
     "third alone": ("# T\n### S\n- [A](/a)", "S", False),
     "second first-level heading": ("# T\n\n# S\n\n- [A](/a)", "S", False),
     "none": ("# T\n- [A](/a)", None, False),
     "no heading at all": ("- [A](/a)", None, False),
     "underlined": ("T\n=\n\nS\n-\n\n[A](/a)", "S", False),
     "optional": ("# T\n## OPTIONAL:\n- [A](/a)", "OPTIONAL:", True),
-    "optional with parts": ("# T\n## Optional\n### Part\n- [A](/a)", "Optional", True),
+    "optional with parts": ("# T\n## Optional\n### Part\n- [A](/a)", "Optional > Part", True),
     "after optional": ("# T\n## Optional\n## S\n- [A](/a)", "S", False),
     "optional in the name only": ("# T\n## Optional parameters\n- [A](/a)", "Optional parameters", False),
     "linked section": ("# T\n## [A](/a)\n", "A", False),
@@ -365,3 +365,55 @@ def test_a_parser_that_fails_gives_a_warning(monkeypatch):
     found = parse("---\ntitle: Docs\n---\n- [A](/a)\n", "https://e.com/llms.txt")
     assert (found.title, found.entries) == ("Docs", ())
     assert found.warnings == ("the Markdown parser failed: index out of bounds",)
+
+
+PLAIN_LISTS = {
+    "names": (
+        "# T\n\nStart: /docs/start\nThe API: /docs/api - all of it\n",
+        [("/docs/start", "Start", None), ("/docs/api", "The API", "all of it")],
+    ),
+    "bullets": (
+        "# T\n\n- Start: /docs/start\n- API: /docs/api\n",
+        [("/docs/start", "Start", None), ("/docs/api", "API", None)],
+    ),
+    "paths first": ("# T\n\n- /docs/start.md: Start here\n", [("/docs/start.md", "Start here", None)]),
+    "a colon inside a link": ("# T\n\n- [Start](/docs/start.md:)\n", [("/docs/start.md", "Start", None)]),
+    "two links share a description": (
+        "# T\n\n- [A](/a), [B](/b) and [C](/c): all of it\n",
+        [("/a", "A", "all of it"), ("/b", "B", "all of it"), ("/c", "C", "all of it")],
+    ),
+    "prose is no list": (
+        "# T\n\nIt reads /etc/app.conf: see there.\n\nInstall path: /usr/local/bin\n\n[A](/a)\n",
+        [("/a", "A", None)],
+    ),
+    "two are no list beside links": ("# T\n\n[A](/a)\n\nOne: /one\n\nTwo: /two\n", [("/a", "A", None)]),
+}
+
+
+@pytest.mark.parametrize(("text", "entries"), PLAIN_LISTS.values(), ids=PLAIN_LISTS)
+def test_lists_of_other_shapes(text: str, entries: list[tuple[str, str, str | None]]) -> None:
+    found = parse(text, "https://e.com/llms.txt").entries
+    assert [
+        (entry.url.removeprefix("https://e.com"), entry.title, entry.description) for entry in found
+    ] == entries
+
+
+def test_a_list_of_names_and_paths_is_an_index() -> None:
+    lines = "".join(f"Page number {number} of the guide: /docs/page-{number}\n" for number in range(200))
+    assert classify(f"# T\n\n{lines}") == "index"
+
+
+NOTES = {
+    "paragraphs and lists": (
+        "# T\n\n> S\n\nRead [a](a.md).\n\n- no link\n\n## Docs\n\n- [A](/a)",
+        "Read [a](https://e.com/docs/a.md).\n\n- no link",
+    ),
+    "up to a list of links": ("# T\n\nText.\n\n- [A](/a)\n", "Text."),
+    "code keeps its comments": ("# T\n\n```sh\n# run\n```\n\n## D\n", "```sh\n# run\n```"),
+    "none": ("# T\n\n> S\n\n## Docs\n\nText.\n", None),
+}
+
+
+@pytest.mark.parametrize(("text", "notes"), NOTES.values(), ids=NOTES)
+def test_notes(text: str, notes: str | None) -> None:
+    assert parse(text, "https://e.com/docs/llms.txt").notes == notes
