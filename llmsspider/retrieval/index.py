@@ -28,6 +28,7 @@ from llmsspider.retrieval.pages import (
     is_optional,
     link_hints,
     own_hints,
+    target_of,
     url_words,
 )
 from llmsspider.retrieval.query import Asked, Query
@@ -87,6 +88,7 @@ class SearchIndex:
         self._database = database
         self._words: ModuleType = fts5 if database.is_sqlite else tsvector
         self._versions_at: tuple[int, list[str]] = (-1, [])
+        self._counted_at: tuple[int, tuple[int, int]] = (-1, (0, 0))
         try:
             self._id = database.write(lambda connection: self._prepare(connection, name, store))
             self._reader = database.reader()
@@ -142,7 +144,7 @@ class SearchIndex:
         """Whether the store has something that the index does not have."""
         state = self._state()
         left = self._reader.execute(
-            select(touched.c.url).where(touched.c.source_id == self._id).limit(1)
+            select(touched.c.target).where(touched.c.source_id == self._id).limit(1)
         ).first()
         return store.last_seq() != state.seq or state.run != _last_run(store) or left is not None
 
@@ -186,14 +188,14 @@ class SearchIndex:
     def _drop(self, connection: Connection, keys: Sequence[bytes]) -> int:
         """Take pages out; returns how many passages went."""
         mine = (page.c.source_id == self._id, page.c.key.in_(keys))
-        gone = connection.execute(select(page.c.id, page.c.url, page.c.words).where(*mine)).all()
+        gone = connection.execute(select(page.c.id, page.c.target, page.c.words).where(*mine)).all()
         ids = [row.id for row in gone]
         if not ids:
             return 0
         targets = connection.execute(
             select(link.c.target).where(link.c.page_id.in_(ids)).distinct()
         ).scalars()
-        self._touch(connection, [*(row.url for row in gone), *targets])
+        self._touch(connection, [*(row.target for row in gone), *targets])
         passages = connection.execute(select(passage.c.id).where(passage.c.page_id.in_(ids))).scalars().all()
         self._words.forget(connection, self._words.PASSAGES, passages)
         self._words.forget(connection, self._words.PAGES, [row.words for row in gone if row.words])
@@ -241,7 +243,7 @@ class SearchIndex:
             if rows:
                 connection.execute(insert(table), rows)
         self._words.add(connection, self._words.PASSAGES, self._id, words)
-        self._touch(connection, [row["url"] for row in of_page] + [row["target"] for row in of_link])
+        self._touch(connection, [row["target"] for row in (*of_page, *of_link)])
         return next_id
 
     def _take_outlines(self, store: Store) -> None:
@@ -267,7 +269,7 @@ class SearchIndex:
             for key, url, values in changed:
                 mine = (page.c.source_id == self._id, page.c.key == key)
                 connection.execute(update(page).where(*mine).values(values))
-                self._touch(connection, [url])
+                self._touch(connection, [target_of(url)])
             connection.execute(update(source).where(source.c.id == self._id).values(run=run))
 
         self._write(take)
@@ -276,12 +278,13 @@ class SearchIndex:
         """Write anew what is said of some of the pages that were touched; returns how many there were."""
         state = self._state(connection, lock=True)
         mine = touched.c.source_id == self._id
-        urls = connection.execute(select(touched.c.url).where(mine).limit(BATCH * 5)).scalars().all()
-        if not urls:
+        targets = connection.execute(select(touched.c.target).where(mine).limit(BATCH * 5)).scalars().all()
+        if not targets:
             return 0
         columns = (
             page.c.id,
             page.c.url,
+            page.c.target,
             page.c.title,
             page.c.own,
             page.c.hints,
@@ -289,17 +292,17 @@ class SearchIndex:
             page.c.words,
         )
         found = connection.execute(
-            select(*columns).where(page.c.source_id == self._id, page.c.url.in_(urls))
+            select(*columns).where(page.c.source_id == self._id, page.c.target.in_(targets))
         ).all()
-        texts: dict[str, list[str]] = {}
-        to_them = (link.c.source_id == self._id, link.c.target.in_([row.url for row in found]))
+        texts: dict[int, list[str]] = {}
+        to_them = (link.c.source_id == self._id, link.c.target.in_([row.target for row in found]))
         for target, text in connection.execute(select(link.c.target, link.c.text).where(*to_them)):
             known = texts.setdefault(target, [])
             if len(known) < MOST_LINK_TEXTS:
                 known.append(text)
         rows, gone, next_id = [], [], state.next_id
         for row in found:
-            hints = f"{row.own}\n{link_hints(texts.get(row.url, ()))}"
+            hints = f"{row.own}\n{link_hints(texts.get(row.target, ()))}"
             if row.words and hints == row.hints:
                 continue
             gone += [row.words] if row.words else []
@@ -318,22 +321,17 @@ class SearchIndex:
             next_id += 1
         self._words.forget(connection, self._words.PAGES, gone)
         self._words.add(connection, self._words.PAGES, self._id, rows)
-        connection.execute(delete(touched).where(mine, touched.c.url.in_(urls)))
+        connection.execute(delete(touched).where(mine, touched.c.target.in_(targets)))
         connection.execute(update(source).where(source.c.id == self._id).values(next_id=next_id))
-        return len(urls)
+        return len(targets)
 
-    def _touch(self, connection: Connection, urls: Iterable[str]) -> None:
-        wanted = list(dict.fromkeys(urls))
-        known = {
-            url
-            for start in range(0, len(wanted), 500)
-            for url in connection.execute(
-                select(touched.c.url).where(
-                    touched.c.source_id == self._id, touched.c.url.in_(wanted[start : start + 500])
-                )
-            ).scalars()
-        }
-        rows = [{"source_id": self._id, "url": url} for url in wanted if url not in known]
+    def _touch(self, connection: Connection, targets: Iterable[int]) -> None:
+        wanted = list(dict.fromkeys(targets))
+        known: set[int] = set()
+        for start in range(0, len(wanted), 500):
+            mine = (touched.c.source_id == self._id, touched.c.target.in_(wanted[start : start + 500]))
+            known.update(connection.execute(select(touched.c.target).where(*mine)).scalars())
+        rows = [{"source_id": self._id, "target": target} for target in wanted if target not in known]
         if rows:
             connection.execute(insert(touched), rows)
 
@@ -410,7 +408,7 @@ class SearchIndex:
 
     def fragments(self, url: str) -> list[tuple[str, str]]:
         """The fragments of a page that links of the source lead to, each with the text of a link."""
-        mine = (link.c.source_id == self._id, link.c.target == url, link.c.fragment != "")
+        mine = (link.c.source_id == self._id, link.c.target == target_of(url), link.c.fragment != "")
         found = self._reader.execute(select(link.c.fragment, link.c.text).where(*mine).distinct())
         return [(row.fragment, row.text) for row in found]
 
@@ -422,20 +420,25 @@ class SearchIndex:
 
     def count(self) -> tuple[int, int]:
         """The numbers of pages and passages."""
-        return self._count(page), self._count(passage)
-
-    def _count(self, table: Any) -> int:
-        counted = select(func.count()).select_from(table).where(table.c.source_id == self._id)
-        return int(self._reader.execute(counted).scalar_one())
+        seq = self._state().seq
+        if self._counted_at[0] != seq:
+            mine = page.c.source_id == self._id
+            counted = select(func.count(), func.coalesce(func.sum(page.c.passages), 0)).where(mine)
+            pages, passages = self._reader.execute(counted).one()
+            self._counted_at = seq, (int(pages), int(passages))
+        return self._counted_at[1]
 
     def _standing(self, keys: Iterable[bytes]) -> dict[bytes, Standing]:
-        columns = (page.c.key, page.c.url, page.c.title, page.c.optional)
+        columns = (page.c.key, page.c.url, page.c.title, page.c.optional, page.c.passages)
+        pages, passages = self.count()
         found = {}
         mine = (page.c.source_id == self._id, page.c.key.in_(list(keys)))
         for row in self._reader.execute(select(*columns).where(*mine)).all():
             version = tree_of(row.url).get("version")
             superseded = self._is_superseded(row.url, version)
-            found[bytes(row.key)] = Standing(row.url, row.title, row.optional, version, superseded)
+            found[bytes(row.key)] = Standing(
+                row.url, row.title, row.optional, version, superseded, row.passages * pages / max(passages, 1)
+            )
         return found
 
     def _is_superseded(self, url: str, version: str | None) -> bool:
@@ -444,7 +447,7 @@ class SearchIndex:
             return False
         newer = [other for other in self._versions() if version_key(other) > version_key(version)]
         urls = [replaced(url, version, other) for other in (*newer, None)]
-        mine = (page.c.source_id == self._id, page.c.url.in_(urls))
+        mine = (page.c.source_id == self._id, page.c.target.in_([target_of(other) for other in urls]))
         return self._reader.execute(select(page.c.id).where(*mine).limit(1)).first() is not None
 
     def _versions(self) -> list[str]:
@@ -496,6 +499,8 @@ def _page_row(source_id: int, number: int, made: IndexedPage) -> dict[str, Any]:
         "hash": made.content_hash,
         "document": made.id,
         "url": made.url,
+        "target": target_of(made.url),
+        "passages": len(made.passages),
         "title": made.title,
         "own": made.hints,
         "hints": "",

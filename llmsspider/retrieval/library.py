@@ -21,7 +21,7 @@ from llmsspider.retrieval.fragments import fragment_of
 from llmsspider.retrieval.index import SearchIndex
 from llmsspider.retrieval.pages import url_words
 from llmsspider.retrieval.query import Query, parse_query
-from llmsspider.retrieval.ranking import RankedPage, fuse, rank, similar
+from llmsspider.retrieval.ranking import RankedPage, fuse, rank, said_words, similar
 from llmsspider.retrieval.results import Candidates, Hit, SearchResult, SearchResults
 from llmsspider.retrieval.sources import choose_source
 from llmsspider.retrieval.spelling import corrected
@@ -35,6 +35,9 @@ MOST_RESULTS = 50
 
 LONGEST_TEXT = 4000
 """Characters of a passage in a result; what is longer is to be read from the page."""
+
+READ_AHEAD = 10
+"""Pages that are read from the store at once."""
 
 MOST_MORE = 4
 """Further headings of a page that a result names."""
@@ -113,21 +116,23 @@ class Shelf:
         """Yield the results; passages that say the same are given once, with the addresses of the other pages."""
         wanted = section.casefold() if section else None
         given: list[SearchResult] = []
-        for batch in range(0, len(ranked), MOST_RESULTS):
-            pages = ranked[batch : batch + MOST_RESULTS]
-            for page, record in zip(
-                pages, self.store.load_pages([one.key for one in pages], CONTENT), strict=True
-            ):
+        said: list[frozenset[str]] = []
+        for start in range(0, len(ranked), READ_AHEAD):
+            if len(given) >= limit and start >= 2 * limit:
+                break  # enough were looked at to name pages that say the same
+            pages = ranked[start : start + READ_AHEAD]
+            records = self.store.load_pages([one.key for one in pages], CONTENT)
+            for page, record in zip(pages, records, strict=True):
                 result = None if record is None else self._result(page, record)
                 if result is None or (wanted and wanted not in (result.section or "").casefold()):
                     continue
-                same = next((n for n, other in enumerate(given) if similar(other.text, result.text)), None)
+                says = said_words(result.text)
+                same = next((place for place, other in enumerate(said) if similar(other, says)), None)
                 if same is not None:
-                    given[same] = replace(given[same], also=(*given[same].also, result.url)[:MOST_RESULTS])
+                    given[same] = replace(given[same], also=(*given[same].also, result.url))
                 elif len(given) < limit:
                     given.append(result)
-                elif len(given) >= limit:
-                    break
+                    said.append(says)
         yield from given
 
     def _result(self, page: RankedPage, record: PageRecord) -> SearchResult | None:

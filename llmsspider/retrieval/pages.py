@@ -51,7 +51,7 @@ class IndexedPassage:
 class IndexedPage:
     """A page as the index is given it.
 
-    `hints` is what llms.txt and the page's description say of it; links are (URL, fragment, text).
+    `hints` is what llms.txt and the page's description say of it; links are (target, fragment, text).
     """
 
     key: bytes
@@ -62,7 +62,7 @@ class IndexedPage:
     url_words: str
     headings: str
     passages: list[IndexedPassage]
-    links: list[tuple[str, str, str]]
+    links: list[tuple[int, str, str]]
     optional: bool
     id: str
 
@@ -127,13 +127,19 @@ def link_hints(texts: Iterable[str]) -> str:
     return "\n".join(useful[:MOST_HINTS])
 
 
-def _links(record: PageRecord) -> Iterable[tuple[str, str, str]]:
+def target_of(url: str) -> int:
+    """The number that stands for a URL in the index: the first 8 bytes of its SHA-256, signed."""
+    digest = hashlib.sha256(url.encode("utf-8", "replace")).digest()
+    return int.from_bytes(digest[:8], "big", signed=True)
+
+
+def _links(record: PageRecord) -> Iterable[tuple[int, str, str]]:
     seen = set()
     for link in record.links:
         url, _, fragment = link.url.partition("#")
         if url == record.url and not fragment:
             continue
-        row = (url, fragment, link.text[: LONGEST_LINK_TEXT + 1])
+        row = (target_of(url), fragment, link.text[: LONGEST_LINK_TEXT + 1])
         if row not in seen:
             seen.add(row)
             yield row

@@ -8,6 +8,7 @@ the current one.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -31,6 +32,9 @@ DEMOTED = 0.55
 
 OPTIONAL = 0.8
 """The share of its score that a page listed under "Optional" keeps."""
+
+LENGTH_SHARE = 0.2
+"""How much the length of a page beyond the mean counts against it: an index of everything holds all words."""
 
 _HISTORY = "changelog changelogs changes release releases released news history version versions migration upgrade new"
 _ASKED_ASIDE: dict[str, frozenset[str]] = {
@@ -103,7 +107,9 @@ def _covered(terms: frozenset[int], rarity: Sequence[float]) -> float:
 
 def _share(query: Query, page: Standing) -> float:
     """What a page keeps of its score for what it is."""
-    share = OPTIONAL if page.optional else 1.0
+    share = (OPTIONAL if page.optional else 1.0) / (
+        1 + LENGTH_SHARE * max(0.0, math.log(max(page.length, 1.0)))
+    )
     kind = next(
         (kind for kind, told in _ASIDE.items() if told.search(f"{page.title} {page.url.rpartition('/')[2]}")),
         None,
@@ -154,7 +160,11 @@ def fuse(rankings: Sequence[Sequence[bytes]]) -> list[bytes]:
     return sorted(scores, key=lambda key: -scores[key])
 
 
-def similar(one: str, other: str) -> bool:
-    """Whether two passages say the same: nine of ten of their words, headings aside, are the same."""
-    a, b = set(words(_HEADINGS.sub("", one))), set(words(_HEADINGS.sub("", other)))
-    return bool(a or b) and len(a & b) >= 0.9 * len(a | b)
+def said_words(text: str) -> frozenset[str]:
+    """The words of a passage, headings aside."""
+    return frozenset(words(_HEADINGS.sub("", text)))
+
+
+def similar(one: frozenset[str], other: frozenset[str]) -> bool:
+    """Whether two passages say the same: nine of ten of their words are the same."""
+    return bool(one or other) and len(one & other) >= 0.9 * len(one | other)

@@ -80,7 +80,7 @@ class Standing:
 
     `optional`: llms.txt lists it under "Optional". `version`: the segment of its path that names one. `superseded`:
     the same page is there
-    in a newer version.
+    in a newer version. `length`: how many passages it has, as a multiple of the mean of its source.
     """
 
     url: str
@@ -88,6 +88,7 @@ class Standing:
     optional: bool = False
     version: str | None = None
     superseded: bool = False
+    length: float = 1.0
 
 
 @dataclass(slots=True)

@@ -16,6 +16,7 @@ VERSION = 1
 PREFIX = f"search{VERSION}_"
 
 metadata = MetaData()
+RowId = BigInteger().with_variant(Integer, "sqlite")
 
 source = Table(
     f"{PREFIX}source",
@@ -32,12 +33,14 @@ source = Table(
 page = Table(
     f"{PREFIX}page",
     metadata,
-    Column("id", BigInteger, primary_key=True, autoincrement=False),
+    Column("id", RowId, primary_key=True, autoincrement=False),
     Column("source_id", Integer, nullable=False),
     Column("key", LargeBinary, nullable=False),
     Column("hash", LargeBinary, nullable=False),  # of the content that was indexed
     Column("document", Text, nullable=False),
     Column("url", Text, nullable=False),
+    Column("target", BigInteger, nullable=False),  # `pages.target_of` its URL
+    Column("passages", Integer, nullable=False),
     Column("title", Text, nullable=False),
     Column("own", Text, nullable=False),  # what llms.txt and the page say of it
     Column("hints", Text, nullable=False),  # the same with the texts of links to it, as indexed
@@ -45,7 +48,7 @@ page = Table(
     Column("optional", Boolean, nullable=False),
     Column("words", BigInteger),  # its row of words; null until hints are indexed
     Index(f"{PREFIX}page_key", "source_id", "key", unique=True),
-    Index(f"{PREFIX}page_url", "source_id", "url"),
+    Index(f"{PREFIX}page_target", "source_id", "target"),
     Index(f"{PREFIX}page_document", "document"),
     Index(f"{PREFIX}page_words", "words"),
 )
@@ -53,7 +56,7 @@ page = Table(
 passage = Table(
     f"{PREFIX}passage",
     metadata,
-    Column("id", BigInteger, primary_key=True, autoincrement=False),
+    Column("id", RowId, primary_key=True, autoincrement=False),
     Column("source_id", Integer, nullable=False),
     Column("page_id", BigInteger, nullable=False),
     Column("start", Integer, nullable=False),
@@ -68,7 +71,7 @@ link = Table(
     metadata,
     Column("source_id", Integer, nullable=False),
     Column("page_id", BigInteger, nullable=False),
-    Column("target", Text, nullable=False),
+    Column("target", BigInteger, nullable=False),  # `pages.target_of` the URL without its fragment
     Column("fragment", Text, nullable=False),
     Column("text", Text, nullable=False),
     Index(f"{PREFIX}link_page", "page_id"),
@@ -79,5 +82,5 @@ touched = Table(
     f"{PREFIX}touched",
     metadata,
     Column("source_id", Integer, primary_key=True, autoincrement=False),
-    Column("url", Text, primary_key=True),
+    Column("target", BigInteger, primary_key=True, autoincrement=False),
 )
