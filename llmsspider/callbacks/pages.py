@@ -51,15 +51,9 @@ class PageCallbacks(FailureCallbacks, LinkSourceCallbacks, MarkdownLinkCallbacks
         run = self.run
         request = request_of(response)
         answered = Answered.from_response(response, now=utc_now())
-        wrong = _what_is_wrong(answered)
-        if wrong is not None:
-            for kept in self.fail_page(request, *wrong, answered.status):
-                yield kept
-            return
-        self.note_redirect(request)
-        stored = self._as_stored(answered)
-        if stored is not None or answered.status == 304:
-            for result in self._same(stored, request, answered):
+        unread = self._unread(request, answered)
+        if unread is not None:
+            for result in unread:
                 yield result
             return
         run.count("converted")
@@ -83,6 +77,15 @@ class PageCallbacks(FailureCallbacks, LinkSourceCallbacks, MarkdownLinkCallbacks
             yield result
         for seed in await self._described(page, answered):
             yield seed
+
+    def _unread(self, request: Request, answered: Answered) -> Iterator[Any] | None:
+        """Return what an answer leads to that need not be read: an error, or the page as it is stored; else None."""
+        wrong = _what_is_wrong(answered)
+        if wrong is not None:
+            return self.fail_page(request, *wrong, answered.status)
+        self.note_redirect(request)
+        stored = self._as_stored(answered)
+        return self._same(stored, request, answered) if stored is not None or answered.status == 304 else None
 
     def _same(self, stored: PageRecord | None, request: Request, answered: Answered) -> Iterator[Any]:
         """Yield what an answer leads to that is the stored page, or says so in vain."""

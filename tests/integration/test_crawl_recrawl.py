@@ -415,7 +415,8 @@ def test_a_title_that_the_sites_pages_share_is_not_theirs(serve, run_crawl):
     prose = "<p>Widgets turn wheels, wheels turn mills, and mills grind the corn of the whole valley.</p>" * 3
 
     def page(body):
-        return f"<!doctype html><html><head><title>Widget</title></head><body><main><h1>Widget</h1>{body}</main></body></html>"
+        main = f"<main><h1>Widget</h1>{body}</main>"
+        return f"<!doctype html><html><head><title>Widget</title></head><body>{main}</body></html>"
 
     links = "".join(f"<a href='/part-{number}'>x</a>" for number in range(8))
     site = serve(
