@@ -255,7 +255,8 @@ def main() -> None:
             index.close()
             size = (Path(folder) / "index.search").stat().st_size
             print(
-                f"{source:24} {len(pages)} pages, {count} passages, indexed in {spent:.2f} s CPU, {size / letters:.2f} of the text"
+                f"{source:24} {len(pages)} pages, {count} passages, "
+                f"indexed in {spent:.2f} s CPU, {size / letters:.2f} of the text"
             )
 
 
