@@ -100,7 +100,7 @@ class Killer:
         return workers
 
 
-def crawl(site: Site, folder: Path, workers: int) -> subprocess.Popen[bytes]:
+def crawl(site: Site, folder: Path, workers: int, *settings_given: str) -> subprocess.Popen[bytes]:
     """Start a crawl into an empty store."""
     command = [
         sys.executable,
@@ -119,6 +119,7 @@ def crawl(site: Site, folder: Path, workers: int) -> subprocess.Popen[bytes]:
         "LLMS_CONVERT_WORKERS": workers,
     }
     command += [word for name, value in settings.items() for word in ("-s", f"{name}={value}")]
+    command += [word for given in settings_given for word in ("-s", given)]
     environment = {
         **os.environ,
         "SCRAPY_SETTINGS_MODULE": "llmsspider.settings",

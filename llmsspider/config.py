@@ -101,6 +101,7 @@ class Config:
         _choice(settings, "LLMS_SEARCH_INDEX", ("auto", "on", "off"), problems)
         _ports(settings, problems)
         _number(settings, "LLMS_MAX_WAIT", 120, problems)
+        _number(settings, "LLMS_MAX_RATE", 0, problems)
         problems += problems_of(settings)
         if problems:
             raise ArgumentsError(problems)

@@ -12,11 +12,12 @@ from scrapy.http import Response
 from scrapy.utils.defer import deferred_from_coro, maybe_deferred_to_future
 from twisted.internet.defer import Deferred
 
+from llmsspider.downloadermiddlewares.backoff import BackoffMiddleware
 from llmsspider.downloadermiddlewares.markdown_negotiation import MarkdownNegotiationMiddleware
 
 
 class Downloader(downloader.Downloader):
-    """Keeps `CONCURRENT_REQUESTS_PER_DOMAIN`, and asks for a page's Markdown before the page where that is settled.
+    """Keeps `CONCURRENT_REQUESTS_PER_DOMAIN` and turns; asks for a page's Markdown first where that is settled.
 
     Scrapy 2.19 counts a request as in flight when the task that sends it runs for the first time, which on
     the asyncio reactor is after the loop that starts them: everything that waits in the queue of a host is
@@ -27,6 +28,10 @@ class Downloader(downloader.Downloader):
     @cached_property
     def _negotiation(self) -> MarkdownNegotiationMiddleware | None:
         return self.crawler.get_downloader_middleware(MarkdownNegotiationMiddleware)
+
+    @cached_property
+    def _backoff(self) -> BackoffMiddleware | None:
+        return self.crawler.get_downloader_middleware(BackoffMiddleware)
 
     def fetch(self, request: Request) -> Deferred[Response | Request]:  # type: ignore[override]
         """Download a request through the middlewares, or only the Markdown file that answers it."""
@@ -53,4 +58,10 @@ class Downloader(downloader.Downloader):
         self, slot: downloader.Slot, request: Request, queue_dfd: Deferred[Response]
     ) -> Coroutine[Any, Any, None]:
         slot.transferring.add(request)
-        return super()._wait_for_download(slot, request, queue_dfd)
+        sending = super()._wait_for_download(slot, request, queue_dfd)
+        return sending if self._backoff is None else self._in_turn(request, sending)
+
+    async def _in_turn(self, request: Request, sending: Coroutine[Any, Any, None]) -> None:
+        if self._backoff is not None:
+            await self._backoff.turn(request)
+        await sending

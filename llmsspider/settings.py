@@ -184,6 +184,10 @@ LLMS_CONTACT = None  # e-mail address or URL of whoever runs the crawl, added to
 LLMS_MAX_WAIT = (
     120  # seconds a Crawl-delay or Retry-After can make us wait; a host that wants more is left alone
 )
+LLMS_MAX_RATE = None  # requests a second to one host; not set, 5 to public hosts; 0 is no bound
+AUTOTHROTTLE_TARGET_CONCURRENCY = (
+    2.0  # requests under way at a time to a host with a bound; Scrapy's default is 1
+)
 LLMS_HTTP_AUTH = None  # headers by host for private documentation; also read from the environment
 DOWNLOADER = (
     "llmsspider.downloader.Downloader"  # holds CONCURRENT_REQUESTS_PER_DOMAIN, which Scrapy 2.19 does not

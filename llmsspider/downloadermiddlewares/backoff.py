@@ -1,7 +1,8 @@
-"""Slow down where a host asks for it: Crawl-delay, 429 and 503, Retry-After."""
+"""The pace of each host: a gentle start, a highest rate, its latency, Crawl-delay, 429, 503 and Retry-After, 403."""
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from datetime import UTC, datetime
 from time import monotonic
@@ -14,8 +15,10 @@ from scrapy.robotstxt import RobotParser
 from scrapy.utils.httpobj import urlparse_cached
 
 from llmsspider.downloadermiddlewares.user_agent import robots_user_agent
-from llmsspider.politeness import HostPace, retry_after_secs
+from llmsspider.politeness import DEFAULT_RATE, START_DELAY_SECS, HostPace, paces_freely, retry_after_secs
 from llmsspider.refusal import RefusedRequest
+from llmsspider.requests import info
+from llmsspider.turns import Turns, shared_file
 
 logger = logging.getLogger(__name__)
 
@@ -26,23 +29,36 @@ REFUSALS = (429, 503)
 class BackoffMiddleware:
     """Hold back the downloader slot of a host; requests wait in its queue and take up no concurrency.
 
-    `LLMS_MAX_WAIT` (seconds, 120) bounds what a site can ask for: a longer Crawl-delay is cut down to it,
-    after a longer Retry-After the host is left alone and its requests fail as `rate_limited`.
-    Stats: `llms/backoff/429`, `llms/backoff/503`, `llms/blocked/rate-limited`.
+    `LLMS_MAX_RATE` (requests a second) bounds what one host gets; not set, hosts of this machine and of private
+    networks have no bound, others `DEFAULT_RATE`. With a bound a host is asked gently at first, then as fast as it
+    answers (`AUTOTHROTTLE_TARGET_CONCURRENCY`). Where there is a distance between requests, crawls of this machine
+    share it (`llmsspider.turns`). `LLMS_MAX_WAIT` (seconds, 120) bounds what a site can ask for: a longer
+    Crawl-delay is cut down to it, after a longer Retry-After the host is left alone and its requests fail as
+    `rate_limited`; so they do where the host refuses one request after the other.
+
+    Stats: `llms/backoff/429`, `llms/backoff/503`, `llms/blocked/rate-limited`, `llms/blocked/host-refuses`.
     """
 
-    def __init__(self, crawler: Crawler, max_wait: float):
+    def __init__(self, crawler: Crawler, max_wait: float, max_rate: float | None, turns: Turns):
         self.crawler = crawler
         self.max_wait = max_wait
+        self.max_rate = max_rate
+        self.turns = turns
         self.user_agent = robots_user_agent(crawler.settings)
+        self._concurrency = crawler.settings.getfloat("AUTOTHROTTLE_TARGET_CONCURRENCY")
         self._paces: dict[str, HostPace] = {}
+        self._unknown: set[str] = set()
+        """Hosts of which it is not known yet whether they are of a private network."""
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> BackoffMiddleware:
-        """Read `LLMS_MAX_WAIT`."""
-        middleware = cls(crawler, crawler.settings.getfloat("LLMS_MAX_WAIT", 120.0))
+        """Read `LLMS_MAX_WAIT` and `LLMS_MAX_RATE`."""
+        settings = crawler.settings
+        rate = None if settings.get("LLMS_MAX_RATE") in {None, ""} else settings.getfloat("LLMS_MAX_RATE")
+        middleware = cls(crawler, settings.getfloat("LLMS_MAX_WAIT", 120.0), rate, Turns(shared_file()))
         crawler.signals.connect(middleware.robots_parsed, signal=signals.robots_parsed)
         crawler.signals.connect(middleware.response_downloaded, signal=signals.response_downloaded)
+        crawler.signals.connect(middleware.turns.close, signal=signals.engine_stopped)
         return middleware
 
     def robots_parsed(self, robotparser: RobotParser, request: Request) -> None:
@@ -63,17 +79,30 @@ class BackoffMiddleware:
         """Put a redirected request into the slot of its own host, refuse one for a host left alone."""
         host = urlparse_cached(request).hostname or ""
         _leave_slot_of_redirecting_host(request)
-        pace = self._paces.get(request.meta.get(Downloader.DOWNLOAD_SLOT) or host)
-        if not pace:
-            return
-        request.meta["autothrottle_dont_adjust_delay"] = True
-        closed = pace.closed_for(monotonic())
-        if closed:
+        key = request.meta.get(Downloader.DOWNLOAD_SLOT) or host
+        pace = self._pace(key)
+        if pace.delay or pace.learned:
+            request.meta["autothrottle_dont_adjust_delay"] = True
+        if pace.stopped:
+            self._count("llms/blocked/host-refuses")
+            raise RefusedRequest(
+                f"{host} is not asked any more: {pace.stopped}", reason="host-refuses", kind="rate_limited"
+            )
+        if closed := pace.closed_for(monotonic()):
             self._count("llms/blocked/rate-limited")
             message = (
                 f"{host} asked to be left alone for another {closed:.0f} s (Retry-After above LLMS_MAX_WAIT)"
             )
             raise RefusedRequest(message, reason="rate-limited", kind="rate_limited")
+
+    async def turn(self, request: Request) -> None:
+        """Wait until a request may be sent to a host that other crawls of this machine may be asking too."""
+        pace = self._paces.get(request.meta[Downloader.DOWNLOAD_SLOT])
+        if pace is None or not pace.delay:
+            return
+        at = self.turns.take(urlparse_cached(request).netloc, pace.delay, monotonic())
+        while (secs := max(at, pace.paused_until) - monotonic()) > 0:  # noqa: ASYNC110  # a pause may come meanwhile
+            await asyncio.sleep(secs)
 
     def response_downloaded(self, request: Request, response: Response) -> None:
         """Adapt the pace of the host that has just answered.
@@ -81,11 +110,36 @@ class BackoffMiddleware:
         A signal, since `process_response` comes after the slot has sent the next request of its queue.
         """
         key = request.meta[Downloader.DOWNLOAD_SLOT]
+        pace = self._pace(key)
+        if key in self._unknown:
+            self._unknown.discard(key)
+            if "proxy" not in request.meta and paces_freely(key, str(response.ip_address or "") or None):
+                pace.lift()
         if response.status in REFUSALS:
             self._refused(key, request, response)
-        elif key in self._paces and response.status < 500:
-            self._paces[key].answered(monotonic())
+        elif response.status == 403:
+            self._forbade(key, request)
+        elif response.status < 500:
+            pace.answered(monotonic(), request.meta.get("download_latency", 0.0))
             self._apply(key)
+
+    def _forbade(self, key: str, request: Request) -> None:
+        """Count a page that may not be read. Files that are looked for are no pages: some hosts have 403 for 404."""
+        if info(request).get("nested"):
+            return
+        pace = self._paces[key]
+        pace.forbade()
+        self._apply(key)
+        self._note_stop(key)
+
+    def _note_stop(self, key: str) -> None:
+        pace, run = self._paces[key], getattr(self.crawler.spider, "run", None)
+        if not pace.stopped or run is None:
+            return
+        why = f"{key} is not asked any more: {pace.stopped}"
+        if run.why_incomplete != why:
+            logger.warning("%(why)s", {"why": why}, extra={"spider": self.crawler.spider})
+        run.incomplete(why)
 
     def _refused(self, key: str, request: Request, response: Response) -> None:
         header = response.headers.get("Retry-After")
@@ -94,33 +148,53 @@ class BackoffMiddleware:
         wait = pace.refused(monotonic(), asked)
         self._count(f"llms/backoff/{response.status}")
         self._apply(key)
+        self.turns.postpone(urlparse_cached(request).netloc, pace.paused_until)
+        self._note_stop(key)
         logger.info(
             "%(host)s answered %(status)d, pausing %(wait).1f s",
             {"host": key, "status": response.status, "wait": wait},
             extra={"spider": self.crawler.spider},
         )
-        if pace.closed_for(monotonic()):
+        if pace.stopped or pace.closed_for(monotonic()):
             request.meta["dont_retry"] = True
 
     def _pace(self, key: str) -> HostPace:
-        if key not in self._paces:
-            slot = self._downloader.slots.get(key)
-            delay = slot.delay if slot else self.crawler.settings.getfloat("DOWNLOAD_DELAY")
-            self._paces[key] = HostPace(self.max_wait, floor=delay)
+        if key in self._paces:
+            return self._paces[key]
+        settings = self.crawler.settings
+        configured = self._downloader.per_slot_settings.get(key, {}).get("delay")
+        floor = settings.getfloat("DOWNLOAD_DELAY") if configured is None else float(configured)
+        is_free = self.max_rate is None and paces_freely(key)
+        rate = DEFAULT_RATE if self.max_rate is None else self.max_rate
+        if is_free or not rate:
+            self._paces[key] = HostPace(self.max_wait, floor=floor)
+        else:
+            self._paces[key] = HostPace(
+                self.max_wait,
+                floor=max(floor, 1 / rate),
+                delay=START_DELAY_SECS,
+                concurrency=self._concurrency,
+                asked=floor,
+            )
+            if self.max_rate is None:
+                self._unknown.add(key)
+        if self._paces[key].delay:
+            self._apply(key)
         return self._paces[key]
 
     def _apply(self, key: str) -> None:
         """Carry the pace over to the downloader's slot, and to the one that replaces it when idle."""
         pace = self._paces[key]
-        self._downloader.per_slot_settings[key] = {
-            **self._downloader.per_slot_settings.get(key, {}),
-            "delay": pace.delay * self._workers,
-            "jitter": 0.0,
-        }
-        slot = self._downloader.slots.get(key)
+        delay, slot = pace.delay * self._workers, self._downloader.slots.get(key)
+        if self._downloader.per_slot_settings.get(key, {}).get("delay") != delay:
+            self._downloader.per_slot_settings[key] = {
+                **self._downloader.per_slot_settings.get(key, {}),
+                "delay": delay,
+                "jitter": 0.0,
+            }
         if not slot:
             return
-        slot.delay, slot.jitter = pace.delay * self._workers, 0.0
+        slot.delay, slot.jitter = delay, 0.0
         if pace.paused_until > monotonic():
             slot.lastseen = pace.paused_until - slot.delay
 

@@ -6,6 +6,7 @@ between two arrivals is: they are compared with a moment before which the crawl 
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 from itertools import pairwise
@@ -13,7 +14,7 @@ from itertools import pairwise
 from engine_crawl import engine_crawl
 from loopback import Answer, Arrived, Loopback, loopback, page
 
-from llmsspider.politeness import FIRST_DELAY_SECS
+from llmsspider.politeness import FIRST_DELAY_SECS, MAX_FORBIDDEN
 
 OPEN = {"LLMS_ALLOW_PRIVATE_ADDRESSES": "127.0.0.0/8"}
 SLACK = 0.02
@@ -132,7 +133,7 @@ def test_refusals_without_a_time_wait_longer_each_time_and_recover(tmp_path):
     assert {outcome.of(url)["status"] for url in urls} == {200}
     assert gaps(server)[0] >= 1 - SLACK
     assert gaps(server)[1] >= 2 - SLACK
-    assert outcome.delays["127.0.0.1"] < FIRST_DELAY_SECS * 2, "the distance after two refusals shrinks again"
+    assert outcome.delays["127.0.0.1"] < FIRST_DELAY_SECS * 2, "the pauses were too short, not the distance"
 
 
 def test_a_page_that_stays_refused_is_rate_limited(tmp_path):
@@ -173,3 +174,46 @@ def test_a_redirected_request_keeps_the_pace_of_the_host_it_goes_to(tmp_path):
             engine_crawl(tmp_path, urls, settings=OPEN)
     assert len(target.pages) == 5
     assert keeps(target, 0.3)
+
+
+def test_two_crawls_of_one_host_share_its_crawl_delay(tmp_path):
+    """As `scrapy sync --jobs 2` has it, with two sources on one host."""
+
+    def answer(arrived: Arrived) -> Answer:
+        return 200, {}, b"User-agent: *\nCrawl-delay: 0.3\n" if arrived.target == "/robots.txt" else b"page"
+
+    with loopback(answer, "127.0.0.3") as server, ThreadPoolExecutor() as executor:
+        crawls = [
+            executor.submit(
+                engine_crawl, folder, [server.url(f"/{n}-{number}") for number in range(5)], settings=OPEN
+            )
+            for n in range(2)
+            if (folder := tmp_path / str(n)).mkdir() is None
+        ]
+        for crawl in crawls:
+            crawl.result()
+    assert len(server.pages) == 10
+    first = times(server)[0]
+    last = times(server)[-1]
+    assert last - first >= 9 * 0.3 - 0.3 - SLACK, "each took its turn; the first may arrive late"
+
+
+def test_a_host_that_forbids_page_after_page_is_not_asked_any_more(tmp_path):
+    def answer(arrived: Arrived) -> Answer:
+        return (404, {}, b"") if arrived.target == "/robots.txt" else (403, {}, b"no")
+
+    with loopback(answer) as server:
+        urls = [server.url(f"/{number}") for number in range(MAX_FORBIDDEN + 8)]
+        settings = {**OPEN, "CONCURRENT_REQUESTS": 1}
+        outcome = engine_crawl(tmp_path, urls, settings=settings)
+    assert len(server.pages) == MAX_FORBIDDEN
+    assert outcome.stats["llms/blocked/host-refuses"] == 8
+    assert [outcome.of(url)["kind"] for url in urls[-8:]] == ["rate_limited"] * 8
+
+
+def test_the_highest_rate_holds_where_it_is_set(tmp_path):
+    with loopback(RefusesAtFirst(0, None)) as server:
+        settings = {**OPEN, "LLMS_MAX_RATE": 10}
+        engine_crawl(tmp_path, [server.url(f"/{number}") for number in range(8)], settings=settings)
+    read = next(request.at for request in server.requests if request.target == "/robots.txt")
+    assert all(at - read >= (number + 1) * 0.1 - SLACK for number, at in enumerate(times(server)))

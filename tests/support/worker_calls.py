@@ -1,10 +1,12 @@
-"""What the tests let worker processes do."""
+"""What the tests let other processes do."""
 
 from __future__ import annotations
 
 import os
 import time
 from pathlib import Path
+
+from llmsspider.turns import Turns
 
 
 def wait_once(marker: str) -> int:
@@ -43,3 +45,11 @@ def spin(secs: float) -> int:
         except Exception:  # as code does that tries another way
             continue
     return os.getpid()
+
+
+def take_turns(file: str, number: int) -> list[float]:
+    """Take so many turns, all at the same moment."""
+    turns = Turns(Path(file))
+    taken = [turns.take("e.com", 1.0, 100.0) for _ in range(number)]
+    turns.close()
+    return taken

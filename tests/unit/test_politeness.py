@@ -1,12 +1,26 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from itertools import pairwise
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from llmsspider.politeness import HostPace, product_token, retry_after_secs, with_contact
+from llmsspider.politeness import (
+    DEFAULT_RATE,
+    FIRST_DELAY_SECS,
+    FORBIDDEN_SLOWS,
+    MAX_FORBIDDEN,
+    MAX_FORBIDDEN_DELAY_SECS,
+    MAX_REFUSALS,
+    START_DELAY_SECS,
+    HostPace,
+    paces_freely,
+    product_token,
+    retry_after_secs,
+    with_contact,
+)
 
 NOW = datetime(2026, 11, 21, 12, 0, 0, tzinfo=UTC)
 
@@ -75,7 +89,7 @@ def test_waits_double_until_the_host_answers():
         waits.append(wait)
         now += wait
     assert waits == [1, 2, 4, 8]
-    assert pace.delay == 2.0
+    assert pace.delay == FIRST_DELAY_SECS, "the pauses were too short, not the distance"
     pace.answered(now)
     assert pace.refused(now, None) == 1
 
@@ -100,21 +114,131 @@ def test_the_longest_retry_after_holds():
     assert pace.refused(10.0, 2) == 30
 
 
-def test_recovery_ends_at_the_floor():
-    pace = HostPace(max_wait=120, floor=0.2)
-    pace.refused(0.0, 1)
-    assert pace.delay == 0.4
-    for _ in range(20):
-        pace.answered(50.0)
-    assert pace.delay == 0.2
+def requests(
+    pace: HostPace, latency: float, number: int, refuses=lambda _sent: None
+) -> list[tuple[float, int]]:
+    """Send so many requests at the pace, without a clock; returns when each left, and its status.
+
+    `refuses` says by the times of the requests that were answered and the present one whether it is refused.
+    """
+    sent: list[tuple[float, int]] = []
+    now = 100.0
+    while len(sent) < number and not pace.stopped:
+        now = max(now + pace.delay, pace.paused_until)
+        status = refuses([at for at, status in sent if status == 200] + [now]) or 200
+        sent.append((now, status))
+        if status == 429:
+            pace.refused(now + latency, None)
+        elif status == 403:
+            pace.forbade()
+        else:
+            pace.answered(now + latency, latency)
+    return sent
 
 
-def test_a_host_without_delay_is_asked_at_full_speed_again():
-    pace = HostPace(max_wait=120)
-    pace.refused(0.0, 1)
-    for _ in range(20):
-        pace.answered(50.0)
+def rate(sent: list[tuple[float, int]]) -> float:
+    """Requests a second."""
+    return (len(sent) - 1) / (sent[-1][0] - sent[0][0])
+
+
+def gentle() -> HostPace:
+    return HostPace(120, floor=1 / DEFAULT_RATE, delay=START_DELAY_SECS, concurrency=2.0)
+
+
+@pytest.mark.parametrize(
+    ("latency", "expected"),
+    [(0.01, 5.0), (0.05, 5.0), (0.2, 5.0), (1.0, 2.0), (4.0, 0.5), (60.0, 0.1)],
+)
+def test_a_host_is_asked_as_fast_as_it_answers_and_never_faster_than_the_bound(latency, expected):
+    pace = gentle()
+    first = requests(pace, latency, 2)
+    assert rate(first) <= 1 / START_DELAY_SECS * 2
+    assert rate(requests(pace, latency, 100)[20:]) == pytest.approx(expected, rel=0.02)
+
+
+def allows(number: int, secs: float):
+    """A host that answers so many requests in so many seconds, and 429 to more."""
+
+    def refuses(times: list[float]) -> int | None:
+        recent = sum(times[-1] - at < secs for at in times[:-1])
+        return 429 if recent >= number else None
+
+    return refuses
+
+
+@pytest.mark.parametrize(
+    ("number", "secs", "most"),
+    [(60, 60.0, 8), (10, 10.0, 8), (4, 1.0, 6), (100, 300.0, 10), (1, 5.0, 14)],
+    ids=["60 a minute", "10 in 10 s", "4 a second", "100 in 5 minutes", "1 in 5 s"],
+)
+@pytest.mark.parametrize("start", [gentle, lambda: HostPace(120)], ids=["bounded", "local"])
+def test_a_host_that_refuses_is_not_asked_faster_after_each_refusal(number, secs, most, start):
+    pace = start()
+    sent = requests(pace, 0.02, 457, allows(number, secs))
+    assert sum(status == 429 for _, status in sent) <= most
+    assert not pace.stopped
+    assert rate(sent) >= number / secs / 6, "and it is crawled all the same"
+
+
+def test_a_refusal_now_and_then_does_not_slow_a_crawl_for_good():
+    pace, count = HostPace(120), iter(range(10_000))
+    pace.gap = 0.02
+    sent = requests(pace, 0.02, 5000, lambda _times: 429 if next(count) % 500 == 250 else None)
+    assert pace.delay < 0.1
+    assert sent[-1][0] - sent[0][0] < 120
+
+
+def test_a_host_that_only_refuses_is_left_alone_with_the_reason():
+    pace = gentle()
+    sent = requests(pace, 0.02, 100, lambda _times: 429)
+    assert len(sent) == MAX_REFUSALS
+    assert pace.stopped == f"it refused {MAX_REFUSALS} requests in a row (429 or 503)"
+
+
+def test_a_series_of_403_slows_down_and_stops():
+    pace = HostPace(120)
+    sent = requests(pace, 0.02, 100, lambda _times: 403)
+    assert len(sent) == MAX_FORBIDDEN
+    gaps = [later - earlier for (earlier, _), (later, _) in pairwise(sent)]
+    assert gaps[:FORBIDDEN_SLOWS] == [0.0] * FORBIDDEN_SLOWS
+    assert gaps[FORBIDDEN_SLOWS:] == sorted(gaps[FORBIDDEN_SLOWS:])
+    assert gaps[-1] == MAX_FORBIDDEN_DELAY_SECS
+    assert pace.stopped == f"it answered 403 to {MAX_FORBIDDEN} pages in a row"
+
+
+def test_pages_that_are_forbidden_among_others_change_nothing():
+    pace, count = HostPace(120), iter(range(1000))
+    sent = requests(pace, 0.02, 300, lambda _times: 403 if next(count) % 6 else None)
+    assert len(sent) == 300
     assert pace.delay == 0.0
+
+
+def test_what_a_host_asks_for_stays_when_the_bound_is_lifted():
+    pace = gentle()
+    pace.ask_distance(0.1)
+    pace.lift()
+    assert (pace.floor, pace.delay, pace.concurrency) == (0.1, 0.1, None)
+
+
+@pytest.mark.parametrize(
+    ("host", "address", "free"),
+    [
+        ("127.0.0.1", None, True),
+        ("::1", None, True),
+        ("2130706433", None, True),
+        ("localhost", None, True),
+        ("docs.localhost", None, True),
+        ("10.1.2.3", None, True),
+        ("8.8.8.8", None, False),
+        ("docs.example.com", None, False),
+        ("docs.example.com", "93.184.216.34", False),
+        ("docs.corp.example", "192.168.1.7", True),
+        ("docs.corp.example", "fd00::7", True),
+        ("no host", None, False),
+    ],
+)
+def test_hosts_that_have_no_bound(host, address, free):
+    assert paces_freely(host, address) is free
 
 
 def test_waiting_is_bounded_and_a_host_that_wants_more_is_left_alone():
