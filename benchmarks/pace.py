@@ -37,7 +37,7 @@ class Limited:
         self._lock = threading.Lock()
         self.site = Site({path: self._page(body.decode()) for path, body in bodies.items()})
 
-    def _page(self, body: str):  # noqa: ANN202
+    def _page(self, body: str):
         def reply(_seen: Seen) -> Reply | str:
             with self._lock:
                 now = time.monotonic()
