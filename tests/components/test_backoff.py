@@ -63,7 +63,9 @@ def test_crawl_delay_is_kept_for_its_host_only(tmp_path):
         outcome = engine_crawl(tmp_path, urls, settings=OPEN)
     assert (len(slow.pages), len(fast.pages)) == (8, 8)
     assert keeps(slow, 0.2)
-    assert {host: delay for host, delay in outcome.delays.items() if delay} == {"127.0.0.1": 0.2}, "the other host does not wait"
+    assert {host: delay for host, delay in outcome.delays.items() if delay} == {"127.0.0.1": 0.2}, (
+        "the other host does not wait"
+    )
     assert "asks for a Crawl-delay of 0.2 s" in outcome.log
 
 
