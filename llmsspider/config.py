@@ -40,6 +40,7 @@ class Config:
     full_text: bool = True
     max_look_alikes: int = 1000
     max_failed_share: float = 0.1
+    confirm_runs: int = 2
     stores: Stores = field(default_factory=Stores)
     converter: str = "native"
     handlers: Handlers = field(default_factory=Handlers)
@@ -77,6 +78,7 @@ class Config:
             link_depth=int(_number(settings, "LLMS_LINK_DEPTH", 1, problems)),
             max_linked_files=int(_number(settings, "LLMS_MAX_LINKED_FILES", 50, problems)),
             full_text=_choice(settings, "LLMS_FULL_TEXT", ("auto", "off"), problems) == "auto",
+            confirm_runs=int(_number(settings, "LLMS_CONFIRM_RUNS", 2, problems)),
             max_failed_share=_number(settings, "LLMS_MAX_FAILED_SHARE", 0.1, problems),
             max_look_alikes=int(_number(settings, "LLMS_MAX_LOOK_ALIKES", 1000, problems)),
             stores=_stores(settings, problems),

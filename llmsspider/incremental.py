@@ -27,7 +27,10 @@ verified, `unlinked` answers, but nothing leads to it."""
 DELETED: frozenset[Fate] = frozenset({"gone", "moved", "dropped", "unlinked"})
 
 MAX_DELETED_SHARE = 0.30
-"""More than this share of the judged pages is not deleted without confirmation."""
+"""More than this share of the judged pages is not deleted at once without confirmation."""
+
+ALWAYS_DELETED = 2
+"""So many pages may go from any source, though not more than half of it: shares say little of a few pages."""
 
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 
@@ -76,6 +79,8 @@ class KnownPages:
     trusted: bool = True
     fates: dict[bytes, Fate] = field(default_factory=dict)
     reasons: dict[bytes, str] = field(default_factory=dict)
+    targets: dict[bytes, bytes] = field(default_factory=dict)
+    """Where pages moved to, by key."""
     _by_url: dict[str, bytes] | None = None
 
     def state(self, key: bytes) -> PageState | None:
@@ -111,6 +116,11 @@ class KnownPages:
             and state.fetched_url == fetched_url
             and state.extractor_version == self.extractor_version
         )
+
+    def moved(self, key: bytes, target: bytes) -> None:
+        """Note that a stored page is now the one with the key `target`."""
+        self.fated(key, "moved")
+        self.targets[self.aliases.get(key, key)] = self.aliases.get(target, target)
 
     def fated(self, key: bytes, fate: Fate, reason: str = "") -> None:
         """Note what became of a stored page; pages that are not stored are ignored."""
@@ -186,6 +196,8 @@ class Judgement:
     delete: Mapping[bytes, str]
     keep: tuple[bytes, ...]
     held: str | None = None
+    missing: Mapping[bytes, int] = field(default_factory=dict)
+    """Keys of the held pages that answered 404 or 410, each with the number of judging runs in a row it did so."""
 
 
 def judge(
@@ -195,6 +207,9 @@ def judge(
     unreached: set[bytes],
     confirmed: bool,
     only_gone: bool = False,
+    arrived: frozenset[bytes] = frozenset(),
+    missing: Mapping[bytes, int] | None = None,
+    runs: int = 2,
 ) -> Judgement:
     """Decide over the stored pages that a run did not confirm.
 
@@ -204,6 +219,9 @@ def judge(
         unreached: keys of the pages that have no document in this run.
         confirmed: the user confirmed a large number of deletions.
         only_gone: delete only what answered 404 or 410 (`mode=refresh`); what moved is kept.
+        arrived: keys of pages that moved to a page which has a document in this run; they need no guard.
+        missing: `Judgement.missing` of the judging run before this one.
+        runs: judging runs in a row after which a page that answers 404 or 410 needs no guard; 0 for none.
     """
     deleted = frozenset({"gone"}) if only_gone else DELETED
     kept = {"kept", "moved"} - deleted
@@ -211,12 +229,25 @@ def judge(
     fates = {key: fate for key, fate in known.fates.items() if key in open_keys}
     delete = {key: known.reasons[key] for key, fate in fates.items() if fate in deleted}
     keep = tuple(key for key, fate in fates.items() if fate in kept)
-    if delete and not confirmed and len(delete) > MAX_DELETED_SHARE * len(judged):
-        reasons = ", ".join(f"{reason} {number}" for reason, number in Counter(delete.values()).most_common())
-        held = (
-            f"{len(delete)} of {len(judged)} pages would be deleted ({reasons}): more than "
-            f"{MAX_DELETED_SHARE:.0%}, so none is; if the site really changed so much, confirm with "
-            "-a confirm_deletions=true"
-        )
-        return Judgement({}, (*keep, *delete), held)
-    return Judgement(delete, keep)
+    times = {key: (missing or {}).get(key, 0) + 1 for key in delete if fates[key] == "gone"}
+    sure = {key for key in delete if key in arrived or (runs and times.get(key, 0) >= runs)}
+    doubtful = {key: reason for key, reason in delete.items() if key not in sure}
+    if confirmed or len(doubtful) <= _deletable(len(judged)):
+        return Judgement(delete, keep)
+    reasons = ", ".join(f"{reason} {number}" for reason, number in Counter(doubtful.values()).most_common())
+    held = (
+        f"{len(doubtful)} of {len(judged)} pages would be deleted ({reasons}): more than {MAX_DELETED_SHARE:.0%}, "
+        f"so none of them is; those that answer 404 or 410 in {runs} complete runs in a row are; if the site really changed "
+        "so much, confirm with -a confirm_deletions=true"
+    )
+    return Judgement(
+        {key: delete[key] for key in delete if key in sure},
+        (*keep, *doubtful),
+        held,
+        {key: times[key] for key in doubtful if key in times},
+    )
+
+
+def _deletable(judged: int) -> float:
+    """Return how many of so many pages may be deleted without confirmation."""
+    return max(MAX_DELETED_SHARE * judged, min(ALWAYS_DELETED, judged // 2))

@@ -14,6 +14,10 @@ if TYPE_CHECKING:
     from llmsspider.store import PageState
 
 
+MAX_MOVED_TO_ONE = 3
+"""Pages that may move to one page without being guarded; more of them look like a login or an error page."""
+
+
 def outage(failed: Mapping[str, int], obtained: int, share: float) -> str | None:
     """Say that more pages failed than a complete run may have, or None. One page may always fail.
 
@@ -83,10 +87,25 @@ def judgement_of(run: Run) -> Judgement:
 
     A page that has a document in this run is neither.
     """
+    unreached = {state.key for state in run.store.unreached()}
     return judge(
         run.known,
         {key for key, state in run.known.states.items() if run.bounds.covers(state)},
-        unreached={state.key for state in run.store.unreached()},
+        unreached=unreached,
         confirmed=run.arguments.confirm_deletions,
         only_gone=run.arguments.mode == "refresh",
+        arrived=_arrived(run, unreached),
+        missing=run.missing,
+        runs=run.config.confirm_runs,
     )
+
+
+def _arrived(run: Run, unreached: set[bytes]) -> frozenset[bytes]:
+    """Return the pages that moved to one that has a document in this run; many that move to one are a sign of a fault."""
+    arriving = Counter(run.known.targets.values())
+    present = {
+        target
+        for target, number in arriving.items()
+        if number <= MAX_MOVED_TO_ONE and target not in unreached and run.store.load_page(target) is not None
+    }
+    return frozenset(key for key, target in run.known.targets.items() if target in present)

@@ -114,6 +114,8 @@ class Run:
         self.links = LinkSources()
         self.site = SiteKnowledge()
         self.known = KnownPages()
+        self.missing: dict[bytes, int] = _missing_before(source)
+        """Stored pages that were held though they are gone: in how many judging runs in a row, by key."""
         self.resources = KnownResources()
         look_alikes = LookAlikes(config.max_look_alikes, self._stored_look_alikes)
         self.bounds = Bounds(arguments, self.site, self.requested, config.handlers.extensions, look_alikes)
@@ -342,6 +344,7 @@ class Run:
             if (main := self.discovery.main_file) is not None:
                 said = {"title": main.title, "summary": main.summary, "notes": main.notes}
                 self._source_record.discovery["says"] = {"file": main.url, **said}
+        self._source_record.discovery["missing"] = {key.hex(): runs for key, runs in self.missing.items()}
         if self.link_bases.learned():
             self._source_record.discovery["link_bases"] = dict(self.link_bases.learned())
         if self.discovery is not None and self.complete and self.outcome == "finished":
@@ -517,3 +520,8 @@ class Run:
     def snapshot(self) -> Snapshot:
         """Return the state of the run at this moment."""
         return self.progress.snapshot(queued=self.queued())
+
+
+def _missing_before(source: SourceRecord | None) -> dict[bytes, int]:
+    found = source.discovery.get("missing") if source else None
+    return {bytes.fromhex(key): int(runs) for key, runs in found.items()} if isinstance(found, dict) else {}

@@ -14,7 +14,7 @@ from llmsspider.judging import judgement_of
 from llmsspider.outcomes import kind_of_response
 from llmsspider.pages import Answered, utc_now
 from llmsspider.requests import info
-from llmsspider.urls import identity
+from llmsspider.urls import identity, page_key
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -51,7 +51,7 @@ class EndCallbacks(PageCallbacks):
         if kind is not None:
             self.run.known.fated(key, "gone" if kind == "not_found" else "kept", kind.replace("_", "-"))
         elif request.meta.get("redirect_urls") and identity(request.url) != identity(state.own_url):
-            self.run.known.fated(key, "moved")
+            self.run.known.moved(key, page_key(request.url))
         elif self.run.unseen:
             self.run.known.fated(key, "kept", "not-seen")
         else:
@@ -74,6 +74,7 @@ class EndCallbacks(PageCallbacks):
         """Yield the tombstones, and the stored pages that could not be judged."""
         run = self.run
         judgement = judgement_of(run)
+        run.missing = dict(judgement.missing)
         if judgement.held:
             run.incomplete("deletions held back")
             logger.warning("%(held)s", {"held": judgement.held}, extra={"spider": self})

@@ -108,7 +108,7 @@ class FailureCallbacks(DocumentCallbacks):
         """Note stored pages that redirect to another page now."""
         for url in request.meta.get("redirect_urls", ()):
             if identity(url) != identity(request.url):
-                self.run.known.fated(page_key(url), "moved")
+                self.run.known.moved(page_key(url), page_key(request.url))
 
     def parse_lost(self, response: Response) -> Iterator[Any]:
         """Give up the lost pages for which there was no time."""

@@ -127,7 +127,7 @@ class PageCallbacks(FailureCallbacks, LinkSourceCallbacks, MarkdownLinkCallbacks
         target = self._elsewhere(page.page.meta, request)
         if target is not None:
             run.leave_out(request.url, *target[1:])
-            run.known.fated(page_key(request.url), "moved")
+            run.known.moved(page_key(request.url), page_key(target[0]))
             yield from self._other_page(target[0], request)
             return
         is_asked = page.was_stub or info(request).get("alternate")

@@ -136,13 +136,39 @@ def test_too_many_deletions_are_held_until_confirmed(serve, run_crawl):
         del site.pages[f"/p{index}.html"]
     site.pages["/later.html"] = html("Later", "<p>Only a page that is gone linked to it.</p>")
     site.clear()
-    held = run_crawl(f"{site.url}/")
+    never = {"LLMS_CONFIRM_RUNS": 0}
+    held = run_crawl(f"{site.url}/", settings=never)
     assert Counter(changes(held, site.url).values()) == {"unchanged": len(first.documents)}
     assert len(held.documents) == len(first.documents), "each page has one row"
     assert "/later.html" not in site.paths(), "what is exported as it was stored is not followed"
     assert any("-a confirm_deletions=true" in line for line in held.lines)
-    confirmed = run_crawl(f"{site.url}/", arguments={"confirm_deletions": "true"})
+    confirmed = run_crawl(f"{site.url}/", arguments={"confirm_deletions": "true"}, settings=never)
     assert Counter(changes(confirmed, site.url).values()) == {"unchanged": 5, "deleted": 6}
+
+
+def test_a_site_that_moved_or_shrank_settles_by_itself(serve, run_crawl):
+    """Half of the pages have a new address, others are gone for good: nobody has to confirm anything."""
+    site = serve(pages(12))
+    run_crawl(f"{site.url}/")
+    home = site.pages["/"]
+    for index in range(6):
+        text = site.pages[f"/p{index}.html"]
+        site.pages[f"/moved/p{index}.html"] = text
+        site.pages[f"/p{index}.html"] = Reply("", 301, headers={"Location": f"{{base}}/moved/p{index}.html"})
+        home = home.replace(f"'/p{index}.html'", f"'/moved/p{index}.html'")
+    site.pages["/"] = home
+    for index in range(7, 12):
+        del site.pages[f"/p{index}.html"]
+    moved = run_crawl(f"{site.url}/")
+    assert Counter(changes(moved, site.url).values()) == {
+        "changed": 1,
+        "new": 6,
+        "deleted": 6,
+        "unchanged": 6,
+    }
+    settled = run_crawl(f"{site.url}/")
+    assert Counter(changes(settled, site.url).values()) == {"unchanged": 8, "deleted": 5}
+    assert set(changes(run_crawl(f"{site.url}/"), site.url).values()) == {"unchanged"}
 
 
 @pytest.mark.parametrize("arguments", [{"max_pages": 3}, {"max_depth": 0}], ids=["capped", "less deep"])

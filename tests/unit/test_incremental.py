@@ -193,8 +193,11 @@ def test_each_fate(fate, deleted, kept):
         pytest.param(10, 3, False, id="exactly 30 percent go"),
         pytest.param(100, 30, False, id="exactly 30 percent of 100"),
         pytest.param(100, 31, True, id="31 percent are held"),
+        pytest.param(6, 3, True, id="three of six are too many"),
         pytest.param(10, 4, True, id="40 percent are held"),
-        pytest.param(3, 1, True, id="one of three is more than 30 percent"),
+        pytest.param(3, 1, False, id="small sources count pages: one of three goes"),
+        pytest.param(3, 2, True, id="two of three are more than half"),
+        pytest.param(4, 2, False, id="two of four go"),
         pytest.param(4, 1, False, id="one of four is not"),
         pytest.param(1, 1, True, id="the only page"),
     ],
@@ -212,6 +215,36 @@ def test_the_guard_says_what_would_go_and_how_to_confirm():
     _, _, held = judged({0: "gone", 1: "gone", 2: "moved"}, 4)
     assert "3 of 4 pages would be deleted (gone 2, moved 1)" in held
     assert "-a confirm_deletions=true" in held
+
+
+def test_what_is_gone_in_two_complete_runs_in_a_row_goes_whatever_the_share():
+    keys = [bytes([number]) * 16 for number in range(10)]
+    found = KnownPages({key: replace(STATE, key=key) for key in keys})
+    for key in keys[:6]:
+        found.fated(key, "gone", "not-found")
+    found.fated(keys[6], "unlinked")
+    first = judge(found, set(keys), unreached=set(keys), confirmed=False)
+    assert (first.delete, len(first.keep), first.missing) == ({}, 7, dict.fromkeys(keys[:6], 1))
+    del found.fates[keys[0]]  # it answers again
+    second = judge(found, set(keys), unreached=set(keys), confirmed=False, missing=first.missing)
+    assert set(second.delete) == {*keys[1:7]}, "what is left of them is few"
+    for key in keys[6:]:
+        found.fated(key, "unlinked")
+    third = judge(found, set(keys), unreached=set(keys), confirmed=False, missing=first.missing)
+    assert set(third.delete) == {*keys[1:6]}, "that nothing leads to a page is never sure"
+    assert third.held is not None
+    never = judge(found, set(keys), unreached=set(keys), confirmed=False, missing=first.missing, runs=0)
+    assert never.delete == {}
+
+
+def test_what_moved_to_a_document_of_this_run_needs_no_guard():
+    keys = [bytes([number]) * 16 for number in range(10)]
+    found = KnownPages({key: replace(STATE, key=key) for key in keys})
+    for key in keys:
+        found.moved(key, b"new " + key)
+    assert judge(found, set(keys), unreached=set(keys), confirmed=False).delete == {}
+    there = judge(found, set(keys), unreached=set(keys), confirmed=False, arrived=frozenset(keys[:8]))
+    assert (set(there.delete), there.held) == (set(keys[:8]) | {*keys[8:]}, None)
 
 
 def test_a_page_that_has_a_document_in_this_run_is_not_deleted():
