@@ -81,6 +81,8 @@ class KnownPages:
     reasons: dict[bytes, str] = field(default_factory=dict)
     targets: dict[bytes, bytes] = field(default_factory=dict)
     """Where pages moved to, by key."""
+    moved_from: dict[bytes, list[str]] = field(default_factory=dict)
+    """The former addresses of pages, by key: as stored, and as this run learns them."""
     _by_url: dict[str, bytes] | None = None
 
     def state(self, key: bytes) -> PageState | None:
@@ -120,7 +122,13 @@ class KnownPages:
     def moved(self, key: bytes, target: bytes) -> None:
         """Note that a stored page is now the one with the key `target`."""
         self.fated(key, "moved")
-        self.targets[self.aliases.get(key, key)] = self.aliases.get(target, target)
+        key, target = self.aliases.get(key, key), self.aliases.get(target, target)
+        if key in self.states and key != target:
+            self.targets[key] = target
+            former = self.moved_from.setdefault(target, [])
+            former += [
+                url for url in (*self.moved_from.get(key, ()), self.states[key].url) if url not in former
+            ]
 
     def fated(self, key: bytes, fate: Fate, reason: str = "") -> None:
         """Note what became of a stored page; pages that are not stored are ignored."""
@@ -237,8 +245,8 @@ def judge(
     reasons = ", ".join(f"{reason} {number}" for reason, number in Counter(doubtful.values()).most_common())
     held = (
         f"{len(doubtful)} of {len(judged)} pages would be deleted ({reasons}): more than {MAX_DELETED_SHARE:.0%}, "
-        f"so none of them is; those that answer 404 or 410 in {runs} complete runs in a row are; if the site really changed "
-        "so much, confirm with -a confirm_deletions=true"
+        f"so none of them is; those that answer 404 or 410 in {runs} complete runs in a row are; if the site "
+        "really changed so much, confirm with -a confirm_deletions=true"
     )
     return Judgement(
         {key: delete[key] for key in delete if key in sure},

@@ -68,6 +68,7 @@ class Document:
     last_modified: str | None = None
     markdown_tokens: int | None = None
     fetched_at: str = ""
+    moved_from: list[str] = field(default_factory=list)
 
 
 @dataclass(slots=True)

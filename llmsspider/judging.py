@@ -101,7 +101,10 @@ def judgement_of(run: Run) -> Judgement:
 
 
 def _arrived(run: Run, unreached: set[bytes]) -> frozenset[bytes]:
-    """Return the pages that moved to one that has a document in this run; many that move to one are a sign of a fault."""
+    """Return the pages that moved to one that has a document in this run.
+
+    Many that move to one page are a sign of a fault: those are not returned.
+    """
     arriving = Counter(run.known.targets.values())
     present = {
         target

@@ -182,6 +182,7 @@ class Run:
             store.aliases(),
             extractor_version(config.made_with),
             trusted=not self.arguments.full,
+            moved_from=store.moved_from(),
         )
         self.resources = KnownResources(store, trusted=not self.arguments.full)
         if not self.known.states or self.arguments.full:

@@ -78,6 +78,8 @@ class EndCallbacks(PageCallbacks):
         if judgement.held:
             run.incomplete("deletions held back")
             logger.warning("%(held)s", {"held": judgement.held}, extra={"spider": self})
+        for target in {run.known.targets[key] for key in judgement.delete if key in run.known.targets}:
+            run.store.save_moved_from(target, run.known.moved_from[target])
         for key in judgement.keep:
             yield from self.stored_page(key)
         for key, reason in judgement.delete.items():

@@ -24,7 +24,7 @@ ROW_GROUP_CHARACTERS = 16 * 1024 * 1024
 NO_PYARROW = "Parquet needs pyarrow: pip install 'llmsspider[parquet]'"
 
 NUMBERS = {"seq", "depth", "status", "markdown_tokens"}
-NESTED = {"llms", "links"}
+NESTED = {"llms", "links", "moved_from"}
 COLUMNS = [field.name for field in dataclasses.fields(Document)]
 
 

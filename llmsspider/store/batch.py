@@ -74,6 +74,14 @@ class RunUpdate:
 
 
 @dataclass(slots=True, frozen=True)
+class MovedFrom:
+    """The former addresses of a page."""
+
+    key: bytes
+    urls: tuple[str, ...]
+
+
+@dataclass(slots=True, frozen=True)
 class UseResource:
     """A stored resource was used again."""
 
@@ -81,7 +89,17 @@ class UseResource:
 
 
 Operation = (
-    Save | TouchPage | Bury | Reach | Alias | RunUpdate | Resource | UseResource | PageError | FilteredUrl
+    Save
+    | TouchPage
+    | Bury
+    | Reach
+    | Alias
+    | RunUpdate
+    | Resource
+    | UseResource
+    | PageError
+    | FilteredUrl
+    | MovedFrom
 )
 
 
@@ -252,6 +270,11 @@ class Batch:
             self._where(op.key) | {"b_run": self._run_number} for op in self._operations.get(UseResource, [])
         ]
         _many(connection, statements.USE_RESOURCE, used)
+        moved = [
+            self._where(op.key) | {"b_moved_from": rows.moved_from_column(op.urls)}
+            for op in self._operations.get(MovedFrom, [])
+        ]
+        _many(connection, statements.MOVED_FROM, moved)
         failed = [rows.error_row(op) | mine for op in self._operations.get(PageError, [])]
         _many(connection, insert(error), failed)
         left_out = [rows.filtered_row(op) | mine for op in self._operations.get(FilteredUrl, [])]

@@ -32,7 +32,12 @@ def _add_resources(connection: Connection) -> None:
     )
 
 
-STEPS: tuple[Step, ...] = (_add_resources,)
+def _add_moved_from(connection: Connection) -> None:
+    """Version 3: the former addresses of pages that moved."""
+    connection.execute(text("ALTER TABLE page ADD COLUMN moved_from TEXT"))
+
+
+STEPS: tuple[Step, ...] = (_add_resources, _add_moved_from)
 """`STEPS[n]` takes version n+1 to n+2. A step is never edited once released, and says its own DDL: the tables
 of `schema` may have moved on. In it, unqualified names are the store's tables on both databases."""
 

@@ -182,6 +182,7 @@ class PageRecord:
     markdown_tokens: int | None = None
     extractor_version: str = ""
     fetched_at: str = ""
+    moved_from: list[str] = field(default_factory=list)
 
     @property
     def key(self) -> bytes:
@@ -224,6 +225,7 @@ class PageRecord:
             last_modified=self.last_modified,
             markdown_tokens=self.markdown_tokens,
             fetched_at=self.fetched_at,
+            moved_from=self.moved_from,
         )
 
     def touch(self) -> Touch:

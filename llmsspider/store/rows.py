@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, cast
 
@@ -67,7 +67,13 @@ def page_row(record: PageRecord) -> Row:
         "markdown_tokens": bounded(record.markdown_tokens, INT64_MAX),
         "extractor_version": record.extractor_version,
         "fetched_at": record.fetched_at,
+        "moved_from": moved_from_column(record.moved_from),
     }
+
+
+def moved_from_column(urls: Sequence[str]) -> str | None:
+    """The column of a page's former addresses."""
+    return dump([storable(url) for url in urls]) if urls else None
 
 
 def body_rows(record: PageRecord) -> tuple[bytes | None, bytes, bytes]:
@@ -128,6 +134,7 @@ def page_record(row: Mapping[str, Any]) -> PageRecord:
         markdown_tokens=row["markdown_tokens"],
         extractor_version=row["extractor_version"],
         fetched_at=row["fetched_at"],
+        moved_from=orjson.loads(row["moved_from"]) if row["moved_from"] else [],
     )
 
 

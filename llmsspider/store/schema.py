@@ -116,6 +116,7 @@ page = Table(
     Column("run", Integer, nullable=False),  # the run of its last change
     Column("reached", Integer, nullable=False),  # the last run that reached it
     Column("gone", Boolean, nullable=False),
+    Column("moved_from", Text),  # a JSON array of URLs; null: none
     UniqueConstraint("source_id", "key"),
     Index("page_seq", "source_id", "seq"),
 )

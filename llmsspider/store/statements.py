@@ -214,6 +214,12 @@ RESOURCE_VALIDATORS = select(*(column for column in resource.c if column is not 
 """The same without its body."""
 
 USE_RESOURCE = update(resource).where(*_THIS_RESOURCE).values(run=bindparam("b_run"))
+MOVED_FROM = (
+    update(page)
+    .where(page.c.source_id == bindparam("b_source_id"), page.c.key == bindparam("b_key"))
+    .values(moved_from=bindparam("b_moved_from"))
+)
+"""Sets the former addresses of a page."""
 INSERT_CHANGE = insert(change)
 DELETE_CONTENT = delete(content).where(content.c.page_id == bindparam("b_page_id"))
 DELETE_LINKS = delete(link).where(link.c.page_id == bindparam("b_page_id"))

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Self
 
+import orjson
 from sqlalchemy import Connection, RowMapping, func, select
 
 from llmsspider.errors import StoreError
@@ -216,6 +217,17 @@ class Store:
         seq = self._running().next_seq()
         self._running().put_page(batch.Bury(key, reason, seq))
         return seq
+
+    def save_moved_from(self, key: bytes, urls: Sequence[str]) -> None:
+        """Set the former addresses of a page that this run has saved or touched."""
+        self._running().put(batch.MovedFrom(key, tuple(urls)))
+
+    def moved_from(self) -> dict[bytes, list[str]]:
+        """The former addresses of living pages that have some, by key."""
+        statement = select(page.c.key, page.c.moved_from).where(
+            page.c.source_id == self._source_id, page.c.moved_from.is_not(None), page.c.gone.is_(False)
+        )
+        return {bytes(key): orjson.loads(urls) for key, urls in self._reader.read(statement)}
 
     def add_alias(self, key: bytes, target: bytes, url: str) -> None:
         """Remember that the identity of `key`, seen as `url`, is another spelling of the page `target`."""

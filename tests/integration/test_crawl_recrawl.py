@@ -168,6 +168,9 @@ def test_a_site_that_moved_or_shrank_settles_by_itself(serve, run_crawl):
     }
     settled = run_crawl(f"{site.url}/")
     assert Counter(changes(settled, site.url).values()) == {"unchanged": 8, "deleted": 5}
+    former = {path: document["moved_from"] for path, document in settled.by_path(site.url).items()}
+    assert former["/moved/p3.html"] == [f"{site.url}/p3.html"]
+    assert former["/p6.html"] == []
     assert set(changes(run_crawl(f"{site.url}/"), site.url).values()) == {"unchanged"}
 
 
@@ -205,6 +208,7 @@ def test_a_redirected_page_is_deleted_and_its_target_is_known(serve, run_crawl):
     site.pages["/guide/deeper.html"] = html("Deep", "<p>The deepest page of all.</p>")
     outcome = run_crawl(f"{site.url}/", arguments={"emit": "changes"})
     assert changes(outcome, site.url) == {"/guide/deep.html": "deleted", "/guide/deeper.html": "new"}
+    assert outcome.by_path(site.url)["/guide/deeper.html"]["moved_from"] == [f"{site.url}/guide/deep.html"]
     assert outcome.stats["llms/deleted/moved"] == 1
 
 

@@ -73,6 +73,7 @@ def full_record() -> PageRecord:
         validators_url=SITE + "guide.md",
         accept="text/markdown",
         markdown_tokens=12,
+        moved_from=[SITE + "old", SITE + "older"],
     )
 
 
