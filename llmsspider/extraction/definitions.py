@@ -26,6 +26,9 @@ _SIGNATURE_BREAKS = 2
 _BLOCK_START = re.compile(r"(?:[-*+>|] |#+ |\d+[.)] |```|\$\$|---|: )")
 
 
+_HEADINGS = ("h1", "h2", "h3", "h4", "h5", "h6")
+
+
 @dataclass(slots=True)
 class _Entry:
     """Terms that share definitions; `signature` is the block of an API signature."""
@@ -54,6 +57,8 @@ def _read(walk: Walk, element: _Element) -> list[_Entry]:
                 entries[-1].loose += walk.block(child[0])
             elif kind is Kind.SIGNATURE or (kind is Kind.PLAIN and _is_listing(child)):
                 entries[-1].loose += signature(walk, child)
+            elif kind is not Kind.DROP and next(child.iter(*_HEADINGS), None) is not None:
+                entries[-1].loose += walk.blocks(child)
             elif kind is not Kind.DROP and (term := walk.line(_with_delimiters(child))):
                 entries[-1].terms.append(term.replace("\n", " "))
         elif child.tag == "dd":

@@ -85,8 +85,14 @@ def _code(walk: Walk, element: _Element, before: list[str]) -> str:
     if len(element):
         if not walk.in_link and _holds_link(element):
             return _linked_code(walk, element)
-        return _span(walk, inner_text(element))
-    return _span(walk, element.text or "")
+        return _beside(before, _span(walk, inner_text(element)))
+    return _beside(before, _span(walk, element.text or ""))
+
+
+def _beside(before: list[str], span: str) -> str:
+    """Return a code span; a space parts it from one right before it, else both would read as one span."""
+    is_adjacent = bool(before) and before[-1][-1:] == span[:1] == before[-1][:1] == "`"
+    return f" {span}" if is_adjacent else span
 
 
 def _holds_link(element: _Element) -> bool:

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING
 
 from lxml.etree import _Element
 
+from llmsspider.extraction import inlines
 from llmsspider.extraction.formats import Items
+from llmsspider.extraction.names import INLINE, SKIPPED, has_blocks
 from llmsspider.extraction.rules import Kind
 
 if TYPE_CHECKING:
@@ -17,6 +19,8 @@ _SECTIONS = frozenset({"section", "h1", "h2", "h3"})
 """Children of an item that tell a list of page sections (Javadoc, cards) from a list of points."""
 _FRAMES = frozenset({"blockList", "blockListLast"})
 """Classes of lists that set sections in (Javadoc to version 12)."""
+_BELOW = frozenset({"ul", "ol", "div", "p", "pre"})
+"""Elements between items that belong to the item before them."""
 _LIST = re.compile(r"[-*] |\d+[.)] |<[uo]l")
 
 
@@ -28,26 +32,31 @@ def listing(walk: Walk, element: _Element) -> list[str]:
     numbers: list[int] = []
     tight = True
     number = _number(element.get("start"), 1)
+    if stray := _stray(walk, element.text):
+        items.append(stray)
+        numbers.append(number)
+        number += 1
     for child in element:
         if child.tag == "li":
             number = _number(child.get("value"), number)
-            if walk.rules.kind(child) is Kind.DROP:
-                continue
-            blocks = walk.block(child)
-            if not blocks:
-                continue
-            if items and _is_nested_alone(child):
+            blocks = [] if walk.rules.kind(child) is Kind.DROP else walk.block(child)
+            if blocks and items and _is_nested_alone(child):
                 items[-1].extend(blocks)
-                continue
-            tight = tight and _is_tight(child, blocks)
-            items.append(blocks)
+            elif blocks:
+                tight = tight and _is_tight(child, blocks)
+                items.append(blocks)
+                numbers.append(number)
+                number += 1
+        elif isinstance(child.tag, str) and child.tag not in SKIPPED:
+            if items and child.tag in _BELOW:
+                items[-1].extend(walk.block(child))
+            elif blocks := walk.blocks(child) if child.tag in _BELOW else _loose(walk, child):
+                items.append(blocks)
+                numbers.append(number)
+        if stray := _stray(walk, child.tail):
+            items.append(stray)
             numbers.append(number)
             number += 1
-        elif isinstance(child.tag, str) and items and child.tag in {"ul", "ol", "div", "p", "pre"}:
-            items[-1].extend(walk.block(child))
-        elif child.tag in {"ul", "ol", "div", "p", "pre", "a", "span"} and (blocks := walk.blocks(child)):
-            items.append(blocks)
-            numbers.append(number)
     if not items:
         return []
     return [
@@ -55,6 +64,21 @@ def listing(walk: Walk, element: _Element) -> list[str]:
             Items(items, numbers if element.tag == "ol" else None, tight, alternate=_follows_list(element))
         )
     ]
+
+
+def _stray(walk: Walk, text: str | None) -> list[str]:
+    """Return text that stands in a list and in no item of it: browsers show it."""
+    return [walk.format.paragraph([walk.text(text)])] if text and not text.isspace() else []
+
+
+def _loose(walk: Walk, element: _Element) -> list[str]:
+    """Return the blocks of an element that stands in a list and in no item of it."""
+    if walk.rules.kind(element) is Kind.DROP or element.tag == "script":
+        return []
+    if element.tag in INLINE and not has_blocks(element):
+        piece = inlines.inline(walk, element, [])
+        return piece if isinstance(piece, list) else [walk.format.paragraph([piece])] if piece.strip() else []
+    return walk.block(element)
 
 
 def _is_nested_alone(item: _Element) -> bool:

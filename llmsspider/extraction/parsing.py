@@ -7,6 +7,7 @@ import re
 from lxml.etree import HTMLParser, ParserError, XMLSyntaxError, _Element, fromstring
 
 _WORD_BREAK = re.compile(rb"<wbr\s*/?>", re.IGNORECASE)
+_CLOSED_BREAK = re.compile(rb"</br\s*+/?>", re.IGNORECASE)
 _META_CHARSET = re.compile(rb"<meta[^<>]+charset\s*+=\s*+[\"']?+\s*+([A-Za-z0-9_.:-]+)", re.IGNORECASE)
 _BOMS = ((b"\xef\xbb\xbf", "utf-8"), (b"\xff\xfe", "utf-16-le"), (b"\xfe\xff", "utf-16-be"))
 _EMPTY = b"<html><body></body></html>"
@@ -26,6 +27,8 @@ def parse(body: bytes, encoding: str | None) -> _Element:
     body, name = _decode_choice(body, encoding)
     if b"<wbr" in body:
         body = _WORD_BREAK.sub(b"", body)  # libxml2 puts all that follows into the element
+    if b"</br" in body:
+        body = _CLOSED_BREAK.sub(b"<br>", body)  # HTML standard, 13.2.6.4.7
     for candidate in (name, "utf-8"):
         try:
             parser = HTMLParser(encoding=candidate, remove_comments=True, remove_pis=True, huge_tree=True)

@@ -240,6 +240,8 @@ class Walk:
         inner = self.line(element)
         if not inner and len(element) == 1:
             inner = self.line(element[0])  # VuePress: the permalink is around the text
+        if not inner and (button := element.find("button")) is not None:
+            inner = self.line(button)  # accordions
         self.in_heading = outer
         if not inner:
             return []
@@ -293,17 +295,19 @@ class Walk:
         found = []
         for child in element:
             if child.tag == "summary":
-                line, hidden = self.line(child), self.rules.kind(child) is Kind.DROP
+                if self.rules.kind(child) is not Kind.DROP:
+                    found += self._summary(child)
                 child.clear(keep_tail=True)
                 child.tag = "span"
-                if line and not hidden:
-                    found.append(
-                        self.format.paragraph(
-                            [self.format.emphasis(line, "**", "", "") if "**" not in line else line]
-                        )
-                    )
                 break
         return found + self.blocks(element)
+
+    def _summary(self, element: _Element) -> list[str]:
+        """Return the summary of a `<details>`: in bold, or as the heading that it holds."""
+        if next(element.iter("h1", "h2", "h3", "h4", "h5", "h6"), None) is not None:
+            return self.blocks(element)
+        line = self.line(element)
+        return [self.format.paragraph([definitions.bold(self, line)])] if line else []
 
     def _footer(self, element: _Element) -> list[str]:
         parent = element.getparent()

@@ -274,3 +274,43 @@ def test_cells_links_and_code_read_back(one, two):
     assert [child.content for child in code.children] == ["x ", one]
     (block,) = READER.parse(markdown(f"<pre>{first}\n  {second}</pre>"))
     assert block.content == f"{one}\n  {two}\n"
+
+
+@pytest.mark.parametrize(
+    ("html", "expected"),
+    [
+        pytest.param("<ul>Oak<li>Elm</li>Ash</ul>", "- Oak\n- Elm\n- Ash\n", id="text in a list"),
+        pytest.param("<ul><li>Oak</li><b>Elm</b></ul>", "- Oak\n- **Elm**\n", id="inline element in a list"),
+        pytest.param(
+            "<ul><li>Oak</li><a href='/e'>Elm</a></ul>", "- [Elm](https://e.org/e)\n", id="link in a list"
+        ),
+        pytest.param("<ol>Oak<li>Elm</li></ol>", "1. Oak\n2. Elm\n", id="text in a numbered list"),
+        pytest.param("<p>Oak</br>Elm</p>", "Oak  \nElm\n", id="closed break"),
+        pytest.param("<p><code>a</code><code>b</code> c</p>", "`a` `b` c\n", id="adjacent code spans"),
+        pytest.param(
+            "<p><code>a</code> <code>b</code></p>", "`a` `b`\n", id="code spans with a space between"
+        ),
+        pytest.param(
+            "<details><summary><h3>Axles</h3></summary><p>Text.</p></details>",
+            "### Axles\n\nText.\n",
+            id="summary",
+        ),
+        pytest.param(
+            "<dl><dt><h4>turn()</h4></dt><dd><p>Turns.</p></dd></dl>", "#### turn()\n\nTurns.\n", id="dt"
+        ),
+        pytest.param(
+            "<h3><button>Axles</button></h3><p>Text.</p>", "### Axles\n\nText.\n", id="button in a heading"
+        ),
+        pytest.param(
+            "<button><h3>Axles</h3></button><p>Text.</p>", "### Axles\n\nText.\n", id="heading in a button"
+        ),
+        pytest.param('<pre class="latex">\\frac{a}{b}</pre>', "\\frac{a}{b}\n", id="code called latex"),
+        pytest.param(
+            '<p>Set with <span class="latex">LaTeX</span>.</p>', "Set with LaTeX.\n", id="the word LaTeX"
+        ),
+        pytest.param('<p><span class="latex">x^2</span></p>', "$x^2$\n", id="a formula called latex"),
+    ],
+)
+def test_markup_that_browsers_show_all_the_same(html, expected):
+    body = f"<html><body><main><h1>Wood</h1>{html}</main></body></html>".encode()
+    assert expected in convert(body, "https://e.org/", "utf-8").markdown
