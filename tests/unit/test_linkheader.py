@@ -42,6 +42,27 @@ HEADERS = {
         [link(InvalidUrl("http://[::1", "its host cannot be read"), "next")],
     ),
     "empty": ("", []),
+    "space everywhere": (
+        " < /a > ; rel = next ; type = text/markdown ,",
+        [link("https://example.com/a", "next", type_="text/markdown")],
+    ),
+    "the first of two": ("</a>; rel=next; rel=prev; REL=up", [link("https://example.com/a", "next")]),
+    "several relations": ('</a>; rel="next  up"', [link("https://example.com/a", "next", "up")]),
+    "escapes in a string": (r'</a>; title="\"</x>\\"; rel=next', [link("https://example.com/a", "next")]),
+    "a string without end": (
+        '</a>; rel=next; title="b, </c>; rel=prev',
+        [link("https://example.com/a", "next")],
+    ),
+    "parameters without value": ("</a>; crossorigin;; rel=next", [link("https://example.com/a", "next")]),
+    "junk behind a target": (
+        "</a> b </c>; rel=next",
+        [link("https://example.com/a"), link("https://example.com/c", "next")],
+    ),
+    "extended values are others": (
+        "</a>; rel=next; title*=UTF-8''b%2C%20%3Cc%3E, </d>",
+        [link("https://example.com/a", "next"), link("https://example.com/d")],
+    ),
+    "no commas": ("</a></b>", [link("https://example.com/a"), link("https://example.com/b")]),
 }
 
 
