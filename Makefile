@@ -20,13 +20,14 @@ $(VENV)/.installed: requirements.lock
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
 	@touch $@
 
-$(VENV)/.installed-dev: $(VENV)/.installed requirements-dev.txt
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements-dev.txt
+$(VENV)/.installed-dev: $(VENV)/.installed requirements-dev.lock
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-dev.lock
 	@touch $@
 
-.venv-llamaindex/.installed: requirements-llamaindex.txt
+.venv-llamaindex/.installed: requirements-llamaindex.lock
 	$(PYTHON) -m venv .venv-llamaindex
-	.venv-llamaindex/bin/python -m pip install --quiet --disable-pip-version-check -r requirements-llamaindex.txt
+	.venv-llamaindex/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes \
+		-r requirements-llamaindex.lock
 	@touch $@
 
 crawl: install
@@ -64,13 +65,20 @@ MINUTES ?= 10
 fuzz: install-dev
 	$(BIN)/python benchmarks/fuzz.py --minutes $(MINUTES) $(TESTS)
 
-# After a change of requirements.txt.
-LOCK_HEAD := \# Every package that requirements.txt brings, with its hashes: `make lock` writes it, `make install` reads it.
+# After a change of requirements*.txt. What tests and linters need follows the versions of requirements.lock.
+UV_COMPILE := $(BIN)/uv pip compile --quiet --universal --python-version 3.11.0 --generate-hashes --no-emit-index-url \
+	--no-header --no-annotate
+LOCK_HEAD = \# Every package that $(1).txt brings, with its hashes: `make lock` writes it.
 lock:
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check uv==0.13.9
-	$(BIN)/uv pip compile --quiet --universal --python-version 3.11.0 --generate-hashes --no-emit-index-url --no-header \
-		--no-annotate requirements.txt -o requirements.lock
-	@sed -i '1i $(LOCK_HEAD)' requirements.lock
+	$(UV_COMPILE) requirements.txt -o requirements.lock
+	$(UV_COMPILE) requirements-dev.txt -c requirements.lock -o requirements-dev.lock
+	$(UV_COMPILE) requirements-cloud.txt -o requirements-cloud.lock
+	$(UV_COMPILE) requirements-llamaindex.txt -o requirements-llamaindex.lock
+	@sed -i '1i $(call LOCK_HEAD,requirements)' requirements.lock
+	@sed -i '1i $(call LOCK_HEAD,requirements-dev)' requirements-dev.lock
+	@sed -i '1i $(call LOCK_HEAD,requirements-cloud)' requirements-cloud.lock
+	@sed -i '1i $(call LOCK_HEAD,requirements-llamaindex)' requirements-llamaindex.lock
 
 licences: install-dev
 	$(BIN)/python tests/support/licences.py > docs/licences.md

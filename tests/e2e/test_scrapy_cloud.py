@@ -56,7 +56,9 @@ def test_shub_deploys_the_repository_as_it_is(cloud_upload: Upload) -> None:  # 
 
 
 def test_its_requirements_are_the_projects_own(cloud_upload: Upload) -> None:  # noqa: F811
-    deployed = pins(cloud_upload.files["requirements"].decode())
+    uploaded = cloud_upload.files["requirements"].decode()
+    assert uploaded == (ROOT / "requirements-cloud.lock").read_text(encoding="utf-8")
+    deployed = pins((ROOT / "requirements-cloud.txt").read_text(encoding="utf-8"))
     ours = pins((ROOT / "requirements.txt").read_text(encoding="utf-8"))
     dropped = {line.partition("==")[0] for line in ours - deployed}
     added = {line.partition("==")[0] for line in deployed - ours}

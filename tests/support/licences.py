@@ -14,6 +14,9 @@ HEAD = """# Licences
 What `requirements.lock` brings, and what each package says of its licence. Written by `make licences`.
 llmsspider itself is under the MIT licence.
 Under the LGPL is psycopg, with the extra `postgresql`; it is used unchanged, as a library.
+pyromark, which reads Markdown, is one author's binding (41 releases, 0.10.3 the last) of pulldown-cmark, the parser of
+rustdoc and mdBook; its failures cost one page, and all calls of it stand in `llmsspider/commonmark.py`. pebble is
+no longer needed: the workers are our own.
 
 | package | version | licence |
 |---|---|---|

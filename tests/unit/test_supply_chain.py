@@ -5,8 +5,10 @@ from __future__ import annotations
 import re
 import sys
 from importlib.metadata import packages_distributions, version
+from pathlib import Path
 
 import licences
+import pytest
 import source_reading
 
 PINS = dict(
@@ -14,11 +16,16 @@ PINS = dict(
         r"^([\w.-]+)(?:\[\w+\])?==([^\s;#]+)", (licences.ROOT / "requirements.txt").read_text(), re.MULTILINE
     )
 )
-LOCK = licences.LOCK.read_text()
+OTHERS = ("requirements-dev", "requirements-cloud", "requirements-llamaindex")
 
 
 def normalised(name: str) -> str:
     return re.sub(r"[-_.]+", "-", name).lower()
+
+
+def pins(file: Path) -> dict[str, str]:
+    found = re.findall(r"^([\w.-]+)(?:\[\w+\])?==([^\s;#]+)", file.read_text(), re.MULTILINE)
+    return {normalised(name): version for name, version in found}
 
 
 def test_the_lock_holds_what_requirements_txt_pins():
@@ -28,11 +35,32 @@ def test_the_lock_holds_what_requirements_txt_pins():
     }
 
 
-def test_every_package_of_the_lock_has_hashes_and_nothing_says_where_it_comes_from():
-    entries = re.split(r"(?m)^(?=[a-z])", LOCK)[1:]
-    assert len(entries) > 60
+@pytest.mark.parametrize("name", ["requirements", *OTHERS])
+def test_every_package_of_a_lock_has_hashes_and_nothing_says_where_it_comes_from(name):
+    lock = (licences.ROOT / f"{name}.lock").read_text()
+    entries = re.split(r"(?m)^(?=[a-z])", lock)[1:]
+    assert len(entries) > 50
     assert [entry.partition(" ")[0] for entry in entries if "--hash=sha256:" not in entry] == []
-    assert not re.search(r"(?i)index-url|find-links|://|\.org|trusted-host", LOCK)
+    assert not re.search(r"(?i)index-url|find-links|://|\.org|trusted-host", lock)
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_the_other_locks_hold_what_their_files_pin(name):
+    pinned = pins(licences.ROOT / f"{name}.txt")
+    locked = pins(licences.ROOT / f"{name}.lock")
+    assert pinned
+    assert pinned.items() <= locked.items()
+
+
+def test_tests_and_crawls_agree_on_versions():
+    ours, dev = licences.locked(), pins(licences.ROOT / "requirements-dev.lock")
+    assert {name: dev[name] for name in dev.keys() & ours.keys() if dev[name] not in ours[name]} == {}
+
+
+def test_what_is_installed_has_hashes():
+    makefile = (licences.ROOT / "Makefile").read_text()
+    installs = re.findall(r"pip install (.*(?:\\\n.*)?)", makefile)
+    assert [line for line in installs if "--require-hashes" not in line and "uv==" not in line] == []
 
 
 def test_the_tests_run_with_the_versions_of_the_lock():
