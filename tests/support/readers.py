@@ -1,0 +1,409 @@
+"""Every function of the package that reads text from outside, found by its signature, and a way to call each."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import inspect
+import io
+import sys
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from patterns import modules
+
+from llmsspider import challenges, optout, outcomes
+from llmsspider.discovery import startpage
+from llmsspider.discovery.model import Answer
+from llmsspider.extraction import headlines
+from llmsspider.extraction.parsing import parse
+from llmsspider.filetypes import classify
+from llmsspider.llmsfull import inspect as inspect_full
+from llmsspider.llmsfull import split
+from llmsspider.politeness import retry_after_secs
+from llmsspider.sitemaps import read as read_sitemap
+
+URL = "https://docs.example.com/guide/"
+OURS = (
+    "arguments",
+    "benchmarks",
+    "browser",
+    "checking",
+    "cli",
+    "commands",
+    "config",
+    "credentials",
+    "delivery",
+    "discovery.model",
+    "exporters",
+    "exports",
+    "extensions",
+    "feedstorage",
+    "handlers",
+    "hashing",
+    "importing",
+    "itemparts",
+    "jobdir",
+    "joblog",
+    "livepage",
+    "mcp",
+    "retrieval",
+    "mirror",
+    "embedding",
+    "embeddings",
+    "search",
+    "library",
+    "onepage",
+    "planning",
+    "ports",
+    "profiles",
+    "progress",
+    "providers",
+    "report",
+    "requests",
+    "resolver",
+    "resolving",
+    "run",
+    "safety",
+    "settings",
+    "sourcecommand",
+    "sources",
+    "spiders",
+    "status",
+    "store",
+    "storecommand",
+    "sync",
+    "together",
+    "workers",
+)
+"""Modules whose functions read what the user wrote, or what the readers below made."""
+NOT_READERS = {
+    "addresses.is_global": "takes an address that was read",
+    "commonmark.events": "a generator: `markdown.scan`, `chunking` and `llmstxt` run it",
+    "commonmark.events_with_range": "a generator: `markdown.scan` runs it",
+    "commonmark.parser": "takes options",
+    "discovery.files.judge": "`llmstxt` and `llmsfull` read the file",
+    "pages.full_text_record": "takes what was read",
+    "pages.llms_file_record": "takes what was read",
+    "pages.page_record": "takes what was read",
+    "incremental.judge": "takes hashes",
+    "llmsfull.blocks.named_in": "takes front matter that was read",
+    "llmsfull.choose.choose": "`llmsfull.inspect` runs it",
+    "llmsfull.split.cut": "`llmsfull.split` runs it",
+    "llmsfull.split.read_whole": "`llmsfull.split` runs it",
+    "negotiation.twin": "takes a form that was learned",
+    "optout.is_noindex": "takes directives that were read",
+    "pages.extractor_version": "takes a setting",
+    "politeness.product_token": "takes a setting",
+    "politeness.with_contact": "takes a setting",
+    "scope.build_scope": "takes arguments",
+    "scope.glob_matches": "the glob is the user's; wcmatch matches URLs of limited length",
+    "scope.split_globs": "takes arguments",
+    "decompression.decompress": "tests/unit/test_decompression.py counts its work by members",
+}
+"""Functions with text among their arguments that read none from outside by themselves."""
+
+
+def _answer(body: bytes) -> Answer:
+    answer = Answer(URL, URL, 200, {"content-type": "text/html"})
+    answer.body = body
+    return answer
+
+
+def _root(text: str) -> Any:
+    return parse(f"<title>{text[:20_000]}</title><h1>A</h1><h2>{text}</h2>".encode(), None)
+
+
+SPECIAL: dict[str, Callable[[str], Any]] = {
+    "challenges.challenge_of": lambda text: challenges.challenge_of(200, {}, f"<html>{text}".encode()),
+    "discovery.startpage.page_url": lambda text: startpage.page_url(URL[:-1], _answer(text.encode())),
+    "discovery.startpage.section_url": lambda text: startpage.section_url(URL[:-1], _answer(text.encode())),
+    "discovery.startpage.describing_files": lambda text: startpage.describing_files(_answer(text.encode())),
+    "extraction.headlines.headline": lambda text: headlines.headline(_root(text), text),
+    "filetypes.classify": lambda text: classify("text/html", text.encode(), False),
+    "llmsfull.split.inspect": lambda text: inspect_full(io.BytesIO(text.encode()), URL),
+    "llmsfull.split.split": lambda text: list(split(io.BytesIO(text.encode()), URL)),
+    "optout.opt_out": lambda text: optout.opt_out(
+        dict.fromkeys(map(str.lower, optout.OPT_OUT_HEADERS), (text,))
+    ),
+    "outcomes.kind_of_response": lambda text: outcomes.kind_of_response(
+        200, {"content-type": text}, text.encode()
+    ),
+    "politeness.retry_after_secs": lambda text: retry_after_secs(text, None),  # type: ignore[arg-type]
+    "sitemaps.read": lambda text: list(read_sitemap(io.BytesIO(text.encode()), URL)),
+    "locales.directory_above": lambda text: None,
+}
+"""Functions that take more than texts, as they are called with one."""
+
+PUMPS = (
+    " ",
+    "\n",
+    "\t",
+    "\r\n",
+    "a",
+    "0",
+    "é",
+    "\0",
+    "\u200b",
+    "\U000e0041",
+    "\ufffd",
+    "<",
+    ">",
+    "&",
+    "&amp;",
+    "<a ",
+    "<a href=x>a</a>",
+    "<p>",
+    "</p>",
+    "<b>",
+    "<b>a</b>",
+    "<div>",
+    "<div hidden>",
+    "<p style='opacity:0'>a",
+    "<!--",
+    "<!-- a -->\n",
+    "<![CDATA[",
+    "<![CDATA[a]]>",
+    "<?xml ",
+    "<title>",
+    "<title",
+    "<meta ",
+    "<meta charset=",
+    "<h1>a",
+    "<h2>a</h2>",
+    "<pre>",
+    "<pre>a</pre>",
+    "<code>",
+    "<table>",
+    "<tr><td>a",
+    "<td>",
+    "<th colspan=50>",
+    "<ul><li>",
+    "<dl><dt>a<dd>",
+    "<blockquote>",
+    "<details>",
+    "<svg>",
+    "<math>",
+    "<span class=math>",
+    "<img src=a>",
+    "<url>",
+    "<url><loc>https://a.example/b</loc></url>",
+    "<br>",
+    "<wbr>",
+    "<div role=tablist>",
+    "<div role=tabpanel>",
+    "<a id=b>",
+    "<sup><a href=#b>1</a></sup>",
+    "<doc>\n",
+    "<page url='a'>\n",
+    "[",
+    "]",
+    "![",
+    "[a](",
+    "](",
+    "[a](b)",
+    "[a]: b\n",
+    "[//]: # (a)\n",
+    "[^a]",
+    "`",
+    "``",
+    "```\n",
+    "~~~\n",
+    "*",
+    "**a",
+    "_a",
+    "> ",
+    "- ",
+    "- a\n",
+    "- [a](b): c\n",
+    "1. ",
+    "  - a\n",
+    "# ",
+    "# a\n",
+    "## agent instructions\n",
+    "a\n===\n",
+    "---\n",
+    "+++\n",
+    "a: b\n",
+    "a:\n ",
+    "- - ",
+    "a.",
+    "a.b=1\n",
+    "[[a]]\n",
+    "{a: ",
+    "&a [*a]\n",
+    "|",
+    "| a ",
+    "|-",
+    "| a |\n|---|\n",
+    "\\",
+    "\\(",
+    "\\[",
+    "$$",
+    "$",
+    "{#",
+    "<AgentInstructions>",
+    "User-agent: *\n",
+    "Content-Signal: ai-input=no\n",
+    "Sitemap: a\n",
+    "a=",
+    "=",
+    "a=yes",
+    ",",
+    ", ",
+    ";",
+    "; ",
+    ": ",
+    "<a>; rel=b, ",
+    "<a>;",
+    '"',
+    "'",
+    '\\"',
+    "https://a.example/",
+    "https://",
+    "http://[",
+    "://",
+    "//",
+    "/",
+    "../",
+    "/a",
+    "%",
+    "%41",
+    "?a=b&",
+    "#",
+    ".",
+    "..",
+    "-",
+    "@",
+    ":",
+    "Source: https://a.example/b\n",
+    "--- a.md ---\n",
+    "File: a.md\n",
+    "<|firecrawl-page-1-lllmstxt|>\n",
+)
+PREFIXES = ("", "<html><body><main><h1>A</h1>", "---\n", "# A\n\n", "<urlset>", "<!-- ", "<a href='")
+
+
+@dataclass(frozen=True)
+class Reader:
+    """A function of one text."""
+
+    name: str
+    call: Callable[[str], Any]
+
+
+def readers() -> Iterator[Reader]:
+    """Yield each reader, once for each of its texts.
+
+    Raises:
+        LookupError: a function takes text, and neither is it known how to call it nor that it reads nothing.
+    """
+    for module_name in modules():
+        short = module_name.removeprefix("llmsspider.")
+        if short in OURS or short.startswith(tuple(f"{name}." for name in OURS)):
+            continue
+        module = importlib.import_module(module_name)
+        for name, function in sorted(vars(module).items()):
+            is_own = inspect.isfunction(function) and function.__module__ == module_name
+            if name.startswith("_") or not is_own or inspect.iscoroutinefunction(function):
+                continue
+            yield from _ways(f"{short}.{name}", function)
+
+
+def _ways(name: str, function: Callable[..., Any]) -> Iterator[Reader]:
+    if name in SPECIAL:
+        yield Reader(name, SPECIAL[name])
+        return
+    needed = [
+        parameter
+        for parameter in inspect.signature(function).parameters.values()
+        if parameter.default is parameter.empty
+    ]
+    kinds = [str(parameter.annotation) for parameter in needed]
+    if name in NOT_READERS or not any(
+        "str" in kind or "bytes" in kind or "BinaryIO" in kind for kind in kinds
+    ):
+        return
+    if any("_Element" in kind or "Walk" in kind for kind in kinds):
+        return  # parts of `extraction.convert`
+    if unknown := [kind for kind in kinds if kind not in _FILLERS]:
+        raise LookupError(
+            f"{name}: say in tests/support/readers.py how to call it ({unknown}), or that it reads nothing"
+        )
+    for index, parameter in enumerate(needed):
+        if "str" in kinds[index] or "bytes" in kinds[index]:
+            yield Reader(f"{name}({parameter.name})", partial(_call, function, needed, index))
+
+
+_FILLERS: dict[str, Callable[[str], Any]] = {
+    "str": str,
+    "str | None": str,
+    "bytes": lambda text: text.encode("utf-8", "replace"),
+    "str | bytes": str,
+    "bytes | str": str,
+    "Iterable[str]": lambda text: [text],
+    "bool": lambda text: False,
+    "int": lambda text: 2_000,
+    "Iterable[tuple[str, str]]": lambda text: [(text, text)],
+    "Mapping[str, str]": lambda text: {text: text},
+}
+
+
+def _call(function: Callable[..., Any], needed: list[inspect.Parameter], pumped: int, text: str) -> Any:
+    values = {}
+    for index, parameter in enumerate(needed):
+        is_url = any(word in parameter.name for word in ("url", "base", "asked", "page", "twin", "tree"))
+        value = URL if is_url else "a"
+        if index == pumped:
+            value = URL + text if is_url else text
+        if "encoding" in parameter.name or "charset" in parameter.name:
+            value = "utf-8"
+        values[parameter.name] = _FILLERS[str(parameter.annotation)](value)
+    with contextlib.suppress(ValueError, LookupError):
+        found = function(**values)
+        if inspect.isgenerator(found):
+            list(found)
+
+
+def lines_run(call: Callable[[], Any], limit: int) -> int:
+    """Return how many lines of Python a call runs, those of libraries included; stops at the limit."""
+    count = 0
+
+    def trace(frame: Any, event: str, argument: Any) -> Any:
+        nonlocal count
+        count += 1
+        if count > limit:
+            raise _LimitError
+        return trace
+
+    before = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        call()
+    except _LimitError:
+        pass
+    except Exception:  # what a reader raises is the business of its own tests
+        return count
+    finally:
+        sys.settrace(before)
+    return count
+
+
+class _LimitError(BaseException):
+    pass
+
+
+def cpu_secs(call: Callable[[], Any]) -> float:
+    """Return the CPU time of a call."""
+    began = time.process_time()
+    with contextlib.suppress(Exception):
+        call()
+    return time.process_time() - began
+
+
+def pumped(prefix: str, pump: str, length: int) -> str:
+    """Return a text of about that many characters."""
+    return prefix + pump * (length // len(pump) + 1)
