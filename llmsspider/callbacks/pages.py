@@ -67,7 +67,9 @@ class PageCallbacks(FailureCallbacks, LinkSourceCallbacks, MarkdownLinkCallbacks
                 return
             answered, page = await self.renderer.draw(request, answered, fuller)
         except (ConversionError, RenderingError) as error:
-            for kept in self._unread(request, error, answered.status):
+            if isinstance(error, TooLargePageError):
+                run.count("too-large")
+            for kept in self.fail_page(request, kind_of_exception(error), str(error), answered.status):
                 yield kept
             return
         run.count_hidden(page.page)
@@ -91,14 +93,6 @@ class PageCallbacks(FailureCallbacks, LinkSourceCallbacks, MarkdownLinkCallbacks
             yield from self._unchanged(stored, request, answered)
         else:
             yield from self.fail_page(request, "http", "HTTP status 304 for a page that is not stored", 304)
-
-    def _unread(
-        self, request: Request, error: ConversionError | RenderingError, status: int | None
-    ) -> Iterator[Any]:
-        """Yield the stored page in place of one that could not be read."""
-        if isinstance(error, TooLargePageError):
-            self.run.count("too-large")
-        yield from self.fail_page(request, kind_of_exception(error), str(error), status)
 
     async def _described(self, page: PageResult, answered: Answered) -> list[Request]:
         """Return requests for the seeds of an llms.txt that only this page names (rel=describedby)."""
