@@ -67,6 +67,8 @@ class Command(StoreCommand):
             self.fail(problem, 1)
         chosen = [record for record in records if name in {None, record.name}]
         if name is not None and not chosen:
+            if problems:  # it may be one of those
+                return
             raise unknown_source(name)
         for record in chosen:
             with closing(stores.open(record.name, create=False)) as store:

@@ -45,7 +45,10 @@ def delete_source(url: str | None, data_dir: Path | None, name: str) -> None:
         return
     path = source_file(resolve_data_dir(data_dir), name)
     for file in (path, path.with_name(path.name + "-wal"), path.with_name(path.name + "-shm")):
-        file.unlink(missing_ok=True)
+        try:
+            file.unlink(missing_ok=True)
+        except OSError as error:
+            raise StoreError(f"page store {file}: cannot be deleted: {error.strerror}") from error
 
 
 @contextmanager

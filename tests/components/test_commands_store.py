@@ -102,6 +102,23 @@ def test_a_damaged_source_is_named_beside_the_others(scrapy, folder: Path):
     assert len(done.stderr.splitlines()) == 1
 
 
+def test_the_status_of_a_damaged_source_is_one_line_and_exit_code_1(scrapy, folder: Path):
+    source_file(folder / ".scrapy" / "llmsspider", "bad").write_bytes(b"x" * 3000)
+    done = scrapy(folder, "status", "bad")
+    assert done.returncode == 1
+    assert done.stderr.count("\n") == 1 and "file is not a database" in done.stderr
+
+
+def test_a_source_that_cannot_be_deleted_is_one_line_and_exit_code_1(scrapy, folder: Path, monkeypatch):
+    def read_only(self: Path, *, missing_ok: bool = False) -> None:
+        raise PermissionError(1, "Operation not permitted")
+
+    monkeypatch.setattr(Path, "unlink", read_only)
+    done = scrapy(folder, "delete", "--yes", NAME)
+    assert done.returncode == 1
+    assert done.stderr.count("\n") == 1 and "cannot be deleted: Operation not permitted" in done.stderr
+
+
 def test_a_full_export_holds_the_current_pages(scrapy, folder: Path):
     done = scrapy(folder, "export", NAME)
     assert (done.returncode, done.stderr) == (0, "")
