@@ -11,7 +11,7 @@ from llmsspider.feedstorage import feed_problems
 from llmsspider.mirror import folder_for, folder_problem
 from llmsspider.profiles import load
 from llmsspider.providers import load_providers
-from llmsspider.sources import resolve_arguments
+from llmsspider.sources import prepare
 
 if TYPE_CHECKING:
     from scrapy.settings import BaseSettings
@@ -24,15 +24,19 @@ def crawl_problems(settings: BaseSettings, spider: str, arguments: dict[str, str
         return []
     settings = settings.copy()
     try:
-        checked = check_arguments(model, arguments)
-        settings.setdict(load(checked.profile), priority="spider")
-        config = Config.from_settings(settings)
+        source = None
+        if model is DocsArguments:
+            config, checked, _ = prepare(arguments, settings)
+            source = checked.source or ""
+        else:
+            settings.setdict(load(check_arguments(model, arguments).profile), priority="spider")
+            config = Config.from_settings(settings)
         if config.redis_url and settings.get("JOBDIR"):
             return ["setting LLMS_REDIS_URL: workers that share a queue cannot be continued from a JOBDIR"]
         if feeds := feed_problems(settings):
             return feeds
-        if isinstance(checked, DocsArguments):
-            return _mirror_problems(config, resolve_arguments(arguments, config)[0].source or "")
+        if source is not None:
+            return _mirror_problems(config, source)
         load_providers(settings.getlist("LLMS_PAGE_PROVIDERS"))
     except LlmsspiderError as error:
         return getattr(error, "problems", [str(error)])

@@ -67,8 +67,8 @@ def resolve(
         ResolveError: no page was obtained; the message says why.
     """
     given = {**(arguments or {}), "url": require_http_url(url)}
-    if depth is not None:
-        given["max_depth"] = str(depth)
+    if depth is not None or "max_depth" not in given:
+        given["max_depth"] = "" if depth is None else str(depth)  # not what an earlier call kept
     with tempfile.TemporaryDirectory(prefix="llmsspider-") as temporary:
         chosen = {"LLMS_DATA_DIR": temporary, **(settings or {}), **_own_classes(store, handlers)}
         chosen["LLMS_DATA_DIR"] = Path(str(chosen["LLMS_DATA_DIR"])).absolute()

@@ -27,7 +27,7 @@ from llmsspider.pages import extractor_version
 from llmsspider.progress import LEFT_OUT_AFTER_FETCH, Progress, Snapshot
 from llmsspider.secondchance import SecondChance
 from llmsspider.site import SiteKnowledge
-from llmsspider.sources import updated_record
+from llmsspider.sources import kept_line, updated_record
 from llmsspider.spool import Spool
 from llmsspider.store import CONTENT, RunKind, Store
 from llmsspider.traps import LookAlikes, shape_of
@@ -172,6 +172,8 @@ class Run:
                     "stored pages were made by another version or converter: they are made again, and those that "
                     "differ for it are changed, whatever the site did"
                 )
+            if (kept := kept_line(self.arguments, self._source_record)) is not None:
+                self.note(kept)
         store.upsert_source(self._updated_source())
         self.undelivered_since = store.undelivered_since()
         kind: RunKind = "refresh" if self.arguments.mode == "refresh" else "crawl"

@@ -5,33 +5,47 @@ The arguments of a run are what the store keeps of the source, overridden by wha
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any, Protocol
 
 from llmsspider import profiles
 from llmsspider.arguments import DocsArguments, check_arguments
+from llmsspider.config import Config, SettingsLike
 from llmsspider.errors import ArgumentsError
 from llmsspider.store import SourceRecord
 from llmsspider.urls import directory, host
 
-if TYPE_CHECKING:
-    from llmsspider.config import Config
+OF_ONE_RUN = frozenset({"mode", "retry", "full", "emit", "save", "confirm_deletions"})
+"""Arguments that belong to one run and are never kept (docs/arguments.md); all others say what the source is."""
 
-KEPT = ("allow", "block", "language", "versions", "follow", "optional", "render")
-"""Arguments that say what the source is: kept by its first crawl, beside url, llms_txt and scope."""
+_FIELDS = frozenset({"url", "source", "llms_txt", "scope"})
+"""Arguments that have a place of their own in `SourceRecord`."""
 
-NEVER_SAVED = {
-    "url",
-    "source",
-    "llms_txt",
-    "scope",
-    "mode",
-    "full",
-    "emit",
-    "save",
-    "retry",
-    "confirm_deletions",
-}
-"""Arguments that `save=true` does not keep: they belong to a run, or have a place of their own."""
+
+class SettingsOfCrawl(SettingsLike, Protocol):
+    """The part of `scrapy.settings.BaseSettings` that takes a profile."""
+
+    def setdict(self, values: Any, priority: Any = "project") -> None: ...  # noqa: D102
+
+
+def prepare(
+    given: dict[str, Any], settings: SettingsOfCrawl
+) -> tuple[Config, DocsArguments, SourceRecord | None]:
+    """Put the settings of the profile in force, that of the source included; see `resolve_arguments` for the rest.
+
+    Raises:
+        ArgumentsError: an argument, the profile or a setting is wrong.
+        StoreError: the store cannot be read.
+    """
+    profile = check_arguments(DocsArguments, given).profile
+    if "profile" in given:
+        settings.setdict(profiles.load(profile), priority="spider")
+    config = Config.from_settings(settings)
+    arguments, record = resolve_arguments(given, config)
+    if "profile" not in given:
+        settings.setdict(profiles.load(arguments.profile), priority="spider")
+        config = Config.from_settings(settings)
+    return config, arguments, record
 
 
 def resolve_arguments(given: dict[str, Any], config: Config) -> tuple[DocsArguments, SourceRecord | None]:
@@ -46,21 +60,25 @@ def resolve_arguments(given: dict[str, Any], config: Config) -> tuple[DocsArgume
         StoreError: the store cannot be read.
     """
     given = {name: value for name, value in given.items() if not name.startswith("_")}
-    arguments = check_arguments(DocsArguments, given)
-    preset = profiles.arguments(arguments.profile)
-    arguments = check_arguments(DocsArguments, {**preset, **given})
-    record = _stored(arguments, config)
-    if record is None:
-        if arguments.url is None:
-            raise ArgumentsError([_unknown(arguments.source or "", config)])
-        return arguments.model_copy(update={"source": arguments.source or default_name(arguments.url)}), None
+    record = _stored(check_arguments(DocsArguments, given), config)
+    kept = _kept(record) if record is not None else {}
+    profile = str(given.get("profile") or kept.get("profile") or "default")
+    arguments = check_arguments(DocsArguments, {**profiles.arguments(profile), **kept, **given})
+    if record is not None:
+        return arguments.model_copy(update={"source": record.name}), record
+    if arguments.url is None:
+        raise ArgumentsError([_unknown(arguments.source or "", config)])
+    return arguments.model_copy(update={"source": arguments.source or default_name(arguments.url)}), None
+
+
+def _kept(record: SourceRecord) -> dict[str, Any]:
+    """Return the arguments that the store keeps of a source; those of other versions of the project are left out."""
     stored = {"url": record.url, "llms_txt": record.llms_txt, "scope": record.scope, **record.arguments}
-    kept = {
+    return {
         name: value
         for name, value in stored.items()
         if value is not None and value != "" and name in DocsArguments.model_fields
     }
-    return check_arguments(DocsArguments, {**preset, **kept, **given, "source": record.name}), record
 
 
 def _stored(arguments: DocsArguments, config: Config) -> SourceRecord | None:
@@ -78,21 +96,52 @@ def _unknown(name: str, config: Config) -> str:
 def updated_record(
     arguments: DocsArguments, record: SourceRecord | None, *, forms: dict[str, object], extractor_version: str
 ) -> SourceRecord:
-    """Return what the store keeps of the source after this run: overrides are kept only with `save=true`."""
-    given = arguments.model_dump(mode="json", exclude_unset=True)
+    """Return what the store keeps of the source after this run.
+
+    The first crawl keeps its arguments; later ones override them for themselves, and keep theirs with `save=true`.
+    """
     if record is None:
-        record = SourceRecord(
-            name=arguments.source or "",
-            url=arguments.url or "",
-            llms_txt=arguments.llms_txt,
-            scope=arguments.scope,
-            arguments={name: given[name] for name in KEPT if name in given},
-        )
-    if arguments.save:
+        record = SourceRecord(name=arguments.source or "", url=arguments.url or "")
+        keeps = True
+    else:
+        keeps = arguments.save
+    if keeps:
         record.llms_txt, record.scope = arguments.llms_txt, arguments.scope
-        record.arguments = {name: value for name, value in given.items() if name not in NEVER_SAVED}
+        record.arguments = _to_keep(arguments)
     record.forms, record.extractor_version = forms, extractor_version
     return record
+
+
+def _to_keep(arguments: DocsArguments) -> dict[str, Any]:
+    """Return the arguments that say what the source is; a profile is kept by its name, not by what it presets."""
+    given = arguments.model_dump(mode="json", exclude_unset=True)
+    preset = check_arguments(
+        DocsArguments, {"url": arguments.url, **profiles.arguments(arguments.profile)}
+    ).model_dump(mode="json", exclude_unset=True)
+    kept = {
+        name: value
+        for name, value in given.items()
+        if value is not None
+        and name not in OF_ONE_RUN | _FIELDS
+        and not (name in preset and preset[name] == value)
+    }
+    if arguments.profile.endswith(".toml"):
+        kept["profile"] = str(Path(arguments.profile).absolute())
+    return kept
+
+
+def kept_line(arguments: DocsArguments, record: SourceRecord) -> str | None:
+    """Return one line on the arguments in force that the store keeps of the source, None where there are none."""
+    given = arguments.model_dump(mode="json", exclude_unset=True)
+    kept = {name: value for name, value in record.arguments.items() if given.get(name) == value}
+    if not kept:
+        return None
+    told = ", ".join(f"{name}={_spelled(value)}" for name, value in kept.items())
+    return f"kept with the source: {told} (-a overrides it for this run, -a save=true for good)"
+
+
+def _spelled(value: object) -> str:
+    return ",".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
 def default_name(url: str) -> str:

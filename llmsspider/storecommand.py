@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 
 from scrapy.commands import ScrapyCommand
 
+from llmsspider.config import unknown_settings
 from llmsspider.errors import ArgumentsError, StoreError, UnknownSourceError
 from llmsspider.store import Stores, resolve_data_dir
 from llmsspider.store.stores import DEFAULT_CLASS, store_class
@@ -51,6 +52,8 @@ class StoreCommand(ScrapyCommand):
         """Return where the stores of the project are, and their class; raises `ArgumentsError`."""
         if self.settings is None:
             raise RuntimeError("a command has its settings from scrapy.cmdline")
+        if problems := unknown_settings(self.settings):
+            raise ArgumentsError(problems)
         return Stores(
             self.settings.get("LLMS_STORE_URL") or None,
             resolve_data_dir(self.settings.get("LLMS_DATA_DIR")),

@@ -8,15 +8,13 @@ from scrapy import Request
 from scrapy_spider_metadata import Args  # type: ignore[attr-defined]  # it has no __all__
 
 from llmsspider import jobdir
-from llmsspider.arguments import DocsArguments, check_arguments
+from llmsspider.arguments import DocsArguments
 from llmsspider.callbacks.ending import EndCallbacks
 from llmsspider.callbacks.full_text import FullTextCallbacks
-from llmsspider.config import Config
 from llmsspider.fuller import FullerHtml
-from llmsspider.profiles import load
 from llmsspider.rendering import Renderer
 from llmsspider.run import Run
-from llmsspider.sources import resolve_arguments
+from llmsspider.sources import prepare
 from llmsspider.together.crew import Crew
 
 if TYPE_CHECKING:
@@ -51,10 +49,7 @@ class DocsSpider(Args[DocsArguments], FullTextCallbacks, EndCallbacks):
         Raises:
             ArgumentsError: an argument, the profile or a setting is wrong.
         """
-        profile = check_arguments(DocsArguments, kwargs).profile
-        crawler.settings.setdict(load(profile), priority="spider")
-        config = Config.from_settings(crawler.settings)
-        arguments, source = resolve_arguments(kwargs, config)
+        config, arguments, source = prepare(kwargs, crawler.settings)
         if arguments.emit == "changes":  # no change is a result too: an empty feed replaces the last one
             crawler.settings.set("FEED_STORE_EMPTY", True, priority="spider")
         spider = super().from_crawler(crawler, *args, **kwargs)

@@ -332,12 +332,13 @@ def test_an_unknown_source_without_a_url_is_refused(run_crawl):
     assert "source='nobody'" in outcome.log
 
 
-def test_limits_are_kept_only_when_asked(serve, run_crawl):
+def test_a_recrawl_has_the_arguments_of_the_first_crawl_and_not_those_of_another(serve, run_crawl):
     site = serve(PLAIN)
-    run_crawl(f"{site.url}/", arguments={"max_pages": 2})
-    assert len(run_crawl(f"{site.url}/").documents) == 4
-    run_crawl(f"{site.url}/", arguments={"max_pages": 2, "save": "true"})
-    assert len(run_crawl(f"{site.url}/").documents) == 2
+    run_crawl(f"{site.url}/", arguments={"max_depth": 1})
+    whole = run_crawl(f"{site.url}/", arguments={"max_depth": ""})
+    again = run_crawl(f"{site.url}/")
+    assert (len(whole.documents), len(again.documents)) == (4, 3)
+    assert "kept with the source: max_depth=1" in again.log
 
 
 def test_a_store_that_cannot_be_opened_ends_the_run_and_is_left_alone(serve, run_crawl, tmp_path):

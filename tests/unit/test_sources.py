@@ -5,11 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from scrapy.settings import Settings
 
+from llmsspider import settings as project
 from llmsspider.arguments import DocsArguments
-from llmsspider.config import Config
+from llmsspider.config import SETTINGS, Config
 from llmsspider.errors import ArgumentsError
-from llmsspider.sources import default_name, resolve_arguments, updated_record
+from llmsspider.sources import OF_ONE_RUN, default_name, kept_line, prepare, resolve_arguments, updated_record
 from llmsspider.store import SourceRecord
 
 URL = "https://docs.example.com/guide/intro"
@@ -18,12 +20,14 @@ URL = "https://docs.example.com/guide/intro"
 @pytest.fixture
 def config(tmp_path: Path) -> Config:
     """Where the store of these tests is."""
-    from scrapy.settings import Settings
+    return Config.from_settings(settings_of(tmp_path))
 
-    values = Settings({"LLMS_DATA_DIR": str(tmp_path)})
+
+def settings_of(folder: Path) -> Settings:
+    values = Settings()
     values.setmodule("llmsspider.settings")
-    values.set("LLMS_DATA_DIR", str(tmp_path), priority="cmdline")
-    return Config.from_settings(values)
+    values.set("LLMS_DATA_DIR", str(folder), priority="cmdline")
+    return values
 
 
 def keep(config: Config, **fields) -> None:
@@ -97,11 +101,70 @@ def update(given: DocsArguments, record: SourceRecord | None) -> SourceRecord:
     return updated_record(given, record, forms={"h": {}}, extractor_version="7")
 
 
-def test_the_first_crawl_keeps_what_the_source_is_and_no_limits():
-    record = update(arguments(scope="host", block="/old/**", max_pages=5, max_depth=2, full=True), None)
-    assert (record.name, record.url, record.scope) == ("mine", URL, "host")
-    assert list(record.arguments) == ["block"]
-    assert (record.forms, record.extractor_version) == ({"h": {}}, "7")
+KEPT = {
+    "allow": "/guide/**",
+    "block": "/old/**",
+    "language": "en",
+    "versions": "all",
+    "max_pages": "5",
+    "max_requests": "50",
+    "max_depth": "2",
+    "follow": "listed",
+    "optional": "skip",
+    "render": "never",
+    "profile": "mirror",
+}
+FOR_ONE_RUN = {
+    "full": "true",
+    "emit": "changes",
+    "mode": "refresh",
+    "retry": "failed",
+    "confirm_deletions": "true",
+}
+
+
+def test_every_argument_is_kept_or_belongs_to_one_run():
+    assert set(FOR_ONE_RUN) | {"save"} == OF_ONE_RUN
+    assert set(DocsArguments.model_fields) - set(KEPT) - OF_ONE_RUN == {"url", "source", "llms_txt", "scope"}
+
+
+def test_the_first_crawl_keeps_all_that_does_not_belong_to_one_run(config):
+    given = {"url": URL, "scope": "host", **KEPT, **FOR_ONE_RUN}
+    keep(config, **vars_of(update(resolve_arguments(given, config)[0], None)))
+    again, record = resolve_arguments({"url": URL}, config)
+    wanted = resolve_arguments({"url": URL, "scope": "host", **KEPT}, config)[0]
+    assert again.model_dump(exclude={"source"}) == wanted.model_dump(exclude={"source"})
+    assert record is not None
+    assert set(record.arguments) == set(KEPT)
+    line = kept_line(again, record) or ""
+    assert all(f"{name}={value}" in line for name, value in KEPT.items())
+
+
+def vars_of(record: SourceRecord) -> dict:
+    return {"name": record.name, "scope": record.scope, "arguments": record.arguments}
+
+
+def test_the_profile_of_the_source_takes_effect(config, tmp_path):
+    profile = tmp_path / "own.toml"
+    profile.write_text((Path(__file__).parents[2] / "pipelines_config" / "rag.toml").read_text())
+    keep(config, arguments={"profile": str(profile)})
+    values = settings_of(tmp_path)
+    made, arguments, _ = prepare({"source": "mine"}, values)
+    assert (arguments.profile, arguments.emit) == (str(profile), "changes")
+    assert "chunks" in str(values.getdict("FEEDS"))
+    assert made.stores.named("mine") is not None
+    _, other, _ = prepare({"source": "mine", "profile": "default"}, settings_of(tmp_path))
+    assert (other.profile, other.emit) == ("default", "all")
+
+
+def test_what_a_profile_presets_is_not_kept_and_its_path_is_absolute(config, tmp_path, monkeypatch):
+    (tmp_path / "own.toml").write_text(
+        (Path(__file__).parents[2] / "pipelines_config" / "archive.toml").read_text()
+    )
+    monkeypatch.chdir(tmp_path)
+    given, _ = resolve_arguments({"url": URL, "profile": "own.toml", "max_depth": ""}, config)
+    assert given.max_pages == 0
+    assert update(given, None).arguments == {"profile": str(tmp_path / "own.toml")}
 
 
 def test_a_later_crawl_overrides_for_itself_only():
@@ -110,7 +173,7 @@ def test_a_later_crawl_overrides_for_itself_only():
     assert (later.scope, later.arguments) == ("host", {})
 
 
-def test_limits_are_kept_when_asked_and_what_belongs_to_a_run_never():
+def test_arguments_are_kept_when_asked_and_what_belongs_to_a_run_never():
     given = arguments(
         scope="section", max_pages=5, save=True, full=True, emit="changes", mode="refresh", retry="failed"
     )
@@ -121,3 +184,25 @@ def test_limits_are_kept_when_asked_and_what_belongs_to_a_run_never():
 def test_the_url_of_a_source_never_changes():
     record = update(arguments(), None)
     assert update(arguments(url="https://elsewhere.example.com/", save=True), record).url == URL
+
+
+def test_the_settings_are_those_of_the_project():
+    assert {name for name in dir(project) if name.startswith("LLMS_")} <= SETTINGS
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("LLMS_MIN_CHARACTER", "did you mean LLMS_MIN_CHARACTERS?"),
+        ("llms_full_text", "did you mean LLMS_FULL_TEXT?"),
+        ("LLMS_COLOUR_OF_THE_SKY", "docs/settings.md lists all"),
+    ],
+)
+def test_an_unknown_setting_is_refused_with_the_nearest_name(tmp_path, name, said):
+    values = settings_of(tmp_path)
+    values.set(name, "1", priority="cmdline")
+    with pytest.raises(ArgumentsError) as refused:
+        Config.from_settings(values)
+    (problem,) = refused.value.problems
+    assert problem.startswith(f"setting {name} is unknown")
+    assert said in problem
