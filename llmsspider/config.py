@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import difflib
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from importlib import import_module
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -24,46 +25,8 @@ from llmsspider.workers import automatic_workers
 CONVERTERS = ("native", "html-to-markdown", "markdownify")
 
 
-SETTINGS = frozenset(
-    [
-        "LLMS_ALLOW_PRIVATE_ADDRESSES",
-        "LLMS_CHUNK_SIZE",
-        "LLMS_CHUNK_UNIT",
-        "LLMS_CONTACT",
-        "LLMS_CONTENT_HANDLERS",
-        "LLMS_CONVERTER",
-        "LLMS_CONVERT_TIMEOUT",
-        "LLMS_CONVERT_WORKERS",
-        "LLMS_CSV_FORMULAS",
-        "LLMS_DATA_DIR",
-        "LLMS_DISCOVERY_ENABLED",
-        "LLMS_DISCOVERY_TIMEOUT",
-        "LLMS_EMBEDDER",
-        "LLMS_FULL_TEXT",
-        "LLMS_HIDDEN_TEXT",
-        "LLMS_HTTP_AUTH",
-        "LLMS_LINK_DEPTH",
-        "LLMS_MAX_FAILED_SHARE",
-        "LLMS_MAX_LINKED_FILES",
-        "LLMS_MAX_LOOK_ALIKES",
-        "LLMS_MAX_WAIT",
-        "LLMS_MIN_CHARACTERS",
-        "LLMS_MIRROR_DIR",
-        "LLMS_MIRROR_LINKS",
-        "LLMS_OBEY_AI_OPTOUT",
-        "LLMS_OBEY_NOINDEX",
-        "LLMS_PAGE_PROVIDERS",
-        "LLMS_PLAN_ONLY",
-        "LLMS_PROGRESS",
-        "LLMS_REDIS_URL",
-        "LLMS_REPORT",
-        "LLMS_SEARCH_INDEX",
-        "LLMS_STATUS_PORT",
-        "LLMS_STORE_CLASS",
-        "LLMS_STORE_URL",
-    ]
-)
-"""Every setting of the project: another one that begins with `LLMS_` is a misspelling."""
+WITHOUT_DEFAULT = frozenset({"LLMS_DATA_DIR", "LLMS_STORE_URL"})
+"""The settings of the project that `llmsspider/settings.py` leaves to the user."""
 
 
 class SettingsLike(Protocol):
@@ -157,14 +120,16 @@ class Config:
 
 def unknown_settings(settings: SettingsLike) -> list[str]:
     """Return one line for each name that begins with `LLMS_` and is no setting, with the nearest one that is."""
+    known = {name for name in dir(import_module("llmsspider.settings")) if name.startswith("LLMS_")}
+    known |= WITHOUT_DEFAULT
     unknown = sorted(
-        name for name in map(str, settings) if name.upper().startswith("LLMS_") and name not in SETTINGS
+        name for name in map(str, settings) if name.upper().startswith("LLMS_") and name not in known
     )
-    return [f"setting {name} is unknown{_nearest(name)}" for name in unknown]
+    return [f"setting {name} is unknown{_nearest(name, known)}" for name in unknown]
 
 
-def _nearest(name: str) -> str:
-    close = difflib.get_close_matches(name.upper(), sorted(SETTINGS), n=1)
+def _nearest(name: str, known: Iterable[str]) -> str:
+    close = difflib.get_close_matches(name.upper(), sorted(known), n=1)
     return f"; did you mean {close[0]}?" if close else " (docs/settings.md lists all)"
 
 

@@ -7,9 +7,8 @@ from pathlib import Path
 import pytest
 from scrapy.settings import Settings
 
-from llmsspider import settings as project
 from llmsspider.arguments import DocsArguments
-from llmsspider.config import SETTINGS, Config
+from llmsspider.config import Config
 from llmsspider.errors import ArgumentsError
 from llmsspider.sources import OF_ONE_RUN, default_name, kept_line, prepare, resolve_arguments, updated_record
 from llmsspider.store import SourceRecord
@@ -184,10 +183,6 @@ def test_arguments_are_kept_when_asked_and_what_belongs_to_a_run_never():
 def test_the_url_of_a_source_never_changes():
     record = update(arguments(), None)
     assert update(arguments(url="https://elsewhere.example.com/", save=True), record).url == URL
-
-
-def test_the_settings_are_those_of_the_project():
-    assert {name for name in dir(project) if name.startswith("LLMS_")} <= SETTINGS
 
 
 @pytest.mark.parametrize(
