@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from llmsspider.arguments import ARGUMENTS, DocsArguments, check_arguments
 from llmsspider.config import Config
-from llmsspider.errors import LlmsspiderError
+from llmsspider.errors import LlmsspiderError, StoreError
 from llmsspider.feedstorage import feed_problems
 from llmsspider.mirror import folder_for, folder_problem
 from llmsspider.profiles import load
@@ -18,7 +18,11 @@ if TYPE_CHECKING:
 
 
 def crawl_problems(settings: BaseSettings, spider: str, arguments: dict[str, str]) -> list[str]:
-    """Return one line for each mistake; none for a spider whose arguments are not ours to check."""
+    """Return one line for each mistake; none for a spider whose arguments are not ours to check.
+
+    Raises:
+        StoreError: what was typed may be right, the page store cannot be used.
+    """
     model = ARGUMENTS.get(spider)
     if model is None:
         return []
@@ -38,6 +42,8 @@ def crawl_problems(settings: BaseSettings, spider: str, arguments: dict[str, str
         if source is not None:
             return _mirror_problems(config, source)
         load_providers(settings.getlist("LLMS_PAGE_PROVIDERS"))
+    except StoreError:
+        raise
     except LlmsspiderError as error:
         return getattr(error, "problems", [str(error)])
     return []

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from llmsspider import __version__
-from llmsspider.errors import ArgumentsError, LlmsspiderError
+from llmsspider.errors import ArgumentsError, LlmsspiderError, StoreError
 from llmsspider.mirror import STORE_FOLDER, read_manifest
 from llmsspider.sources import default_name
 from llmsspider.store.location import DATA_DIR_VARIABLE, source_slug
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from llmsspider.run import Run
 
 NOTHING = 1
-"""Exit code: nothing was obtained, the crawl was stopped, or the folder could not be written."""
+"""Exit code: nothing was obtained, the crawl was stopped, or the folder or the page store cannot be used."""
 
 WRONG = 2
 """Exit code: what was typed is wrong; nothing was fetched."""
@@ -59,7 +59,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _refuse([str(error)])
     from llmsspider.checking import crawl_problems  # noqa: PLC0415  # `--help` and mistakes need no Scrapy
 
-    problems = crawl_problems(settings, "docs", arguments)
+    try:
+        problems = crawl_problems(settings, "docs", arguments)
+    except StoreError as error:
+        return _refuse([str(error)], NOTHING)
     if problems:
         return _refuse(problems)
     crawler = _crawl(settings, arguments)
@@ -176,7 +179,7 @@ def _by(counts: dict[str, int]) -> str:
     return f" ({', '.join(f'{name} {number}' for name, number in counts.items())})" if counts else ""
 
 
-def _refuse(problems: list[str]) -> int:
+def _refuse(problems: list[str], exitcode: int = WRONG) -> int:
     for problem in problems:
         sys.stderr.write(f"llmsspider: {problem}\n")
-    return WRONG
+    return exitcode

@@ -7,7 +7,7 @@ import importlib
 import logging
 import sys
 from types import FrameType, ModuleType, SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from scrapy.commands.crawl import Command as CrawlCommand
 from scrapy.spiderloader import get_spider_loader
@@ -16,6 +16,7 @@ from scrapy.utils.log import configure_logging
 
 from llmsspider import dotscrapy
 from llmsspider.checking import crawl_problems
+from llmsspider.errors import StoreError
 from llmsspider.jobs import on_scrapy_cloud
 
 if TYPE_CHECKING:
@@ -43,17 +44,25 @@ class Command(CrawlCommand):
         """Check the arguments, before Scrapy logs or starts anything."""
         gc.set_threshold(*COLLECT_RARELY)
         super().process_options(args, opts)
-        problems = self._problems(args[0], opts.spargs) if len(args) == 1 else []
-        if not problems:
+        if len(args) != 1:
             return
+        try:
+            problems, exitcode = self._problems(args[0], opts.spargs), 2
+        except StoreError as error:
+            problems, exitcode = [str(error)], 1
+        if problems:
+            self._refuse(args[0], problems, exitcode)
+
+    def _refuse(self, spider: str, problems: list[str], exitcode: int) -> NoReturn:
+        """Say what is wrong where it is read, and end."""
         assert self.settings is not None  # noqa: S101  # as Scrapy's own commands do
         if self.settings.get("LOG_FILE"):  # a Scrapyd job: nobody sees its stderr
             configure_logging(self.settings)
         for problem in problems:
-            print(f"scrapy crawl {args[0]}: {problem}", file=sys.stderr)
+            print(f"scrapy crawl {spider}: {problem}", file=sys.stderr)
             if self.settings.get("LOG_FILE") or on_scrapy_cloud():
                 logger.error("%(problem)s", {"problem": problem})
-        raise SystemExit(2)
+        raise SystemExit(exitcode)
 
     def run(self, args: list[str], opts: argparse.Namespace) -> None:
         """Crawl, and set the exit code."""

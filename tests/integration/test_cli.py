@@ -59,6 +59,14 @@ def test_one_command_makes_the_tree_and_says_what_to_do_next(serve, llmsspider, 
     assert second.returncode == 0, second.stderr
     assert "my docs: 1 files written, 3 untouched, 0 removed" in second.stdout
 
+    (store,) = (tmp_path / "my docs/.llmsspider").glob("**/*.sqlite*")
+    store.write_bytes(b"x" * 3000)
+    third = llmsspider("-o", "my docs/", *LOCAL)
+    assert (third.returncode, third.stdout) == (1, "")
+    (line,) = third.stderr.splitlines()
+    assert line.startswith("llmsspider: page store ") and "file is not a database" in line
+    assert (tmp_path / "my docs/guide/intro.md").exists()
+
 
 WRONG = {
     "no URL": ((), "a URL is missing"),

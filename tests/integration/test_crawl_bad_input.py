@@ -12,6 +12,8 @@ from forked import HANGS_SECS
 from site_server import TYPES, Reply
 from sites import PLAIN, html
 
+from llmsspider.store.location import source_file
+
 LISTING = "# Site\n\n- [Intro](/guide/intro.html)\n"
 
 
@@ -50,6 +52,25 @@ def test_a_wrong_setting_exits_2(tmp_path):
     outcome = command("crawl", "docs", "-a", "url=https://e.com/", "-s", "LLMS_LINK_DEPTH=deep", cwd=tmp_path)
     assert outcome.exit_code == 2
     assert "LLMS_LINK_DEPTH='deep'" in outcome.log
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        pytest.param(("crawl", "docs", "-a", "source=kept"), id="crawl of a source"),
+        pytest.param(("recrawl", "kept"), id="recrawl"),
+    ],
+)
+def test_a_damaged_store_is_one_line_and_exit_code_1(tmp_path, words):
+    damaged = source_file(tmp_path / "store", "kept")
+    damaged.parent.mkdir(parents=True)
+    damaged.write_bytes(b"x" * 3000)
+    outcome = command(*words, "-s", f"LLMS_DATA_DIR={tmp_path / 'store'}", "-O", "docs.jsonl", cwd=tmp_path)
+    assert outcome.exit_code == 1
+    (line,) = outcome.log.splitlines()
+    assert "file is not a database" in line
+    assert damaged.read_bytes() == b"x" * 3000
+    assert [path.name for path in tmp_path.iterdir()] == ["store"]
 
 
 def test_underscore_arguments_are_ignored(serve, run_crawl):
