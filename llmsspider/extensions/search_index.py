@@ -60,16 +60,23 @@ class SearchIndex:
                 extra={"spider": self._crawler.spider},
             )
             return
-        if found is not None and self._crawler.stats:
-            self._crawler.stats.set_value("llms/search/passages", found)
+        if found is not None:
+            passages, done = found
+            left = "" if done else "; the rest follows before the next search"
+            extra = {"spider": self._crawler.spider}
+            logger.info(
+                "search index: %(passages)d passages%(left)s",
+                {"passages": passages, "left": left},
+                extra=extra,
+            )
 
-    def _sync(self) -> int | None:
-        """Return how many passages the index has; None where there is to be no index."""
+    def _sync(self) -> tuple[int, bool] | None:
+        """Return how many passages the index has, and whether it is in step; None where there is to be no index."""
         from llmsspider.retrieval import Library  # noqa: PLC0415  # crawls without an index do without
 
         with Library(self._run.config.stores) as library:
             if self._mode != "on" and not library.has_index(self._run.source):
                 return None
             shelf = library.shelf(self._run.source)
-            shelf.sync(max(LEAST_SECS, SHARE * self._run.snapshot().elapsed_secs))
-            return shelf.index.count()[1]
+            done = shelf.sync(max(LEAST_SECS, SHARE * self._run.snapshot().elapsed_secs))
+            return shelf.index.count()[1], done

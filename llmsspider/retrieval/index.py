@@ -18,6 +18,7 @@ from types import ModuleType
 from typing import Any, Self
 
 from sqlalchemy import Connection, delete, func, insert, select, update
+from sqlalchemy.dialects import postgresql, sqlite
 
 from llmsspider.errors import SearchError, StoreError
 from llmsspider.locales import replaced, tree_of
@@ -326,14 +327,11 @@ class SearchIndex:
         return len(targets)
 
     def _touch(self, connection: Connection, targets: Iterable[int]) -> None:
-        wanted = list(dict.fromkeys(targets))
-        known: set[int] = set()
-        for start in range(0, len(wanted), 500):
-            mine = (touched.c.source_id == self._id, touched.c.target.in_(wanted[start : start + 500]))
-            known.update(connection.execute(select(touched.c.target).where(*mine)).scalars())
-        rows = [{"source_id": self._id, "target": target} for target in wanted if target not in known]
+        """Note pages whose hints are to be written anew."""
+        dialect = sqlite if self._database.is_sqlite else postgresql
+        rows = [{"source_id": self._id, "target": target} for target in set(targets)]
         if rows:
-            connection.execute(insert(touched), rows)
+            connection.execute(dialect.insert(touched).on_conflict_do_nothing(), rows)
 
     # Answers
 

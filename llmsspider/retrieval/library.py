@@ -26,7 +26,7 @@ from llmsspider.retrieval.results import Candidates, Hit, SearchResult, SearchRe
 from llmsspider.retrieval.sources import choose_source
 from llmsspider.retrieval.spelling import corrected
 from llmsspider.store import CONTENT, PageRecord, Store, Stores
-from llmsspider.store.location import resolve_data_dir, source_slug
+from llmsspider.store.location import resolve_data_dir, source_file, source_slug
 
 DEFAULT_LIMIT = 8
 """Results of a search."""
@@ -57,6 +57,8 @@ class Shelf:
     store: Store
     index: SearchIndex
     vectors: VectorIndex | None = None
+    inode: tuple[int, int] | None = None
+    """Of the SQLite file of the store, as it was opened."""
 
     def sync(self, seconds: float) -> bool:
         """Bring index and vectors in step, for as long as given; returns whether they are."""
@@ -277,15 +279,25 @@ class Library:
         vectors = (
             None if self._embedder is None else VectorIndex(self._file(name, ".vectors"), self._embedder)
         )
-        return self._shelves.setdefault(name, Shelf(name, store, index, vectors))
+        return self._shelves.setdefault(name, Shelf(name, store, index, vectors, self._inode(name)))
 
     def _is_there(self, shelf: Shelf) -> bool:
         """Whether the store that is open is still the source's."""
+        if self.stores.url is None:
+            return shelf.inode is not None and self._inode(shelf.name) == shelf.inode
         try:
             with self.stores.open(shelf.name, create=False) as now:
                 return store_id(now) == store_id(shelf.store)
         except StoreError:
             return False
+
+    def _inode(self, name: str) -> tuple[int, int] | None:
+        """Which file the store of a source is; None where there is none."""
+        try:
+            found = source_file(resolve_data_dir(self.stores.data_dir), name).stat()
+        except OSError:
+            return None
+        return found.st_dev, found.st_ino
 
     def _index(self, store: Store, name: str) -> SearchIndex:
         return SearchIndex.open(self.stores.url, self._file(name, ".search"), name, store_id(store))

@@ -32,12 +32,11 @@ _EMPTY = (
     "here this link more read next previous back home edit source top see details learn docs documentation"
 )
 _EMPTY_LINKS = frozenset(_EMPTY.split())
-_NOT_WORDS = re.compile(r"\W+")
 
 
 @dataclass(slots=True, frozen=True)
 class IndexedPassage:
-    """A passage as the index is given it; `digest` is equal for passages of equal words."""
+    """A passage as the index is given it; `digest` is equal for passages of equal text."""
 
     start: int
     end: int
@@ -148,6 +147,6 @@ def _links(record: PageRecord) -> Iterable[tuple[int, str, str]]:
 
 
 def digest_of(text: str) -> bytes:
-    """The 16 bytes that are equal for texts of equal words."""
-    plain = _NOT_WORDS.sub(" ", text).casefold().strip()
+    """The 16 bytes that are equal for texts that differ in white space and case only."""
+    plain = " ".join(text.split()).casefold()
     return hashlib.sha256(plain.encode("utf-8", "replace")).digest()[:16]

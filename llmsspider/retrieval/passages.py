@@ -29,9 +29,7 @@ A heading and one sentence answer little.
 """
 
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
-_HEADING = re.compile(r" {0,3}(#{1,6})(?:[ \t]+(.*?))?(?:[ \t]+#+)?[ \t]*$")
 _SETEXT = re.compile(r" {0,3}(=+|-{2,})[ \t]*$")
-_ID = re.compile(r"[ \t]*\{[^{}]*?#([\w.:-]+)[^{}]*\}[ \t]*$")
 _MARKS = re.compile(r"!?\[([^\]\[]*)\]\([^()]*\)|[`*]|\\(?=[!-/:-@\[-`{-~])")
 _INTERESTING = re.compile(r"^ {0,3}(?:#{1,6}(?:[ \t]|$)|`{3}|~{3}|=+[ \t]*$|-{2,}[ \t]*$)", re.MULTILINE)
 
@@ -107,8 +105,9 @@ def _heading_lines(content: str) -> Iterator[tuple[int, int, Heading]]:
                 fence = ""
         elif mark:
             fence = mark[1]
-        elif (heading := _HEADING.match(line)) is not None:
-            yield start, end, _heading(len(heading[1]), heading[2] or "")
+        elif (opened := line.lstrip(" ")).startswith("#"):
+            text = opened.lstrip("#")
+            yield start, end, _heading(len(opened) - len(text), _without_closing(text))
         elif (under := _SETEXT.match(line)) is not None:
             before = content.rfind("\n", 0, max(start - 1, 0)) + 1
             text = content[before : max(start - 1, 0)]
@@ -117,13 +116,26 @@ def _heading_lines(content: str) -> Iterator[tuple[int, int, Heading]]:
         after = end
 
 
+def _without_closing(text: str) -> str:
+    """The text of an ATX heading without the marks that may close it."""
+    text = text.strip()
+    opened = text.rstrip("#")
+    return opened.rstrip() if not opened or opened[-1].isspace() else text
+
+
 def _heading(level: int, text: str) -> Heading:
-    own = _ID.search(text)
-    if own:
-        text = text[: own.start()]
-    return Heading(
-        level, " ".join(_MARKS.sub(lambda found: found[1] or "", text).split()), own[1] if own else None
-    )
+    text, own = _own_id(text)
+    return Heading(level, " ".join(_MARKS.sub(lambda found: found[1] or "", text).split()), own)
+
+
+def _own_id(text: str) -> tuple[str, str | None]:
+    """A heading apart from the id it ends with: `Title {#id .class}`."""
+    text = text.rstrip()
+    before, mark, attributes = text.rpartition("{")
+    if not mark or not attributes.endswith("}"):
+        return text, None
+    own = next((part[1:] for part in attributes[:-1].split() if part.startswith("#")), None)
+    return (before, own) if own else (text, None)
 
 
 def _joined(content: str, sections: Iterator[_Section]) -> Iterator[_Section]:
@@ -168,7 +180,7 @@ def _block_ends(content: str, start: int, end: int) -> Iterator[int]:
 
     At blank lines outside fences, and at lines within a block that is larger than a passage.
     """
-    position, block, fence, table = start, start, "", False
+    position, block, fence, has_text = start, start, "", False
     while position < end:
         stop = content.find("\n", position, end)
         after = end if stop < 0 else stop + 1
@@ -181,9 +193,10 @@ def _block_ends(content: str, start: int, end: int) -> Iterator[int]:
             fence = mark[1]
         table = line.lstrip().startswith("|")
         position = after
-        if not fence and (line.isspace() or (not table and after - block > PASSAGE_SIZE)):
+        has_text = has_text or not line.isspace()
+        if has_text and not fence and (line.isspace() or (not table and after - block > PASSAGE_SIZE)):
             yield after
-            block = after
+            block, has_text = after, False
     yield end
 
 

@@ -86,7 +86,9 @@ def parse_query(text: str) -> Query:
 def _terms(word: str) -> list[Term]:
     runs = unspaced(word)
     if runs:
-        plain = " ".join(re.split("|".join(map(re.escape, runs)), word))
+        plain = word
+        for run in runs:
+            plain = plain.replace(run, " ")
         return [Term((), tuple(pairs(run))) for run in runs] + [Term((part,)) for part in words(plain)]
     found = tuple(words(word))
     if len(found) > 1:  # an identifier: whole, and its parts

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import unicodedata
 
-_CAMEL = re.compile(r"[A-Za-z][a-z0-9]+[A-Z]\w*|[A-Z]{2,}[a-z]\w*")
+_LETTERS = re.compile(r"[A-Za-z][A-Za-z0-9]+")
 _HUMP = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+")
 _UNSPACED = re.compile("[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff]+")
 _WORD = re.compile(r"[^\W_]+")
@@ -44,10 +44,14 @@ def humps(word: str) -> list[str]:
     >>> humps("useState"), humps("HTTPServer"), humps("plain"), humps("HTTP")
     (['use', 'state'], ['http', 'server'], [], [])
     """
-    if not _CAMEL.fullmatch(word):
+    if not _is_camel(word):
         return []
     parts = [part.casefold() for part in _HUMP.findall(word)]
     return parts if len(parts) > 1 else []
+
+
+def _is_camel(word: str) -> bool:
+    return not (word.islower() or word.isupper() or word.istitle()) and word.isalnum()
 
 
 def pairs(run: str) -> list[str]:
@@ -65,11 +69,11 @@ def unspaced(text: str) -> list[str]:
 
 
 def beside(text: str) -> str:
-    """What the index is given beside a text: the parts of words in camel case, and pairs of characters.
+    """What the index is given beside a text: the parts of each word in camel case, and pairs of characters.
 
     >>> beside("call useState, then 安装")
     'use state 安装'
     """
-    found = [" ".join(humps(word)) for word in _CAMEL.findall(text)]
+    found = [" ".join(humps(word)) for word in dict.fromkeys(_LETTERS.findall(text)) if _is_camel(word)]
     found += [" ".join(pairs(run)) for run in unspaced(text)]
     return " ".join(found)

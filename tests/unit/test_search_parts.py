@@ -1,0 +1,81 @@
+"""The pure parts of the search: words, passages, fragments."""
+
+from __future__ import annotations
+
+import doctest
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from llmsspider.retrieval import fragments, pages, passages, query, ranking, sources, words
+from llmsspider.retrieval.fragments import fragment_of
+from llmsspider.retrieval.passages import LARGEST_PASSAGE, PASSAGE_SIZE, Heading
+
+MARKDOWN = st.lists(
+    st.sampled_from(
+        [
+            "# One",
+            "## Two {#two}",
+            "### Three ###",
+            "Title\n=====",
+            "words of a paragraph " * 30,
+            "```py\n# no heading\n```",
+            "| a | b |",
+            "",
+        ]
+    )
+).map("\n\n".join)
+
+
+@pytest.mark.parametrize(
+    "module", [words, query, pages, fragments, sources, ranking], ids=lambda one: one.__name__
+)
+def test_examples(module):
+    assert doctest.testmod(module).failed == 0
+
+
+@given(MARKDOWN | st.text())
+def test_passages_follow_each_other_and_leave_out_blanks_only(content):
+    found = list(passages.passages(content))
+    ends = [0, *(one.end for one in found)]
+    between = [content[end : one.start] for end, one in zip(ends, found, strict=False)] + [
+        content[ends[-1] :]
+    ]
+    assert all(not gap.strip() for gap in between)
+    assert all(one.start < one.end <= one.start + LARGEST_PASSAGE for one in found)
+
+
+def test_sections_code_and_tables_stay_whole():
+    code = "```\n" + "# not a heading\n\n" * 200 + "```\n"
+    table = "| a | b |\n| --- | --- |\n" + "| cell | cell |\n" * 200
+    end = "End [here](x) of `it`\n------\n\nlast words\n"
+    text = f"# Page\n\n## Code {{#own-id}}\n\n{code}\n## Table ##\n\n{table}\n\n{end}"
+    found = [(one.headings, text[one.start : one.end]) for one in passages.passages(text)]
+    page = Heading(1, "Page")
+    assert [headings for headings, _ in found] == [
+        (page, Heading(2, "Code", "own-id")),
+        (page, Heading(2, "Table")),
+        (page, Heading(2, "End here of it")),
+    ]
+    assert code in found[0][1]
+    assert table in found[1][1]
+    assert all(len(piece) > PASSAGE_SIZE for _, piece in found[:2])
+
+
+def test_long_sections_are_cut_between_paragraphs():
+    text = "# Page\n\n" + "".join(f"Paragraph {number}. {'word ' * 100}\n\n" for number in range(20))
+    found = [text[one.start : one.end] for one in passages.passages(text)]
+    assert len(found) > 3
+    assert all(
+        piece.removeprefix("# Page\n\n").startswith("Paragraph") and len(piece) <= PASSAGE_SIZE + 600
+        for piece in found
+    )
+
+
+def test_fragments_are_those_that_links_lead_to():
+    known = [("pool-timeout", "x"), ("api/#client.get", "The get method"), ("module-os", "os")]
+    assert fragment_of(("Timeouts", "Pool timeout"), known) == "pool-timeout"
+    assert fragment_of(("Timeouts", "Pool timeout", "Deeper"), known) == "pool-timeout"
+    assert fragment_of(("API", "The get method"), known) == "api/#client.get"
+    assert fragment_of(("Timeouts", "Other"), known) is None
