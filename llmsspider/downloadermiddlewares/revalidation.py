@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+import logging
 from typing import TYPE_CHECKING
+from weakref import WeakKeyDictionary
 
+from scrapy.exceptions import IgnoreRequest
+from scrapy.http import Response
 from scrapy.utils.httpobj import urlparse_cached
 
+from llmsspider.headanswers import HeadAnswer, disagreement
 from llmsspider.pages import text_headers
-from llmsspider.requests import info
-from llmsspider.urls import without_fragment
+from llmsspider.requests import info, nested_request
+from llmsspider.urls import host, without_fragment
 
 if TYPE_CHECKING:
     from scrapy import Request
     from scrapy.crawler import Crawler
-    from scrapy.http import Response
 
     from llmsspider.run import Run
+
+logger = logging.getLogger(__name__)
 
 
 class RevalidationMiddleware:
@@ -26,32 +32,96 @@ class RevalidationMiddleware:
     discovery, link sources and robots.txt ask is no page: such an answer is kept whole, and a 304 becomes the stored
     answer, so that nobody else has to know. Counts `llms/revalidated`. The policies are
     `KnownPages.conditional_headers` and `KnownResources`.
+
+    With `LLMS_REVALIDATE_METHOD=HEAD` a nested HEAD asks first, and where that says that nothing changed, its answer
+    is a 304 and no GET is sent. The GET that follows otherwise says whether HEAD can be believed
+    (`headanswers.disagreement`); a host where it cannot is asked with GET from then on, which is logged once.
     """
 
-    def __init__(self, run: Run):
+    def __init__(self, crawler: Crawler, run: Run):
+        self.crawler = crawler
         self.run = run
+        self._get_only: set[str] = set()
+        """Hosts whose HEAD says other than their GET."""
+        self._heads: WeakKeyDictionary[Request, HeadAnswer] = WeakKeyDictionary()
+        """The answers to HEAD that did not say that nothing changed, by the GET that follows."""
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> RevalidationMiddleware:
         """Take the run of the spider."""
-        return cls(crawler.spider.run)  # type: ignore[union-attr]
+        return cls(crawler, crawler.spider.run)  # type: ignore[union-attr]
 
-    def process_request(self, request: Request) -> None:
-        """Add the headers."""
+    async def process_request(self, request: Request) -> Response | None:
+        """Add the headers; return a 304 where HEAD says that nothing changed."""
+        known = self._validators(request)
+        if not known:
+            return None
+        for name, value in known.items():
+            request.headers[name] = value
+        self.run.count("revalidated")
+        return await self._by_head(request, known) if self._may_ask_by_head(request) else None
+
+    def _validators(self, request: Request) -> dict[str, str]:
+        if request.method != "GET":
+            return {}
         if is_resource(request):
-            known: dict[str, str] = self.run.resources.conditional_headers(*_asked(request))
-        elif info(request):
-            known = self.run.known.conditional_headers(*_asked(request))
-        else:
+            return self.run.resources.conditional_headers(*_asked(request))
+        return self.run.known.conditional_headers(*_asked(request)) if info(request) else {}
+
+    def _may_ask_by_head(self, request: Request) -> bool:
+        return (
+            self.run.config.revalidate_method == "HEAD"
+            and bool(info(request))  # not robots.txt: the HEAD would wait for it
+            and not request.meta.get("playwright")
+            and host(request.url) not in self._get_only
+        )
+
+    async def _by_head(self, request: Request, sent: dict[str, str]) -> Response | None:
+        own = {"dont_retry": True, "dont_redirect": True}
+        timeout = request.meta.get("download_timeout")
+        asked = nested_request(
+            request.url,
+            request,
+            discovery=bool(info(request).get("discovery")),
+            meta={**own, "download_timeout": timeout} if timeout else own,
+            method="HEAD",
+            headers=request.headers,
+        )
+        try:
+            response = await self.crawler.engine.download_async(asked)
+        except IgnoreRequest:  # refused on our side; the GET says why
+            return None
+        except Exception:  # any download error: the GET tells whether it is that of HEAD
+            self._heads[request] = HeadAnswer(0)
+            return None
+        head = HeadAnswer.of(response.status, text_headers(response))
+        if not head.says_unchanged(sent):
+            self._heads[request] = head
+            return None
+        headers = {
+            name: response.headers[name] for name in ("ETag", "Last-Modified") if name in response.headers
+        }
+        return Response(request.url, status=304, headers=headers, request=request)
+
+    def _compare(self, request: Request, response: Response) -> None:
+        """Note that a host's HEAD says other than its GET."""
+        head, name = self._heads.pop(request, None), host(request.url)
+        if head is None or name in self._get_only:
             return
-        if known:
-            for name, value in known.items():
-                request.headers[name] = value
-            self.run.count("revalidated")
+        why = disagreement(head, HeadAnswer.of(response.status, text_headers(response)))
+        if why is not None:
+            self._get_only.add(name)
+            self.run.count("head/refused")
+            logger.info(
+                "%(host)s is asked with GET, whatever LLMS_REVALIDATE_METHOD says: %(why)s at %(url)s",
+                {"host": name, "why": why, "url": request.url},
+                extra={"spider": self.crawler.spider},
+            )
 
     def process_response(self, request: Request, response: Response) -> Response:
         """Keep an answer that is no page, or return the stored one in place of a 304."""
-        if not is_resource(request):
+        self._compare(request, response)
+        if not is_resource(request) or request.method != "GET":
             return response
         url, accept = _asked(request)
         if response.status == 200 and response.url == request.url and "partial" not in response.flags:
