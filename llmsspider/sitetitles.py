@@ -19,7 +19,7 @@ LEARNED = 16
 """Titles that the store keeps for the next run."""
 _HEADING = re.compile(r"(#{1,6})[ \t]+(\S.*)")
 _MARKS = re.compile(r"\]\([^()\[\]\n]*\)|[\[\]`*\\]|<[^<>]*>")
-_NUMBER = re.compile(r"\d+(?:\.\d+)*\.?\s+")
+_NUMBER = re.compile(r"\A\d++(?:\.\d++)*+\.?\s++")
 _LOOKED_AT = 200
 """Lines of a document among which its own heading is looked for."""
 
@@ -112,6 +112,6 @@ def _headings(markdown: str) -> Iterable[tuple[int, str, bool]]:
         found = None if fence else _HEADING.match(line)
         if found:
             text = " ".join(_MARKS.sub("", found[2]).split())
-            yield len(found[1]), _NUMBER.sub("", text, count=1)[:200] or text[:200], follows
+            yield len(found[1]), _NUMBER.sub("", text)[:200] or text[:200], follows
         if line.strip():
             follows = found is not None

@@ -35,6 +35,10 @@ PAGES = {
     "/big.md": "# Big\n\n" + "\n\n".join(LINES) + "\n\n[home]({base}/)\n",
 }
 ONE_MIB = 1024 * 1024
+LEFT_OUT = {
+    "scrapy-playwright", "playwright", "pyarrow", "scrapy-redis", "redis", "mcp", "starlette", "uvicorn", "numpy"
+}  # fmt: skip
+"""What only extras need that jobs do without: browser, Parquet, workers, the MCP server, embeddings."""
 
 
 def pins(text: str) -> set[str]:
@@ -62,8 +66,8 @@ def test_its_requirements_are_the_projects_own(cloud_upload: Upload) -> None:  #
     ours = pins((ROOT / "requirements.txt").read_text(encoding="utf-8"))
     dropped = {line.partition("==")[0] for line in ours - deployed}
     added = {line.partition("==")[0] for line in deployed - ours}
-    browser, services = {"scrapy-playwright", "playwright"}, {"mcp", "starlette", "uvicorn", "numpy"}
-    assert dropped <= browser | services | {"pyarrow", "scrapy-redis", "redis"}, "extras that jobs do without"
+    assert dropped <= LEFT_OUT, "extras that jobs do without"
+    assert not LEFT_OUT & {line.partition("==")[0] for line in uploaded.splitlines()}
     assert added == {"scrapinghub-entrypoint-scrapy", "scrapy-dotpersistence", "awscli"}
     tested = pins((ROOT / "requirements-dev.txt").read_text(encoding="utf-8"))
     assert deployed - ours <= tested, "what is deployed is what is tested"
@@ -97,7 +101,7 @@ def test_jobs_deliver_items_and_know_the_job_before(
         assert first.logged(logging.WARNING) == []
         by_page = defaultdict(list)
         for item in first.items:
-            assert item["_type"] == "Document"
+            assert item["_type"] == "PageItem"
             assert len(str(item)) < ONE_MIB
             by_page[item["url"].removeprefix(site.url)].append(item)
         assert set(by_page) == {"/", "/guide.html", "/old.html", "/big.md"}

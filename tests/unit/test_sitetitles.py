@@ -14,6 +14,7 @@ PAGES = [
     pytest.param(
         "### 59 Finite Wheels\n\n#### 59.1 Spokes\n\nText.\n", "Finite Wheels", id="first heading, numbered"
     ),
+    pytest.param("## Wheel 3.11 notes\n\nText.\n", "Wheel 3.11 notes", id="a number within a heading stays"),
     pytest.param("## Overview\n\nText.\n\n## The Wheel\n", "The Wheel", id="not one that all pages have"),
     pytest.param("Text without a heading.\n", "wheel one", id="what the URL says"),
     pytest.param("# Widget\n\nText.\n\n## [Wheel](https://e.org/w) `x`\n", "Wheel x", id="marks off"),
