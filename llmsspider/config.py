@@ -50,6 +50,7 @@ class Config:
     max_failed_share: float = 0.1
     confirm_runs: int = 2
     revalidate_method: str = "GET"
+    full_check_runs: int = 14
     stores: Stores = field(default_factory=Stores)
     converter: str = "native"
     handlers: Handlers = field(default_factory=Handlers)
@@ -88,6 +89,7 @@ class Config:
             max_linked_files=int(_number(settings, "LLMS_MAX_LINKED_FILES", 50, problems)),
             full_text=_choice(settings, "LLMS_FULL_TEXT", ("auto", "off"), problems) == "auto",
             confirm_runs=int(_number(settings, "LLMS_CONFIRM_RUNS", 2, problems)),
+            full_check_runs=int(_number(settings, "LLMS_FULL_CHECK", 14, problems)),
             max_failed_share=_number(settings, "LLMS_MAX_FAILED_SHARE", 0.1, problems),
             revalidate_method=_choice(settings, "LLMS_REVALIDATE_METHOD", ("GET", "HEAD"), problems),
             max_look_alikes=int(_number(settings, "LLMS_MAX_LOOK_ALIKES", 1000, problems)),

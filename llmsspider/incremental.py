@@ -14,10 +14,13 @@ from dataclasses import dataclass, field
 from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Literal
 
+from llmsspider.filetypes import HTML_TYPES
+from llmsspider.fullcheck import FullCheck, says_unchanged
+from llmsspider.hashing import content_hash
 from llmsspider.store import Resource
 
 if TYPE_CHECKING:
-    from llmsspider.store import PageState, Store
+    from llmsspider.store import PageRecord, PageState, Store
 
 Fate = Literal["gone", "moved", "failed", "dropped", "kept", "unlinked"]
 """What became of a stored page that this run did not confirm: `gone` 404 or 410, `moved` redirected elsewhere,
@@ -71,12 +74,14 @@ class KnownPages:
         aliases: key of another spelling to the key of its page.
         extractor_version: what content has to be made with to be used again.
         trusted: False ignores hashes and validators (`full=true`).
+        full_check: to which URLs validators are sent in this run.
     """
 
     states: dict[bytes, PageState] = field(default_factory=dict)
     aliases: dict[bytes, bytes] = field(default_factory=dict)
     extractor_version: str = ""
     trusted: bool = True
+    full_check: FullCheck = field(default_factory=FullCheck)
     fates: dict[bytes, Fate] = field(default_factory=dict)
     reasons: dict[bytes, str] = field(default_factory=dict)
     targets: dict[bytes, bytes] = field(default_factory=dict)
@@ -94,7 +99,7 @@ class KnownPages:
 
         None are sent when the content was made by an older extractor: a 304 would not bring the body.
         """
-        if not self.trusted or not self.states:
+        if not self.trusted or not self.states or not self.full_check.sends_validators(url):
             return {}
         state = self.validated(url)
         if state is None or state.content_hash is None or state.extractor_version != self.extractor_version:
@@ -102,6 +107,25 @@ class KnownPages:
         if state.accept is not None and accept is not None and state.accept != accept:
             return {}
         return validators(state.etag, state.last_modified)
+
+    def is_false(self, record: PageRecord, headers: Mapping[str, str]) -> bool:
+        """Say whether a page has another text than stored under validators that say it has not.
+
+        Args:
+            record: the page as it is now.
+            headers: those of its answer, with lower-case names.
+        """
+        state = self.state(record.key)
+        return (
+            state is not None
+            and state.raw_hash is not None
+            and state.validators_url == record.fetched_url
+            and state.accept == record.accept
+            and state.extractor_version == record.extractor_version
+            and state.raw_hash != bytes.fromhex(record.raw_hash or "")
+            and state.content_hash != bytes.fromhex(content_hash(record.content or ""))
+            and says_unchanged(state.etag, state.last_modified, headers)
+        )
 
     def validated(self, url: str) -> PageState | None:
         """Return the page whose validators were sent to this URL: what a 304 stands for."""
@@ -163,18 +187,39 @@ class KnownResources:
     Args:
         store: where they are; None has none (`scrapy plan`).
         trusted: False sends no validators (`full=true`); what comes is stored all the same.
+        full_check: to which URLs validators are sent in this run.
     """
 
-    def __init__(self, store: Store | None = None, *, trusted: bool = True):
+    def __init__(
+        self, store: Store | None = None, *, trusted: bool = True, full_check: FullCheck | None = None
+    ):
         self._store = store
         self._trusted = trusted
+        self._full_check = full_check or FullCheck()
 
     def conditional_headers(self, url: str, accept: str | None) -> dict[str, str]:
         """Return the validators of exactly this URL and representation; often empty."""
-        if self._store is None or not self._trusted:
+        if self._store is None or not self._trusted or not self._full_check.sends_validators(url):
             return {}
         found = self._store.resource(Resource(url, accept, None, None).key, with_body=False)
         return validators(found.etag, found.last_modified) if found else {}
+
+    def is_false(self, url: str, accept: str | None, headers: Mapping[str, str], body: bytes) -> bool:
+        """Say whether an answer is another one than stored under validators that say it is not.
+
+        HTML is not judged: what a page shows besides its text may be new each time.
+        """
+        if (
+            self._store is None
+            or headers.get("content-type", "").partition(";")[0].strip().lower() in HTML_TYPES
+        ):
+            return False
+        found = self._store.resource(Resource(url, accept, None, None).key)
+        return (
+            found is not None
+            and found.body != body
+            and says_unchanged(found.etag, found.last_modified, headers)
+        )
 
     def restored(self, url: str, accept: str | None) -> Resource | None:
         """Return the stored answer that a 304 stands for, or None."""

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from llmsspider.bounds import Bounds
 from llmsspider.errors import StoreError
 from llmsspider.filesbefore import FilesBefore
+from llmsspider.fullcheck import FullCheck
 from llmsspider.heldpages import HeldPages
 from llmsspider.incremental import KnownPages, KnownResources
 from llmsspider.linkbases import LinkBases
@@ -166,6 +167,7 @@ class Run:
             self.site.remember(self._source_record.forms)
             self.links = LinkSources(self._source_record.link_sources)
             self.link_bases.remember(self._source_record.discovery.get("link_bases"))
+            self.full_check.remember(self._source_record.discovery.get("unbelieved"))
             made_with = self._source_record.extractor_version
             if made_with and made_with != extractor_version(config.made_with):
                 self.note(
@@ -179,14 +181,16 @@ class Run:
         kind: RunKind = "refresh" if self.arguments.mode == "refresh" else "crawl"
         given = self.arguments.model_dump(mode="json", exclude_unset=True)
         self._record = store.begin_run(kind, given, resumes=self.resumes)
+        self.full_check.number = self._record.number
         self.known = KnownPages(
             store.page_states(),
             store.aliases(),
             extractor_version(config.made_with),
             trusted=not self.arguments.full,
+            full_check=self.full_check,
             moved_from=store.moved_from(),
         )
-        self.resources = KnownResources(store, trusted=not self.arguments.full)
+        self.resources = KnownResources(store, trusted=not self.arguments.full, full_check=self.full_check)
         if not self.known.states or self.arguments.full:
             self.workers.open()
 
@@ -348,6 +352,7 @@ class Run:
                 said = {"title": main.title, "summary": main.summary, "notes": main.notes}
                 self._source_record.discovery["says"] = {"file": main.url, **said}
         self._source_record.discovery["missing"] = {key.hex(): runs for key, runs in self.missing.items()}
+        self._source_record.discovery["unbelieved"] = sorted(self.full_check.unbelieved)
         if self.link_bases.learned():
             self._source_record.discovery["link_bases"] = dict(self.link_bases.learned())
         if self.discovery is not None and self.complete and self.outcome == "finished":
@@ -385,9 +390,23 @@ class Run:
         state = self.known.state(page_key(page))
         return state.url if state is not None else page
 
+    def disbelieve(self, url: str) -> None:
+        """Send no validators to the host of this URL any more: its 304 would have been false; said once."""
+        if self.full_check.found_false(url):
+            self.count("unbelieved-hosts")
+            self.note(
+                f"{url} has changed under validators that say it has not: a 304 of this host is not believed any "
+                "more, its pages are fetched whole from now on"
+            )
+
     def requested(self, url: str) -> bool:
         """Say whether the page was requested in this run already."""
         return self.seen(page_key(url))
+
+    @cached_property
+    def full_check(self) -> FullCheck:
+        """To which URLs validators are sent in this run."""
+        return FullCheck(self.config.full_check_runs)
 
     @cached_property
     def link_bases(self) -> LinkBases:

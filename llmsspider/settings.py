@@ -27,6 +27,7 @@ LLMS_FULL_TEXT = "auto"  # use llms-full.txt where there is one; "off" ignores i
 LLMS_MAX_LOOK_ALIKES = (
     1000  # pages whose URLs differ in numbers only that may bring nothing new; 0 for any number
 )
+LLMS_FULL_CHECK = 14  # every page is fetched without validators once in so many runs; 0 for never
 LLMS_CONFIRM_RUNS = 2  # complete runs in a row after which held pages that are gone are deleted; 0 for never
 LLMS_MAX_FAILED_SHARE = (
     0.1  # share of pages that may fail in a run that counts as complete; one page always may

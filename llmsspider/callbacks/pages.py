@@ -144,6 +144,8 @@ class PageCallbacks(FailureCallbacks, LinkSourceCallbacks, MarkdownLinkCallbacks
             depth=int(request.meta.get("depth", 0)),
             by=info(request).get("by", "link"),
         )
+        if run.known.is_false(record, answered.headers):
+            run.disbelieve(record.fetched_url)
         self._settle_title(record, request)
         record.url = self._spelling(record.url, page.page.meta.canonical)
         yield from self.page_results(record, request)

@@ -31,7 +31,7 @@ class RevalidationMiddleware:
     with the validators of that URL. A 304 for a page reaches the callback (`handle_httpstatus_list`). What
     discovery, link sources and robots.txt ask is no page: such an answer is kept whole, and a 304 becomes the stored
     answer, so that nobody else has to know. Counts `llms/revalidated`. The policies are
-    `KnownPages.conditional_headers` and `KnownResources`.
+    `KnownPages.conditional_headers`, `KnownResources` and `FullCheck`.
 
     With `LLMS_REVALIDATE_METHOD=HEAD` a nested HEAD asks first, and where that says that nothing changed, its answer
     is a 304 and no GET is sent. The GET that follows otherwise says whether HEAD can be believed
@@ -125,7 +125,10 @@ class RevalidationMiddleware:
             return response
         url, accept = _asked(request)
         if response.status == 200 and response.url == request.url and "partial" not in response.flags:
-            self.run.resources.keep(url, accept, text_headers(response), response.body)
+            headers = text_headers(response)
+            if self.run.resources.is_false(url, accept, headers, response.body):
+                self.run.disbelieve(url)
+            self.run.resources.keep(url, accept, headers, response.body)
         stored = self.run.resources.restored(url, accept) if response.status == 304 else None
         if stored is None:
             return response

@@ -81,3 +81,32 @@ def test_a_site_that_is_down_is_not_asked_for_every_page(serve, run_crawl):
     assert 0 < len(asked) <= 8
     site.pages.update(pages())
     assert set(changes(run_crawl(f"{site.url}/", settings=QUICK), site.url).values()) == {"unchanged"}
+
+
+def frozen(body: str):
+    """A page of a server that stamps everything with the time of the first build."""
+    date = "Sat, 21 Nov 2020 22:00:00 GMT"
+
+    def answer(seen):
+        if "if-modified-since" in seen.headers:
+            return Reply("", 304, headers={"Last-Modified": date})
+        return Reply(body, headers={"Last-Modified": date})
+
+    return answer
+
+
+def test_a_server_that_says_304_to_everything_is_found_out(serve, run_crawl):
+    site = serve({path: frozen(body) for path, body in pages().items()})
+    quick = {**QUICK, "LLMS_FULL_CHECK": 4}
+    run_crawl(f"{site.url}/", settings=quick)
+    edited = {name: html(f"Page {name[2:-5]}", f"<p>The text of {name}, edited.</p>") for name in NAMES}
+    site.pages.update({name: frozen(body) for name, body in edited.items()})
+    first = run_crawl(f"{site.url}/", settings=quick)
+    found = Counter(changes(first, site.url).values())["changed"]
+    assert 0 < found <= len(NAMES)
+    (told,) = [line for line in first.lines if "304" in line and "not believed" in line]
+    site.clear()
+    second = run_crawl(f"{site.url}/", settings=quick)
+    assert Counter(changes(second, site.url).values())["changed"] == len(NAMES) - found
+    assert not any("if-modified-since" in seen.headers for seen in site.requests), told
+    assert not any("not believed" in line for line in second.lines), "said once"

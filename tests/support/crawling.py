@@ -101,6 +101,7 @@ def crawl_words(
         "LLMS_ALLOW_PRIVATE_ADDRESSES": "127.0.0.1",
         "LLMS_DATA_DIR": folder / "store",
         "LLMS_CONVERT_WORKERS": 0,
+        "LLMS_FULL_CHECK": 0,
         **(settings or {}),
     }
     return [

@@ -1,0 +1,56 @@
+"""Fetches without validators: which, how often, and what a false 304 is."""
+
+from __future__ import annotations
+
+import pytest
+
+from llmsspider.fullcheck import FullCheck, says_unchanged
+
+PAGES = [f"https://e.com/docs/p{number}.html" for number in range(200)]
+BEFORE, LATER = "Sat, 21 Nov 2026 22:00:00 GMT", "Sun, 22 Nov 2026 22:00:00 GMT"
+
+
+@pytest.mark.parametrize("runs", [1, 2, 14])
+def test_every_page_is_fetched_whole_once_in_so_many_runs(runs):
+    for first in (1, 40):
+        due = [
+            url
+            for number in range(first, first + runs)
+            for url in PAGES
+            if not FullCheck(runs, number).sends_validators(url)
+        ]
+        assert sorted(due) == sorted(PAGES)
+
+
+def test_never_is_never():
+    assert all(FullCheck(0, number).sends_validators(url) for number in range(20) for url in PAGES)
+
+
+def test_a_host_whose_304_was_false_is_not_believed_again():
+    check = FullCheck()
+    assert check.found_false("https://e.com/a"), "said once"
+    assert not check.found_false("https://e.com/b")
+    assert not check.sends_validators("https://e.com/c")
+    assert check.sends_validators("https://other.com/c")
+    tomorrow = FullCheck()
+    tomorrow.remember(sorted(check.unbelieved))
+    tomorrow.remember("e.com")  # a damaged store
+    assert tomorrow.unbelieved == {"e.com"}
+
+
+@pytest.mark.parametrize(
+    ("etag", "modified", "headers", "expected"),
+    [
+        pytest.param('"1"', None, {"etag": '"1"'}, True, id="the same ETag"),
+        pytest.param('W/"1"', None, {"etag": 'W/"1"'}, True, id="the same weak ETag"),
+        pytest.param('"1"', BEFORE, {"etag": '"2"', "last-modified": BEFORE}, False, id="the ETag decides"),
+        pytest.param('"1"', BEFORE, {"last-modified": BEFORE}, False, id="no ETag any more"),
+        pytest.param(None, BEFORE, {"last-modified": BEFORE}, True, id="the same date"),
+        pytest.param(None, LATER, {"last-modified": BEFORE}, True, id="an earlier date"),
+        pytest.param(None, BEFORE, {"last-modified": LATER}, False, id="a later date"),
+        pytest.param(None, "today", {"last-modified": "today"}, True, id="the same that is no date"),
+        pytest.param(None, None, {}, False, id="no validators"),
+    ],
+)
+def test_whether_a_server_would_have_said_304(etag, modified, headers, expected):
+    assert says_unchanged(etag, modified, headers) is expected
