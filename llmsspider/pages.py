@@ -14,6 +14,7 @@ from w3lib.encoding import http_content_type_encoding
 
 from llmsspider import linkheader, markdown, urlgate
 from llmsspider.domains import same_site
+from llmsspider.endtags import has_end_tag
 from llmsspider.filetypes import MARKDOWN_TYPES, TEXT_EXTENSIONS, Kind, classify, extension
 from llmsspider.hashing import raw_hash
 from llmsspider.items import Page, PageMeta
@@ -236,6 +237,9 @@ def page_record(
         markdown_tokens=int(tokens) if tokens.isdigit() else None,
         extractor_version=extractor_version(converter),
         fetched_at=answered.fetched_at,
+        has_end_tag=has_end_tag(answered.body)
+        if result.origin == "html" and answered.kind() == "html"
+        else None,
     )
 
 

@@ -15,6 +15,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from llmsspider.bounds import Bounds
+from llmsspider.endtags import MissingEndTags
 from llmsspider.errors import StoreError
 from llmsspider.filesbefore import FilesBefore
 from llmsspider.fullcheck import FullCheck
@@ -115,7 +116,7 @@ class Run:
         self.links = LinkSources()
         self.site = SiteKnowledge()
         self.known = KnownPages()
-        self.missing: dict[bytes, int] = _missing_before(source)
+        self.missing: dict[bytes, int] = _runs_by_page(source, "missing")
         """Stored pages that were held though they are gone: in how many judging runs in a row, by key."""
         self.resources = KnownResources()
         look_alikes = LookAlikes(config.max_look_alikes, self._stored_look_alikes)
@@ -351,8 +352,9 @@ class Run:
             if (main := self.discovery.main_file) is not None:
                 said = {"title": main.title, "summary": main.summary, "notes": main.notes}
                 self._source_record.discovery["says"] = {"file": main.url, **said}
-        self._source_record.discovery["missing"] = {key.hex(): runs for key, runs in self.missing.items()}
         self._source_record.discovery["unbelieved"] = sorted(self.full_check.unbelieved)
+        for name, found in (("missing", self.missing), ("no_end_tag", self.end_tags.counts)):
+            self._source_record.discovery[name] = {key.hex(): runs for key, runs in found.items()}
         if self.link_bases.learned():
             self._source_record.discovery["link_bases"] = dict(self.link_bases.learned())
         if self.discovery is not None and self.complete and self.outcome == "finished":
@@ -412,6 +414,12 @@ class Run:
     def link_bases(self) -> LinkBases:
         """What the relative links of the site's Markdown are relative to."""
         return LinkBases(self._known_pages, self.site.page_of, self.note)
+
+    @cached_property
+    def end_tags(self) -> MissingEndTags:
+        """The stored pages whose HTML breaks off."""
+        before = _runs_by_page(self._source_record, "no_end_tag")
+        return MissingEndTags(before, self.config.confirm_runs)
 
     def _known_pages(self) -> Iterator[str]:
         """Yield the pages known before the crawl: listed, linked by the start page, stored."""
@@ -544,6 +552,6 @@ class Run:
         return self.progress.snapshot(queued=self.queued())
 
 
-def _missing_before(source: SourceRecord | None) -> dict[bytes, int]:
-    found = source.discovery.get("missing") if source else None
+def _runs_by_page(source: SourceRecord | None, name: str) -> dict[bytes, int]:
+    found = source.discovery.get(name) if source else None
     return {bytes.fromhex(key): int(runs) for key, runs in found.items()} if isinstance(found, dict) else {}

@@ -80,12 +80,27 @@ class PageCallbacks(FailureCallbacks, LinkSourceCallbacks, MarkdownLinkCallbacks
 
     def _unread(self, request: Request, answered: Answered) -> Iterator[Any] | None:
         """Return what an answer leads to that need not be read: an error, or the page as it is stored; else None."""
-        wrong = _what_is_wrong(answered)
+        wrong = self._what_is_wrong(answered)
         if wrong is not None:
             return self.fail_page(request, *wrong, answered.status)
         self.note_redirect(request)
         stored = self._as_stored(answered)
         return self._same(stored, request, answered) if stored is not None or answered.status == 304 else None
+
+    def _what_is_wrong(self, answered: Answered) -> tuple[str, str] | None:
+        """Return (error kind, message) of an answer that is no page, or half of one, or None."""
+        kind = kind_of_response(answered.status, answered.headers, answered.body)
+        if kind is not None:
+            return kind, f"HTTP status {answered.status}"
+        if answered.status == 304:
+            return None
+        if not answered.body.strip():
+            return "http", "the answer is empty"
+        state = self.run.known.state(page_key(answered.page_url))
+        had_end_tag = state is not None and state.has_end_tag and answered.kind() == "html"
+        if state and had_end_tag and self.run.end_tags.breaks_off(state.key, answered.body):
+            return "network", "the page breaks off: it had </html>, and has none"
+        return None
 
     def _same(self, stored: PageRecord | None, request: Request, answered: Answered) -> Iterator[Any]:
         """Yield what an answer leads to that is the stored page, or says so in vain."""
@@ -278,13 +293,3 @@ class PageCallbacks(FailureCallbacks, LinkSourceCallbacks, MarkdownLinkCallbacks
 
 _KEPT_META = ("depth", "handle_httpstatus_list", *CARRIED)
 """What a page keeps when it is asked once more; how its first download went belongs to that one."""
-
-
-def _what_is_wrong(answered: Answered) -> tuple[str, str] | None:
-    """Return (error kind, message) of an answer that is no page, or None."""
-    kind = kind_of_response(answered.status, answered.headers, answered.body)
-    if kind is not None:
-        return kind, f"HTTP status {answered.status}"
-    if answered.status != 304 and not answered.body.strip():
-        return "http", "the answer is empty"
-    return None

@@ -37,7 +37,12 @@ def _add_moved_from(connection: Connection) -> None:
     connection.execute(text("ALTER TABLE page ADD COLUMN moved_from TEXT"))
 
 
-STEPS: tuple[Step, ...] = (_add_resources, _add_moved_from)
+def _add_has_end_tag(connection: Connection) -> None:
+    """Version 4: whether the HTML of a page had its end tag."""
+    connection.execute(text("ALTER TABLE page ADD COLUMN has_end_tag BOOLEAN"))
+
+
+STEPS: tuple[Step, ...] = (_add_resources, _add_moved_from, _add_has_end_tag)
 """`STEPS[n]` takes version n+1 to n+2. A step is never edited once released, and says its own DDL: the tables
 of `schema` may have moved on. In it, unqualified names are the store's tables on both databases."""
 

@@ -141,6 +141,7 @@ class PageState:
     extractor_version: str
     origin: Origin
     depth: int
+    has_end_tag: bool = False
 
     @property
     def own_url(self) -> str:
@@ -155,6 +156,7 @@ class PageRecord:
     `identity` joins the spellings of one page. `content_hash` and `raw_hash` are SHA-256 in hex.
     `follow` is every URL the page links to, for the next crawl. `validators_url` and `accept` are the
     URL and representation that `etag` and `last_modified` belong to. `content` is None on a tombstone.
+    `has_end_tag` says that its HTML ended with `</html>`; None where it was no HTML.
     """
 
     id: str
@@ -183,6 +185,7 @@ class PageRecord:
     extractor_version: str = ""
     fetched_at: str = ""
     moved_from: list[str] = field(default_factory=list)
+    has_end_tag: bool | None = None
 
     @property
     def key(self) -> bytes:

@@ -68,6 +68,7 @@ def page_row(record: PageRecord) -> Row:
         "extractor_version": record.extractor_version,
         "fetched_at": record.fetched_at,
         "moved_from": moved_from_column(record.moved_from),
+        "has_end_tag": record.has_end_tag,
     }
 
 
@@ -135,6 +136,7 @@ def page_record(row: Mapping[str, Any]) -> PageRecord:
         extractor_version=row["extractor_version"],
         fetched_at=row["fetched_at"],
         moved_from=orjson.loads(row["moved_from"]) if row["moved_from"] else [],
+        has_end_tag=row["has_end_tag"],
     )
 
 
@@ -151,7 +153,10 @@ def stored_page(row: Mapping[str, Any]) -> StoredPage:
 
 def page_state(row: Any) -> PageState:
     """The state of a page from the columns of `statements.STATE`, in that order."""
-    key, url, fetched_url, validators_url, accept, etag, modified, raw, digest, version, origin, depth = row
+    (
+        *(key, url, fetched_url, validators_url, accept, etag, modified, raw, digest, version, origin, depth),
+        has_end_tag,
+    ) = row
     fetched_url = fetched_url or url
     return PageState(
         key=bytes(key),
@@ -166,6 +171,7 @@ def page_state(row: Any) -> PageState:
         extractor_version=sys.intern(version),
         origin=cast("Any", sys.intern(origin)),
         depth=depth,
+        has_end_tag=bool(has_end_tag),
     )
 
 

@@ -117,6 +117,7 @@ page = Table(
     Column("reached", Integer, nullable=False),  # the last run that reached it
     Column("gone", Boolean, nullable=False),
     Column("moved_from", Text),  # a JSON array of URLs; null: none
+    Column("has_end_tag", Boolean),  # its HTML ended with </html>; null: it was no HTML
     UniqueConstraint("source_id", "key"),
     Index("page_seq", "source_id", "seq"),
 )

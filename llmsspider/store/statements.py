@@ -28,6 +28,7 @@ STATE = (
     page.c.extractor_version,
     page.c.origin,
     page.c.depth,
+    page.c.has_end_tag,
 )
 """The columns of `rows.page_state`, in its order."""
 

@@ -299,7 +299,7 @@ def test_an_older_store_is_taken_forward_with_its_pages(place: Place):
     migrate(database, (*STEPS, add_colour))
     migrate(database, (*STEPS, add_colour))
     assert "colour" in page_columns(database)
-    with pytest.raises(StoreError, match="version 4, this llmsspider knows 3"):
+    with pytest.raises(StoreError, match="version 5, this llmsspider knows 4"):
         place.open()
     with Store(database, NAME) as store:
         assert store.load_page(record().key) == record(validators_url=record().url)

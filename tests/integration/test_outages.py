@@ -110,3 +110,31 @@ def test_a_server_that_says_304_to_everything_is_found_out(serve, run_crawl):
     assert Counter(changes(second, site.url).values())["changed"] == len(NAMES) - found
     assert not any("if-modified-since" in seen.headers for seen in site.requests), told
     assert not any("not believed" in line for line in second.lines), "said once"
+
+
+def test_a_page_that_breaks_off_stays_as_it_was_stored(serve, run_crawl):
+    """Its Content-Length is that of the half."""
+    site = serve(pages())
+    whole, edited = site.pages[NAMES[1]], html("Page 1", "<p>The text of another day.</p>")
+    site.pages[NAMES[0]] = site.pages[NAMES[0]].replace("</html>", "")
+    run_crawl(f"{site.url}/", settings=QUICK)
+
+    half = edited[: edited.index("of another")]
+    site.pages[NAMES[1]] = half
+    site.pages[NAMES[0]] = site.pages[NAMES[0]].replace("text", "story")
+    night = run_crawl(f"{site.url}/", settings=QUICK)
+    assert night.exit_code == 0
+    expected = dict.fromkeys(["/", *NAMES], "unchanged")
+    assert changes(night, site.url) == expected | {NAMES[0]: "changed"}, "it never had an end tag"
+    assert night.stats["llms/errors/network"] == 1
+
+    site.pages[NAMES[1]] = whole
+    assert changes(run_crawl(f"{site.url}/", settings=QUICK), site.url) == expected
+    site.pages[NAMES[1]] = half
+    assert changes(run_crawl(f"{site.url}/", settings=QUICK), site.url) == expected, "not twice in a row"
+    believed = run_crawl(f"{site.url}/", settings=QUICK)
+    assert changes(believed, site.url) == expected | {NAMES[1]: "changed"}, "a site may leave the tag out"
+    site.pages[NAMES[1]] = edited
+    last = run_crawl(f"{site.url}/", settings=QUICK)
+    assert changes(last, site.url) == expected | {NAMES[1]: "changed"}
+    assert last.by_path(site.url)[NAMES[1]]["content"].endswith("The text of another day.\n")

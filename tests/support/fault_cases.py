@@ -97,7 +97,7 @@ _FRAMING = [
     Case("length-twice", "length-twice", "network"),
     Case("length-garbage", "length-garbage", "network"),
     Case("no-length", "no-length", "same"),
-    Case("no-length-cut", "no-length-cut", "unseen"),
+    Case("no-length-cut", "no-length-cut", "unseen", again="network"),
     Case("http10", "http10", "same"),
     Case("http09", "http09", "network"),
     Case("chunked", "chunked", "same"),
@@ -272,7 +272,7 @@ class Matrix:
         if again is None or again["change"] == "deleted":
             found.append("recrawl: lost" if again is None else "recrawl: false deletion")
         elif (
-            not unseen
+            (not unseen or case.again)
             and case.again != "html"
             and (again["change"], same(again, healthy)) != ("unchanged", True)
         ):

@@ -74,6 +74,7 @@ def full_record() -> PageRecord:
         accept="text/markdown",
         markdown_tokens=12,
         moved_from=[SITE + "old", SITE + "older"],
+        has_end_tag=False,
     )
 
 
