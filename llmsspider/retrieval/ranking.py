@@ -18,7 +18,7 @@ from llmsspider.retrieval.query import Query
 from llmsspider.retrieval.results import Candidates, Hit, PageHit, Standing
 from llmsspider.retrieval.words import words
 
-PAGE_WEIGHT = 0.6
+PAGE_WEIGHT = 1.2
 """What the score of a page as a whole counts beside that of its best passage."""
 
 NEXT_PASSAGES = (0.25, 0.12, 0.06)
@@ -27,13 +27,13 @@ NEXT_PASSAGES = (0.25, 0.12, 0.06)
 FUSION_RANK = 60
 """The constant of reciprocal rank fusion (Cormack, Clarke and Büttcher 2009)."""
 
-DEMOTED = 0.55
+DEMOTED = 0.35
 """The share of its score that a changelog, a deprecated page or an index keeps, when the query does not ask for one."""
 
 OPTIONAL = 0.8
 """The share of its score that a page listed under "Optional" keeps."""
 
-LENGTH_SHARE = 0.2
+LENGTH_SHARE = 0.3
 """How much the length of a page beyond the mean counts against it: an index of everything holds all words."""
 
 _HISTORY = "changelog changelogs changes release releases released news history version versions migration upgrade new"
