@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING
 from urllib.parse import urljoin
 
+from llmsspider.items import Section
 from llmsspider.llmstxt import is_llms_url
 from llmsspider.locales import Trees, directory_above, language_segments
 from llmsspider.scope import Scope, Verdict, build_scope
 from llmsspider.traps import MAX_URL_LENGTH, LookAlikes, shape_of, trap_reason
-from llmsspider.urls import host, identity
+from llmsspider.urls import directory, host, identity
 
 if TYPE_CHECKING:
     from llmsspider.arguments import DocsArguments
@@ -53,6 +54,18 @@ class SeenLinks:
         return not is_known
 
 
+def _evidence(discovery: Discovery, start_page: Page) -> Iterator[Section]:
+    """Yield what the start page and the places of the sitemaps say of the section.
+
+    A sitemap is for the pages below its own directory (https://www.sitemaps.org/protocol.html#location).
+    """
+    if start_page.meta.section is not None:
+        yield start_page.meta.section
+    for sitemap in discovery.sitemaps:
+        if host(sitemap) == host(discovery.start_url) and directory(sitemap) != "/":
+            yield Section(directory(sitemap), "its sitemap lies there")
+
+
 class Bounds:
     """What a crawl takes in; until discovery is done or left out, there is no scope and everything is allowed.
 
@@ -88,7 +101,7 @@ class Bounds:
         """Fix the bounds by what discovery found; `start_page` has the start page's links."""
         covering = discovery.discovered_file if discovery.discovered_file_type == "llms.txt" else None
         listed = [seed.url for seed in discovery.seeds if seed.llms]
-        self.scope = self._build(discovery.start_url, covering, listed)
+        self.scope = self._build(discovery.start_url, covering, listed, _evidence(discovery, start_page))
         self._start_directory = urljoin(discovery.start_url, ".")
         alternates = [(tag, url) for seed in discovery.seeds for tag, url in seed.alternates.items()]
         self._trees = Trees(
@@ -103,7 +116,9 @@ class Bounds:
         """Fix the bounds of a run that asks for the stored pages only, by their URLs."""
         self.scope = self._build(self._arguments.url or "", None, list(urls))
 
-    def _build(self, start_url: str, covering: str | None, listed: list[str]) -> Scope:
+    def _build(
+        self, start_url: str, covering: str | None, listed: list[str], evidence: Iterable[Section] = ()
+    ) -> Scope:
         arguments = self._arguments
         widened = [
             axis
@@ -117,7 +132,8 @@ class Bounds:
             listed,
             allow=arguments.allow,
             block=arguments.block,
-            section=directory_above(start_url, widened),
+            above=directory_above(start_url, widened),
+            evidence=evidence,
             handled=self._handled,
         )
 

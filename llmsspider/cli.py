@@ -168,8 +168,7 @@ def _summary(run: Run) -> list[str]:
         lines.append(f"{sum(progress.errors.values())} could not be had{_by(progress.errors)}")
     if progress.filtered:
         lines.append(f"{sum(progress.filtered.values())} left out{_by(progress.filtered)}")
-    if run.start_failure:
-        lines.append(run.start_failure)
+    lines += filter(None, (run.start_failure, run.missed))
     if not run.complete:
         lines.append(f"the crawl is incomplete: {run.why_incomplete}")
     return lines

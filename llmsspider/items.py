@@ -71,13 +71,21 @@ class Document:
     moved_from: list[str] = field(default_factory=list)
 
 
+@dataclass(slots=True, frozen=True)
+class Section:
+    """The directory, such as `/docs/`, of the documentation that a page belongs to, and why in words."""
+
+    path: str
+    why: str
+
+
 @dataclass(slots=True)
 class PageMeta:
     """What a page says about itself, read in the same parse as its content.
 
     URLs are absolute. `hreflang` maps a language tag to a URL. `robots` holds the lower-case directives
     of `<meta name="robots">`. `refresh` is the target of a meta refresh. `is_shell` is True when the page
-    holds no text of its own and has to be rendered by a browser.
+    holds no text of its own and has to be rendered by a browser. `section` is looked for on the start page only.
     """
 
     title: str | None = None
@@ -91,6 +99,7 @@ class PageMeta:
     robots: frozenset[str] = frozenset()
     generator: str | None = None
     is_shell: bool = False
+    section: Section | None = None
     front_matter: dict[str, object] = field(default_factory=dict)
 
 

@@ -51,6 +51,9 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
+FEW_DOCUMENTS, MANY_LINKS = 3, 5
+"""With so few documents and so many links out of scope a run says how to widen its scope."""
+
 LIMITS = frozenset(
     {
         "max-requests",
@@ -288,6 +291,18 @@ class Run:
             return None
         why = start.message or (f"HTTP status {start.status}" if start.status else start.error)
         return f"the start page failed: {start.final_url} ({start.error}: {why}); the documents come from other pages"
+
+    @property
+    def missed(self) -> str | None:
+        """One line where few documents came while many links of the site were out of scope, or None."""
+        outside, documents = self.progress.filtered["out-of-scope"], self.progress.documents
+        scope = self.bounds.scope
+        if scope is None or documents > FEW_DOCUMENTS or outside < MANY_LINKS or not scope.wider:
+            return None
+        return (
+            f"only {documents} document{'' if documents == 1 else 's'}, while {outside} links of the site were out of "
+            f"scope: {scope.wider} takes them in, or -a allow=/PATH/** a part of them"
+        )
 
     @property
     def id(self) -> str:

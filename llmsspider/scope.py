@@ -17,6 +17,7 @@ from wcmatch import glob
 
 from llmsspider.domains import same_site
 from llmsspider.filetypes import skipped_extension
+from llmsspider.items import Section
 from llmsspider.urls import DEFAULT_PORTS, directory, host
 
 ScopeKind = Literal["auto", "section", "host", "domain", "listed"]
@@ -76,10 +77,10 @@ def glob_matches(pattern: str, path: str) -> bool:
 class Scope:
     """The bounds of one crawl.
 
-    `start_url` is the start page after redirects, `section` a directory path such as `/docs/`. `listed_directories`
-    maps another host of the same site to the directories of the pages that llms.txt lists there. `allow` and
-    `block` are globs on the URL path; `allow` replaces the section, `block` wins. `handled` are extensions of files
-    that a content handler reads.
+    `start_url` is the start page after redirects, `section` a directory path such as `/docs/`, `why` how it was
+    chosen. `listed_directories` maps another host of the same site to the directories of the pages that llms.txt
+    lists there. `allow` and `block` are globs on the URL path; `allow` replaces the section, `block` wins. `handled`
+    are extensions of files that a content handler reads.
     """
 
     kind: ScopeKind
@@ -89,6 +90,7 @@ class Scope:
     block: tuple[str, ...] = ()
     listed_directories: dict[str, tuple[str, ...]] = field(default_factory=dict)
     handled: frozenset[str] = frozenset()
+    why: str = ""
 
     def verdict(self, url: str, *, listed: bool = False) -> Verdict:
         """Judge an absolute URL; `listed` says that an llms.txt, full-text file or sitemap names it."""
@@ -136,8 +138,10 @@ class Scope:
     def describe(self) -> str:
         """Say the scope in one line, with the argument that widens it."""
         name = host(self.start_url)
+        why = f" ({self.why})" if self.why else ""
         where = {
-            "auto": f"pages below {name}{self.section}, and pages that llms.txt lists on the same domain",
+            "auto": f"pages below {name}{self.section}{why}, and pages that llms.txt lists on the "
+            "same domain",
             "section": f"pages below {name}{self.section}",
             "host": f"all pages of {name}",
             "domain": f"all pages of the domain of {name}",
@@ -147,12 +151,16 @@ class Scope:
             where = f"pages of {name} that match allow={','.join(self.allow)}"
         if self.block:
             where += f", without block={','.join(self.block)}"
-        wider = {"auto": "host", "section": "host", "listed": "auto", "host": "domain", "domain": ""}[
-            self.kind
-        ]
-        if self.kind in {"auto", "section"} and self.section == "/":
-            wider = "domain"
-        return f"scope {self.kind}: {where}" + (f" (wider: -a scope={wider})" if wider else "")
+        return f"scope {self.kind}: {where}" + (f" (wider: {self.wider})" if self.wider else "")
+
+    @property
+    def wider(self) -> str:
+        """The argument that widens the scope; empty where there is none."""
+        if self.kind == "domain":
+            return ""
+        whole_host = self.kind == "host" or (self.kind in {"auto", "section"} and self.section == "/")
+        wider = "domain" if whole_host else "auto" if self.kind == "listed" else "host"
+        return f"-a scope={wider}"
 
 
 def _outside(rule: str) -> Verdict:
@@ -167,7 +175,8 @@ def build_scope(
     *,
     allow: Sequence[str] = (),
     block: Sequence[str] = (),
-    section: str | None = None,
+    above: str | None = None,
+    evidence: Iterable[Section] = (),
     handled: frozenset[str] = frozenset(),
 ) -> Scope:
     """Fix the scope after discovery.
@@ -179,10 +188,15 @@ def build_scope(
         listed: URLs of the pages that llms.txt lists.
         allow: globs; those that begin with `!` are moved to `block`.
         block: globs.
-        section: the directory of the section; found out from start page and llms.txt where it is None.
+        above: the directory that holds every language or version, where every one is wanted.
+        evidence: what start page and sitemaps say of the section; counts for `auto` without a covering llms.txt.
         handled: extensions of files that a content handler reads.
     """
-    section = section or _section(start_url, covering_file)
+    section = _section(start_url, covering_file)
+    if kind == "auto" and covering_file is None:
+        section = _documentation(section.path, evidence) or section
+    if above is not None and section.path.startswith(above):
+        section = Section(above, "")
     elsewhere: dict[str, set[str]] = {}
     for url in listed:
         name = host(url)
@@ -191,7 +205,8 @@ def build_scope(
     return Scope(
         kind=kind,
         start_url=start_url,
-        section=section,
+        section=section.path,
+        why=section.why,
         allow=tuple(pattern for pattern in allow if not pattern.startswith("!")),
         block=(*block, *(pattern[1:] for pattern in allow if pattern.startswith("!"))),
         listed_directories={name: tuple(sorted(paths)) for name, paths in elsewhere.items()},
@@ -199,11 +214,17 @@ def build_scope(
     )
 
 
-def _section(start_url: str, covering_file: str | None) -> str:
+def _section(start_url: str, covering_file: str | None) -> Section:
     """Return the directory of the covering llms.txt where that is not the root, else that of the start page."""
     section = directory(start_url)
     if covering_file and host(covering_file) == host(start_url):
         covered = directory(covering_file)
         if covered != "/" and not covered.startswith("/.well-known/") and section.startswith(covered):
-            return covered
-    return section
+            return Section(covered, "the directory of its llms.txt")
+    return Section(section, "")
+
+
+def _documentation(start: str, evidence: Iterable[Section]) -> Section | None:
+    """Return the deepest section that is told of and holds the start page's directory, None where none is."""
+    above = [section for section in evidence if start.startswith(section.path)]
+    return max(above, key=lambda section: len(section.path), default=None)

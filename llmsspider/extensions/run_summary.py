@@ -102,10 +102,8 @@ class RunSummary:
                 },
                 extra={"spider": self.crawler.spider},
             )
-        if self.run.start_failure:
-            logger.warning(
-                "%(line)s", {"line": self.run.start_failure}, extra={"spider": self.crawler.spider}
-            )
+        for line in filter(None, (self.run.start_failure, self.run.missed)):
+            logger.warning("%(line)s", {"line": line}, extra={"spider": self.crawler.spider})
         if self.reason in ADVICE:
             logger.error("%(reason)s: %(advice)s", {"reason": self.reason, "advice": ADVICE[self.reason]})
         if self.run.progress.documents and not self.run.config.mirror_dir and not _has_output(self.crawler):

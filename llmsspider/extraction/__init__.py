@@ -22,6 +22,7 @@ from llmsspider.extraction.markdown_format import MarkdownFormat
 from llmsspider.extraction.metadata import read_meta, whole_title
 from llmsspider.extraction.parsing import parse
 from llmsspider.extraction.rules import rules_for
+from llmsspider.extraction.section import section_of
 from llmsspider.extraction.shells import is_shell
 from llmsspider.extraction.walk import Walk
 from llmsspider.invisible import take_invisible
@@ -148,8 +149,10 @@ def _has_tex(body: bytes) -> bool:
 
 
 def scan(body: bytes, url: str, encoding: str | None) -> Page:
-    """Read links and metadata of one HTML page; `markdown` and `links` stay empty. See `convert`."""
-    return _scan(body, url, encoding)[2]
+    """Read links, metadata and section of one HTML page; `markdown` and `links` stay empty. See `convert`."""
+    root, joiner, page = _scan(body, url, encoding)
+    page.meta.section = section_of(root, body, joiner)
+    return page
 
 
 def _scan(body: bytes, url: str, encoding: str | None) -> tuple[_Element, Joiner, Page]:

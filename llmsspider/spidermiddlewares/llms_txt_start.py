@@ -160,6 +160,7 @@ class LlmsTxtStart:
             dict(meta.hreflang),
             site.learned(),
             sorted(site.soft404_hashes),
+            meta.section,
         )
 
     def _say_undelivered(self) -> None:

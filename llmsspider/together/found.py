@@ -10,7 +10,7 @@ from typing import Any
 from pydantic import TypeAdapter
 
 from llmsspider.discovery import Answer, Discovery
-from llmsspider.items import Page, PageMeta
+from llmsspider.items import Page, PageMeta, Section
 
 
 @dataclass(slots=True)
@@ -22,11 +22,12 @@ class Found:
     hreflang: dict[str, str] = field(default_factory=dict)
     forms: dict[str, Any] = field(default_factory=dict)
     soft404_hashes: list[str] = field(default_factory=list)
+    section: Section | None = None
 
     @property
     def start_page(self) -> Page:
         """The start page, as far as the scope needs it."""
-        return Page("", [], self.follow, PageMeta(hreflang=self.hreflang))
+        return Page("", [], self.follow, PageMeta(hreflang=self.hreflang, section=self.section))
 
     def to_json(self) -> bytes:
         """Return it as JSON."""

@@ -243,3 +243,37 @@ def _words(size: int) -> list[str]:
 
 def changes_of(outcome) -> set[str]:
     return {document["change"] for document in outcome.documents}
+
+
+SECTIONS = ("guide", "api", "more")
+
+
+def handbook(sidebar: bool) -> dict[str, str]:
+    """A site without an llms.txt; each page has its own directory."""
+    paths = [f"/{section}/page-{number}/" for section in SECTIONS for number in range(3)]
+    links = "".join(f"<li><a href='{path}'>{path}</a></li>" for path in paths)
+    listed = (
+        f"<aside><ul>{links}</ul></aside>" if sidebar else f"<header><nav><ul>{links}</ul></nav></header>"
+    )
+    return {
+        path: f"<html><head><title>{path}</title></head><body>{listed}<main><h1>{path}</h1><p>Text of {path}, long "
+        "enough.</p></main></body></html>"
+        for path in ("/", *paths)
+    }
+
+
+def test_any_page_of_the_documentation_will_do_as_start(serve, run_crawl):
+    site = serve(handbook(sidebar=True))
+    outcome = run_crawl(f"{site.url}/api/page-1/")
+    assert len(outcome.documents) == 9
+    assert "(most links of its navigation lead there)" in outcome.log
+
+
+def test_a_run_that_missed_most_of_the_site_says_how_to_widen_it(serve, run_crawl):
+    site = serve(handbook(sidebar=False))
+    outcome = run_crawl(f"{site.url}/api/page-1/")
+    assert len(outcome.documents) == 1
+    assert (
+        "only 1 document, while 8 links of the site were out of scope: -a scope=host takes them in"
+        in outcome.log
+    )
