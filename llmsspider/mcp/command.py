@@ -17,6 +17,7 @@ from llmsspider.mcp.crawls import Crawls
 from llmsspider.mirror import STORE_FOLDER
 from llmsspider.retrieval import Library
 from llmsspider.retrieval.embedding import embedder_of
+from llmsspider.store import resolve_data_dir
 
 TOKEN_VARIABLE = "LLMSSPIDER_MCP_TOKEN"  # noqa: S105  # the name of a variable
 """Environment variable with the bearer token that HTTP clients have to send."""
@@ -72,7 +73,7 @@ def main(argv: Sequence[str]) -> int:
     try:
         given = _pairs(options.settings)
         if options.print_config:
-            sys.stdout.write(configuration(options.print_config, _kept(argv)) + "\n")
+            sys.stdout.write(configuration(options.print_config, _placed(options, _kept(argv))) + "\n")
             return 0
         address = _address(options.http) if options.http else None
         settings = _settings(options.folder, given)
@@ -150,6 +151,15 @@ def _pairs(given: list[str]) -> dict[str, str]:
     if wrong := [name for name, mark, _ in pairs if not (name and mark)]:
         raise ArgumentsError([f"-s {wrong[0]!r}: NAME=VALUE is accepted"])
     return {name: value for name, _, value in pairs}
+
+
+def _placed(options: argparse.Namespace, kept: list[str]) -> list[str]:
+    """The arguments with the place of the stores made absolute: clients start the server in a folder of their own."""
+    if options.folder is not None:
+        return [str(Path(part).absolute()) if part == options.folder else part for part in kept]
+    if any(pair.startswith(("LLMS_DATA_DIR=", "LLMS_STORE_URL=")) for pair in options.settings):
+        return kept
+    return [*kept, "-s", f"LLMS_DATA_DIR={resolve_data_dir()}"]
 
 
 def _kept(argv: Sequence[str]) -> list[str]:

@@ -26,6 +26,7 @@ from site_server import Page, Site
 from llmsspider.cli import main
 from llmsspider.mcp.clients import CLIENTS
 from llmsspider.mcp.server import BearerToken
+from llmsspider.store import resolve_data_dir
 
 LINKS = "<a href='/timeouts'>timeouts</a> <a href='/proxies'>proxies</a>"
 PAGES: dict[str, Page] = {
@@ -201,9 +202,11 @@ async def _search(url: str, headers: dict[str, str]) -> None:
 def test_the_lines_for_a_client_start_this_server(client: str, capsys: pytest.CaptureFixture[str]):
     assert main(["mcp", "docs/", "--allow-crawl", "--print-config", client]) == 0
     printed = capsys.readouterr().out
-    for word in ("mcp", "docs/", "--allow-crawl"):
+    for word in ("mcp", str(Path("docs").absolute()), "--allow-crawl"):
         assert word in printed
     assert "--print-config" not in printed
+    assert main(["mcp", "--print-config", client]) == 0
+    assert f"LLMS_DATA_DIR={resolve_data_dir()}" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
