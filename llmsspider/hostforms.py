@@ -87,6 +87,10 @@ class HostForms:
     wasted: int = 0
     listed: Counter[Form] = field(default_factory=Counter)
     named_missed: int = 0
+    alive: int = 0
+    """Pages that only links name, where the form was settled, that were there in this run."""
+    dead: int = 0
+    """Such pages that were not there (404, 410)."""
     missed: dict[str, None] = field(default_factory=dict)
     """Pages, by identity, that were asked by the known form in vain, in this run or an earlier one."""
     has_markdown: bool = False
@@ -121,6 +125,14 @@ class HostForms:
         """Say whether pages of this shape in the page's own directory came as Markdown."""
         own = self._own(url)
         return own is not None and bool(own.hits)
+
+    def expects_dead(self, *, lists: bool) -> bool:
+        """Say whether a page that only links name is more likely dead than alive, where the form is settled.
+
+        Args:
+            lists: an llms.txt or sitemap names pages of the site; what it does not name is suspect from the start.
+        """
+        return self.dead >= self.alive if lists else self.dead > self.alive
 
     def to_try(self, url: str) -> list[tuple[Form, str]]:
         """Return the Markdown URLs worth asking for a page, most likely first; empty when none is."""

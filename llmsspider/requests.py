@@ -17,6 +17,7 @@
     page      URL of the page that it is asked for in place of; robots.txt has to allow both
     discovery asked by discovery
     source    fetched for its links only
+    unchanged the document of the page is as it was stored
     spelled   the address as this run's link or list spells it, where the store spells it otherwise
     verify    the stored page with this key (hex) is verified
     synthetic answered by the project itself, never sent
@@ -54,6 +55,7 @@ class PageMeta(TypedDict, total=False):
     page: str
     discovery: bool
     source: bool
+    unchanged: bool
     spelled: str
     verify: str
     synthetic: bool

@@ -15,10 +15,12 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from llmsspider.bounds import Bounds
+from llmsspider.deadlinks import DeadLinks
 from llmsspider.endtags import MissingEndTags
 from llmsspider.errors import StoreError
 from llmsspider.filesbefore import FilesBefore
 from llmsspider.fullcheck import FullCheck
+from llmsspider.hashing import content_hash
 from llmsspider.heldpages import HeldPages
 from llmsspider.incremental import KnownPages, KnownResources
 from llmsspider.linkbases import LinkBases
@@ -156,8 +158,7 @@ class Run:
         self._record: RunRecord | None = None
         self._recorded: set[bytes] = set()
         self._prefetched: dict[str, Any] = {}
-        self.second_chance = SecondChance()
-        self.held = HeldPages()
+        self.second_chance, self.held, self.dead_links = SecondChance(), HeldPages(), DeadLinks()
 
     # --- life ---
 
@@ -170,6 +171,9 @@ class Run:
         if self._source_record is not None:
             self.site.remember(self._source_record.forms)
             self.links = LinkSources(self._source_record.link_sources)
+            if self.crew is None:
+                dead = self._source_record.discovery.get("dead_links")
+                self.dead_links = DeadLinks(dead, trusted=not self.arguments.full)
             self.link_bases.remember(self._source_record.discovery.get("link_bases"))
             self.full_check.remember(self._source_record.discovery.get("unbelieved"))
             made_with = self._source_record.extractor_version
@@ -355,6 +359,14 @@ class Run:
         if self.limit.cut:
             self.incomplete("max_requests")
 
+    def count_dead_links(self) -> None:
+        """Count, when all pages are through, the links that were dead before and not asked for."""
+        for link in self.dead_links.left():
+            if not self.requested(self.page_of(link)):
+                self.leave_out(
+                    link, "dead-link", "404 in an earlier crawl, and no page that links to it changed"
+                )
+
     def _updated_source(self) -> SourceRecord:
         self._source_record = updated_record(
             self.arguments,
@@ -372,6 +384,9 @@ class Run:
             self._source_record.discovery[name] = {key.hex(): runs for key, runs in found.items()}
         if self.link_bases.learned():
             self._source_record.discovery["link_bases"] = dict(self.link_bases.learned())
+        whole = self.complete and self.outcome == "finished" and self.resumes is None
+        if self.discovery is not None and self.outcome and self.crew is None and self.follows_links:
+            self._source_record.discovery["dead_links"] = self.dead_links.to_keep(whole=whole)
         if self.discovery is not None and self.complete and self.outcome == "finished":
             self._source_record.discovery["link_sources"] = self.links.asked
         return self._source_record
@@ -463,6 +478,11 @@ class Run:
         """Return the kept response for a request, or None; the first to ask takes it."""
         response = self._prefetched.pop(identity(request.url), None) if self._prefetched else None
         return None if response is None else response.replace(request=request)
+
+    def is_stored(self, record: PageRecord) -> bool:
+        """Say whether a page that was read anew has the text that is stored of it."""
+        state = self.known.state(record.key)
+        return state is not None and state.content_hash == bytes.fromhex(content_hash(record.content or ""))
 
     def is_first(self, record: PageRecord) -> bool:
         """Say whether the page has neither a document nor a tombstone in this run yet."""

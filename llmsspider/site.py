@@ -103,6 +103,11 @@ class SiteKnowledge:
         page = identity(url)
         return page == self._start or page in self._listed
 
+    @property
+    def has_lists(self) -> bool:
+        """True when an llms.txt or sitemap names pages."""
+        return bool(self._listed)
+
     def is_section_root(self, url: str) -> bool:
         """Say whether the page opens a section of the documentation."""
         return identity(url) in self._section_roots

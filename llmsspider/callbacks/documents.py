@@ -57,4 +57,4 @@ class DocumentCallbacks(DocsRequests):
             self.run.progress.kept += 1
             record.depth = record.depth if depth is None else depth
             yield from self.documents(record, confirmed=True)
-            yield from self.link_requests(record.follow, record.depth + 1, on=record.url)
+            yield from self.link_requests(record.follow, record.depth + 1, on=record.url, unchanged=True)

@@ -63,12 +63,24 @@ class FailureCallbacks(DocumentCallbacks):
         if not info(request).get("late") and run.second_chance.keep(lost):
             return
         run.fail(urls[0], kind, message if len(urls) == 1 else f"{message} at {request.url}", status)
+        if kind == "not_found":
+            self._remember_dead(request, urls[0])
         for key in dict.fromkeys(page_key(url) for url in urls):
             if kind == "not_found":
                 run.known.fated(key, "gone", "not-found")
             else:
                 run.known.fated(key, "failed", kind)
                 yield from self.failed_page(key, request.meta.get("depth"))
+
+    def _remember_dead(self, request: Request, url: str) -> None:
+        """Remember a link that is not there, by its own address and by that of the page it was taken for."""
+        page = info(request)
+        if (
+            page.get("by") == "link"
+            and not page.get("listed")
+            and self.run.known.state(page_key(url)) is None
+        ):
+            self.run.dead_links.died(url, *filter(None, (page.get("md"), page.get("dead"))))
 
     def _other_address(self, request: Request) -> Request | None:
         """Return the request for another address of a page that is not there.

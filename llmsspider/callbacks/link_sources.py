@@ -10,7 +10,7 @@ from llmsspider.callbacks.requests import DocsRequests, request_of
 from llmsspider.errors import ConversionError, RenderingError
 from llmsspider.pages import Answered, PageResult, utc_now
 from llmsspider.rendering import Renderer
-from llmsspider.requests import HTML_ACCEPT, META
+from llmsspider.requests import HTML_ACCEPT, META, info
 from llmsspider.urls import without_fragment
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ class LinkSourceCallbacks(DocsRequests):
 
     renderer: Renderer
 
-    def link_source(self, record: PageRecord, *, start: bool) -> Iterator[Request]:
+    def link_source(self, record: PageRecord, *, start: bool, unchanged: bool) -> Iterator[Request]:
         """Yield the request for a Markdown page's HTML, where the policy wants its links."""
         run, depth = self.run, record.depth
         deepest = run.arguments.max_depth is not None and depth >= run.arguments.max_depth
@@ -42,7 +42,7 @@ class LinkSourceCallbacks(DocsRequests):
                 headers={"Accept": HTML_ACCEPT},
                 callback=self.parse_link_source,
                 errback=self.link_source_failed,
-                meta={"depth": depth, META: {"source": True}},
+                meta={"depth": depth, META: {"source": True, "unchanged": unchanged}},
                 priority=1 - depth,
                 dont_filter=True,
             )
@@ -62,7 +62,10 @@ class LinkSourceCallbacks(DocsRequests):
         self.run.link_bases.learn(drawn.page.follow, answered.page_url)
         requests = list(
             self.link_requests(
-                drawn.page.follow, int(request.meta.get("depth", 0)) + 1, on=without_fragment(request.url)
+                drawn.page.follow,
+                int(request.meta.get("depth", 0)) + 1,
+                on=without_fragment(request.url),
+                unchanged=info(request).get("unchanged", False),
             )
         )
         self.run.links.report(len(requests))

@@ -269,14 +269,15 @@ class PageCallbacks(FailureCallbacks, LinkSourceCallbacks, MarkdownLinkCallbacks
         """Yield a page's document, the requests for its links, and that for its HTML where the policy wants it."""
         held = self.run.held.waiting.pop(record.id, None)
         start = bool(info(request).get("start"))
-        links = list(self.link_requests(record.follow, record.depth + 1, on=record.url))
+        same = confirmed or self.run.is_stored(record)
+        links = list(self.link_requests(record.follow, record.depth + 1, on=record.url, unchanged=same))
         if not self._waits(record, request, confirmed=confirmed, shows_pages=bool(links)):
             yield from self.documents(record, start=start, confirmed=confirmed)
         yield from links
         if held is not None and held.shows_pages:
             self.run.links.take(record.url)
         elif held is None and record.origin in {"markdown", "negotiated", "llms-full"}:
-            yield from self.link_source(record, start=start)
+            yield from self.link_source(record, start=start, unchanged=same)
 
     def _waits(self, record: PageRecord, request: Request, *, confirmed: bool, shows_pages: bool) -> bool:
         """Say whether a page that came as HTML waits for its host's forms to be known; it is kept then."""

@@ -155,8 +155,17 @@ class DocsRequests(scrapy.Spider):
             "http://synthetic.invalid/", callback=callback, meta=meta, dont_filter=True, priority=1
         )
 
-    def link_requests(self, urls: list[str], depth: int, *, on: str) -> Iterator[Request]:
-        """Yield requests for the links of the page `on` that are new to this run and in scope."""
+    def link_requests(
+        self, urls: list[str], depth: int, *, on: str, unchanged: bool = False
+    ) -> Iterator[Request]:
+        """Yield requests for the links of the page `on` that are new to this run and in scope.
+
+        Args:
+            urls: the links.
+            depth: of the pages they lead to.
+            on: URL of the page that shows them.
+            unchanged: the page is as it was stored, so that a link that was dead still is.
+        """
         run = self.run
         if not run.follows_links:
             return
@@ -164,7 +173,7 @@ class DocsRequests(scrapy.Spider):
             self._too_deep(self._valid(urls))
             return
         listed, room = not run.bounds.is_alike(on), run.limit.room(run.queued())
-        for link, url in self._new_links(urls):
+        for link, url in self._new_links(urls, unchanged=unchanged):
             if run.limit.reached:
                 run.incomplete(run.limit.why)
                 return
@@ -187,16 +196,18 @@ class DocsRequests(scrapy.Spider):
                     continue
             yield self.page_request(url, by="link", depth=depth, **extra)
 
-    def _new_links(self, urls: Iterable[str]) -> Iterator[tuple[str, str]]:
+    def _new_links(self, urls: Iterable[str], *, unchanged: bool) -> Iterator[tuple[str, str]]:
         """Yield the links that are new to this run and in scope, each with the page that it stands for."""
         run = self.run
         for link in self._valid(urls):
-            if not run.bounds.first_sight(link):
+            if not run.bounds.first_sight(link) and (unchanged or not run.dead_links.was_left(link)):
                 continue
             url = run.page_of(without_session_id(link))
             verdict = run.bounds.verdict(url)
             if verdict.reason != "offsite" and (run.site.is_seed(url) or run.requested(url)):
                 continue  # a listed page is a seed: it enters at depth 0 with what the list says of it
+            if unchanged and run.known.state(page_key(url)) is None and run.dead_links.leave(link, url):
+                continue
             if self._is_taken(url, verdict):
                 yield link, url
 

@@ -6,7 +6,7 @@ import asyncio
 import logging
 from collections import defaultdict
 from typing import TYPE_CHECKING
-from weakref import WeakKeyDictionary
+from weakref import WeakKeyDictionary, WeakSet
 
 from scrapy.exceptions import IgnoreRequest
 from scrapy.http import Response
@@ -45,7 +45,8 @@ class MarkdownNegotiationMiddleware:
     own request need not pass the middlewares.
 
     While the form is open, one page at a time asks and the others wait; a host without Markdown costs at most
-    `hostforms.MAX_WASTED` guesses. What a file, a page or the store names is no guess: it is always asked.
+    `hostforms.MAX_WASTED` guesses. What a file, a page or the store names is no guess: it is always asked. Where links
+    that nothing else names are mostly dead, such a page is downloaded first and its Markdown only if it is there.
     Counts `llms/markdown/hit`, `llms/markdown/miss`. The policy is `HostForms.to_try`. A stored page that came as
     Markdown is not taken as HTML because its Markdown cannot be had this time: that is the page's error, and it stays
     as it was stored.
@@ -57,6 +58,10 @@ class MarkdownNegotiationMiddleware:
         self._locks: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
         self._outcomes: WeakKeyDictionary[Request, tuple[str, Response | Exception]] = WeakKeyDictionary()
         """What came of Markdown URLs that were asked ahead in vain, by the request of the page."""
+        self._page_first: WeakSet[Request] = WeakSet()
+        """Pages that are downloaded before their Markdown is asked for."""
+        self._in_vain: WeakSet[Request] = WeakSet()
+        """Pages whose Markdown is not where the settled form says; whether they are there is still to be seen."""
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> MarkdownNegotiationMiddleware:
@@ -72,10 +77,48 @@ class MarkdownNegotiationMiddleware:
         page = info(request)
         if not page or any(page.get(key) for key in ("nested", "synthetic", "verify")):
             return None
+        if self._is_first(request):
+            self._page_first.add(request)
+            return None
         response = None if page.get("source") else await self._markdown(request)
         if response is None and page.get("held"):
+            if request in self._in_vain:
+                self.run.site.forms_of(request.url).none(request.url)
             raise IgnoreRequest("it came as HTML, and has no Markdown")
         return response or self.run.take_prefetched(request)
+
+    async def process_response(self, request: Request, response: Response) -> Response:
+        """Return the Markdown of a page that was downloaded first; learn whether linked pages are there."""
+        first, in_vain = request in self._page_first, request in self._in_vain
+        self._page_first.discard(request)
+        if not (first or in_vain) or response.status not in {200, 304, 404, 410}:
+            return response
+        forms = self.run.site.forms_of(request.url)
+        if response.status in {404, 410}:
+            forms.dead += 1
+            return response
+        markdown = await self._markdown(request) if first and is_html(response) else None
+        if markdown is None:
+            forms.alive += 1
+        if request in self._in_vain:
+            self._in_vain.discard(request)
+            forms.none(request.url)
+        return markdown or response
+
+    def _is_first(self, request: Request) -> bool:
+        """Say whether to download the page before its Markdown: only links name it, and those are mostly dead."""
+        page, url = info(request), request.url
+        forms = self.run.site.forms_of(url)
+        return (
+            page.get("by") == "link"
+            and not any(page.get(key) for key in ("listed", "md", "dead", "alternate", "held", "source"))
+            and not is_markdown_url(url)
+            and forms.is_proven(url)
+            and forms.expects_dead(lists=self.run.site.has_lists)
+            and self.run.known.state(page_key(url)) is None
+            and self.run.site.markdown_of(url) is None
+            and bool(forms.to_try(url))
+        )
 
     async def ahead(
         self, request: Request, url: str, fetch: Callable[[Request], Awaitable[Response | Request]]
@@ -100,7 +143,9 @@ class MarkdownNegotiationMiddleware:
             self._outcomes[request] = url, outcome
             return None
         named = self._named(request, self.run.known.state(page_key(request.url)))
-        self.run.site.forms_of(request.url).hit(request.url, url, named=url in named)
+        forms = self.run.site.forms_of(request.url)
+        forms.alive += not named
+        forms.hit(request.url, url, named=url in named)
         self.run.count("markdown/hit")
         outcome.request = request
         return outcome
@@ -115,7 +160,7 @@ class MarkdownNegotiationMiddleware:
         if is_markdown_url(request.url):
             return request.url
         forms = run.site.forms_of(request.url)
-        if forms.hits == 0:
+        if forms.hits == 0 or self._is_first(request):
             return None
         state = run.known.state(page_key(request.url))
         url = next(iter(self._named(request, state)), None)
@@ -149,10 +194,13 @@ class MarkdownNegotiationMiddleware:
         for _form, url in tries:
             response = await self._ask(request, url)
             if response is not None:
+                forms.alive += forms.is_proven(request.url)
                 forms.hit(request.url, url)
                 return response
             forms.miss(request.url, url)
-        if tries:
+        if tries and not named and forms.is_proven(request.url):
+            self._in_vain.add(request)  # a link that is dead says nothing of the pages of its directory
+        elif tries:
             forms.none(request.url)
         return None
 
@@ -238,3 +286,8 @@ class MarkdownNegotiationMiddleware:
     def _outage(self, url: str, message: str, kind: ErrorKind) -> RefusedRequest:
         self.run.count("blocked/markdown-outage")
         return RefusedRequest(f"{message} at {url}", reason="markdown-outage", kind=kind)
+
+
+def is_html(response: Response) -> bool:
+    """Say whether an answer calls itself HTML."""
+    return b"html" in (response.headers.get("Content-Type") or b"").lower()

@@ -121,6 +121,7 @@ class LlmsTxtStart:
         """Yield what follows the crawl, each when the one before is done."""
         await self._drained()
         self.run.judge_limit()
+        self.run.count_dead_links()
         async for request in self._asked_again():
             yield request
         for request in self._whole_full_texts(discovery):
