@@ -7,10 +7,11 @@ import logging
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from llmsspider.domains import same_site
 from llmsspider.errors import BrowserUnavailableError, RenderingError
 from llmsspider.outcomes import kind_of_exception, kind_of_response
 from llmsspider.pages import Answered, PageResult, read_page, refused_by_page
-from llmsspider.requests import nested_request
+from llmsspider.requests import info, nested_request
 from llmsspider.urlgate import fault
 from llmsspider.urls import identity, page_key
 
@@ -25,6 +26,12 @@ logger = logging.getLogger(__name__)
 SOME_TEXT = 40
 """Characters from which what a shell holds is a document, where there is no browser; less is a loading notice."""
 
+ENOUGH_TEXT = 200
+"""Characters from which a page that could not load all of its own data is believed."""
+
+MAX_IN_VAIN = 5
+"""Pages in a row that were drawn once more in vain, after which none is: the site lacks what its pages ask for."""
+
 _VALIDATORS = frozenset({"etag", "last-modified"})
 
 
@@ -32,7 +39,9 @@ class Renderer:
     """Decides which pages the browser draws, and reads what it drew.
 
     The drawing is a nested download of the same page by `BrowserDownloadHandler`. `render=auto` takes the empty
-    shells (`PageMeta.is_shell`), `always` every HTML page, `never` none. Counts `llms/rendering/pages` and
+    shells (`PageMeta.is_shell`), `always` every HTML page, `never` none. A page that could not load a script or data
+    of its own site is drawn once more (`llms/rendering/again`), and is not believed where it then shows next to nothing
+    or much less than the stored one (`llms/rendering/incomplete`). Counts `llms/rendering/pages` and
     `llms/rendering/failed`; one WARNING when there is no browser. The policy is `wanted`.
     """
 
@@ -41,6 +50,7 @@ class Renderer:
         self.run = run
         self._places = asyncio.Semaphore(crawler.settings.getint("PLAYWRIGHT_MAX_PAGES_PER_CONTEXT", 4))
         self._warned = False
+        self._in_vain = 0
 
     def wanted(self, answered: Answered, result: PageResult) -> bool:
         """Say whether a page belongs into the browser: HTML that neither leads elsewhere nor opted out."""
@@ -68,7 +78,9 @@ class Renderer:
         if self.run.arguments.render == "never":
             return answered, self._undrawn(request, result, "render=never")
         try:
-            drawn = await self._download(request, answered)
+            drawn, failed = await self._drawing(request, answered)
+            page = await self._read(drawn, answered)
+            self._check_whole(request, page, failed)
         except BrowserUnavailableError as error:
             self._warn(error)
             return answered, self._undrawn(request, result, "there is no browser")
@@ -79,7 +91,31 @@ class Renderer:
             logger.debug("Not drawn: %(url)s (%(error)s)", {"url": request.url, "error": error})
             return answered, result
         self.run.count("rendering/pages")
-        return drawn, await self._read(drawn, answered)
+        return drawn, page
+
+    async def _drawing(self, request: Request, answered: Answered) -> tuple[Answered, dict[str, str]]:
+        """Return a page as the browser drew it, and what it failed to load; it is drawn once more where that may help."""
+        drawn, failed = await self._download(request, answered)
+        if not failed or self._in_vain >= MAX_IN_VAIN:
+            return drawn, failed
+        self.run.count("rendering/again")
+        again, failed_again = await self._download(request, answered)
+        self._in_vain = self._in_vain + 1 if failed_again else 0
+        return again, failed_again
+
+    def _check_whole(self, request: Request, result: PageResult, failed: dict[str, str]) -> None:
+        """Raise `RenderingError` where what was drawn is rather what a page shows that could not load its data."""
+        if not failed:
+            return
+        size, enough = len(result.page.markdown), ENOUGH_TEXT
+        if self.run.known.state(page_key(request.url)) is not None:
+            stored = self.run.store.load_page(page_key(request.url))
+            enough = max(enough, len(stored.content or "") // 2 if stored is not None else 0)
+        if size >= enough:
+            return
+        self.run.count("rendering/incomplete")
+        url, why = next(iter(failed.items()))
+        raise RenderingError(f"the page could not load {url} ({why}) and shows next to nothing", kind="network")
 
     async def _read(self, drawn: Answered, answered: Answered) -> PageResult:
         result = replace(await read_page(drawn, self.run.workers, listed=False), origin="rendered")
@@ -87,7 +123,7 @@ class Renderer:
             result.page.meta.refresh = drawn.fetched_url
         return result
 
-    async def _download(self, request: Request, answered: Answered) -> Answered:
+    async def _download(self, request: Request, answered: Answered) -> tuple[Answered, dict[str, str]]:
         engine = self.crawler.engine
         if engine is None:
             raise BrowserUnavailableError("the crawl has ended")
@@ -103,7 +139,9 @@ class Renderer:
         drawn = Answered.from_response(response, now=answered.fetched_at)
         self._check(drawn)
         headers = {name: value for name, value in drawn.headers.items() if name not in _VALIDATORS}
-        return replace(drawn, page_url=answered.page_url, headers=headers, accept=None)
+        failed = info(nested).get("failed", {})
+        own = {url: why for url, why in failed.items() if same_site(url, answered.fetched_url)}
+        return replace(drawn, page_url=answered.page_url, headers=headers, accept=None), own
 
     def _check(self, drawn: Answered) -> None:
         """Raise `RenderingError` for what is no page: an error status, an error page of the browser, too large."""

@@ -10,6 +10,7 @@
     alternate its HTML named the Markdown of `md`; asked in this way once
     canonical another page named this one as its address; what it names itself is not followed
     dead      URL of its Markdown, which is not there; other pages it may belong to are tried
+    failed    what the browser could not load for the page it drew: why, by URL
     held      came as HTML; asked once more at the end of the crawl, for its Markdown alone
     late      asked once more at the end of the crawl
     md        URL of its Markdown, where a file names it outright
@@ -48,6 +49,7 @@ class PageMeta(TypedDict, total=False):
     alternate: bool
     canonical: bool
     dead: str
+    failed: dict[str, str]
     held: bool
     late: bool
     md: str

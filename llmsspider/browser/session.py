@@ -14,6 +14,7 @@ from llmsspider.browser.outbound import OutboundProxies, OutboundProxy
 from llmsspider.browser.proxy import FilteringProxy
 from llmsspider.errors import BrowserUnavailableError, RenderingError
 from llmsspider.politeness import with_contact
+from llmsspider.requests import META, info
 from llmsspider.resolver import guarded_resolver
 from llmsspider.safety import allowed_addresses, http_auth
 
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from scrapy.http import Response
 
     from llmsspider.browser.drawing import DrawingHandler
+    from llmsspider.browser.settling import Traffic
 
 logger = logging.getLogger(__name__)
 
@@ -51,7 +53,7 @@ class BrowserSession:
         self._warned: set[str] = set()
 
     async def download(self, request: Request) -> Response:
-        """Return the page as the browser drew it.
+        """Return the page as the browser drew it; what it could not load is in `meta["llms"]["failed"]`.
 
         Raises:
             BrowserUnavailableError: there is no browser, or it may not be used as it is configured.
@@ -60,10 +62,11 @@ class BrowserSession:
         handler = await self._open()
         self._check_proxy(request)
         opened: list[Page] = []
+        traffic: list[Traffic] = []
 
         async def prepare(page: Page, _request: Request) -> None:
             opened.append(page)
-            handler.watch(page)
+            traffic.append(handler.watch(page))
             await self._prepare(page)
 
         request.meta["playwright_context_kwargs"] = self._context()
@@ -75,10 +78,12 @@ class BrowserSession:
         try:
             async with asyncio.timeout(seconds):
                 response: Response = await handler.download_request(request)
-                return response
         except TimeoutError:
             await self._abandon(opened)
             raise RenderingError(f"the page was not drawn within {seconds:g} s", kind="network") from None
+        if traffic:
+            request.meta[META] = {**info(request), "failed": dict(traffic[-1].failed)}
+        return response
 
     async def close(self) -> None:
         """End the browser; idempotent."""
