@@ -94,7 +94,7 @@ class Renderer:
         return drawn, page
 
     async def _drawing(self, request: Request, answered: Answered) -> tuple[Answered, dict[str, str]]:
-        """Return a page as the browser drew it, and what it failed to load; it is drawn once more where that may help."""
+        """Return a page as the browser drew it, if need be the second time, and what it failed to load."""
         drawn, failed = await self._download(request, answered)
         if not failed or self._in_vain >= MAX_IN_VAIN:
             return drawn, failed
@@ -115,7 +115,9 @@ class Renderer:
             return
         self.run.count("rendering/incomplete")
         url, why = next(iter(failed.items()))
-        raise RenderingError(f"the page could not load {url} ({why}) and shows next to nothing", kind="network")
+        raise RenderingError(
+            f"the page could not load {url} ({why}) and shows next to nothing", kind="network"
+        )
 
     async def _read(self, drawn: Answered, answered: Answered) -> PageResult:
         result = replace(await read_page(drawn, self.run.workers, listed=False), origin="rendered")

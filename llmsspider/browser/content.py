@@ -28,7 +28,7 @@ _EXPAND = """([where, most]) => {
   return opened;
 }"""
 
-# Copies into a document that runs nothing: a custom element stays what it is there. No recursion: the depth is the page's.
+# Copies into a document that runs nothing: a custom element stays what it is there. No recursion, whatever the depth.
 _WHOLE = """([deepest]) => {
   const hasShadow = [...document.querySelectorAll('*')].some(element => element.shadowRoot);
   if (!hasShadow) return null;

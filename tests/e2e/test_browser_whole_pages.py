@@ -42,7 +42,9 @@ def refused(_seen) -> Reply:
 
 
 PAGES = {
-    "computes": page("app.innerHTML = '<p>Loading</p>'; setTimeout(() => { busy(2600); draw('computes') }, 30)"),
+    "computes": page(
+        "app.innerHTML = '<p>Loading</p>'; setTimeout(() => { busy(2600); draw('computes') }, 30)"
+    ),
     "waits": page(f"app.innerHTML = '<nav>{NAVIGATION}</nav>'; draw('waits')"),
     "recovers": page("draw('recovers')"),
     "lost": page("draw('lost')"),
