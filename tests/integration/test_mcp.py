@@ -157,6 +157,7 @@ def test_over_http_with_a_token_and_checked_hosts(
             allowed = {"Authorization": "Bearer secret"}
             assert _status(url, Host="evil.example", **allowed) == 421
             assert _status(url, Origin="http://evil.example", **allowed) == 403
+            _go_away(port)
             asyncio.run(_search(url, allowed))
         finally:
             server.terminate()
@@ -171,6 +172,21 @@ async def _until_it_answers(port: int) -> None:
         else:
             writer.close()
             return
+
+
+def _go_away(port: int) -> None:
+    """Ask, and be gone before the answer."""
+    given = {"name": "search", "arguments": {"query": "wait"}}
+    asked = {"jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": given}
+    body = json.dumps(asked)
+    head = (
+        f"POST /mcp HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nAuthorization: Bearer secret\r\n"
+        "Content-Type: application/json\r\n"
+        f"Accept: application/json, text/event-stream\r\nContent-Length: {len(body)}\r\n\r\n"
+    )
+    for sent in (head + body, head):
+        with socket.create_connection(("127.0.0.1", port)) as connection:
+            connection.sendall(sent.encode())
 
 
 def _status(url: str, **headers: str) -> int:
