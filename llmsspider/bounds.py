@@ -162,6 +162,19 @@ class Bounds:
         wider = "versions=all" if axis == "version" else f"language={segment} or all"
         return Verdict(allowed=False, reason=axis, rule=f"the {axis} {segment} (wider: -a {wider})")
 
+    def is_undecided(self, url: str) -> bool:
+        """Say whether a page may belong to another language or version, which only the rest of the site can tell."""
+        return (
+            self._trees is not None
+            and identity(url) not in self._site.entries
+            and self._trees.is_undecided(url)
+        )
+
+    def settle(self, urls: Iterable[str]) -> None:
+        """Decide whether the languages and versions that these pages may belong to are in or out, each as a whole."""
+        if self._trees is not None:
+            self._trees.settle(urls)
+
     def allowed(self, url: str) -> bool:
         """Say whether the page is in scope."""
         return self.verdict(url, listed=self.is_listed(url)).allowed

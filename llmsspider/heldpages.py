@@ -35,6 +35,8 @@ class HeldPages:
 
     enabled: bool = True
     waiting: dict[str, Held] = field(default_factory=dict)
+    undecided: list[Any] = field(default_factory=list)
+    """Requests for pages of trees of which it is not known yet whether they are copies (`locales.Trees`)."""
 
     def keep(self, held: Held, *, room: int | None) -> bool:
         """Take a page in, unless there are too many or `max_pages` has little `room` left (None: no limit)."""

@@ -2,13 +2,14 @@
 
 A site that keeps `/fr/` beside `/en/`, or `/dev/` beside its release, holds the same pages several times. The start
 page's copy is crawled; the others are left out by name, unless asked for (docs/scope.md). A segment of the path is
-taken for a language or version only on evidence: the same page is known without it or with another in its place.
+taken for a language or version only on evidence: it lies beside that of the start page, or the same page is known
+without it or with another in its place. What holds for one page of a tree holds for the whole tree.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 from urllib.parse import urlsplit, urlunsplit
@@ -98,6 +99,12 @@ def replaced(url: str, segment: str, other: str | None) -> str:
     return urlunsplit(parts._replace(path="/".join(segments) or "/"))
 
 
+def _directory_of(url: str, segment: str) -> str:
+    """Return the path up to and with its first segment `segment`, as a directory."""
+    segments = urlsplit(url).path.split("/")
+    return "/".join(segments[: segments.index(segment) + 1]) + "/"
+
+
 @dataclass(slots=True)
 class Trees:
     """The copies of the documentation, and which of them this crawl wants.
@@ -115,7 +122,10 @@ class Trees:
     all_versions: bool
     is_known: Callable[[str], bool]
     language_trees: frozenset[str] = frozenset()
-    found: dict[Axis, set[str]] = field(default_factory=lambda: {"language": set(), "version": set()})
+    found: set[str] = field(default_factory=set)
+    """Directories of copies that are not wanted, such as `/docs/1.x/`: each is out as a whole."""
+    settled: set[str] = field(default_factory=set)
+    """Directories that look like copies and are none: each is in as a whole."""
     host: str = field(init=False)
     """The host that has these trees."""
     _home: dict[Axis, str] = field(init=False)
@@ -126,16 +136,46 @@ class Trees:
 
     def foreign(self, url: str) -> tuple[Axis, str] | None:
         """Return (axis, segment) when the URL belongs to a copy that is not wanted, else None."""
-        if host(url) != self.host:
-            return None
-        home = self._home
-        for axis, segment in tree_of(url + "/" if _is_bare(url) else url).items():
-            if self._wanted(axis, segment, home.get(axis)):
-                continue
-            if segment in self.found[axis] or self._is_copy(url, segment, home.get(axis)):
-                self.found[axis].add(segment)
+        for axis, segment, tree in self._unwanted(url):
+            if tree in self.found or (
+                tree not in self.settled
+                and (
+                    self._is_sibling(axis, segment, tree) or self._is_copy(url, segment, self._home.get(axis))
+                )
+            ):
+                self.found.add(tree)
                 return axis, segment
         return None
+
+    def is_undecided(self, url: str) -> bool:
+        """Say whether the URL may belong to a copy that is not wanted: the same page may come to be known elsewhere."""
+        return any(tree not in self.found | self.settled for _, _, tree in self._unwanted(url))
+
+    def settle(self, urls: Iterable[str]) -> None:
+        """Take in the trees of these URLs that did not turn out as copies, now that the rest of the site is known."""
+        urls = list(urls)
+        for url in urls:
+            self.foreign(url)
+        self.settled.update(
+            tree for url in urls for _, _, tree in self._unwanted(url) if tree not in self.found
+        )
+
+    def _unwanted(self, url: str) -> Iterator[tuple[Axis, str, str]]:
+        """Yield axis, segment and directory of each tree the URL may be in, but for those that are wanted."""
+        if host(url) != self.host:
+            return
+        for axis, segment in tree_of(url + "/" if _is_bare(url) else url).items():
+            if not self._wanted(axis, segment, self._home.get(axis)):
+                yield axis, segment, _directory_of(url, segment)
+
+    def _is_sibling(self, axis: Axis, segment: str, tree: str) -> bool:
+        """Say whether a tree lies beside the start page's own; numbers alone may be chapters or years."""
+        home = self._home.get(axis)
+        return (
+            home is not None
+            and not segment.isdecimal()
+            and tree == replaced(_directory_of(self.start_url, home), home, segment)
+        )
 
     def _wanted(self, axis: Axis, segment: str, home: str | None) -> bool:
         if axis == "version":

@@ -29,6 +29,10 @@ ALLOWED_STATUSES = [304]
 """Statuses besides 200 that reach the callback."""
 
 
+MAX_UNDECIDED = 50_000
+"""Requests that wait until it is known whether their pages are copies; what is more is judged page by page."""
+
+
 class DocsRequests(scrapy.Spider):
     """Builds every request; what is out of scope is counted here and gets none."""
 
@@ -66,7 +70,31 @@ class DocsRequests(scrapy.Spider):
         extra = {"md": seed.url} if url != seed.url and is_markdown_url(seed.url) else {}
         if url != seed.url and identity(url) == identity(seed.url):
             extra["spelled"] = seed.url
-        return self.page_request(url, by=seed.discovered_by, depth=0, listed=listed, **extra)
+        request = self.page_request(url, by=seed.discovered_by, depth=0, listed=listed, **extra)
+        return None if self._waits_for_copies(request) else request
+
+    def _waits_for_copies(self, request: Request) -> bool:
+        """Keep a request whose page may be of another language or version, until the rest of the site is known."""
+        run = self.run
+        if (
+            len(run.held.undecided) >= MAX_UNDECIDED
+            or not run.held.enabled
+            or not run.bounds.is_undecided(request.url)
+        ):
+            return False
+        run.held.undecided.append(request)
+        return True
+
+    def decided_requests(self) -> list[Request]:
+        """Return the requests that waited, but for the pages of trees that are copies; those are counted."""
+        run = self.run
+        waiting, run.held.undecided = run.held.undecided, []
+        run.bounds.settle(request.url for request in waiting)
+        return [
+            request
+            for request in waiting
+            if self.admits(request.url, listed=run.bounds.is_listed(request.url))
+        ]
 
     def refresh_requests(self) -> Iterator[Request]:
         """Yield a request for each stored page, and one for each file that holds several."""
@@ -194,7 +222,9 @@ class DocsRequests(scrapy.Spider):
                     rule = f"max_requests={run.limit.max_requests}: enough are queued"
                     run.leave_out(url, "max-requests", rule)
                     continue
-            yield self.page_request(url, by="link", depth=depth, **extra)
+            request = self.page_request(url, by="link", depth=depth, **extra)
+            if not self._waits_for_copies(request):
+                yield request
 
     def _new_links(self, urls: Iterable[str], *, unchanged: bool) -> Iterator[tuple[str, str]]:
         """Yield the links that are new to this run and in scope, each with the page that it stands for."""

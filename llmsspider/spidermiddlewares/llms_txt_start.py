@@ -120,6 +120,10 @@ class LlmsTxtStart:
     async def _end(self, discovery: Discovery | None) -> AsyncIterator[Request]:
         """Yield what follows the crawl, each when the one before is done."""
         await self._drained()
+        while self.run.held.undecided:
+            for request in self.spider.decided_requests():
+                yield request
+            await self._drained()
         self.run.judge_limit()
         self.run.count_dead_links()
         async for request in self._asked_again():

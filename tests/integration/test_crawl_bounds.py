@@ -36,6 +36,29 @@ def test_another_version_is_left_out_by_name_and_taken_when_asked(serve, run_cra
     assert set(every.by_path(site.url)) == set(VERSIONED)
 
 
+RENAMED = {
+    "/": html("Home", f"<p>Welcome to it.</p>{linked('/v1/gone.html', '/v2/only.html', '/ref/a.html')}"),
+    "/ref/a.html": html("A", f"<p>Page A, now.</p>{linked('/ref/b.html')}"),
+    "/ref/b.html": html("B", "<p>Page B, now.</p>"),
+    "/v1/gone.html": html(
+        "Gone", f"<p>It has another name now.</p>{linked('/v1/gone2.html', '/v1/ref/b.html')}"
+    ),
+    "/v1/gone2.html": html("Gone too", "<p>It has no successor.</p>"),
+    "/v1/ref/b.html": html("B", "<p>Page B, long ago.</p>"),
+    "/v2/only.html": html("Only", f"<p>The second interface.</p>{linked('/v2/more.html')}"),
+    "/v2/more.html": html("More of it", "<p>More of the second interface.</p>"),
+}
+
+
+def test_a_copy_is_out_as_a_whole_whatever_is_linked_first(serve, run_crawl):
+    home = RENAMED["/"].replace("/v1/gone.html'", "/v1/gone.html'></a><a href='/v1/ref/b.html'")
+    site = serve({**RENAMED, "/": home})
+    outcome = run_crawl(f"{site.url}/")
+    taken = {path for path in outcome.by_path(site.url) if not path.startswith("/guide")}
+    assert taken == {"/", "/ref/a.html", "/ref/b.html", "/v2/only.html", "/v2/more.html"}
+    assert "/v1/gone.html" not in site.paths()
+
+
 def test_the_start_pages_language_is_kept_and_another_can_be_asked_for(serve, run_crawl):
     head = "<link rel='alternate' hreflang='fr' href='/fr/'><link rel='alternate' hreflang='en' href='/en/'>"
     site = serve(

@@ -86,6 +86,17 @@ FOREIGN = {
     "asked for": (trees("https://e.com/en/", KNOWN, language="fr"), "https://e.com/fr/a", None),
     "all languages": (trees("https://e.com/en/", KNOWN, language="all"), "https://e.com/fr/a", None),
     "all versions": (trees(known=KNOWN, all_versions=True), "https://e.com/v2/guide/a", None),
+    "beside the start page's version": (
+        trees("https://e.com/d/2.x/a"),
+        "https://e.com/d/1.x/b",
+        ("version", "1.x"),
+    ),
+    "another place than the start page's": (trees("https://e.com/d/2.x/a"), "https://e.com/api/v1/b", None),
+    "a number beside that of the start page": (
+        trees("https://e.com/book/2/a"),
+        "https://e.com/book/3/b",
+        None,
+    ),
     "another host": (trees(known=KNOWN), "https://api.e.com/v2/guide/a", None),
 }
 
@@ -100,6 +111,15 @@ def test_a_copy_once_found_holds_for_its_other_pages():
     assert copies.foreign("https://e.com/v2/guide/b") is None
     assert copies.foreign("https://e.com/v2/guide/a") == ("version", "v2")
     assert copies.foreign("https://e.com/v2/guide/b") == ("version", "v2")
+
+
+def test_a_tree_is_decided_as_a_whole_and_by_its_directory():
+    copies = trees(known=KNOWN)
+    waiting = ["https://e.com/v2/guide/new", "https://e.com/v2/guide/a", "https://e.com/api/v2/users"]
+    assert all(map(copies.is_undecided, waiting))
+    copies.settle(waiting)
+    assert [copies.foreign(url) for url in waiting] == [("version", "v2"), ("version", "v2"), None]
+    assert not any(map(copies.is_undecided, waiting))
 
 
 def test_where_another_language_starts():
