@@ -112,6 +112,15 @@ def redacted(text: str) -> str:
     return _USER.sub("***@", text) if "@" in text else text
 
 
+def without_user(url: str) -> str:
+    """Return a URL without user name and password, for one that the user gave and that may have them.
+
+    >>> without_user("http://me:s@cret@node:6800/")
+    'http://node:6800/'
+    """
+    return _USER.sub("", url)
+
+
 def shown(url: str) -> str:
     """Return a URL for logs and reports: no user name and password, no control characters, shortened."""
     url = redacted(url[:MAX_URL_CHARS]).encode("utf-8", "backslashreplace").decode()

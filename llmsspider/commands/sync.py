@@ -16,7 +16,7 @@ from w3lib.url import canonicalize_url
 
 from llmsspider.commands.crawl import INCOMPLETE
 from llmsspider.config import Config
-from llmsspider.errors import ArgumentsError, InvalidUrlError
+from llmsspider.errors import ArgumentsError
 from llmsspider.store import Stores, resolve_data_dir
 from llmsspider.storecommand import StoreCommand
 from llmsspider.sync.lock import one_at_a_time
@@ -24,7 +24,7 @@ from llmsspider.sync.nightly import Nightly
 from llmsspider.sync.places import Here
 from llmsspider.sync.results import Result, report, table
 from llmsspider.sync.sourcefile import Entry, read_entries
-from llmsspider.urls import require_http_url
+from llmsspider.urlgate import parse, shown, without_user
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -91,12 +91,10 @@ class Command(StoreCommand):
             [] if opts.jobs is None or opts.jobs > 0 else [f"--jobs {opts.jobs}: 1 or more is accepted"]
         )
         for node in opts.scrapyd:
-            try:
-                require_http_url(node)
-            except InvalidUrlError:
-                problems.append(
-                    f"--scrapyd {node.rpartition('@')[2]}: the address of a node, http://host:6800"
-                )
+            found = parse(without_user(node))
+            if not isinstance(found, str):
+                told = shown(node) if found is None else found.told
+                problems.append(f"--scrapyd {told}: the address of a node, http://host:6800")
         if opts.scrapyd and not config.stores.url:
             problems.append("--scrapyd needs LLMS_STORE_URL: nodes and this command meet in one PostgreSQL")
         if problems:

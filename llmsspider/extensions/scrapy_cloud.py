@@ -12,7 +12,9 @@ from scrapy.utils.misc import load_object
 
 from llmsspider import dotscrapy
 from llmsspider.itemparts import TooLargeError, in_parts
+from llmsspider.items import Document
 from llmsspider.jobs import on_scrapy_cloud
+from llmsspider.store import PageItem
 
 if TYPE_CHECKING:
     from scrapy import Spider
@@ -63,7 +65,8 @@ class ScrapyCloud:
 
     def item_scraped(self, item: Any, spider: Spider) -> None:
         """Write an item, in parts where it has to be."""
-        fields = {"_type": type(item).__name__, **ItemAdapter(item).asdict()}
+        kind = Document if isinstance(item, PageItem) else type(item)
+        fields = {"_type": kind.__name__, **ItemAdapter(item).asdict()}
         if "content" not in fields or "links" not in fields:
             self.platform.item_scraped(item, spider)
             return

@@ -101,7 +101,7 @@ def test_jobs_deliver_items_and_know_the_job_before(
         assert first.logged(logging.WARNING) == []
         by_page = defaultdict(list)
         for item in first.items:
-            assert item["_type"] == "PageItem"
+            assert item["_type"] == "Document"
             assert len(str(item)) < ONE_MIB
             by_page[item["url"].removeprefix(site.url)].append(item)
         assert set(by_page) == {"/", "/guide.html", "/old.html", "/big.md"}

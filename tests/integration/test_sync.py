@@ -79,10 +79,14 @@ def test_mistakes_are_said_before_anything_starts(serve, tmp_path: Path):
         2,
         "scrapy sync: source 'never' was never crawled: give its url\n",
     )
-    nodes = sync(tmp_path, "--scrapyd", "http://user:secret@127.0.0.1:9", "node", "good.toml")
+    given = ["http://user:secret@127.0.0.1:9", "node", "http://user:se/cret@127.0.0.1:9"]
+    nodes = sync(tmp_path, "--scrapyd", *given, "good.toml")
     assert nodes.exit_code == 2
-    assert "scrapy sync: --scrapyd needs LLMS_STORE_URL" in nodes.log
-    assert "secret" not in nodes.log
+    assert nodes.log.splitlines() == [
+        "scrapy sync: --scrapyd node: the address of a node, http://host:6800",
+        "scrapy sync: --scrapyd http://***@127.0.0.1:9: the address of a node, http://host:6800",
+        "scrapy sync: --scrapyd needs LLMS_STORE_URL: nodes and this command meet in one PostgreSQL",
+    ]
     with one_at_a_time(tmp_path / "store"):
         beside = sync(tmp_path, "good.toml")
     assert beside.exit_code == 1

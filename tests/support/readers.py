@@ -90,6 +90,7 @@ NOT_READERS = {
     "pages.llms_file_record": "takes what was read",
     "pages.page_record": "takes what was read",
     "incremental.judge": "takes hashes",
+    "judging.outage": "takes counts",
     "llmsfull.blocks.named_in": "takes front matter that was read",
     "llmsfull.choose.choose": "`llmsfull.inspect` runs it",
     "llmsfull.split.cut": "`llmsfull.split` runs it",
