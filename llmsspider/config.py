@@ -14,6 +14,7 @@ import orjson
 
 from llmsspider.chunkrows import Chunker, counter
 from llmsspider.errors import ArgumentsError
+from llmsspider.growth import MAX_GROWTH
 from llmsspider.handlers import Handlers, checked
 from llmsspider.ports import parse_ports
 from llmsspider.safety import problems_of
@@ -61,6 +62,7 @@ class Config:
     csv_formulas: bool = False
     """Whether cells of CSV that a spreadsheet would calculate stay as they are."""
     keep_hidden: bool = False
+    max_growth: int = MAX_GROWTH
     obey_ai_optout: bool = True
     obey_noindex: bool = False
     plan_only: bool = False
@@ -104,6 +106,7 @@ class Config:
             min_characters=int(_number(settings, "LLMS_MIN_CHARACTERS", 1, problems)),
             csv_formulas=_choice(settings, "LLMS_CSV_FORMULAS", ("escape", "keep"), problems) == "keep",
             keep_hidden=_choice(settings, "LLMS_HIDDEN_TEXT", ("drop", "keep"), problems) == "keep",
+            max_growth=int(_number(settings, "LLMS_MAX_GROWTH", MAX_GROWTH, problems)),
             obey_ai_optout=_boolean(settings, "LLMS_OBEY_AI_OPTOUT", True, problems),
             obey_noindex=_boolean(settings, "LLMS_OBEY_NOINDEX", False, problems),
             mirror_dir=str(settings.get("LLMS_MIRROR_DIR") or "") or None,

@@ -10,6 +10,7 @@ import re
 from urllib.parse import urljoin, urlsplit
 
 from llmsspider import urlgate
+from llmsspider.growth import Growth
 
 HTTP = ("http://", "https://")
 """How a URL begins that a crawl can follow."""
@@ -22,10 +23,11 @@ class Joiner:
     """Joins hrefs to the base URL of one page, remembering the answers.
 
     `base_href` is that of `<base>`, if any; one that is no http(s) URL counts for nothing. `join(href)` gives
-    an absolute URL (fragment kept), or the href unchanged where it cannot be parsed.
+    an absolute URL (fragment kept), or the href unchanged where it cannot be parsed; each is counted by `growth`.
     """
 
-    def __init__(self, url: str, base_href: str = ""):
+    def __init__(self, url: str, base_href: str = "", growth: Growth | None = None):
+        self.growth = growth
         self.page = url.partition("#")[0]
         named = urlgate.parse(base_href, self.page) if base_href else None
         self.base = named if isinstance(named, str) else self.page
@@ -41,6 +43,8 @@ class Joiner:
         found = self._seen.get(href)
         if found is None:
             found = self._seen[href] = self._join(href)
+        if self.growth is not None:
+            self.growth.count(len(found))
         return found
 
     def _join(self, href: str) -> str:

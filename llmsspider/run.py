@@ -116,6 +116,7 @@ class Run:
             config.converter,
             config.handlers.paths,
             keep_hidden=config.keep_hidden,
+            max_growth=config.max_growth,
         )
         self.spool = Spool()
         self.links = LinkSources()

@@ -42,6 +42,7 @@ LLMS_CSV_FORMULAS = (
     "escape"  # cells of CSV that a spreadsheet would calculate; "keep" leaves them as they are
 )
 LLMS_HIDDEN_TEXT = "drop"  # text that no reader of a page sees; "keep" keeps it
+LLMS_MAX_GROWTH = 16  # characters of Markdown that one byte of a page may become, beyond a million
 LLMS_MIN_CHARACTERS = 1  # documents with less text are dropped as empty
 
 # --- classes of your own (docs/handlers.md, docs/store.md) ---

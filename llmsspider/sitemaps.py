@@ -23,6 +23,9 @@ MAX_BYTES = 64 * 1024 * 1024
 MAX_TAG_BYTES = 1024 * 1024
 """The longest run without a `>`, in bytes."""
 
+MAX_ENTRY_ELEMENTS = 20_000
+"""The most elements of one entry, or between two (a page may have 1,000 images, each with five elements)."""
+
 _AMPERSAND = re.compile(rb"&(?!(?:amp|lt|gt|quot|apos|#\d{1,7}|#x[0-9a-fA-F]{1,6});)")
 _CHUNK = 64 * 1024
 _ENTRY = frozenset({"url", "sitemap"})
@@ -103,7 +106,7 @@ def _gunzip(decompressor: zlib._Decompress, data: bytes) -> Iterator[bytes]:
         data = decompressor.unconsumed_tail
 
 
-def _read_xml(  # noqa: C901 - one loop over one stream
+def _read_xml(  # noqa: C901, PLR0912 - one loop over one stream
     first: bytes, chunks: Iterator[bytes], base: str
 ) -> Iterator[SitemapEntry | SubSitemap | InvalidUrl]:
     parser = etree.XMLPullParser(
@@ -120,6 +123,7 @@ def _read_xml(  # noqa: C901 - one loop over one stream
         raise SitemapError("declares entities")
     root: etree._Element | None = None
     broken = ended = False
+    held = 0
     for chunk in _repaired(first, chunks):
         try:
             parser.feed(chunk)
@@ -128,6 +132,9 @@ def _read_xml(  # noqa: C901 - one loop over one stream
         for event, element in parser.read_events():
             if not isinstance(element, etree._Element):
                 continue
+            held += event == "start"
+            if held > MAX_ENTRY_ELEMENTS:
+                raise SitemapCutError(f"has more than {MAX_ENTRY_ELEMENTS:,} elements in one entry")
             if root is None:
                 _check_root(element)
                 root = element
@@ -138,6 +145,7 @@ def _read_xml(  # noqa: C901 - one loop over one stream
                 element.clear()
                 while element.getprevious() is not None:
                     del root[0]
+                held = 0
         if broken:
             break
     if root is None:

@@ -14,6 +14,7 @@ import threading
 from typing import TYPE_CHECKING, TypeVar
 
 from llmsspider.errors import ConversionError
+from llmsspider.growth import MAX_GROWTH
 from llmsspider.processes import DeadWorkerError, ProcessPool, attempt
 
 if TYPE_CHECKING:
@@ -43,10 +44,12 @@ def automatic_workers() -> int:
     return min(cores, MAX_WORKERS) if cores > 1 else 0
 
 
-def _convert(body: bytes, url: str, encoding: str | None, converter: str, keep_hidden: bool) -> Page:
+def _convert(  # noqa: PLR0917 - as they are sent to a worker
+    body: bytes, url: str, encoding: str | None, converter: str, keep_hidden: bool, max_growth: int
+) -> Page:
     from llmsspider.extraction import convert  # noqa: PLC0415  # the crawling process need not load lxml for it
 
-    return convert(body, url, encoding, converter, keep_hidden=keep_hidden)
+    return convert(body, url, encoding, converter, keep_hidden=keep_hidden, max_growth=max_growth)
 
 
 def _read_texts(texts: Sequence[str]) -> list[Draft]:
@@ -63,7 +66,7 @@ def _handle(path: str, body: bytes, url: str, mime_type: str, encoding: str | No
 
 def _prepare() -> None:
     """Let a worker load what it needs, and look for cycles rarely: a page leaves hardly any."""
-    _convert(b"<p>x</p>", "http://localhost/", None, "native", False)
+    _convert(b"<p>x</p>", "http://localhost/", None, "native", False, MAX_GROWTH)
     gc.freeze()
     gc.set_threshold(50_000, 20, 20)
 
@@ -84,6 +87,7 @@ class ConversionPool:
         handlers: paths of the users' classes that read other answers, by media type. They always work in a process
             of their own, so that the time limit holds.
         keep_hidden: keep text that no reader of a page sees.
+        max_growth: characters that one byte of a page may become.
     """
 
     def __init__(
@@ -94,12 +98,14 @@ class ConversionPool:
         handlers: Mapping[str, str] | None = None,
         *,
         keep_hidden: bool = False,
+        max_growth: int = MAX_GROWTH,
     ):
         self.workers = workers
         self.timeout_secs = timeout_secs
         self.converter = converter
         self.handlers = handlers or {}
         self.keep_hidden = keep_hidden
+        self.max_growth = max_growth
         self.processes = ProcessPool(
             max(workers, 1), ("llmsspider.extraction", "llmsspider.markdown"), _prepare
         )
@@ -120,7 +126,7 @@ class ConversionPool:
             ConversionError: when the worker crashed, ran out of time or memory, or the conversion raised.
         """
         in_place = not self.workers and len(body) <= MAX_HTML_IN_PLACE
-        arguments = body, url, encoding, self.converter, self.keep_hidden
+        arguments = body, url, encoding, self.converter, self.keep_hidden, self.max_growth
         return await self._run(_convert, arguments, in_place=in_place)
 
     async def scan(self, body: bytes, url: str, encoding: str | None) -> Page:

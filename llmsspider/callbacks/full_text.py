@@ -16,7 +16,7 @@ from llmsspider import llmsfull
 from llmsspider.callbacks.pages import PageCallbacks
 from llmsspider.callbacks.requests import request_of
 from llmsspider.discovery import Answer, FullText
-from llmsspider.errors import ConversionError
+from llmsspider.errors import ConversionError, TooLargePageError
 from llmsspider.joiner import Joiner
 from llmsspider.llmsfull import FullPage, Leftover
 from llmsspider.outcomes import kind_of_exception, kind_of_response
@@ -220,7 +220,11 @@ class FullTextCallbacks(PageCallbacks):
             return draft
         is_page = page.rule != "whole"
         join = await self.link_joiner(draft, url, url, "llms-full") if is_page else Joiner(file.url).join
-        read = draft.page(join, keep_hidden=run.workers.keep_hidden)
+        try:
+            read = draft.page(join, keep_hidden=run.workers.keep_hidden, max_growth=run.workers.max_growth)
+        except TooLargePageError as error:
+            run.count("too-large")
+            return error
         run.count_hidden(read)
         entry, converter = run.site.entries.get(identity(url)), run.config.made_with
         try:

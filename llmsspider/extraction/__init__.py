@@ -25,16 +25,13 @@ from llmsspider.extraction.rules import rules_for
 from llmsspider.extraction.section import section_of
 from llmsspider.extraction.shells import is_shell
 from llmsspider.extraction.walk import Walk
+from llmsspider.growth import MAX_GROWTH, Growth
 from llmsspider.invisible import take_invisible
 from llmsspider.items import Page
 from llmsspider.joiner import Joiner
 
 __all__ = ["convert", "scan"]
 
-MAX_GROWTH = 16
-"""Characters of Markdown that one byte of HTML may become."""
-SMALL_CHARS = 1_000_000
-"""Characters that any page may have."""
 _BLANK_LINES = re.compile(r"\n{3,}")
 
 
@@ -45,6 +42,7 @@ def convert(
     converter: str = engines.DEFAULT,
     *,
     keep_hidden: bool = False,
+    max_growth: int = MAX_GROWTH,
 ) -> Page:
     """Convert one HTML page.
 
@@ -55,6 +53,7 @@ def convert(
         converter: one of `engines.NAMES`. markdownify takes over where the chosen one is not installed or
             fails on the page; `Page.converter` tells which engine it was.
         keep_hidden: keep text that no reader of the page sees.
+        max_growth: characters that one byte of the page may become, over and above a million.
 
     Raises:
         ValueError: for an unknown converter. Bad HTML never raises.
@@ -62,20 +61,21 @@ def convert(
     """
     if converter not in engines.NAMES:
         raise ValueError(f"unknown converter {converter!r}: use one of {', '.join(engines.NAMES)}")
-    root, joiner, page = _scan(body, url, encoding)
+    growth = Growth(len(body), max_growth)
+    root, joiner, page = _scan(body, url, encoding, growth)
     try:
         page.hidden = 0 if keep_hidden else remove_hidden(root)
         _write(page, root, joiner, body, converter)
+    except TooLargePageError:
+        raise
     except Exception:
         if converter == engines.FALLBACK:
             raise
-        root, joiner, page = _scan(body, url, encoding)
+        growth = Growth(len(body), max_growth)
+        root, joiner, page = _scan(body, url, encoding, growth)
         page.hidden = 0 if keep_hidden else remove_hidden(root)
         _write(page, root, joiner, body, engines.FALLBACK)
-    if len(page.markdown) > MAX_GROWTH * len(body) + SMALL_CHARS:
-        raise TooLargePageError(
-            f"too-large: {len(body):,} bytes of HTML became {len(page.markdown):,} characters"
-        )
+    growth.check(len(page.markdown))
     if not keep_hidden:
         take_invisible(page)
     return page
@@ -100,6 +100,7 @@ def _write(page: Page, root: _Element, joiner: Joiner, body: bytes, converter: s
         has_tabs=b"tablist" in body,
         has_notes=_has_notes(body),
         has_tex=_has_tex(body),
+        growth=joiner.growth if native else None,
     )
     text = walk.document(main, title)
     if walk.is_bare and not page.meta.is_shell:
@@ -150,14 +151,14 @@ def _has_tex(body: bytes) -> bool:
 
 def scan(body: bytes, url: str, encoding: str | None) -> Page:
     """Read links, metadata and section of one HTML page; `markdown` and `links` stay empty. See `convert`."""
-    root, joiner, page = _scan(body, url, encoding)
+    root, joiner, page = _scan(body, url, encoding, Growth(len(body)))
     page.meta.section = section_of(root, body, joiner)
     return page
 
 
-def _scan(body: bytes, url: str, encoding: str | None) -> tuple[_Element, Joiner, Page]:
+def _scan(body: bytes, url: str, encoding: str | None, growth: Growth) -> tuple[_Element, Joiner, Page]:
     root = parse(body, encoding)
-    joiner = joiner_for(root, url)
+    joiner = joiner_for(root, url, growth)
     meta = read_meta(root, joiner)
     meta.is_shell = is_shell(root)
     return root, joiner, Page(markdown="", links=[], follow=follow_links(root, joiner), meta=meta)

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from lxml.etree import XPath, _Element
 
+from llmsspider.growth import Growth
 from llmsspider.joiner import HTTP, Joiner
 
 _HREFS = XPath("//a/@href | //area/@href | //frame/@src", smart_strings=False)
 _BASE = XPath("string(/html/head/base/@href | /html/body/base/@href)", smart_strings=False)
 
 
-def joiner_for(root: _Element, url: str) -> Joiner:
+def joiner_for(root: _Element, url: str, growth: Growth | None = None) -> Joiner:
     """Return the `Joiner` of a parsed page fetched from `url`."""
-    return Joiner(url, _BASE(root))
+    return Joiner(url, _BASE(root), growth)
 
 
 def follow_links(root: _Element, joiner: Joiner) -> list[str]:

@@ -37,6 +37,7 @@ from llmsspider.extraction.names import (
     plain_text,
 )
 from llmsspider.extraction.rules import WRAPPERS, Kind, Rules
+from llmsspider.growth import Growth
 from llmsspider.items import Link
 from llmsspider.joiner import Joiner
 
@@ -83,6 +84,8 @@ class Walk:
     in_heading: bool = False
     depth: int = 0
     main: _Element | None = None
+    growth: Growth | None = None
+    """Bounds what is written: quotes and lists inside each other repeat their marks on each line."""
     _letters: int = -1
 
     def document(self, main: _Element, title: str | None = None) -> str:
@@ -149,6 +152,8 @@ class Walk:
                 run.append(self.text(child.tail))
         found += self._paragraph(run)
         self.depth -= 1
+        if self.growth is not None:
+            self.growth.check(sum(map(len, found)))
         return found
 
     def _first_text(self, text: str | None) -> list[str]:

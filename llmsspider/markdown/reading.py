@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
+from llmsspider.growth import MAX_GROWTH, Growth
 from llmsspider.invisible import take_invisible
 from llmsspider.items import Link, Page, PageMeta
 from llmsspider.joiner import HTTP, Joiner
@@ -34,14 +35,21 @@ class Draft:
         source = self.found.source
         return {source[start:end].decode().strip("<>") for start, end in self.found.destinations}
 
-    def page(self, join: Callable[[str], str], *, keep_hidden: bool = False) -> Page:
+    def page(
+        self, join: Callable[[str], str], *, keep_hidden: bool = False, max_growth: int = MAX_GROWTH
+    ) -> Page:
         """Return the page, each href as `join` makes it absolute.
 
         Args:
             join: gives the absolute URL of an href, fragment kept, or what is no web address as it is.
             keep_hidden: keep characters that no reader sees (Unicode tags, runs of zero width).
+            max_growth: characters that one byte of the body may become, over and above a million.
+
+        Raises:
+            TooLargePageError: a long base made the links longer than that.
         """
         found = self.found
+        join = Growth(2 * len(found.source), max_growth).counted(join)
         links = [Link(text, join(href)) for text, href in found.links]
         links = [link for link in links if link.url.lower().startswith(HTTP)]
         linked = [*(link.url for link in links), *_html_links(found.html, join)]

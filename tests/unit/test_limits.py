@@ -9,9 +9,11 @@ from backports import zstd
 from llmsspider.decompression import MAX_MEMBERS, TooLargeError, decompress
 from llmsspider.downloadermiddlewares.compression import HttpCompressionMiddleware
 from llmsspider.errors import TooLargePageError
-from llmsspider.extraction import SMALL_CHARS, convert
+from llmsspider.extraction import convert, scan
+from llmsspider.growth import SMALL_CHARS
 from llmsspider.llmsfull import inspect, split
 from llmsspider.llmsfull.labels import MAX_HEADER_LINES
+from llmsspider.markdown import read
 from llmsspider.markdown.front_matter import MAX_LEVELS, split_front_matter
 
 URL = "https://docs.example.com/guide/"
@@ -80,9 +82,51 @@ def test_spans_of_a_table_for_readers_are_filled():
 def test_a_page_whose_markdown_grows_beyond_measure_is_too_large():
     body = page("<blockquote>" * 100 + "<p>a" * 10_000)
 
-    with pytest.raises(TooLargePageError, match="too-large"):
+    with pytest.raises(TooLargePageError, match="too-large") as raised:
         convert(body, URL, None)
+    assert "blocks" in [call.name for call in raised.traceback], "while it is written, not when it stands"
     assert len(convert(page("<blockquote>" * 100 + "<p>a" * 1_000), URL, None).markdown) < SMALL_CHARS
+
+
+FAR = f"https://docs.example.com/{'a' * 1_900}/"
+HREFS = [f"{number:x}" for number in range(2_000)]
+LONG_LINKS = {
+    "links": "".join(f"<a href={href}>a</a> " for href in HREFS),
+    "the same link": "<a href=b>a</a> " * 2_000,
+    "images": "".join(f"<img src={href} alt=a>" for href in HREFS),
+}
+
+
+@pytest.mark.parametrize("content", LONG_LINKS.values(), ids=LONG_LINKS.keys())
+def test_short_links_below_a_long_address_are_too_large_before_they_are_written(content):
+    with pytest.raises(TooLargePageError, match="too-large"):
+        convert(page(content), FAR, None)
+    assert len(convert(page(content), URL, None).markdown) < SMALL_CHARS
+
+
+def test_the_links_to_follow_are_bounded_too():
+    with pytest.raises(TooLargePageError):
+        scan(page(LONG_LINKS["links"]), FAR, None)
+    with pytest.raises(TooLargePageError):
+        scan(
+            page(LONG_LINKS["links"]).replace(b"<body>", f"<head><base href={FAR}></head>".encode()),
+            URL,
+            None,
+        )
+
+
+def test_a_markdown_body_of_short_links_below_a_long_address_is_too_large():
+    body = "".join(f"[a]({href}) " for href in HREFS)
+
+    with pytest.raises(TooLargePageError, match="too-large"):
+        read(body, FAR)
+    assert read(body, URL).markdown.count("](https://docs.example.com/guide/") == len(HREFS)
+
+
+def test_how_far_a_page_may_grow_is_a_setting():
+    body = page("<blockquote>" * 100 + "<p>a" * 10_000)
+
+    assert len(convert(body, URL, None, max_growth=100).markdown) > SMALL_CHARS
 
 
 def test_lists_of_tabs_inside_each_other_are_read():

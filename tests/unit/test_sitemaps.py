@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from llmsspider import sitemaps
-from llmsspider.sitemaps import SitemapCutError, SitemapEntry, SitemapError, SubSitemap
+from llmsspider.sitemaps import MAX_ENTRY_ELEMENTS, SitemapCutError, SitemapEntry, SitemapError, SubSitemap
 
 URL = "https://example.com/sitemap.xml"
 NS = "http://www.sitemaps.org/schemas/sitemap/0.9"
@@ -88,6 +88,15 @@ def test_a_document_that_breaks_off_gives_what_stands_before_and_says_so() -> No
     whole = urlset("<url><loc>https://example.com/a</loc></url><url><loc>https://example.com/b")
     assert read_cut(whole[: -len("</urlset>")]) == [A]
     assert read_cut(urlset("<url><loc>https://example.com/a</loc></url>")[: -len("</urlset>")]) == [A]
+
+
+@pytest.mark.parametrize("between", [False, True], ids=["in an entry", "between entries"])
+def test_an_entry_of_endless_elements_ends_the_reading_and_what_stands_before_is_kept(between: bool) -> None:
+    many = "<image:image/>" * (MAX_ENTRY_ELEMENTS + 1)
+    page = "<url><loc>https://example.com/a</loc></url>"
+
+    assert read_cut(urlset(page + (many if between else f"<url>{many}</url>"))) == [A]
+    assert len(read(urlset(page * MAX_ENTRY_ELEMENTS))) == MAX_ENTRY_ELEMENTS
 
 
 def test_index() -> None:
