@@ -19,7 +19,8 @@ MAX_STYLE = 2_000
 
 _CANDIDATES = XPath(
     "//*[@hidden or @aria-hidden or @popover or @style][not(self::html or self::head or self::body)]"
-    " | //template | //dialog | //noembed | //noframes | //audio | //canvas | //video | //object[@data]",
+    " | //template | //dialog | //noembed | //noframes | //audio | //canvas | //video | //object[@data]"
+    " | //progress | //meter | //img[@width and @height]",
     smart_strings=False,
 )
 _CONTROLS = XPath(
@@ -43,9 +44,11 @@ _CODE = frozenset({"pre", "code"})
 _SIGNS = frozenset({"pre", "code", "kbd", "samp"})
 _SPOKEN = frozenset({"sr-only", "visually-hidden", "screen-reader-text", "visuallyhidden"})
 """Classes of what only listeners get."""
-_FALLBACKS = frozenset({"noembed", "noframes", "audio", "canvas", "video", "object"})
+_FALLBACKS = frozenset({"noembed", "noframes", "audio", "canvas", "video", "object", "progress", "meter"})
 """Elements whose content is for browsers of another age."""
 
+_NO_SIZE = frozenset({"0", "1", "0px", "1px"})
+"""Widths and heights of an image that nobody sees."""
 _ESCAPE = re.compile(r"\\([0-9a-f]{1,6})[ \t\n]?|\\(.)", re.IGNORECASE)
 _NUMBER = re.compile(r"-?(?:\d+\.?\d*|\.\d+)")
 _MOVED = re.compile(r"(?:translate[xyz3d]{0,2}\()[^)]{0,80}-(?:\d{4,}px|\d{3,}(?:em|rem|vw|vh|%))")
@@ -100,7 +103,8 @@ def _is_hidden(element: _Element) -> bool:
         return True
     if tag == "template":
         return element.get("shadowrootmode") is None
-    if tag == "dialog" and element.get("open") is None:
+    is_closed = tag == "dialog" and element.get("open") is None
+    if is_closed or (tag == "img" and {element.get("width"), element.get("height")} <= _NO_SIZE):
         return True
     hidden = element.get("hidden")
     if hidden is not None and hidden.strip().lower() != "until-found":
@@ -194,7 +198,7 @@ def _is_far(rules: dict[str, str]) -> bool:
 
 def _distance(value: str) -> bool:
     """Say whether a length moves out of the window."""
-    for word in value.split(" ")[:4]:
+    for word in value.replace("calc(", "").split(" ")[:4]:
         number = _number(word)
         unit = word.lstrip("-.0123456789")
         if number is not None and abs(number) >= _FAR.get(unit, float("inf")):
@@ -242,10 +246,10 @@ def _can_be_opened(element: _Element, controlled: frozenset[str]) -> bool:
     }:
         return True
     parent = element.getparent()
+    if parent is not None and parent.tag == "details":
+        return True
     for near in (element, parent):
-        if near is not None and (
-            near.tag == "details" or _OPENED.search((near.get("class") or "")[:MAX_STYLE])
-        ):
+        if near is not None and _OPENED.search((near.get("class") or "")[:MAX_STYLE]):
             return True
     return any(map(_opens, islice(element.itersiblings(preceding=True), _BEHIND)))
 

@@ -39,6 +39,10 @@ UNSEEN_STYLES = (
     "transform:translateX(-9999px)",
     "position:absolute;left:-9999px",
     "position:fixed;top:-100vh",
+    "position:absolute;left:calc(-100vw - 1px)",
+    "clip-path:rect(0 0 0 0)",
+    "color:rgb(0 0 0 / 0)",
+    "color:hsla(0,0%,0%,0)",
     "position:absolute;right:-5000px",
     "margin-left:-9999px",
     "text-indent:-9999px",
@@ -87,6 +91,18 @@ UNSEEN_ELEMENTS = (
     f"<select><option>{SAID}</select>",
     f"<input type=hidden value='{SAID}'>",
     f"<textarea hidden>{SAID}</textarea>",
+    f"<details style='display:none'><summary>a</summary>{SAID}</details>",
+    f"<img src='x.png' width=1 height=1 alt='{SAID}'>",
+    f"<progress>{SAID}</progress><meter>{SAID}</meter>",
+    f"<datalist><option>{SAID}</datalist>",
+    f"<p><ruby>a<rp>{SAID}</rp></ruby></p>",
+    f"<!--[if IE]><p>{SAID}</p><![endif]-->",
+    f"<p class='visually-hidden'>{SAID}</p>",
+    f"<p>a <span class='sr-only'>{SAID}</span></p>",
+    f"<svg width=0 height=0><title>{SAID}</title><desc>{SAID}</desc><text>{SAID}</text></svg>",
+    f"<p title='{SAID}' aria-label='{SAID}' data-x='{SAID}'>a</p><p><a href=/x title='{SAID}'>b</a></p>",
+    f"<input placeholder='{SAID}'><button>{SAID}</button>",
+    f"<table><caption style='display:none'>{SAID}</caption><tr><td>a</table>",
 )
 TAGS = "".join(chr(0xE0000 + ord(char)) for char in SAID)
 SEEN = {
@@ -109,6 +125,9 @@ SEEN = {
     "letters that a background shines through": f'<p style="color:transparent;background-clip:text">{SAID}</p>',
     "small": f'<p style="font-size:10px;opacity:0.5;height:40px;left:10px;position:relative">{SAID}</p>',
     "indented": f'<p style="text-indent:-2em;margin-left:-20px">{SAID}</p>',
+    "part of a fold that opens": f"<details><summary>More</summary><div hidden>{SAID}</div></details>",
+    "picture": f'<p><img src="x.png" width="100" height="1" alt="{SAID}"></p>',
+    "not for the keyboard": f"<div inert>{SAID}</div>",
     "badge": f'<p><span style="color:white;background:#090">{SAID}</span></p>',
 }
 
