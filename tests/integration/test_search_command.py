@@ -15,6 +15,9 @@ from llmsspider import search
 from llmsspider.retrieval import Library
 from llmsspider.store import Stores
 
+MANY = 12
+"""Sources, more than SQLite attaches to one connection."""
+
 
 def asked(folder: Path, *words: str) -> Outcome:
     return command("search", *words, "-s", f"LLMS_DATA_DIR={folder / 'store'}", cwd=folder)
@@ -78,16 +81,16 @@ def test_a_search_beside_a_crawl_that_writes_gives_nothing_stale(tmp_path: Path)
     writing.close()
 
 
-def test_fifty_sources_are_searched_at_once(tmp_path: Path):
+def test_many_sources_are_searched_at_once(tmp_path: Path):
     place = Place(None, tmp_path)
-    for number in range(50):
+    for number in range(MANY):
         store = place.open(f"source{number}")
         store.begin_run("crawl", {})
         store.save_page(record("page", f"# Page\n\nzebras, herd{number}\n", title="Page"), "new")
         store.close()
     with Library(Stores(None, tmp_path)) as library:
-        assert [one.source for one in library.search("herd41").results] == ["source41"]
-        assert len(library.search("zebras", limit=50).results) == 50
+        assert [one.source for one in library.search("herd11").results] == ["source11"]
+        assert len(library.search("zebras", limit=50).results) == MANY
 
 
 def test_a_page_of_many_megabytes_is_cut_and_found(tmp_path: Path):
