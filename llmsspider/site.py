@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from llmsspider.filetypes import MARKDOWN_TYPES
 from llmsspider.hostforms import HostForms
 from llmsspider.negotiation import is_markdown_url, twins
+from llmsspider.sitechrome import SiteChrome
 from llmsspider.sitetitles import SiteTitles
 from llmsspider.stubs import HostStubs
 from llmsspider.urls import host, identity
@@ -33,6 +34,7 @@ class SiteKnowledge:
         self._pages: frozenset[str] = frozenset()
         self._forms: dict[str, HostForms] = {}
         self.titles = SiteTitles()
+        self.chrome = SiteChrome()
         self._stubs: dict[str, HostStubs] = {}
         self._start = ""
         self._by_markdown: dict[str, str] = {}
@@ -153,14 +155,16 @@ class SiteKnowledge:
         return self._markdown_of.get(identity(url))
 
     def remember(self, forms: Mapping[str, Any]) -> None:
-        """Take over what an earlier run learned: forms, whether the HTML of stubs pays, titles that pages share."""
+        """Take over what an earlier run learned: forms, whether the HTML of stubs pays, what pages share."""
         self._forms = {
             name: HostForms.from_dict(data)
             for name, data in forms.items()
             if isinstance(data, dict) and name != _EVERYWHERE
         }
         everywhere = forms.get(_EVERYWHERE)
-        self.titles.remember(everywhere.get("titles") if isinstance(everywhere, dict) else None)
+        if isinstance(everywhere, dict):
+            self.titles.remember(everywhere.get("titles"))
+            self.chrome.remember(everywhere.get("chrome"))
         self._stubs = {
             name: HostStubs.from_list(data["stubs"])
             for name, data in forms.items()
@@ -173,6 +177,7 @@ class SiteKnowledge:
         for name, stubs in self._stubs.items():
             if stubs.asked:
                 learned.setdefault(name, {})["stubs"] = stubs.as_list()
-        if shared := self.titles.as_list():
-            learned[_EVERYWHERE] = {"titles": shared}
+        shared = {"titles": self.titles.as_list(), "chrome": self.chrome.as_list()}
+        if any(shared.values()):
+            learned[_EVERYWHERE] = {name: values for name, values in shared.items() if values}
         return dict(learned)

@@ -13,7 +13,7 @@ from llmsspider.callbacks.requests import request_of
 from llmsspider.discovery import Options, read_described
 from llmsspider.discovery_fetch import EngineFetch
 from llmsspider.errors import ConversionError, RenderingError, TooLargePageError
-from llmsspider.hashing import raw_hash
+from llmsspider.hashing import content_hash, raw_hash
 from llmsspider.heldpages import Held
 from llmsspider.outcomes import kind_of_exception, kind_of_response
 from llmsspider.pages import (
@@ -161,7 +161,7 @@ class PageCallbacks(FailureCallbacks, LinkSourceCallbacks, MarkdownLinkCallbacks
         )
         if run.known.is_false(record, answered.headers):
             run.disbelieve(record.fetched_url)
-        self._settle_title(record, request)
+        self._settle(record, request)
         record.url = self._spelling(record.url, page.page.meta.canonical)
         yield from self.page_results(record, request)
 
@@ -247,23 +247,44 @@ class PageCallbacks(FailureCallbacks, LinkSourceCallbacks, MarkdownLinkCallbacks
             record.depth = int(request.meta.get("depth", 0))
             record.discovered_by = info(request).get("by", "link")
             record.llms = self.run.site.entries.get(identity(request.url))
-        is_same = not self._settle_title(record, request)
+        is_same = not self._settle(record, request)
         yield from self.page_results(
             record, request, confirmed=is_same and record.key in self.run.known.states
         )
 
-    def _settle_title(self, record: PageRecord, request: Request) -> bool:
-        """Give a page of HTML a title of its own where the site's pages share one; return whether it is another."""
-        if record.origin not in {"html", "rendered"} or not record.title:
+    def _settle(self, record: PageRecord, request: Request) -> bool:
+        """Compare a page of HTML with the site's others: its title, its chrome; return whether it is another now."""
+        if record.origin not in {"html", "rendered"}:
             return False
-        titles, title, start = self.run.site.titles, record.title, bool(info(request).get("start"))
-        titles.see(title, record.content or "", start=start)
-        if not start:
+        is_retitled = self._settle_title(record, is_start=bool(info(request).get("start")))
+        return self._take_off_chrome(record) or is_retitled
+
+    def _settle_title(self, record: PageRecord, *, is_start: bool) -> bool:
+        """Give a page a title of its own where the site's pages share one; return whether it is another."""
+        titles, title = self.run.site.titles, record.title
+        if not title:
+            return False
+        titles.see(title, record.content or "", start=is_start)
+        if not is_start:
             named = record.llms.title if record.llms else None
             record.title = titles.own(title, record.content or "", named, title_from_url(record.url))
         if record.title != title:
             self.run.count("titles/shared")
         return record.title != title
+
+    def _take_off_chrome(self, record: PageRecord) -> bool:
+        """Take off what most pages of the site begin or end with; return whether there was any."""
+        site, whole = self.run.site, record.content or ""
+        site.chrome.see(whole)
+        content = site.chrome.without(whole)
+        if content == whole or content_hash(whole) in site.soft404_hashes:
+            return False
+        self.run.count("chrome/shared")
+        record.content, record.content_hash = content, None
+        record.links = [
+            link for link in record.links if f"({link.url}" in content or f"({link.url}" not in whole
+        ]
+        return True
 
     def page_results(self, record: PageRecord, request: Request, *, confirmed: bool = False) -> Iterator[Any]:
         """Yield a page's document, the requests for its links, and that for its HTML where the policy wants it."""

@@ -442,19 +442,20 @@ def test_the_html_of_markdown_that_is_a_stub_is_the_document(serve, run_crawl):
     assert {seen.status for seen in site.requests if seen.path == "/changes"} <= {304}
 
 
-def test_a_title_that_the_sites_pages_share_is_not_theirs(serve, run_crawl):
-    prose = "<p>Widgets turn wheels, wheels turn mills, and mills grind the corn of the whole valley.</p>" * 3
+def test_a_title_and_a_foot_that_the_sites_pages_share_are_not_theirs(serve, run_crawl):
+    foot = "Tell us what you miss here."
 
-    def page(body):
-        main = f"<main><h1>Widget</h1>{body}</main>"
+    def page(body, number=8):
+        prose = f"<p>Widget {number} turns wheels, wheels turn mills, mills grind the corn of valley {number}.</p>"
+        main = f"<main><h1>Widget</h1>{body}{prose * 3}<p>{foot}</p></main>"
         return f"<!doctype html><html><head><title>Widget</title></head><body>{main}</body></html>"
 
     links = "".join(f"<a href='/part-{number}'>x</a>" for number in range(8))
     site = serve(
         {
-            "/": page(prose + links),
-            **{f"/part-{number}": page(f"<h2>Wheel {number}</h2>{prose}") for number in range(7)},
-            "/part-7": page(prose),
+            "/": page(links),
+            **{f"/part-{number}": page(f"<h2>Wheel {number}</h2>", number) for number in range(7)},
+            "/part-7": page("", 7),
         }
     )
     site.etags = True
@@ -464,10 +465,19 @@ def test_a_title_that_the_sites_pages_share_is_not_theirs(serve, run_crawl):
     assert titles.pop("/part-7") in {"part 7", "Widget"}, "told by its URL, if enough pages came before it"
     assert titles == {f"/part-{number}": f"Wheel {number}" for number in range(7)}
     assert first.stats["llms/titles/shared"] >= 7
+    footed = {path for path, document in first.by_path(site.url).items() if foot in document["content"]}
+    assert len(footed) == 7, "those that came before enough pages were compared"
+    assert first.stats["llms/chrome/shared"] == 2
     second = run_crawl(f"{site.url}/")
-    titles = {path: document["title"] for path, document in second.by_path(site.url).items()}
-    assert titles["/part-7"] == "part 7", "learned by then, whatever the order of pages"
-    assert titles["/part-3"] == "Wheel 3"
+    pages = second.by_path(site.url)
+    assert pages["/part-7"]["title"] == "part 7", "learned by then, whatever the order of pages"
+    assert pages["/part-3"]["title"] == "Wheel 3"
+    assert not [path for path, document in pages.items() if foot in document["content"]]
+    assert {path for path, document in pages.items() if document["change"] == "changed"} >= footed
+    assert "corn of valley 3" in pages["/part-3"]["content"]
+    third = run_crawl(f"{site.url}/")
+    assert {document["change"] for document in third.by_path(site.url).values()} == {"unchanged"}
+    assert comparable(third) == comparable(second)
 
 
 def test_the_address_of_a_page_stays_however_links_spell_it(serve, run_crawl):
