@@ -2,5 +2,5 @@
 
 from __future__ import annotations
 
-EXTRACTOR_VERSION = 7
+EXTRACTOR_VERSION = 8
 """Grows with each change of the Markdown made from the same page: stored pages of another version are made again."""

@@ -159,9 +159,10 @@ class PageCallbacks(FailureCallbacks, LinkSourceCallbacks, MarkdownLinkCallbacks
             depth=int(request.meta.get("depth", 0)),
             by=info(request).get("by", "link"),
         )
-        if run.known.is_false(record, answered.headers):
-            run.disbelieve(record.fetched_url)
+        is_false = run.known.is_false(record, answered.headers)
         self._settle(record, request)
+        if is_false and run.known.is_false(record, answered.headers):  # as it came, and as it would be stored
+            run.disbelieve(record.fetched_url)
         record.url = self._spelling(record.url, page.page.meta.canonical)
         yield from self.page_results(record, request)
 

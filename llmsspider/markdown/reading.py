@@ -42,7 +42,7 @@ class Draft:
 
         Args:
             join: gives the absolute URL of an href, fragment kept, or what is no web address as it is.
-            keep_hidden: keep characters that no reader sees (Unicode tags, runs of zero width).
+            keep_hidden: keep what no reader sees: Unicode tags, runs of zero width, comments, anchors and wrappers.
             max_growth: characters that one byte of the body may become, over and above a million.
 
         Raises:
@@ -53,7 +53,7 @@ class Draft:
         links = [Link(text, join(href)) for text, href in found.links]
         links = [link for link in links if link.url.lower().startswith(HTTP)]
         linked = [*(link.url for link in links), *_html_links(found.html, join)]
-        markdown = found.rewritten(lambda target: _target(target, join)).strip("\n")
+        markdown = found.rewritten(lambda target: _target(target, join), keep_unseen=keep_hidden).strip("\n")
         page = Page(
             markdown=markdown + "\n" if markdown.strip() else "",
             links=links,
@@ -69,8 +69,9 @@ def draft(text: str) -> Draft:
     r"""Read one Markdown body, its links apart.
 
     The text stays as it is, but for: line ends as `\n`, no BOM, front matter moved to the metadata, banners
-    for agents removed, relative destinations of links and images made absolute. Code, HTML and MDX blocks are
-    not touched; links in them count as links to follow.
+    for agents removed, relative destinations of links and images made absolute, HTML comments, empty anchors
+    and tags of wrappers left out. Code, other HTML and MDX blocks are not touched; links in them count as links
+    to follow.
     """
     text = text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
     front, text = split_front_matter(text)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from llmsspider import commonmark
+from llmsspider.markdown.unseen import cuts, is_anchor, is_unseen_block, is_unseen_tag
 
 _TEXT = frozenset({"Text", "Code"})
 _BLOCKS = frozenset({"Paragraph", "Heading", "TableCell", "CodeBlock"})
@@ -28,7 +29,7 @@ class Scan:
     `source` is the text in UTF-8; `title` that of the first heading of level 1 that has one and stands in no
     list or quotation; `links` are pairs of text and URL, percent-encoded, in the order of their ends; `html` the
     HTML blocks and tags, as written; `destinations` the spans in `source` of the destinations of links, images
-    and definitions, in order.
+    and definitions, in order; `unseen` the spans of HTML that draws nothing.
     """
 
     source: bytes
@@ -36,18 +37,26 @@ class Scan:
     links: list[tuple[str, str]] = field(default_factory=list)
     html: list[str] = field(default_factory=list)
     destinations: list[tuple[int, int]] = field(default_factory=list)
+    unseen: list[tuple[int, int]] = field(default_factory=list)
 
-    def rewritten(self, change: Callable[[str], str]) -> str:
-        """Return the text with `change` applied to each destination as it is written (in `<…>` or bare)."""
+    def rewritten(self, change: Callable[[str], str], *, keep_unseen: bool = False) -> str:
+        """Return the text with `change` applied to each destination as it is written (in `<…>` or bare).
+
+        HTML that draws nothing is left out, unless it is to be kept.
+        """
+        replaced = [(start, end, self._changed(start, end, change)) for start, end in self.destinations]
+        if self.unseen and not keep_unseen:
+            replaced = sorted([*replaced, *cuts(self.source, self.unseen)])
         pieces: list[bytes] = []
         position = 0
-        for start, end in self.destinations:
-            written = self.source[start:end].decode()
-            changed = change(written)
-            if changed != written:
-                pieces += self.source[position:start], changed.encode("utf-8", "replace")
+        for start, end, instead in replaced:
+            if start >= position:
+                pieces += self.source[position:start], instead
                 position = end
         return b"".join([*pieces, self.source[position:]]).decode()
+
+    def _changed(self, start: int, end: int, change: Callable[[str], str]) -> bytes:
+        return change(self.source[start:end].decode()).encode("utf-8", "replace")
 
 
 def scan(text: str) -> Scan:
@@ -71,6 +80,8 @@ class _Reading:
         """Links and images that are open: what the parser says of each, and how many words stood before it."""
         self._last = 0
         """Where the event before ended: at the end of a link, its destination follows."""
+        self._tag = ("", 0, 0)
+        """The inline tag met last, and its span."""
 
     def take(self, event: Any, start: int, end: int) -> None:
         """Take the next event: `{"Text": "a"}`, `{"Start": "Paragraph"}`, or a bare string such as `"SoftBreak"`."""
@@ -86,7 +97,7 @@ class _Reading:
             elif kind == "End":
                 self._end(value, end)
             elif kind == "InlineHtml":
-                self.found.html.append(value)
+                self._inline_html(value, start, end)
         if self._opened:
             self._last = end
 
@@ -100,7 +111,19 @@ class _Reading:
         elif name in _CONTAINERS:
             self._depth += 1
         elif name == "HtmlBlock":
-            self.found.html.append(self.found.source[start:end].decode())
+            html = self.found.source[start:end].decode()
+            self.found.html.append(html)
+            if is_unseen_block(html):
+                self.found.unseen.append((start, end))
+
+    def _inline_html(self, tag: str, start: int, end: int) -> None:
+        self.found.html.append(tag)
+        before, begin, stop = self._tag
+        if is_unseen_tag(tag):
+            self.found.unseen.append((start, end))
+        elif stop == start and is_anchor(before, tag):
+            self.found.unseen.append((begin, end))
+        self._tag = tag, start, end
 
     def _end(self, value: Any, end: int) -> None:
         if isinstance(value, str):
