@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import takewhile
+from math import ceil
 from typing import Any, get_args
 from urllib.parse import urlsplit
 
@@ -41,6 +42,9 @@ SHARE_WASTED = 0.1
 MAX_MISSED = 3
 """Pages of a directory without Markdown that are asked for it, where the rest of the host has some."""
 
+NAMED_WORTH = 4
+"""So many pages whose Markdown was named count as much as one that was found by its form."""
+
 MAX_NAMED_MISSED = 3
 """Pages without a named Markdown URL are not guessed until so many named ones were asked in vain."""
 
@@ -53,12 +57,13 @@ class Tally:
     """What came of the pages of one shape in one directory.
 
     `hits` counts its own pages that came as Markdown by their form, `below` those in directories below it, `missed` its
-    own pages that were asked for what there was to try, in vain.
+    own pages that were asked for what there was to try, in vain. `named` of the hits were no guesses.
     """
 
     hits: Counter[Form] = field(default_factory=Counter)
     below: Counter[Form] = field(default_factory=Counter)
     missed: int = 0
+    named: int = 0
 
     @property
     def form(self) -> Form | None:
@@ -68,8 +73,14 @@ class Tally:
 
     @property
     def is_closed(self) -> bool:
-        """True when asking has cost more than it gave."""
-        return self.missed >= MAX_MISSED and self.missed > self.hits.total()
+        """True when asking has cost more than it gave; what a list names says little of the pages it does not name."""
+        gave = self.found + ceil(self.named / NAMED_WORTH)
+        return self.missed >= MAX_MISSED and self.missed > gave
+
+    @property
+    def found(self) -> int:
+        """Pages that came as Markdown though nothing named it."""
+        return self.hits.total() - self.named
 
 
 @dataclass(slots=True)
@@ -88,7 +99,7 @@ class HostForms:
     listed: Counter[Form] = field(default_factory=Counter)
     named_missed: int = 0
     alive: int = 0
-    """Pages that only links name, where the form was settled, that were there in this run."""
+    """Pages that only links name, where a form was known, that were there in this run."""
     dead: int = 0
     """Such pages that were not there (404, 410)."""
     missed: dict[str, None] = field(default_factory=dict)
@@ -127,12 +138,17 @@ class HostForms:
         return own is not None and bool(own.hits)
 
     def expects_dead(self, *, lists: bool) -> bool:
-        """Say whether a page that only links name is more likely dead than alive, where the form is settled.
+        """Say whether a page that only links name is more likely dead than alive, where a form is known.
 
         Args:
             lists: an llms.txt or sitemap names pages of the site; what it does not name is suspect from the start.
         """
         return self.dead >= self.alive if lists else self.dead > self.alive
+
+    def is_settled(self, url: str) -> bool:
+        """Say whether pages of this shape in the page's own directory came as Markdown that nothing had named."""
+        own = self._own(url)
+        return own is not None and own.found > 0
 
     def to_try(self, url: str) -> list[tuple[Form, str]]:
         """Return the Markdown URLs worth asking for a page, most likely first; empty when none is."""
@@ -151,7 +167,7 @@ class HostForms:
     def learning(self, url: str) -> bool:
         """Say whether asking for this page is a guess, so that one page at a time should ask."""
         return (
-            not self.negotiates and not self.is_proven(url) and (self.awaits_named or bool(self.to_try(url)))
+            not self.negotiates and not self.is_settled(url) and (self.awaits_named or bool(self.to_try(url)))
         )
 
     def to_ask_again(self, url: str) -> bool:
@@ -182,6 +198,7 @@ class HostForms:
         own_place, *above = _places(url)
         own = self._tallies.setdefault((this, own_place), Tally())
         own.hits[form] += 1
+        own.named += named
         own.missed = 0 if named else own.missed
         for place in above:
             self._tallies.setdefault((this, place), Tally()).below[form] += 1

@@ -1,7 +1,7 @@
 """Which Markdown pages are also fetched as HTML, for their navigation links only.
 
 Markdown pages carry no sidebar, so on Markdown-native sites links alone miss pages. A few HTML pages fill the gap:
-the start page, section roots, and samples for as long as they still show unseen URLs.
+the start page, section roots, one in each directory, and samples for as long as they still show unseen URLs.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from llmsspider.urls import directory, host, identity
 
 MIN_SAMPLES = 3
-"""Pages fetched as HTML besides start page and section roots, even when they show nothing new."""
+"""Pages fetched as HTML besides start page and section roots; so many in a row that show nothing new are enough."""
 
 MAX_SHARE = 0.05
 """Share of the pages seen so far that may be fetched twice; section roots above `MAX_ROOTS` count into it."""
@@ -52,8 +52,9 @@ class LinkSources:
             if start or page in self._earlier:
                 self._asked.add(page)
             return page in self._asked
-        place = f"{host(url)}{directory(url)}"
-        wanted = start or self._root(section_root=section_root) or self._sample(place)
+        place = f"{host(url)}{directory(page.rstrip('/'))}"
+        opens_place = section_root and place not in self._sampled_directories
+        wanted = start or self._root(section_root=opens_place) or self._sample(place)
         if wanted:
             self._asked.add(page)
             self._sampled_directories.add(place)
@@ -71,7 +72,7 @@ class LinkSources:
 
     def _sample(self, place: str) -> bool:
         allowed = max(MIN_SAMPLES, int(self._pages * MAX_SHARE))
-        fruitful = self._samples < MIN_SAMPLES or self._barren < MIN_SAMPLES
+        fruitful = self._barren < MIN_SAMPLES
         known_place = place in self._sampled_directories and self._samples >= 1 and self._barren > 0
         if self._samples >= allowed or not fruitful or (known_place and self._samples >= MIN_SAMPLES):
             return False

@@ -113,7 +113,7 @@ class MarkdownNegotiationMiddleware:
             page.get("by") == "link"
             and not any(page.get(key) for key in ("listed", "md", "dead", "alternate", "held", "source"))
             and not is_markdown_url(url)
-            and forms.is_proven(url)
+            and forms.known(url) is not None
             and forms.expects_dead(lists=self.run.site.has_lists)
             and self.run.known.state(page_key(url)) is None
             and self.run.site.markdown_of(url) is None
@@ -164,7 +164,7 @@ class MarkdownNegotiationMiddleware:
             return None
         state = run.known.state(page_key(request.url))
         url = next(iter(self._named(request, state)), None)
-        if url is None and state is None and forms.is_proven(request.url):
+        if url is None and state is None and forms.is_settled(request.url):
             url = next((made for _form, made in forms.to_try(request.url)), None)
         return url if url is not None and host(url) == host(request.url) else None
 
@@ -194,7 +194,7 @@ class MarkdownNegotiationMiddleware:
         for _form, url in tries:
             response = await self._ask(request, url)
             if response is not None:
-                forms.alive += forms.is_proven(request.url)
+                forms.alive += 1
                 forms.hit(request.url, url)
                 return response
             forms.miss(request.url, url)

@@ -148,6 +148,23 @@ def test_many_directories_without_markdown_cost_a_tenth_of_the_pages_that_have_s
     assert crawl.wasted <= MAX_WASTED + 0.1 * len(docs)
 
 
+def test_named_markdown_says_little_of_the_pages_that_are_not_named():
+    docs, rest = pages_in("/docs/", 20), [f"{SITE}/docs/r{number}.html" for number in range(100)]
+    crawl = Crawl(markdown_of(docs), {page: page.replace(".html", ".md") for page in docs})
+    assert len(crawl.run([*docs, *rest])) == 20
+    assert crawl.wasted <= MAX_MISSED + 20 // 4
+
+
+def test_a_link_that_nothing_names_is_suspect_once_most_were_dead():
+    forms = HostForms()
+    assert forms.expects_dead(lists=True)
+    assert not forms.expects_dead(lists=False)
+    forms.dead, forms.alive = 2, 1
+    assert forms.expects_dead(lists=False)
+    forms.alive = 3
+    assert not forms.expects_dead(lists=True)
+
+
 def test_a_directory_where_half_of_the_pages_have_markdown_is_asked_while_that_pays():
     pages = pages_in("/docs/", 100)
     half = markdown_of(pages[::2])

@@ -72,6 +72,20 @@ def test_link_sources_are_start_roots_and_samples_that_pay():
     assert taken == MIN_SAMPLES
 
 
+@pytest.mark.parametrize("ending", ["/", ".html"])
+def test_section_roots_beside_a_link_source_are_samples(ending):
+    sources = LinkSources()
+    assert sources.wanted("https://e.com/", start=True)
+    sources.report(5)
+    taken = 0
+    for number in range(9):
+        if sources.wanted(f"https://e.com/p{number}{ending}", section_root=True):
+            taken += 1
+            sources.report(0)
+    assert taken <= MIN_SAMPLES
+    assert all(sources.wanted(f"https://e.com/d{number}/p{ending}", section_root=True) for number in range(9))
+
+
 def test_link_sources_go_on_while_they_show_unseen_urls_up_to_their_share():
     sources = LinkSources()
     taken = 0
