@@ -86,6 +86,7 @@ class PageMeta:
     URLs are absolute. `hreflang` maps a language tag to a URL. `robots` holds the lower-case directives
     of `<meta name="robots">`. `refresh` is the target of a meta refresh. `is_shell` is True when the page
     holds no text of its own and has to be rendered by a browser. `section` is looked for on the start page only.
+    `api_files` are the OpenAPI files that an API reference names, None for other pages.
     """
 
     title: str | None = None
@@ -99,6 +100,7 @@ class PageMeta:
     robots: frozenset[str] = frozenset()
     generator: str | None = None
     is_shell: bool = False
+    api_files: list[str] | None = None
     section: Section | None = None
     front_matter: dict[str, object] = field(default_factory=dict)
 

@@ -49,6 +49,8 @@ class Answered:
     body: bytes
     fetched_at: str
     accept: str | None = None
+    data: tuple[str, ...] = ()
+    """URLs of the data that the page fetched when a browser drew it."""
     is_whole: bool = True
     """False where only the end of the connection says that the body has ended: it may be half of it."""
 
@@ -105,6 +107,9 @@ class PageResult:
     left_out: tuple[str, str] | None = None
     was_stub: bool = False
 
+
+VALIDATORS = frozenset({"etag", "last-modified"})
+"""Headers that say which version of a body an answer holds."""
 
 _NOTHING = Page("", [], [], PageMeta())
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from llmsspider.domains import same_site
 from llmsspider.errors import BrowserUnavailableError, RenderingError
 from llmsspider.outcomes import kind_of_exception, kind_of_response
-from llmsspider.pages import Answered, PageResult, read_page, refused_by_page
+from llmsspider.pages import VALIDATORS, Answered, PageResult, read_page, refused_by_page
 from llmsspider.requests import info, nested_request
 from llmsspider.urlgate import fault
 from llmsspider.urls import identity, page_key
@@ -32,17 +32,15 @@ ENOUGH_TEXT = 200
 MAX_IN_VAIN = 5
 """Pages in a row that were drawn once more in vain, after which none is: the site lacks what its pages ask for."""
 
-_VALIDATORS = frozenset({"etag", "last-modified"})
-
 
 class Renderer:
     """Decides which pages the browser draws, and reads what it drew.
 
     The drawing is a nested download of the same page by `BrowserDownloadHandler`. `render=auto` takes the empty
-    shells (`PageMeta.is_shell`), `always` every HTML page, `never` none. A page that could not load a script or data
-    of its own site is drawn once more (`llms/rendering/again`), and is not believed where it then shows next to nothing
-    or much less than the stored one (`llms/rendering/incomplete`). Counts `llms/rendering/pages` and
-    `llms/rendering/failed`; one WARNING when there is no browser. The policy is `wanted`.
+    shells (`PageMeta.is_shell`) and API references that name no file, `always` every HTML page, `never` none. A page
+    that could not load a script or data of its own site is drawn once more (`llms/rendering/again`), and is not
+    believed where it then shows next to nothing or much less than the stored one (`llms/rendering/incomplete`). Counts
+    `llms/rendering/pages` and `llms/rendering/failed`; one WARNING when there is no browser. The policy is `wanted`.
     """
 
     def __init__(self, crawler: Crawler, run: Run):
@@ -59,7 +57,8 @@ class Renderer:
             return False
         if refused_by_page(page, answered, self.run.config):
             return False
-        return page.is_shell or self.run.arguments.render == "always"
+        is_unnamed_api = page.api_files == []
+        return page.is_shell or is_unnamed_api or self.run.arguments.render == "always"
 
     async def draw(
         self, request: Request, answered: Answered, result: PageResult
@@ -140,10 +139,11 @@ class Renderer:
             raise RenderingError(message, kind=kind_of_exception(error)) from error
         drawn = Answered.from_response(response, now=answered.fetched_at)
         self._check(drawn)
-        headers = {name: value for name, value in drawn.headers.items() if name not in _VALIDATORS}
+        headers = {name: value for name, value in drawn.headers.items() if name not in VALIDATORS}
+        data = tuple(info(nested).get("data", ()))
         failed = info(nested).get("failed", {})
         own = {url: why for url, why in failed.items() if same_site(url, answered.fetched_url)}
-        return replace(drawn, page_url=answered.page_url, headers=headers, accept=None), own
+        return replace(drawn, page_url=answered.page_url, headers=headers, accept=None, data=data), own
 
     def _check(self, drawn: Answered) -> None:
         """Raise `RenderingError` for what is no page: an error status, an error page of the browser, too large."""

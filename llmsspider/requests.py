@@ -9,6 +9,7 @@
               page without them, else "linked"
     alternate its HTML named the Markdown of `md`; asked in this way once
     canonical another page named this one as its address; what it names itself is not followed
+    data      URLs of the data that the browser loaded for the page it drew
     dead      URL of its Markdown, which is not there; other pages it may belong to are tried
     failed    what the browser could not load for the page it drew: why, by URL
     held      came as HTML; asked once more at the end of the crawl, for its Markdown alone
@@ -48,6 +49,7 @@ class PageMeta(TypedDict, total=False):
     alike: Literal["listed", "linked"]
     alternate: bool
     canonical: bool
+    data: list[str]
     dead: str
     failed: dict[str, str]
     held: bool

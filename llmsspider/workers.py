@@ -34,6 +34,9 @@ MAX_HTML_IN_PLACE = 256 * 1024
 MAX_READ_IN_PLACE = 32 * 1024
 """Characters up to which Markdown is read here: 1 to 3 ms. The worst that was found, all YAML, takes 0.7 s."""
 
+OPENAPI_HANDLER = "llmsspider.openapi.OpenApiHandler"
+"""The content handler of OpenAPI files."""
+
 IN_PLACE_SECS = 2.0
 """CPU time that a page may take here; one that takes longer is left to a worker, with the time limit of pages."""
 
@@ -164,6 +167,14 @@ class ConversionPool:
     async def handle(self, body: bytes, url: str, mime_type: str, encoding: str | None) -> Page:
         """Return what the handler of the media type makes of a body; raises `ConversionError`."""
         path = self.handlers[mime_type]
+        return await self._run(_handle, (path, body, url, mime_type, encoding))
+
+    async def read_api(self, body: bytes, url: str, mime_type: str, encoding: str | None) -> Page:
+        """Return the document of an OpenAPI file, made by the handler of its media type where the user has one.
+
+        Raises `ConversionError`.
+        """
+        path = self.handlers.get(mime_type, OPENAPI_HANDLER)
         return await self._run(_handle, (path, body, url, mime_type, encoding))
 
     async def _run(

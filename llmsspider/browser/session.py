@@ -53,7 +53,7 @@ class BrowserSession:
         self._warned: set[str] = set()
 
     async def download(self, request: Request) -> Response:
-        """Return the page as the browser drew it; what it could not load is in `meta["llms"]["failed"]`.
+        """Return the page as the browser drew it; what it loaded is told in `meta["llms"]`.
 
         Raises:
             BrowserUnavailableError: there is no browser, or it may not be used as it is configured.
@@ -82,7 +82,11 @@ class BrowserSession:
             await self._abandon(opened)
             raise RenderingError(f"the page was not drawn within {seconds:g} s", kind="network") from None
         if traffic:
-            request.meta[META] = {**info(request), "failed": dict(traffic[-1].failed)}
+            request.meta[META] = {
+                **info(request),
+                "failed": dict(traffic[-1].failed),
+                "data": list(traffic[-1].data),
+            }
         return response
 
     async def close(self) -> None:

@@ -36,8 +36,8 @@ STAY_OPEN = frozenset({"eventsource", "websocket"})
 DATA = frozenset({"fetch", "xhr"})
 """What scripts request of their own accord."""
 
-MAX_FAILED = 20
-"""Failed requests of a page that are kept."""
+MAX_NOTED = 20
+"""Requests of a page that are kept: of those that failed, and of those for data."""
 
 _POLL_SECS = 0.1
 _LOOK = """() => {
@@ -71,11 +71,15 @@ def is_framed(request: Request) -> bool:
 
 
 class Traffic:
-    """The requests a page makes. `failed` says why, by URL, for scripts and data that could not be loaded."""
+    """The requests a page makes.
+
+    `failed` says why, by URL, for scripts and data that could not be loaded; `data` are the URLs of data that came.
+    """
 
     def __init__(self, page: Page):
         self._open: dict[Request, float] = {}
         self.failed: dict[str, str] = {}
+        self.data: list[str] = []
         self.last_secs = time.monotonic()
         """When the last request began or ended (monotonic clock)."""
         page.on("request", self._begins)
@@ -101,6 +105,8 @@ class Traffic:
     def _answered(self, response: Response) -> None:
         if response.status >= 400:
             self._note(response.request, f"HTTP status {response.status}")
+        elif response.request.resource_type in DATA and len(self.data) < MAX_NOTED:
+            self.data.append(response.url)
 
     def _ends(self, request: Request) -> None:
         self._open.pop(request, None)
@@ -111,7 +117,7 @@ class Traffic:
         self._note(request, request.failure or "it failed")
 
     def _note(self, request: Request, why: str) -> None:
-        if request.resource_type in DATA | {"script"} and len(self.failed) < MAX_FAILED:
+        if request.resource_type in DATA | {"script"} and len(self.failed) < MAX_NOTED:
             self.failed[request.url] = why
 
 

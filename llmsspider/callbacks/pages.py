@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 
     from scrapy.http import Response
 
+    from llmsspider.apifiles import ApiFiles
     from llmsspider.fuller import FullerHtml
     from llmsspider.items import PageMeta
     from llmsspider.store import PageRecord
@@ -45,6 +46,7 @@ class PageCallbacks(FailureCallbacks, LinkSourceCallbacks, MarkdownLinkCallbacks
     """Callback of page requests."""
 
     fuller: FullerHtml
+    api_files: ApiFiles
 
     async def parse(self, response: Response) -> AsyncIterator[Any]:
         """Yield the page's document and the requests for its links."""
@@ -65,7 +67,11 @@ class PageCallbacks(FailureCallbacks, LinkSourceCallbacks, MarkdownLinkCallbacks
                 for result in self._same(self._as_stored(answered), request, answered):
                     yield result
                 return
-            answered, page = await self.renderer.draw(request, answered, fuller)
+            answered, page = await self.api_files.draw(request, answered, fuller)
+            if page is None:
+                for result in self._same(self._as_stored(answered), request, answered):
+                    yield result
+                return
         except (ConversionError, RenderingError) as error:
             if isinstance(error, TooLargePageError):
                 run.count("too-large")

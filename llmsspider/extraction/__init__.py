@@ -12,6 +12,7 @@ from lxml.etree import _Element
 
 from llmsspider.errors import TooLargePageError
 from llmsspider.extraction import engines, lists
+from llmsspider.extraction.api_files import api_files
 from llmsspider.extraction.generators import UNKNOWN, Generator
 from llmsspider.extraction.headlines import outer_title, settle_below_site_name, settle_headline, without_book
 from llmsspider.extraction.hidden import remove_hidden
@@ -161,4 +162,5 @@ def _scan(body: bytes, url: str, encoding: str | None, growth: Growth) -> tuple[
     joiner = joiner_for(root, url, growth)
     meta = read_meta(root, joiner)
     meta.is_shell = is_shell(root)
+    meta.api_files = api_files(root, body, joiner)
     return root, joiner, Page(markdown="", links=[], follow=follow_links(root, joiner), meta=meta)

@@ -8,6 +8,7 @@ from scrapy import Request
 from scrapy_spider_metadata import Args  # type: ignore[attr-defined]  # it has no __all__
 
 from llmsspider import jobdir
+from llmsspider.apifiles import ApiFiles
 from llmsspider.arguments import DocsArguments
 from llmsspider.callbacks.ending import EndCallbacks
 from llmsspider.callbacks.full_text import FullTextCallbacks
@@ -61,6 +62,7 @@ class DocsSpider(Args[DocsArguments], FullTextCallbacks, EndCallbacks):
         spider.run = Run(arguments, source, config, _counter(crawler), resumes=resumes, crew=crew)
         spider.renderer = Renderer(crawler, spider.run)
         spider.fuller = FullerHtml(crawler, spider.run)
+        spider.api_files = ApiFiles(crawler, spider.run, spider.renderer)
         return spider
 
     async def start(self) -> AsyncIterator[Any]:

@@ -11,6 +11,7 @@ from scrapy import Request
 from scrapy.exceptions import CloseSpider
 from scrapy_spider_metadata import Args  # type: ignore[attr-defined]  # it has no __all__
 
+from llmsspider.apifiles import ApiFiles
 from llmsspider.arguments import PageArguments, check_arguments
 from llmsspider.config import Config
 from llmsspider.discovery_fetch import EngineFetch
@@ -52,6 +53,7 @@ class PageSpider(Args[PageArguments], scrapy.Spider):
     run: PageRun
     renderer: Renderer
     fuller: FullerHtml
+    api_files: ApiFiles
     providers: list[Provider]
     custom_settings = {  # noqa: RUF012  # as Scrapy declares it
         "SPIDER_MIDDLEWARES": {
@@ -77,6 +79,7 @@ class PageSpider(Args[PageArguments], scrapy.Spider):
         spider.run = PageRun(arguments, Config.from_settings(crawler.settings), spider.count)
         spider.renderer = Renderer(crawler, spider.run)
         spider.fuller = FullerHtml(crawler, spider.run)
+        spider.api_files = ApiFiles(crawler, spider.run, spider.renderer)
         spider.providers = load_providers(crawler.settings.getlist("LLMS_PAGE_PROVIDERS"))
         return spider
 
@@ -132,7 +135,8 @@ class PageSpider(Args[PageArguments], scrapy.Spider):
             try:
                 result = await read_page(answered, self.run.workers, listed=True)
                 answered, fuller = await self.fuller.take(request, answered, result)
-                answered, result = await self.renderer.draw(request, answered, fuller or result)
+                answered, made = await self.api_files.draw(request, answered, fuller or result)
+                result = made or result
             except (ConversionError, RenderingError) as error:
                 kind = kind_of_exception(error)
                 raise PageFailedError(str(error), kind=kind, status=answered.status) from error

@@ -41,7 +41,15 @@ def refused(_seen) -> Reply:
     return Reply("busy", status=503)
 
 
+INITIALIZER = """
+const place = document.getElementById('swagger-ui');
+fetch('/harbour.json').then(answer => answer.json()).then(api => { place.innerHTML = '<h2>' + api.info.title + '</h2>' });
+"""
+HARBOUR = """{"openapi": "3.1.0", "info": {"title": "Harbour"}, "paths": {"/ships": {"get": {"summary": "Ships"}}}}"""
+"""An API whose page says in a script of its own which file it is drawn from."""
+
 PAGES = {
+    "reference": "<h1>Reference</h1><div id='swagger-ui'></div><script src='/swagger-initializer.js'></script>",
     "computes": page(
         "app.innerHTML = '<p>Loading</p>'; setTimeout(() => { busy(2600); draw('computes') }, 30)"
     ),
@@ -94,6 +102,8 @@ def test_what_is_drawn_is_the_whole_page(serve, run_crawl):
         {
             "/": html("Home", f"<p>Home.</p>{links}"),
             **{f"/{name}": text for name, text in PAGES.items()},
+            "/swagger-initializer.js": Reply(INITIALIZER, content_type="text/javascript"),
+            "/harbour.json": Reply(HARBOUR, content_type="application/json"),
             "/data/computes": data,
             "/data/waits": slow,
             "/data/recovers": second_time,
@@ -102,7 +112,8 @@ def test_what_is_drawn_is_the_whole_page(serve, run_crawl):
     )
     outcome = run_crawl(f"{site.url}/", settings={"RETRY_TIMES": 0})
     documents = outcome.by_path(site.url)
-    assert set(documents) == {"/", "/computes", "/waits", "/recovers", "/shadows", "/frames"}
+    assert documents["/reference"]["content"] == ("# Harbour\n\n## Operations\n\n### Ships\n\n`GET /ships`\n")
+    assert set(documents) == {"/", "/reference", "/computes", "/waits", "/recovers", "/shadows", "/frames"}
     for name in ("computes", "waits", "recovers"):
         assert f"Text of /data/{name}" in documents[f"/{name}"]["content"]
     assert documents["/shadows"]["content"].startswith("# Deep\n\nText in the last of the roots.")

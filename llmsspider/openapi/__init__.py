@@ -1,0 +1,24 @@
+"""OpenAPI files (2.0, called Swagger, to 3.1; JSON or YAML) as Markdown documents.
+
+`OpenApiHandler` is a content handler (docs/handlers.md).
+"""
+
+from __future__ import annotations
+
+from llmsspider.openapi.reading import NotOpenApiError, read_description
+from llmsspider.openapi.writing import write
+
+__all__ = ["NotOpenApiError", "OpenApiHandler", "read_description", "write"]
+
+
+class OpenApiHandler:
+    """Makes the Markdown of an API from the file that describes it."""
+
+    def read(self, body: bytes, url: str, mime_type: str, encoding: str | None) -> str:
+        """Return the Markdown.
+
+        Raises:
+            NotOpenApiError: the body describes no API.
+            TooLargePageError: the Markdown is many times as long as the body.
+        """
+        return write(read_description(body), len(body))

@@ -1,0 +1,261 @@
+"""The Markdown of an API: what it is, its operations by tag, its schemas."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from llmsspider.errors import TooLargePageError
+from llmsspider.openapi.reading import Description
+from llmsspider.openapi.schemas import MAX_ROWS, Row, as_json, code, example_of, meaning_of, rows_of, type_of
+
+METHODS = ("get", "put", "post", "delete", "options", "head", "patch", "trace", "query")
+
+MAX_GROWTH = 32
+"""Characters of Markdown that one byte of an OpenAPI file may become: operations that share schemas repeat them."""
+
+SMALL_CHARS = 1_000_000
+"""Characters that any document may have."""
+
+MAX_CHARS = 32_000_000
+"""Characters that none exceeds."""
+
+_HEADING = re.compile(r"(#{1,6})(?=[ \t])")
+_FENCE = re.compile(r" {0,3}(```|~~~)")
+
+
+def write(api: Description, size: int) -> str:
+    """Return the document of an API whose file has `size` bytes; raises `TooLargePageError`."""
+    parts: list[str] = []
+    chars, most = 0, min(MAX_GROWTH * size + SMALL_CHARS, MAX_CHARS)
+    for part in _document(api):
+        chars += len(part) + 2
+        if chars > most:
+            raise TooLargePageError(
+                f"too-large: {size:,} bytes of OpenAPI became more than {most:,} characters"
+            )
+        parts.append(part)
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def _document(api: Description) -> Iterator[str]:
+    info = _dict(api.get("info"))
+    yield f"# {_line(info.get('title')) or 'API'}"
+    if info.get("version"):
+        yield f"Version {_line(info['version'])}"
+    yield _line(info.get("summary"))
+    yield _text(info.get("description"), 2)
+    yield from _servers(api)
+    yield from _security(api)
+    yield from _operations(api)
+    schemas = _dict(_dict(api.get("components")).get("schemas") or api.get("definitions"))
+    if schemas:
+        yield "## Schemas"
+    for name, schema in schemas.items():
+        found = api.resolved(schema)
+        yield f"### {_line(name)}"
+        yield _text(found.get("description"), 4)
+        yield from _schema(api, schema, named=True)
+        yield from _examples(api, {"schema": schema})
+
+
+def _servers(api: Description) -> Iterator[str]:
+    servers = [_dict(server) for server in _list(api.get("servers"))]
+    lines = [
+        f"- {code(server['url'])}{_after(': ', _line(server.get('description')))}"
+        for server in servers
+        if isinstance(server.get("url"), str)
+    ]
+    if not lines and isinstance(api.get("host"), str):
+        schemes = [scheme for scheme in _list(api.get("schemes")) if isinstance(scheme, str)] or ["https"]
+        base = api.get("basePath") if isinstance(api.get("basePath"), str) else ""
+        lines = [f"- {code(scheme + '://' + api['host'] + base)}" for scheme in schemes]
+    if lines:
+        yield "## Servers"
+        yield "\n".join(lines)
+
+
+def _security(api: Description) -> Iterator[str]:
+    schemes = _dict(_dict(api.get("components")).get("securitySchemes") or api.get("securityDefinitions"))
+    rows = []
+    for name, given in schemes.items():
+        scheme = api.resolved(given)
+        how = [scheme.get(key) for key in ("type", "scheme", "in", "name")]
+        told = " ".join(part for part in how if isinstance(part, str))
+        rows.append((_line(name), told, _line(scheme.get("description"))))
+    if rows:
+        yield "## Authentication"
+        yield _table(("Name", "Type", "Description"), rows)
+
+
+def _operations(api: Description) -> Iterator[str]:
+    by_tag: dict[str | None, list[tuple[str, str, dict[str, Any], dict[str, Any]]]] = {}
+    said = {tag.get("name"): tag.get("description") for tag in map(_dict, _list(api.get("tags")))}
+    for tag in said:
+        if isinstance(tag, str):
+            by_tag[tag] = []
+    for path, item in (*_dict(api.get("paths")).items(), *_dict(api.get("webhooks")).items()):
+        shared = api.resolved(item)
+        for method in METHODS:
+            operation = shared.get(method)
+            if isinstance(operation, dict):
+                tags = [tag for tag in _list(operation.get("tags")) if isinstance(tag, str)]
+                by_tag.setdefault(tags[0] if tags else None, []).append((method, path, operation, shared))
+    has_tags = any(tag is not None and found for tag, found in by_tag.items())
+    for tag, found in by_tag.items():
+        if not found:
+            continue
+        yield f"## {_line(tag) or ('Other operations' if has_tags else 'Operations')}"
+        yield _text(said.get(tag), 3) if tag is not None else ""
+        for method, path, operation, shared in found:
+            yield from _operation(api, f"{method.upper()} {path}", operation, shared)
+
+
+def _operation(
+    api: Description, endpoint: str, operation: dict[str, Any], shared: dict[str, Any]
+) -> Iterator[str]:
+    yield f"### {_line(operation.get('summary')) or _line(endpoint)}"
+    yield code(endpoint)
+    if operation.get("deprecated") is True:
+        yield "**Deprecated**"
+    yield _text(operation.get("description") or shared.get("description"), 4)
+    parameters = _parameters(api, shared, operation)
+    told = [parameter for parameter in parameters if parameter.get("in") not in {"body", "formData"}]
+    if told:
+        yield "#### Parameters"
+        yield _table(
+            ("Name", "In", "Type", "Required", "Description"), [_parameter(api, one) for one in told]
+        )
+    yield from _request_body(api, operation, parameters)
+    responses = _dict(operation.get("responses"))
+    if responses:
+        yield "#### Responses"
+    for status, given in responses.items():
+        response = api.resolved(given)
+        yield f"**{_line(status)}**{_after(' ', _line(response.get('description')))}"
+        yield from _contents(api, response)
+
+
+def _parameters(api: Description, *places: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return the parameters of an operation; its own take the place of those of its path."""
+    found: dict[tuple[object, object], dict[str, Any]] = {}
+    for place in places:
+        for given in _list(place.get("parameters")):
+            parameter = api.resolved(given)
+            if isinstance(parameter.get("name"), str):
+                found[parameter["name"], str(parameter.get("in"))] = parameter
+    return list(found.values())
+
+
+def _parameter(api: Description, parameter: dict[str, Any]) -> tuple[str, ...]:
+    schema = parameter.get("schema", parameter)  # 2.0 has the type in the parameter itself
+    meaning = meaning_of(api.resolved(schema), parameter.get("description"))
+    required = "yes" if parameter.get("required") is True else "no"
+    return code(parameter["name"]), _line(parameter.get("in")), type_of(api, schema), required, meaning
+
+
+def _request_body(
+    api: Description, operation: dict[str, Any], parameters: list[dict[str, Any]]
+) -> Iterator[str]:
+    body = api.resolved(operation.get("requestBody"))
+    fields = [parameter for parameter in parameters if parameter.get("in") == "formData"]
+    for parameter in parameters:
+        if parameter.get("in") == "body":
+            body = {**parameter, "content": {"": {"schema": parameter.get("schema")}}}
+    if body or fields:
+        yield "#### Request body"
+    yield _text(body.get("description"), 5)
+    yield from _contents(api, body)
+    if fields:
+        yield _table(
+            ("Name", "In", "Type", "Required", "Description"), [_parameter(api, one) for one in fields]
+        )
+
+
+def _contents(api: Description, holder: dict[str, Any]) -> Iterator[str]:
+    """Yield what a request body or response holds; types that hold the same are told once."""
+    contents = _dict(holder.get("content"))
+    if "schema" in holder and not contents:  # 2.0
+        examples = list(_dict(holder.get("examples")).items())
+        media: dict[str, Any] = {"schema": holder["schema"]}
+        contents = {examples[0][0]: {**media, "example": examples[0][1]}} if examples else {"": media}
+    before: list[object] = []
+    for mime_type, given in contents.items():
+        media = api.resolved(given)
+        name = code(mime_type) if mime_type else "Type"
+        schema = media.get("schema")
+        yield f"{name}: {type_of(api, schema)}" if schema else name
+        if schema and schema not in before:
+            yield from _schema(api, schema)
+            before.append(schema)
+        yield from _examples(api, media)
+
+
+def _schema(api: Description, schema: object, *, named: bool = False) -> Iterator[str]:
+    rows = rows_of(api, schema)
+    if rows:
+        yield _table(("Property", "Type", "Required", "Description"), map(_property, rows[:MAX_ROWS]))
+        if len(rows) > MAX_ROWS:
+            yield "…"
+    elif named:
+        found = api.resolved(schema)
+        yield f"{type_of(api, found)}{_after('. ', meaning_of({**found, 'description': None}))}"
+
+
+def _property(row: Row) -> tuple[str, ...]:
+    return code(row.name), row.type, "yes" if row.required else "no", row.meaning
+
+
+def _examples(api: Description, media: dict[str, Any]) -> Iterator[str]:
+    for name, value in example_of(api, media):
+        if name:
+            yield f"Example {code(name)}:"
+        text = as_json(value)
+        fence = "`" * max(3, 1 + max((len(run) for run in re.findall(r"`+", text)), default=0))
+        yield f"{fence}{'' if isinstance(value, str) else 'json'}\n{text}\n{fence}"
+
+
+def _table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
+    lines = [head, tuple("---" for _ in head), *rows]
+    return "\n".join(f"| {' | '.join(map(_cell, line))} |" for line in lines)
+
+
+def _cell(text: str) -> str:
+    return " ".join(text.split()).replace("|", "\\|")
+
+
+def _text(value: object, level: int) -> str:
+    """Return a description, which is Markdown, its headings from `level` down."""
+    if not isinstance(value, str) or not value.strip():
+        return ""
+    lines, fence, headings = value.strip().splitlines(), "", []
+    for at, line in enumerate(lines):
+        mark = _FENCE.match(line)
+        if mark and (not fence or mark[1] == fence):
+            fence = "" if fence else mark[1]
+        elif not fence and _HEADING.match(line):
+            headings.append(at)
+    if headings:
+        highest = min(len(_HEADING.match(lines[at])[1]) for at in headings)  # type: ignore[index]  # they matched
+        by = max(level - highest, 0)
+        for at in headings:
+            marks, text = lines[at].split(maxsplit=1) if " " in lines[at].strip() else (lines[at].strip(), "")
+            lines[at] = f"{'#' * min(len(marks) + by, 6)} {text}".rstrip()
+    return "\n".join(lines)
+
+
+def _line(value: object) -> str:
+    return " ".join(str(value).split()) if isinstance(value, str | int | float) else ""
+
+
+def _after(mark: str, text: str) -> str:
+    return mark + text if text else ""
+
+
+def _dict(value: object) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def _list(value: object) -> list[Any]:
+    return value if isinstance(value, list) else []

@@ -1,0 +1,65 @@
+"""API references whose page names an OpenAPI file: made from it, without a browser."""
+
+from __future__ import annotations
+
+import json
+
+from site_server import Reply
+from sites import html
+
+REDOC = "<title>Reference</title><redoc spec-url='/harbour.json'></redoc><script src='/redoc.js'></script>"
+SWAGGER = "<div id='swagger-ui'></div><script>SwaggerUIBundle({url: '/harbour.json', dom_id: '#swagger-ui'})</script>"
+TOO_LARGE = "<!doctype html><rapi-doc spec-url='/large.json'></rapi-doc><script src='/rapidoc.js'></script>"
+
+
+def api(summary: str) -> Reply:
+    operation = {"summary": summary, "responses": {"200": {"description": "See [the guide](/guide)"}}}
+    text = json.dumps(
+        {"openapi": "3.1.0", "info": {"title": "Harbour"}, "paths": {"/ships": {"get": operation}}}
+    )
+    return Reply(text, content_type="application/json", headers={"ETag": f'"{summary}"'})
+
+
+def document(summary: str) -> str:
+    return (
+        f"# Harbour\n\n## Operations\n\n### {summary}\n\n`GET /ships`\n\n#### Responses\n\n"
+        "**200** See [the guide]({base}/guide)\n"
+    )
+
+
+def test_the_document_is_made_from_the_file(serve, run_crawl):
+    """Alone, or behind the text of its page; a recrawl sees that the file changed though the page did not."""
+    site = serve(
+        {
+            "/": html("Home", "<p>Home.</p><a href='/api'>API</a><a href='/large'>Large</a>"),
+            "/api": REDOC,
+            "/guide": html("Guide", f"<p>How to use it.</p>{SWAGGER}"),
+            "/large": TOO_LARGE,
+            "/harbour.json": api("List ships"),
+            "/large.json": Reply(
+                '{"openapi": "3.1.0", "paths": {}}' + " " * 100_000, content_type="application/json"
+            ),
+        }
+    )
+
+    def crawl():
+        return run_crawl(f"{site.url}/", arguments={"render": "never"}, settings={"DOWNLOAD_MAXSIZE": 50_000})
+
+    first = crawl()
+    documents = first.by_path(site.url)
+    assert set(documents) == {"/", "/api", "/guide"}
+    made = document("List ships").format(base=site.url)
+    assert documents["/api"]["content"] == made
+    assert documents["/api"]["title"] == "Harbour"
+    assert documents["/guide"]["content"] == f"# Guide\n\nHow to use it.\n\n{made}"
+    assert {documents[path]["origin"] for path in ("/api", "/guide")} == {"text"}
+    assert (first.stats["llms/openapi/documents"], first.stats["llms/openapi/failed"]) == (2, 1)
+    assert first.stats["llms/filtered/needs-browser"] == 1
+
+    again = crawl().by_path(site.url)
+    assert {page["change"] for page in again.values()} == {"unchanged"}
+    assert set(again) == {"/", "/api", "/guide"}
+
+    site.pages["/harbour.json"] = api("All ships")
+    changed = {path: page["change"] for path, page in crawl().by_path(site.url).items()}
+    assert changed == {"/": "unchanged", "/api": "changed", "/guide": "changed"}
