@@ -43,7 +43,9 @@ def refused(_seen) -> Reply:
 
 INITIALIZER = """
 const place = document.getElementById('swagger-ui');
-fetch('/harbour.json').then(answer => answer.json()).then(api => { place.innerHTML = '<h2>' + api.info.title + '</h2>' });
+fetch("/harbour.json").then(answer => answer.json()).then(api => {
+  place.innerHTML = '<h2>' + api.info.title + "</h2>";
+});
 """
 HARBOUR = """{"openapi": "3.1.0", "info": {"title": "Harbour"}, "paths": {"/ships": {"get": {"summary": "Ships"}}}}"""
 """An API whose page says in a script of its own which file it is drawn from."""
