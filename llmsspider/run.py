@@ -23,6 +23,7 @@ from llmsspider.fullcheck import FullCheck
 from llmsspider.hashing import content_hash
 from llmsspider.heldpages import HeldPages
 from llmsspider.incremental import KnownPages, KnownResources
+from llmsspider.laggingfiles import LaggingFiles
 from llmsspider.linkbases import LinkBases
 from llmsspider.linksources import LinkSources
 from llmsspider.llmstxt import directory_url
@@ -383,6 +384,7 @@ class Run:
         self._source_record.discovery["unbelieved"] = sorted(self.full_check.unbelieved)
         for name, found in (("missing", self.missing), ("no_end_tag", self.end_tags.counts)):
             self._source_record.discovery[name] = {key.hex(): runs for key, runs in found.items()}
+        self._source_record.discovery["full_text"] = self.lagging.to_json()
         if self.link_bases.learned():
             self._source_record.discovery["link_bases"] = dict(self.link_bases.learned())
         whole = self.complete and self.outcome == "finished" and self.resumes is None
@@ -451,6 +453,21 @@ class Run:
         """The stored pages whose HTML breaks off."""
         before = _runs_by_page(self._source_record, "no_end_tag")
         return MissingEndTags(before, self.config.confirm_runs)
+
+    @cached_property
+    def lagging(self) -> LaggingFiles:
+        """The full-text files that lag behind their pages; `full=true` believes them again."""
+        found = self._source_record.discovery.get("full_text") if self._source_record else None
+        return LaggingFiles() if self.arguments.full else LaggingFiles.from_json(found)
+
+    def lags(self, file: str) -> bool:
+        """Say whether a full-text file lags; of several workers only one would know its pages, so none does."""
+        return self.crew is None and file in self.lagging.files
+
+    @property
+    def number(self) -> int:
+        """The number of the run, from 1; 0 before it was opened."""
+        return self._record.number if self._record else 0
 
     def _known_pages(self) -> Iterator[str]:
         """Yield the pages known before the crawl: listed, linked by the start page, stored."""

@@ -62,6 +62,8 @@ class FailureCallbacks(DocumentCallbacks):
         lost = Lost(self.again(request, urls[0]), urls[0], kind, message, status)
         if not info(request).get("late") and run.second_chance.keep(lost):
             return
+        if kind == "not_found" and self._is_in_file_only(page_key(urls[0])):
+            return
         run.fail(urls[0], kind, message if len(urls) == 1 else f"{message} at {request.url}", status)
         if kind == "not_found":
             self._remember_dead(request, urls[0])
@@ -81,6 +83,15 @@ class FailureCallbacks(DocumentCallbacks):
             and self.run.known.state(page_key(url)) is None
         ):
             self.run.dead_links.died(url, *filter(None, (page.get("md"), page.get("dead"))))
+
+    def _is_in_file_only(self, key: bytes) -> bool:
+        """Say whether a page that is not there is one that only a full-text file ever held; it is taken from there."""
+        run = self.run
+        state = run.known.state(key)
+        if key not in run.lagging.pages or (state is not None and state.origin != "llms-full"):
+            return False
+        run.lagging.missing.add(key)
+        return True
 
     def _other_address(self, request: Request) -> Request | None:
         """Return the request for another address of a page that is not there.

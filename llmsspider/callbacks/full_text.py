@@ -55,8 +55,17 @@ class FullTextCallbacks(PageCallbacks):
         """Yield the pages of the full-text files that discovery found; they are not fetched again."""
         discovery = self.run.discovery
         for full_text in discovery.full_texts if discovery else ():
-            if full_text.is_usable:
+            if full_text.is_usable and not self.run.lags(full_text.url):
                 async for result in self._full_text_pages(full_text):
+                    yield result
+
+    async def parse_lagging_full_texts(self, response: Response) -> AsyncIterator[Any]:
+        """Yield the pages of full-text files that lag which are not there themselves."""
+        run = self.run
+        discovery = run.discovery
+        for full_text in discovery.full_texts if discovery else ():
+            if full_text.is_usable and run.lags(full_text.url):
+                async for result in self._full_text_pages(full_text, only=run.lagging.missing):
                     yield result
 
     async def parse_whole_full_texts(self, response: Response) -> AsyncIterator[Any]:
@@ -127,12 +136,15 @@ class FullTextCallbacks(PageCallbacks):
         for result in self._results(await self._records([(page, full_text.url)], full_text)):
             yield result
 
-    async def _full_text_pages(self, full_text: FullText) -> AsyncIterator[Any]:
+    async def _full_text_pages(
+        self, full_text: FullText, *, only: set[bytes] | None = None
+    ) -> AsyncIterator[Any]:
         if full_text.report is None:
             return
         await self.sample_full_text(full_text)
         with full_text.answer.open() as body:
-            pages = self._wanted(llmsfull.cut(body, full_text.report), full_text.url)
+            pieces = llmsfull.cut(body, full_text.report)
+            pages = self._wanted(pieces, full_text.url) if only is None else self._among(pieces, only)
             batches = iter(lambda: list(islice(pages, FULL_TEXT_BATCH)), [])
             ahead: deque[asyncio.Task[list[FullTextRecord]]] = deque()
             try:
@@ -193,6 +205,18 @@ class FullTextCallbacks(PageCallbacks):
             elif self.admits(url, listed=True):
                 run.remember(page_key(url))
                 yield piece, url
+
+    def _among(
+        self, pieces: Iterable[FullPage | Leftover], keys: set[bytes]
+    ) -> Iterator[tuple[FullPage, str]]:
+        """Yield the pages of a full-text file that have one of the keys, each with its address, once."""
+        left = set(keys)
+        for piece in pieces:
+            if isinstance(piece, FullPage) and piece.url is not None:
+                url = self.run.page_of(piece.url)
+                if page_key(url) in left:
+                    left.discard(page_key(url))
+                    yield piece, url
 
     async def _records(self, batch: list[tuple[FullPage, str]], file: FullText) -> list[FullTextRecord]:
         """Return the records of pages: the stored one where the text is the same, else as it is read."""

@@ -15,6 +15,7 @@ from llmsspider.discovery_fetch import EngineFetch
 from llmsspider.errors import ConversionError, RenderingError, TooLargePageError
 from llmsspider.hashing import content_hash, raw_hash
 from llmsspider.heldpages import Held
+from llmsspider.laggingfiles import words
 from llmsspider.outcomes import kind_of_exception, kind_of_response
 from llmsspider.pages import (
     Answered,
@@ -170,7 +171,17 @@ class PageCallbacks(FailureCallbacks, LinkSourceCallbacks, MarkdownLinkCallbacks
         if is_false and run.known.is_false(record, answered.headers):  # as it came, and as it would be stored
             run.disbelieve(record.fetched_url)
         record.url = self._spelling(record.url, page.page.meta.canonical)
+        self._keep_text(record)
         yield from self.page_results(record, request)
+
+    def _keep_text(self, record: PageRecord) -> None:
+        """Keep the text that was stored from a full-text file which lags, where the page says the same."""
+        run = self.run
+        state = run.known.state(record.key) if run.lagging.files else None
+        stored = run.store.load_page(state.key) if state is not None and state.origin == "llms-full" else None
+        if stored is not None and words(stored.content or "") == words(record.content or ""):
+            record.content, record.title = stored.content, stored.title
+            record.description, record.language = stored.description, stored.language
 
     def _spelling(self, url: str, canonical: str | None) -> str:
         """Return how a page's address is spelled.

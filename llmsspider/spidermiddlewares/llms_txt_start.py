@@ -13,11 +13,12 @@ from scrapy.exceptions import CloseSpider
 
 from llmsspider import jobdir
 from llmsspider.delivery import replay_command
-from llmsspider.discovery import Options, discover
+from llmsspider.discovery import Options, Seed, discover
 from llmsspider.discovery_fetch import EngineFetch
 from llmsspider.domains import same_site
 from llmsspider.errors import ConversionError, LlmsspiderError, StoreError
 from llmsspider.filetypes import HTML_TYPES, MARKDOWN_TYPES
+from llmsspider.fulltextsamples import FullTextSamples
 from llmsspider.hashing import content_hash
 from llmsspider.items import Page, PageMeta
 from llmsspider.judging import exports_unreached, note_outage, reason_not_to_delete, unreached
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
 
     from scrapy.crawler import Crawler
 
-    from llmsspider.discovery import Answer, Discovery, Seed
+    from llmsspider.discovery import Answer, Discovery
     from llmsspider.run import Run
     from llmsspider.spiders.docs import DocsSpider
     from llmsspider.together.crew import Crew
@@ -73,6 +74,7 @@ class LlmsTxtStart:
         self.spider: DocsSpider = crawler.spider  # type: ignore[assignment]
         self.run: Run = self.spider.run
         self.fetch = EngineFetch(crawler, self.run)
+        self.samples = FullTextSamples(self.run, self.fetch)
         self._page = Page("", [], [], PageMeta())
 
     @classmethod
@@ -128,6 +130,9 @@ class LlmsTxtStart:
         self.run.count_dead_links()
         async for request in self._asked_again():
             yield request
+        if self.run.lagging.missing:
+            yield self.spider.synthetic_request(self.spider.parse_lagging_full_texts)
+            await self._drained()
         for request in self._whole_full_texts(discovery):
             yield request
         await self._drained()
@@ -280,8 +285,10 @@ class LlmsTxtStart:
             yield self.spider.synthetic_request(self.spider.parse_llms_files)
             return
         if any(full_text.is_usable for full_text in discovery.full_texts):
+            await self.samples.look(discovery)
             yield self.spider.synthetic_request(self.spider.parse_full_texts)
             await self._drained()  # the pages it holds are not fetched
+            self._list_lagging(discovery)
         for request in (*self._named_markdown(discovery), *self._start_page(discovery)):
             yield request
         async for request in self._listed_pages(discovery):
@@ -324,6 +331,17 @@ class LlmsTxtStart:
             return
         async for request in self._portions(requests):
             yield request
+
+    def _list_lagging(self, discovery: Discovery) -> None:
+        """Make the pages of full-text files that lag seeds."""
+        run = self.run
+        for full_text in discovery.full_texts:
+            if full_text.is_usable and full_text.report and run.lags(full_text.url):
+                for url in full_text.report.urls:
+                    seed = Seed(url, "llms-full.txt")
+                    run.lagging.pages.add(page_key(run.page_of(url)))
+                    run.site.enter(seed)
+                    discovery.seeds.append(seed)
 
     def _beyond_limit(self, seed: Seed) -> None:
         run, verdict = self.run, self.run.limit.verdict
