@@ -25,6 +25,8 @@ _NUMBER = re.compile(r"(\d++(?:\.\d++)*+|[A-Z](?:\.\d++)++)\.?+\s++")
 _PARTS = re.compile(r"(?<!\s)(?:\s*+[|:·–—»›]\s++|\s++-\s++)")
 _PARTED = re.compile(r"(?<!\s)\s*+[(:|·–—-]")
 _WORD = re.compile(r"\w+")
+_MAX_HEADING = 1_000
+"""Characters of a heading that are compared with the `<title>`."""
 _MORE_WORDS = 2
 """Words that the heading of a page can have beside those of the `<title>`."""
 
@@ -60,7 +62,7 @@ def headline(scope: _Element, title: str | None, whole: str | None = None) -> _E
     section = None
     is_first = True
     for heading in scope.iter("h1", "h2", "h3", "h4"):
-        key = _key(plain_text(heading))
+        key = _key(plain_text(heading)[:_MAX_HEADING])
         if heading.tag == "h1":
             if key in keys:
                 said.setdefault(key, heading)

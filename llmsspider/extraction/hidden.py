@@ -39,6 +39,10 @@ _OPENED = re.compile(
 _OPENERS = frozenset({"button", "summary"})
 _BEHIND = 3
 """Elements before a hidden one that are looked at for what opens it."""
+_MAX_PIECES = 100
+"""Pieces of text that a label may be the same as."""
+_MAX_PAGES = 5
+"""Elements that may be the page, inside each other."""
 _MATH = re.compile(r"(?:^|\s)(?:math|katex|mathjax|mjx|mwe-math|mathml|arithmatex|MJX)", re.IGNORECASE)
 _CODE = frozenset({"pre", "code"})
 _SIGNS = frozenset({"pre", "code", "kbd", "samp"})
@@ -82,15 +86,18 @@ def remove_hidden(root: _Element) -> int:
     candidates = [element for element in candidates if _is_hidden(element)]
     if not candidates:
         return 0
-    controlled = _controlled(root)
-    gone: set[_Element] = set()
+    controlled, around, pages = _controlled(root), _Around(root), _MAX_PAGES
+    gone: list[_Element] = []
+    below: set[_Element] = set()
     removed = 0
     for element in candidates:  # in the order of the page: what is around comes first
-        if any(above in gone for above in element.iterancestors()):
+        if element in below or _can_be_opened(element, controlled) or _is_needed(element, around):
             continue
-        if _can_be_opened(element, controlled) or _is_needed(element) or _is_page(element, root):
+        if pages and _is_page(element, root):
+            pages -= 1
             continue
-        gone.add(element)
+        gone.append(element)
+        below.update(element.iterdescendants())
         removed += any(text.strip() for text in element.itertext())
     for element in gone:
         _remove(element)
@@ -234,16 +241,14 @@ def _is_cut(rules: dict[str, str]) -> bool:
 
 def _controlled(root: _Element) -> frozenset[str]:
     names: list[str] = _CONTROLS(root)
-    return frozenset(word.lstrip("#") for name in names for word in name.split())
+    return frozenset(word.lstrip("#") for name in names for word in name.split()) - {""}
 
 
 def _can_be_opened(element: _Element, controlled: frozenset[str]) -> bool:
     """Say whether a reader opens the element: a tab, a folded part, or something that a control names."""
     if element.tag in {"template", "dialog"} or element.tag in _FALLBACKS:
         return False
-    if element.get("role") in {"tabpanel", "tablist", "tab"} or (element.get("id") or "") in controlled - {
-        ""
-    }:
+    if element.get("role") in {"tabpanel", "tablist", "tab"} or (element.get("id") or "") in controlled:
         return True
     parent = element.getparent()
     if parent is not None and parent.tag == "details":
@@ -263,12 +268,42 @@ def _opens(element: _Element) -> bool:
     )
 
 
-def _is_needed(element: _Element) -> bool:
+class _Around:
+    """What elements stand in, each looked at once: many hidden ones inside each other stand in the same."""
+
+    def __init__(self, root: _Element):
+        self.formulas: dict[_Element, bool] = {}
+        self.with_pre = {above for pre in root.iter("pre") for above in pre.iterancestors()}
+        self._math: dict[_Element, _Element | None] = {}
+
+    def is_formula(self, element: _Element) -> bool | None:
+        """Say whether the nearest element that is named for math holds a formula; None where there is no such."""
+        path: list[_Element] = []
+        math: _Element | None = None
+        near: _Element | None = element
+        while near is not None:
+            if near in self._math:
+                math = self._math[near]
+                break
+            path.append(near)
+            if near.tag == "mjx-container" or _MATH.search((near.get("class") or "")[:MAX_STYLE]):
+                math = near
+                break
+            near = near.getparent()
+        self._math.update(dict.fromkeys(path, math))
+        if math is None:
+            return None
+        if math not in self.formulas:
+            self.formulas[math] = bool(_FORMULA(math))
+        return self.formulas[math]
+
+
+def _is_needed(element: _Element, around: _Around) -> bool:
     """Say whether the element is a part of a formula, or of code where it is only not read aloud."""
-    for near in (element, *element.iterancestors()):
-        if near.tag == "mjx-container" or _MATH.search((near.get("class") or "")[:MAX_STYLE]):
-            return bool(_FORMULA(near))
-    return _is_only_silent(element) and _is_said_otherwise(element)
+    is_formula = around.is_formula(element)
+    if is_formula is not None:
+        return is_formula
+    return _is_only_silent(element) and _is_said_otherwise(element, around)
 
 
 def _is_page(element: _Element, root: _Element) -> bool:
@@ -284,22 +319,32 @@ def _is_only_silent(element: _Element) -> bool:
     return not is_unseen((element.get("style") or "")[:MAX_STYLE])
 
 
-def _is_said_otherwise(element: _Element) -> bool:
+def _is_said_otherwise(element: _Element, around: _Around) -> bool:
     """Say whether what is not read aloud is code, or is said to listeners in other words beside it."""
-    if element.tag in _SIGNS or next(element.iter("pre"), None) is not None:
+    if element.tag in _SIGNS or element in around.with_pre:
         return True
     parent = element.getparent()
     if parent is None:
         return False
-    text = " ".join(inner_text(element).split())
-    if any(
-        text and text == near.get("aria-label") for near in (parent, parent.getparent()) if near is not None
-    ):
+    labels = [near.get("aria-label") for near in (parent, parent.getparent()) if near is not None]
+    if any(label and _says(element, label) for label in labels):
         return True
     spoken = (near for near in (element.getprevious(), element.getnext()) if near is not None)
     if any(not _SPOKEN.isdisjoint((near.get("class") or "").split()) for near in spoken):
         return True
     return any(above.tag in _CODE for above in element.iterancestors())
+
+
+def _says(element: _Element, label: str) -> bool:
+    """Say whether the text of an element is a label; no more of it is read than that takes."""
+    words: list[str] = []
+    length = 0
+    for text in islice(element.itertext(), _MAX_PIECES):
+        words.append(text)
+        length += len(text.strip())
+        if length > len(label):
+            return False
+    return " ".join("".join(words).split()) == label
 
 
 def _remove(element: _Element) -> None:

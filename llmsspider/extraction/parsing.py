@@ -4,7 +4,13 @@ from __future__ import annotations
 
 import re
 
-from lxml.etree import HTMLParser, ParserError, XMLSyntaxError, _Element, fromstring
+from lxml.etree import HTMLParser, ParserError, XMLSyntaxError, XPath, _Element, fromstring, iterwalk
+
+from llmsspider.extraction.names import settable
+
+MAX_DEPTH = 160
+"""Levels of elements; deeper ones are put beside each other, as browsers do from level 512 on."""
+_DEEPEST = XPath("/*" * MAX_DEPTH, smart_strings=False)
 
 _WORD_BREAK = re.compile(rb"<wbr\s*/?>", re.IGNORECASE)
 _CLOSED_BREAK = re.compile(rb"</br\s*+/?>", re.IGNORECASE)
@@ -41,8 +47,29 @@ def parse(body: bytes, encoding: str | None) -> _Element:
         ):  # ValueError: a name with control characters
             continue
         if root is not None:
+            for element in _DEEPEST(root):
+                if len(element):
+                    _flatten(element)
             return root
     return fromstring(_EMPTY, HTMLParser())
+
+
+def _flatten(element: _Element) -> None:
+    """Put all elements that are inside each other below `element` beside each other; the text keeps its order."""
+    last: _Element | None = None
+    made: list[_Element] = []
+    for event, inner in iterwalk(element, events=("start", "end")):
+        if inner is element:
+            continue
+        if event == "start":
+            last = element.makeelement(inner.tag, dict(inner.attrib))
+            last.text = settable(inner.text)
+            made.append(last)
+        elif last is not None and inner.tail:
+            last.tail = settable((last.tail or "") + inner.tail)
+    text = element.text
+    element[:] = made
+    element.text = text
 
 
 def _decode_choice(body: bytes, encoding: str | None) -> tuple[bytes, str]:

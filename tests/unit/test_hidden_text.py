@@ -1,8 +1,10 @@
 """Text that no reader of a page sees is left out; what a reader can open stays."""
 
+from collections import Counter
+
 import pytest
 
-from llmsspider.extraction import convert
+from llmsspider.extraction import convert, hidden
 from llmsspider.extraction.hidden import is_unseen
 from llmsspider.markdown import read
 
@@ -243,6 +245,18 @@ def test_definitions_that_are_comments_stay_as_they_are():
     found = read(text, URL)
 
     assert found.markdown == text.replace("more.md", f"{URL}more.md")
+
+
+def test_what_is_hidden_inside_each_other_is_looked_at_once(monkeypatch):
+    asked: Counter[str] = Counter()
+    monkeypatch.setattr(hidden, "_FORMULA", lambda _: asked.update(["formula"]) or False)
+    monkeypatch.setattr(hidden, "_is_page", lambda *_: asked.update(["page"]) or True)
+    spans = "<span aria-hidden=true>a</span>" * 1_000
+
+    found = convert(page(f"{'<div hidden>' * 50}{SAID}{'</div>' * 50}<p class=math>{spans}</p>"), URL, None)
+
+    assert found.hidden == 1_000 + 1
+    assert asked == {"formula": 1, "page": hidden._MAX_PAGES}
 
 
 def test_styles_are_read_in_time_that_their_length_bounds():

@@ -10,6 +10,7 @@ from llmsspider.decompression import MAX_MEMBERS, TooLargeError, decompress
 from llmsspider.downloadermiddlewares.compression import HttpCompressionMiddleware
 from llmsspider.errors import TooLargePageError
 from llmsspider.extraction import convert, scan
+from llmsspider.extraction.parsing import MAX_DEPTH, parse
 from llmsspider.growth import SMALL_CHARS
 from llmsspider.llmsfull import inspect, split
 from llmsspider.llmsfull.labels import MAX_HEADER_LINES
@@ -131,6 +132,20 @@ def test_how_far_a_page_may_grow_is_a_setting():
 
 def test_lists_of_tabs_inside_each_other_are_read():
     assert convert(page("<div role=tablist>" * 2_000 + "text"), URL, None).markdown == "# A\n"
+
+
+def test_elements_far_inside_each_other_are_put_beside_each_other_and_nothing_is_lost():
+    deep = "".join(f"<font>a{number} <a href=/p{number}>b{number}</a> " for number in range(1_000))
+
+    root = parse(page(deep), None)
+    found = convert(page(deep), URL, None)
+
+    assert max(sum(1 for _ in element.iterancestors()) for element in root.iter()) == MAX_DEPTH
+    assert root.xpath("//a/@href") == [f"/p{number}" for number in range(1_000)]
+    assert found.markdown.split()[-2].startswith("a999")
+    text = "".join(root.itertext()).split()
+    assert text == ["Aa0", *[f"{letter}{number}" for number in range(1_000) for letter in "ab"][1:]]
+    assert len(found.follow) == 1_000
 
 
 def test_keys_of_many_levels_are_no_front_matter():
