@@ -104,6 +104,10 @@ class DocsArguments(CommonArguments):
     optional: Literal["include", "skip"] = Field(
         default="include", description="What to do with the entries of an llms.txt section named Optional."
     )
+    listings: Literal["skip", "keep"] = Field(
+        default="skip",
+        description="What to do with pages that only list other pages, such as those of tags; links are followed.",
+    )
     mode: Literal["crawl", "refresh"] = Field(
         default="crawl", description="refresh: revalidate the stored pages only; no discovery, no new pages."
     )

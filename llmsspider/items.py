@@ -87,6 +87,8 @@ class PageMeta:
     of `<meta name="robots">`. `refresh` is the target of a meta refresh. `is_shell` is True when the page
     holds no text of its own and has to be rendered by a browser. `section` is looked for on the start page only.
     `api_files` are the OpenAPI files that an API reference names, None for other pages.
+    `listing` says why a page only lists others, `lists_only` that its main content is nothing but links and teasers,
+    `tags` holds the pages that it names as its tags.
     """
 
     title: str | None = None
@@ -102,6 +104,9 @@ class PageMeta:
     is_shell: bool = False
     api_files: list[str] | None = None
     section: Section | None = None
+    listing: str | None = None
+    lists_only: bool = False
+    tags: list[str] = field(default_factory=list)
     front_matter: dict[str, object] = field(default_factory=dict)
 
 

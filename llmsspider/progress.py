@@ -21,6 +21,7 @@ LEFT_OUT_AFTER_FETCH = frozenset(
         "canonical",
         "duplicate",
         "empty",
+        "listing",
         "noindex",
         "redirect",
         "soft-404",

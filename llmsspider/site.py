@@ -29,6 +29,8 @@ class SiteKnowledge:
         """What llms.txt says of a page, by identity."""
         self.soft404_hashes: set[str] = set()
         """Content hashes of what the site answers for files it does not have."""
+        self.tag_pages: set[str] = set()
+        """The pages that others name as their tags (`rel=tag`), by identity."""
         self._listed: set[str] = set()
         self._section_roots: set[str] = set()
         self._pages: frozenset[str] = frozenset()

@@ -30,6 +30,7 @@ from llmsspider.pages import (
     utc_now,
 )
 from llmsspider.requests import CARRIED, META, info
+from llmsspider.urlgate import usable
 from llmsspider.urls import document_id, identity, page_key, without_fragment
 
 if TYPE_CHECKING:
@@ -152,6 +153,14 @@ class PageCallbacks(FailureCallbacks, LinkSourceCallbacks, MarkdownLinkCallbacks
             run.known.moved(page_key(request.url), page_key(target[0]))
             yield from self._other_page(target[0], request)
             return
+        listing = self._listing(page.page.meta, request)
+        if listing is not None:
+            run.leave_out(request.url, "listing", listing)
+            run.known.fated(page_key(request.url), "dropped", "listing")
+            yield from self.link_requests(
+                page.page.follow, int(request.meta.get("depth", 0)) + 1, on=request.url
+            )
+            return
         is_asked = page.was_stub or info(request).get("alternate")
         alternate = None if is_asked else markdown_alternate(page, answered)
         if alternate is not None:
@@ -182,6 +191,16 @@ class PageCallbacks(FailureCallbacks, LinkSourceCallbacks, MarkdownLinkCallbacks
         if stored is not None and words(stored.content or "") == words(record.content or ""):
             record.content, record.title = stored.content, stored.title
             record.description, record.language = stored.description, stored.language
+
+    def _listing(self, meta: PageMeta, request: Request) -> str | None:
+        """Return why a page that only lists others is left out, in words; None for one that is kept."""
+        run, page = self.run, identity(request.url)
+        run.site.tag_pages.update(map(identity, usable(meta.tags)))
+        is_wanted = run.arguments.listings == "keep" or info(request).get("start") or page in run.site.entries
+        if is_wanted:
+            return None
+        is_tag = meta.lists_only and page in run.site.tag_pages
+        return meta.listing or ("other pages name it as their tag (rel=tag)" if is_tag else None)
 
     def _spelling(self, url: str, canonical: str | None) -> str:
         """Return how a page's address is spelled.

@@ -18,6 +18,7 @@ from llmsspider.extraction.headlines import outer_title, settle_below_site_name,
 from llmsspider.extraction.hidden import remove_hidden
 from llmsspider.extraction.html_format import HtmlFormat
 from llmsspider.extraction.links import follow_links, joiner_for
+from llmsspider.extraction.listings import listing_of, lists_only, tags_of
 from llmsspider.extraction.main_content import find_main, without_navigation
 from llmsspider.extraction.markdown_format import MarkdownFormat
 from llmsspider.extraction.metadata import read_meta, whole_title
@@ -90,6 +91,9 @@ def _write(page: Page, root: _Element, joiner: Joiner, body: bytes, converter: s
     page.converter = converter
     if _is_search_page(main, generator, body):
         return
+    page.meta.lists_only = lists_only(main, joiner)
+    page.meta.listing = listing_of(root, main, joiner)
+    page.meta.tags = tags_of(root, joiner) if b"tag" in body else []
     title = outer_title(root, main, page.meta.title, whole)
     if title is None:
         _settle(main, generator, page.meta.title, whole)

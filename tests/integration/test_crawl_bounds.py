@@ -300,3 +300,32 @@ def test_a_run_that_missed_most_of_the_site_says_how_to_widen_it(serve, run_craw
         "only 1 document, while 8 links of the site were out of scope: -a scope=host takes them in"
         in outcome.log
     )
+
+
+def test_listings_are_followed_and_left_out_but_where_somebody_wants_them(serve, run_crawl):
+    things = [f"/guide/{name}" for name in ("one", "two", "three")]
+    pages = {
+        path: html(path, f"<p>The text of {path}, with a <a rel=tag href='/topic/a'>tag</a>.</p>")
+        for path in things
+    }
+    entries = "".join(f"<li><a href='{path}'>{path}</a></li>" for path in things)
+    listing = html("Tagged", f"<ul>{entries}</ul>")
+    sitemap = "".join(f"<url><loc>{{base}}/tags/{name}</loc></url>" for name in "ab")
+    site = serve(
+        {
+            "/": html("Home", "<p>Welcome to the documentation of this.</p>"),
+            **pages,
+            "/topic/a": listing,
+            "/tags/a": listing,
+            "/tags/b": html("Tagged b", f"<ul>{entries}<li><a href='/topic/a'>a</a></li></ul>"),
+            "/sitemap.xml": f"<urlset xmlns='http://www.sitemaps.org/schemas/sitemap/0.9'>{sitemap}</urlset>",
+        }
+    )
+    only_tags = run_crawl(f"{site.url}/")
+    assert set(only_tags.by_path(site.url)) == {"/", *things}
+    assert only_tags.stats["llms/filtered/listing"] >= 2
+    kept = run_crawl(f"{site.url}/", arguments={"listings": "keep", "source": "kept"})
+    assert {"/tags/a", "/tags/b"} <= set(kept.by_path(site.url))
+    site.pages["/llms.txt"] = "# Site\n\n## Lists\n\n- [A](/tags/a)\n- [B](/tags/b)\n"
+    listed = run_crawl(f"{site.url}/", arguments={"source": "listed"})
+    assert {"/tags/a", "/tags/b", *things} <= set(listed.by_path(site.url))

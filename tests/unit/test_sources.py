@@ -110,6 +110,7 @@ KEPT = {
     "max_depth": "2",
     "follow": "listed",
     "optional": "skip",
+    "listings": "keep",
     "render": "never",
     "profile": "mirror",
 }

@@ -1,0 +1,85 @@
+"""Pages that only list other pages, and those that look like it."""
+
+from __future__ import annotations
+
+import pytest
+
+from llmsspider.extraction import convert
+
+ENTRIES = "".join(
+    f"<li><a href='/guide/{name}'>{name}</a> what {name} is about</li>" for name in ("one", "two", "three")
+)
+TEASERS = "".join(
+    f"<article><h2><a href='/post/{name}'>{name}</a></h2><p>{'How it all began, told at length. ' * 5}</p></article>"
+    for name in ("one", "two", "three")
+)
+PROSE = (
+    "<p>Tags are for readers who know the name of a thing, and not where it is. They are given by hand, one by one, in "
+    "the head of a page.</p>"
+)
+
+
+def page(main: str, classes: str = "", body_class: str = "", around: str = "") -> bytes:
+    return (
+        f"<html class='{classes}'><head><title>Things</title></head><body class='{body_class}'>{around}"
+        f"<main><h1>Things</h1>{main}</main></body></html>"
+    ).encode()
+
+
+LISTED = {
+    "Docusaurus, a tag": (page(f"<ul>{ENTRIES}</ul>", "docs-wrapper docs-tags-doc-list-page"), "/x"),
+    "Docusaurus, archive": (page(f"<ul>{ENTRIES}</ul>{PROSE}", "blog-archive-page"), "/x"),
+    "WordPress, category": (page(TEASERS, body_class="archive category category-news"), "/x"),
+    "MediaWiki, category": (page(f"<ul>{ENTRIES}</ul>", body_class="mediawiki ltr ns-14"), "/x"),
+    "Sphinx, index": (
+        page("<table class='indextable genindextable'><tr><td><a href='a.html'>a</a></table>"),
+        "/x",
+    ),
+    "a tag by its address": (page(f"<ul>{ENTRIES}</ul>"), "/docs/tags/first"),
+    "all tags": (page(f"<ul>{ENTRIES}</ul>"), "/docs/tags/"),
+    "a later page of teasers": (page(TEASERS), "/blog/page/2/"),
+    "a category in a table": (
+        page("<table><tr><td><a href='/a'>a</a></td><td>An entry with a few words on it.</td></tr></table>"),
+        "/category/things.html",
+    ),
+}
+KEPT = {
+    "links, and nothing says that it is a listing": (page(f"<ul>{ENTRIES}</ul>"), "/guide/"),
+    "prose of its own": (page(f"{PROSE}<ul>{ENTRIES}</ul>"), "/docs/tags/"),
+    "code": (page(f"<pre>tags: [a]</pre><ul>{ENTRIES}</ul>"), "/docs/tags/"),
+    "in the sidebar": (
+        page(f"<ul>{ENTRIES}</ul>", around="<aside><a href='/docs/tags/'>Tags</a></aside>"),
+        "/docs/tags/",
+    ),
+    "headings with anchors of their own": (
+        page(f"<section><h2>Use<a href='#use'>#</a></h2>{PROSE}</section><ul>{ENTRIES}</ul>"),
+        "/docs/tags/",
+    ),
+    "no entry at all": (page("<p>No page has this tag.</p>"), "/docs/tags/none"),
+    "a section called tag": (page(f"{PROSE}"), "/guide/tag/format"),
+    "a chapter with a number": (page(PROSE), "/book/page/2"),
+    "a class that is not MediaWiki's": (page(f"<ul>{ENTRIES}</ul>", body_class="ns-14"), "/x"),
+    "a category that Docusaurus generates, in the sidebar": (
+        page(
+            f"<ul>{ENTRIES}</ul>",
+            "docs-wrapper category-page",
+            around="<nav><a href='/docs/category/a'>A</a></nav>",
+        ),
+        "/docs/category/a",
+    ),
+}
+
+
+@pytest.mark.parametrize(("body", "path"), LISTED.values(), ids=LISTED)
+def test_listings(body, path):
+    assert convert(body, f"https://example.com{path}", None).meta.listing
+
+
+@pytest.mark.parametrize(("body", "path"), KEPT.values(), ids=KEPT)
+def test_pages_of_their_own(body, path):
+    assert convert(body, f"https://example.com{path}", None).meta.listing is None
+
+
+def test_tags_that_a_page_names():
+    body = page("<p>Text. <a rel='tag nofollow' href='/t/a#x'>a</a> <a rel='tagged' href='/b'>b</a></p>")
+    assert convert(body, "https://example.com/x", None).meta.tags == ["https://example.com/t/a"]
