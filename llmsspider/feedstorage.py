@@ -13,6 +13,7 @@ from typing import IO, TYPE_CHECKING, Any
 from scrapy.exceptions import NotConfigured
 from scrapy.extensions.feedexport import FileFeedStorage
 
+from llmsspider.errors import StoreError
 from llmsspider.exports.documents import NO_PYARROW
 
 if TYPE_CHECKING:
@@ -66,7 +67,7 @@ class StagedFileFeedStorage(FileFeedStorage):
     was interrupted leaves an existing target alone and its own part as `<name>.partial`; one that can be continued
     (JOBDIR) always does, and the run that continues it adds to that part. Appending feeds (`-o`) are written as
     Scrapy does. A target that cannot be written is said when the crawl starts. A batch that is full while the crawl
-    goes replaces nothing before the crawl has ended.
+    goes replaces nothing before the crawl has ended; a new one is there once its documents are stored.
     """
 
     def __init__(
@@ -129,10 +130,20 @@ class StagedFileFeedStorage(FileFeedStorage):
         except OSError as error:
             self._undelivered(f"{self.target}: {error.strerror or error}")
             raise
-        if is_going(self.run) and (self.resumable or self.target.exists()):
-            return self._settle_at_the_end()
+        if is_going(self.run):
+            if self.resumable or self.target.exists():
+                return self._settle_at_the_end()
+            self._commit()
         self._settle()
         return None
+
+    def _commit(self) -> None:
+        """Have the documents of a batch stored before it is there for others."""
+        try:
+            self.run.flush()
+        except StoreError as error:
+            self._undelivered(f"{self.target}: {error}")
+            raise
 
     async def _settle_at_the_end(self) -> None:
         await self.run.ended.wait()

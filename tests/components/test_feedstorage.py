@@ -18,6 +18,7 @@ from scrapy.settings import Settings
 from scrapy.utils.test import get_crawler
 from stores import record
 
+from llmsspider.errors import StoreError
 from llmsspider.exporters import ParquetExporter
 from llmsspider.exports import documents as rows_of
 from llmsspider.feedstorage import FeedFile, StagedFileFeedStorage, feed_problems, unwritable
@@ -129,11 +130,27 @@ def test_a_batch_waits_for_the_end_of_the_crawl(target, succeeded):
     assert len(the_run.undelivered) == (0 if succeeded else 1)
 
 
-def test_a_batch_that_replaces_nothing_is_there_at_once(tmp_path):
+def test_a_batch_that_replaces_nothing_is_there_once_its_documents_are_stored(tmp_path):
+    the_run, seen = run(), []
+    the_run.ended.clear()
+    the_run.flush = lambda: seen.append([path.name for path in tmp_path.iterdir()])
+    write(tmp_path / "documents-1.jsonl", "today\n", the_run)
+    assert seen == [["documents-1.jsonl.part"]]
+    assert (tmp_path / "documents-1.jsonl").read_text() == "today\n"
+
+
+def test_a_batch_whose_documents_cannot_be_stored_is_not_delivered(tmp_path):
     the_run = run()
     the_run.ended.clear()
-    write(tmp_path / "documents-1.jsonl", "today\n", the_run)
-    assert (tmp_path / "documents-1.jsonl").read_text() == "today\n"
+
+    def flush() -> None:
+        raise StoreError("the disk is full")
+
+    the_run.flush = flush
+    with pytest.raises(StoreError):
+        write(tmp_path / "documents-1.jsonl", "today\n", the_run)
+    assert [path.name for path in tmp_path.iterdir()] == ["documents-1.jsonl.part"]
+    assert the_run.undelivered == [f"{tmp_path / 'documents-1.jsonl'}: the disk is full"]
 
 
 def test_a_folder_that_is_missing_is_made(tmp_path):
