@@ -19,6 +19,7 @@ from llmsspider.deadlinks import DeadLinks
 from llmsspider.endtags import MissingEndTags
 from llmsspider.errors import StoreError
 from llmsspider.filesbefore import FilesBefore
+from llmsspider.filters import drop_reason
 from llmsspider.fullcheck import FullCheck
 from llmsspider.hashing import content_hash
 from llmsspider.heldpages import HeldPages
@@ -56,6 +57,12 @@ logger = logging.getLogger(__name__)
 
 FEW_DOCUMENTS, MANY_LINKS = 3, 5
 """With so few documents and so many links out of scope a run says how to widen its scope."""
+
+
+def succeeded(outcome: str) -> bool:
+    """Say whether a crawl that ended so ended by itself or by a limit the user set."""
+    return outcome == "finished" or outcome.startswith("closespider_")
+
 
 LIMITS = frozenset(
     {
@@ -214,6 +221,8 @@ class Run:
         """
         try:
             self._give_up()
+            if not succeeded(outcome):
+                self._store_held()
             self.flush()
         except StoreError as error:  # what was waiting to be written is not
             self.incomplete(str(error))
@@ -287,7 +296,7 @@ class Run:
     @property
     def succeeded(self) -> bool:
         """True when the crawl ended by itself or by a limit the user set, with something to show."""
-        return self.outcome == "finished" or self.outcome.startswith("closespider_")
+        return succeeded(self.outcome)
 
     @property
     def start_failure(self) -> str | None:
@@ -544,6 +553,20 @@ class Run:
             )
             if record is not None and self.is_first(record):
                 self.record(record, confirmed=True)
+
+    def _store_held(self) -> None:
+        """Store the pages of a stopped crawl that waited for their Markdown; a replay has them."""
+        for page in (self.held.waiting.pop(key) for key in list(self.held.waiting)):
+            record, content = page.record, page.record.content or ""
+            known = self.known.state(record.key) is not None
+            in_scope = self.bounds.allowed(record.url) and self.arguments.follow != "listed"
+            dropped = drop_reason(content, record.title, min_characters=self.config.min_characters)
+            record.content_hash = content_hash(content)
+            is_document = in_scope and not dropped and record.content_hash not in self.site.soft404_hashes
+            if self.is_first(record) and (known or (is_document and self.arguments.mode == "crawl")):
+                self.site.forms_of(record.url).missed.pop(identity(record.url), None)
+                self.record(record, confirmed=page.confirmed or not is_document)
+                self.count("stored-at-stop")
 
     # --- counting ---
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 import signal
 import threading
 
 import pytest
-from crawling import begin_crawl, crawl
+from crawling import begin_crawl, command, crawl
 from forked import HANGS_SECS, Forked
 from site_server import Site
 from sites import html
@@ -84,6 +85,25 @@ def test_a_signal_ends_cleanly_keeps_yesterdays_file_and_reports(serve, tmp_path
     assert (tmp_path / "documents.jsonl.partial").read_text().count("\n") > 5
     assert "incomplete (shutdown)" in process.log
     assert "documents.jsonl.partial" in process.log
+
+
+def test_pages_that_wait_for_their_markdown_are_stored_when_a_crawl_is_stopped(serve, tmp_path):
+    half = Half(serve, 12, after=11)
+    listed = {f"/docs/d{number}.md": f"# Page {number}\n\n" + "Some text. " * 50 for number in range(5)}
+    half.site.pages |= listed
+    half.site.pages["/llms.txt"] = "# Site\n\n" + "".join(f"- [{path[6:8]}]({path})\n" for path in listed)
+    process = half.begin(tmp_path)
+    process.send_signal(signal.SIGINT)
+    half.go.set()
+    process.wait()
+    (waited,) = re.findall(r"'llms/stored-at-stop': (\d+)", process.log)
+    data = ("-s", f"LLMS_DATA_DIR={tmp_path / 'store'}")
+    source = half.site.url.partition("//")[2]
+    rows = command("export", source, "--since", "0", *data, cwd=tmp_path).stdout.splitlines()
+    (exported,) = re.findall(r"documents: (\d+)", process.log)
+    assert int(waited) > 0
+    assert len(rows) == int(exported) + int(waited)
+    assert any("/p0.html" in row and "The text of /p0.html." in row for row in rows)
 
 
 def test_a_stopped_job_is_continued_and_complete(serve, tmp_path):
