@@ -507,6 +507,7 @@ def main() -> None:
     seeds = project_seeds()
     for folder in options.seeds:
         add_folder(seeds, folder)
+    seeds = {kind: [body for body in bodies if body] for kind, bodies in seeds.items()}
     print({kind: len(bodies) for kind, bodies in seeds.items()}, flush=True)
     served: Counter[str] = Counter()
     failed, number, longest, cpu, most_mb, refused, began = 0, 0, 0.0, 0.0, 0, 0, time.monotonic()

@@ -32,6 +32,9 @@ _RUN = re.compile(r"(([^\w\s]{1,3})\2{30})\2*")
 MAX_PARAGRAPH_CHARS = 8192
 """What is longer is read in parts."""
 
+MAX_WRAPPED_CHARS = 16 * MAX_PARAGRAPH_CHARS
+"""Longer lines are cut there, be it in a word."""
+
 MIN_PLAIN_ENTRIES = 3
 """So many `Name: /path` lines are a list of pages, beside others, too."""
 
@@ -155,14 +158,22 @@ def _bounded(text: str) -> str:
     lines: list[str] = []
     length = 0
     for line in text.split("\n"):
-        parts = textwrap.wrap(line, MAX_PARAGRAPH_CHARS) if len(line) > MAX_PARAGRAPH_CHARS else [line]
-        for part in parts:
+        for part in _parts(line) if len(line) > MAX_PARAGRAPH_CHARS else [line]:
             length = len(part) if _NEW_BLOCK.match(part) else length + len(part)
             if length > MAX_PARAGRAPH_CHARS:
                 lines.append("")
                 length = len(part)
             lines.append(part)
     return "\n".join(lines)
+
+
+def _parts(line: str) -> Iterator[str]:
+    """Yield the parts of a long line, cut at blanks where it has any.
+
+    `textwrap` copies the rest of a word for each part of it, so it gets a bounded piece at a time.
+    """
+    for begin in range(0, len(line), MAX_WRAPPED_CHARS):
+        yield from textwrap.wrap(line[begin : begin + MAX_WRAPPED_CHARS], MAX_PARAGRAPH_CHARS)
 
 
 class _Reader:

@@ -1,12 +1,14 @@
 from __future__ import annotations
 
+import textwrap
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from parser_panics import BrokenParser
 
 from llmsspider import commonmark
-from llmsspider.llmstxt import Entry, LlmsTxt, classify, parse
+from llmsspider.llmstxt import Entry, LlmsTxt, classify, parse, parser
 
 URL = "https://example.com/docs/llms.txt"
 
@@ -417,3 +419,17 @@ NOTES = {
 @pytest.mark.parametrize(("text", "notes"), NOTES.values(), ids=NOTES)
 def test_notes(text: str, notes: str | None) -> None:
     assert parse(text, "https://e.com/docs/llms.txt").notes == notes
+
+
+def test_a_line_without_end_is_wrapped_in_bounded_pieces(monkeypatch):
+    wrap, given = textwrap.wrap, []
+    monkeypatch.setattr(textwrap, "wrap", lambda text, width: given.append(len(text)) or wrap(text, width))
+    line = "<p>" * parser.MAX_WRAPPED_CHARS
+
+    read = parse(
+        f"# T\n\n- [one](/one.html)\n\n{line}\n\n- [two](/two.html)\n", "https://docs.example.com/llms.txt"
+    )
+
+    assert [entry.title for entry in read.entries] == ["one", "two"]
+    assert max(given) == parser.MAX_WRAPPED_CHARS
+    assert sum(given) == len(line)
