@@ -20,7 +20,7 @@ def test_a_browser_that_dies_is_started_again_and_no_page_is_lost(serve, run_cra
     def kill_the_browser(_seen):
         """Kill every process of the browser while a page waits for this script."""
         for pid, line in processes(tmp_path).items():
-            if "chrom" in line and not died.is_set():
+            if "chrom" in line.partition(" ")[0] and not died.is_set():
                 os.kill(pid, signal.SIGKILL)
         died.set()
         return Reply("", content_type="text/javascript")
@@ -40,4 +40,4 @@ def test_a_browser_that_dies_is_started_again_and_no_page_is_lost(serve, run_cra
     assert died.is_set()
     assert outcome.exit_code == 0
     assert set(outcome.by_path(site.url)) == {"/", *(f"/{name}" for name in names)}
-    assert outcome.stats["playwright/browser_count"] == 2
+    assert outcome.stats["playwright/browser_count"] >= 2, "on a busy machine a browser may die by itself too"

@@ -115,7 +115,7 @@ def test_nothing_arrives_inside(tmp_path):
     with hostile_site() as (site, victim, packets):
         outcome = crawl_with(tmp_path, site, allowed="127.0.0.1")
     assert {document["title"] for document in outcome.documents} == {"Home", "Literal", "Name"}
-    assert sum(path.startswith("/go?") for path in site.paths) >= 6  # the attack ran
+    assert sum(path.startswith("/go?") for path in site.paths) >= 4  # the attack ran; frames stay empty
     assert (victim.connections, packets) == (0, [])
     assert outcome.stats["llms/blocked/address"] > 20
     assert outcome.log.count(f"Refused the browser {NAME}") == 1
@@ -139,7 +139,8 @@ def test_every_way_leads_inside_where_there_is_no_fence():
 def test_the_fence_opens_for_the_addresses_that_are_allowed(tmp_path):
     with hostile_site() as (site, victim, packets):
         crawl_with(tmp_path, site, allowed=f"127.0.0.1,127.0.0.2,{NAME}")
-    assert {path.strip("/?") for path in victim.paths} >= {"fetch", "socket", "navigation", "frame"}
+    assert {path.strip("/?") for path in victim.paths} >= {"fetch", "socket", "navigation"}
+    assert not any("frame" in path for path in victim.paths)  # frames stay empty
     assert packets == []  # no way around the proxy, whatever is allowed
 
 
