@@ -144,6 +144,8 @@ def _report(crawler: Crawler, folder: Path, argv: Sequence[str] | None) -> int:
     if run is None or run.mirror is None or not run.succeeded:
         reason = run.outcome if run is not None and run.outcome else "the crawl did not start"
         sys.stderr.write(f"llmsspider: {folder} was not brought up to date ({reason}); -v shows the log\n")
+        if run is not None and run.forbidden_start:
+            sys.stderr.write(f"llmsspider: {run.forbidden_start}\n")
         return NOTHING
     _keep_out_of_git(folder / STORE_FOLDER)
     for line in _summary(run):
@@ -165,7 +167,7 @@ def _summary(run: Run) -> list[str]:
         str(run.mirror and run.mirror.describe()),
     ]
     if progress.errors:
-        lines.append(f"{sum(progress.errors.values())} could not be had{_by(progress.errors)}")
+        lines.append(f"{sum(progress.errors.values())} failed{_by(progress.errors)}")
     if progress.filtered:
         lines.append(f"{sum(progress.filtered.values())} left out{_by(progress.filtered)}")
     lines += filter(None, (run.start_failure, run.missed))

@@ -13,6 +13,7 @@ from llmsspider.errors import ErrorKind
 from llmsspider.filetypes import classify
 from llmsspider.pages import Answered, PageResult, normalised, utc_now
 from llmsspider.providers import Provider
+from llmsspider.urls import without_fragment
 
 logger = logging.getLogger(__name__)
 
@@ -111,7 +112,7 @@ def _llms_txt(answer: Answer) -> PageResult:
 
 def _answered(url: str, answer: Answer) -> Answered:
     return Answered(
-        page_url=url,
+        page_url=without_fragment(url),
         fetched_url=answer.final_url,
         status=answer.status,
         headers=dict(answer.headers),

@@ -38,7 +38,7 @@ from llmsspider.spool import Spool
 from llmsspider.store import CONTENT, RunKind, Store
 from llmsspider.traps import LookAlikes, shape_of
 from llmsspider.urlgate import usable
-from llmsspider.urls import identity, page_key
+from llmsspider.urls import host, identity, page_key
 from llmsspider.workers import ConversionPool
 
 if TYPE_CHECKING:
@@ -54,6 +54,9 @@ if TYPE_CHECKING:
     from llmsspider.together.crew import Crew
 
 logger = logging.getLogger(__name__)
+
+ALLOWS = "LLMS_ALLOW_PRIVATE_ADDRESSES"
+"""The setting that lists the addresses that are allowed though they are not public."""
 
 FEW_DOCUMENTS, MANY_LINKS = 3, 5
 """With so few documents and so many links out of scope a run says how to widen its scope."""
@@ -306,6 +309,14 @@ class Run:
             return None
         why = start.message or (f"HTTP status {start.status}" if start.status else start.error)
         return f"the start page failed: {start.final_url} ({start.error}: {why}); the documents come from other pages"
+
+    @property
+    def forbidden_start(self) -> str | None:
+        """One line on a start page whose address is not public, with the setting that allows it, or None."""
+        start = self.discovery.start if self.discovery is not None else None
+        if start is None or start.error != "blocked" or ALLOWS not in (start.message or ""):
+            return None
+        return f"{host(start.url)} is not a public address: -s {ALLOWS}={host(start.url)} allows it"
 
     @property
     def missed(self) -> str | None:

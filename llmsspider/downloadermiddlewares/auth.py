@@ -12,6 +12,8 @@ from scrapy.exceptions import NotConfigured
 from llmsspider.credentials import Credentials, SecretsFilter, origin_of
 from llmsspider.safety import http_auth
 
+logger = logging.getLogger(__name__)
+
 
 class HostAuthMiddleware:
     """Add the headers of `LLMS_HTTP_AUTH` to requests for exactly the scheme, host and port they are for.
@@ -27,6 +29,7 @@ class HostAuthMiddleware:
             raise NotConfigured  # without a reason, which Scrapy would log as a warning in every crawl
         self.credentials = credentials
         self._filter = SecretsFilter(credentials)
+        self._told: set[str] = set()
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> HostAuthMiddleware:
@@ -49,11 +52,24 @@ class HostAuthMiddleware:
     def process_request(self, request: Request) -> None:
         """Set the headers of this origin, remove those of the others."""
         origin = origin_of(request.url)
+        if origin is not None and origin[0] == "http":
+            self._say_withheld(origin[1])
         for other, headers in self.credentials.by_origin.items():
             if other != origin:
                 _remove(request, headers)
         for name, value in self.credentials.headers_for(request.url).items():
             request.headers[name] = _with_cookie(request, value) if name.lower() == "cookie" else value
+
+    def _say_withheld(self, name: str) -> None:
+        """Say once for a host that its headers are for https and are not sent over plain http."""
+        named = {(scheme, host) for scheme, host, _ in self.credentials.by_origin}
+        if ("https", name) in named and ("http", name) not in named and name not in self._told:
+            self._told.add(name)
+            logger.warning(
+                "LLMS_HTTP_AUTH: nothing is sent to http://%(host)s, which is not encrypted; the entry for %(host)s is "
+                "for https. To send it all the same, name it http://%(host)s",
+                {"host": name},
+            )
 
 
 def _remove(request: Request, headers: Mapping[str, str]) -> None:

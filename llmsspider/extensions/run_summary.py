@@ -106,6 +106,10 @@ class RunSummary:
             logger.warning("%(line)s", {"line": line}, extra={"spider": self.crawler.spider})
         if self.reason in ADVICE:
             logger.error("%(reason)s: %(advice)s", {"reason": self.reason, "advice": ADVICE[self.reason]})
+        if self.run.forbidden_start:
+            logger.error(
+                "%(line)s", {"line": self.run.forbidden_start}, extra={"spider": self.crawler.spider}
+            )
         if self.run.progress.documents and not self.run.config.mirror_dir and not _has_output(self.crawler):
             logger.warning(
                 "no output is configured: the documents are in the store only; write them with -O documents.jsonl, "

@@ -49,7 +49,7 @@ class Coverage:
 GROUPS = {
     "dead": "listed, but the site answers that there is no such page",
     "soft-404": "listed and answered with status 200, but the page says that it does not exist",
-    "failed": "listed, but could not be had",
+    "failed": "listed, but failed",
     "left-out": "listed, but left out",
     "not-reached": "listed, but not reached in this run",
     "only-llms": "crawled; in llms.txt and in no sitemap",

@@ -60,7 +60,7 @@ def _of_file(file: LlmsFile, coverage: Coverage, origins: Mapping[str, str]) -> 
     for group, level, problem, remedy in (
         ("dead", "error", "links lead to pages that do not exist", "remove or correct them"),
         ("soft-404", "error", "links lead to pages that say they do not exist", "remove or correct them"),
-        ("failed", "warning", "listed pages could not be had", "see that they answer without a login"),
+        ("failed", "warning", "listed pages failed", "see that they answer without a login"),
         ("left-out", "hint", "listed entries were left out by this crawl", "see the reasons below"),
     ):
         urls = [url for url, _ in coverage.group(group).urls if url in listed]

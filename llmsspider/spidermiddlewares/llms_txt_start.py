@@ -327,7 +327,7 @@ class LlmsTxtStart:
             yield request
         await self._drained()
         if run.obtained == 0:
-            self._note("none of the first stored pages could be had either")
+            self._note("the first stored pages failed too")
             return
         async for request in self._portions(requests):
             yield request
@@ -391,7 +391,7 @@ class LlmsTxtStart:
         """Yield the pages that the network lost once more, a few at a time."""
         second_chance, end = self.run.second_chance, monotonic() + MAX_SECS
         if second_chance.waiting:
-            self._note(f"asking once more for {len(second_chance.waiting)} pages that could not be had")
+            self._note(f"asking once more for {len(second_chance.waiting)} pages that failed")
         while second_chance.waiting and monotonic() < end:
             for lost in second_chance.take(AT_ONCE):
                 self.run.count("second-chance")

@@ -6,6 +6,10 @@ import json
 
 from engine_crawl import engine_crawl
 from loopback import Answer, Arrived, loopback
+from scrapy import Request
+
+from llmsspider.credentials import Credentials
+from llmsspider.downloadermiddlewares.auth import HostAuthMiddleware
 
 OPEN = {"LLMS_ALLOW_PRIVATE_ADDRESSES": "127.0.0.0/8", "LOG_LEVEL": "DEBUG"}
 SECRETS = ("s3cr3t-token", "c00kie-value", "pa55word", "dXNlcjpwYTU1d29yZA==")
@@ -89,3 +93,14 @@ def test_without_cookies_middleware_the_cookie_is_sent_once(tmp_path):
             tmp_path, [site.url("/a")], settings={**OPEN, "LLMS_HTTP_AUTH": auth, "COOKIES_ENABLED": False}
         )
     assert [request.headers.get("cookie") for request in site.requests] == ["sid=c00kie-value"] * 3
+
+
+def test_a_secret_that_is_withheld_over_plain_http_is_said_once(caplog):
+    middleware = HostAuthMiddleware(Credentials.from_setting({"docs.example.com": "user:pa55word"}))
+    requests = [Request(f"http://docs.example.com/{name}") for name in "ab"]
+    for request in (*requests, Request("https://docs.example.com/"), Request("http://other.example.com/")):
+        middleware.process_request(request)
+    assert [request.headers.get("Authorization") for request in requests] == [None, None]
+    (said,) = caplog.messages
+    assert "nothing is sent to http://docs.example.com" in said
+    assert "pa55word" not in said

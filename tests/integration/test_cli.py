@@ -109,3 +109,14 @@ def test_a_site_that_gives_nothing_is_exit_code_1_and_no_tree(serve, llmsspider,
     assert done.returncode == 1
     assert "docs was not brought up to date (start_failed)" in done.stderr
     assert list((tmp_path / "docs").glob("*.md")) == []
+
+
+def test_a_private_address_ends_with_the_setting_that_allows_it(serve, llmsspider):
+    site = serve(PLAIN)
+    refused = llmsspider(f"{site.url}/", "-o", "docs")
+    assert refused.returncode == 1
+    host = site.url.removeprefix("http://")
+    assert refused.stderr.strip().endswith(
+        f"{host} is not a public address: -s LLMS_ALLOW_PRIVATE_ADDRESSES={host} allows it"
+    )
+    assert not site.requests

@@ -133,3 +133,9 @@ def test_a_provider_goes_first():
 @pytest.mark.parametrize("body", ["", " \n", "<!doctype html><html><body>Sign in</body></html>"])
 def test_a_provider_that_has_nothing_is_passed_by(body):
     assert got(Web({"https://raw.e.com/intro.md": body}), OWN, [Wiki()]).result.origin == "html"
+
+
+def test_the_address_of_what_stands_in_has_no_fragment():
+    web = Web({"https://e.com/docs/llms.txt": LLMS_TXT})
+    found = asyncio.run(obtain(f"{URL}#part", web, extraction(FAILED), ()))
+    assert found.answered.page_url == URL
