@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 import os
 from pathlib import Path
+from time import monotonic
 
 from crawling import Outcome, command
-from sites import MARKDOWN, PLAIN
+from sites import MARKDOWN, PLAIN, html
 
 from llmsspider.store import SourceRecord, Stores
 from llmsspider.sync.lock import one_at_a_time
@@ -92,3 +93,25 @@ def test_mistakes_are_said_before_anything_starts(serve, tmp_path: Path):
     assert beside.exit_code == 1
     assert "another sync is going" in beside.log
     assert site.paths() == []
+
+
+def test_two_sources_on_one_host_share_its_crawl_delay(serve, tmp_path: Path):
+    """What arrives is counted over the whole time: a machine under load only makes it longer."""
+    names = [f"/{part}/p{number}.html" for part in "ab" for number in range(8)]
+    times = []
+
+    def page(seen) -> str:
+        times.append(monotonic())
+        return html(seen.path, f"<p>The page {seen.path} of this site.</p>")
+
+    pages = dict.fromkeys(names, page)
+    for part in "ab":
+        links = "".join(f"<a href='/{part}/p{number}.html'>x</a>" for number in range(8))
+        pages[f"/{part}/"] = html(f"Part {part}", f"<p>The beginning.</p>{links}")
+    site = serve({**pages, "/robots.txt": "User-agent: *\nCrawl-delay: 0.4\n"})
+    file = tmp_path / "sources.toml"
+    file.write_text("".join(f'[[sources]]\nurl = "{site.url}/{part}/"\nsource = "{part}"\n' for part in "ab"))
+    done = sync(tmp_path, "sources.toml", "--jobs", "2")
+    assert done.exit_code == 0, done.log
+    assert len(times) >= len(names)
+    assert max(times) - min(times) > 0.75 * 0.4 * (len(times) - 1)
