@@ -9,6 +9,8 @@ from scrapy.dupefilters import RFPDupeFilter
 from llmsspider.urls import identity, page_key
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from scrapy import Request
     from scrapy.crawler import Crawler
 
@@ -17,8 +19,11 @@ class PageDupeFilter(RFPDupeFilter):
     """Filter requests for a page that was requested before, in this run or the one a JOBDIR continues.
 
     Fingerprints stay stock, so HTTP cache and others are not affected. A request passes when a redirect led to
-    it within one page (`/docs` to `/docs/`, `/a/index.html` to `/a/`).
+    it within one page (`/docs` to `/docs/`, `/a/index.html` to `/a/`). How many redirect to one page is
+    evidence for the run (`walls.Suspects`).
     """
+
+    redirected: Callable[[bytes], None] | None = None
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> PageDupeFilter:
@@ -28,6 +33,7 @@ class PageDupeFilter(RFPDupeFilter):
         if run is not None:
             run.seen = dupefilter.seen
             run.remember = dupefilter.remember
+            dupefilter.redirected = run.suspects.see_redirect
         return dupefilter
 
     def seen(self, key: bytes) -> bool:
@@ -43,6 +49,8 @@ class PageDupeFilter(RFPDupeFilter):
         redirects = request.meta.get("redirect_urls")
         if redirects and identity(redirects[-1]) == identity(request.url):
             return False
+        if redirects and self.redirected is not None:
+            self.redirected(page_key(request.url))
         return super().request_seen(request)
 
     def _fingerprint(self, request: Request) -> bytes:

@@ -86,6 +86,8 @@ class KnownPages:
     reasons: dict[bytes, str] = field(default_factory=dict)
     targets: dict[bytes, bytes] = field(default_factory=dict)
     """Where pages moved to, by key."""
+    elsewhere_for_now: set[bytes] = field(default_factory=set)
+    """Those of them whose redirect was not one for good."""
     moved_from: dict[bytes, list[str]] = field(default_factory=dict)
     """The former addresses of pages, by key: as stored, and as this run learns them."""
     _by_url: dict[str, bytes] | None = None
@@ -143,10 +145,12 @@ class KnownPages:
             and state.extractor_version == self.extractor_version
         )
 
-    def moved(self, key: bytes, target: bytes) -> None:
-        """Note that a stored page is now the one with the key `target`."""
+    def moved(self, key: bytes, target: bytes, *, for_good: bool = True) -> None:
+        """Note that a stored page is now the one with the key `target`, by a redirect for good or for now."""
         self.fated(key, "moved")
         key, target = self.aliases.get(key, key), self.aliases.get(target, target)
+        if key in self.states and not for_good:
+            self.elsewhere_for_now.add(key)
         if key in self.states and key != target:
             self.targets[key] = target
             former = self.moved_from.setdefault(target, [])

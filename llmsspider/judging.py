@@ -8,6 +8,10 @@ from typing import TYPE_CHECKING
 
 from llmsspider.incremental import Judgement, judge
 from llmsspider.outcomes import OUTAGES
+from llmsspider.store import LINKS
+from llmsspider.urlgate import parse
+from llmsspider.urls import page_key
+from llmsspider.walls import BELIEVED_RUNS
 
 if TYPE_CHECKING:
     from llmsspider.run import Run
@@ -64,6 +68,61 @@ def reason_not_to_delete(run: Run) -> str | None:
         return "the start page failed"
     lost = run.files_before.lost
     return f"{lost[0]} could not be read this time" if lost else None
+
+
+def settle_doubts(run: Run) -> None:
+    """Keep the stored pages of which this run alone cannot say that they are gone.
+
+    Those are pages that answered the verification with a wall, pages without text or with the one that the site has for
+    missing pages; those that redirect for now, or together with many others; and what only such pages link to.
+    """
+    if run.arguments.confirm_deletions:
+        return
+    for suspect in run.suspects.verified:
+        wall = run.suspects.evidence(suspect)
+        if wall is not None:
+            runs = run.doubts.again(suspect.key, f"wall {suspect.text}")
+            if wall[0] != "http" or runs < BELIEVED_RUNS:
+                run.known.fated(suspect.key, "kept", wall[0])
+    arriving = Counter(run.known.targets.values())
+    for key, fate in list(run.known.fates.items()):
+        what, needed = _doubt(run, key, fate, arriving)
+        if what and run.doubts.again(key, what) < needed:
+            run.known.fated(key, "kept", "not-sure")
+    _keep_linked(run)
+
+
+def _doubt(run: Run, key: bytes, fate: str, arriving: Counter[bytes]) -> tuple[str, int]:
+    """Return what a page answered, and in how many runs in a row it has to; empty and 0 for what is believed."""
+    confirm, reason = max(run.config.confirm_runs, 2), run.known.reasons[key]
+    if fate == "dropped" and reason in {"empty", "soft-404"}:
+        return reason, confirm
+    target = run.known.targets.get(key)
+    if fate != "moved" or target is None:
+        return "", 0
+    many, for_now = arriving[target] > MAX_MOVED_TO_ONE, key in run.known.elsewhere_for_now
+    return (
+        (f"moved {target.hex()}", BELIEVED_RUNS if many and for_now else confirm)
+        if many or for_now
+        else ("", 0)
+    )
+
+
+def _keep_linked(run: Run) -> None:
+    """Keep the pages that nothing leads to any more but pages that are kept."""
+    fates = run.known.fates
+    kept = [key for key, fate in fates.items() if fate == "kept"]
+    while kept:
+        linked = {
+            page_key(run.page_of(url))
+            for record in run.store.load_pages(kept, LINKS)
+            if record is not None
+            for url in record.follow
+            if isinstance(parse(url), str)
+        }
+        kept = [key for key in linked if fates.get(key) == "unlinked"]
+        for key in kept:
+            run.known.fated(key, "kept", "not-seen")
 
 
 def exports_unreached(run: Run) -> bool:

@@ -39,6 +39,7 @@ from llmsspider.store import CONTENT, RunKind, Store
 from llmsspider.traps import LookAlikes, shape_of
 from llmsspider.urlgate import usable
 from llmsspider.urls import host, identity, page_key
+from llmsspider.walls import Doubts, Suspects
 from llmsspider.workers import ConversionPool
 
 if TYPE_CHECKING:
@@ -234,6 +235,7 @@ class Run:
         self.ended.set()
         self.workers.close()
         self.spool.close()
+        self.suspects.close()
         if outcome != "finished":
             self.incomplete(outcome)
         if self.crew is not None:
@@ -401,6 +403,7 @@ class Run:
             if (main := self.discovery.main_file) is not None:
                 said = {"title": main.title, "summary": main.summary, "notes": main.notes}
                 self._source_record.discovery["says"] = {"file": main.url, **said}
+        self._source_record.discovery["doubts"] = self.doubts.to_keep(complete=self.complete)
         self._source_record.discovery["unbelieved"] = sorted(self.full_check.unbelieved)
         for name, found in (("missing", self.missing), ("no_end_tag", self.end_tags.counts)):
             self._source_record.discovery[name] = {key.hex(): runs for key, runs in found.items()}
@@ -457,6 +460,16 @@ class Run:
     def requested(self, url: str) -> bool:
         """Say whether the page was requested in this run already."""
         return self.seen(page_key(url))
+
+    @cached_property
+    def suspects(self) -> Suspects:
+        """The answers of this run that may stand in place of their pages."""
+        return Suspects()
+
+    @cached_property
+    def doubts(self) -> Doubts:
+        """What pages answered in earlier runs that was not believed, and in this one."""
+        return Doubts(self._source_record.discovery.get("doubts") if self._source_record else None)
 
     @cached_property
     def full_check(self) -> FullCheck:

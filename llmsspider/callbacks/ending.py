@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 from scrapy import Request
 
-from llmsspider.callbacks.failures import kind_of_failure
+from llmsspider.callbacks.failures import is_permanent, kind_of_failure
 from llmsspider.callbacks.pages import PageCallbacks
 from llmsspider.callbacks.requests import request_of
+from llmsspider.errors import ConversionError
+from llmsspider.hashing import raw_hash
 from llmsspider.judging import judgement_of
 from llmsspider.outcomes import kind_of_response
-from llmsspider.pages import Answered, utc_now
+from llmsspider.pages import Answered, page_record, read_page, utc_now
 from llmsspider.requests import info
 from llmsspider.urls import identity, page_key
 
@@ -21,6 +23,8 @@ if TYPE_CHECKING:
 
     from scrapy.http import Response
     from twisted.python.failure import Failure
+
+    from llmsspider.store import PageState
 
 
 logger = logging.getLogger(__name__)
@@ -40,22 +44,46 @@ class EndCallbacks(PageCallbacks):
             start = bool(info(held.request).get("start"))
             yield from self.documents(held.record, start=start, confirmed=held.confirmed)
 
-    def parse_verification(self, response: Response) -> None:
+    async def parse_verification(self, response: Response) -> None:
         """Note that a stored page answers, though nothing leads to it."""
         request = request_of(response)
         key = bytes.fromhex(info(request)["verify"])
-        kind = kind_of_response(
-            response.status, Answered.from_response(response, now="").headers, response.body
-        )
+        answered = Answered.from_response(response, now="")
+        kind = kind_of_response(response.status, answered.headers, response.body)
         state = self.run.known.states[key]
         if kind is not None:
             self.run.known.fated(key, "gone" if kind == "not_found" else "kept", kind.replace("_", "-"))
         elif request.meta.get("redirect_urls") and identity(request.url) != identity(state.own_url):
-            self.run.known.moved(key, page_key(request.url))
+            self.run.known.moved(key, page_key(request.url), for_good=is_permanent(request))
         elif self.run.unseen:
             self.run.known.fated(key, "kept", "not-seen")
         else:
             self.run.known.fated(key, "unlinked")
+            await self._look_at(answered, state)
+
+    async def _look_at(self, answered: Answered, state: PageState) -> None:
+        """Doubt a page that answers with another text than stored: it may be a wall, and not the page."""
+        run = self.run
+        if answered.status == 304 or run.known.same_body(
+            state.key, answered.fetched_url, raw_hash(answered.body)
+        ):
+            return
+        try:
+            page = await read_page(answered, run.workers, listed=True)
+        except ConversionError:
+            run.known.fated(state.key, "kept", "parse")
+            return
+        record = page_record(
+            run.source,
+            answered,
+            page,
+            converter=run.config.made_with,
+            entry=None,
+            depth=state.depth,
+            by="link",
+        )
+        record.identity = identity(state.url)
+        self.doubt_verified(record, answered.body)
 
     def verification_failed(self, failure: Failure) -> None:
         """Note that a stored page is gone, or keep it when that is not certain."""

@@ -39,6 +39,8 @@ class FailureCallbacks(DocumentCallbacks):
             self.note_redirect(request)
             self.run.leave_out(request.url, "ai-opt-out", str(error))
             self.run.known.fated(page_key(request.url), "dropped", "ai-opt-out")
+        elif isinstance(error, RefusedRequest) and error.reason == "login" and not self._is_known(request):
+            self.run.leave_out(request.url, "login", str(error))
         elif isinstance(error, HttpError):
             status = error.response.status
             yield from self.fail_page(request, kind_of_failure(error), f"HTTP status {status}", status)
@@ -93,6 +95,10 @@ class FailureCallbacks(DocumentCallbacks):
         run.lagging.missing.add(key)
         return True
 
+    def _is_known(self, request: Request) -> bool:
+        """Say whether a page was a document before, so that it may be one again tomorrow."""
+        return self.run.known.state(page_key(request.meta.get("redirect_urls", [request.url])[0])) is not None
+
     def _other_address(self, request: Request) -> Request | None:
         """Return the request for another address of a page that is not there.
 
@@ -131,13 +137,18 @@ class FailureCallbacks(DocumentCallbacks):
         """Note stored pages that redirect to another page now."""
         for url in request.meta.get("redirect_urls", ()):
             if identity(url) != identity(request.url):
-                self.run.known.moved(page_key(url), page_key(request.url))
+                self.run.known.moved(page_key(url), page_key(request.url), for_good=is_permanent(request))
 
     def parse_lost(self, response: Response) -> Iterator[Any]:
         """Give up the lost pages for which there was no time."""
         second_chance = self.run.second_chance
         for lost in second_chance.take(len(second_chance.waiting)):
             yield from self.fail_page(lost.request, lost.kind, lost.message, lost.status)
+
+
+def is_permanent(request: Request) -> bool:
+    """Say whether every redirect of a request is one for good (301, 308)."""
+    return all(reason in {301, 308} for reason in request.meta.get("redirect_reasons", ()))
 
 
 def kind_of_failure(error: BaseException) -> str:

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 from scrapy import Request
 
-from llmsspider.callbacks.failures import FailureCallbacks
 from llmsspider.callbacks.link_sources import LinkSourceCallbacks
 from llmsspider.callbacks.markdown_links import MarkdownLinkCallbacks
 from llmsspider.callbacks.requests import request_of
+from llmsspider.callbacks.suspects import SuspectCallbacks
 from llmsspider.discovery import Options, read_described
 from llmsspider.discovery_fetch import EngineFetch
 from llmsspider.errors import ConversionError, RenderingError, TooLargePageError
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from llmsspider.store import PageRecord
 
 
-class PageCallbacks(FailureCallbacks, LinkSourceCallbacks, MarkdownLinkCallbacks):
+class PageCallbacks(SuspectCallbacks, LinkSourceCallbacks, MarkdownLinkCallbacks):
     """Callback of page requests."""
 
     fuller: FullerHtml
@@ -175,11 +175,15 @@ class PageCallbacks(FailureCallbacks, LinkSourceCallbacks, MarkdownLinkCallbacks
             depth=int(request.meta.get("depth", 0)),
             by=info(request).get("by", "link"),
         )
+        record.url = self._spelling(record.url, page.page.meta.canonical)
+        doubted = self.doubt(record, answered, request)
+        if doubted is not None:
+            yield from doubted
+            return
         is_false = run.known.is_false(record, answered.headers)
-        self._settle(record, request)
+        self.settle(record, request)
         if is_false and run.known.is_false(record, answered.headers):  # as it came, and as it would be stored
             run.disbelieve(record.fetched_url)
-        record.url = self._spelling(record.url, page.page.meta.canonical)
         self._keep_text(record)
         yield from self.page_results(record, request)
 
@@ -284,12 +288,12 @@ class PageCallbacks(FailureCallbacks, LinkSourceCallbacks, MarkdownLinkCallbacks
             record.depth = int(request.meta.get("depth", 0))
             record.discovered_by = info(request).get("by", "link")
             record.llms = self.run.site.entries.get(identity(request.url))
-        is_same = not self._settle(record, request)
+        is_same = not self.settle(record, request)
         yield from self.page_results(
             record, request, confirmed=is_same and record.key in self.run.known.states
         )
 
-    def _settle(self, record: PageRecord, request: Request) -> bool:
+    def settle(self, record: PageRecord, request: Request) -> bool:
         """Compare a page of HTML with the site's others: its title, its chrome; return whether it is another now."""
         if record.origin not in {"html", "rendered"}:
             return False

@@ -9,6 +9,7 @@ from scrapy.downloadermiddlewares import redirect
 from llmsspider.refusal import RefusedRequest
 from llmsspider.requests import info
 from llmsspider.urlgate import INVALID_URL, fault
+from llmsspider.walls import leads_to_login
 
 if TYPE_CHECKING:
     from scrapy import Request, Spider
@@ -19,7 +20,7 @@ class RedirectMiddleware(redirect.RedirectMiddleware):
     """Scrapy's; the project sends no Referer, so there is none to keep.
 
     A redirect back to an address of its own chain is an error: the duplicate filter would drop it without a word.
-    So is one to what the gate refuses.
+    So is one to what the gate refuses, and one to a login, which is not asked.
     """
 
     def process_response(
@@ -35,6 +36,8 @@ class RedirectMiddleware(redirect.RedirectMiddleware):
         why = fault(redirected.url)
         if why is not None:
             raise _refused(why)
+        if leads_to_login(request.url, redirected.url):
+            raise RefusedRequest(f"redirects to a login: {redirected.url}", reason="login", kind="auth")
         if redirected.url in request.meta.get("redirect_urls", ()):
             if self.crawler.stats:
                 self.crawler.stats.inc_value("llms/blocked/redirect-loop")

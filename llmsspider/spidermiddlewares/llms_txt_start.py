@@ -21,7 +21,13 @@ from llmsspider.filetypes import HTML_TYPES, MARKDOWN_TYPES
 from llmsspider.fulltextsamples import FullTextSamples
 from llmsspider.hashing import content_hash
 from llmsspider.items import Page, PageMeta
-from llmsspider.judging import exports_unreached, note_outage, reason_not_to_delete, unreached
+from llmsspider.judging import (
+    exports_unreached,
+    note_outage,
+    reason_not_to_delete,
+    settle_doubts,
+    unreached,
+)
 from llmsspider.locales import start_in_language
 from llmsspider.negotiation import is_markdown_url
 from llmsspider.outcomes import OUTAGES
@@ -98,7 +104,8 @@ class LlmsTxtStart:
             if self.run.crew is not None:
                 await self.run.crew.join()
             self.run.second_chance.enabled = self._may_ask_again()
-            self.run.held.enabled = self.run.crew is None and not self.crawler.settings.get("JOBDIR")
+            alone = self.run.crew is None and not self.crawler.settings.get("JOBDIR")
+            self.run.held.enabled = self.run.suspects.enabled = alone
             discovery = await self._found(self.run.crew) if self.run.crew else await self._discover()
         except LlmsspiderError as error:
             logger.error("%(error)s", {"error": error}, extra={"spider": self.spider})
@@ -130,6 +137,9 @@ class LlmsTxtStart:
         self.run.count_dead_links()
         async for request in self._asked_again():
             yield request
+        while self.run.suspects.waiting:
+            yield self.spider.synthetic_request(self.spider.parse_suspects)
+            await self._drained()
         if self.run.lagging.missing:
             yield self.spider.synthetic_request(self.spider.parse_lagging_full_texts)
             await self._drained()
@@ -140,6 +150,7 @@ class LlmsTxtStart:
         async for request in self._portions(self._verification()):
             yield request
         await self._drained()
+        settle_doubts(self.run)
         note_outage(self.run)
         for request in self._tombstones():
             yield request

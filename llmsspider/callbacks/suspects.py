@@ -1,0 +1,117 @@
+"""Answers that may stand in place of their page: they wait for the end of the crawl, see `walls.py`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from llmsspider.callbacks.failures import FailureCallbacks
+from llmsspider.filters import drop_reason
+from llmsspider.hashing import content_hash
+from llmsspider.requests import info
+from llmsspider.walls import (
+    BELIEVED_RUNS,
+    MAX_NEW_TEXT,
+    Suspect,
+    fingerprint,
+    is_rewritten,
+    own_evidence,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from scrapy import Request
+    from scrapy.http import Response
+
+    from llmsspider.pages import Answered
+    from llmsspider.store import PageRecord
+
+
+class SuspectCallbacks(FailureCallbacks):
+    """Holds back suspicious answers, and decides about them when all evidence is in."""
+
+    page_results: Callable[..., Iterator[Any]]
+    settle: Callable[..., bool]
+
+    def doubt(self, record: PageRecord, answered: Answered, request: Request) -> Iterator[Any] | None:
+        """Return what a page leads to whose answer may be a wall, None for one that is taken as it is.
+
+        Its stored links are followed at once, so that an outage of one page does not hide those behind it. The page
+        itself waits; where nothing can wait, what is known by now counts.
+        """
+        run = self.run
+        suspect = self._suspect(record, answered.body)
+        if suspect is None:
+            return None
+        suspect.start = bool(info(request).get("start"))
+        suspect.redirected = "redirect_urls" in request.meta and not run.bounds.is_linked(record.url)
+        suspect.false_304 = run.known.is_false(record, answered.headers)
+        run.suspects.see(suspect)
+        if run.suspects.enabled:
+            run.suspects.keep(suspect, record)
+            return self._known_links(record)
+        return self._judge(suspect, record)
+
+    def _suspect(self, record: PageRecord, body: bytes) -> Suspect | None:
+        """Return the suspect of an answer that is another text than stored, or new and short; else None."""
+        run, text = self.run, record.content or ""
+        state = run.known.state(record.key)
+        if state is None:
+            waits = run.known.states and len(text) <= MAX_NEW_TEXT and not run.bounds.is_alike(record.url)
+            return Suspect(record.key, fingerprint(text), None) if waits else None
+        if state.content_hash is None or state.content_hash == bytes.fromhex(content_hash(text)):
+            return None
+        stored = run.store.load_page(state.key)
+        if stored is None or not is_rewritten(stored.content or "", text):
+            return None
+        if self._is_missing(record):
+            return None
+        kind = own_evidence(stored.content or "", text, record.title, body)
+        return Suspect(state.key, fingerprint(text), state.content_hash, kind)
+
+    def _is_missing(self, record: PageRecord) -> bool:
+        """Say whether an answer is what the site shows for pages that it does not have."""
+        reason = drop_reason(record.content or "", record.title, min_characters=0)
+        is_shown = content_hash(record.content or "") in self.run.site.soft404_hashes
+        return bool((reason and reason[0] == "soft-404") or is_shown)
+
+    def _known_links(self, record: PageRecord) -> Iterator[Request]:
+        """Yield requests for the links that a page has as it is stored, or else as it is."""
+        state = self.run.known.state(record.key)
+        known = record if state is None else self.run.store.load_page(state.key)
+        if known is not None:
+            yield from self.link_requests(known.follow, record.depth + 1, on=record.url)
+
+    def parse_suspects(self, response: Response) -> Iterator[Any]:
+        """Yield what the answers that waited lead to: an error and the stored page, or the page as it is now."""
+        for suspect, record in self.run.suspects.take():
+            yield from self._judge(suspect, record)
+
+    def _judge(self, suspect: Suspect, record: PageRecord) -> Iterator[Any]:
+        run = self.run
+        wall = run.suspects.evidence(suspect)
+        if wall is not None and suspect.before is not None and not run.arguments.confirm_deletions:
+            runs = run.doubts.again(suspect.key, f"wall {suspect.text}")
+            believed = wall[0] == "http" and runs >= BELIEVED_RUNS
+        else:
+            believed = wall is None or run.arguments.confirm_deletions
+        if wall is not None and not believed:
+            run.count("walls")
+            run.fail(record.url, *wall, record.status)
+            run.known.fated(suspect.key, "failed", wall[0])
+            yield from self.failed_page(suspect.key, record.depth)
+            return
+        if suspect.false_304:
+            run.disbelieve(record.fetched_url)
+        by, depth = record.discovered_by, record.depth
+        request = self.page_request(record.url, by=by, depth=depth, start=suspect.start, held=True)
+        self.settle(record, request)
+        yield from self.page_results(record, request)
+
+    def doubt_verified(self, record: PageRecord, body: bytes) -> bool:
+        """Take in what a stored page answers that nothing leads to; return whether it may be a wall."""
+        suspect = self._suspect(record, body)
+        if suspect is not None and suspect.before is not None:
+            self.run.suspects.see(suspect)
+            self.run.suspects.verified.append(suspect)
+        return suspect is not None

@@ -1,0 +1,137 @@
+"""Nights on which a site answers with status 200 and something else than its pages: nothing false is said of them."""
+
+from __future__ import annotations
+
+import pytest
+from site_server import Reply
+from sites import html
+
+NAMES = [f"/p{index:02}.html" for index in range(30)]
+WORDS = (
+    "alpha",
+    "beta",
+    "gamma",
+    "delta",
+    "epsilon",
+    "zeta",
+    "eta",
+    "theta",
+    "iota",
+    "kappa",
+    "lambda",
+    "sigma",
+)
+SIGN_IN = (
+    "<html><title>Sign in</title><body><form><h1>Sign in</h1><input type='password'></form></body></html>"
+)
+DENIED = "<html><title>Docs</title><body><h1>No way in</h1><p>Not for you: {path}. Id 18.{number}af</p></body></html>"
+SHELL = "<html><head><title>Docs</title><script src='/app.js'></script></head><body><div id='x'></div></body></html>"
+MISSING = "<html><title>Page not found</title><body><h1>Page not found</h1><p>There is no such page.</p></body></html>"
+QUICK = {"RETRY_TIMES": 0, "LLMS_MAX_WAIT": 0}
+
+
+def page(name: str, edition: int = 1) -> str:
+    """A page of which each has words of its own; the first ones lead to the last ones."""
+    number = NAMES.index(name)
+    own = " ".join(f"{word}{number}" for word in WORDS)
+    link = f"<a href='{NAMES[-number - 1]}'>more</a>" if number < 5 else ""
+    return html(f"Page {number}", f"<p>Edition {edition} of {own}.</p><p>More to read of {number}.</p>{link}")
+
+
+def pages() -> dict:
+    links = "".join(f"<li><a href='{name}'>{name}</a></li>" for name in NAMES[:-5])
+    return {
+        "/": html("Home", f"<p>Welcome to all of this.</p><ul>{links}</ul>"),
+        **{name: page(name) for name in NAMES},
+    }
+
+
+def told(outcome, base: str) -> dict[str, str]:
+    """The pages that are not as they were, by path."""
+    changed = {row["url"].removeprefix(base): row["change"] for row in outcome.documents}
+    assert len(changed) == len(outcome.documents)
+    return {path: change for path, change in changed.items() if change != "unchanged"}
+
+
+def denied(name: str) -> str:
+    return DENIED.replace("{path}", name).replace("{number}", name[2:4])
+
+
+@pytest.mark.parametrize(
+    ("wall", "pages_behind", "kind", "exit_code"),
+    [
+        pytest.param(lambda name: SIGN_IN, NAMES[:1], "auth", 0, id="a login on one page"),
+        pytest.param(
+            denied, [*NAMES[:3], NAMES[-1]], "http", 3, id="a text that differs in ids on four pages"
+        ),
+        pytest.param(denied, ["/", *NAMES], "http", 3, id="the same on every page, the start page too"),
+        pytest.param(lambda name: SIGN_IN, ["/"], "auth", 0, id="a login in place of the start page"),
+        pytest.param(lambda name: SHELL, NAMES[2:6], "http", 3, id="an empty shell on four pages"),
+        pytest.param(
+            lambda name: Reply("", 302, headers={"Location": "/login?next=/"}), NAMES[:4], "auth", 3, id="302"
+        ),
+        pytest.param(
+            lambda name: Reply("", 301, headers={"Location": "/login"}), ["/"], "auth", 3, id="start to login"
+        ),
+    ],
+)
+def test_a_wall_is_an_outage(serve, run_crawl, wall, pages_behind, kind, exit_code):
+    site = serve(pages())
+    assert len(run_crawl(f"{site.url}/", settings=QUICK).documents) == 31
+    site.pages["/login"] = SIGN_IN
+    site.pages[NAMES[8]] = page(NAMES[8], 2)
+    for name in pages_behind:
+        site.pages[name] = wall(name)
+    night = run_crawl(f"{site.url}/", settings=QUICK)
+    edited = {} if NAMES[8] in pages_behind else {NAMES[8]: "changed"}
+    assert told(night, site.url) == edited
+    assert len(night.documents) == 31
+    assert night.exit_code == exit_code
+    assert night.stats[f"llms/errors/{kind}"] == len(pages_behind)
+    site.pages.update(pages() | {NAMES[8]: page(NAMES[8], 2)})
+    after = run_crawl(f"{site.url}/", settings=QUICK)
+    changed = {NAMES[8]: "changed"} if NAMES[8] in pages_behind else {}
+    assert (after.exit_code, told(after, site.url)) == (0, changed)
+
+
+@pytest.mark.parametrize("answer", [SHELL, MISSING], ids=["empty", "soft-404"])
+def test_empty_and_missing_pages_are_deleted_in_the_second_night(serve, run_crawl, answer):
+    site = serve(pages())
+    run_crawl(f"{site.url}/", settings=QUICK)
+    site.pages[NAMES[1]] = answer
+    assert told(run_crawl(f"{site.url}/", settings=QUICK), site.url) == {}
+    second = run_crawl(f"{site.url}/", settings=QUICK)
+    assert told(second, site.url).get(NAMES[1]) == "deleted"
+
+
+def test_what_was_rewritten_is_delivered_the_same_night(serve, run_crawl):
+    site = serve(pages())
+    run_crawl(f"{site.url}/", settings=QUICK)
+    rewritten = html("Other", "<p>Nothing here is what it was before.</p><a href='/new.html'>new</a>")
+    site.pages |= {NAMES[0]: rewritten, NAMES[1]: html("Two", "<p>This moved elsewhere.</p>")}
+    site.pages["/new.html"] = html("New", "<p>Short and new.</p>")
+    night = run_crawl(f"{site.url}/", settings=QUICK)
+    assert told(night, site.url) == {NAMES[0]: "changed", NAMES[1]: "changed", "/new.html": "new"}
+    assert night.exit_code == 0
+
+
+def test_many_redirects_to_one_page_are_no_moves_at_once(serve, run_crawl):
+    site = serve(pages())
+    run_crawl(f"{site.url}/", settings=QUICK)
+    site.pages["/soon.html"] = html("Soon", "<p>We work on it.</p>")
+    site.pages.update(dict.fromkeys(NAMES[10:15], Reply("", 302, headers={"Location": "/soon.html"})))
+    for _night in range(2):
+        outcome = run_crawl(f"{site.url}/", settings=QUICK)
+        assert told(outcome, site.url) == {}
+        assert len(outcome.documents) == 31
+    site.pages.update(dict.fromkeys(NAMES[10:15], Reply("", 301, headers={"Location": NAMES[9]})))
+    assert told(run_crawl(f"{site.url}/", settings=QUICK), site.url) == {}
+    last = run_crawl(f"{site.url}/", settings=QUICK)
+    assert told(last, site.url) == dict.fromkeys(NAMES[10:15], "deleted")
+
+
+def test_a_login_is_no_document_of_a_first_crawl(serve, run_crawl):
+    site = serve({"/docs/": Reply("", 302, headers={"Location": "/login"}), "/login": SIGN_IN})
+    outcome = run_crawl(f"{site.url}/docs/", settings=QUICK)
+    assert (outcome.exit_code, outcome.documents) == (1, [])
+    assert "redirects to a login" in outcome.log

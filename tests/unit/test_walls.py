@@ -1,0 +1,146 @@
+"""What speaks for a wall, whatever the order in which answers come."""
+
+from __future__ import annotations
+
+import itertools
+
+import pytest
+
+from llmsspider.items import Link, LlmsEntry
+from llmsspider.store import PageRecord
+from llmsspider.walls import (
+    Doubts,
+    Suspect,
+    Suspects,
+    fingerprint,
+    is_login_url,
+    is_rewritten,
+    leads_to_login,
+    own_evidence,
+)
+
+LONG = "A word of the page and another one. " * 100
+FORM = b"<form action='/search'><input name='q'></form>"
+PASSWORD = b"<form><input name=p type='password'></form>"
+
+
+@pytest.mark.parametrize(
+    ("now", "title", "body", "expected"),
+    [
+        pytest.param("Sign in to go on", "Docs", PASSWORD, "auth", id="a password"),
+        pytest.param("Enter", "Docs", FORM, "http", id="a form where a long page was"),
+        pytest.param("Enter", "Docs", b"<p>Enter</p>", None, id="short, but no form"),
+        pytest.param("x" * 600, "Docs", FORM, None, id="a form, not so much shorter"),
+        pytest.param("No.", "Access Denied", b"", "http", id="a denial by its title"),
+        pytest.param("Soon.", "Site under maintenance", b"", "http", id="maintenance"),
+        pytest.param("Soon.", "We'll be back soon!", b"", "http", id="back soon"),
+        pytest.param("How to.", "Maintenance of tables", b"", None, id="a page about maintenance"),
+        pytest.param("How to.", "Access denied errors explained", b"", None, id="a page about denials"),
+        pytest.param("x" * 2000, "Sign in", PASSWORD, None, id="a page with text"),
+    ],
+)
+def test_what_an_answer_alone_says(now, title, body, expected):
+    assert own_evidence(LONG, now, title, body) == expected
+
+
+def suspect(number: int, text: str = "Denied", **more) -> Suspect:
+    return Suspect(bytes([number]), fingerprint(text), bytes([number]), **more)
+
+
+def verdicts(answers: list[Suspect]) -> dict[bytes, str | None]:
+    seen = Suspects()
+    for answer in answers:
+        seen.see(answer)
+    return {answer.key: (seen.evidence(answer) or (None,))[0] for answer in answers}
+
+
+def test_the_same_text_on_three_pages_that_differed_in_any_order():
+    answers = [
+        suspect(1),
+        suspect(2, "Denied  18.af2"),
+        suspect(3),
+        suspect(4, "Rewritten"),
+        suspect(5, "Other"),
+    ]
+    expected = {b"\1": "http", b"\2": "http", b"\3": "http", b"\4": None, b"\5": None}
+    for order in itertools.permutations(answers):
+        assert verdicts(list(order)) == expected
+    assert set(verdicts([suspect(1), suspect(2)]).values()) == {None}
+
+
+def test_pages_that_were_the_same_before_say_nothing():
+    twins = [Suspect(bytes([number]), fingerprint("New"), b"one content") for number in range(5)]
+    assert set(verdicts(twins).values()) == {None}
+
+
+def test_what_one_page_proves_holds_for_all_with_its_text_the_new_ones_too():
+    new = Suspect(b"\7", fingerprint("Denied"), None)
+    for order in itertools.permutations([suspect(1), suspect(2, kind="auth"), new]):
+        assert set(verdicts(list(order)).values()) == {"auth"}
+    assert verdicts([new]) == {b"\7": None}
+    assert verdicts([new, suspect(1), suspect(2), suspect(3)])[b"\7"] == "http"
+
+
+def test_a_new_page_that_many_redirect_to():
+    seen, new = Suspects(), Suspect(b"\7", fingerprint("Soon"), None, redirected=True)
+    for _page in range(3):
+        seen.see_redirect(b"\7")
+    assert seen.evidence(new) is None
+    seen.see_redirect(b"\7")
+    assert seen.evidence(new) is not None
+
+
+def test_records_wait_on_disk_as_they_are():
+    seen, answers = Suspects(), [suspect(1), suspect(2)]
+    records = [
+        PageRecord(
+            id=f"{number}",
+            identity=f"https://e.com/{number}",
+            url=f"https://e.com/{number}",
+            fetched_url=f"https://e.com/{number}",
+            content="Text \udc80 with\nlines\n",
+            links=[Link("a", "https://e.com/a")],
+            llms=LlmsEntry("https://e.com/llms.txt", None, "T", None, 3),
+        )
+        for number in range(2)
+    ]
+    for answer, record in zip(answers, records, strict=True):
+        seen.keep(answer, record)
+    assert list(seen.take()) == list(zip(answers, records, strict=True))
+    assert list(seen.take()) == []
+    seen.close()
+    seen.close()
+
+
+def test_doubts_count_runs_in_a_row():
+    first = Doubts()
+    assert first.again(b"\1", "empty") == 1
+    second = Doubts(first.to_keep(complete=True))
+    assert second.again(b"\1", "empty") == 2
+    assert Doubts(second.to_keep(complete=True)).again(b"\1", "soft-404") == 1, "something else"
+    healthy = Doubts(second.to_keep(complete=True))
+    assert healthy.to_keep(complete=True) == {}, "the row has ended"
+    assert healthy.to_keep(complete=False) == second.to_keep(complete=True)
+    assert Doubts({"01": "damaged", "02": [1]}).again(b"\1", "empty") == 1
+
+
+@pytest.mark.parametrize(
+    "url", ["https://e.com/login", "https://e.com/auth/Sign-In/", "https://sso.e.com/saml/x"]
+)
+def test_addresses_of_logins(url):
+    assert is_login_url(url)
+    assert leads_to_login("https://e.com/guide", url)
+    assert not leads_to_login(url, "https://e.com/login?again")
+
+
+@pytest.mark.parametrize(
+    "url", ["https://e.com/guide/login.html", "https://login.e.com/", "https://e.com/?login"]
+)
+def test_addresses_of_pages(url):
+    assert not is_login_url(url)
+
+
+def test_editions_of_one_page_have_words_in_common():
+    assert not is_rewritten("one two three four", "one two three five six")
+    assert is_rewritten("one two three four", "five six")
+    assert is_rewritten("one two", " ".join(map(str, range(50))) + " one two"), "a long text has most words"
