@@ -10,7 +10,8 @@ from llmsspider.extraction.names import inner_text, letters, letters_outside_lin
 
 DOUBTFUL = frozenset(
     {"ad", "ads", "article-relatives", "breadcrumb", "breadcrumbs", "cookies", "copy", "feedback", "no-print",
-     "noprint", "page-feedback", "page-nav", "page-navigation", "page-toc", "pager", "pagination",
+     "article-tags", "noprint", "page-feedback",
+     "page-tags", "post-tags", "tag-list", "page-nav", "page-navigation", "page-toc", "pager", "pagination",
      "related-articles", "related-posts", "search-results", "section-index", "toc", "TOC"}
 )  # fmt: skip
 """Classes and ids that sites give to chrome, and to content too."""

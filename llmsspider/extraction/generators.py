@@ -116,7 +116,7 @@ GENERATORS = (
         ("nextra",),
         ("article main", "main article", "article", "main",),
         ".nextra-toc .nextra-breadcrumb .subheading-anchor .nextra-sidebar-container .nextra-code-copy "
-        ".nextra-breadcrumbs .nextra-button",
+        ".nextra-breadcrumbs .nextra-button .nextra-pagination .nx-pt-8 .x:pt-8",
     ),
     Generator(
         "fumadocs",
@@ -323,6 +323,12 @@ GENERATORS = (
         ("main[role=main]", "#documentation", "main",),
         ".method-source-code .method-source-toggle .method-click-advice .method-controls .top-link "
         ".nav-section",
+    ),
+    Generator(
+        "yard",
+        ("Documentation by YARD", 'id="yard_',),
+        ("#content",),
+        ".source_code .showSource .toggleSource .summary_toggle .inheritanceTree",
     ),
     Generator(
         "exdoc",

@@ -6,11 +6,13 @@ import re
 
 from lxml.etree import HTMLParser, ParserError, XMLSyntaxError, XPath, _Element, fromstring, iterwalk
 
+from llmsspider.extraction.charsets import CHARSETS, east_asian_charset
 from llmsspider.extraction.names import settable
 
 MAX_DEPTH = 160
 """Levels of elements; deeper ones are put beside each other, as browsers do from level 512 on."""
 _DEEPEST = XPath("/*" * MAX_DEPTH, smart_strings=False)
+
 
 _WORD_BREAK = re.compile(rb"<wbr\s*/?>", re.IGNORECASE)
 _CLOSED_BREAK = re.compile(rb"</br\s*+/?>", re.IGNORECASE)
@@ -27,8 +29,9 @@ def parse(body: bytes, encoding: str | None) -> _Element:
 
     The encoding is chosen as browsers do (HTML standard, "determining the character encoding"): BOM,
     then `encoding` (the HTTP header's), then `<meta charset>` in the first 4 KiB, then UTF-8 where the
-    body is valid UTF-8, else windows-1252. Where UTF-8 and windows-1252 are taken for each other, the bytes
-    decide, as text of the one is hardly ever text of the other. NUL bytes are dropped.
+    body is valid UTF-8, then what `charsets` tells of East Asian text, else windows-1252. Where UTF-8 and
+    windows-1252 are taken for each other, the bytes decide, as text of the one is hardly ever text of the
+    other. NUL bytes are dropped.
     """
     body, name = _decode_choice(body, encoding)
     if b"<wbr" in body:
@@ -80,7 +83,9 @@ def _decode_choice(body: bytes, encoding: str | None) -> tuple[bytes, str]:
     if encoding is None and (found := _META_CHARSET.search(body, 0, 4096)):
         encoding = found.group(1).decode("ascii").lower()
     if encoding is None:
-        encoding = "utf-8" if _is_utf8(body) else "windows-1252"
+        encoding = "utf-8" if _is_utf8(body) else east_asian_charset(body) or "windows-1252"
+        if encoding in CHARSETS:
+            return _as_utf8(body.replace(b"\0", b""), encoding), "utf-8"
     encoding = encoding.lower()
     if encoding.startswith("utf-16"):
         return _as_utf8(body, encoding), "utf-8"

@@ -23,19 +23,21 @@ COMMON_DROPS = (
     # copy buttons and toolbars of code
     ".copy", ".copybtn", ".copy-button", ".btn-copy", ".btn-clipboard", ".clipboard-copy", ".copy-code-button",
     ".md-clipboard", ".code-copy-button", ".code-copy", ".copy-to-clipboard-button", ".zeroclipboard-container",
-    "div.toolbar", "div.zeroclipboard-container",
+    "div.toolbar", "div.zeroclipboard-container", ".copy-popup-wrapper",
     # tables of contents, breadcrumbs, previous and next
     ".toc", ".table-of-contents", ".on-this-page", ".page-toc", ".local-toc", ".md-toc", "#toc", "#TOC",
     "#table-of-contents", ".toctree-wrapper.hidden", ".breadcrumb", ".breadcrumbs", ".pagination", ".pager",
     ".prev-next", ".page-nav", ".page-navigation", ".navfooter", ".navheader", ".pagination-links",
     ".navsettop", ".navsetbottom",
     # links to edit and to the source, feedback, sharing
+    ".tag-source", ".feedback--title", ".feedback--question", ".feedback--answer", ".feedback--response",
     ".edit-page", ".edit-link", ".edit-this-page", ".edit-page-link", ".page-edit", ".github-edit-link", ".srclink",
     ".feedback", ".page-feedback", ".was-this-helpful", ".social-share", ".share-buttons",
     ".callout-icon", ".admonition-icon", ".alert-icon",
     # comments of readers, results of a search, related pages
     "#comments", ".search-results", ".comments-area", ".comment-respond", ".article-comments", "#disqus_thread",
-    ".giscus", ".utterances", ".related-articles", ".related-posts", ".article-relatives",
+    ".post-tags", ".page-tags", ".article-tags", ".tag-list", ".sl-tags", ".giscus", ".utterances",
+    ".related-articles", ".related-posts", ".article-relatives",
     # banners and advertisements
     ".cookie-banner", ".cookie-consent", "#cookie-banner", ".cookies", ".ads", ".ad", ".advertisement",
     ".ethical-ad", "[data-ea-publisher]", ".carbonads", "#carbonads",

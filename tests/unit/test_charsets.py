@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from llmsspider.extraction import convert
+from llmsspider.extraction.charsets import east_asian_charset
 
 URL = "https://example.com/a.html"
 TEXT = "<html><body><main><h1>Caf\u00e9</h1><p>na\u00efve r\u00e9sum\u00e9 \u20ac</p></main></body></html>"
@@ -26,6 +27,46 @@ CASES = {
 def test_the_text_is_read_right(body: bytes, label: str | None) -> None:
     page = convert(body, URL, label)
     assert page.markdown == "# Caf\u00e9\n\nna\u00efve r\u00e9sum\u00e9 \u20ac\n"
+
+
+JAPANESE = "この関数は、指定されたファイルを読み込み、その内容を文字列として返します。"
+KOREAN = "이 함수는 지정된 파일을 읽어 그 내용을 문자열로 반환합니다."
+SIMPLIFIED = "该函数读取指定的文件，并将其内容作为字符串返回。如果发生错误，则抛出异常。"
+TRADITIONAL = "此函式讀取指定的檔案，並將其內容以字串傳回。如果發生錯誤，就會擲出例外。"
+EAST_ASIAN = [
+    (JAPANESE, "shift_jis"),
+    (JAPANESE, "euc_jp"),
+    (KOREAN, "euc_kr"),
+    (SIMPLIFIED, "gbk"),
+    (TRADITIONAL, "big5"),
+]
+ELSEWHERE = [
+    ("L'été, les élèves ont étudié à l'école où le maître répète ; ça a été très agréable.", "cp1252"),
+    ("Größe, Übung, Straße, für, können, müssen, während, schön, Mädchen, weiß, über, grün.", "cp1252"),
+    ("Эта функция читает указанный файл и возвращает его содержимое в виде строки.", "cp1251"),
+    ("Эта функция читает указанный файл и возвращает его содержимое в виде строки.", "koi8-r"),
+    ("Αυτή η συνάρτηση διαβάζει το αρχείο και επιστρέφει το περιεχόμενό του.", "iso8859-7"),
+    ("Ta funkcja odczytuje plik i zwraca jego zawartość. Zażółć gęślą jaźń, proszę źródło", "cp1250"),
+]
+
+
+@pytest.mark.parametrize(("text", "charset"), EAST_ASIAN)
+def test_east_asian_text_that_declares_no_charset_is_read_right(text: str, charset: str) -> None:
+    around = f"<html><body><h1>API</h1><p>{text}</p><pre>f(x)</pre></body></html>" + "<!-- x -->" * 50
+    assert text in convert(around.encode(charset), URL, None).markdown
+    assert text not in convert(around.encode(charset), URL, "iso-8859-1").markdown, "what is declared counts"
+
+
+@pytest.mark.parametrize(("text", "charset"), ELSEWHERE)
+def test_text_of_other_scripts_is_not_taken_for_it(text: str, charset: str) -> None:
+    assert east_asian_charset(text.encode(charset)) is None
+
+
+def test_any_bytes_and_a_letter_cut_in_two() -> None:
+    assert east_asian_charset(bytes(range(128, 256)) * 40) is None
+    assert east_asian_charset((JAPANESE * 3000).encode("shift_jis")[1:-1]) in {None, "cp932"}
+    body = ("a" + JAPANESE * 3000).encode("euc_jp")
+    assert east_asian_charset(body) == "euc_jp"
 
 
 def test_one_broken_letter_does_not_turn_the_rest_into_another_charset() -> None:

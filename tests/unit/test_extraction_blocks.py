@@ -109,6 +109,7 @@ def test_tables(rows, expected):
 CODE = {
     "language-": ("<pre><code class='language-rust,ignore'>x</code></pre>", "rust", "x"),
     "lang-": ("<pre class='prettyprint lang-js'>x</pre>", "js", "x"),
+    "the author's word": ("<pre><code class='language-sh'>x</code></pre>", "sh", "x"),
     "pygments": ("<div class='highlight-python3 notranslate'><div class='highlight'><pre><span></span>x</pre></div></div>", "python3", "x"),
     "pandoc": ("<pre class='sourceCode r'><code class='sourceCode r'>x</code></pre>", "r", "x"),
     "highlight.js": ("<pre><code class='hljs c++'>x</code></pre>", "c++", "x"),
@@ -126,6 +127,24 @@ CODE = {
     "copy button": ("<pre>a<button>Copy</button></pre>", "", "a"),
     "first newline and last lines": ("<pre>\n  a\n\n  </pre>", "", "  a"),
 }  # fmt: skip
+
+
+CHROME = {
+    "what a button says when it has copied": "<div class='copy-popup-wrapper popup-to-left'><span></span><span>Link copied to clipboard</span></div>",
+    "a question about the page": "<h2 class='feedback--title'>Feedback</h2><p class='feedback--question'>Was this page helpful?</p>",
+    "tags": "<div class='post-tags'>Tags: <a href='/tags/a'>a</a> <a href='/tags/b'>b</a></div>",
+    "where the source is": "<dl><dt class='tag-source'>Source:</dt><dd class='tag-source'><a href='w.js.html'>w.js</a></dd></dl>",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("chrome", CHROME.values(), ids=CHROME)
+def test_chrome_named_by_a_class_is_left_out(chrome):
+    assert markdown(f"<p>Wheels turn.</p>{chrome}") == "Wheels turn."
+
+
+def test_tags_with_descriptions_are_content():
+    text = "A wheel is what turns a mill, a mill is what grinds the corn."
+    assert text in markdown(f"<p>a</p><div class='tag-list'><p>{text}</p><p><a href='/a'>a</a></p></div>")
 
 
 @pytest.mark.parametrize(("body", "language", "text"), CODE.values(), ids=CODE)
