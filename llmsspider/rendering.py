@@ -13,7 +13,7 @@ from llmsspider.outcomes import kind_of_exception, kind_of_response
 from llmsspider.pages import VALIDATORS, Answered, PageResult, read_page, refused_by_page
 from llmsspider.requests import info, nested_request
 from llmsspider.urlgate import fault
-from llmsspider.urls import identity, page_key
+from llmsspider.urls import identity, page_key, split_route
 
 if TYPE_CHECKING:
     from scrapy import Request
@@ -120,7 +120,8 @@ class Renderer:
 
     async def _read(self, drawn: Answered, answered: Answered) -> PageResult:
         result = replace(await read_page(drawn, self.run.workers, listed=False), origin="rendered")
-        if identity(drawn.fetched_url) not in {identity(answered.fetched_url), identity(answered.page_url)}:
+        pages = {identity(split_route(url)[0]) for url in (answered.fetched_url, answered.page_url)}
+        if identity(split_route(drawn.fetched_url)[0]) not in pages:
             result.page.meta.refresh = drawn.fetched_url
         return result
 

@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
+from llmsspider.docsify import Docsify, find_docsify
 from llmsspider.filetypes import MARKDOWN_TYPES
 from llmsspider.hostforms import HostForms
 from llmsspider.negotiation import is_markdown_url, twins
 from llmsspider.sitechrome import SiteChrome
 from llmsspider.sitetitles import SiteTitles
 from llmsspider.stubs import HostStubs
-from llmsspider.urls import host, identity
+from llmsspider.urls import host, identity, split_route
 
 if TYPE_CHECKING:
     from llmsspider.discovery import Discovery, Seed
     from llmsspider.items import LlmsEntry
+
+MAX_DOCSIFY = 50
+"""Docsify sites that one crawl knows."""
 
 _EVERYWHERE = "*"
 """Stands for all hosts among the names of hosts in what the store remembers."""
@@ -33,6 +38,7 @@ class SiteKnowledge:
         """The pages that others name as their tags (`rel=tag`), by identity."""
         self._listed: set[str] = set()
         self._section_roots: set[str] = set()
+        self._docsify: list[Docsify] = []
         self._pages: frozenset[str] = frozenset()
         self._forms: dict[str, HostForms] = {}
         self.titles = SiteTitles()
@@ -51,6 +57,7 @@ class SiteKnowledge:
     def discovered(self, discovery: Discovery, start_links: Iterable[str]) -> None:
         """Take over the outcome of discovery; `start_links` is every URL the start page links to."""
         start = discovery.start
+        self.learn_docsify(start.body, start.final_url)
         full_text = [
             url for text in discovery.full_texts if text.is_usable and text.report for url in text.report.urls
         ]
@@ -138,12 +145,31 @@ class SiteKnowledge:
         """Return what the host of `url` has taught about Markdown that is a stub."""
         return self._stubs.setdefault(host(url), HostStubs())
 
+    def learn_docsify(self, body: bytes, url: str) -> Docsify | None:
+        """Return the Docsify site that an HTML page is the page of, remembered; None for any other page."""
+        site = find_docsify(body, url)
+        if site is not None and site not in self._docsify and len(self._docsify) < MAX_DOCSIFY:
+            self._docsify = [*(other for other in self._docsify if other.page != site.page), site]
+        return site
+
+    def docsify_of(self, url: str) -> Docsify | None:
+        """Return the Docsify site that a URL is a route of, or the page; None for any other URL."""
+        return next((site for site in self._docsify if site.has_page(url)), None) if self._docsify else None
+
     def page_of(self, url: str) -> str:
         """Return the page a URL stands for: itself, or for a Markdown or source URL the page it belongs to.
+
+        A route is a page where its site is known to have them, else a place on the page.
 
         A spelling whose Markdown is a file that is named for another spelling is that page: `/a` and `/a.html`
         are one where `/a.md` is listed, `/a` and `/a/` where `/a/index.md` is.
         """
+        if "#" in url:
+            return url if self.docsify_of(url) is not None else split_route(url)[0]
+        for site in self._docsify:
+            page = site.page_of(url)
+            if page is not None:
+                return page
         if is_markdown_url(url) or "/_sources/" in url:
             return self.forms_of(url).page_of(url, self._pages) or url
         for markdown_url in twins(url) if self._by_markdown else ():
@@ -172,6 +198,7 @@ class SiteKnowledge:
             for name, data in forms.items()
             if isinstance(data, dict) and "stubs" in data
         }
+        self._docsify = Docsify.from_list(everywhere.get("docsify") if isinstance(everywhere, dict) else None)
 
     def learned(self) -> dict[str, object]:
         """Return what was learned, for the store. See `remember`."""
@@ -179,7 +206,11 @@ class SiteKnowledge:
         for name, stubs in self._stubs.items():
             if stubs.asked:
                 learned.setdefault(name, {})["stubs"] = stubs.as_list()
-        shared = {"titles": self.titles.as_list(), "chrome": self.chrome.as_list()}
+        shared = {
+            "titles": self.titles.as_list(),
+            "chrome": self.chrome.as_list(),
+            "docsify": [asdict(site) for site in self._docsify],
+        }
         if any(shared.values()):
             learned[_EVERYWHERE] = {name: values for name, values in shared.items() if values}
         return dict(learned)

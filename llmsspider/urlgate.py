@@ -49,8 +49,38 @@ class InvalidUrl:
         return shown(self.url)
 
 
+def split_route(url: str) -> tuple[str, str]:
+    """Return a URL without fragment, and its fragment where that is a route (`#/guide`, `#!/guide`), else empty.
+
+    Such a route is what a program in the page draws, as if it were a path: another page, not a place on this one.
+    What follows a `?` in it is not kept.
+
+    >>> split_route("https://e.com/#/guide?id=use"), split_route("https://e.com/a#b")
+    (('https://e.com/', '#/guide'), ('https://e.com/a', ''))
+    >>> split_route("https://e.com/#/")
+    ('https://e.com/', '')
+    """
+    page, _, fragment = url.partition("#")
+    if not fragment.startswith(("/", "!/")):
+        return page, ""
+    path = fragment.partition("?")[0].partition("#")[0]
+    return page, f"#{path}" if path.strip("!/") else ""
+
+
+def without_fragment(url: str) -> str:
+    """Return `url` up to its fragment; a route stays.
+
+    >>> without_fragment("https://e.com/a#b"), without_fragment("https://e.com/#/guide")
+    ('https://e.com/a', 'https://e.com/#/guide')
+    """
+    if "#" not in url:
+        return url
+    page, route = split_route(url)
+    return page + route
+
+
 def parse(href: str, base: str = "") -> str | InvalidUrl | None:
-    """Return the absolute http(s) URL, without fragment, that a link written as `href` leads to from `base`.
+    """Return the absolute http(s) URL that a link written as `href` leads to from `base`, without fragment but a route.
 
     The result is an `InvalidUrl` where the link cannot be used, None where it names no web page at all: it is
     empty or has another scheme. White space and control characters are treated as browsers do: dropped at the
@@ -65,7 +95,7 @@ def parse(href: str, base: str = "") -> str | InvalidUrl | None:
     True
     """
     if len(href) <= MAX_URL_CHARS and "/." not in href and _CLEAN.match(href):
-        url = href.partition("#")[0]
+        url = without_fragment(href)
         why = _authority_fault(url)
         return url if why is None else _invalid(url, why)
     href = href.strip(_EDGES).translate(_DROPPED)
@@ -75,7 +105,7 @@ def parse(href: str, base: str = "") -> str | InvalidUrl | None:
     if len(href) > MAX_URL_CHARS:
         return _invalid(href, f"longer than {MAX_URL_CHARS} characters")
     try:
-        url = urljoin(base, href).partition("#")[0]
+        url = without_fragment(urljoin(base, href))
     except ValueError:
         return _invalid(href, "its host cannot be read")
     url = _ESCAPED.sub(_percent_encoded, url)

@@ -17,6 +17,12 @@ from w3lib.url import canonicalize_url, url_query_cleaner
 
 from llmsspider import urlgate
 from llmsspider.errors import InvalidUrlError
+from llmsspider.urlgate import split_route, without_fragment
+
+__all__ = [
+    "directory", "document_id", "host", "identity", "identity_key", "loose_key", "page_key", "require_http_url",
+    "split_route", "without_fragment",
+]  # fmt: skip
 
 DEFAULT_PORTS = {"http": 80, "https": 443}
 
@@ -61,34 +67,27 @@ def require_http_url(text: str) -> str:
     return url
 
 
-def without_fragment(url: str) -> str:
-    """Return `url` up to its fragment.
-
-    >>> without_fragment("https://e.com/a#b")
-    'https://e.com/a'
-    """
-    return url.partition("#")[0]
-
-
 @lru_cache(maxsize=65536)
 def identity(url: str) -> str:
     """Return the canonical spelling of the page `url` names: two URLs with one identity are one page.
 
     The steps: w3lib's canonical form (case of scheme and host, percent-encoding, dot segments, query order,
-    no fragment), no default port, no tracking parameters, a directory instead of its index file. What the gate
-    (`urlgate`) refuses has no page, and stays as it is written.
+    no fragment but a route), no default port, no tracking parameters, a directory instead of its index file. What
+    the gate (`urlgate`) refuses has no page, and stays as it is written.
 
     >>> identity("HTTPS://Docs.Example.com:443/guide/index.html?utm_source=x#top")
     'https://docs.example.com/guide/'
     >>> identity("https://docs.example.com/a?b=2&a=1")
     'https://docs.example.com/a?a=1&b=2'
+    >>> identity("https://docs.example.com/index.html#/guide?id=use")
+    'https://docs.example.com/#/guide'
     >>> identity("https://docs.example.com/page") == identity("https://docs.example.com/page.html")
     False
     """
-    url = without_fragment(url)
+    url, route = split_route(url)
     if not _PLAIN.match(url):
         if urlgate.fault(url) is not None:
-            return url
+            return url + route
         url = _canonical(url)
     elif ":80/" in url or ":443/" in url:
         url = _without_default_port(url)
@@ -96,7 +95,7 @@ def identity(url: str) -> str:
     directory, slash, name = path.rpartition("/")
     if name in INDEX_FILES:
         path = directory + slash
-    return path + mark + query
+    return path + mark + query + route
 
 
 def _canonical(url: str) -> str:

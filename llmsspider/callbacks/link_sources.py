@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from scrapy import Request
@@ -11,7 +12,7 @@ from llmsspider.errors import ConversionError, RenderingError
 from llmsspider.pages import Answered, PageResult, utc_now
 from llmsspider.rendering import Renderer
 from llmsspider.requests import HTML_ACCEPT, META, info
-from llmsspider.urls import without_fragment
+from llmsspider.urls import identity, without_fragment
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from scrapy.http import Response
     from twisted.python.failure import Failure
 
+    from llmsspider.docsify import Docsify
     from llmsspider.store import PageRecord
 
 
@@ -30,6 +32,10 @@ class LinkSourceCallbacks(DocsRequests):
     def link_source(self, record: PageRecord, *, start: bool, unchanged: bool) -> Iterator[Request]:
         """Yield the request for a Markdown page's HTML, where the policy wants its links."""
         run, depth = self.run, record.depth
+        site = run.site.docsify_of(record.url)
+        if site is not None:
+            yield from self._docsify_lists(record, site, unchanged=unchanged)
+            return
         deepest = run.arguments.max_depth is not None and depth >= run.arguments.max_depth
         same_url = record.fetched_url == record.url and record.origin != "negotiated"
         if deepest or same_url or not run.follows_links:
@@ -46,6 +52,47 @@ class LinkSourceCallbacks(DocsRequests):
                 priority=1 - depth,
                 dont_filter=True,
             )
+
+    def _docsify_lists(self, record: PageRecord, site: Docsify, *, unchanged: bool) -> Iterator[Request]:
+        """Yield the requests for the sidebar and the like of a Docsify site, once a run: with its first page."""
+        if identity(record.url) != identity(site.page) or not self.run.follows_links:
+            return
+        for url in site.lists:
+            self.run.count("link-sources")
+            yield Request(
+                url,
+                callback=self.parse_docsify_list,
+                errback=self.docsify_list_failed,
+                meta={
+                    "depth": record.depth,
+                    META: {"source": True, "unchanged": unchanged, "page": site.page},
+                },
+                priority=1 - record.depth,
+                dont_filter=True,
+            )
+
+    async def parse_docsify_list(self, response: Response) -> AsyncIterator[Any]:
+        """Yield the requests for the pages that a sidebar or the like of a Docsify site links to."""
+        request = request_of(response)
+        answered = Answered.from_response(response, now=utc_now())
+        page_url = info(request)["page"]
+        site = self.run.site.docsify_of(page_url)
+        if site is None or answered.status != 200 or answered.kind() not in {"markdown", "text"}:
+            self._unread_list(request.url, f"HTTP status {answered.status}, {answered.mime_type}")
+            return
+        draft = await self.run.workers.read_markdown(answered.text())
+        page = draft.page(partial(site.join, page_url=page_url))
+        depth = int(request.meta.get("depth", 0)) + 1
+        for found in self.link_requests(page.follow, depth, on=page_url):
+            yield found
+
+    def docsify_list_failed(self, failure: Failure) -> None:
+        """Count a sidebar or the like that could not be had: pages that only it names are not found."""
+        self._unread_list(failure.request.url, str(failure.value).partition("\n")[0])  # type: ignore[attr-defined]
+
+    def _unread_list(self, url: str, why: str) -> None:
+        self.run.count("link-sources/failed")
+        self.run.incomplete(f"{url}, which links to the site's pages, could not be read ({why})")
 
     async def parse_link_source(self, response: Response) -> AsyncIterator[Any]:
         """Yield the requests for the links of a page whose Markdown is a document already."""

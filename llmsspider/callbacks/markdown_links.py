@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
 from llmsspider.callbacks.requests import DocsRequests
@@ -38,6 +38,9 @@ class MarkdownLinkCallbacks(DocsRequests):
         self, draft: Draft, page_url: str, fetched_url: str, origin: str
     ) -> Callable[[str], str]:
         """Return the function that makes the hrefs of a Markdown page absolute."""
+        site = self.run.site.docsify_of(page_url)
+        if site is not None:
+            return partial(site.join, page_url=page_url)
         bases = self.run.link_bases
         links = bases.look(page_url, fetched_url, origin, draft.hrefs)
         if links.group in bases.decided:

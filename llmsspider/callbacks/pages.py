@@ -15,6 +15,7 @@ from llmsspider.discovery_fetch import EngineFetch
 from llmsspider.errors import ConversionError, RenderingError, TooLargePageError
 from llmsspider.hashing import content_hash, raw_hash
 from llmsspider.heldpages import Held
+from llmsspider.items import Page, PageMeta
 from llmsspider.laggingfiles import words
 from llmsspider.outcomes import kind_of_exception, kind_of_response
 from llmsspider.pages import (
@@ -31,7 +32,7 @@ from llmsspider.pages import (
 )
 from llmsspider.requests import CARRIED, META, info
 from llmsspider.urlgate import usable
-from llmsspider.urls import document_id, identity, page_key, without_fragment
+from llmsspider.urls import document_id, identity, page_key, split_route, without_fragment
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
@@ -40,7 +41,6 @@ if TYPE_CHECKING:
 
     from llmsspider.apifiles import ApiFiles
     from llmsspider.fuller import FullerHtml
-    from llmsspider.items import PageMeta
     from llmsspider.store import PageRecord
 
 
@@ -86,12 +86,26 @@ class PageCallbacks(SuspectCallbacks, LinkSourceCallbacks, MarkdownLinkCallbacks
         for seed in await self._described(page, answered):
             yield seed
 
+    def _docsify(self, request: Request, answered: Answered) -> Iterator[Any] | None:
+        """Return what a Docsify site's page leads to, its Markdown file in its place; None for any other page."""
+        if answered.kind() != "html":
+            return None
+        site = self.run.site.learn_docsify(answered.body, answered.page_url)
+        if split_route(request.url)[1] and self.run.site.docsify_of(request.url) is not None:
+            return self.fail_page(request, "not_found", "HTML in place of its Markdown file", answered.status)
+        if site is None or self.run.arguments.render == "always" or info(request).get("alternate"):
+            return None
+        return self._alternate(site.file_of(site.page), _NO_LINKS, request)
+
     def _unread(self, request: Request, answered: Answered) -> Iterator[Any] | None:
         """Return what an answer leads to that need not be read: an error, or the page as it is stored; else None."""
         wrong = self._what_is_wrong(answered)
         if wrong is not None:
             return self.fail_page(request, *wrong, answered.status)
         self.note_redirect(request)
+        docsify = self._docsify(request, answered)
+        if docsify is not None:
+            return docsify
         stored = self._as_stored(answered)
         return self._same(stored, request, answered) if stored is not None or answered.status == 304 else None
 
@@ -353,6 +367,8 @@ class PageCallbacks(SuspectCallbacks, LinkSourceCallbacks, MarkdownLinkCallbacks
         is_open = run.site.forms_of(record.url).is_open(record.url)
         return is_open and run.held.keep(Held(record, confirmed, request, shows_pages), room=run.limit.left)
 
+
+_NO_LINKS = PageResult(Page("", [], [], PageMeta()), "html")
 
 _KEPT_META = ("depth", "handle_httpstatus_list", *CARRIED)
 """What a page keeps when it is asked once more; how its first download went belongs to that one."""

@@ -19,7 +19,7 @@ from llmsspider.outcomes import kind_of_exception, kind_of_response
 from llmsspider.pages import text_headers
 from llmsspider.refusal import RefusedRequest
 from llmsspider.requests import HTML_ACCEPT, info, nested_request
-from llmsspider.urls import host, identity, page_key
+from llmsspider.urls import host, identity, page_key, split_route
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -77,6 +77,9 @@ class MarkdownNegotiationMiddleware:
         page = info(request)
         if not page or any(page.get(key) for key in ("nested", "synthetic", "verify")):
             return None
+        site = self.run.site.docsify_of(request.url) if split_route(request.url)[1] else None
+        if site is not None:
+            return await self._route(request, site.file_of(request.url))
         if self._is_first(request):
             self._page_first.add(request)
             return None
@@ -153,6 +156,8 @@ class MarkdownNegotiationMiddleware:
     def settled(self, request: Request) -> str | None:
         """Return the Markdown URL that is asked first for a page, None where that is still open or none is."""
         page, run = info(request), self.run
+        if split_route(request.url)[1]:
+            return None
         if "by" not in page or page.get("start") or "redirect_times" in request.meta or run.limit.reached:
             return None
         if "alike" in page and run.bounds.crowded(request.url, listed=page["alike"] == "listed"):
@@ -222,6 +227,16 @@ class MarkdownNegotiationMiddleware:
                 raise self._outage(url, f"HTTP status {response.status}", kind or "http")
         self.run.count("markdown/miss")
         return None
+
+    async def _route(self, request: Request, url: str) -> Response | None:
+        """Return the answer for the Markdown file of a route, which is all there is of that page."""
+        engine = self.crawler.engine
+        if engine is None:
+            return None
+        response = await engine.download_async(nested_request(url, request))
+        self.run.count("markdown/hit" if self._acceptable(response, url, url) else "markdown/miss")
+        response.request = request
+        return response
 
     async def _only_markdown(self, request: Request, forms: HostForms) -> Response | None:
         """Handle a page known only by its Markdown URL: that URL, and if it is dead the HTML page it may belong to."""

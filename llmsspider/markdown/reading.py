@@ -13,6 +13,7 @@ from llmsspider.joiner import HTTP, Joiner
 from llmsspider.markdown.banners import without_banners
 from llmsspider.markdown.front_matter import split_front_matter
 from llmsspider.markdown.scan import Scan, one_line, scan
+from llmsspider.urlgate import without_fragment
 
 _HTML_HREF = re.compile(r"<(?:a|area)\b[^<>]*?\bhref\s*=\s*(?:\"([^\"]*)\"|'([^']*)')", re.IGNORECASE)
 _MDX_HREF = re.compile(r"<[A-Z]\w*\b[^<>]*?\bhref\s*=\s*(?:\"([^\"]*)\"|'([^']*)')")
@@ -57,7 +58,7 @@ class Draft:
         page = Page(
             markdown=markdown + "\n" if markdown.strip() else "",
             links=links,
-            follow=list(dict.fromkeys(url.partition("#")[0] for url in linked)),
+            follow=list(dict.fromkeys(without_fragment(url) for url in linked)),
             meta=_meta(self.front, found.title, join),
         )
         if not keep_hidden:

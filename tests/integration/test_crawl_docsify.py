@@ -1,0 +1,62 @@
+"""Docsify sites: their Markdown files under the routes that draw them, without a browser."""
+
+from __future__ import annotations
+
+from site_server import Reply
+
+INDEX = """<!DOCTYPE html><html><head><title>Heron</title></head><body><div id="app">Please wait...</div>
+<script>
+window.$docsify = { name: 'Heron', loadSidebar: true, loadNavbar: '_nav.md', coverpage: true,
+  alias: { '/.*/_sidebar.md': '/_sidebar.md', '/old': '/new' }, search: { paths: 'auto' } }
+</script><script src="//cdn.example/docsify@4/lib/docsify.min.js"></script></body></html>"""
+
+
+def markdown(text: str) -> Reply:
+    return Reply(text, content_type="text/markdown")
+
+
+SITE = {
+    "/": "<main><h1>Home</h1><p>Welcome.</p><a href='/docs/'>Documentation</a></main>",
+    "/docs/": INDEX,
+    "/docs/README.md": markdown("# Heron\n\nSee [start](quickstart.md#first), ![x](pic.png).\n"),
+    "/docs/_coverpage.md": markdown("# Heron\n\n[Get Started](#/covered)\n"),
+    "/docs/_sidebar.md": markdown(
+        "- [Home](/)\n- [Quick start](quickstart.md)\n- [Reference](ref/)\n- [x](missing)\n"
+    ),
+    "/docs/_nav.md": markdown("- [Old](old)\n"),
+    "/docs/quickstart.md": markdown("# Quick start\n\n[Here](#first) or [there](ref/api.md).\n\n## First\n"),
+    "/docs/covered.md": markdown("# Covered\n"),
+    "/docs/new.md": markdown("# New\n"),
+    "/docs/ref/README.md": markdown("# Reference\n\nIts pages.\n"),
+    "/docs/ref/api.md": markdown("# API\n\nAll of it.\n"),
+    "/docs/missing.md": Reply(INDEX),
+}
+ROUTES = {"/docs/", *(f"/docs/#/{route}" for route in ("quickstart", "ref/", "ref/api", "covered", "old"))}
+
+
+def test_the_files_are_documents_under_their_routes(serve, run_crawl):
+    """A recrawl asks for the same; a sidebar that cannot be read leaves the run incomplete."""
+    site = serve(SITE)
+    first = run_crawl(f"{site.url}/", arguments={"render": "never"})
+    documents = first.by_path(site.url)
+    assert set(documents) == {"/", *ROUTES}
+    assert {documents[path]["origin"] for path in ROUTES} == {"markdown"}
+    assert documents["/docs/"]["content"] == (
+        f"# Heron\n\nSee [start]({site.url}/docs/#/quickstart?id=first), ![x]({site.url}/docs/pic.png).\n"
+    )
+    quickstart = documents["/docs/#/quickstart"]
+    assert quickstart["fetched_url"] == f"{site.url}/docs/quickstart.md"
+    assert quickstart["links"] == [
+        {"text": "Here", "url": f"{site.url}/docs/#/quickstart?id=first"},
+        {"text": "there", "url": f"{site.url}/docs/#/ref/api"},
+    ]
+    assert documents["/docs/#/old"]["title"] == "New"
+    assert first.stats["llms/errors/not_found"] == 1
+    assert not [line for line in first.lines if "not complete" in line]
+
+    del site.pages["/docs/_nav.md"]
+    site.pages["/docs/ref/api.md"] = markdown("# API\n\nMore of it.\n")
+    again = run_crawl(f"{site.url}/", arguments={"render": "never"})
+    changes = {path: document["change"] for path, document in again.by_path(site.url).items()}
+    assert changes == {**dict.fromkeys(["/", *ROUTES], "unchanged"), "/docs/#/ref/api": "changed"}
+    assert any("_nav.md, which links to the site's pages, could not be read" in line for line in again.lines)
