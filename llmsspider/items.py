@@ -89,6 +89,7 @@ class PageMeta:
     `api_files` are the OpenAPI files that an API reference names, None for other pages.
     `listing` says why a page only lists others, `lists_only` that its main content is nothing but links and teasers,
     `tags` holds the pages that it names as its tags.
+    `routes` are the links to routes of the page itself (`#/guide`).
     """
 
     title: str | None = None
@@ -103,6 +104,7 @@ class PageMeta:
     generator: str | None = None
     is_shell: bool = False
     api_files: list[str] | None = None
+    routes: list[str] = field(default_factory=list)
     section: Section | None = None
     listing: str | None = None
     lists_only: bool = False

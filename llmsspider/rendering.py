@@ -129,7 +129,8 @@ class Renderer:
         engine = self.crawler.engine
         if engine is None:
             raise BrowserUnavailableError("the crawl has ended")
-        nested = nested_request(answered.fetched_url, request, meta={"playwright": True})
+        url = split_route(answered.fetched_url)[0] + split_route(request.url)[1]
+        nested = nested_request(url, request, meta={"playwright": True})
         try:
             async with self._places:
                 response = await engine.download_async(nested)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from llmsspider.items import LlmsEntry
 
 MAX_DOCSIFY = 50
-"""Docsify sites that one crawl knows."""
+"""Docsify sites that one crawl knows, and other pages with routes."""
 
 _EVERYWHERE = "*"
 """Stands for all hosts among the names of hosts in what the store remembers."""
@@ -39,6 +39,8 @@ class SiteKnowledge:
         self._listed: set[str] = set()
         self._section_roots: set[str] = set()
         self._docsify: list[Docsify] = []
+        self._routed: set[str] = set()
+        """Pages, by identity, whose routes a browser draws as pages."""
         self._pages: frozenset[str] = frozenset()
         self._forms: dict[str, HostForms] = {}
         self.titles = SiteTitles()
@@ -156,6 +158,11 @@ class SiteKnowledge:
         """Return the Docsify site that a URL is a route of, or the page; None for any other URL."""
         return next((site for site in self._docsify if site.has_page(url)), None) if self._docsify else None
 
+    def learn_routes(self, url: str) -> None:
+        """Remember that the routes of a page are pages: a browser drew it, and it links to several of them."""
+        if len(self._routed) < MAX_DOCSIFY:
+            self._routed.add(identity(split_route(url)[0]))
+
     def page_of(self, url: str) -> str:
         """Return the page a URL stands for: itself, or for a Markdown or source URL the page it belongs to.
 
@@ -165,7 +172,8 @@ class SiteKnowledge:
         are one where `/a.md` is listed, `/a` and `/a/` where `/a/index.md` is.
         """
         if "#" in url:
-            return url if self.docsify_of(url) is not None else split_route(url)[0]
+            has_routes = self.docsify_of(url) is not None or identity(split_route(url)[0]) in self._routed
+            return url if has_routes else split_route(url)[0]
         for site in self._docsify:
             page = site.page_of(url)
             if page is not None:
@@ -198,7 +206,9 @@ class SiteKnowledge:
             for name, data in forms.items()
             if isinstance(data, dict) and "stubs" in data
         }
-        self._docsify = Docsify.from_list(everywhere.get("docsify") if isinstance(everywhere, dict) else None)
+        shared = everywhere if isinstance(everywhere, dict) else {}
+        self._docsify = Docsify.from_list(shared.get("docsify"))
+        self._routed = {url for url in shared.get("routed") or [] if isinstance(url, str)}
 
     def learned(self) -> dict[str, object]:
         """Return what was learned, for the store. See `remember`."""
@@ -210,6 +220,7 @@ class SiteKnowledge:
             "titles": self.titles.as_list(),
             "chrome": self.chrome.as_list(),
             "docsify": [asdict(site) for site in self._docsify],
+            "routed": sorted(self._routed),
         }
         if any(shared.values()):
             learned[_EVERYWHERE] = {name: values for name, values in shared.items() if values}

@@ -150,6 +150,10 @@ class PageCallbacks(SuspectCallbacks, LinkSourceCallbacks, MarkdownLinkCallbacks
     def _read(self, page: PageResult, answered: Answered, request: Request) -> Iterator[Any]:
         """Yield what a page that was read leads to: nothing, another page, or its document and links."""
         run = self.run
+        meta = page.page.meta
+        if page.origin == "rendered" and len(meta.routes) >= MIN_ROUTES and meta.api_files is None:
+            run.site.learn_routes(answered.page_url)
+            page.page.follow = [*page.page.follow, *meta.routes]
         if page.origin in {"html", "rendered"}:
             run.link_bases.learn(page.page.follow, answered.page_url)
         left_out = page.left_out or refused_by_page(page.page.meta, answered, run.config)
@@ -367,6 +371,9 @@ class PageCallbacks(SuspectCallbacks, LinkSourceCallbacks, MarkdownLinkCallbacks
         is_open = run.site.forms_of(record.url).is_open(record.url)
         return is_open and run.held.keep(Held(record, confirmed, request, shows_pages), room=run.limit.left)
 
+
+MIN_ROUTES = 2
+"""Links to its own routes from which on the routes of a drawn page are pages; API references have them for places."""
 
 _NO_LINKS = PageResult(Page("", [], [], PageMeta()), "html")
 

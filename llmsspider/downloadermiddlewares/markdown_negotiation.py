@@ -77,9 +77,9 @@ class MarkdownNegotiationMiddleware:
         page = info(request)
         if not page or any(page.get(key) for key in ("nested", "synthetic", "verify")):
             return None
-        site = self.run.site.docsify_of(request.url) if split_route(request.url)[1] else None
-        if site is not None:
-            return await self._route(request, site.file_of(request.url))
+        if split_route(request.url)[1]:
+            site = self.run.site.docsify_of(request.url)
+            return await self._route(request, site.file_of(request.url)) if site is not None else None
         if self._is_first(request):
             self._page_first.add(request)
             return None

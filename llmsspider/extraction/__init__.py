@@ -17,7 +17,7 @@ from llmsspider.extraction.generators import UNKNOWN, Generator
 from llmsspider.extraction.headlines import outer_title, settle_below_site_name, settle_headline, without_book
 from llmsspider.extraction.hidden import remove_hidden
 from llmsspider.extraction.html_format import HtmlFormat
-from llmsspider.extraction.links import follow_links, joiner_for
+from llmsspider.extraction.links import follow_links, joiner_for, routes
 from llmsspider.extraction.listings import listing_of, lists_only, tags_of
 from llmsspider.extraction.main_content import find_main, without_navigation
 from llmsspider.extraction.markdown_format import MarkdownFormat
@@ -167,4 +167,5 @@ def _scan(body: bytes, url: str, encoding: str | None, growth: Growth) -> tuple[
     meta = read_meta(root, joiner)
     meta.is_shell = is_shell(root)
     meta.api_files = api_files(root, body, joiner)
+    meta.routes = routes(root, joiner) if b"#/" in body or b"#!/" in body else []
     return root, joiner, Page(markdown="", links=[], follow=follow_links(root, joiner), meta=meta)

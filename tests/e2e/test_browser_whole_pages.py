@@ -50,7 +50,19 @@ fetch("/harbour.json").then(answer => answer.json()).then(api => {
 HARBOUR = """{"openapi": "3.1.0", "info": {"title": "Harbour"}, "paths": {"/ships": {"get": {"summary": "Ships"}}}}"""
 """An API whose page says in a script of its own which file it is drawn from."""
 
+ROUTER = """
+const draw = () => {
+  const route = location.hash.slice(1) || '/';
+  const text = 'Text of the route ' + route + ', drawn by the program of the page. ';
+  app.innerHTML = '<nav><a href="#/one">1</a> <a href="#/two?x=1">2</a> <a href="#top">top</a></nav>'
+    + '<main><h1>Route ' + route + '</h1><p>' + text.repeat(5) + '</p></main>';
+};
+addEventListener('hashchange', draw);
+draw();
+"""
+
 PAGES = {
+    "routed": shell("const app = document.getElementById('app');" + ROUTER),
     "reference": "<h1>Reference</h1><div id='swagger-ui'></div><script src='/swagger-initializer.js'></script>",
     "computes": page(
         "app.innerHTML = '<p>Loading</p>'; setTimeout(() => { busy(2600); draw('computes') }, 30)"
@@ -115,7 +127,20 @@ def test_what_is_drawn_is_the_whole_page(serve, run_crawl):
     outcome = run_crawl(f"{site.url}/", settings={"RETRY_TIMES": 0})
     documents = outcome.by_path(site.url)
     assert documents["/reference"]["content"] == ("# Harbour\n\n## Operations\n\n### Ships\n\n`GET /ships`\n")
-    assert set(documents) == {"/", "/reference", "/computes", "/waits", "/recovers", "/shadows", "/frames"}
+    for path, title in (("/routed", "/"), ("/routed#/one", "/one"), ("/routed#/two", "/two")):
+        assert documents[path]["content"].startswith(f"# Route {title}\n")
+    assert set(documents) == {
+        "/routed",
+        "/routed#/one",
+        "/routed#/two",
+        "/",
+        "/reference",
+        "/computes",
+        "/waits",
+        "/recovers",
+        "/shadows",
+        "/frames",
+    }
     for name in ("computes", "waits", "recovers"):
         assert f"Text of /data/{name}" in documents[f"/{name}"]["content"]
     assert documents["/shadows"]["content"].startswith("# Deep\n\nText in the last of the roots.")
