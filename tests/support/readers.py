@@ -86,6 +86,7 @@ NOT_READERS = {
     "commonmark.events_with_range": "a generator: `markdown.scan` runs it",
     "commonmark.parser": "takes options",
     "discovery.files.judge": "`llmstxt` and `llmsfull` read the file",
+    "openapi.schemas.example_of": "takes what was read",
     "pages.full_text_record": "takes what was read",
     "pages.llms_file_record": "takes what was read",
     "pages.page_record": "takes what was read",
