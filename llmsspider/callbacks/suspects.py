@@ -44,7 +44,9 @@ class SuspectCallbacks(FailureCallbacks):
         if suspect is None:
             return None
         suspect.start = bool(info(request).get("start"))
-        suspect.redirected = "redirect_urls" in request.meta and not run.bounds.is_linked(record.url)
+        start = run.discovery.start if run.discovery is not None else None
+        led = suspect.start and start is not None and start.url != start.final_url
+        suspect.redirected = (led or "redirect_urls" in request.meta) and not run.bounds.is_linked(record.url)
         suspect.false_304 = run.known.is_false(record, answered.headers)
         run.suspects.see(suspect)
         if run.suspects.enabled:
