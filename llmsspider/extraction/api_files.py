@@ -8,7 +8,7 @@ from lxml.etree import XPath, _Element
 
 from llmsspider.joiner import HTTP, Joiner
 
-_WORDS = re.compile(rb"swagger|redoc|rapi-?doc|openapi|elements-api|api-reference", re.IGNORECASE)
+_WORDS = (b"swagger", b"redoc", b"rapi-doc", b"rapidoc", b"openapi", b"elements-api", b"api-reference")
 _NAMED = XPath("//@spec-url | //@apidescriptionurl | //*[@id='api-reference']/@data-url", smart_strings=False)
 _SCRIPTS = XPath("//script[not(@src)]/text()", smart_strings=False)
 _CALL = re.compile(r"\b(?:SwaggerUIBundle|SwaggerUi|Redoc\.init|RedocStandalone|createApiReference)\s*\(")
@@ -35,7 +35,8 @@ def api_files(root: _Element, body: bytes, joiner: Joiner) -> list[str] | None:
 
     Empty where it is an API reference and says in its scripts alone which file it draws; None for any other page.
     """
-    if not _WORDS.search(body):
+    lowered = body.lower()
+    if not any(word in lowered for word in _WORDS):  # a tenth of the time of a pattern
         return None
     found = [str(named).strip() for named in _NAMED(root)]
     for script in _SCRIPTS(root):
