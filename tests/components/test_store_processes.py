@@ -238,7 +238,7 @@ def test_a_dropped_connection_costs_nothing(postgresql_url: str, tmp_path: Path)
     with engine.connect() as connection:
         connection.exec_driver_sql(
             "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
-            " WHERE application_name = 'llmsspider' AND pid <> pg_backend_pid()"
+            " WHERE datname = current_database() AND pid <> pg_backend_pid()"
         )
     engine.dispose()
     assert store.load_page(record("a").key) is not None
