@@ -15,7 +15,6 @@ import nights
 @pytest.mark.parametrize(
     ("kinds", "form"),
     [
-        pytest.param(("login-redirect-high", "soft-404"), "markdown", id="logins and soft 404s"),
         pytest.param(("login-redirect", "empty-shell", "frozen-modified"), "html", id="logins, shells, 304s"),
     ],
 )
