@@ -50,7 +50,7 @@ _NOTICE = re.compile(
 _LOGIN_SEGMENTS = frozenset(
     {"login", "log-in", "log_in", "logon", "signin", "sign-in", "sign_in", "sso", "saml", "oauth", "oauth2"}
 )
-_VARYING = re.compile(r"\S*[\d/]\S*")
+_VARYING = re.compile(r"(?<!\S)[^\s\d/]*+[\d/]\S*")
 """Words that a wall makes anew for each page: numbers, ids of the request, the address that was asked for."""
 
 
