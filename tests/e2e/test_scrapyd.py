@@ -195,7 +195,10 @@ def test_jobs_run_at_the_same_time_and_are_cancelled(
     again = scrapyd.run("docs", arguments[0], SETTINGS)
     changes = {item["url"].removeprefix(sites[0].url): item["change"] for item in again.items}
     pages = ("/", "/guide.html", "/only-linked.html", "/deeper.html")
-    kept = {*delivered, "/"}  # the start page waited for its Markdown, and was stored when the job was stopped
+    kept = {
+        *delivered,
+        "/",
+    }  # the start page waited for its Markdown, and was stored when the job was stopped
     assert changes == {path: "unchanged" if path in kept else "new" for path in pages}
     assert "ERROR" not in again.log
     assert ": complete, " in again.log
