@@ -101,7 +101,8 @@ class ChangingSite:
         writer = SiteWriter(1, seed=hash_of(f"{name} {edition}"))
         writer.tree = {section: [page]}
         return _page(
-            f"{section} {page}", f"<p>Edition {edition}.</p>" + writer.section(section, "Use", edition, "../")
+            f"{section} {page}",
+            f"<p>Edition {edition} of {page}.</p>" + writer.section(section, "Use", edition, "../"),
         )
 
 
