@@ -62,6 +62,7 @@ class Config:
     csv_formulas: bool = False
     """Whether cells of CSV that a spreadsheet would calculate stay as they are."""
     keep_hidden: bool = False
+    keep_shared: bool = True
     max_growth: int = MAX_GROWTH
     obey_ai_optout: bool = True
     obey_noindex: bool = False
@@ -106,6 +107,7 @@ class Config:
             min_characters=int(_number(settings, "LLMS_MIN_CHARACTERS", 1, problems)),
             csv_formulas=_choice(settings, "LLMS_CSV_FORMULAS", ("escape", "keep"), problems) == "keep",
             keep_hidden=_choice(settings, "LLMS_HIDDEN_TEXT", ("drop", "keep"), problems) == "keep",
+            keep_shared=_choice(settings, "LLMS_SHARED_TEXT", ("keep", "drop"), problems) == "keep",
             max_growth=int(_number(settings, "LLMS_MAX_GROWTH", MAX_GROWTH, problems)),
             obey_ai_optout=_boolean(settings, "LLMS_OBEY_AI_OPTOUT", True, problems),
             obey_noindex=_boolean(settings, "LLMS_OBEY_NOINDEX", False, problems),

@@ -41,6 +41,7 @@ LLMS_CONVERT_TIMEOUT = 60  # seconds one page may take in a worker
 LLMS_CSV_FORMULAS = (
     "escape"  # cells of CSV that a spreadsheet would calculate; "keep" leaves them as they are
 )
+LLMS_SHARED_TEXT = "keep"  # text that most pages begin or end with; "drop" leaves it out
 LLMS_HIDDEN_TEXT = "drop"  # text that no reader of a page sees; "keep" keeps it
 LLMS_MAX_GROWTH = 16  # characters of Markdown that one byte of a page may become, beyond a million
 LLMS_MIN_CHARACTERS = 1  # documents with less text are dropped as empty

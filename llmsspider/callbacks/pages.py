@@ -316,7 +316,7 @@ class PageCallbacks(SuspectCallbacks, LinkSourceCallbacks, MarkdownLinkCallbacks
         if record.origin not in {"html", "rendered"}:
             return False
         is_retitled = self._settle_title(record, is_start=bool(info(request).get("start")))
-        return self._take_off_chrome(record) or is_retitled
+        return (not self.run.config.keep_shared and self._take_off_chrome(record)) or is_retitled
 
     def _settle_title(self, record: PageRecord, *, is_start: bool) -> bool:
         """Give a page a title of its own where the site's pages share one; return whether it is another."""

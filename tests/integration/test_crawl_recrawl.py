@@ -459,7 +459,7 @@ def test_a_title_and_a_foot_that_the_sites_pages_share_are_not_theirs(serve, run
         }
     )
     site.etags = True
-    first = run_crawl(f"{site.url}/")
+    first = run_crawl(f"{site.url}/", settings={"LLMS_SHARED_TEXT": "drop"})
     titles = {path: document["title"] for path, document in first.by_path(site.url).items()}
     assert titles.pop("/") == "Widget"
     assert titles.pop("/part-7") in {"part 7", "Widget"}, "told by its URL, if enough pages came before it"
@@ -468,14 +468,14 @@ def test_a_title_and_a_foot_that_the_sites_pages_share_are_not_theirs(serve, run
     footed = {path for path, document in first.by_path(site.url).items() if foot in document["content"]}
     assert len(footed) == 7, "those that came before enough pages were compared"
     assert first.stats["llms/chrome/shared"] == 2
-    second = run_crawl(f"{site.url}/")
+    second = run_crawl(f"{site.url}/", settings={"LLMS_SHARED_TEXT": "drop"})
     pages = second.by_path(site.url)
     assert pages["/part-7"]["title"] == "part 7", "learned by then, whatever the order of pages"
     assert pages["/part-3"]["title"] == "Wheel 3"
     assert not [path for path, document in pages.items() if foot in document["content"]]
     assert {path for path, document in pages.items() if document["change"] == "changed"} >= footed
     assert "corn of valley 3" in pages["/part-3"]["content"]
-    third = run_crawl(f"{site.url}/")
+    third = run_crawl(f"{site.url}/", settings={"LLMS_SHARED_TEXT": "drop"})
     assert {document["change"] for document in third.by_path(site.url).values()} == {"unchanged"}
     assert comparable(third) == comparable(second)
 
