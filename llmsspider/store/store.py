@@ -389,11 +389,13 @@ class Store:
         return self._writer
 
     def _load_source(self) -> None:
-        found = self._reader.read(select(source).where(source.c.name == self._name)).mappings().first()
-        if found is not None:
-            self._source_id, self._source = found["id"], rows.source_record(dict(found))
-        elif (
-            self._database.is_sqlite
-            and (other := self._reader.read(select(source.c.name)).scalar()) is not None
-        ):
-            raise StoreError(f"page store {self._database.label} belongs to the source {other!r}")
+        """Read the source; in one statement, since another process may be writing it at this moment."""
+        wanted = (
+            select(source) if self._database.is_sqlite else select(source).where(source.c.name == self._name)
+        )
+        found = {row["name"]: row for row in self._reader.read(wanted).mappings()}
+        if self._name in found:
+            row = found[self._name]
+            self._source_id, self._source = row["id"], rows.source_record(dict(row))
+        elif found:
+            raise StoreError(f"page store {self._database.label} belongs to the source {next(iter(found))!r}")
