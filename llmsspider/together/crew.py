@@ -176,8 +176,11 @@ class Crew:
         return self._ask(lambda server: server.eval(scripts.TAKE, len(keys), *keys, *given))  # type: ignore[no-any-return]
 
     def queued(self) -> int:
-        """Return how many requests wait."""
-        return int(self._ask(lambda server: server.zcard(self.keys["queue"]))) if self.joined else 0
+        """Return how many requests wait; 0 where Redis is away, for which the crawl ends."""
+        try:
+            return int(self._ask(lambda server: server.zcard(self.keys["queue"]))) if self.joined else 0
+        except TogetherError:
+            return 0
 
     def seen(self, key: bytes) -> bool:
         """Say whether any worker has asked for the page."""
