@@ -36,10 +36,11 @@ INCOMPLETE = 3
 """Exit code: the tree is up to date, but for the pages that the site did not answer for; more failed than may."""
 
 
-class _Parser(argparse.ArgumentParser):
+class OneLineParser(argparse.ArgumentParser):
     """A mistake is one line and exit code 2."""
 
     def error(self, message: str) -> NoReturn:
+        """Say it and exit."""
         self.exit(WRONG, f"{self.prog}: {message} (see {self.prog} --help)\n")
 
 
@@ -71,7 +72,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def parser() -> argparse.ArgumentParser:
     """The options of the command."""
-    made = _Parser(
+    made = OneLineParser(
         prog="llmsspider",
         description="A documentation site as a folder of Markdown. Run it again and only what changed is fetched.",
         epilog="The same in a project: scrapy crawl docs -a url=URL -s LLMS_MIRROR_DIR=DIR. "
@@ -94,7 +95,7 @@ def parser() -> argparse.ArgumentParser:
 
 def _target(options: argparse.Namespace) -> tuple[Path, dict[str, str]]:
     """The folder and the spider arguments; raises `InvalidUrlError`, `MirrorError`, `ArgumentsError`."""
-    arguments = _pairs(options.arguments, "-a")
+    arguments = pairs(options.arguments, "-a")
     if options.url is not None:
         url = arguments["url"] = require_http_url(options.url)
         name = arguments.get("source") or default_name(url)
@@ -109,11 +110,12 @@ def _target(options: argparse.Namespace) -> tuple[Path, dict[str, str]]:
     return folder, arguments
 
 
-def _pairs(given: list[str], option: str) -> dict[str, str]:
-    pairs = [pair.partition("=") for pair in given]
-    if wrong := [name for name, mark, _ in pairs if not (name and mark)]:
+def pairs(given: list[str], option: str) -> dict[str, str]:
+    """The values of an option that is given as NAME=VALUE; raises `ArgumentsError` for one that is not."""
+    parted = [pair.partition("=") for pair in given]
+    if wrong := [name for name, mark, _ in parted if not (name and mark)]:
         raise ArgumentsError([f"{option} {wrong[0]!r}: NAME=VALUE is accepted"])
-    return {name: value for name, _, value in pairs}
+    return {name: value for name, _, value in parted}
 
 
 def _settings(options: argparse.Namespace, folder: Path) -> Settings:
@@ -125,7 +127,7 @@ def _settings(options: argparse.Namespace, folder: Path) -> Settings:
         own["LLMS_DATA_DIR"] = str(folder.absolute() / STORE_FOLDER)
     if not options.verbose:
         own["LOG_LEVEL"] = "ERROR"
-    settings.setdict(own | _pairs(options.settings, "-s"), priority="cmdline")
+    settings.setdict(own | pairs(options.settings, "-s"), priority="cmdline")
     return settings
 
 

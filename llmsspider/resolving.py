@@ -110,10 +110,6 @@ def _stores(settings: Mapping[str, object]) -> Stores:
 def _crawl(
     arguments: Mapping[str, str], settings: Mapping[str, object], folder: str, timeout_secs: float | None
 ) -> None:
-    given = [part for pair in arguments.items() for part in ("-a", "=".join(map(str, pair)))]
-    for name, setting in {"LLMS_PROGRESS": "plain", **settings}.items():
-        text = orjson.dumps(setting).decode() if isinstance(setting, dict) else setting
-        given += ["-s", f"{name}={text}"]
     paths = [str(Path(__file__).resolve().parent.parent), *(str(Path(path).absolute()) for path in sys.path)]
     environment = {
         **os.environ,
@@ -121,9 +117,9 @@ def _crawl(
         "PYTHONPATH": os.pathsep.join(paths),
     }
     try:
-        done = subprocess.run(  # our own interpreter, no shell
-            [sys.executable, "-c", "from llmsspider.resolving import crawl_from_pipe; crawl_from_pipe()"],
-            input=orjson.dumps(given).decode(),
+        done = subprocess.run(  # noqa: S603  # our own interpreter, no shell
+            CRAWL,
+            input=options_for_pipe(arguments, {"LLMS_PROGRESS": "plain", **settings}).decode(),
             cwd=folder,
             env=environment,
             capture_output=True,
@@ -139,6 +135,19 @@ def _crawl(
     if done.returncode not in {0, 1, 3}:
         last = done.stderr.strip().splitlines()[-1:] or [f"exit code {done.returncode}"]
         raise ResolveError(f"{arguments['url']}: the crawl failed: {last[0]}")
+
+
+CRAWL = [sys.executable, "-c", "from llmsspider.resolving import crawl_from_pipe; crawl_from_pipe()"]
+"""The command of a crawl in a process of its own; `options_for_pipe` is what its stdin is given."""
+
+
+def options_for_pipe(arguments: Mapping[str, str], settings: Mapping[str, object]) -> bytes:
+    """Return the spider arguments and settings of a crawl, for the stdin of `CRAWL`."""
+    given = [part for pair in arguments.items() for part in ("-a", "=".join(map(str, pair)))]
+    for name, setting in settings.items():
+        text = orjson.dumps(setting).decode() if isinstance(setting, dict) else setting
+        given += ["-s", f"{name}={text}"]
+    return orjson.dumps(given)
 
 
 def crawl_from_pipe() -> None:

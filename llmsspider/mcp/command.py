@@ -8,8 +8,9 @@ import sys
 from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
+from llmsspider.cli import WRONG, OneLineParser, pairs
 from llmsspider.config import Config
 from llmsspider.errors import ArgumentsError, LlmsspiderError
 from llmsspider.mcp.clients import CLIENTS, configuration
@@ -24,20 +25,10 @@ TOKEN_VARIABLE = "LLMSSPIDER_MCP_TOKEN"  # noqa: S105  # the name of a variable
 
 DEFAULT_ADDRESS = "127.0.0.1:8808"
 
-WRONG = 2
-"""Exit code: what was typed is wrong, or the extra is not installed."""
-
-
-class _Parser(argparse.ArgumentParser):
-    """A mistake is one line and exit code 2."""
-
-    def error(self, message: str) -> NoReturn:
-        self.exit(WRONG, f"{self.prog}: {message} (see {self.prog} --help)\n")
-
 
 def parser() -> argparse.ArgumentParser:
     """The options of the command."""
-    made = _Parser(
+    made = OneLineParser(
         prog="llmsspider mcp",
         description="Let agents search and read the crawled documentation (Model Context Protocol).",
     )
@@ -71,7 +62,7 @@ def main(argv: Sequence[str]) -> int:
     """Serve until the client goes or Ctrl-C; returns the exit code."""
     options = parser().parse_args(argv)
     try:
-        given = _pairs(options.settings)
+        given = pairs(options.settings, "-s")
         if options.print_config:
             sys.stdout.write(configuration(options.print_config, _placed(options, _kept(argv))) + "\n")
             return 0
@@ -144,13 +135,6 @@ def _of_crawls(settings: Any, given: dict[str, str]) -> dict[str, object]:
     """The settings of crawls: those that were given, and where the stores are."""
     own = {name: settings.get(name) for name in ("LLMS_DATA_DIR", "LLMS_STORE_URL") if settings.get(name)}
     return {**own, **given}
-
-
-def _pairs(given: list[str]) -> dict[str, str]:
-    pairs = [pair.partition("=") for pair in given]
-    if wrong := [name for name, mark, _ in pairs if not (name and mark)]:
-        raise ArgumentsError([f"-s {wrong[0]!r}: NAME=VALUE is accepted"])
-    return {name: value for name, _, value in pairs}
 
 
 def _placed(options: argparse.Namespace, kept: list[str]) -> list[str]:

@@ -8,15 +8,14 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
-import sys
 import tempfile
 from collections.abc import Mapping
+from contextlib import nullcontext, suppress
 from pathlib import Path
 from typing import IO, Any
 
-import orjson
-
 from llmsspider.errors import SearchError
+from llmsspider.resolving import CRAWL, options_for_pipe
 from llmsspider.retrieval import Library
 from llmsspider.sources import default_name
 from llmsspider.store import Store
@@ -107,24 +106,6 @@ class Crawls:
             raise SearchError(f"a crawl of {source!r} is going; crawl_status tells how far it is")
         if sum(self._is_going(one) for one in self._going) >= MOST_CRAWLS:
             raise SearchError(f"{MOST_CRAWLS} crawls are going; wait for one of them")
-        command = [
-            sys.executable,
-            "-m",
-            "scrapy",
-            "crawl",
-            "docs",
-            "-s",
-            "LLMS_PROGRESS=plain",
-            "-s",
-            "LLMS_STATUS_PORT=off",
-        ]
-        for name, value in arguments.items():
-            command += ["-a", f"{name}={value}"]
-        for name, setting in self._settings.items():
-            command += [
-                "-s",
-                f"{name}={orjson.dumps(setting).decode() if isinstance(setting, dict) else setting}",
-            ]
         package = str(Path(__file__).resolve().parent.parent.parent)
         environment = {
             **os.environ,
@@ -133,8 +114,12 @@ class Crawls:
         }
         log = tempfile.TemporaryFile()  # noqa: SIM115  # as long as the process
         process = subprocess.Popen(  # noqa: S603  # our own interpreter, no shell
-            command, env=environment, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True
+            CRAWL, env=environment, stdin=subprocess.PIPE, stdout=log, stderr=log, start_new_session=True
         )
+        settings = {"LLMS_PROGRESS": "plain", "LLMS_STATUS_PORT": "off", **self._settings}
+        with suppress(BrokenPipeError), process.stdin or nullcontext() as pipe:  # its log says why it ended
+            if pipe is not None:
+                pipe.write(options_for_pipe(arguments, settings))
         if source in self._going:
             self._going[source][1].close()
         self._going[source] = process, log
