@@ -18,7 +18,7 @@ from llmsspider.growth import MAX_GROWTH
 from llmsspider.handlers import Handlers, checked
 from llmsspider.ports import parse_ports
 from llmsspider.safety import problems_of
-from llmsspider.store import Store, Stores
+from llmsspider.store import Retention, Store, Stores
 from llmsspider.store.stores import DEFAULT_CLASS, store_class
 from llmsspider.together.crew import url_problem
 from llmsspider.workers import automatic_workers
@@ -52,6 +52,7 @@ class Config:
     confirm_runs: int = 2
     revalidate_method: str = "GET"
     full_check_runs: int = 14
+    history: Retention = field(default_factory=Retention)
     stores: Stores = field(default_factory=Stores)
     converter: str = "native"
     handlers: Handlers = field(default_factory=Handlers)
@@ -96,6 +97,7 @@ class Config:
             max_failed_share=_number(settings, "LLMS_MAX_FAILED_SHARE", 0.1, problems),
             revalidate_method=_choice(settings, "LLMS_REVALIDATE_METHOD", ("GET", "HEAD"), problems),
             max_look_alikes=int(_number(settings, "LLMS_MAX_LOOK_ALIKES", 1000, problems)),
+            history=_history(settings, problems),
             stores=_stores(settings, problems),
             redis_url=_redis_url(settings, problems),
             converter=_choice(settings, "LLMS_CONVERTER", CONVERTERS, problems),
@@ -154,6 +156,17 @@ def _handlers(settings: SettingsLike, problems: list[str]) -> Handlers:
     except ArgumentsError as error:
         problems += error.problems
     return Handlers()
+
+
+def _history(settings: SettingsLike, problems: list[str]) -> Retention:
+    value = settings.get("LLMS_HISTORY", Retention().versions)
+    try:
+        return Retention.parse(value)
+    except ValueError:
+        problems.append(
+            f"setting LLMS_HISTORY={value!r}: a number of versions, or of days such as '90 days', is accepted"
+        )
+        return Retention()
 
 
 def _stores(settings: SettingsLike, problems: list[str]) -> Stores:

@@ -201,7 +201,7 @@ class Run:
         self.undelivered_since = store.undelivered_since()
         kind: RunKind = "refresh" if self.arguments.mode == "refresh" else "crawl"
         given = self.arguments.model_dump(mode="json", exclude_unset=True)
-        self._record = store.begin_run(kind, given, resumes=self.resumes)
+        self._record = store.begin_run(kind, given, resumes=self.resumes, retention=config.history)
         self.full_check.number = self._record.number
         self.known = KnownPages(
             store.page_states(),

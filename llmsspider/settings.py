@@ -32,6 +32,7 @@ LLMS_CONFIRM_RUNS = 2  # complete runs in a row after which held pages that are 
 LLMS_MAX_FAILED_SHARE = (
     0.1  # share of pages that may fail in a run that counts as complete; one page always may
 )
+LLMS_HISTORY = 5  # earlier contents of a page that are kept; or "90 days"; 0 for none
 LLMS_REVALIDATE_METHOD = "GET"  # how stored pages are asked whether they changed; or "HEAD"
 
 # --- conversion ---

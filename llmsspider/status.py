@@ -29,6 +29,7 @@ def read_status(store: Store, record: SourceRecord) -> StatusData:
     runs = store.runs()
     last = runs[-1] if runs else None
     finished = [run for run in runs if run.finished_at is not None]
+    versions, stored_bytes = store.history_size()
     return {
         "source": record.name,
         "url": record.url,
@@ -36,6 +37,7 @@ def read_status(store: Store, record: SourceRecord) -> StatusData:
         "pages": record.pages,
         "last_crawl": _iso(finished[-1].finished_at) if finished else None,
         "runs": len(runs),
+        "history": {"versions": versions, "bytes": stored_bytes},
         "run": run_data(last, store.errors(last), store.filtered(last)) if last else None,
     }
 
@@ -109,6 +111,8 @@ def status_lines(status: StatusData) -> Iterator[str]:
     yield _row("status", status["status"])
     if run is None:
         return
+    if status["history"]["versions"]:
+        yield _row("history", _history(status["history"]))
     if run["state"] == "finished":
         yield from _finished(status, run)
     else:
@@ -136,6 +140,10 @@ def _finished(status: StatusData, run: StatusData) -> Iterator[str]:
     yield _row("changes", ", ".join(f"{name} {count}" for name, count in run["changes"].items()) or "none")
     if run["chunks"]:
         yield _row("chunks", _counted(sum(run["chunks"].values()), run["chunks"]))
+
+
+def _history(history: dict[str, int]) -> str:
+    return f"{history['versions']} earlier contents of pages, {history['bytes'] / 1e6:.1f} MB"
 
 
 def _found(run: StatusData) -> str:

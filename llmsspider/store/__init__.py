@@ -9,9 +9,10 @@ One SQLite file per source, or many sources in one PostgreSQL database. docs/sto
     reader      reads of one page or number            runwriter   what a run writes
     sequence    change numbers runs        run rows     reading     streams
     store       Store          opening     by name      catalog     all sources      stores      by settings
-    location    files          export      formats, staged files
+    location    files          export      formats, staged files      history     earlier contents
 """
 
+from llmsspider.store.history import PageHistory, Retention, Version
 from llmsspider.store.location import resolve_data_dir
 from llmsspider.store.records import (
     CONTENT,
@@ -45,11 +46,13 @@ __all__ = [
     "WHOLE",
     "FilteredUrl",
     "PageError",
+    "PageHistory",
     "PageItem",
     "PageRecord",
     "PageState",
     "Parts",
     "Resource",
+    "Retention",
     "RunKind",
     "RunRecord",
     "SourceRecord",
@@ -58,6 +61,7 @@ __all__ = [
     "Stores",
     "Touch",
     "Validators",
+    "Version",
     "open_store",
     "resolve_data_dir",
 ]

@@ -15,7 +15,7 @@ from typing import Any
 from sqlalchemy import Connection, insert, update
 
 from llmsspider.items import Change
-from llmsspider.store import rows, statements
+from llmsspider.store import history, rows, statements
 from llmsspider.store.encoding import digest, storable
 from llmsspider.store.records import FilteredUrl, PageError, PageRecord, Resource, Touch
 from llmsspider.store.schema import error, filtered, run, source
@@ -117,10 +117,13 @@ class Batch:
     `takes` refuses an operation for which that order would be wrong.
     """
 
-    def __init__(self, source_id: int, run_number: int, writes: statements.Writes):
+    def __init__(
+        self, source_id: int, run_number: int, writes: statements.Writes, *, keeps_history: bool = True
+    ):
         self._source_id = source_id
         self._run_number = run_number
         self._writes = writes
+        self._keeps_history = keeps_history
         self._operations: dict[type, list[Any]] = {}
         self._ranks: dict[bytes, int] = {}
         self.size = 0
@@ -129,6 +132,8 @@ class Batch:
         """False when the operation has to wait for a later batch."""
         if not isinstance(operation, Save | TouchPage | Bury):
             return True
+        if isinstance(operation, Save) and operation.seq is not None:
+            return operation.key not in self._ranks  # the content of each change is kept
         return self._ranks.get(operation.key, 0) <= _rank(operation)
 
     def add(self, operation: Operation) -> None:
@@ -168,6 +173,7 @@ class Batch:
         if not saves:
             return
         changed = [self._changed_row(save, renumber) for save in saves if save.seq is not None]
+        self._keep(connection, [save.key for save in saves if save.seq is not None])
         same = [self._resaved_row(save) for save in saves if save.seq is None]
         _many(connection, self._writes.save, changed)
         _many(connection, self._writes.resave, same)
@@ -225,11 +231,17 @@ class Batch:
             | {"b_run": self._run_number, "b_seq": renumber(op.seq), "b_reason": op.reason}
             for op in burials
         ]
+        self._keep(connection, [op.key for op in burials])
         _many(connection, self._writes.bury, parameters)
         buried = self._page_ids(connection, [op.key for op in burials], gone=True)
         ids = [{"b_page_id": page_id} for page_id in buried.values()]
         _many(connection, statements.DELETE_CONTENT, ids)
         _many(connection, statements.DELETE_LINKS, ids)
+
+    def _keep(self, connection: Connection, keys: list[bytes]) -> None:
+        """Keep the contents that are about to be replaced."""
+        if keys and self._keeps_history:
+            history.keep(connection, self._source_id, keys)
 
     def _log_changes(self, connection: Connection, logged: list[Save | Bury], renumber: Renumber) -> None:
         if not logged:

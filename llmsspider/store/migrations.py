@@ -42,7 +42,23 @@ def _add_has_end_tag(connection: Connection) -> None:
     connection.execute(text("ALTER TABLE page ADD COLUMN has_end_tag BOOLEAN"))
 
 
-STEPS: tuple[Step, ...] = (_add_resources, _add_moved_from, _add_has_end_tag)
+def _add_versions(connection: Connection) -> None:
+    """Version 5: the earlier contents of changed pages."""
+    is_sqlite = connection.dialect.name == "sqlite"
+    row_id, binary, number, big = (
+        ("INTEGER", "BLOB", "FLOAT", "BIGINT") if is_sqlite else ("BIGINT", "BYTEA", "FLOAT", "BIGINT")
+    )
+    connection.execute(
+        text(
+            "CREATE TABLE version ("
+            f"page_id {row_id} NOT NULL REFERENCES page (id) ON DELETE CASCADE, seq {big} NOT NULL, "
+            f"run INTEGER NOT NULL, title TEXT, content_hash {binary}, extractor_version TEXT NOT NULL, "
+            f"replaced_at {number} NOT NULL, data {binary} NOT NULL, PRIMARY KEY (page_id, seq))"
+        )
+    )
+
+
+STEPS: tuple[Step, ...] = (_add_resources, _add_moved_from, _add_has_end_tag, _add_versions)
 """`STEPS[n]` takes version n+1 to n+2. A step is never edited once released, and says its own DDL: the tables
 of `schema` may have moved on. In it, unqualified names are the store's tables on both databases."""
 

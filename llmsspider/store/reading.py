@@ -9,7 +9,8 @@ from typing import Any, Literal
 
 from sqlalchemy import Connection, select
 
-from llmsspider.store import rows, statements
+from llmsspider.store import history, rows, statements
+from llmsspider.store.history import PageHistory
 from llmsspider.store.records import WHOLE, FilteredUrl, PageError, PageRecord, Parts, StoredPage
 from llmsspider.store.schema import error, filtered, page
 
@@ -18,6 +19,8 @@ Order = Literal["found", "depth", "url"]
 
 CHUNK = 200
 """Pages held in memory at a time."""
+HISTORY_CHUNK = 20
+"""Pages held in memory at a time with their earlier contents."""
 
 _ORDERS = {"found": (page.c.id,), "depth": (page.c.depth, page.c.id), "url": (page.c.url, page.c.id)}
 
@@ -43,6 +46,19 @@ def replay(connection: Connection, source_id: int, since: int) -> Iterator[Store
     for row, was_new in zip(_by_id(connection, source_id, ids, WHOLE), firsts, strict=True):
         kind = "deleted" if row["gone"] else "new" if was_new else "changed"
         yield rows.stored_page({**row, "replayed": kind})
+
+
+def replay_with_history(connection: Connection, source_id: int, since: int) -> Iterator[PageHistory]:
+    """The pages of `replay`, each with its earlier contents."""
+    changed = connection.execute(statements.first_change_after(source_id, since)).all()
+    for start in range(0, len(changed), HISTORY_CHUNK):
+        portion = changed[start : start + HISTORY_CHUNK]
+        ids = [page_id for page_id, _ in portion]
+        versions = history.of_pages(connection, ids)
+        for row, (page_id, first) in zip(_by_id(connection, source_id, ids, WHOLE), portion, strict=True):
+            was_new = first == "new"
+            kind = "deleted" if row["gone"] else "new" if was_new else "changed"
+            yield PageHistory(rows.stored_page({**row, "replayed": kind}), was_new, versions.get(page_id, ()))
 
 
 def pages_of(

@@ -12,7 +12,7 @@ from typing import Any
 
 from sqlalchemy import Connection, delete, func, insert, select, update
 
-from llmsspider.store import rows
+from llmsspider.store import history, rows
 from llmsspider.store.encoding import dump
 from llmsspider.store.records import Json, RunKind, RunRecord, Status
 from llmsspider.store.schema import error, filtered, page, resource, run, source
@@ -99,8 +99,10 @@ def begin(
     return rows.run_record(row, name, lost=False), row["reach_from"]
 
 
-def finish(connection: Connection, source_id: int, number: int, values: rows.Row) -> None:
-    """Mark a run as finished and drop the details of runs long past. Call in a write transaction."""
+def finish(
+    connection: Connection, source_id: int, number: int, values: rows.Row, retention: history.Retention
+) -> None:
+    """Mark a run as finished, drop what is kept of runs long past. Call in a write transaction."""
     now = time.time()
     this_run = (run.c.source_id == source_id, run.c.number == number)
     connection.execute(
@@ -112,6 +114,7 @@ def finish(connection: Connection, source_id: int, number: int, values: rows.Row
         )
     unused = (resource.c.source_id == source_id, resource.c.run <= number - RESOURCE_RUNS)
     connection.execute(delete(resource).where(*unused))
+    history.drop_old(connection, source_id, number, retention)
 
 
 def all_runs(connection: Connection, source_id: int, name: str) -> list[RunRecord]:

@@ -9,6 +9,7 @@ from typing import Any
 from llmsspider.store import batch
 from llmsspider.store.database import Database
 from llmsspider.store.encoding import dump
+from llmsspider.store.history import Retention
 from llmsspider.store.records import FilteredUrl, PageError, RunRecord
 from llmsspider.store.rows import Row
 from llmsspider.store.sequence import Sequence
@@ -26,12 +27,21 @@ class RunWriter:
         source_id: the source of the run.
         run: the run as it was at its beginning.
         reach_from: pages reached by a run of this number, or a later one, count as reached.
+        retention: how many earlier contents of changed pages are kept.
     """
 
-    def __init__(self, database: Database, source_id: int, run: RunRecord, reach_from: int):
+    def __init__(
+        self,
+        database: Database,
+        source_id: int,
+        run: RunRecord,
+        reach_from: int,
+        retention: Retention,
+    ):
         self.run = run
         self.reach_from = reach_from
-        self._writer = Writer(database, source_id, run.number)
+        self.retention = retention
+        self._writer = Writer(database, source_id, run.number, keeps_history=retention.keeps)
         self._sequence = Sequence(database, source_id)
         self._queued: set[bytes] = set()
         self._filtered: Counter[str] = Counter()

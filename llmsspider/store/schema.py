@@ -2,7 +2,7 @@
 
 One database holds one source (SQLite) or many (PostgreSQL); every table but `meta` therefore hangs on
 `source`. Content and links live beside the page, not in it, so that reading the state of all pages stays
-cheap. Times are seconds since the epoch; hashes are raw bytes; JSON is text; `content.data`,
+cheap. Times are seconds since the epoch; hashes are raw bytes; JSON is text; `content.data`, `version.data`,
 `resource.data`, `link.links` and `link.follow` are zstd frames.
 """
 
@@ -145,6 +145,21 @@ change = Table(
     Column("content_hash", LargeBinary),
     Column("at", Float, nullable=False),
     Index("change_page", "page_id", "seq"),
+)
+
+version = Table(
+    "version",
+    metadata,
+    _page_id(),
+    Column(
+        "seq", BigInteger, primary_key=True, autoincrement=False
+    ),  # the change that this content came with
+    Column("run", Integer, nullable=False),
+    Column("title", Text),
+    Column("content_hash", LargeBinary),
+    Column("extractor_version", Text, nullable=False),
+    Column("replaced_at", Float, nullable=False),
+    Column("data", LargeBinary, nullable=False),
 )
 
 alias = Table(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import datetime
 from pathlib import Path
 from typing import Any, Self
 
@@ -14,8 +15,9 @@ from sqlalchemy import Connection, RowMapping, func, select
 from llmsspider.errors import StoreError
 from llmsspider.hashing import content_hash
 from llmsspider.items import Change
-from llmsspider.store import batch, catalog, opening, reading, rows, runs, statements
+from llmsspider.store import batch, catalog, history, opening, reading, rows, runs, statements
 from llmsspider.store.database import Database
+from llmsspider.store.history import PageHistory, Retention
 from llmsspider.store.reader import Reader
 from llmsspider.store.records import (
     WHOLE,
@@ -33,7 +35,7 @@ from llmsspider.store.records import (
     Touch,
 )
 from llmsspider.store.runwriter import RunWriter
-from llmsspider.store.schema import alias, page, source
+from llmsspider.store.schema import alias, change, page, source
 from llmsspider.urls import page_key
 
 
@@ -129,11 +131,12 @@ class Store:
         host: str | None = None,
         *,
         resumes: str | None = None,
+        retention: Retention | None = None,
     ) -> RunRecord:
         """Record that a run begins; this process is taken for its own unless said otherwise.
 
         `resumes` is the id of an unfinished run whose work this one continues (a JOBDIR): what that one
-        reached counts as reached.
+        reached counts as reached. `retention` says how many earlier contents of changed pages are kept.
         """
         source_id = self._known_source()
         if self._writer is not None:
@@ -150,7 +153,7 @@ class Store:
                 resumes=resumes,
             )
         )
-        self._writer = RunWriter(self._database, source_id, self.run, reach_from)
+        self._writer = RunWriter(self._database, source_id, self.run, reach_from, retention or Retention())
         return self.run
 
     def heartbeat(self, counts: Mapping[str, Any]) -> None:
@@ -167,7 +170,9 @@ class Store:
         writer.flush()
         values = writer.tallies(counts) | {"outcome": outcome, "complete": complete, "why": why}
         source_id = self._known_source()
-        self._database.write(lambda connection: runs.finish(connection, source_id, writer.run.number, values))
+        self._database.write(
+            lambda connection: runs.finish(connection, source_id, writer.run.number, values, writer.retention)
+        )
         writer.give_back()
 
     def runs(self) -> list[RunRecord]:
@@ -296,6 +301,25 @@ class Store:
         self.flush()
         with self._database.snapshot() as connection:
             yield from reading.replay(connection, self._source_id or 0, seq)
+
+    def history_since(self, seq: int) -> Iterator[PageHistory]:
+        """Every page changed after `seq`, as `changes_since` gives it, with its earlier contents that are kept."""
+        self.flush()
+        with self._database.snapshot() as connection:
+            yield from reading.replay_with_history(connection, self._source_id or 0, seq)
+
+    def history_size(self) -> tuple[int, int]:
+        """The number of earlier contents that are kept, and their size in bytes as they are stored."""
+        self.flush()
+        with self._database.snapshot() as connection:
+            return history.size(connection, self._source_id or 0)
+
+    def seq_at(self, moment: datetime) -> int:
+        """The number of the last change that was stored at a moment; 0 when it was before the first."""
+        self.flush()
+        at = moment.timestamp()
+        found = select(func.max(change.c.seq)).where(change.c.source_id == self._source_id, change.c.at <= at)
+        return int(self._reader.read(found).scalar() or 0)
 
     def last_seq(self) -> int:
         """The number of the last change stored; 0 before the first."""

@@ -46,10 +46,11 @@ class _WeighedQueue(queue.Queue[Any]):
 class Writer:
     """Queue and thread for the writes of one run."""
 
-    def __init__(self, database: Database, source_id: int, run_number: int):
+    def __init__(self, database: Database, source_id: int, run_number: int, *, keeps_history: bool = True):
         self._database = database
         self._source_id = source_id
         self._run_number = run_number
+        self._keeps_history = keeps_history
         self._writes = statements.writes(database.is_sqlite)
         self._queue = _WeighedQueue(QUEUE_UNITS)
         self._failure: StoreError | None = None
@@ -92,7 +93,7 @@ class Writer:
             if isinstance(first, threading.Event):
                 first.set()
                 continue
-            batch = Batch(self._source_id, self._run_number, self._writes)
+            batch = Batch(self._source_id, self._run_number, self._writes, keeps_history=self._keeps_history)
             batch.add(first)
             held, ended = self._fill(batch)
             self._commit(batch)
