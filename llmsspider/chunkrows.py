@@ -5,11 +5,11 @@ from __future__ import annotations
 import importlib
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Literal
 
 from llmsspider.chunking import Chunk, Count, characters, chunks, tokens
 from llmsspider.errors import ArgumentsError
 from llmsspider.items import Document
+from llmsspider.stats import ChunkChange
 
 COUNTERS: dict[str, Count] = {"characters": characters, "tokens": tokens}
 """The units of `LLMS_CHUNK_UNIT` that need nothing else."""
@@ -28,7 +28,7 @@ class ChunkRow:
     source: str
     run: str
     seq: int | None
-    change: Literal["new", "unchanged", "deleted"]
+    change: ChunkChange
     title: str | None
     heading_path: tuple[str, ...]
     section: str | None
@@ -84,7 +84,7 @@ def _gone(document: Document, chunk_id: str | None) -> ChunkRow:
 def _row(
     document: Document,
     chunk: Chunk | None,
-    change: Literal["new", "unchanged", "deleted"],
+    change: ChunkChange,
     chunk_id: str | None = None,
 ) -> ChunkRow:
     return ChunkRow(

@@ -9,11 +9,12 @@ from scrapy import Request
 from scrapy.http.request import NO_CALLBACK
 
 from llmsspider.discovery import Answer
+from llmsspider.download_errors import kind_of_exception
 from llmsspider.downloadermiddlewares.robots import RobotsTxtMiddleware
 from llmsspider.errors import UNREAD_KINDS
 from llmsspider.filetypes import HTML_TYPES
 from llmsspider.llmstxt import is_llms_url
-from llmsspider.outcomes import kind_of_exception, kind_of_response
+from llmsspider.outcomes import kind_of_response
 from llmsspider.pages import text_headers
 from llmsspider.requests import nested_request
 

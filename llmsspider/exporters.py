@@ -8,6 +8,7 @@ import orjson
 from itemadapter import ItemAdapter
 from scrapy.exporters import BaseItemExporter, CsvItemExporter
 
+from llmsspider import stats
 from llmsspider.exports.documents import ParquetFile
 from llmsspider.exports.graph import write_json
 from llmsspider.items import Document
@@ -74,7 +75,7 @@ class ChunksExporter(BaseItemExporter):
         changes = self.run.arguments.emit == "changes"
         for row in self.run.config.chunker.rows(item, before, changes=changes):
             self.run.progress.chunks[row.change] += 1
-            self.run.count(f"chunks/{row.change}")
+            self.run.count(stats.chunks(row.change))
             self.file.write(orjson.dumps(row, option=orjson.OPT_APPEND_NEWLINE))
 
 

@@ -46,9 +46,7 @@ def outage(failed: Mapping[str, int], obtained: int, share: float) -> str | None
 def note_outage(run: Run) -> None:
     """Make the run incomplete when too many pages failed: those asked for, and those that could not be verified."""
     obtained = max(run.progress.documents - run.progress.kept, 0)
-    kept = [
-        kind.replace("-", "_") for key, kind in run.known.reasons.items() if run.known.fates[key] == "kept"
-    ]
+    kept = [kind for key, kind in run.known.reasons.items() if run.known.fates[key] == "kept"]
     failed = run.progress.errors + Counter(kept)
     why = outage(failed, obtained, run.config.max_failed_share)
     if why is not None:

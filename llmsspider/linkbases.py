@@ -14,14 +14,15 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import islice
-from typing import Literal, get_args
+from typing import get_args
 from urllib.parse import urljoin, urlsplit
 
 from llmsspider.filetypes import skipped_extension
 from llmsspider.joiner import Joiner
+from llmsspider.stats import LinkBase
 from llmsspider.urls import host, identity, without_fragment
 
-Base = Literal["directory", "source", "fetched", "root", "host"]
+Base = LinkBase
 """What links are relative to, for a page `/guide/a/`: its address as a `directory` (`/guide/a/`), the folder of its
 `source` file (`/guide/`), the address its Markdown was `fetched` from where that is neither, the `root` of the
 documentation, the root of the `host`. Links that begin with `/` are relative to one of the last two."""

@@ -12,13 +12,14 @@ from llmsspider.sources import default_name
 if TYPE_CHECKING:
     from llmsspider.config import Config
     from llmsspider.items import Change
+    from llmsspider.stats import Stat
     from llmsspider.store import PageRecord
 
 
 class PageRun(Run):
     """One page, wherever it leads; nothing is remembered."""
 
-    def __init__(self, arguments: PageArguments, config: Config, count: Callable[[str, int], None]):
+    def __init__(self, arguments: PageArguments, config: Config, count: Callable[[Stat, int], None]):
         as_docs = DocsArguments(
             url=arguments.url,
             source=default_name(arguments.url),

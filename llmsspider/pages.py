@@ -22,6 +22,7 @@ from llmsspider.joiner import Joiner
 from llmsspider.llmstxt import is_llms_url
 from llmsspider.negotiation import is_markdown_url
 from llmsspider.optout import is_noindex, opt_out, robots_directives
+from llmsspider.reasons import Filtered
 from llmsspider.store import PageRecord
 from llmsspider.urlgate import InvalidUrl, redacted
 from llmsspider.urls import document_id, identity, loose_key, without_fragment
@@ -97,14 +98,14 @@ class Answered:
 
 @dataclass(slots=True, frozen=True)
 class PageResult:
-    """A page that was read; `left_out` is (reason, rule) where it is no page of documentation.
+    """A page that was read; `left_out` says why where it is no page of documentation.
 
     `was_stub` says that it is HTML taken in place of Markdown that is a stub.
     """
 
     page: Page
     origin: Origin
-    left_out: tuple[str, str] | None = None
+    left_out: Filtered | None = None
     was_stub: bool = False
 
 
@@ -156,7 +157,7 @@ async def _read_body(
             await workers.convert(answered.body, answered.fetched_url, answered.encoding), "html"
         )
     if kind == "binary":
-        return PageResult(_NOTHING, "html", ("unsupported-type", answered.mime_type or "binary"))
+        return PageResult(_NOTHING, "html", Filtered("unsupported-type", answered.mime_type or "binary"))
     text = answered.text()
     origin: Origin = "negotiated"
     if is_markdown_url(answered.fetched_url):
@@ -170,7 +171,7 @@ async def _read_body(
             draft.page(joined, keep_hidden=workers.keep_hidden, max_growth=workers.max_growth), origin
         )
     if not listed:
-        return PageResult(_NOTHING, "text", ("unsupported-type", answered.mime_type or "text"))
+        return PageResult(_NOTHING, "text", Filtered("unsupported-type", answered.mime_type or "text"))
     return PageResult(Page(normalised(text), [], [], PageMeta(), "none"), "text")
 
 
@@ -319,19 +320,19 @@ def extractor_version(converter: str) -> str:
     return f"{EXTRACTOR_VERSION}:{converter}"
 
 
-def refused_by_page(meta: PageMeta, answered: Answered, config: Config) -> tuple[str, str] | None:
-    """Return (reason, rule) when the page itself asks to be left out, or None.
+def refused_by_page(meta: PageMeta, answered: Answered, config: Config) -> Filtered | None:
+    """Return the reason when the page itself asks to be left out, or None.
 
     The opt-outs of headers were obeyed before the page was read; noindex counts only where the user asks for it.
     """
     if config.obey_ai_optout:
         reason = opt_out({}, meta.robots)
         if reason:
-            return "ai-opt-out", reason
+            return Filtered("ai-opt-out", reason)
     if config.obey_noindex:
         header = robots_directives([answered.headers.get("x-robots-tag", "")])
         if is_noindex(meta.robots | header):
-            return "noindex", "LLMS_OBEY_NOINDEX"
+            return Filtered("noindex", "LLMS_OBEY_NOINDEX")
     return None
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from llmsspider.linkbases import WORDS
 from llmsspider.locales import tree_of
+from llmsspider.reasons import FilterReason
 from llmsspider.urlgate import INVALID_URL, InvalidUrl, parse, usable
 from llmsspider.urls import host, identity
 
@@ -32,7 +33,7 @@ def make_plan(run: Run, discovery: Discovery, scope: Scope, start_page: Page) ->
     counts: Counter[str] = Counter()
     links = 0
 
-    def leave_out(url: str, reason: str, rule: str) -> None:
+    def leave_out(url: str, reason: FilterReason, rule: str) -> None:
         counts[reason] += 1
         if len(left_out[reason]) < MAX_SAMPLE:
             left_out[reason].append((url, rule))

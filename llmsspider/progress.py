@@ -7,6 +7,10 @@ from collections import Counter, defaultdict
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
+from llmsspider.errors import ErrorKind
+from llmsspider.items import Change, Origin
+from llmsspider.reasons import FILTERED_AFTER_FETCH, FilterReason
+
 Phase = Literal["starting", "discovery", "crawling", "verifying", "finishing", "finished"]
 
 MAX_EXAMPLES = 50
@@ -14,21 +18,6 @@ MAX_EXAMPLES = 50
 
 MAX_POINTS = 240
 """Points kept of the timeline; when there are more, every second one goes."""
-
-LEFT_OUT_AFTER_FETCH = frozenset(
-    {
-        "ai-opt-out",
-        "canonical",
-        "duplicate",
-        "empty",
-        "listing",
-        "noindex",
-        "redirect",
-        "soft-404",
-        "unsupported-type",
-    }
-)
-"""Reasons a page is left out for once it was asked for: it is done, though no document came of it."""
 
 
 @dataclass(slots=True, frozen=True)
@@ -159,21 +148,21 @@ class Progress:
     @property
     def done(self) -> int:
         """Pages that are settled."""
-        seen = sum(self.filtered[reason] for reason in LEFT_OUT_AFTER_FETCH)
+        seen = sum(self.filtered[reason] for reason in FILTERED_AFTER_FETCH)
         documents = self.documents - self.changes["deleted"] - self.kept
         return max(documents, 0) + sum(self.errors.values()) + seen
 
-    def error(self, kind: str, url: str, detail: str) -> None:
+    def error(self, kind: ErrorKind, url: str, detail: str) -> None:
         """Count a failed page."""
         self.errors[kind] += 1
         _keep(self.error_examples[kind], url, detail)
 
-    def leave_out(self, reason: str, url: str, detail: str) -> None:
+    def leave_out(self, reason: FilterReason, url: str, detail: str) -> None:
         """Count a URL that was left out."""
         self.filtered[reason] += 1
         _keep(self.filtered_examples[reason], url, detail)
 
-    def document(self, origin: str, change: str) -> None:
+    def document(self, origin: Origin, change: Change) -> None:
         """Count an exported document."""
         self.documents += 1
         self.origins[origin] += 1

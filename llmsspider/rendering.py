@@ -8,9 +8,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from llmsspider.domains import same_site
+from llmsspider.download_errors import kind_of_exception
 from llmsspider.errors import BrowserUnavailableError, RenderingError
-from llmsspider.outcomes import kind_of_exception, kind_of_response
+from llmsspider.outcomes import kind_of_response
 from llmsspider.pages import VALIDATORS, Answered, PageResult, read_page, refused_by_page
+from llmsspider.reasons import Filtered
 from llmsspider.requests import info, nested_request
 from llmsspider.urlgate import fault
 from llmsspider.urls import identity, page_key, split_route
@@ -167,7 +169,7 @@ class Renderer:
         is_enough = len(text) >= SOME_TEXT and (state is None or state.origin != "rendered")
         if not result.page.meta.is_shell or is_enough:
             return result
-        return PageResult(result.page, "html", ("needs-browser", why))
+        return PageResult(result.page, "html", Filtered("needs-browser", why))
 
     def _warn(self, error: BrowserUnavailableError) -> None:
         logger.log(

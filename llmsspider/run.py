@@ -14,10 +14,11 @@ from collections.abc import Callable, Iterator
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from llmsspider import stats
 from llmsspider.bounds import Bounds
 from llmsspider.deadlinks import DeadLinks
 from llmsspider.endtags import MissingEndTags
-from llmsspider.errors import StoreError
+from llmsspider.errors import ErrorKind, StoreError
 from llmsspider.filesbefore import FilesBefore
 from llmsspider.filters import drop_reason
 from llmsspider.fullcheck import FullCheck
@@ -30,11 +31,13 @@ from llmsspider.linksources import LinkSources
 from llmsspider.llmstxt import directory_url
 from llmsspider.pagelimit import PageLimit
 from llmsspider.pages import extractor_version
-from llmsspider.progress import LEFT_OUT_AFTER_FETCH, Progress, Snapshot
+from llmsspider.progress import Progress, Snapshot
+from llmsspider.reasons import FILTERED_AFTER_FETCH, LIMITS, FilterReason
 from llmsspider.secondchance import SecondChance
 from llmsspider.site import SiteKnowledge
 from llmsspider.sources import kept_line, updated_record
 from llmsspider.spool import Spool
+from llmsspider.stats import Stat
 from llmsspider.store import CONTENT, RunKind, Store
 from llmsspider.traps import LookAlikes, shape_of
 from llmsspider.urlgate import usable
@@ -68,20 +71,6 @@ def succeeded(outcome: str) -> bool:
     return outcome == "finished" or outcome.startswith("closespider_")
 
 
-LIMITS = frozenset(
-    {
-        "max-requests",
-        "too-many-llms-pages",
-        "max-depth",
-        "max-pages",
-        "max-linked-files",
-        "too-many-sitemaps",
-        "too-many-sitemap-pages",
-    }
-)
-"""Reasons for which a limit, not a rule of the scope, leaves pages out."""
-
-
 class Run:
     """One crawl of one source.
 
@@ -111,7 +100,7 @@ class Run:
         arguments: DocsArguments,
         source: SourceRecord | None,
         config: Config,
-        count: Callable[[str, int], None],
+        count: Callable[[Stat, int], None],
         *,
         resumes: str | None = None,
         crew: Crew | None = None,
@@ -594,9 +583,9 @@ class Run:
 
     # --- counting ---
 
-    def count(self, stat: str, number: int = 1) -> None:
-        """Add to the stat `llms/<stat>`."""
-        self._count(f"llms/{stat}", number)
+    def count(self, stat: Stat, number: int = 1) -> None:
+        """Add to a stat."""
+        self._count(stat, number)
 
     def note(self, line: str) -> None:
         """Say something about the run in the log."""
@@ -607,23 +596,23 @@ class Run:
         if page.hidden:
             self.count("hidden-text", page.hidden)
 
-    def leave_out(self, url: str, reason: str, rule: str = "") -> None:
+    def leave_out(self, url: str, reason: FilterReason, rule: str = "") -> None:
         """Count a URL that is left out, with its reason; nothing vanishes silently."""
         if reason in LIMITS:
             self.unseen.add(reason)
-        elif reason in LEFT_OUT_AFTER_FETCH:
+        elif reason in FILTERED_AFTER_FETCH:
             self._brought_nothing(url)
         self.progress.leave_out(reason, url, rule)
-        self.count(f"filtered/{reason}")
+        self.count(stats.filtered(reason))
         if self._store is not None:
             self._store.record_filtered(url, reason, rule or None)
 
-    def fail(self, url: str, kind: str, message: str, status: int | None = None) -> None:
+    def fail(self, url: str, kind: ErrorKind, message: str, status: int | None = None) -> None:
         """Count a page that could not be had."""
         if kind == "not_found":
             self._brought_nothing(url)
         self.progress.error(kind, url, message)
-        self.count(f"errors/{kind}")
+        self.count(stats.errors(kind))
         if self._store is not None:
             self._store.record_error(url, kind, message, status)
 

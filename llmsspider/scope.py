@@ -18,6 +18,7 @@ from wcmatch import glob
 from llmsspider.domains import same_site
 from llmsspider.filetypes import skipped_extension
 from llmsspider.items import Section
+from llmsspider.reasons import FilterReason
 from llmsspider.urls import DEFAULT_PORTS, directory, host
 
 ScopeKind = Literal["auto", "section", "host", "domain", "listed"]
@@ -27,10 +28,10 @@ _GLOB_FLAGS = glob.GLOBSTAR | glob.DOTGLOB | glob.BRACE | glob.FORCEUNIX
 
 @dataclass(slots=True, frozen=True)
 class Verdict:
-    """Whether a URL may be taken. When not, `reason` is the key it is counted under and `rule` says why in words."""
+    """Whether a URL may be taken. Only when not, `reason` is what it is counted under and `rule` says why in words."""
 
     allowed: bool
-    reason: str = ""
+    reason: FilterReason = "out-of-scope"
     rule: str = ""
 
 

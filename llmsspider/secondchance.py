@@ -9,6 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+from llmsspider.errors import ErrorKind
+
 MAX_PAGES = 200
 """So many pages are kept; when more fail the site is down, and the rest are errors at once."""
 
@@ -28,7 +30,7 @@ class Lost:
 
     request: Any
     url: str
-    kind: str
+    kind: ErrorKind
     message: str
     status: int | None = None
 

@@ -11,11 +11,12 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Final
 from urllib.parse import quote, urljoin, urlsplit
 
 from llmsspider.addresses import is_resolvable, parse_host
 
-INVALID_URL = "invalid-url"
+INVALID_URL: Final = "invalid-url"
 """The reason an `InvalidUrl` is counted under."""
 
 MAX_URL_CHARS = 4096

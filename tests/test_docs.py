@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import argparse
+import ast
 import dataclasses
 import importlib
 import json
@@ -17,24 +18,32 @@ from pathlib import Path
 from typing import Any, Literal, get_args, get_origin
 
 import pytest
-import source_reading
 from pydantic import BaseModel, TypeAdapter
 from scrapy.commands import ScrapyCommand
 from scrapy.settings import Settings
 from scrapy_spider_metadata import Args
 from scrapy_spider_metadata._utils import get_generic_param
 
-from llmsspider import commands, settings, spiders
+from llmsspider import commands, settings, spiders, stats
 from llmsspider.errors import ErrorKind
 from llmsspider.items import Change, DiscoveredBy, Document, Origin
+from llmsspider.reasons import BlockReason, FilterReason, GoneReason
 
 ROOT = Path(__file__).resolve().parent.parent
 DOCS = ROOT / "docs"
 SCHEMA = DOCS / "document.schema.json"
+SOURCES = sorted((ROOT / "llmsspider").rglob("*.py"))
+REGISTRIES = {"stats.py", "reasons.py", "errors.py", "items.py"}
 
 
 def text_of(name: str) -> str:
     return (DOCS / name).read_text(encoding="utf-8")
+
+
+def strings(path: Path) -> set[str]:
+    """The string constants of a module."""
+    found = ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+    return {node.value for node in found if isinstance(node, ast.Constant) and isinstance(node.value, str)}
 
 
 def sections(text: str, mark: str = "## ") -> dict[str, str]:
@@ -71,9 +80,8 @@ def documented_settings() -> dict[str, str]:
 
 def test_every_setting_is_documented() -> None:
     in_file = {name for name in dir(settings) if name.startswith("LLMS_")}
-    assert_same(
-        documented_settings(), in_file | source_reading.settings_read(), "settings.md", "the settings"
-    )
+    read = {text for path in SOURCES for text in strings(path) if re.fullmatch(r"LLMS_[A-Z0-9_]+", text)}
+    assert_same(documented_settings(), in_file | read, "settings.md", "the settings")
 
 
 def test_the_defaults_of_settings_are_documented() -> None:
@@ -231,37 +239,35 @@ def test_the_json_schema_is_that_of_a_document() -> None:
     )
 
 
-# --- stats ---
+# --- stats and reasons ---
 
 
-def documented_stats() -> set[str]:
+def documented_stats() -> list[str]:
     """The stats named on the page, without `llms/`."""
-    return {token.removeprefix("llms/") for token in quoted(text_of("stats.md")) if re.match("llms/.", token)}
+    return re.findall(rf"`{stats.PREFIX}([\w/-]+)`", text_of("stats.md"))
 
 
-def test_every_stat_is_documented() -> None:
-    documented = documented_stats()
-    counted = source_reading.stats()
-    plain = {stat for stat in counted if "*" not in stat}
-    families = {stat.removesuffix("/*") for stat in counted if stat.endswith("/*")}
-    known = {"origin": get_args(Origin), "change": get_args(Change), "errors": get_args(ErrorKind)}
-    existing = plain | {f"{family}/{value}" for family in families for value in known.get(family, ())}
-    open_ones = {stat for stat in documented if stat.partition("/")[0] in families - set(known)}
-    assert_same(documented - open_ones, existing - open_ones, "stats.md", "the stats")
-    assert_same(
-        {stat.partition("/")[0] for stat in open_ones},
-        families - set(known),
-        "stats.md",
-        "the families of stats",
-    )
-    reasons = {stat.partition("/")[2] for stat in open_ones if not stat.isupper() and stat == stat.lower()}
-    made_up = reasons - source_reading.strings() - {stat.partition("/")[2] for stat in plain}
-    assert not made_up, f"docs/stats.md mentions reasons that the code does not have: {sorted(made_up)}"
+def test_every_stat_and_reason_is_documented() -> None:
+    families = {f"{family}/{value}" for family, values in stats.FAMILIES.items() for value in values}
+    existing = {*get_args(stats.Stat), *families, "backoff/STATUS", "deleted/REASON"}
+    assert_same(documented_stats(), existing, "stats.md", "the stats")
 
 
-def test_every_reason_is_documented() -> None:
-    missing = source_reading.reasons() - {stat.rpartition("/")[2] for stat in documented_stats()}
-    assert not missing, f"docs/stats.md does not mention the reasons {sorted(missing)}"
+@pytest.mark.parametrize("registry", [stats.Stat, FilterReason, BlockReason, GoneReason, ErrorKind, Origin])
+def test_nothing_registered_is_unused(registry: Any) -> None:
+    used = {text for path in SOURCES if path.name not in REGISTRIES for text in strings(path)}
+    assert set(get_args(registry)) - used == set()
+
+
+def test_stats_are_counted_by_their_registry_only() -> None:
+    elsewhere = {
+        path.name: text
+        for path in SOURCES
+        if path.name not in REGISTRIES
+        for text in strings(path)
+        if text.startswith(stats.PREFIX) and " " not in text
+    }
+    assert elsewhere == {}
 
 
 # --- links ---
@@ -293,7 +299,9 @@ def anchors(page: Path) -> set[str]:
 
 
 def test_the_docs_a_message_names_exist() -> None:
-    named = {name for text in source_reading.strings() for name in re.findall(r"docs/[\w-]+\.md", text)}
+    named = {
+        name for path in SOURCES for text in strings(path) for name in re.findall(r"docs/[\w-]+\.md", text)
+    }
     assert named
     missing = sorted(name for name in named if not (ROOT / name).is_file())
     assert not missing, f"the source names pages that do not exist: {missing}"

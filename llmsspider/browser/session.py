@@ -8,6 +8,7 @@ import logging
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
+from llmsspider import stats
 from llmsspider.browser.dialing import Dialer
 from llmsspider.browser.launching import find_program, launch_options
 from llmsspider.browser.outbound import OutboundProxies, OutboundProxy
@@ -222,8 +223,7 @@ class BrowserSession:
             )
 
     def _refused(self, host: str, reason: str) -> None:
-        if self._crawler.stats:
-            self._crawler.stats.inc_value("llms/blocked/address")
+        stats.count(self._crawler.stats, stats.blocked("address"))
         logger.log(
             logging.DEBUG if host in self._warned else logging.WARNING,
             "Refused the browser %(host)s: %(reason)s",

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 from scrapy import Request
 
+from llmsspider import stats
 from llmsspider.callbacks.failures import is_permanent, kind_of_failure
 from llmsspider.callbacks.pages import PageCallbacks
 from llmsspider.callbacks.requests import request_of
-from llmsspider.errors import ConversionError
+from llmsspider.errors import ConversionError, ErrorKind
 from llmsspider.hashing import raw_hash
 from llmsspider.judging import judgement_of
 from llmsspider.outcomes import kind_of_response
@@ -52,7 +53,7 @@ class EndCallbacks(PageCallbacks):
         kind = kind_of_response(response.status, answered.headers, response.body)
         state = self.run.known.states[key]
         if kind is not None:
-            self.run.known.fated(key, "gone" if kind == "not_found" else "kept", kind.replace("_", "-"))
+            self._not_verified(key, kind)
         elif request.meta.get("redirect_urls") and identity(request.url) != identity(state.own_url):
             self.run.known.moved(key, page_key(request.url), for_good=is_permanent(request))
         elif self.run.unseen:
@@ -90,7 +91,13 @@ class EndCallbacks(PageCallbacks):
         request: Request = failure.request  # type: ignore[attr-defined]
         key = bytes.fromhex(info(request)["verify"])
         kind = kind_of_failure(failure.value)  # type: ignore[arg-type]
-        self.run.known.fated(key, "gone" if kind == "not_found" else "kept", kind.replace("_", "-"))
+        self._not_verified(key, kind)
+
+    def _not_verified(self, key: bytes, kind: ErrorKind) -> None:
+        if kind == "not_found":
+            self.run.known.fated(key, "gone", "not-found")
+        else:
+            self.run.known.fated(key, "kept", kind)
 
     def parse_kept(self, response: Response) -> Iterator[Any]:
         """Yield the stored pages that a run which may not judge them has no document of: they are the current set."""
@@ -113,6 +120,6 @@ class EndCallbacks(PageCallbacks):
         for key, reason in judgement.delete.items():
             record = run.store.load_page(key)
             if record is not None:
-                run.count(f"deleted/{reason}")
+                run.count(stats.deleted(reason))
                 record.fetched_at = utc_now()
                 yield record.item(source=run.source, run=run.id, change="deleted")

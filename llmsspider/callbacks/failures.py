@@ -9,9 +9,11 @@ from scrapy.spidermiddlewares.httperror import HttpError
 
 from llmsspider.callbacks.documents import DocumentCallbacks
 from llmsspider.discovery import Answer
+from llmsspider.download_errors import kind_of_exception
 from llmsspider.downloadermiddlewares.scope import LeftOut
+from llmsspider.errors import ErrorKind
 from llmsspider.negotiation import is_markdown_url, page_candidates
-from llmsspider.outcomes import kind_of_exception, kind_of_response
+from llmsspider.outcomes import kind_of_response
 from llmsspider.pages import Answered
 from llmsspider.refusal import RefusedRequest
 from llmsspider.requests import META, info
@@ -48,7 +50,7 @@ class FailureCallbacks(DocumentCallbacks):
             yield from self.fail_page(request, kind_of_failure(error), str(error) or type(error).__name__)
 
     def fail_page(
-        self, request: Request, kind: str, message: str, status: int | None = None
+        self, request: Request, kind: ErrorKind, message: str, status: int | None = None
     ) -> Iterator[Any]:
         """Count the error of a page; a stored page that is not gone stays, and its stored links still lead on.
 
@@ -151,7 +153,7 @@ def is_permanent(request: Request) -> bool:
     return all(reason in {301, 308} for reason in request.meta.get("redirect_reasons", ()))
 
 
-def kind_of_failure(error: BaseException) -> str:
+def kind_of_failure(error: BaseException) -> ErrorKind:
     """Return the error kind of what an errback was given."""
     if not isinstance(error, HttpError):
         return kind_of_exception(error)

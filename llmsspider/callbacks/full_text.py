@@ -16,10 +16,11 @@ from llmsspider import llmsfull
 from llmsspider.callbacks.pages import PageCallbacks
 from llmsspider.callbacks.requests import request_of
 from llmsspider.discovery import Answer, FullText
+from llmsspider.download_errors import kind_of_exception
 from llmsspider.errors import ConversionError, TooLargePageError
 from llmsspider.joiner import Joiner
 from llmsspider.llmsfull import FullPage, Leftover
-from llmsspider.outcomes import kind_of_exception, kind_of_response
+from llmsspider.outcomes import kind_of_response
 from llmsspider.pages import Answered, full_text_hash, full_text_record, llms_file_record, utc_now
 from llmsspider.urls import identity, page_key
 

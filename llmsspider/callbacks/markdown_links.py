@@ -7,6 +7,7 @@ import contextlib
 from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
+from llmsspider import stats
 from llmsspider.callbacks.requests import DocsRequests
 
 if TYPE_CHECKING:
@@ -48,7 +49,7 @@ class MarkdownLinkCallbacks(DocsRequests):
         elif bases.is_open(links) and self.run.crew is None:
             await self._decision(links)
         if links.differs:
-            self.run.count(f"markdown-links/{bases.base_of(links)}")
+            self.run.count(stats.markdown_links(bases.base_of(links)))
         return bases.join(links)
 
     def sample_links(self, pages: Iterable[tuple[str, Draft]], origin: str) -> None:

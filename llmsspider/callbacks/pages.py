@@ -12,12 +12,13 @@ from llmsspider.callbacks.requests import request_of
 from llmsspider.callbacks.suspects import SuspectCallbacks
 from llmsspider.discovery import Options, read_described
 from llmsspider.discovery_fetch import EngineFetch
-from llmsspider.errors import ConversionError, RenderingError, TooLargePageError
+from llmsspider.download_errors import kind_of_exception
+from llmsspider.errors import ConversionError, ErrorKind, RenderingError, TooLargePageError
 from llmsspider.hashing import content_hash, raw_hash
 from llmsspider.heldpages import Held
 from llmsspider.items import Page, PageMeta
 from llmsspider.laggingfiles import words
-from llmsspider.outcomes import kind_of_exception, kind_of_response
+from llmsspider.outcomes import kind_of_response
 from llmsspider.pages import (
     Answered,
     PageResult,
@@ -30,6 +31,7 @@ from llmsspider.pages import (
     title_from_url,
     utc_now,
 )
+from llmsspider.reasons import FilterReason
 from llmsspider.requests import CARRIED, META, info
 from llmsspider.urlgate import usable
 from llmsspider.urls import document_id, identity, page_key, split_route, without_fragment
@@ -109,7 +111,7 @@ class PageCallbacks(SuspectCallbacks, LinkSourceCallbacks, MarkdownLinkCallbacks
         stored = self._as_stored(answered)
         return self._same(stored, request, answered) if stored is not None or answered.status == 304 else None
 
-    def _what_is_wrong(self, answered: Answered) -> tuple[str, str] | None:
+    def _what_is_wrong(self, answered: Answered) -> tuple[ErrorKind, str] | None:
         """Return (error kind, message) of an answer that is no page, or half of one, or None."""
         kind = kind_of_response(answered.status, answered.headers, answered.body)
         if kind is not None:
@@ -159,11 +161,11 @@ class PageCallbacks(SuspectCallbacks, LinkSourceCallbacks, MarkdownLinkCallbacks
         left_out = page.left_out or refused_by_page(page.page.meta, answered, run.config)
         if left_out is not None:
             run.leave_out(request.url, *left_out)
-            if left_out[0] == "needs-browser":  # not gone: the next run may have a browser
-                run.known.fated(page_key(request.url), "failed", left_out[0])
+            if left_out.reason == "needs-browser":  # not gone: the next run may have a browser
+                run.known.fated(page_key(request.url), "failed", left_out.reason)
                 yield from self.failed_page(page_key(request.url), request.meta.get("depth"))
             else:
-                run.known.fated(page_key(request.url), "dropped", left_out[0])
+                run.known.fated(page_key(request.url), "dropped", left_out.reason)
             return
         target = self._elsewhere(page.page.meta, request)
         if target is not None:
@@ -246,7 +248,7 @@ class PageCallbacks(SuspectCallbacks, LinkSourceCallbacks, MarkdownLinkCallbacks
         yield request.replace(meta=again, dont_filter=True, priority=request.priority + 1)
         yield from self.link_requests(page.page.follow, int(request.meta.get("depth", 0)) + 1, on=request.url)
 
-    def _elsewhere(self, meta: PageMeta, request: Request) -> tuple[str, str, str] | None:
+    def _elsewhere(self, meta: PageMeta, request: Request) -> tuple[str, FilterReason, str] | None:
         """Return (URL, reason, rule) when the page says that it lies elsewhere: meta refresh or canonical, one hop."""
         here = identity(request.url)
         if meta.refresh and identity(meta.refresh) != here:

@@ -75,7 +75,7 @@ class SuspectCallbacks(FailureCallbacks):
         """Say whether an answer is what the site shows for pages that it does not have."""
         reason = drop_reason(record.content or "", record.title, min_characters=0)
         is_shown = content_hash(record.content or "") in self.run.site.soft404_hashes
-        return bool((reason and reason[0] == "soft-404") or is_shown)
+        return bool((reason and reason.reason == "soft-404") or is_shown)
 
     def _known_links(self, record: PageRecord) -> Iterator[Request]:
         """Yield requests for the links that a page has as it is stored, or else as it is."""

@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 from llmsspider import domains
 from llmsspider.discovery.model import Cut, LlmsFile, Options
 from llmsspider.llmstxt import Entry, directory_url, is_llms_url
+from llmsspider.reasons import FilterReason
 
 _FULL_NAME = re.compile(r"/llms-(?:full|ctx)[^/]*\.txt$", re.IGNORECASE)
 
@@ -54,7 +55,7 @@ class LinkedFiles:
         self._taken += 1
         return True
 
-    def _reason_against(self, entry: Entry) -> str | None:
+    def _reason_against(self, entry: Entry) -> FilterReason | None:
         if self._level > self._options.link_depth:
             return "link-depth"
         if self._level > 1 and not entry.url.startswith(self._below):

@@ -14,6 +14,7 @@ from llmsspider.items import DiscoveredBy, LlmsEntry
 from llmsspider.llmsfull import Report
 from llmsspider.llmstxt import Entry
 from llmsspider.llmstxt.content import decode
+from llmsspider.reasons import FilterReason
 from llmsspider.urlgate import INVALID_URL, InvalidUrl
 
 
@@ -207,7 +208,7 @@ class Cut(NamedTuple):
     """One URL discovery left out, the reason as a stat key, and the rule in words."""
 
     url: str
-    reason: str
+    reason: FilterReason
     rule: str = "cut by discovery"
 
     @classmethod

@@ -12,6 +12,7 @@ from llmsspider import domains, llmstxt, sitemaps, urlgate
 from llmsspider.discovery.model import Answer, Cut, Discovery, Tried
 from llmsspider.discovery.seeds import SeedList
 from llmsspider.discovery.session import Session
+from llmsspider.reasons import FilterReason
 from llmsspider.urlgate import InvalidUrl
 
 MAX_SITEMAPS = 500
@@ -79,7 +80,7 @@ class SitemapStep:
             queue.extendleft((sub, depth + 1) for sub in reversed(inner))
 
     def _may_read(self, url: str, depth: int) -> bool:
-        reason = None
+        reason: FilterReason | None = None
         if not domains.same_site(url, self._page_url):
             reason = "sitemap-other-site"
         elif depth > MAX_INDEX_DEPTH:

@@ -7,12 +7,15 @@ import re
 from functools import lru_cache
 
 from scrapy import Request, signals
+from scrapy.core.downloader.handlers.http11 import HTTP11DownloadHandler
 from scrapy.crawler import Crawler
 from scrapy.utils.httpobj import urlparse_cached
 from scrapy.utils.misc import load_object
 
+from llmsspider import stats
 from llmsspider.addresses import DEFAULT_PORTS, AllowedAddresses
 from llmsspider.errors import ArgumentsError, ErrorKind
+from llmsspider.reasons import BlockReason
 from llmsspider.refusal import RefusedRequest
 from llmsspider.resolver import guarded_resolver
 from llmsspider.safety import allowed_addresses
@@ -21,9 +24,6 @@ logger = logging.getLogger(__name__)
 
 _ORIGIN = re.compile(r"https?://[\w.:-]+(?=[/?#]|\Z)", re.ASCII)
 """Scheme and host of a plain URL; nothing behind them matters to `AllowedAddresses.refusal`."""
-
-TWISTED_HANDLERS = frozenset({"HTTP11DownloadHandler", "H2DownloadHandler"})
-"""Download handlers, and their subclasses, that connect to what the resolver of the reactor answers."""
 
 
 class AddressGuardMiddleware:
@@ -80,10 +80,9 @@ class AddressGuardMiddleware:
     def refused(self, request: Request, message: str, level: int = logging.WARNING) -> RefusedRequest:
         """Count and log a refusal and return the exception to raise."""
         parts = urlparse_cached(request)
-        reason = "address" if parts.scheme in {"http", "https"} else "scheme"
+        reason: BlockReason = "address" if parts.scheme in {"http", "https"} else "scheme"
         kind: ErrorKind = "invalid_url" if message.startswith("not a usable URL") else "blocked"
-        if self.crawler.stats:
-            self.crawler.stats.inc_value(f"llms/blocked/{reason}")
+        stats.count(self.crawler.stats, stats.blocked(reason))
         host = parts.hostname or parts.scheme
         logger.log(
             logging.DEBUG if host in self._warned else level,
@@ -104,11 +103,18 @@ def host_and_port(request: Request) -> tuple[str, int]:
 def _handlers_with_own_resolver(crawler: Crawler) -> set[str]:
     handlers = crawler.settings.getwithbase("DOWNLOAD_HANDLERS")
     paths = {handlers[scheme] for scheme in ("http", "https") if handlers.get(scheme)}
-    return {
-        str(path)
-        for path in paths
-        if TWISTED_HANDLERS.isdisjoint(cls.__name__ for cls in load_object(path).__mro__)
-    }
+    return {str(path) for path in paths if not _asks_the_reactor(load_object(path))}
+
+
+def _asks_the_reactor(handler: type) -> bool:
+    """Say whether a download handler connects to what the resolver of the reactor answers."""
+    if issubclass(handler, HTTP11DownloadHandler):
+        return True
+    try:
+        from scrapy.core.downloader.handlers.http2 import H2DownloadHandler  # noqa: PLC0415  # needs h2
+    except ImportError:
+        return False
+    return issubclass(handler, H2DownloadHandler)
 
 
 def _without_user(url: str) -> str:

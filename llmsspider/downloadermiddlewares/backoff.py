@@ -14,6 +14,7 @@ from scrapy.http import Response
 from scrapy.robotstxt import RobotParser
 from scrapy.utils.httpobj import urlparse_cached
 
+from llmsspider import stats
 from llmsspider.downloadermiddlewares.user_agent import robots_user_agent
 from llmsspider.politeness import DEFAULT_RATE, START_DELAY_SECS, HostPace, paces_freely, retry_after_secs
 from llmsspider.refusal import RefusedRequest
@@ -84,12 +85,12 @@ class BackoffMiddleware:
         if pace.delay or pace.learned:
             request.meta["autothrottle_dont_adjust_delay"] = True
         if pace.stopped:
-            self._count("llms/blocked/host-refuses")
+            stats.count(self.crawler.stats, stats.blocked("host-refuses"))
             raise RefusedRequest(
                 f"{host} is not asked any more: {pace.stopped}", reason="host-refuses", kind="rate_limited"
             )
         if closed := pace.closed_for(monotonic()):
-            self._count("llms/blocked/rate-limited")
+            stats.count(self.crawler.stats, stats.blocked("rate-limited"))
             message = (
                 f"{host} asked to be left alone for another {closed:.0f} s (Retry-After above LLMS_MAX_WAIT)"
             )
@@ -146,7 +147,7 @@ class BackoffMiddleware:
         asked = retry_after_secs(header.decode("latin-1") if header else None, datetime.now(UTC))
         pace = self._pace(key)
         wait = pace.refused(monotonic(), asked)
-        self._count(f"llms/backoff/{response.status}")
+        stats.count(self.crawler.stats, stats.backoff(response.status))
         self._apply(key)
         self.turns.postpone(urlparse_cached(request).netloc, pace.paused_until)
         self._note_stop(key)
@@ -208,10 +209,6 @@ class BackoffMiddleware:
     def _downloader(self) -> Downloader:
         assert self.crawler.engine  # noqa: S101 - there is one whenever a hook of a downloader middleware runs
         return self.crawler.engine.downloader
-
-    def _count(self, stat: str) -> None:
-        if self.crawler.stats:
-            self.crawler.stats.inc_value(stat)
 
 
 def _leave_slot_of_redirecting_host(request: Request) -> None:

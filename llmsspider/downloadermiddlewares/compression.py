@@ -8,6 +8,7 @@ from scrapy.downloadermiddlewares import httpcompression
 from scrapy.downloadermiddlewares.retry import get_retry_request
 from scrapy.exceptions import NotConfigured, ResponseDataLossError
 
+from llmsspider import stats
 from llmsspider.decompression import MAX_ENCODINGS, BrokenEncodingError, TooLargeError, decompress
 from llmsspider.refusal import RefusedRequest
 
@@ -44,7 +45,7 @@ class HttpCompressionMiddleware(httpcompression.HttpCompressionMiddleware):
         try:
             return super().process_response(request, response)
         except TooLargeError as error:
-            self._count("blocked/size")
+            stats.count(self.stats, stats.blocked("size"))
             raise RefusedRequest(f"{response.url} is {error}", reason="size") from error
         except BrokenEncodingError as error:
             return self._again(request, response, error)
@@ -52,7 +53,7 @@ class HttpCompressionMiddleware(httpcompression.HttpCompressionMiddleware):
     def _again(self, request: Request, response: Response, error: BrokenEncodingError) -> Request:
         spider = self.crawler.spider
         assert spider is not None  # noqa: S101 - a middleware answers while a spider runs
-        self._count("broken-encoding")
+        stats.count(self.stats, "broken-encoding")
         retry = (
             None
             if request.meta.get("dont_retry")
@@ -61,10 +62,6 @@ class HttpCompressionMiddleware(httpcompression.HttpCompressionMiddleware):
         if retry is None:
             raise ResponseDataLossError(str(error)) from error
         return retry
-
-    def _count(self, stat: str) -> None:
-        if self.stats:
-            self.stats.inc_value(f"llms/{stat}")
 
     @staticmethod
     def _split_encodings(content_encoding: list[bytes]) -> tuple[list[bytes], list[bytes]]:

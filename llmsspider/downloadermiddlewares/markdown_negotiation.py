@@ -11,11 +11,13 @@ from weakref import WeakKeyDictionary, WeakSet
 from scrapy.exceptions import IgnoreRequest
 from scrapy.http import Response
 
+from llmsspider import stats
 from llmsspider.domains import same_site
+from llmsspider.download_errors import kind_of_exception
 from llmsspider.errors import UNREAD_KINDS
 from llmsspider.filetypes import classify
 from llmsspider.negotiation import is_markdown_url, is_twin_of, page_candidates
-from llmsspider.outcomes import kind_of_exception, kind_of_response
+from llmsspider.outcomes import kind_of_response
 from llmsspider.pages import text_headers
 from llmsspider.refusal import RefusedRequest
 from llmsspider.requests import HTML_ACCEPT, info, nested_request
@@ -299,7 +301,7 @@ class MarkdownNegotiationMiddleware:
         return list(dict.fromkeys(url for url in named if url))
 
     def _outage(self, url: str, message: str, kind: ErrorKind) -> RefusedRequest:
-        self.run.count("blocked/markdown-outage")
+        self.run.count(stats.blocked("markdown-outage"))
         return RefusedRequest(f"{message} at {url}", reason="markdown-outage", kind=kind)
 
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from scrapy.downloadermiddlewares import redirect
 
+from llmsspider import stats
 from llmsspider.refusal import RefusedRequest
 from llmsspider.requests import info
 from llmsspider.urlgate import INVALID_URL, fault
@@ -39,8 +40,7 @@ class RedirectMiddleware(redirect.RedirectMiddleware):
         if leads_to_login(request.url, redirected.url):
             raise RefusedRequest(f"redirects to a login: {redirected.url}", reason="login", kind="auth")
         if redirected.url in request.meta.get("redirect_urls", ()):
-            if self.crawler.stats:
-                self.crawler.stats.inc_value("llms/blocked/redirect-loop")
+            stats.count(self.crawler.stats, stats.blocked("redirect-loop"))
             raise RefusedRequest(
                 f"redirects in a circle over {redirected.url}", reason="redirect-loop", kind="http"
             )

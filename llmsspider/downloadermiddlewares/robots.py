@@ -13,11 +13,13 @@ from scrapy.http import Response
 from scrapy.robotstxt import RobotParser
 from scrapy.utils.httpobj import urlparse_cached
 
+from llmsspider import stats
 from llmsspider.downloadermiddlewares.user_agent import robots_user_agent
 from llmsspider.errors import ErrorKind
 from llmsspider.optout import robots_opt_out, training_reserved
 from llmsspider.outcomes import kind_of_response
 from llmsspider.politeness import ROBOTS_MAX_BYTES
+from llmsspider.reasons import BlockReason
 from llmsspider.refusal import RefusedRequest
 from llmsspider.requests import info
 
@@ -71,7 +73,7 @@ class RobotsTxtMiddleware(robotstxt.RobotsTxtMiddleware):
             body = DISALLOW_ALL
         self._texts[netloc] = text = body.decode("utf-8", "replace")
         if training_reserved(text, self._token, request.url):
-            self._stats.inc_value("llms/reported/no-ai-training")
+            stats.count(self._stats, "reported/no-ai-training")
             logger.info(
                 "%(host)s asks not to train models with its pages (Content-Signal: ai-train=no)",
                 {"host": netloc},
@@ -89,6 +91,6 @@ class RobotsTxtMiddleware(robotstxt.RobotsTxtMiddleware):
         self._unreachable[netloc] = kind, message
         logger.warning(message, extra={"spider": self.crawler.spider})
 
-    def _blocked(self, message: str, reason: str, kind: ErrorKind) -> RefusedRequest:
-        self._stats.inc_value(f"llms/blocked/{reason}")
+    def _blocked(self, message: str, reason: BlockReason, kind: ErrorKind) -> RefusedRequest:
+        stats.count(self._stats, stats.blocked(reason))
         return RefusedRequest(message, reason=reason, kind=kind)

@@ -10,7 +10,7 @@ from scrapy import signals
 from scrapy.exceptions import NotConfigured
 from scrapy.utils.misc import load_object
 
-from llmsspider import dotscrapy
+from llmsspider import dotscrapy, stats
 from llmsspider.itemparts import TooLargeError, in_parts
 from llmsspider.items import Document
 from llmsspider.jobs import on_scrapy_cloud
@@ -77,8 +77,8 @@ class ScrapyCloud:
             return
         for part in parts:
             self.platform.item_scraped(part, spider)
-        if len(parts) > 1 and self.crawler.stats is not None:
-            self.crawler.stats.inc_value("llms/cloud/split")
+        if len(parts) > 1:
+            stats.count(self.crawler.stats, "cloud/split")
 
     def _refuse(self, url: str, why: str, spider: Spider) -> None:
         logger.error(
@@ -86,8 +86,7 @@ class ScrapyCloud:
             {"url": url, "why": why},
             extra={"spider": spider},
         )
-        if self.crawler.stats is not None:
-            self.crawler.stats.inc_value("llms/cloud/refused")
+        stats.count(self.crawler.stats, "cloud/refused")
         run: Run | None = getattr(spider, "run", None)
         if run is not None:
             run.undelivered.append(f"item of {url}: {why}")

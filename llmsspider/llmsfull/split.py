@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
-from typing import BinaryIO, Literal
+from typing import BinaryIO
 
 from llmsspider.llmsfull.choose import choose
 from llmsspider.llmsfull.lines import Lines
@@ -16,6 +16,7 @@ from llmsspider.llmsfull.locate import Locator
 from llmsspider.llmsfull.marks import HEADING, SEPARATOR, Mark, clean_title
 from llmsspider.llmsfull.scan import Scan
 from llmsspider.llmsfull.shape import Kind
+from llmsspider.reasons import FilterReason
 
 MAX_PAGE_CHARS = 20 * 1024 * 1024
 """A page longer than this is left out: no documentation page is, a missed boundary may be."""
@@ -34,7 +35,6 @@ MIN_MEAN_CHARS = 250
 _NO_TITLES: Mapping[str, str] = MappingProxyType({})
 
 
-LeftReason = Literal["full-text-outside", "full-text-too-long"]
 """Why text of a file is in none of its pages."""
 
 
@@ -66,7 +66,7 @@ class Leftover:
     `full-text-too-long` is its beginning.
     """
 
-    reason: LeftReason
+    reason: FilterReason
     text: str
     chars: int
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from scrapy.exceptions import DropItem
 
+from llmsspider import stats
 from llmsspider.errors import MirrorError, StoreError
 from llmsspider.mirror import MirrorReport, folder_for, sync
 
@@ -43,13 +44,13 @@ class ExportPipeline:
     def process_item(self, item: Document) -> Document:
         """Return the document, or raise `NotAskedFor`."""
         run = self.run
-        run.count(f"change/{item.change}")
+        run.count(stats.change(item.change))
         if item.change == "deleted":
             run.progress.changes["deleted"] += 1
             return item
         run.progress.document(item.origin, item.change)
         run.count("documents")
-        run.count(f"origin/{item.origin}")
+        run.count(stats.origin(item.origin))
         if item.change == "unchanged" and run.arguments.emit == "changes":
             raise NotAskedFor(f"{item.url}: unchanged (emit=changes)")
         return item

@@ -10,6 +10,7 @@ from scrapy.exceptions import DropItem
 from llmsspider.errors import TogetherError
 from llmsspider.filters import drop_reason
 from llmsspider.hashing import content_hash
+from llmsspider.reasons import Filtered
 from llmsspider.urls import loose_key, page_key
 
 if TYPE_CHECKING:
@@ -46,25 +47,25 @@ class FilterPipeline:
                 self.run.bounds.look_alikes.learn(item.url, item.content)
             return item
         self.run.leave_out(item.url, *reason)
-        if reason[0] != "max-pages":
-            self.run.known.fated(page_key(item.url), "dropped", reason[0])
-        raise DropItem(f"{item.url}: {reason[1]}")
+        if reason.reason != "max-pages":
+            self.run.known.fated(page_key(item.url), "dropped", reason.reason)
+        raise DropItem(f"{item.url}: {reason.rule}")
 
-    def _reason(self, item: Document) -> tuple[str, str] | None:
+    def _reason(self, item: Document) -> Filtered | None:
         run = self.run
         if item.change != "unchanged":  # an unchanged page passed these rules when it was stored
             reason = drop_reason(item.content or "", item.title, min_characters=run.config.min_characters)
             if reason is not None:
                 return reason
             if item.discovered_by != "start" and item.content_hash in run.site.soft404_hashes:
-                return "soft-404", "the same text the site shows for files it does not have"
+                return Filtered("soft-404", "the same text the site shows for files it does not have")
         duplicate = self._duplicate(item)
         if duplicate is None and not run.limit.take():
             run.incomplete("max_pages")
-            return "max-pages", run.limit.verdict.rule
+            return Filtered("max-pages", run.limit.verdict.rule)
         return duplicate
 
-    def _duplicate(self, item: Document) -> tuple[str, str] | None:
+    def _duplicate(self, item: Document) -> Filtered | None:
         spelling = f"{loose_key(item.url)} {item.content_hash}"
         first = self._spellings.setdefault(spelling, item.url)
         crew = self.run.crew
@@ -74,4 +75,4 @@ class FilterPipeline:
         if first == item.url:
             return None
         self.run.store.add_alias(page_key(item.url), page_key(first), item.url)
-        return "duplicate", f"the same page as {first}"
+        return Filtered("duplicate", f"the same page as {first}")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from scrapy import Request
 from scrapy_spider_metadata import Args  # type: ignore[attr-defined]  # it has no __all__
 
-from llmsspider import jobdir
+from llmsspider import jobdir, stats
 from llmsspider.apifiles import ApiFiles
 from llmsspider.arguments import DocsArguments
 from llmsspider.callbacks.ending import EndCallbacks
@@ -16,6 +16,7 @@ from llmsspider.fuller import FullerHtml
 from llmsspider.rendering import Renderer
 from llmsspider.run import Run
 from llmsspider.sources import prepare
+from llmsspider.stats import Stat
 from llmsspider.together.crew import Crew
 
 if TYPE_CHECKING:
@@ -72,9 +73,8 @@ class DocsSpider(Args[DocsArguments], FullTextCallbacks, EndCallbacks):
             yield request
 
 
-def _counter(crawler: Crawler) -> Callable[[str, int], None]:
-    def count(stat: str, number: int) -> None:
-        if crawler.stats is not None:
-            crawler.stats.inc_value(stat, number)
+def _counter(crawler: Crawler) -> Callable[[Stat, int], None]:
+    def count(stat: Stat, number: int) -> None:
+        stats.count(crawler.stats, stat, number)
 
     return count

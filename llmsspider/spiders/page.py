@@ -11,21 +11,24 @@ from scrapy import Request
 from scrapy.exceptions import CloseSpider
 from scrapy_spider_metadata import Args  # type: ignore[attr-defined]  # it has no __all__
 
+from llmsspider import stats
 from llmsspider.apifiles import ApiFiles
 from llmsspider.arguments import PageArguments, check_arguments
 from llmsspider.config import Config
 from llmsspider.discovery_fetch import EngineFetch
+from llmsspider.download_errors import kind_of_exception
 from llmsspider.errors import ConversionError, RenderingError
 from llmsspider.filters import drop_reason
 from llmsspider.fuller import FullerHtml
 from llmsspider.onepage import Obtained, PageFailedError, obtain
-from llmsspider.outcomes import kind_of_exception, kind_of_response
+from llmsspider.outcomes import kind_of_response
 from llmsspider.pagerun import PageRun
 from llmsspider.pages import Answered, page_record, read_page, refused_by_page, utc_now
 from llmsspider.profiles import load
 from llmsspider.providers import load_providers
 from llmsspider.rendering import Renderer
 from llmsspider.requests import META
+from llmsspider.stats import Stat
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -93,10 +96,9 @@ class PageSpider(Args[PageArguments], scrapy.Spider):
         """End the run, before the feeds are stored: they ask how it ended."""
         self.run.end(reason)
 
-    def count(self, stat: str, number: int) -> None:
-        """Add to a stat, by its full name."""
-        if self.crawler.stats is not None:
-            self.crawler.stats.inc_value(stat, number)
+    def count(self, stat: Stat, number: int) -> None:
+        """Add to a stat."""
+        stats.count(self.crawler.stats, stat, number)
 
     async def parse(self, response: Response) -> AsyncIterator[Any]:
         """Yield the page's document; raises `CloseSpider` when there is none."""

@@ -28,7 +28,8 @@ def cloud():
     """The extension, the items the platform got, the stats counted, and a spider with its run."""
     written, stats = [], {}
     crawler = SimpleNamespace(
-        settings=Settings(), stats=SimpleNamespace(inc_value=lambda name: stats.update({name: 1}))
+        settings=Settings(),
+        stats=SimpleNamespace(inc_value=lambda name, number: stats.update({name: number})),
     )
     platform = SimpleNamespace(item_scraped=lambda item, _spider: written.append(item))
     spider = SimpleNamespace(run=SimpleNamespace(undelivered=[]))

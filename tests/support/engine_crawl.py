@@ -51,7 +51,8 @@ def _run(
     from twisted.internet.interfaces import IHostnameResolver
     from zope.interface import implementer
 
-    from llmsspider.outcomes import kind_of_exception, kind_of_response
+    from llmsspider.download_errors import kind_of_exception
+    from llmsspider.outcomes import kind_of_response
 
     lookups, events, delays, fallback = [], [], {}, reactor.nameResolver
 

@@ -1,0 +1,77 @@
+"""The error kind of an exception that was raised while a page was fetched or read, by its class."""
+
+from __future__ import annotations
+
+import sys
+from typing import get_args
+
+from OpenSSL.SSL import Error as TlsError
+from scrapy.core.downloader.handlers.http11 import TunnelError
+from scrapy.exceptions import (
+    CannotResolveHostError,
+    DownloadCancelledError,
+    DownloadConnectionRefusedError,
+    DownloadFailedError,
+    DownloadTimeoutError,
+    IgnoreRequest,
+    NotSupported,
+    ResponseDataLossError,
+    UnsupportedURLSchemeError,
+)
+from twisted.internet.error import ConnectError, ConnectionClosed, DNSLookupError
+from twisted.web.client import ResponseFailed
+
+from llmsspider.errors import ErrorKind, InvalidUrlError
+
+KIND_OF_EXCEPTION: dict[type[BaseException], ErrorKind] = {
+    InvalidUrlError: "invalid_url",
+    IgnoreRequest: "blocked",
+    NotSupported: "blocked",
+    UnsupportedURLSchemeError: "blocked",
+    DownloadCancelledError: "blocked",  # how Scrapy reports `DOWNLOAD_MAXSIZE`
+    CannotResolveHostError: "network",
+    DownloadConnectionRefusedError: "network",
+    DownloadFailedError: "network",
+    DownloadTimeoutError: "network",
+    ResponseDataLossError: "network",
+    ResponseFailed: "network",
+    DNSLookupError: "network",
+    ConnectError: "network",
+    ConnectionClosed: "network",
+    TunnelError: "network",
+    TlsError: "network",
+    OSError: "network",
+}
+
+URL_COMPLAINTS = (
+    "missing scheme",
+    "invalid hostname",
+    "invalid url",
+    "invalid ipv6 url",
+    "port could not be cast",
+    "port out of range",
+)
+"""How the `ValueError`s of Scrapy, Twisted and `urllib.parse` begin that are about a URL, in lower case."""
+
+
+def kind_of_exception(exception: BaseException) -> ErrorKind:
+    """Return the error kind of an exception; an exception that knows its kind has it as attribute `kind`."""
+    kind: ErrorKind | None = getattr(exception, "kind", None)
+    if kind is not None and kind in get_args(ErrorKind):
+        return kind
+    text = str(exception).lower()
+    if isinstance(exception, IgnoreRequest) and "max redirections reached" in text:
+        return "http"
+    if isinstance(exception, ValueError) and text.startswith(URL_COMPLAINTS):
+        return "invalid_url"
+    if isinstance(exception, _browser_errors()):
+        return "network"
+    return next(
+        (KIND_OF_EXCEPTION[cls] for cls in type(exception).__mro__ if cls in KIND_OF_EXCEPTION), "parse"
+    )
+
+
+def _browser_errors() -> tuple[type[BaseException], ...]:
+    """Return the errors of Playwright, which is imported with the first page that a browser draws."""
+    playwright = sys.modules.get("playwright.async_api")
+    return () if playwright is None else (playwright.Error,)
