@@ -9,8 +9,9 @@ from llmsspider.config import Config
 from llmsspider.errors import LlmsspiderError, StoreError
 from llmsspider.feedstorage import feed_problems
 from llmsspider.mirror import folder_for, folder_problem
-from llmsspider.profiles import load
+from llmsspider.profiles import load, put_in_force
 from llmsspider.providers import load_providers
+from llmsspider.required import check_components
 from llmsspider.sources import prepare
 
 if TYPE_CHECKING:
@@ -33,10 +34,11 @@ def crawl_problems(settings: BaseSettings, spider: str, arguments: dict[str, str
             config, checked, _ = prepare(arguments, settings)
             source = checked.source or ""
         else:
-            settings.setdict(load(check_arguments(model, arguments).profile), priority="spider")
+            put_in_force(load(check_arguments(model, arguments).profile), settings)
             config = Config.from_settings(settings)
         if config.redis_url and settings.get("JOBDIR"):
             return ["setting LLMS_REDIS_URL: workers that share a queue cannot be continued from a JOBDIR"]
+        check_components(settings)
         if feeds := feed_problems(settings):
             return feeds
         if source is not None:

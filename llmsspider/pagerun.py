@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 class PageRun(Run):
     """One page, wherever it leads; nothing is remembered."""
 
+    discovers = False
+
     def __init__(self, arguments: PageArguments, config: Config, count: Callable[[Stat, int], None]):
         as_docs = DocsArguments(
             url=arguments.url,

@@ -1,25 +1,37 @@
 """Profiles: named pipeline configurations (TOML), each naming its filter, hash and export stages.
 
-A profile stands above the project's settings and below `-s`. Those that ship are in the package
-`pipelines_config`; a user's own is picked by its path (docs/profiles.md).
+A profile stands above the project's settings and below `-s`; what is a dictionary (pipelines, feeds, handlers) it adds
+to them. Those that ship are in the package `pipelines_config`; a user's own is picked by its path (docs/profiles.md).
 """
 
 from __future__ import annotations
 
 import tomllib
+from collections.abc import Mapping
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from llmsspider.errors import ArgumentsError
 
 PACKAGE = "pipelines_config"
-STAGES = ("filter", "hash", "export")
-"""The pipeline stages, in the order an item passes them."""
+STAGES = {"filter": 100, "hash": 800, "export": 900}
+"""The pipeline stages, with their order numbers."""
+
+_SPIDER = 30
+"""The priority of a profile's settings, as a number (`scrapy.settings.SETTINGS_PRIORITIES["spider"]`)."""
 
 _KEYS = {"description", "stages", "settings", "arguments"}
 _OF_A_SOURCE = {"url", "source", "llms_txt", "profile", "save"}
 """Arguments that say what is crawled; a profile says how."""
+
+
+class MutableSettings(Protocol):
+    """The part of `scrapy.settings.BaseSettings` that takes a profile."""
+
+    def get(self, name: Any, default: Any = None) -> Any: ...  # noqa: D102
+    def getpriority(self, name: Any) -> int | None: ...  # noqa: D102
+    def set(self, name: Any, value: Any, priority: Any = "project") -> None: ...  # noqa: D102
 
 
 def names() -> list[str]:
@@ -39,6 +51,23 @@ def load(name: str) -> dict[str, Any]:
         ArgumentsError: unknown profile, unreadable file or wrong content; one line each.
     """
     return _settings(name, _parse(name, _read(name)))
+
+
+def put_in_force(profile: Mapping[str, Any], settings: MutableSettings) -> None:
+    """Set the settings of a profile, above the project's and below those of the command line.
+
+    What is a dictionary is added to what is set: of one key the value of the higher place counts. But the feeds of the
+    command line (`-O`, `-s FEEDS`) take the place of the profile's, and its stages that of the project's.
+    """
+    for name, value in profile.items():
+        given, priority = settings.get(name), settings.getpriority(name) or 0
+        replaces = name.endswith("_BASE") or not isinstance(value, Mapping) or not isinstance(given, Mapping)
+        if replaces:
+            settings.set(name, value, priority="spider")
+        elif priority <= _SPIDER:
+            settings.set(name, {**given, **value}, priority="spider")
+        elif name != "FEEDS":
+            settings.set(name, {**value, **given}, priority=priority)
 
 
 def arguments(name: str) -> dict[str, str]:
@@ -103,8 +132,7 @@ def _settings(name: str, profile: dict[str, Any]) -> dict[str, Any]:
     problems += [f"setting {key!r} is not upper case" for key in settings if not key.isupper()]
     if problems:
         raise ArgumentsError([f"argument profile={name!r}: {problem}" for problem in problems])
-    pipelines = {stages[stage]: 100 * (place + 1) for place, stage in enumerate(STAGES)}
-    return {"ITEM_PIPELINES": pipelines, **settings}
+    return {"ITEM_PIPELINES_BASE": {stages[stage]: order for stage, order in STAGES.items()}, **settings}
 
 
 def _dotted(path: object) -> bool:

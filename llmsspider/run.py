@@ -89,6 +89,9 @@ class Run:
     delivered: bool | None = None
     """Whether the outputs were stored where they belong, once the run is closed; None where there are none."""
 
+    discovers = True
+    """Whether the crawl begins with discovery and goes on in phases (`LlmsTxtStart`)."""
+
     cut: str | None = None
     """Why the run was not to see everything, or ended too soon: a limit, a stop, a fault."""
 

@@ -119,7 +119,10 @@ SCHEDULER_DISK_QUEUE = "scrapy.squeues.PickleFifoDiskQueue"  # first in, first o
 SCHEDULER_MEMORY_QUEUE = "scrapy.squeues.FifoMemoryQueue"
 SCHEDULER_START_DISK_QUEUE = None  # start page and seeds queue with the rest, in their order
 SCHEDULER_START_MEMORY_QUEUE = None
-SPIDER_MIDDLEWARES = {
+# Ours stand in the `_BASE` settings, as Scrapy's own do: what you name in SPIDER_MIDDLEWARES, ITEM_PIPELINES and so on
+# is added to them, wherever you name it, and None takes one out (docs/extending.md).
+SPIDER_MIDDLEWARES_BASE: dict[str, int | None] = {
+    **scrapys.SPIDER_MIDDLEWARES_BASE,
     "llmsspider.spidermiddlewares.llms_txt_start.LlmsTxtStart": 100,
     "scrapy.spidermiddlewares.depth.DepthMiddleware": None,  # the spider sets depth: a link source is no level
     "scrapy.spidermiddlewares.metacopy.MetaCopyDetectionMiddleware": None,  # looks for a mistake of spiders' authors
@@ -127,44 +130,56 @@ SPIDER_MIDDLEWARES = {
     "scrapy.spidermiddlewares.start.StartSpiderMiddleware": None,  # each one costs a pass over every result
     "scrapy.spidermiddlewares.urllength.UrlLengthMiddleware": None,  # Run.verdict judges it
 }
-DOWNLOADER_MIDDLEWARES_BASE = {  # Scrapy's own; whatever is named here or below is imported, None or not
-    path: order
-    for path, order in scrapys.DOWNLOADER_MIDDLEWARES_BASE.items()
-    if "cookies" not in path  # off by default; below is one that loads it where it is on
-}
-DOWNLOADER_MIDDLEWARES = {
+DOWNLOADER_MIDDLEWARES_BASE: dict[str, int | None] = {
+    **scrapys.DOWNLOADER_MIDDLEWARES_BASE,
     "llmsspider.downloadermiddlewares.synthetic.SyntheticMiddleware": 10,
     "llmsspider.downloadermiddlewares.address_guard.AddressGuardMiddleware": 20,
     "llmsspider.downloadermiddlewares.scope.ScopeMiddleware": 40,
-    "scrapy.downloadermiddlewares.offsite.OffsiteMiddleware": None,  # the scope decides
+    "llmsspider.downloadermiddlewares.robots.RobotsTxtMiddleware": 100,
+    "llmsspider.downloadermiddlewares.user_agent.UserAgentMiddleware": 500,
+    "llmsspider.downloadermiddlewares.ai_optout.AiOptOutMiddleware": 520,
     "llmsspider.downloadermiddlewares.markdown_negotiation.MarkdownNegotiationMiddleware": 540,
-    "scrapy.downloadermiddlewares.httpcompression.HttpCompressionMiddleware": None,
-    "llmsspider.downloadermiddlewares.compression.HttpCompressionMiddleware": 590,
-    "scrapy.downloadermiddlewares.redirect.MetaRefreshMiddleware": None,
-    "llmsspider.downloadermiddlewares.redirect.MetaRefreshMiddleware": 580,
-    "scrapy.downloadermiddlewares.redirect.RedirectMiddleware": None,
-    "llmsspider.downloadermiddlewares.redirect.RedirectMiddleware": 600,
     "llmsspider.downloadermiddlewares.revalidation.RevalidationMiddleware": 545,
+    "llmsspider.downloadermiddlewares.backoff.BackoffMiddleware": 560,
+    "llmsspider.downloadermiddlewares.redirect.MetaRefreshMiddleware": 580,
+    "llmsspider.downloadermiddlewares.compression.HttpCompressionMiddleware": 590,
+    "llmsspider.downloadermiddlewares.redirect.RedirectMiddleware": 600,
     "llmsspider.downloadermiddlewares.cookies.CookiesMiddleware": 700,
+    "llmsspider.downloadermiddlewares.auth.HostAuthMiddleware": 710,  # after the cookies, which rebuild the header
     "llmsspider.downloadermiddlewares.connection_guard.ConnectionGuardMiddleware": 950,
 }
-EXTENSIONS_BASE = {
-    path: order
-    for path, order in scrapys.EXTENSIONS_BASE.items()
-    if "RemoteControl" not in path  # off; a web server
+DOWNLOADER_MIDDLEWARES_BASE |= dict.fromkeys(
+    (
+        "scrapy.downloadermiddlewares.offsite.OffsiteMiddleware",  # the scope decides
+        "scrapy.downloadermiddlewares.robotstxt.RobotsTxtMiddleware",
+        "scrapy.downloadermiddlewares.useragent.UserAgentMiddleware",
+        "scrapy.downloadermiddlewares.redirect.MetaRefreshMiddleware",
+        "scrapy.downloadermiddlewares.httpcompression.HttpCompressionMiddleware",
+        "scrapy.downloadermiddlewares.redirect.RedirectMiddleware",
+        "scrapy.downloadermiddlewares.cookies.CookiesMiddleware",  # off by default; ours loads it where it is on
+    )
+)
+ITEM_PIPELINES_BASE = {
+    "llmsspider.pipelines.filter.FilterPipeline": 100,
+    # between these two a document may still change: what the next is given is what is stored
+    "llmsspider.pipelines.hash.HashPipeline": 800,
+    "llmsspider.pipelines.export.ExportPipeline": 900,
 }
-EXTENSIONS = {
+EXTENSIONS_BASE: dict[str, int | None] = {
+    **scrapys.EXTENSIONS_BASE,
+    "scrapy.extensions.remote_control.RemoteControl": None,  # off; a web server
+    "scrapy.extensions.logstats.LogStats": None,  # counts downloads, discovery and attempts included
+    "llmsspider.extensions.printable_log.PrintableLog": -30,  # before any other logs what a site sent
+    "llmsspider.extensions.terminal.TerminalProgress": -20,  # gives the terminal back before the summary
     "llmsspider.extensions.run_summary.RunSummary": -10,  # before Scrapy's feed exporter, which is at 0
     "llmsspider.extensions.heartbeat.Heartbeat": 0,
-    "llmsspider.extensions.printable_log.PrintableLog": -30,  # before any other logs what a site sent
-    "scrapy.extensions.logstats.LogStats": None,  # counts downloads, discovery and attempts included
-    "llmsspider.extensions.terminal.TerminalProgress": -20,  # gives the terminal back before the summary
     "llmsspider.extensions.search_index.SearchIndex": 15,  # after the summary, which says that documents are there
     "llmsspider.extensions.report.RunReport": 20,  # after the summary: its path is the last line
     "llmsspider.extensions.live_page.LivePage": 30,  # its last event links the report
 }
 CONCURRENT_ITEMS = 1  # Scrapy starts as many tasks for each response, and one has one document at most
-FEED_EXPORTERS = {
+FEED_EXPORTERS_BASE = {
+    **scrapys.FEED_EXPORTERS_BASE,
     "jsonlines": "llmsspider.exporters.JsonLinesExporter",
     "jsonl": "llmsspider.exporters.JsonLinesExporter",
     "jl": "llmsspider.exporters.JsonLinesExporter",
@@ -179,7 +194,8 @@ LOG_LEVEL = "INFO"
 LOG_FORMATTER = "llmsspider.extensions.log_formatter.ShortLogFormatter"
 FEED_EXPORT_ENCODING = "utf-8"
 FEED_STORE_EMPTY = False  # a crawl without a document leaves yesterday's file alone
-FEED_STORAGES = {
+FEED_STORAGES_BASE = {
+    **scrapys.FEED_STORAGES_BASE,
     "": "llmsspider.feedstorage.StagedFileFeedStorage",
     "file": "llmsspider.feedstorage.StagedFileFeedStorage",
     "s3": "llmsspider.s3storage.StagedS3FeedStorage",
@@ -199,23 +215,16 @@ DOWNLOADER = (
     "llmsspider.downloader.Downloader"  # holds CONCURRENT_REQUESTS_PER_DOMAIN, which Scrapy 2.19 does not
 )
 DOWNLOAD_VERIFY_CERTIFICATES = True  # Scrapy's default is False
-DOWNLOADER_MIDDLEWARES |= {
-    "scrapy.downloadermiddlewares.robotstxt.RobotsTxtMiddleware": None,
-    "llmsspider.downloadermiddlewares.robots.RobotsTxtMiddleware": 100,
-    "scrapy.downloadermiddlewares.useragent.UserAgentMiddleware": None,
-    "llmsspider.downloadermiddlewares.user_agent.UserAgentMiddleware": 500,
-    "llmsspider.downloadermiddlewares.ai_optout.AiOptOutMiddleware": 520,
-    "llmsspider.downloadermiddlewares.backoff.BackoffMiddleware": 560,
-    "llmsspider.downloadermiddlewares.auth.HostAuthMiddleware": 710,  # after the cookies, which rebuild the header
-}
 
 # --- jobs of Scrapy Cloud only (docs/scrapy-cloud.md) ---
 if on_scrapy_cloud():
     LLMS_CONVERT_WORKERS = "1"  # the cores are the machine's, the memory is the job's
     if os.environ.get("DOTSCRAPY_DIR"):  # what DotScrapy persistence keeps, where it is not ./.scrapy
         LLMS_DATA_DIR = os.path.join(os.environ["DOTSCRAPY_DIR"], "llmsspider")  # noqa: PTH118
-    EXTENSIONS |= {
-        "sh_scrapy.extension.HubstorageExtension": None,  # the next one makes it
+    EXTENSIONS = {
+        "sh_scrapy.extension.HubstorageExtension": None
+    }  # in `_BASE`, by the platform; the next one makes it
+    EXTENSIONS_BASE |= {
         "llmsspider.extensions.scrapy_cloud.ScrapyCloud": 100,
         "scrapy.extensions.memusage.MemoryUsage": None,
         "llmsspider.extensions.job_memory.JobMemory": 0,  # the limit is for all processes of the job

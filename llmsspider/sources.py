@@ -22,10 +22,8 @@ _FIELDS = frozenset({"url", "source", "llms_txt", "scope"})
 """Arguments that have a place of their own in `SourceRecord`."""
 
 
-class SettingsOfCrawl(SettingsLike, Protocol):
-    """The part of `scrapy.settings.BaseSettings` that takes a profile."""
-
-    def setdict(self, values: Any, priority: Any = "project") -> None: ...  # noqa: D102
+class SettingsOfCrawl(SettingsLike, profiles.MutableSettings, Protocol):
+    """The part of `scrapy.settings.BaseSettings` that is read, and takes a profile."""
 
 
 def prepare(
@@ -39,11 +37,11 @@ def prepare(
     """
     profile = check_arguments(DocsArguments, given).profile
     if "profile" in given:
-        settings.setdict(profiles.load(profile), priority="spider")
+        profiles.put_in_force(profiles.load(profile), settings)
     config = Config.from_settings(settings)
     arguments, record = resolve_arguments(given, config)
     if "profile" not in given:
-        settings.setdict(profiles.load(arguments.profile), priority="spider")
+        profiles.put_in_force(profiles.load(arguments.profile), settings)
         config = Config.from_settings(settings)
     return config, arguments, record
 

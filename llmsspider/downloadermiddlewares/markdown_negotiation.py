@@ -21,6 +21,7 @@ from llmsspider.outcomes import kind_of_response
 from llmsspider.pages import text_headers
 from llmsspider.refusal import RefusedRequest
 from llmsspider.requests import HTML_ACCEPT, info, nested_request
+from llmsspider.spiderrun import run_of
 from llmsspider.urls import host, identity, page_key, split_route
 
 if TYPE_CHECKING:
@@ -68,7 +69,7 @@ class MarkdownNegotiationMiddleware:
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> MarkdownNegotiationMiddleware:
         """Take the run of the spider."""
-        return cls(crawler, crawler.spider.run)  # type: ignore[union-attr]
+        return cls(crawler, run_of(crawler))
 
     async def process_request(self, request: Request) -> Response | None:
         """Return the Markdown of the page, the start page from memory, or None to download the page itself.

@@ -13,6 +13,7 @@ from scrapy.utils.httpobj import urlparse_cached
 from llmsspider.headanswers import HeadAnswer, disagreement
 from llmsspider.pages import text_headers
 from llmsspider.requests import info, nested_request
+from llmsspider.spiderrun import run_of
 from llmsspider.urls import host, without_fragment
 
 if TYPE_CHECKING:
@@ -49,7 +50,7 @@ class RevalidationMiddleware:
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> RevalidationMiddleware:
         """Take the run of the spider."""
-        return cls(crawler, crawler.spider.run)  # type: ignore[union-attr]
+        return cls(crawler, run_of(crawler))
 
     async def process_request(self, request: Request) -> Response | None:
         """Add the headers; return a 304 where HEAD says that nothing changed."""

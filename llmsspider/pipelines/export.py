@@ -11,6 +11,7 @@ from scrapy.exceptions import DropItem
 from llmsspider import stats
 from llmsspider.errors import MirrorError, StoreError
 from llmsspider.mirror import MirrorReport, folder_for, sync
+from llmsspider.spiderrun import run_of
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
@@ -39,7 +40,7 @@ class ExportPipeline:
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> ExportPipeline:
         """Take the run of the spider."""
-        return cls(crawler.spider.run)  # type: ignore[union-attr]
+        return cls(run_of(crawler))
 
     def process_item(self, item: Document) -> Document:
         """Return the document, or raise `NotAskedFor`."""

@@ -11,6 +11,7 @@ from llmsspider.errors import TogetherError
 from llmsspider.filters import drop_reason
 from llmsspider.hashing import content_hash
 from llmsspider.reasons import Filtered
+from llmsspider.spiderrun import run_of
 from llmsspider.urls import loose_key, page_key
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ class FilterPipeline:
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> FilterPipeline:
         """Take the run of the spider."""
-        return cls(crawler.spider.run)  # type: ignore[union-attr]
+        return cls(run_of(crawler))
 
     def process_item(self, item: Document) -> Document:
         """Return the document with its `content_hash`, or raise `DropItem`."""

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from scrapy.exceptions import DropItem
 
 from llmsspider.errors import StoreError
+from llmsspider.spiderrun import run_of
 from llmsspider.store import PageItem
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ class HashPipeline:
     def from_crawler(cls, crawler: Crawler) -> HashPipeline:
         """Take the run of the spider; a feed of chunks needs to know which ones a page had."""
         feeds = crawler.settings.getdict("FEEDS").values()
-        return cls(crawler, crawler.spider.run, chunks=any(feed.get("format") == "chunks" for feed in feeds))  # type: ignore[union-attr]
+        return cls(crawler, run_of(crawler), chunks=any(feed.get("format") == "chunks" for feed in feeds))
 
     def process_item(self, item: Document) -> Document:
         """Return the document with `change` and `seq` filled in; raises `DropItem` for one that is not stored."""

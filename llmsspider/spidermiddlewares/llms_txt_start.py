@@ -9,7 +9,7 @@ from time import monotonic
 from typing import TYPE_CHECKING
 
 from scrapy import Request, signals
-from scrapy.exceptions import CloseSpider
+from scrapy.exceptions import CloseSpider, NotConfigured
 
 from llmsspider import jobdir
 from llmsspider.delivery import replay_command
@@ -34,6 +34,7 @@ from llmsspider.outcomes import OUTAGES
 from llmsspider.pages import checked
 from llmsspider.planning import make_plan
 from llmsspider.secondchance import AT_ONCE, MAX_SECS
+from llmsspider.spiderrun import run_of
 from llmsspider.together.ending import ended_together
 from llmsspider.together.found import Found
 from llmsspider.urls import host, identity, page_key
@@ -85,7 +86,9 @@ class LlmsTxtStart:
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> LlmsTxtStart:
-        """Take the run of the spider."""
+        """Take the run of the spider; a spider without phases starts as it does anywhere."""
+        if not run_of(crawler).discovers:
+            raise NotConfigured
         return cls(crawler)
 
     async def process_start(self, start: AsyncIterator[Any]) -> AsyncIterator[Any]:

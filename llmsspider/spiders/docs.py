@@ -14,6 +14,7 @@ from llmsspider.callbacks.ending import EndCallbacks
 from llmsspider.callbacks.full_text import FullTextCallbacks
 from llmsspider.fuller import FullerHtml
 from llmsspider.rendering import Renderer
+from llmsspider.required import check_components
 from llmsspider.run import Run
 from llmsspider.sources import prepare
 from llmsspider.stats import Stat
@@ -52,6 +53,7 @@ class DocsSpider(Args[DocsArguments], FullTextCallbacks, EndCallbacks):
             ArgumentsError: an argument, the profile or a setting is wrong.
         """
         config, arguments, source = prepare(kwargs, crawler.settings)
+        check_components(crawler.settings)
         if arguments.emit == "changes":  # no change is a result too: an empty feed replaces the last one
             crawler.settings.set("FEED_STORE_EMPTY", True, priority="spider")
         spider = super().from_crawler(crawler, *args, **kwargs)

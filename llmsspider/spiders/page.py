@@ -24,10 +24,11 @@ from llmsspider.onepage import Obtained, PageFailedError, obtain
 from llmsspider.outcomes import kind_of_response
 from llmsspider.pagerun import PageRun
 from llmsspider.pages import Answered, page_record, read_page, refused_by_page, utc_now
-from llmsspider.profiles import load
+from llmsspider.profiles import load, put_in_force
 from llmsspider.providers import load_providers
 from llmsspider.rendering import Renderer
 from llmsspider.requests import META
+from llmsspider.required import check_components
 from llmsspider.stats import Stat
 
 if TYPE_CHECKING:
@@ -58,13 +59,6 @@ class PageSpider(Args[PageArguments], scrapy.Spider):
     fuller: FullerHtml
     api_files: ApiFiles
     providers: list[Provider]
-    custom_settings = {  # noqa: RUF012  # as Scrapy declares it
-        "SPIDER_MIDDLEWARES": {
-            "scrapy.spidermiddlewares.depth.DepthMiddleware": None,
-            "scrapy.spidermiddlewares.referer.RefererMiddleware": None,
-        },
-        "EXTENSIONS": {"scrapy.extensions.logstats.LogStats": None},
-    }
 
     def __init__(self, *args: Any, **kwargs: Any):
         super().__init__(*args, **{key: value for key, value in kwargs.items() if not key.startswith("_")})
@@ -77,7 +71,8 @@ class PageSpider(Args[PageArguments], scrapy.Spider):
             ArgumentsError: an argument, the profile or a setting is wrong.
         """
         arguments = check_arguments(PageArguments, kwargs)
-        crawler.settings.setdict(load(arguments.profile), priority="spider")
+        put_in_force(load(arguments.profile), crawler.settings)
+        check_components(crawler.settings)
         spider = super().from_crawler(crawler, *args, **kwargs)
         spider.run = PageRun(arguments, Config.from_settings(crawler.settings), spider.count)
         spider.renderer = Renderer(crawler, spider.run)

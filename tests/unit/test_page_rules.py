@@ -153,7 +153,7 @@ def test_arguments_are_typed():
 
 @pytest.mark.parametrize("name", names())
 def test_profiles_that_ship_are_valid(name):
-    assert load(name)["ITEM_PIPELINES"]
+    assert load(name)["ITEM_PIPELINES_BASE"]
 
 
 BROKEN = {

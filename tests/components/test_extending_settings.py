@@ -1,0 +1,119 @@
+"""What users name in settings is added to the project's own components, and None takes one out."""
+
+from __future__ import annotations
+
+import pytest
+from scrapy.settings import BaseSettings, Settings
+from scrapy.utils.conf import build_component_list
+
+from llmsspider import profiles
+from llmsspider.checking import crawl_problems
+
+OURS = [
+    "llmsspider.pipelines.filter.FilterPipeline",
+    "llmsspider.pipelines.hash.HashPipeline",
+    "llmsspider.pipelines.export.ExportPipeline",
+]
+MINE = "own_pipelines.Redact"
+STAGES = dict(zip(profiles.STAGES, OURS, strict=True))
+
+
+def project() -> Settings:
+    settings = Settings()
+    settings.setmodule("llmsspider.settings", priority="project")
+    return settings
+
+
+def enabled(settings: BaseSettings, name: str = "ITEM_PIPELINES") -> list[str]:
+    return build_component_list(settings.get_component_priority_dict_with_base(name))
+
+
+@pytest.mark.parametrize("priority", ["project", "spider", "cmdline"])
+@pytest.mark.parametrize("profile", ["default", "rag"])
+def test_a_pipeline_is_added_to_ours_wherever_it_is_named(priority, profile):
+    settings = project()
+    settings.set("ITEM_PIPELINES", {MINE: 300}, priority=priority)
+    profiles.put_in_force(profiles.load(profile), settings)
+    assert enabled(settings) == [OURS[0], MINE, *OURS[1:]]
+
+
+@pytest.mark.parametrize("priority", ["project", "spider", "cmdline"])
+def test_a_profile_adds_to_the_pipelines_of_the_user(tmp_path, priority):
+    settings = project()
+    settings.set("ITEM_PIPELINES", {MINE: 300, "own_pipelines.Field": 310}, priority=priority)
+    profiles.put_in_force({"ITEM_PIPELINES": {"own_pipelines.Short": 200, MINE: 400}}, settings)
+    mine = ["own_pipelines.Short", "own_pipelines.Field", MINE]
+    if priority == "cmdline":  # it stands above the profile
+        mine = ["own_pipelines.Short", MINE, "own_pipelines.Field"]
+    assert enabled(settings) == [OURS[0], *mine, *OURS[1:]]
+
+
+OTHERS = {
+    "SPIDER_MIDDLEWARES": "llmsspider.spidermiddlewares.llms_txt_start.LlmsTxtStart",
+    "DOWNLOADER_MIDDLEWARES": "llmsspider.downloadermiddlewares.address_guard.AddressGuardMiddleware",
+    "EXTENSIONS": "llmsspider.extensions.run_summary.RunSummary",
+}
+
+
+@pytest.mark.parametrize(("name", "ours"), OTHERS.items())
+def test_middlewares_and_extensions_are_added_to_ours(name, ours):
+    settings = project()
+    before = enabled(settings, name)
+    settings.set(name, {MINE: 15, before[-1]: None}, priority="cmdline")
+    assert set(enabled(settings, name)) == {*before[:-1], MINE}
+    assert ours in before
+
+
+def test_feeds_and_formats_of_users_stand_beside_ours():
+    settings = project()
+    settings.set("FEEDS", {"mine.jsonl": {"format": "jsonl"}}, priority="project")
+    settings.set("FEED_EXPORTERS", {"mine": "own.Exporter"}, priority="project")
+    profiles.put_in_force(profiles.load("rag"), settings)
+    assert set(settings["FEEDS"]) == {"mine.jsonl", "chunks.jsonl"}
+    assert {"mine", "chunks", "jsonl"} <= set(settings.getwithbase("FEED_EXPORTERS"))
+    given = project()
+    given.set("FEEDS", {"given.jsonl": {"format": "jsonl"}}, priority="cmdline")  # as -O does
+    profiles.put_in_force(profiles.load("rag"), given)
+    assert set(given["FEEDS"]) == {"given.jsonl"}
+
+
+def test_the_default_profile_leaves_what_the_project_sets():
+    settings = project()
+    settings.set("LLMS_MIN_CHARACTERS", 400, priority="project")
+    profiles.put_in_force(profiles.load("default"), settings)
+    assert settings.getint("LLMS_MIN_CHARACTERS") == 400
+
+
+WRONG = {
+    "the store taken out": (
+        "ITEM_PIPELINES",
+        {OURS[1]: None},
+        f"setting ITEM_PIPELINES: {OURS[1]} is taken out: nothing would be stored, and the next crawl would take ",
+    ),
+    "the start taken out": (
+        "SPIDER_MIDDLEWARES",
+        {OTHERS["SPIDER_MIDDLEWARES"]: None},
+        "nothing would be asked",
+    ),
+    "no such module": (
+        "EXTENSIONS",
+        {"nowhere.Extension": 5},
+        "setting EXTENSIONS: 'nowhere.Extension' cannot be loaded (ModuleNotFoundError: No module named 'nowhere')",
+    ),
+}
+
+
+@pytest.mark.parametrize(("name", "value", "said"), WRONG.values(), ids=WRONG)
+def test_what_makes_no_sense_is_one_line(name, value, said):
+    settings = project()
+    settings.set(name, value, priority="cmdline")
+    (problem,) = crawl_problems(settings, "docs", {"url": "https://e.com/"})
+    assert said in problem
+
+
+def test_what_can_be_spared_is_taken_out_without_a_word():
+    settings = project()
+    settings.set("ITEM_PIPELINES", {OURS[0]: None}, priority="cmdline")
+    settings.set("EXTENSIONS", {"llmsspider.extensions.live_page.LivePage": None}, priority="cmdline")
+    assert crawl_problems(settings, "docs", {"url": "https://e.com/"}) == []
+    assert enabled(settings) == OURS[1:]
