@@ -1,11 +1,16 @@
-"""The exception of every component that refuses a request or a response on purpose."""
+"""The exceptions of components that refuse a request or a response on purpose, or filter a page by the scope."""
 
 from __future__ import annotations
+
+from typing import TYPE_CHECKING
 
 from scrapy.exceptions import IgnoreRequest
 
 from llmsspider.errors import ErrorKind
 from llmsspider.reasons import BlockReason, FilterReason
+
+if TYPE_CHECKING:
+    from llmsspider.scope import Verdict
 
 
 class RefusedRequest(IgnoreRequest):
@@ -20,3 +25,11 @@ class RefusedRequest(IgnoreRequest):
         super().__init__(message)
         self.kind: ErrorKind = kind
         self.reason: BlockReason | FilterReason = reason
+
+
+class FilteredRequest(IgnoreRequest):
+    """A page is filtered by a rule of the scope; `verdict` says which."""
+
+    def __init__(self, verdict: Verdict):
+        super().__init__(f"{verdict.reason}: {verdict.rule}")
+        self.verdict = verdict

@@ -34,6 +34,9 @@ from scrapy import Request
 from llmsspider.items import DiscoveredBy
 
 META = "llms"
+ALLOWED_STATUSES = [304]
+"""Statuses besides 200 that reach the callback."""
+
 CARRIED = ("proxy", "cookiejar")
 """Keys of Scrapy's that go along where one request takes the place of another."""
 

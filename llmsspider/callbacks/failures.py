@@ -10,12 +10,11 @@ from scrapy.spidermiddlewares.httperror import HttpError
 from llmsspider.callbacks.documents import DocumentCallbacks
 from llmsspider.discovery import Answer
 from llmsspider.download_errors import kind_of_exception
-from llmsspider.downloadermiddlewares.scope import LeftOut
 from llmsspider.errors import ErrorKind
 from llmsspider.negotiation import is_markdown_url, page_candidates
 from llmsspider.outcomes import kind_of_response
 from llmsspider.pages import Answered
-from llmsspider.refusal import RefusedRequest
+from llmsspider.refusal import FilteredRequest, RefusedRequest
 from llmsspider.requests import META, info
 from llmsspider.secondchance import Lost
 from llmsspider.urls import identity, page_key
@@ -34,7 +33,7 @@ class FailureCallbacks(DocumentCallbacks):
         """Count a page that could not be had; yield the stored one in its place when it may be back tomorrow."""
         request: Request = failure.request  # type: ignore[attr-defined]
         error: BaseException = failure.value  # type: ignore[assignment]
-        if isinstance(error, LeftOut):
+        if isinstance(error, FilteredRequest):
             self.note_redirect(request)
             self.run.leave_out(request.url, error.verdict.reason, error.verdict.rule)
         elif isinstance(error, RefusedRequest) and error.reason == "ai-opt-out":

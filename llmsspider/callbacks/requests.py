@@ -9,7 +9,7 @@ from scrapy import Request
 
 from llmsspider.discovery.files import MAX_FULL_BYTES
 from llmsspider.negotiation import is_markdown_url
-from llmsspider.requests import META, info
+from llmsspider.requests import ALLOWED_STATUSES, META, info
 from llmsspider.run import Run
 from llmsspider.traps import without_session_id
 from llmsspider.urlgate import INVALID_URL, InvalidUrl, parse
@@ -23,10 +23,6 @@ if TYPE_CHECKING:
     from llmsspider.discovery import Seed
     from llmsspider.scope import Verdict
     from llmsspider.store import PageState
-
-
-ALLOWED_STATUSES = [304]
-"""Statuses besides 200 that reach the callback."""
 
 
 MAX_UNDECIDED = 50_000

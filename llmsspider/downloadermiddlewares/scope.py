@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from scrapy import signals
-from scrapy.exceptions import IgnoreRequest
 
+from llmsspider.refusal import FilteredRequest
 from llmsspider.requests import info
 
 if TYPE_CHECKING:
@@ -14,15 +14,6 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
 
     from llmsspider.run import Run
-    from llmsspider.scope import Verdict
-
-
-class LeftOut(IgnoreRequest):
-    """A page is left out by a rule of the scope; `verdict` says which."""
-
-    def __init__(self, verdict: Verdict):
-        super().__init__(f"{verdict.reason}: {verdict.rule}")
-        self.verdict = verdict
 
 
 class ScopeMiddleware:
@@ -50,7 +41,7 @@ class ScopeMiddleware:
             self.run.limit.count_request()
 
     def process_request(self, request: Request) -> None:
-        """Raise `LeftOut` for a request that may not be followed."""
+        """Raise `FilteredRequest` for a request that may not be followed."""
         page = info(request)
         run = self.run
         if (
@@ -62,14 +53,14 @@ class ScopeMiddleware:
             return
         if run.limit.reached:
             run.incomplete(run.limit.why)
-            raise LeftOut(run.limit.verdict)
+            raise FilteredRequest(run.limit.verdict)
         alike = page.get("alike")
         if alike and not request.meta.get("redirect_times"):
             crowded = run.bounds.crowded(request.url, listed=alike == "listed")
             if crowded is not None:
                 run.unseen.add("trap")
-                raise LeftOut(crowded)
+                raise FilteredRequest(crowded)
         if request.meta.get("redirect_times"):
             verdict = run.bounds.scope.verdict(request.url, listed=page.get("listed", False))
             if not verdict.allowed:
-                raise LeftOut(verdict)
+                raise FilteredRequest(verdict)

@@ -9,9 +9,8 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationErr
 from scrapy import Request
 from scrapy_redis.queue import PriorityQueue
 
-from llmsspider.callbacks.requests import ALLOWED_STATUSES
 from llmsspider.items import DiscoveredBy
-from llmsspider.requests import META, info
+from llmsspider.requests import ALLOWED_STATUSES, META, info
 from llmsspider.urlgate import fault
 
 if TYPE_CHECKING:

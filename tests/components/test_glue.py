@@ -12,12 +12,13 @@ from scrapy import Request
 from scrapy.http import Response
 from scrapy.settings import Settings
 
-from llmsspider.downloadermiddlewares.scope import LeftOut, ScopeMiddleware
+from llmsspider.downloadermiddlewares.scope import ScopeMiddleware
 from llmsspider.downloadermiddlewares.synthetic import SyntheticMiddleware
 from llmsspider.dupefilter import PageDupeFilter
 from llmsspider.exporters import JsonLinesExporter
 from llmsspider.extensions.log_formatter import ShortLogFormatter
 from llmsspider.items import Document, Link, LlmsEntry
+from llmsspider.refusal import FilteredRequest
 from llmsspider.scope import build_scope
 from llmsspider.urls import page_key
 
@@ -130,7 +131,7 @@ def redirected(url: str, **page) -> Request:
 def test_redirect_ends_are_judged():
     middleware = ScopeMiddleware(Run())
     middleware.process_request(redirected("https://e.com/docs/a"))
-    with pytest.raises(LeftOut) as error:
+    with pytest.raises(FilteredRequest) as error:
         middleware.process_request(redirected("https://e.com/login"))
     assert error.value.verdict.reason == "out-of-scope"
     middleware.process_request(redirected("https://e.com/login", listed=True))
