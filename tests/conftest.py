@@ -32,7 +32,7 @@ hypothesis.settings.register_profile(
 hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "suite"))
 
 SERVICES = pytest.StashKey[Shared]()
-pytest_plugins = ["postgresql_server", "stores"]
+pytest_plugins = ["command_line", "postgresql_server", "stores"]
 
 
 def pytest_report_header() -> list[str]:

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import io
 import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from pathlib import Path
 
 import pytest
-from scrapy.cmdline import execute
-from scrapy.settings import Settings
 from stores import NAME, SITE, Place, full_record, record
 
 from llmsspider.items import Document
@@ -21,32 +17,6 @@ from llmsspider.store.export import staged
 from llmsspider.store.location import source_file
 
 ROOT = Path(__file__).parents[2]
-
-
-@dataclass
-class Done:
-    """How a command ended."""
-
-    returncode: int
-    stdout: str
-    stderr: str
-
-
-@pytest.fixture
-def scrapy(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Callable[..., Done]:
-    """Run a scrapy command line in a project folder, with our commands and no other setting."""
-
-    def run(folder: Path, *words: str, answer: str = "") -> Done:
-        (folder / "scrapy.cfg").touch()
-        monkeypatch.chdir(folder)
-        monkeypatch.setattr("sys.stdin", io.StringIO(answer))
-        capfd.readouterr()
-        with pytest.raises(SystemExit) as ended:
-            execute(["scrapy", *words], Settings({"COMMANDS_MODULE": "llmsspider.commands"}))
-        output = capfd.readouterr()
-        return Done(int(ended.value.code or 0), output.out, output.err)
-
-    return run
 
 
 def real_project(folder: Path) -> dict[str, str]:

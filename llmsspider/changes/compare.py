@@ -1,0 +1,183 @@
+"""Two contents of a page, block by block: what was added, removed and changed, by words inside of text."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from difflib import SequenceMatcher, unified_diff
+from typing import Literal
+
+from llmsspider.changes.blocks import Block, Kind
+
+Op = Literal["equal", "delete", "insert"]
+Words = tuple[tuple[Op, str], ...]
+"""Pieces of a text in order; those to delete give, left out, the text as it is now."""
+
+ALIKE = 0.4
+"""Share of equal words from which on two blocks are one that changed."""
+MAX_PAIRS = 2_500
+"""Pairs of blocks that are compared by words; beyond, they are paired in their order."""
+MAX_EXACT = 1_000_000
+"""Product of the lengths from which on frequent elements no longer decide what belongs together."""
+MAX_WORDS = 4_000
+"""Words of a block that are compared one by one; of longer ones, sentences are."""
+
+_WORD = re.compile(r"\w+(?:[.\-'/]\w+)*|\s+|[^\w\s]")
+_SENTENCE = re.compile(r"(?<=[.!?]) ")
+
+
+@dataclass(slots=True, frozen=True)
+class Hunk:
+    """One block that came, went or changed, below its headings.
+
+    `words` is for text that changed, `lines` for code and tables that did: a unified diff without its head.
+    `before` and `after` are empty where there is no block.
+    """
+
+    change: Literal["added", "removed", "changed"]
+    kind: Kind
+    headings: tuple[str, ...]
+    before: str
+    after: str
+    info: str = ""
+    words: Words = ()
+    lines: tuple[str, ...] = ()
+
+
+@dataclass(slots=True)
+class Comparison:
+    """The hunks of a page in its order, and how many blocks only stand elsewhere in it now."""
+
+    hunks: list[Hunk] = field(default_factory=list)
+    shifted: int = 0
+
+
+def compare(before: Sequence[Block], after: Sequence[Block]) -> Comparison:
+    """Compare two contents of a page."""
+    pairs = list(_pairs(before, after))
+    gone = Counter(old.key for old, new in pairs if old is not None and new is None)
+    come = Counter(new.key for old, new in pairs if new is not None and old is None)
+    shifted = gone & come
+    result = Comparison(shifted=shifted.total())
+    left_old, left_new = Counter(shifted), Counter(shifted)
+    for old, new in pairs:
+        if old is None and new is not None and left_new[new.key]:
+            left_new[new.key] -= 1
+        elif new is None and old is not None and left_old[old.key]:
+            left_old[old.key] -= 1
+        else:
+            result.hunks.append(_hunk(old, new))
+    return result
+
+
+def _pairs(before: Sequence[Block], after: Sequence[Block]) -> Iterator[tuple[Block | None, Block | None]]:
+    """Yield what differs: a block before and after, either None where there is none."""
+    matcher = _matcher([block.key for block in before], [block.key for block in after])
+    for tag, i1, i2, j1, j2 in matcher.get_opcodes():
+        if tag != "equal":
+            yield from _paired(before[i1:i2], after[j1:j2])
+
+
+def _matcher(a: Sequence[object], b: Sequence[object]) -> SequenceMatcher[object]:
+    return SequenceMatcher(None, a, b, autojunk=len(a) * len(b) > MAX_EXACT)
+
+
+def _paired(old: Sequence[Block], new: Sequence[Block]) -> Iterator[tuple[Block | None, Block | None]]:
+    """Pair the blocks of a place that was replaced: those of a kind that are alike, in their order."""
+    position = 0
+    exact = len(old) * len(new) <= MAX_PAIRS
+    for block in old:
+        candidates = new[position:] if exact else new[position : position + 1]
+        best = max(
+            ((_likeness(block, other), -index) for index, other in enumerate(candidates)), default=(0.0, 0)
+        )
+        if best[0] < ALIKE:
+            yield block, None
+            continue
+        found = position - best[1]
+        yield from ((None, other) for other in new[position:found])
+        yield block, new[found]
+        position = found + 1
+    yield from ((None, other) for other in new[position:])
+
+
+def _likeness(old: Block, new: Block) -> float:
+    """How alike two blocks are, from 0 to 1; those of another kind are not."""
+    if old.kind != new.kind or (old.kind == "heading" and old.info != new.info):
+        return 0.0
+    if old.text == new.text:
+        return 1.0
+    a, b = _weighed(old.text), _weighed(new.text)
+    if not a or not b:
+        return 0.0
+    return 2 * (a & b).total() / (a.total() + b.total())
+
+
+def _weighed(text: str) -> Counter[str]:
+    return Counter(word.lower() for word in _WORD.findall(text) if word[0].isalnum() or word[0] == "_")
+
+
+def _hunk(old: Block | None, new: Block | None) -> Hunk:
+    if old is None or new is None:
+        block = new or old
+        assert block is not None  # noqa: S101  # one of them is there
+        change: Literal["added", "removed"] = "added" if old is None else "removed"
+        before, after = ("", block.text) if old is None else (block.text, "")
+        return Hunk(change, block.kind, block.headings, before, after, block.info)
+    changed = (new.kind, new.headings, old.text, new.text, new.info)
+    if new.is_whole:
+        return Hunk("changed", *changed, lines=_lines(old.text, new.text))
+    return Hunk("changed", *changed, words=words(old.text, new.text))
+
+
+def words(before: str, after: str) -> Words:
+    """Compare two texts by words.
+
+    >>> words("It takes 10 seconds.", "It takes 20 seconds.")
+    (('equal', 'It takes '), ('delete', '10'), ('insert', '20'), ('equal', ' seconds.'))
+    """
+    a, b = _WORD.findall(before), _WORD.findall(after)
+    if len(a) > MAX_WORDS or len(b) > MAX_WORDS:
+        a, b = _sentences(before), _sentences(after)
+    found: list[tuple[Op, str]] = []
+    for tag, i1, i2, j1, j2 in _joined(a, _matcher(a, b).get_opcodes()):
+        if tag == "equal":
+            found.append(("equal", "".join(a[i1:i2])))
+            continue
+        found += [("delete", "".join(a[i1:i2]))] if i2 > i1 else []
+        found += [("insert", "".join(b[j1:j2]))] if j2 > j1 else []
+    return tuple(found)
+
+
+def _joined(
+    a: Sequence[str], opcodes: Sequence[tuple[str, int, int, int, int]]
+) -> Iterator[tuple[str, int, int, int, int]]:
+    """Yield opcodes, changes that only white space parts made one."""
+    held: tuple[str, int, int, int, int] | None = None
+    for position, code in enumerate(opcodes):
+        tag, i1, i2, _, _ = code
+        between = tag == "equal" and 0 < position < len(opcodes) - 1 and "".join(a[i1:i2]).isspace()
+        if tag == "equal" and not between:
+            if held is not None:
+                yield held
+                held = None
+            yield code
+        elif held is None:
+            held = ("replace", *code[1:])
+        else:
+            held = ("replace", held[1], code[2], held[3], code[4])
+    if held is not None:
+        yield held
+
+
+def _sentences(text: str) -> list[str]:
+    parts = _SENTENCE.split(text)
+    return [f"{part} " for part in parts[:-1]] + parts[-1:]
+
+
+def _lines(before: str, after: str) -> tuple[str, ...]:
+    """The lines of a code block or table: ` ` kept, `-` gone, `+` new; those far from any change are left out."""
+    found = unified_diff(before.splitlines(), after.splitlines(), lineterm="", n=3)
+    return tuple(line for number, line in enumerate(found) if number > 1)

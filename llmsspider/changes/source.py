@@ -1,0 +1,244 @@
+"""All changes of a source since one of its changes: pages compared, moved pages recognised, noise folded."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal
+from urllib.parse import urlsplit
+
+from llmsspider.changes.blocks import blocks
+from llmsspider.changes.compare import Hunk, compare
+from llmsspider.changes.names import Names, names
+from llmsspider.changes.noise import PAGES, evidence, is_labelled, is_proven, masked
+
+if TYPE_CHECKING:
+    from llmsspider.store import PageHistory, PageRecord, Store, Version
+
+Kind = Literal["new", "changed", "moved", "deleted"]
+
+
+@dataclass(slots=True)
+class PageChange:
+    """What happened to one page.
+
+    `seq` and `run` are those of its last change. `moved_from` is its former address. `hunks` says what changed in its
+    text, noise left out; `folded` are the hunks that are noise, `shifted` blocks that only stand elsewhere now.
+    `unknown` says why the text cannot be compared, `remade` that another version of the converter made it, so that
+    the site may have changed nothing. `reason` says why it was deleted.
+    """
+
+    kind: Kind
+    url: str
+    title: str
+    section: str
+    seq: int
+    run: str
+    order: int | None = None
+    moved_from: str | None = None
+    title_before: str | None = None
+    hunks: list[Hunk] = field(default_factory=list)
+    folded: list[Hunk] = field(default_factory=list)
+    shifted: int = 0
+    names: Names = field(default_factory=Names)
+    unknown: str | None = None
+    remade: bool = False
+    reason: str | None = None
+
+    @property
+    def is_noise(self) -> bool:
+        """True for a changed page in which nothing but noise changed."""
+        told = self.hunks or self.unknown or self.shifted or self.title_before
+        return self.kind == "changed" and not told
+
+
+@dataclass(slots=True)
+class SourceChanges:
+    """What happened to a source after the change `since`: pages in the order of its llms.txt, else by address.
+
+    `noise` counts the pages in which only noise changed, `folded` the pages that have each line which was folded.
+    """
+
+    source: str
+    since: int
+    until: int
+    pages: list[PageChange] = field(default_factory=list)
+    noise: int = 0
+    folded: Counter[str] = field(default_factory=Counter)
+
+    def count(self, kind: Kind) -> int:
+        """The number of pages of a kind."""
+        return sum(page.kind == kind for page in self.pages)
+
+    def by_section(self) -> dict[str, list[PageChange]]:
+        """The pages by section of the llms.txt; those without one by the first part of their path."""
+        found: dict[str, list[PageChange]] = {}
+        for page in self.pages:
+            found.setdefault(page.section, []).append(page)
+        return found
+
+
+def changes_since(store: Store, source: str, since: int, *, keep_noise: bool = False) -> SourceChanges:
+    """Compare every page that changed after `since` with what it was then. Raises `StoreError`.
+
+    Args:
+        store: the open store of the source.
+        source: its name.
+        since: the number of a change.
+        keep_noise: tell noise as any other change.
+    """
+    result = SourceChanges(source, since, store.last_seq())
+    reading = _Reading(since)
+    for history in store.history_since(since):
+        reading.take(history)
+    pages = reading.pages()
+    if not keep_noise:
+        fold(pages)
+    result.pages = [page.change for page in pages if keep_noise or not page.change.is_noise]
+    result.pages.sort(key=lambda page: (page.order is None, page.order or 0, page.section, page.url))
+    result.noise = len(pages) - len(result.pages)
+    for page in pages:
+        result.folded.update({line for hunk in page.change.folded if (line := masked(hunk)) is not None})
+    return result
+
+
+@dataclass(slots=True)
+class _Compared:
+    """A change, and what its page proves: how often each masked line changed and was compared."""
+
+    change: PageChange
+    changed: Counter[str] = field(default_factory=Counter)
+    compared: Counter[str] = field(default_factory=Counter)
+
+
+class _Reading:
+    """Gathers the pages of a source; those that came and went are paired at the end."""
+
+    def __init__(self, since: int):
+        self._since = since
+        self._compared: list[_Compared] = []
+        self._new: list[tuple[PageHistory, str]] = []
+        self._deleted: list[tuple[PageHistory, Version | None]] = []
+
+    def take(self, page: PageHistory) -> None:
+        """Take in a page."""
+        before = next((old for old in reversed(page.versions) if old.seq <= self._since), None)
+        now = page.now
+        if now.change == "deleted":
+            if not page.was_new:  # else it came and went
+                self._deleted.append((page, before))
+        elif page.was_new:
+            self._new.append((page, fingerprint(now.record.content or "", now.record.url)))
+        elif before is None or before.content_hash != now.record.content_hash:
+            self._compared.append(_compared(_change("changed", page), page, before))
+
+    def pages(self) -> list[_Compared]:
+        """Every page, those that moved as one."""
+        waiting: dict[str, list[tuple[PageHistory, Version | None]]] = defaultdict(list)
+        for page, before in self._deleted:
+            if before is not None:
+                waiting[fingerprint(before.content, page.now.record.url)].append((page, before))
+        by_url = {page.now.record.url: (page, before) for page, before in self._deleted}
+        moved: set[str] = set()
+        for page, digest in self._new:
+            former = [by_url[url] for url in page.now.record.moved_from if url in by_url] or waiting.get(
+                digest, []
+            )
+            former = [one for one in former if one[0].now.record.url not in moved]
+            if not former:
+                self._compared.append(_Compared(_change("new", page)))
+                continue
+            gone, before = former[0]
+            moved.add(gone.now.record.url)
+            change = _change("moved", page)
+            change.moved_from = gone.now.record.url
+            same = before is not None and fingerprint(before.content, change.moved_from) == digest
+            self._compared.append(
+                _Compared(change) if same else _compared(change, page, before, gone.versions)
+            )
+        for page, _ in self._deleted:
+            if page.now.record.url not in moved:
+                change = _change("deleted", page)
+                change.reason = page.now.reason
+                self._compared.append(_Compared(change))
+        return self._compared
+
+
+def fingerprint(content: str, url: str) -> str:
+    """The digest of a text without the page's own address, which its links may hold.
+
+    >>> fingerprint("[x](https://e.com/a#x)", "https://e.com/a") == fingerprint("[x](https://e.com/b#x)", "https://e.com/b")
+    True
+    """
+    return hashlib.sha256(content.replace(url, "\0").encode("utf-8", "replace")).hexdigest()
+
+
+def _compared(
+    change: PageChange, page: PageHistory, before: Version | None, versions: tuple[Version, ...] | None = None
+) -> _Compared:
+    """Compare the text of a page with what it was; `versions` are those of its former address where it has one."""
+    record = page.now.record
+    if before is None:
+        change.unknown = "its earlier text is not kept (LLMS_HISTORY)"
+        return _Compared(change)
+    earlier = page.versions if versions is None else versions
+    contents = [*(blocks(version.content) for version in earlier), blocks(record.content or "")]
+    old, new = contents[earlier.index(before)], contents[-1]
+    compared = compare(old, new)
+    change.hunks, change.shifted = compared.hunks, compared.shifted
+    change.remade = before.extractor_version != record.extractor_version
+    change.names = names(old, new, compared.hunks)
+    if before.title and before.title != record.title:
+        change.title_before = before.title
+    return _Compared(change, *evidence(contents))
+
+
+def fold(pages: Iterable[_Compared]) -> None:
+    """Move the hunks that are noise to `folded`."""
+    pages = list(pages)
+    proven: Counter[str] = Counter()
+    labelled: Counter[str] = Counter()
+    for page, hunk, line in _maskable(pages):
+        proven[line] += is_proven(hunk, line, page.changed, page.compared)
+        labelled[line] += is_labelled(hunk)
+    for page in pages:
+        kept: list[Hunk] = []
+        for hunk in page.change.hunks:
+            mask = masked(hunk)
+            is_noise = mask is not None and (
+                is_proven(hunk, mask, page.changed, page.compared)
+                or proven[mask] >= 2
+                or labelled[mask] >= PAGES
+            )
+            (page.change.folded if is_noise else kept).append(hunk)
+        page.change.hunks = kept
+
+
+def _maskable(pages: Iterable[_Compared]) -> Iterator[tuple[_Compared, Hunk, str]]:
+    for page in pages:
+        for hunk in page.change.hunks:
+            if (line := masked(hunk)) is not None:
+                yield page, hunk, line
+
+
+def _change(kind: Kind, page: PageHistory) -> PageChange:
+    record = page.now.record
+    return PageChange(
+        kind,
+        record.url,
+        record.title or record.url,
+        section_of(record),
+        page.now.seq,
+        page.now.run,
+        order=record.llms.order if record.llms else None,
+    )
+
+
+def section_of(record: PageRecord) -> str:
+    """The section of the llms.txt that lists a page, else the first part of its path as it is written."""
+    if record.llms is not None and record.llms.section:
+        return record.llms.section
+    parts = [part for part in urlsplit(record.url).path.split("/") if part]
+    return f"/{parts[0]}/" if len(parts) > 1 else "/"

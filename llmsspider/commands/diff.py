@@ -1,0 +1,100 @@
+"""`scrapy diff SOURCE`: what changed in the documentation of a source, in words."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+import orjson
+
+from llmsspider.changes.since import NothingBeforeError, since
+from llmsspider.changes.source import SourceChanges, changes_since
+from llmsspider.changes.told import as_dict, markdown, text
+from llmsspider.errors import ArgumentsError
+from llmsspider.printable import printable
+from llmsspider.store.export import staged
+from llmsspider.storecommand import StoreCommand, one_source
+
+
+def _html(changes: SourceChanges, *, summary: bool) -> str:
+    from llmsspider.changes.markup import html  # noqa: PLC0415  # jinja2, for this format only
+
+    return html(changes, summary=summary)
+
+
+def _json(changes: SourceChanges, *, summary: bool) -> str:
+    found = as_dict(changes)
+    if summary:
+        for page in found["pages"]:
+            page["hunks"], page["folded"] = len(page["hunks"]), len(page["folded"])
+    return orjson.dumps(found, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE).decode()
+
+
+FORMATS: dict[str, Callable[..., str | Iterable[str]]] = {
+    "text": text,
+    "markdown": markdown,
+    "json": _json,
+    "html": _html,
+}
+
+
+class Command(StoreCommand):
+    """Compares what the store holds with what it held; the site is not asked."""
+
+    name = "diff"
+
+    def syntax(self) -> str:
+        """Return the arguments."""
+        return "[options] SOURCE"
+
+    def short_desc(self) -> str:
+        """Return the line of `scrapy -h`."""
+        return "Show what changed in the documentation of a source"
+
+    def add_options(self, parser: argparse.ArgumentParser) -> None:
+        """Add since when, and in which form."""
+        super().add_options(parser)
+        parser.add_argument(
+            "--since",
+            metavar="RUN|DATE|AGE|SEQ",
+            help="what changed after a run, a date, an age (7d) or a change (default: what the last run changed)",
+        )
+        parser.add_argument("--format", default="text", help=f"one of: {', '.join(FORMATS)} (default: text)")
+        parser.add_argument("--summary", action="store_true", help="leave out the changes inside of pages")
+        parser.add_argument(
+            "--noise", action="store_true", help="show dates and counters that change every time, too"
+        )
+        parser.add_argument("-o", "--output", metavar="FILE", help="replace FILE once all is written")
+
+    def work(self, args: list[str], opts: argparse.Namespace) -> None:
+        """Check the arguments, compare, and write."""
+        source = one_source(args)
+        if opts.format not in FORMATS:
+            raise ArgumentsError([f"--format {opts.format!r}: accepted are {', '.join(FORMATS)}"])
+        with self.stores().open(source, create=False) as store:
+            try:
+                changes = changes_since(
+                    store, source, since(store, source, opts.since), keep_noise=opts.noise
+                )
+            except NothingBeforeError as error:
+                self.fail(str(error), 1)
+                return
+        try:
+            self._write(FORMATS[opts.format](changes, summary=opts.summary), opts)
+        except BrokenPipeError:
+            return
+        except OSError as error:
+            self.fail(f"{opts.output or 'stdout'}: {error.strerror or error}", 1)
+
+    def _write(self, told: str | Iterable[str], opts: argparse.Namespace) -> None:
+        whole = told if isinstance(told, str) else "".join(f"{line}\n" for line in told)
+        if opts.format == "text":
+            whole = printable(whole)
+        if opts.output is None:
+            sys.stdout.write(whole)
+            sys.stdout.flush()
+            return
+        with staged(Path(opts.output)) as out:
+            out.write(whole.encode("utf-8", "replace"))

@@ -1,0 +1,207 @@
+"""Two contents of a page in words: blocks, words inside of them, noise that earlier contents prove, names."""
+
+from __future__ import annotations
+
+import pytest
+
+from llmsspider.changes.blocks import blocks
+from llmsspider.changes.compare import compare, words
+from llmsspider.changes.names import names
+from llmsspider.changes.noise import evidence, is_proven, mask, masked
+
+PAGE = """# Client
+
+Connects to a server.
+
+## Options
+
+- `timeout` is 10 seconds
+- `retries` is 3
+
+  More on retries.
+
+```python
+client = Client("host", timeout=10)
+client.run()
+```
+
+| name | default |
+|---|---|
+| wait | 1 |
+
+> Note: call `close()`.
+"""
+
+
+def hunks(before: str, after: str):
+    return compare(blocks(before), blocks(after)).hunks
+
+
+def test_a_page_is_its_blocks_below_their_headings():
+    found = [(block.kind, block.info, block.text, block.headings) for block in blocks(PAGE)]
+    options = ("Client", "Options")
+    assert found == [
+        ("heading", "1", "Client", ()),
+        ("text", "", "Connects to a server.", ("Client",)),
+        ("heading", "2", "Options", ("Client",)),
+        ("text", "", "`timeout` is 10 seconds", options),
+        ("text", "", "`retries` is 3", options),
+        ("text", "", "More on retries.", options),
+        ("code", "python", 'client = Client("host", timeout=10)\nclient.run()', options),
+        ("table", "", "| name | default |\n|---|---|\n| wait | 1 |", options),
+        ("text", "", "Note: call `close()`.", options),
+    ]
+
+
+def test_tight_items_and_headings_of_every_form_are_blocks():
+    text = "Title\n=====\n\n- one *x*\n  - two\n- three `c`\n\n## Closed ##\n\n    code\n"
+    assert [(block.kind, block.text) for block in blocks(text)] == [
+        ("heading", "Title"),
+        ("text", "one *x*"),
+        ("text", "two"),
+        ("text", "three `c`"),
+        ("heading", "Closed"),
+        ("code", "code"),
+    ]
+
+
+def test_text_that_changed_is_told_by_words_below_its_headings():
+    (hunk,) = hunks(PAGE, PAGE.replace("is 10 seconds", "is 20 seconds"))
+    assert (hunk.change, hunk.headings) == ("changed", ("Client", "Options"))
+    assert hunk.words == (
+        ("equal", "`timeout` is "),
+        ("delete", "10"),
+        ("insert", "20"),
+        ("equal", " seconds"),
+    )
+
+
+def test_code_and_tables_are_told_as_wholes():
+    code, table = hunks(
+        PAGE, PAGE.replace("timeout=10", "timeout=20").replace("| wait | 1 |", "| wait | 2 |")
+    )
+    assert code.lines == (
+        "@@ -1,2 +1,2 @@",
+        '-client = Client("host", timeout=10)',
+        '+client = Client("host", timeout=20)',
+        " client.run()",
+    )
+    assert not code.words
+    assert [line for line in table.lines if line[0] in "+-"] == ["-| wait | 1 |", "+| wait | 2 |"]
+
+
+def test_blocks_that_come_and_go_are_told_whole():
+    after = PAGE.replace("Connects to a server.\n", "Connects to a server.\n\nNever waits.\n").replace(
+        "- `retries` is 3\n\n  More on retries.\n", ""
+    )
+    assert [(hunk.change, hunk.before or hunk.after) for hunk in hunks(PAGE, after)] == [
+        ("added", "Never waits."),
+        ("removed", "`retries` is 3"),
+        ("removed", "More on retries."),
+    ]
+
+
+def test_a_heading_that_is_renamed_changes_nothing_below_it():
+    (hunk,) = hunks(PAGE, PAGE.replace("## Options", "## All options"))
+    assert (hunk.kind, hunk.before, hunk.after) == ("heading", "Options", "All options")
+
+
+def test_blocks_that_stand_elsewhere_are_counted_and_not_told():
+    one, two = "First paragraph here.\n\n", "Another thing said there.\n\n"
+    compared = compare(blocks(one + two * 2), blocks(two * 2 + one))
+    assert (compared.hunks, compared.shifted) == ([], 1)
+
+
+def test_text_that_has_nothing_in_common_came_and_went():
+    found = hunks("Alpha beta gamma delta.\n", "Completely different words here.\n")
+    assert [hunk.change for hunk in found] == ["removed", "added"]
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("", ""),
+        ("a", ""),
+        ("", "a b"),
+        ("a  b\nc", "a b c"),
+        ("x" * 10_000, "y" * 10_000),
+        ("日本 語", "日本 話"),
+        ("The cat. " * 5000, "The dog. " * 5000),
+    ],
+)
+def test_words_give_both_texts_back(before: str, after: str):
+    pieces = words(before, after)
+    assert "".join(piece for op, piece in pieces if op != "insert") == before
+    assert "".join(piece for op, piece in pieces if op != "delete") == after
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("Last updated on Nov 21, 2026", "Last updated on Dec 2, 2026"),
+        ("Build 4711 (3f2a9c1d)", "Build 4712 (77aa01bc)"),
+        ("Updated 3 days ago", "Updated yesterday"),
+        ("1,204 stars", "1,311 stars"),
+        ("Generated Sat, 21 Nov 2026 10:11:12 GMT", "Generated Sun, 22 Nov 2026 09:01:02 GMT"),
+        ("v2.3.1-build77", "v2.4.0-build78"),
+    ],
+)
+def test_dates_builds_and_counters_have_one_mask(one: str, other: str):
+    assert mask(one) == mask(other) != one
+
+
+def test_words_are_no_noise():
+    assert mask("May I use the decade facade?") == "May I use the decade facade?"
+    (hunk,) = hunks("It takes ten seconds on average.", "It takes two seconds on average.")
+    assert masked(hunk) is None
+
+
+def noise_of(*contents: str) -> bool:
+    read = [blocks(content) for content in contents]
+    (hunk,) = compare(read[-2], read[-1]).hunks
+    line = masked(hunk)
+    return line is not None and is_proven(hunk, line, *evidence(read))
+
+
+def test_a_label_needs_one_earlier_change():
+    assert not noise_of("Last updated 2026-11-20", "Last updated 2026-11-21")
+    assert noise_of("Last updated 2026-11-19", "Last updated 2026-11-20", "Last updated 2026-11-21")
+
+
+def test_a_plain_number_needs_to_change_every_time():
+    assert not noise_of("Limit: 10 files", "Limit: 20 files", "Limit: 30 files")
+    assert noise_of("Seen 10 times", "Seen 20 times", "Seen 30 times", "Seen 40 times")
+    assert not noise_of("Limit: 10", "Limit: 20", "Limit: 30", "Limit: 30", "Limit: 40")
+
+
+def test_code_is_never_noise():
+    contents = [f"```\nbuild {number}, updated 2026-11-{number}\n```" for number in (20, 21, 22, 23)]
+    assert not noise_of(*contents)
+
+
+def named(before: str, after: str):
+    old, new = blocks(before), blocks(after)
+    return names(old, new, compare(old, new).hunks)
+
+
+def test_parameters_and_versions_that_appear_or_vanish():
+    after = PAGE.replace("timeout=10", "timeout=10, proxy=None").replace(
+        "- `retries` is 3", "- `backoff` is 3"
+    )
+    found = named(PAGE + "\n`--old`\n", after + "\n`--new` since `2.1.0`\n")
+    assert set(found.appeared) == {"proxy=", "backoff", "--new"}
+    assert set(found.vanished) == {"retries", "--old"}
+    assert found.versions_appeared == ("2.1.0",)
+
+
+def test_the_parameters_of_a_signature_are_known_without_defaults():
+    found = named("### `connect(host, port)`\n", "### `connect(host, port, tls: bool, *extra)`\n")
+    assert set(found.appeared) == {"tls=", "extra="}
+
+
+def test_deprecations_are_told_in_their_sentence():
+    found = named(
+        PAGE, PAGE + "\nUse `open()`. The function `run()` is deprecated since 3.0. Nothing else.\n"
+    )
+    assert found.deprecated == ("The function `run()` is deprecated since 3.0.",)
+    assert not named(PAGE + "\nIt is deprecated.\n", PAGE + "\nIt is now deprecated.\n").deprecated
