@@ -22,7 +22,7 @@ from llmsspider.extraction.listings import listing_of, lists_only, tags_of
 from llmsspider.extraction.main_content import find_main, without_navigation
 from llmsspider.extraction.markdown_format import MarkdownFormat
 from llmsspider.extraction.metadata import read_meta, whole_title
-from llmsspider.extraction.parsing import parse
+from llmsspider.extraction.parsing import Source, parse_source, read_source
 from llmsspider.extraction.rules import rules_for
 from llmsspider.extraction.section import section_of
 from llmsspider.extraction.shells import is_shell
@@ -64,26 +64,28 @@ def convert(
     if converter not in engines.NAMES:
         raise ValueError(f"unknown converter {converter!r}: use one of {', '.join(engines.NAMES)}")
     growth = Growth(len(body), max_growth)
-    root, joiner, page = _scan(body, url, encoding, growth)
+    source = read_source(body, encoding)
+    root, joiner, page = _scan(source, url, growth)
     try:
-        page.hidden = 0 if keep_hidden else remove_hidden(root)
-        _write(page, root, joiner, body, converter)
+        page.hidden = 0 if keep_hidden else remove_hidden(root, source)
+        _write(page, root, joiner, source, converter)
     except TooLargePageError:
         raise
     except Exception:
         if converter == engines.FALLBACK:
             raise
         growth = Growth(len(body), max_growth)
-        root, joiner, page = _scan(body, url, encoding, growth)
-        page.hidden = 0 if keep_hidden else remove_hidden(root)
-        _write(page, root, joiner, body, engines.FALLBACK)
+        root, joiner, page = _scan(source, url, growth)
+        page.hidden = 0 if keep_hidden else remove_hidden(root, source)
+        _write(page, root, joiner, source, engines.FALLBACK)
     growth.check(len(page.markdown))
     if not keep_hidden:
         take_invisible(page)
     return page
 
 
-def _write(page: Page, root: _Element, joiner: Joiner, body: bytes, converter: str) -> None:
+def _write(page: Page, root: _Element, joiner: Joiner, source: Source, converter: str) -> None:
+    body = source.received
     native = converter == engines.DEFAULT
     engine = None if native else engines.converter_named(converter)
     whole = whole_title(root)
@@ -92,8 +94,8 @@ def _write(page: Page, root: _Element, joiner: Joiner, body: bytes, converter: s
     if _is_search_page(main, generator, body):
         return
     page.meta.lists_only = lists_only(main, joiner)
-    page.meta.listing = listing_of(root, main, joiner)
-    page.meta.tags = tags_of(root, joiner) if b"tag" in body else []
+    page.meta.listing = listing_of(root, main, joiner, source, only_lists=page.meta.lists_only)
+    page.meta.tags = tags_of(root, joiner, source)
     title = outer_title(root, main, page.meta.title, whole)
     if title is None:
         _settle(main, generator, page.meta.title, whole)
@@ -156,16 +158,17 @@ def _has_tex(body: bytes) -> bool:
 
 def scan(body: bytes, url: str, encoding: str | None) -> Page:
     """Read links, metadata and section of one HTML page; `markdown` and `links` stay empty. See `convert`."""
-    root, joiner, page = _scan(body, url, encoding, Growth(len(body)))
+    root, joiner, page = _scan(read_source(body, encoding), url, Growth(len(body)))
     page.meta.section = section_of(root, body, joiner)
     return page
 
 
-def _scan(body: bytes, url: str, encoding: str | None, growth: Growth) -> tuple[_Element, Joiner, Page]:
-    root = parse(body, encoding)
+def _scan(source: Source, url: str, growth: Growth) -> tuple[_Element, Joiner, Page]:
+    body = source.received
+    root = parse_source(source)
     joiner = joiner_for(root, url, growth)
     meta = read_meta(root, joiner)
     meta.is_shell = is_shell(root)
-    meta.api_files = api_files(root, body, joiner)
+    meta.api_files = api_files(root, source, joiner)
     meta.routes = routes(root, joiner) if b"#/" in body or b"#!/" in body else []
     return root, joiner, Page(markdown="", links=[], follow=follow_links(root, joiner), meta=meta)

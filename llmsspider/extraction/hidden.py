@@ -7,22 +7,32 @@ open stays: tabs, folded parts, and whatever a control of the page names (docs/e
 from __future__ import annotations
 
 import re
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from itertools import islice
 
 from lxml.etree import XPath, _Element
 
 from llmsspider.extraction.names import inner_text, settable
+from llmsspider.extraction.parsing import Source
 
 MAX_STYLE = 2_000
 """Characters of a style attribute that are read."""
 
-_CANDIDATES = XPath(
-    "//*[@hidden or @aria-hidden or @popover or @style][not(self::html or self::head or self::body)]"
-    " | //template | //dialog | //noembed | //noframes | //audio | //canvas | //video | //object[@data]"
-    " | //progress | //meter | //img[@width and @height]",
-    smart_strings=False,
+_TAGS = (
+    "//template | //dialog | //noembed | //noframes | //audio | //canvas | //video | //object[@data]"
+    " | //progress | //meter"
 )
+_ATTRIBUTES = (
+    (re.compile(rb"aria-hidden"), "//*/@aria-hidden/.."),
+    (re.compile(rb"hidden(?<![\w-]hidden)(?![\w-])"), "//*/@hidden/.."),
+    (re.compile(rb"popover"), "//*/@popover/.."),
+    (re.compile(rb"width\s*=\s*[\"']?(?:[01](?!\d)|&)"), "//img[@width and @height]"),
+    (re.compile(rb"<(?:template|dialog|noembed|noframes|audio|canvas|video|object|progress|meter)"), _TAGS),
+)
+"""What may hide an element: how it looks in the bytes of a page, in lower case, and where it is in the tree."""
+_STYLE = re.compile(rb"style\s*=")
+_STYLES = XPath("//*/@style", smart_strings=False)
+_STYLED = "//*/@style/.."
 _CONTROLS = XPath(
     "//@aria-controls | //@data-target | //@data-bs-target | //@data-toggle-target | //@popovertarget | //@commandfor"
     " | //*[@role='tab' or @data-toggle or @data-bs-toggle or @aria-expanded]/@href",
@@ -44,12 +54,19 @@ _MAX_PIECES = 100
 _MAX_PAGES = 5
 """Elements that may be the page, inside each other."""
 _MATH = re.compile(r"(?:^|\s)(?:math|katex|mathjax|mjx|mwe-math|mathml|arithmatex|MJX)", re.IGNORECASE)
+_MATH_NAMES = (b"math", b"katex", b"mjx", b"arithmatex")
+"""What is in the bytes of a page that has an element named for math, in lower case."""
 _CODE = frozenset({"pre", "code"})
 _SIGNS = frozenset({"pre", "code", "kbd", "samp"})
 _SPOKEN = frozenset({"sr-only", "visually-hidden", "screen-reader-text", "visuallyhidden"})
 """Classes of what only listeners get."""
+_VOID = frozenset({"br", "hr", "img", "input", "embed", "iframe", "area", "object"})
+"""Elements that are something without content."""
+_OF_TABS = frozenset({"tabpanel", "tablist", "tab"})
+_WHOLE_PAGES = frozenset({"html", "head", "body"})
 _FALLBACKS = frozenset({"noembed", "noframes", "audio", "canvas", "video", "object", "progress", "meter"})
 """Elements whose content is for browsers of another age."""
+_NEVER_OPENED = _FALLBACKS | {"template", "dialog"}
 
 _NO_SIZE = frozenset({"0", "1", "0px", "1px"})
 """Widths and heights of an image that nobody sees."""
@@ -80,46 +97,72 @@ _FAR = {
 }
 
 
-def remove_hidden(root: _Element) -> int:
+def remove_hidden(root: _Element, source: Source) -> int:
     """Take out of a page the elements that no reader sees; return how many of them had text."""
-    candidates: list[_Element] = _CANDIDATES(root)
-    candidates = [element for element in candidates if _is_hidden(element)]
+    candidates = [element for element in _candidates(root, source) if _is_hidden(element)]
     if not candidates:
         return 0
-    controlled, around, pages = _controlled(root), _Around(root), _MAX_PAGES
+    around, pages = _Around(root, source), _MAX_PAGES
     gone: list[_Element] = []
     below: set[_Element] = set()
     removed = 0
     for element in candidates:  # in the order of the page: what is around comes first
-        if element in below or _can_be_opened(element, controlled) or _is_needed(element, around):
+        if element in below:
             continue
-        if pages and _is_page(element, root):
+        if _is_empty(element):
+            gone.append(element)
+            continue
+        if _can_be_opened(element, around) or _is_needed(element, around):
+            continue
+        if pages and len(element) and _is_page(element, root):
             pages -= 1
             continue
         gone.append(element)
-        below.update(element.iterdescendants())
-        removed += any(text.strip() for text in element.itertext())
+        if len(element):
+            below.update(element.iterdescendants())
+        removed += bool(inner_text(element).strip())
     for element in gone:
         _remove(element)
     return removed
 
 
+def _candidates(root: _Element, source: Source) -> list[_Element]:
+    """Return the elements that may be hidden, in the order of the page."""
+    paths = [path for mark, path in _ATTRIBUTES if source.may_match(mark)]
+    if source.may_match(_STYLE) and any(is_unseen(style[:MAX_STYLE]) for style in set(_STYLES(root))):
+        paths.append(_STYLED)
+    return _union(tuple(paths))(root) if paths else []
+
+
+@lru_cache(maxsize=64)
+def _union(paths: tuple[str, ...]) -> XPath:
+    return XPath(" | ".join(paths), smart_strings=False)
+
+
+def _is_empty(element: _Element) -> bool:
+    """Say whether an element holds nothing: whatever else is true of it, nothing is read there."""
+    return not len(element) and not (element.text and element.text.strip()) and element.tag not in _VOID
+
+
 def _is_hidden(element: _Element) -> bool:
     tag = element.tag
-    if tag in _FALLBACKS:
-        return True
+    if tag in _WHOLE_PAGES:
+        return False
     if tag == "template":
         return element.get("shadowrootmode") is None
-    is_closed = tag == "dialog" and element.get("open") is None
-    if is_closed or (tag == "img" and {element.get("width"), element.get("height")} <= _NO_SIZE):
+    return tag in _FALLBACKS or _is_unshown(element) or is_unseen((element.get("style") or "")[:MAX_STYLE])
+
+
+def _is_unshown(element: _Element) -> bool:
+    """Say whether an element is hidden by its attributes, other than its style."""
+    if (element.get("aria-hidden") or "").strip().lower() == "true" or element.get("popover") is not None:
         return True
     hidden = element.get("hidden")
     if hidden is not None and hidden.strip().lower() != "until-found":
         return True
-    if (element.get("aria-hidden") or "").strip().lower() == "true" or element.get("popover") is not None:
-        return True
-    style = element.get("style")
-    return bool(style) and is_unseen(style[:MAX_STYLE])
+    if element.tag == "dialog":
+        return element.get("open") is None
+    return element.tag == "img" and {element.get("width"), element.get("height")} <= _NO_SIZE
 
 
 @lru_cache(maxsize=4096)
@@ -239,24 +282,32 @@ def _is_cut(rules: dict[str, str]) -> bool:
     )
 
 
-def _controlled(root: _Element) -> frozenset[str]:
-    names: list[str] = _CONTROLS(root)
-    return frozenset(word.lstrip("#") for name in names for word in name.split()) - {""}
-
-
-def _can_be_opened(element: _Element, controlled: frozenset[str]) -> bool:
+def _can_be_opened(element: _Element, around: _Around) -> bool:
     """Say whether a reader opens the element: a tab, a folded part, or something that a control names."""
-    if element.tag in {"template", "dialog"} or element.tag in _FALLBACKS:
+    if element.tag in _NEVER_OPENED:
         return False
-    if element.get("role") in {"tabpanel", "tablist", "tab"} or (element.get("id") or "") in controlled:
+    if element.get("role") in _OF_TABS or ((name := element.get("id")) and around.is_controlled(name)):
         return True
     parent = element.getparent()
-    if parent is not None and parent.tag == "details":
+    if parent is not None and (parent.tag == "details" or _folds(parent.get("class"))):
         return True
-    for near in (element, parent):
-        if near is not None and _OPENED.search((near.get("class") or "")[:MAX_STYLE]):
+    return _folds(element.get("class")) or _follows_opener(element)
+
+
+def _follows_opener(element: _Element) -> bool:
+    near = element.getprevious()
+    for _ in range(_BEHIND):
+        if near is None:
+            return False
+        if _opens(near):
             return True
-    return any(map(_opens, islice(element.itersiblings(preceding=True), _BEHIND)))
+        near = near.getprevious()
+    return False
+
+
+@lru_cache(maxsize=4096)
+def _folds(classes: str | None) -> bool:
+    return classes is not None and _OPENED.search(classes[:MAX_STYLE]) is not None
 
 
 def _opens(element: _Element) -> bool:
@@ -271,13 +322,45 @@ def _opens(element: _Element) -> bool:
 class _Around:
     """What elements stand in, each looked at once: many hidden ones inside each other stand in the same."""
 
-    def __init__(self, root: _Element):
+    def __init__(self, root: _Element, source: Source):
         self.formulas: dict[_Element, bool] = {}
-        self.with_pre = {above for pre in root.iter("pre") for above in pre.iterancestors()}
+        self._root = root
+        self._source = source
         self._math: dict[_Element, _Element | None] = {}
+        self._code: dict[_Element, bool] = {}
+        self._has_formulas = source.may_hold(*_MATH_NAMES)
+
+    def is_controlled(self, name: str) -> bool:
+        """Say whether a control of the page opens the element with this id."""
+        return self._source.may_repeat(name) and name in self._controlled
+
+    @cached_property
+    def _controlled(self) -> frozenset[str]:
+        names: list[str] = _CONTROLS(self._root)
+        return frozenset(word.lstrip("#") for name in names for word in name.split())
+
+    @cached_property
+    def with_pre(self) -> set[_Element]:
+        """The elements with a code block inside."""
+        return {above for pre in self._root.iter("pre") for above in pre.iterancestors()}
+
+    def is_in_code(self, element: _Element) -> bool:
+        """Say whether an element is code or stands in it."""
+        path: list[_Element] = []
+        near: _Element | None = element
+        while near is not None and near not in self._code:
+            path.append(near)
+            if near.tag in _CODE:
+                break
+            near = near.getparent()
+        answer = near is not None and self._code.get(near, True)
+        self._code.update(dict.fromkeys(path, answer))
+        return answer
 
     def is_formula(self, element: _Element) -> bool | None:
         """Say whether the nearest element that is named for math holds a formula; None where there is no such."""
+        if not self._has_formulas:
+            return None
         path: list[_Element] = []
         math: _Element | None = None
         near: _Element | None = element
@@ -326,13 +409,17 @@ def _is_said_otherwise(element: _Element, around: _Around) -> bool:
     parent = element.getparent()
     if parent is None:
         return False
-    labels = [near.get("aria-label") for near in (parent, parent.getparent()) if near is not None]
-    if any(label and _says(element, label) for label in labels):
+    label = parent.get("aria-label")
+    if label and _says(element, label):
         return True
-    spoken = (near for near in (element.getprevious(), element.getnext()) if near is not None)
-    if any(not _SPOKEN.isdisjoint((near.get("class") or "").split()) for near in spoken):
+    above = parent.getparent()
+    label = None if above is None else above.get("aria-label")
+    if label and _says(element, label):
         return True
-    return any(above.tag in _CODE for above in element.iterancestors())
+    for near in (element.getprevious(), element.getnext()):
+        if near is not None and not _SPOKEN.isdisjoint((near.get("class") or "").split()):
+            return True
+    return around.is_in_code(parent)
 
 
 def _says(element: _Element, label: str) -> bool:

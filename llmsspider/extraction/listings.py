@@ -7,10 +7,12 @@ and so is one with prose of its own.
 
 from __future__ import annotations
 
+import re
 from urllib.parse import urlsplit
 
 from lxml.etree import XPath, _Element
 
+from llmsspider.extraction.parsing import Source
 from llmsspider.joiner import Joiner
 from llmsspider.urls import identity
 
@@ -58,33 +60,42 @@ _ARCHIVES = frozenset({"tag", "category", "date", "author", "tax"})
 _GENERATED = XPath("boolean(.//table[contains(@class, 'indextable')])")
 _GENERATORS = XPath("//meta[@name='generator']/@content", smart_strings=False)
 _HEADINGS = frozenset({"h1", "h2", "h3", "h4", "h5", "h6"})
+_UNREAD = _HEADINGS | {"script", "style", "template"}
+_CONTENT = frozenset({"pre", "video", "iframe"})
+_ENOUGH = 2 * PROSE
+"""Characters of a text that are looked at first."""
 _ENTRIES = frozenset({"li", "tr", "dt", "dd"})
 _BLOCKS = frozenset({"article", "div", "section"})
 _TITLE_LINKS = XPath("(h2 | h3 | h4 | header//h2 | header//h3 | div/h2 | div/h3)//a | a[h2 or h3 or h4]")
 _TAGS = XPath("//a[contains(concat(' ', @rel, ' '), ' tag ')]/@href", smart_strings=False)
+_TAG = re.compile(rb"rel\s*=\s*[\"']?[^\"'>]{0,200}?tag")
 _SIDEBARS = XPath(
     "//nav[not(ancestor::header)]//a | //aside//a | //*[contains(@class, 'sidebar') or contains(@class, 'menu')]//a"
 )
 
 
-def listing_of(root: _Element, main: _Element, joiner: Joiner) -> str | None:
-    """Return why a page is a listing, in words; None for a page of its own."""
+def listing_of(
+    root: _Element, main: _Element, joiner: Joiner, source: Source, *, only_lists: bool
+) -> str | None:
+    """Return why a page is a listing, in words; None for a page of its own. `only_lists` is what `lists_only` says."""
     classes = set(f"{root.get('class') or ''} {_body_class(root)}".split())
-    for name in sorted(classes & set(_CLASSES)):
+    for name in sorted(classes & _CLASSES.keys()):
         if _is_theirs(name, classes, root):
             return _CLASSES[name]
     if "archive" in classes and classes & _ARCHIVES:
         return "an archive (WordPress)"
-    if _GENERATED(main):
+    if source.may_hold(b"indextable") and _GENERATED(main):
         return "a generated index (Sphinx)"
-    named = _in_address(joiner.page)
-    if named and lists_only(main, joiner) and not _is_in_sidebar(root, joiner):
+    named = _in_address(joiner.page) if only_lists else None
+    if named and not _is_in_sidebar(root, joiner):
         return f"{named} in its address, and nothing but links"
     return None
 
 
-def tags_of(root: _Element, joiner: Joiner) -> list[str]:
+def tags_of(root: _Element, joiner: Joiner, source: Source) -> list[str]:
     """Return the URLs of the pages that a page names as its tags (`rel=tag`)."""
+    if not source.may_match(_TAG):
+        return []
     return list(dict.fromkeys(joiner.join(href).partition("#")[0] for href in _TAGS(root)))
 
 
@@ -92,26 +103,24 @@ def lists_only(main: _Element, joiner: Joiner) -> bool:
     """Say whether a main content is nothing but links and teasers of other pages."""
     prose, entries, waiting = 0, 0, [main]
     while waiting:
-        element = waiting.pop()
-        for child in element:
-            if (
-                not isinstance(child.tag, str)
-                or child.tag in _HEADINGS
-                or child.tag in {"script", "style", "template"}
-            ):
+        for child in waiting.pop():
+            tag = child.tag
+            if child.tail:
+                prose += _own_letters(child.tail)
+            if tag in _UNREAD or not isinstance(tag, str):
                 continue
-            if child.tag in {"pre", "video", "iframe"}:
+            if tag in _CONTENT:
                 return False
-            if child.tag == "a":
+            if tag == "a":
                 entries += _leads_away(child, joiner)
             elif _is_entry(child, joiner):
                 entries += 1
             else:
-                prose += _own_letters(child.text)
+                if child.text:
+                    prose += _own_letters(child.text)
                 waiting.append(child)
-        prose += sum(_own_letters(child.tail) for child in element)
-        if prose >= PROSE:
-            return False
+            if prose >= PROSE:
+                return False
     return entries > 0
 
 
@@ -127,8 +136,10 @@ def _leads_away(link: _Element, joiner: Joiner) -> bool:
     return bool(href) and joiner.join(href) != joiner.page
 
 
-def _own_letters(text: str | None) -> int:
-    return sum(map(str.isalpha, text)) if text else 0
+def _own_letters(text: str) -> int:
+    """Return the number of letters of a text, counting no further than needed."""
+    letters = sum(map(str.isalpha, text[:_ENOUGH]))
+    return letters if letters >= PROSE or len(text) <= _ENOUGH else sum(map(str.isalpha, text))
 
 
 def _body_class(root: _Element) -> str:

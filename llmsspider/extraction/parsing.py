@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
+from functools import cached_property
 
 from lxml.etree import HTMLParser, ParserError, XMLSyntaxError, XPath, _Element, fromstring, iterwalk
 
@@ -21,11 +23,50 @@ _BOMS = ((b"\xef\xbb\xbf", "utf-8"), (b"\xff\xfe", "utf-16-le"), (b"\xfe\xff", "
 _EMPTY = b"<html><body></body></html>"
 _WINDOWS = {"iso-8859-1", "latin-1", "latin1", "ascii", "us-ascii", "iso8859-1", "windows-1252", "cp1252"}
 _UTF_8 = {"utf-8", "utf8"}
+_ASCII_BASED = re.compile(
+    r"utf-?8|windows-(?:125\d|874)|cp125\d|iso-?8859-\d{1,2}|latin-?1|(?:us-)?ascii|koi8-[ru]|shift[_-]jis"
+    r"|euc-(?:jp|kr)|gb2312|gbk|gb18030|big5"
+)
+"""Encodings in which ASCII is ASCII, and no escape sequence or shift parts the letters of a name."""
 _MULTIBYTE = re.compile(rb"[\xc2-\xdf][\x80-\xbf]|[\xe0-\xef][\x80-\xbf]{2}|[\xf0-\xf4][\x80-\xbf]{3}")
 
 
-def parse(body: bytes, encoding: str | None) -> _Element:
-    """Parse `body` into a tree whose root is `<html>`; bad HTML never raises.
+@dataclass(frozen=True)
+class Source:
+    """A page: its bytes as received and as they are parsed, and the encoding that they are parsed in."""
+
+    received: bytes
+    body: bytes
+    encoding: str
+
+    @cached_property
+    def lowered(self) -> bytes:
+        """The bytes in lower case."""
+        return self.body.lower()
+
+    @cached_property
+    def _shows_names(self) -> bool:
+        return bool(_ASCII_BASED.fullmatch(self.encoding))
+
+    def may_hold(self, *names: bytes) -> bool:
+        """Return False if no tag, attribute or class in the tree holds one of `names` (ASCII, lower case).
+
+        A search of the bytes costs a hundredth of one of the tree. Values may be written with character references:
+        ask for those names only where a value that is written so need not be found.
+        """
+        return not self._shows_names or any(name in self.lowered for name in names)
+
+    def may_match(self, names: re.Pattern[bytes]) -> bool:
+        """Return False if nothing in the bytes, in lower case, matches a pattern of names. See `may_hold`."""
+        return not self._shows_names or names.search(self.lowered) is not None
+
+    def may_repeat(self, value: str) -> bool:
+        """Return False if a value, an id for one, is written only once in the bytes."""
+        return not self._shows_names or not value.isascii() or self.body.count(value.encode()) != 1
+
+
+def read_source(body: bytes, encoding: str | None) -> Source:
+    """Return `body` ready to be parsed.
 
     The encoding is chosen as browsers do (HTML standard, "determining the character encoding"): BOM,
     then `encoding` (the HTTP header's), then `<meta charset>` in the first 4 KiB, then UTF-8 where the
@@ -33,15 +74,26 @@ def parse(body: bytes, encoding: str | None) -> _Element:
     windows-1252 are taken for each other, the bytes decide, as text of the one is hardly ever text of the
     other. NUL bytes are dropped.
     """
+    received = body
     body, name = _decode_choice(body, encoding)
     if b"<wbr" in body:
         body = _WORD_BREAK.sub(b"", body)  # libxml2 puts all that follows into the element
     if b"</br" in body:
         body = _CLOSED_BREAK.sub(b"<br>", body)  # HTML standard, 13.2.6.4.7
-    for candidate in (name, "utf-8"):
+    return Source(received, body, name)
+
+
+def parse(body: bytes, encoding: str | None) -> _Element:
+    """Parse `body` into a tree whose root is `<html>`; bad HTML never raises. See `read_source` for the encoding."""
+    return parse_source(read_source(body, encoding))
+
+
+def parse_source(source: Source) -> _Element:
+    """Parse a page into a tree whose root is `<html>`; bad HTML never raises."""
+    for candidate in (source.encoding, "utf-8"):
         try:
             parser = HTMLParser(encoding=candidate, remove_comments=True, remove_pis=True, huge_tree=True)
-            root = fromstring(body or _EMPTY, parser)
+            root = fromstring(source.body or _EMPTY, parser)
         except (
             LookupError,
             ValueError,

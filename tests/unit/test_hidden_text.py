@@ -262,3 +262,26 @@ def test_what_is_hidden_inside_each_other_is_looked_at_once(monkeypatch):
 def test_styles_are_read_in_time_that_their_length_bounds():
     assert not is_unseen("/*" * 1_000)
     assert is_unseen("\\64 isplay:n\\6fne")
+
+
+@pytest.mark.parametrize(
+    ("markup", "encoding"),
+    [
+        ("<p STYLE \n=\n 'display:none'>", None),
+        ("<p sty\0le='display:none'>", None),
+        ("<p sty\x1b(Ble='display:none'>", "iso-2022-jp"),
+        ("<p sty~\nle='display:none'>", "hz-gb-2312"),
+        ("<p hid\0den>", None),
+        ("<p class=a\nHidden\n>", None),
+        ("<p class='a'hidden>", None),
+        ("<p style='display&#58;none'>", None),
+        ("<dialo\0g>", None),
+    ],
+)
+def test_names_are_found_however_they_are_written(markup, encoding):
+    body = f"<html><body><h1>Title</h1><p>{SAID}</p>{markup}Secret words.</p></body></html>".encode()
+
+    found = convert(body, URL, encoding)
+
+    assert found.hidden == 1
+    assert "Secret" not in found.markdown
