@@ -32,7 +32,7 @@ $(VENV)/.installed-dev: $(VENV)/.installed requirements-dev.lock
 
 crawl: install
 	@test -n "$(URL)" || { echo 'make crawl: URL is missing: make crawl URL=https://docs.example.com/' >&2; exit 2; }
-	@$(BIN)/scrapy crawl docs -a url="$(URL)" -O "$(OUT)" $(ARGS)
+	@$(BIN)/python -m llmsspider crawl docs -a url="$(URL)" -O "$(OUT)" $(ARGS)
 
 # Tests run in parallel, two processes a core; PYTEST_ARGS="-n 0" runs them one after the other.
 PYTEST_ARGS ?= -n auto

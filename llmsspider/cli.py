@@ -1,19 +1,22 @@
 """`llmsspider URL -o DIR`: a site as a folder of Markdown, in one command, from anywhere.
 
-Everything it does is also `scrapy crawl docs`: the options become spider arguments and settings.
+Everything it does is also `scrapy crawl docs`: the options become spider arguments and settings. Its subcommands are
+the commands of the project (`llmsspider.subcommands`).
 """
 
 from __future__ import annotations
 
 import argparse
+import difflib
 import os
+import re
 import shlex
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from llmsspider import __version__
+from llmsspider import __version__, program
 from llmsspider.errors import ArgumentsError, LlmsspiderError, StoreError
 from llmsspider.mirror import STORE_FOLDER, read_manifest
 from llmsspider.sources import default_name
@@ -35,6 +38,9 @@ WRONG = 2
 INCOMPLETE = 3
 """Exit code: the tree is up to date, but for the pages that the site did not answer for; more failed than may."""
 
+INTERRUPTED = 130
+"""Exit code of a command that was stopped with Ctrl-C, as shells have it."""
+
 
 class OneLineParser(argparse.ArgumentParser):
     """A mistake is one line and exit code 2."""
@@ -45,19 +51,55 @@ class OneLineParser(argparse.ArgumentParser):
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Crawl, write the tree, say what was done; returns the exit code."""
-    given = sys.argv[1:] if argv is None else argv
+    """Run what was typed; returns the exit code."""
+    given = list(sys.argv[1:] if argv is None else argv)
+    try:
+        exitcode = _run(given)
+        sys.stdout.flush()
+    except BrokenPipeError:  # the reader of the pipe has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    return exitcode
+
+
+def _run(given: list[str]) -> int:
+    program.call("llmsspider")
     if given[:1] == ["mcp"]:
         from llmsspider.mcp.command import main as serve  # noqa: PLC0415
 
         return serve(given[1:])
-    options = parser().parse_args(argv)
-    os.environ["SCRAPY_SETTINGS_MODULE"] = "llmsspider.settings"
+    if given and re.fullmatch(r"[a-z]\w*", given[0]):
+        return _subcommand(given[0], given[1:])
+    return crawl(given)
+
+
+def _subcommand(name: str, rest: list[str]) -> int:
+    from llmsspider import subcommands  # noqa: PLC0415  # mistakes of other command lines need no Scrapy
+
+    settings = subcommands.project_settings()
+    found = subcommands.commands(settings)
+    if name not in found:
+        close = difflib.get_close_matches(name, [*found, "mcp"], n=1)
+        meant = f"did you mean {close[0]}?" if close else "llmsspider --help lists them"
+        return _refuse([f"{name!r} is neither a command nor a URL; {meant}"])
+    try:
+        return subcommands.run(found[name], name, rest, settings)
+    except ArgumentsError as error:
+        return _refuse(error.problems)
+
+
+def crawl(given: list[str]) -> int:
+    """Crawl, write the tree, say what was done; returns the exit code."""
+    options = parser(with_commands=bool({"-h", "--help"} & set(given))).parse_args(given)
+    from llmsspider import console  # noqa: PLC0415
+
     try:
         folder, arguments = _target(options)
         settings = _settings(options, folder)
     except LlmsspiderError as error:
-        return _refuse([str(error)])
+        return _refuse(getattr(error, "problems", [str(error)]))
     from llmsspider.checking import crawl_problems  # noqa: PLC0415  # `--help` and mistakes need no Scrapy
 
     try:
@@ -66,17 +108,30 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _refuse([str(error)], NOTHING)
     if problems:
         return _refuse(problems)
+    log = console.begin(
+        settings, arguments.get("source") or default_name(arguments["url"]), loglevel=_loglevel(options)
+    )
     crawler = _crawl(settings, arguments)
-    return _report(crawler, folder, argv)
+    return _report(crawler, folder, given, log)
 
 
-def parser() -> argparse.ArgumentParser:
-    """The options of the command."""
+def parser(*, with_commands: bool = False) -> argparse.ArgumentParser:
+    """Return the options of the command; the commands are listed for `--help` alone, since that imports them."""
+    epilog = (
+        "The same in a project: scrapy crawl docs -a url=URL -s LLMS_MIRROR_DIR=DIR.\n"
+        "Where DIR is named below, commands take it for SOURCE."
+    )
+    if with_commands:
+        from llmsspider import subcommands  # noqa: PLC0415
+
+        found = subcommands.summary(subcommands.project_settings())
+        epilog = f"commands (llmsspider COMMAND --help tells more):\n{found}\n\n{epilog}"
     made = OneLineParser(
         prog="llmsspider",
+        usage="llmsspider URL [-o DIR] [options]\n       llmsspider COMMAND …",
         description="A documentation site as a folder of Markdown. Run it again and only what changed is fetched.",
-        epilog="The same in a project: scrapy crawl docs -a url=URL -s LLMS_MIRROR_DIR=DIR. "
-        "`llmsspider mcp` lets agents search and read what was crawled.",
+        epilog=epilog,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     made.add_argument(
         "url", nargs="?", metavar="URL", help="any page of the documentation; known for a folder that exists"
@@ -89,8 +144,13 @@ def parser() -> argparse.ArgumentParser:
         "-s", dest="settings", action="append", default=[], metavar="NAME=VALUE", help="a setting"
     )
     made.add_argument("-v", "--verbose", action="store_true", help="show the log of the crawl")
+    made.add_argument("-L", "--loglevel", metavar="LEVEL", help="show the log from this level on, e.g. DEBUG")
     made.add_argument("--version", action="version", version=f"llmsspider {__version__}")
     return made
+
+
+def _loglevel(options: argparse.Namespace) -> str | None:
+    return options.loglevel or ("INFO" if options.verbose else None)
 
 
 def _target(options: argparse.Namespace) -> tuple[Path, dict[str, str]]:
@@ -119,14 +179,12 @@ def pairs(given: list[str], option: str) -> dict[str, str]:
 
 
 def _settings(options: argparse.Namespace, folder: Path) -> Settings:
-    from scrapy.utils.project import get_project_settings  # noqa: PLC0415
+    from llmsspider.subcommands import project_settings  # noqa: PLC0415
 
-    settings = get_project_settings()
+    settings = project_settings()
     own: dict[str, Any] = {"LLMS_MIRROR_DIR": str(folder)}
     if not os.environ.get(DATA_DIR_VARIABLE):
         own["LLMS_DATA_DIR"] = str(folder.absolute() / STORE_FOLDER)
-    if not options.verbose:
-        own["LOG_LEVEL"] = "ERROR"
     settings.setdict(own | pairs(options.settings, "-s"), priority="cmdline")
     return settings
 
@@ -141,45 +199,29 @@ def _crawl(settings: Settings, arguments: dict[str, str]) -> Crawler:
     return crawler
 
 
-def _report(crawler: Crawler, folder: Path, argv: Sequence[str] | None) -> int:
-    run: Run | None = getattr(crawler.spider, "run", None)
-    if run is None or run.mirror is None or not run.succeeded:
-        reason = run.outcome if run is not None and run.outcome else "the crawl did not start"
-        sys.stderr.write(f"llmsspider: {folder} was not brought up to date ({reason}); -v shows the log\n")
-        if run is not None and run.forbidden_start:
-            sys.stderr.write(f"llmsspider: {run.forbidden_start}\n")
-        return NOTHING
+def _report(crawler: Crawler, folder: Path, given: Sequence[str], log: Path | None) -> int:
+    from llmsspider import console  # noqa: PLC0415
+
     _keep_out_of_git(folder / STORE_FOLDER)
-    for line in _summary(run):
+    run: Run | None = getattr(crawler.spider, "run", None)
+    details = f"log: {console.shown(log)}\n" if log is not None else ""
+    if run is None or run.mirror is None or not run.progress.documents:
+        why = console.nothing(run) if run is not None else "the crawl did not start"
+        sys.stderr.write(f"llmsspider: {why}\n{details}")
+        return NOTHING
+    for line in console.closing_lines(run, [run.mirror.describe()]):
         sys.stdout.write(line + "\n")
-    again = shlex.join(["llmsspider", *(sys.argv[1:] if argv is None else argv)])
+    sys.stdout.write(details)
+    again = shlex.join(["llmsspider", *given])
     sys.stdout.write(f"Start with {folder / 'index.md'}. To fetch what has changed, later: {again}\n")
+    if not run.succeeded:
+        return NOTHING
     return INCOMPLETE if run.outage else 0
 
 
 def _keep_out_of_git(store: Path) -> None:
     if store.is_dir():
         (store / ".gitignore").write_text("*\n", encoding="utf-8")
-
-
-def _summary(run: Run) -> list[str]:
-    progress = run.progress
-    lines = [
-        f"{progress.documents} pages of {run.source}{_by(progress.changes)}",
-        str(run.mirror and run.mirror.describe()),
-    ]
-    if progress.errors:
-        lines.append(f"{sum(progress.errors.values())} failed{_by(progress.errors)}")
-    if progress.filtered:
-        lines.append(f"{sum(progress.filtered.values())} left out{_by(progress.filtered)}")
-    lines += filter(None, (run.start_failure, run.missed))
-    if not run.complete:
-        lines.append(f"the crawl is incomplete: {run.why_incomplete}")
-    return lines
-
-
-def _by(counts: dict[str, int]) -> str:
-    return f" ({', '.join(f'{name} {number}' for name, number in counts.items())})" if counts else ""
 
 
 def _refuse(problems: list[str], exitcode: int = WRONG) -> int:

@@ -7,9 +7,10 @@ a kill in between leaves changes in the store that no reader of the feeds has se
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Mapping, Sequence
 from typing import Any
+
+from llmsspider.program import command
 
 
 def delivered(
@@ -35,4 +36,4 @@ def replay_command(source: str, since: int) -> str:
     >>> replay_command("docs.example.com/guide", 17)
     'scrapy export docs.example.com/guide --since 17'
     """
-    return f"scrapy export {shlex.quote(source)} --since {since}"
+    return command("export", source, "--since", str(since))

@@ -14,7 +14,7 @@ from llmsspider.downloadermiddlewares.robots import RobotsTxtMiddleware
 from llmsspider.errors import UNREAD_KINDS
 from llmsspider.filetypes import HTML_TYPES
 from llmsspider.llmstxt import is_llms_url
-from llmsspider.outcomes import kind_of_response
+from llmsspider.outcomes import explained, kind_of_response
 from llmsspider.pages import text_headers
 from llmsspider.requests import nested_request
 
@@ -69,8 +69,9 @@ class EngineFetch:
         try:
             response = await self.crawler.engine.download_async(request)
         except Exception as error:  # every download error becomes the kind it is reported under
-            message = str(error) or type(error).__name__
-            answer = Answer(url, url, 0, {}, b"", error=kind_of_exception(error), message=message)
+            kind = kind_of_exception(error)
+            message = explained(error) if kind == "network" else str(error) or type(error).__name__
+            answer = Answer(url, url, 0, {}, b"", error=kind, message=message)
         else:
             answer = self._answer(url, response)
         gone = answer.error == "not_found"

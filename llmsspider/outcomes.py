@@ -15,6 +15,7 @@ Only `not_found` says that a page is gone. No Scrapy here: `llmsspider.download_
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 
 from llmsspider.challenges import challenge_of
@@ -35,6 +36,50 @@ OUTAGES: frozenset[ErrorKind] = frozenset({"auth", "challenge", "rate_limited", 
 PAGE_STATUSES = frozenset({200, 203})
 """Statuses of a whole page. No range is asked for, so 206 is half of one (RFC 9110, section 15.3.7)."""
 
+FAULTS: tuple[tuple[str, str, str], ...] = (
+    (
+        "wrong version number|packet length too long|record layer failure|unknown protocol",
+        "the server does not speak TLS there",
+        "try http:// in place of https://",
+    ),
+    (
+        "certificate verify failed|VerificationError",
+        "its certificate is not valid for this host",
+        "check the address; a site that you trust is fetched all the same with -s DOWNLOAD_VERIFY_CERTIFICATES=False",
+    ),
+    (
+        "CannotResolveHostError|DNSLookupError|DNS lookup failed",
+        "no address is known for that host name (DNS)",
+        "check the spelling, and that you are online",
+    ),
+    (
+        "ConnectionRefused",
+        "the connection was refused: nothing listens at that host and port",
+        "check the port, and that the server is up",
+    ),
+    (
+        "TimeoutError|Timeout|took longer than",
+        "no answer in time",
+        "try again later",
+    ),
+    (
+        "ConnectionLost|ConnectionDone|ConnectionAborted|Connection to the other side was lost",
+        "the server closed the connection without an answer",
+        "try the other scheme, http:// or https://, or try again later",
+    ),
+)
+"""Failures of the network: a pattern of the names and texts of their exceptions, what happened, what to do about it."""
+
+REMEDIES: dict[ErrorKind, str] = {
+    "not_found": "check the address in a browser",
+    "auth": "give the credentials in LLMS_HTTP_AUTH",
+    "challenge": "the site keeps programs out: ask its operator for access",
+    "rate_limited": "try again later, with -s LLMS_MAX_RATE=1",
+    "http": "check the address in a browser",
+    "network": "try again later",
+}
+"""What to do about a start page that failed, by error kind; the message of a refused one (`blocked`) says it."""
+
 _BODY_PREFIX = 64 * 1024
 """Bytes of a body that are looked at for a bot wall."""
 
@@ -52,3 +97,26 @@ def kind_of_response(status: int, headers: Mapping[str, str], body_prefix: bytes
     if 500 <= status < 600:
         return "network"
     return KIND_OF_STATUS.get(status, "http")
+
+
+def explained(exception: BaseException) -> str:
+    """Return what an exception of a download means and what to do about it, in one line; its own text where unknown.
+
+    >>> explained(ConnectionRefusedError(111, "Connection refused")).partition(":")[0]
+    'the connection was refused'
+    """
+    text = f"{' '.join(cls.__name__ for cls in type(exception).__mro__)} {exception}"
+    for pattern, what, remedy in FAULTS:
+        if re.search(pattern, text):
+            return f"{what}; {remedy}"
+    return str(exception) or type(exception).__name__
+
+
+def remedied(kind: ErrorKind, message: str) -> str:
+    """Return why the start page failed and what to do about it, in one line.
+
+    >>> remedied("not_found", "HTTP status 404")
+    'HTTP status 404; check the address in a browser'
+    """
+    remedy = REMEDIES.get(kind)
+    return f"{message}; {remedy}" if remedy and "; " not in message else message

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
+import shlex
 from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
+from llmsspider import program
 from llmsspider.linkbases import WORDS
 from llmsspider.locales import tree_of
 from llmsspider.reasons import FilterReason
@@ -100,7 +103,7 @@ def _pages(run: Run, discovery: Discovery, start_page: Page) -> dict[str, tuple[
 
 def _arguments(run: Run, scope: Scope, left_out: Counter[str]) -> dict[str, str]:
     """Return ready-to-paste commands by what they do."""
-    start = f"scrapy crawl docs -a url={run.arguments.url}"
+    start = program.command("crawl", "docs", "-a", f"url={run.arguments.url}")
     suggestions = {"as planned": start}
     if left_out["out-of-scope"]:
         suggestions["the whole host"] = f"{start} -a scope={'domain' if scope.section == '/' else 'host'}"
@@ -111,6 +114,21 @@ def _arguments(run: Run, scope: Scope, left_out: Counter[str]) -> dict[str, str]
     if scope.section == "/":
         suggestions["one part only"] = f"{start} -a 'allow=/docs/**' -a 'block=/docs/archive/**'"
     return suggestions
+
+
+def with_options(commands: dict[str, str], options: Sequence[str]) -> dict[str, str]:
+    """Return the commands of a plan with the options that it was asked for with, before those that they add.
+
+    >>> with_options({"as planned": "scrapy crawl docs -a url=https://e.com/ -a scope=host"}, ["-s", "A=b c"])
+    {'as planned': "scrapy crawl docs -a url=https://e.com/ -s 'A=b c' -a scope=host"}
+    """
+    if not options:
+        return commands
+    url = re.compile(r"-a (?:'url=.*?'|url=\S+)")
+    return {
+        what: url.sub(lambda found: f"{found[0]} {shlex.join(options)}", text, count=1)
+        for what, text in commands.items()
+    }
 
 
 def plan_lines(plan: Plan) -> Iterator[str]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -29,6 +29,7 @@ from llmsspider.laggingfiles import LaggingFiles
 from llmsspider.linkbases import LinkBases
 from llmsspider.linksources import LinkSources
 from llmsspider.llmstxt import directory_url
+from llmsspider.outcomes import remedied
 from llmsspider.pagelimit import PageLimit
 from llmsspider.pages import extractor_version
 from llmsspider.progress import Progress, Snapshot
@@ -71,6 +72,27 @@ def succeeded(outcome: str) -> bool:
     return outcome == "finished" or outcome.startswith("closespider_")
 
 
+WHAT_TO_DO = {
+    "empty": 'the pages hold no text without JavaScript: install the extra "browser" and Chromium',
+    "needs-browser": 'the pages need JavaScript: install the extra "browser" and Chromium',
+    "out-of-scope": "widen the scope with -a scope=host or -a scope=domain",
+    "ai-opt-out": "its publisher asks to be left out of AI use",
+    "noindex": "the pages are marked noindex: -s LLMS_OBEY_NOINDEX=False takes them",
+    "unsupported-type": "it is no page: name an HTML or Markdown page of the documentation",
+}
+"""What to do where no document came of the pages, by the reason that left out the most of them."""
+
+
+def no_documents(filtered: Counter[str]) -> str:
+    """Return what to do where pages answered and none became a document, to follow a sentence.
+
+    >>> no_documents(Counter({"ai-opt-out": 1}))
+    ': its publisher asks to be left out of AI use'
+    """
+    reasons = [WHAT_TO_DO[reason] for reason, _ in filtered.most_common() if reason in WHAT_TO_DO]
+    return f": {reasons[0]}" if reasons else ""
+
+
 class Run:
     """One crawl of one source.
 
@@ -94,6 +116,9 @@ class Run:
 
     cut: str | None = None
     """Why the run was not to see everything, or ended too soon: a limit, a stop, a fault."""
+
+    fault: str | None = None
+    """The error that ended the run, in one line."""
 
     outage: str | None = None
     """How the site kept the run from seeing everything."""
@@ -303,6 +328,17 @@ class Run:
             return None
         why = start.message or (f"HTTP status {start.status}" if start.status else start.error)
         return f"the start page failed: {start.final_url} ({start.error}: {why}); the documents come from other pages"
+
+    @property
+    def nothing_obtained(self) -> str:
+        """One line on why a run came to nothing, and what to do; it says what the start page answered."""
+        start = self.discovery.start if self.discovery is not None else None
+        if start is None or self.fault:
+            return f"nothing was obtained from {self.source}: {self.fault or 'the crawl did not start'}"
+        if not start.error:
+            return f"{start.final_url} answered, but no document came of it{no_documents(self.progress.filtered)}"
+        why = self.forbidden_start or remedied(start.error, start.message or f"HTTP status {start.status}")
+        return f"nothing was obtained from {start.final_url}: {why}"
 
     @property
     def forbidden_start(self) -> str | None:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from abc import abstractmethod
 from typing import Any, ClassVar
 
 from scrapy.commands import ScrapyCommand
 
+from llmsspider import program
 from llmsspider.config import unknown_settings
 from llmsspider.errors import ArgumentsError, StoreError, UnknownSourceError
 from llmsspider.store import Stores, resolve_data_dir
@@ -35,6 +37,9 @@ class StoreCommand(ScrapyCommand):
         """Work, and turn what goes wrong into a line and an exit code."""
         try:
             self.work(args, opts)
+            sys.stdout.flush()
+        except BrokenPipeError:  # the reader of the pipe has seen enough
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         except ArgumentsError as error:
             for problem in error.problems:
                 self.fail(problem, 2)
@@ -45,7 +50,7 @@ class StoreCommand(ScrapyCommand):
 
     def fail(self, problem: str, exitcode: int) -> None:
         """Say what is wrong and set the exit code."""
-        sys.stderr.write(f"scrapy {self.name}: {problem}\n")
+        sys.stderr.write(f"{program.called()} {self.name}: {problem}\n")
         self.exitcode = exitcode
 
     def stores(self) -> Stores:
@@ -64,5 +69,5 @@ class StoreCommand(ScrapyCommand):
 def one_source(args: list[str]) -> str:
     """Return the only argument, the name of a source; raises `ArgumentsError`."""
     if len(args) != 1:
-        raise ArgumentsError(["name one source; `scrapy sources` lists them"])
+        raise ArgumentsError([f"name one source; `{program.command('sources')}` lists them"])
     return args[0]

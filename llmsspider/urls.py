@@ -35,6 +35,9 @@ TRACKING = re.compile(
 )
 """Query parameters that say where a visitor came from and never select a page."""
 
+_WITHOUT_SCHEME = re.compile(r"(?:[a-z0-9-]+\.)+[a-z]{2,}(?::\d+)?(?:/\S*)?", re.IGNORECASE)
+"""What people type for the URL of a site."""
+
 _PLAIN = re.compile(r"https?://[a-z0-9.-]+(?::\d{2,5})?/(?!\.|.*/\.)[A-Za-z0-9_~/.-]*\Z")
 """URLs that are canonical as they stand (nothing to decode, sort or lower-case)."""
 
@@ -58,6 +61,8 @@ def require_http_url(text: str) -> str:
             f"invalid_url: {told!r} is a file; serve its folder (`python -m http.server --bind 127.0.0.1`), crawl "
             "the http:// address it prints and allow it with `-s LLMS_ALLOW_PRIVATE_ADDRESSES=127.0.0.1`"
         )
+    if _WITHOUT_SCHEME.fullmatch(url):
+        raise InvalidUrlError(f"invalid_url: {told!r} has no scheme; did you mean https://{told}?")
     if isinstance(found, urlgate.InvalidUrl):
         raise InvalidUrlError(f"invalid_url: {told!r} cannot be used: {found.why}")
     if found is None or re.search(r"\s", url):

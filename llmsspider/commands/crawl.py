@@ -6,6 +6,7 @@ import gc
 import importlib
 import logging
 import sys
+from pathlib import Path
 from types import FrameType, ModuleType, SimpleNamespace
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -14,16 +15,20 @@ from scrapy.spiderloader import get_spider_loader
 from scrapy.utils import deprecate
 from scrapy.utils.log import configure_logging
 
-from llmsspider import dotscrapy
+from llmsspider import console, dotscrapy, program
+from llmsspider.arguments import ARGUMENTS
 from llmsspider.checking import crawl_problems
 from llmsspider.errors import StoreError
 from llmsspider.jobs import on_scrapy_cloud
+from llmsspider.sources import default_name
 
 if TYPE_CHECKING:
     import argparse
 
     from scrapy import Spider
     from scrapy.crawler import Crawler
+
+    from llmsspider.run import Run
 
 logger = logging.getLogger(__name__)
 
@@ -38,7 +43,13 @@ COLLECT_RARELY = (10_000, 20, 50)
 
 
 class Command(CrawlCommand):
-    """Scrapy's `crawl`; exit code 1 when the run came to nothing, 2 wrong arguments, 3 the site answered in part."""
+    """Scrapy's `crawl`; exit code 1 when the run came to nothing, 2 wrong arguments, 3 the site answered in part.
+
+    As `llmsspider crawl` it says what a person wants to know, and the log is in a file (`console`).
+    """
+
+    _quiet = False
+    _log: Path | None = None
 
     def process_options(self, args: list[str], opts: argparse.Namespace) -> None:
         """Check the arguments, before Scrapy logs or starts anything."""
@@ -52,6 +63,45 @@ class Command(CrawlCommand):
             problems, exitcode = [str(error)], 1
         if problems:
             self._refuse(args[0], problems, exitcode)
+        if self._for_people(args[0], opts):
+            self._log = self._begin_console(opts)
+            self._quiet = opts.loglevel is None
+
+    def add_options(self, parser: argparse.ArgumentParser) -> None:
+        """Add `--verbose` where the lines for people stand in the place of the log."""
+        super().add_options(parser)
+        if program.called() == "llmsspider":
+            parser.add_argument(
+                "-v",
+                "--verbose",
+                dest="loglevel",
+                action="store_const",
+                const="INFO",
+                help="show the log of the crawl",
+            )
+
+    def _for_people(self, spider: str, opts: argparse.Namespace) -> bool:
+        """Say whether the lines for people stand in the place of the log."""
+        wanted = program.called() == "llmsspider" and spider in ARGUMENTS
+        return wanted and not opts.logfile and not opts.nolog
+
+    def _begin_console(self, opts: argparse.Namespace) -> Path | None:
+        assert self.settings is not None  # noqa: S101  # as Scrapy's own commands do
+        name = opts.spargs.get("source") or default_name(opts.spargs["url"])
+        return console.begin(self.settings, name, loglevel=opts.loglevel)
+
+    def _say_end(self) -> None:
+        """Print the closing lines where they stand in the place of the log."""
+        ended: Run | None = getattr(self._crawler.spider, "run", None)
+        assert self.settings is not None  # noqa: S101
+        if ended is not None and ended.progress.documents:
+            feeds = [f"{uri} written" for uri in self.settings.getdict("FEEDS") if ended.delivered]
+            mirror = [ended.mirror.describe()] if ended.mirror is not None else []
+            lines = list(console.closing_lines(ended, [*mirror, *feeds]))
+        else:
+            lines = [f"llmsspider: {console.nothing(ended)}"] if ended is not None else []
+        for line in [*lines, *([f"log: {console.shown(self._log)}"] if self._log else [])]:
+            print(line, file=sys.stderr)
 
     def _refuse(self, spider: str, problems: list[str], exitcode: int) -> NoReturn:
         """Say what is wrong where it is read, and end."""
@@ -59,7 +109,7 @@ class Command(CrawlCommand):
         if self.settings.get("LOG_FILE"):  # a Scrapyd job: nobody sees its stderr
             configure_logging(self.settings)
         for problem in problems:
-            print(f"scrapy crawl {spider}: {problem}", file=sys.stderr)
+            print(f"{program.called()} crawl {spider}: {problem}", file=sys.stderr)
             if self.settings.get("LOG_FILE") or on_scrapy_cloud():
                 logger.error("%(problem)s", {"problem": problem})
         raise SystemExit(exitcode)
@@ -75,6 +125,8 @@ class Command(CrawlCommand):
             self.exitcode = INCOMPLETE
         if stats is None or stats.get_value("finish_reason") in FAILED_REASONS or undelivered:
             self.exitcode = 1
+        if self._quiet:
+            self._say_end()
 
     def _create_crawler(self, spidercls: type[Spider] | str) -> Crawler:
         self._crawler = super()._create_crawler(spidercls)

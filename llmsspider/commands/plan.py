@@ -3,21 +3,29 @@
 from __future__ import annotations
 
 import json
+import logging
 import sys
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from scrapy.exceptions import UsageError
 
+from llmsspider import console, program
 from llmsspider.commands.crawl import Command as CrawlCommand
-from llmsspider.planning import plan_lines
+from llmsspider.planning import plan_lines, with_options
 from llmsspider.printable import printable
 
 if TYPE_CHECKING:
     import argparse
 
+    from llmsspider.run import Run
+
 
 class Command(CrawlCommand):
     """Run discovery only: what a crawl of URL would find, take and leave out. Nothing is stored."""
+
+    _options: Sequence[str] = ()
+    """What was given beside the URL."""
 
     def syntax(self) -> str:
         """Return the usage line."""
@@ -40,22 +48,30 @@ class Command(CrawlCommand):
         super().process_options(["docs"], opts)
         assert self.settings is not None  # noqa: S101  # as Scrapy's own commands do
         self.settings.set("LLMS_PLAN_ONLY", True, priority="cmdline")
-        self.settings.set("LOG_LEVEL", "WARNING", priority="command")
         self.settings.set("FEEDS", {}, priority="cmdline")
-        if opts.loglevel is None:
-            self.settings.set("LOG_LEVEL", "WARNING", priority="cmdline")
+        self._options = [part for pair in opts.set for part in ("-s", pair)]
+        arguments = {name: value for name, value in opts.spargs.items() if name != "url"}
+        self._options += [part for pair in arguments.items() for part in ("-a", "=".join(pair))]
+        if opts.loglevel is None and not opts.logfile and not opts.nolog:
+            self.settings.set("LOG_ENABLED", False, priority="cmdline")
+            console.listen(logging.WARNING)
+
+    def _for_people(self, spider: str, opts: argparse.Namespace) -> bool:
+        """Return False: a plan prints itself."""
+        return False
 
     def run(self, args: list[str], opts: argparse.Namespace) -> None:
         """Run discovery and print the plan."""
         super().run(["docs"], opts)
-        plan = getattr(getattr(self._crawler.spider, "run", None), "plan", None)
-        if plan is None:
-            print("scrapy plan: discovery failed, see the lines above", file=sys.stderr)
-            self.exitcode = 1
-            return
-        self.exitcode = 1 if plan["start"]["error"] and not plan["seeds"] else 0
-        print(
-            json.dumps(plan, indent=2, ensure_ascii=False)
-            if opts.json
-            else "\n".join(map(printable, plan_lines(plan)))
-        )
+        ended: Run | None = getattr(self._crawler.spider, "run", None)
+        plan = ended.plan if ended is not None else None
+        if plan is not None:
+            plan["arguments"] = with_options(plan["arguments"], self._options)
+        self.exitcode = 1 if plan is None or (plan["start"]["error"] and not plan["seeds"]) else 0
+        if self.exitcode:
+            why = ended.nothing_obtained if ended is not None else "the crawl did not start"
+            print(f"{program.called()} plan: {printable(why)}", file=sys.stderr)
+        if plan is not None and opts.json:
+            print(json.dumps(plan, indent=2, ensure_ascii=False))
+        elif plan is not None and not self.exitcode:
+            print("\n".join(map(printable, plan_lines(plan))))

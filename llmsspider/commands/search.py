@@ -10,6 +10,7 @@ import textwrap
 
 import orjson
 
+from llmsspider import program
 from llmsspider.errors import ArgumentsError, SearchError
 from llmsspider.retrieval import Library, SearchResult, SearchResults
 from llmsspider.retrieval.embedding import embedder_of
@@ -48,7 +49,9 @@ class Command(StoreCommand):
     def work(self, args: list[str], opts: argparse.Namespace) -> None:
         """Search and print."""
         if len(args) < 2:
-            raise ArgumentsError(["name a source and what to look for: scrapy search SOURCE QUERY"])
+            raise ArgumentsError(
+                [f"name a source and what to look for: {program.called()} search SOURCE QUERY"]
+            )
         limit = int(opts.limit) if opts.limit.isascii() and opts.limit.isdigit() else 0
         if not 1 <= limit <= MOST_RESULTS:
             raise ArgumentsError([f"--limit {opts.limit!r}: a number from 1 to {MOST_RESULTS} is accepted"])
@@ -64,7 +67,7 @@ class Command(StoreCommand):
 
     def _print(self, found: SearchResults, opts: argparse.Namespace) -> None:
         if found.note:
-            sys.stderr.write(f"scrapy search: {found.note}\n")
+            sys.stderr.write(f"{program.called()} search: {found.note}\n")
         try:
             for place, result in enumerate(found.results, 1):
                 sys.stdout.write(_line(result) if opts.json else _shown(place, result))

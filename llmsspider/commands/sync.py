@@ -14,8 +14,10 @@ from typing import TYPE_CHECKING
 import orjson
 from w3lib.url import canonicalize_url
 
+from llmsspider import program
 from llmsspider.commands.crawl import INCOMPLETE
 from llmsspider.config import Config
+from llmsspider.console import LOGS
 from llmsspider.errors import ArgumentsError
 from llmsspider.store import Stores, resolve_data_dir
 from llmsspider.storecommand import StoreCommand
@@ -33,9 +35,6 @@ if TYPE_CHECKING:
 
 USER, PASSWORD = "SCRAPYD_USERNAME", "SCRAPYD_PASSWORD"  # names of variables
 """Environment variables for nodes that ask for a password."""
-
-LOGS = "logs"
-"""Folder beside the page store for the logs of local crawls."""
 
 
 class Command(StoreCommand):
@@ -127,7 +126,7 @@ def _file(args: list[str], opts: argparse.Namespace) -> Path:
     if not args and opts.scrapyd and opts.scrapyd[-1].endswith(".toml"):
         args = [opts.scrapyd.pop()]
     if len(args) != 1:
-        raise ArgumentsError(["name one file, e.g. scrapy sync sources.toml"])
+        raise ArgumentsError([f"name one file, e.g. {program.called()} sync sources.toml"])
     return Path(args[0])
 
 

@@ -122,7 +122,7 @@ class _Cascade:
         self.found.start_in_sitemap = self.seeds.start_in_sitemap
         self.found.cut += self.seeds.cut
         await self._inspect_full_texts()
-        if self.found.discovered_file_type == "none":
+        if self.found.discovered_file_type == "none" and not self.found.start.error:
             self.note("no llms.txt or sitemap, following links")
 
     async def _find_llms_txt(self) -> LlmsFile | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from typing import Literal
 from urllib.parse import urlsplit
 
 from scrapy import Request
@@ -14,10 +15,11 @@ from scrapy.robotstxt import RobotParser
 from scrapy.utils.httpobj import urlparse_cached
 
 from llmsspider import stats
+from llmsspider.download_errors import kind_of_exception
 from llmsspider.downloadermiddlewares.user_agent import robots_user_agent
 from llmsspider.errors import ErrorKind
 from llmsspider.optout import robots_opt_out, training_reserved
-from llmsspider.outcomes import kind_of_response
+from llmsspider.outcomes import explained, kind_of_response
 from llmsspider.politeness import ROBOTS_MAX_BYTES
 from llmsspider.reasons import BlockReason
 from llmsspider.refusal import RefusedRequest
@@ -27,6 +29,10 @@ logger = logging.getLogger(__name__)
 
 DISALLOW_ALL = b"User-agent: *\nDisallow: /\n"
 """What an unreachable robots.txt means (RFC 9309, section 2.3.1.4)."""
+
+
+UNREACHABLE: Literal["robots-unreachable"] = "robots-unreachable"
+"""The `reason` of what is refused where robots.txt could not be read."""
 
 
 class RobotsTxtMiddleware(robotstxt.RobotsTxtMiddleware):
@@ -52,7 +58,7 @@ class RobotsTxtMiddleware(robotstxt.RobotsTxtMiddleware):
         netloc = urlparse_cached(request).netloc
         if netloc in self._unreachable:
             kind, message = self._unreachable[netloc]
-            raise self._blocked(message, "robots-unreachable", kind)
+            raise self._blocked(message, UNREACHABLE, kind)
         for url in filter(None, (request.url, info(request).get("page"))):
             if rp is not None and not rp.allowed(url, self._token):
                 self._stats.inc_value("robotstxt/forbidden")
@@ -69,7 +75,7 @@ class RobotsTxtMiddleware(robotstxt.RobotsTxtMiddleware):
         kind = kind_of_response(response.status, {})
         body = response.body[:ROBOTS_MAX_BYTES] if kind is None else b""
         if kind in {"network", "rate_limited"}:
-            self._give_up(netloc, kind, f"answered {response.status}")
+            self._give_up(netloc, kind, f"it answered {response.status}")
             body = DISALLOW_ALL
         self._texts[netloc] = text = body.decode("utf-8", "replace")
         if training_reserved(text, self._token, request.url):
@@ -81,15 +87,29 @@ class RobotsTxtMiddleware(robotstxt.RobotsTxtMiddleware):
             )
         await super()._parse_robots(response.replace(body=body), netloc, request)
 
+    def process_exception(self, request: Request, exception: Exception) -> None:
+        """Raise the failure of a robots.txt as a `RefusedRequest`, which Scrapy does not log with its traceback."""
+        is_robots_txt = request.meta.get("dont_obey_robotstxt") and request.url.endswith("/robots.txt")
+        if is_robots_txt and not isinstance(exception, IgnoreRequest):
+            raise RefusedRequest(
+                explained(exception), reason=UNREACHABLE, kind=kind_of_exception(exception)
+            ) from exception
+
     def _robots_error(self, exc: Exception, netloc: str) -> None:
-        if not isinstance(exc, IgnoreRequest):
-            self._give_up(netloc, "network", f"failed ({type(exc).__name__})")
+        if not isinstance(exc, IgnoreRequest):  # what was read could not be parsed
+            self._give_up(netloc, "network", explained(exc))
+        elif isinstance(exc, RefusedRequest) and exc.reason == UNREACHABLE:
+            self._stats.inc_value(f"robotstxt/exception_count/{type(exc.__cause__)}")
+            self._give_up(netloc, "network", str(exc))
         super()._robots_error(exc, netloc)
 
-    def _give_up(self, netloc: str, kind: ErrorKind, what: str) -> None:
-        message = f"robots.txt of {netloc} {what}: its pages are left alone until it can be read (RFC 9309)"
-        self._unreachable[netloc] = kind, message
-        logger.warning(message, extra={"spider": self.crawler.spider})
+    def _give_up(self, netloc: str, kind: ErrorKind, why: str) -> None:
+        self._unreachable[netloc] = kind, f"robots.txt could not be read: {why}"
+        logger.warning(
+            "robots.txt of %(host)s could not be read, its pages are left alone until it can be (RFC 9309): %(why)s",
+            {"host": netloc, "why": why},
+            extra={"spider": self.crawler.spider},
+        )
 
     def _blocked(self, message: str, reason: BlockReason, kind: ErrorKind) -> RefusedRequest:
         stats.count(self._stats, stats.blocked(reason))

@@ -12,6 +12,7 @@ from scrapy.extensions.feedexport import FeedExporter
 from llmsspider import jobdir
 from llmsspider.delivery import delivered, replay_command
 from llmsspider.extensions.scrapy_cloud import ScrapyCloud
+from llmsspider.program import command
 
 if TYPE_CHECKING:
     from collections import Counter
@@ -25,13 +26,10 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-ADVICE = {
-    "start_failed": "nothing was obtained: check the URL, or what it answers in a browser; docs/troubleshooting.md",
-    "store_failed": "the page store took no more: make room or free it, and crawl again; what was stored is whole, and "
-    "nothing was deleted",
-    "no_documents": "the start page answered, but no document came of it: see what was left out, and docs/scope.md",
-}
-"""What to do when a run came to nothing, by finish reason."""
+STORE_FAILED = (
+    "the page store took no more: make room or free it, and crawl again; what was stored is whole, and nothing was "
+    "deleted"
+)
 
 
 class RunSummary:
@@ -104,18 +102,22 @@ class RunSummary:
             )
         for line in filter(None, (self.run.start_failure, self.run.missed)):
             logger.warning("%(line)s", {"line": line}, extra={"spider": self.crawler.spider})
-        if self.reason in ADVICE:
-            logger.error("%(reason)s: %(advice)s", {"reason": self.reason, "advice": ADVICE[self.reason]})
-        if self.run.forbidden_start:
-            logger.error(
-                "%(line)s", {"line": self.run.forbidden_start}, extra={"spider": self.crawler.spider}
-            )
+        advice = came_to_nothing(self.run, self.reason)
+        if advice is not None:
+            logger.error("%(reason)s: %(advice)s", {"reason": self.reason, "advice": advice})
         if self.run.progress.documents and not self.run.config.mirror_dir and not _has_output(self.crawler):
             logger.warning(
                 "no output is configured: the documents are in the store only; write them with -O documents.jsonl, "
-                "FEEDS, or `scrapy export %(source)s`",
-                {"source": self.run.source},
+                "FEEDS, or `%(command)s`",
+                {"command": command("export", self.run.source)},
             )
+
+
+def came_to_nothing(run: Run, reason: str) -> str | None:
+    """Return one line on why a run came to nothing, and what to do; None for one that did not."""
+    if reason == "store_failed":
+        return STORE_FAILED
+    return run.nothing_obtained if reason in {"start_failed", "no_documents"} else None
 
 
 def summary(run: Run, reason: str) -> Iterator[str]:

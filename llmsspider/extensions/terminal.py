@@ -78,7 +78,7 @@ class TerminalProgress:
             self._display.refresh()
             return
         due = self._interval and progress.elapsed_secs - self._logged_secs >= self._interval
-        if due or (self._logged_phase and self._logged_phase != progress.phase):
+        if due or (self._logged_phase not in {"", "starting"} and self._logged_phase != progress.phase):
             self._logged_secs = progress.elapsed_secs
             line = self._run.snapshot().line()
             logger.info("%(line)s", {"line": line}, extra={"spider": self._crawler.spider})

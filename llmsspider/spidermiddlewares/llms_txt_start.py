@@ -112,6 +112,7 @@ class LlmsTxtStart:
             discovery = await self._found(self.run.crew) if self.run.crew else await self._discover()
         except LlmsspiderError as error:
             logger.error("%(error)s", {"error": error}, extra={"spider": self.spider})
+            self.run.fault = str(error)
             raise CloseSpider("start_failed") from error
         if self.run.config.plan_only:
             raise CloseSpider("planned")
@@ -230,7 +231,8 @@ class LlmsTxtStart:
         for url in discovery.external:
             run.leave_out(url, "offsite", "an llms file on another site")
         if run.bounds.scope is not None:
-            self._note(run.bounds.scope.describe())
+            if discovery.seeds or not discovery.start.error:
+                self._note(run.bounds.scope.describe())
             if run.config.plan_only:
                 await self._sample_markdown(discovery)
                 run.plan = make_plan(run, discovery, run.bounds.scope, start_page)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from llmsspider.errors import UnknownSourceError
+from llmsspider.program import command
 from llmsspider.store.database import Database, open_postgresql, open_sqlite
 from llmsspider.store.location import resolve_data_dir, source_file
 from llmsspider.store.migrations import migrate
@@ -29,4 +30,4 @@ def open_database(url: str | None, data_dir: Path | None, source_name: str, *, c
 
 def unknown_source(name: str) -> UnknownSourceError:
     """The error for a source nobody has crawled."""
-    return UnknownSourceError(f"source {name!r} is not known; `scrapy sources` lists those that are")
+    return UnknownSourceError(f"source {name!r} is not known; `{command('sources')}` lists those that are")

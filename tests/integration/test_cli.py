@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+import json
 import os
+import pkgutil
+import re
+import signal
+import socket
 import subprocess
+import sys
+import threading
 from pathlib import Path
 
 import pytest
-from forked import ROOT, fork, run_module
+from forked import HANGS_SECS, ROOT, fork, run_module
 from sites import PLAIN, html
+
+from llmsspider import commands
 
 
 @pytest.fixture
@@ -41,11 +50,15 @@ def test_one_command_makes_the_tree_and_says_what_to_do_next(serve, llmsspider, 
     site = serve(PLAIN)
     site.etags = True
     first = llmsspider(f"{site.url}/", "-o", "my docs/", *LOCAL)
-    assert (first.returncode, first.stderr) == (0, "")
-    assert first.stdout.splitlines()[:2] == [
-        f"4 pages of {site.url.removeprefix('http://')} (new 4)",
-        "my docs: 4 files written, 0 untouched, 0 removed",
-    ]
+    assert first.returncode == 0, first.stderr
+    pages, tree, *_, log, _ = first.stdout.splitlines()
+    assert pages.startswith(f"4 pages of {site.url.removeprefix('http://')} (new 4), ")
+    assert tree == "my docs: 4 files written, 0 untouched, 0 removed"
+    assert "Dumping Scrapy stats" in (tmp_path / log.removeprefix("log: ")).read_text()
+    told = first.stderr.splitlines()
+    assert any(line.startswith("scope auto: ") for line in told), told
+    assert len(told + first.stdout.splitlines()) <= 12, told
+    assert "[scrapy" not in first.stderr
     again = f"llmsspider {site.url}/ -o 'my docs/' -s LLMS_ALLOW_PRIVATE_ADDRESSES=127.0.0.1"
     assert (
         first.stdout.splitlines()[-1]
@@ -72,7 +85,7 @@ WRONG = {
     "no URL": ((), "a URL is missing"),
     "not a URL": (
         ("docs.example.com", "-o", "docs"),
-        "'docs.example.com' cannot be used: not an absolute http",
+        "'docs.example.com' has no scheme; did you mean https://docs.example.com?",
     ),
     "a folder without a tree": (("-o", "docs"), "docs holds no tree yet: name the URL it is made from"),
     "unknown option": (("--frobnicate",), "unrecognized arguments: --frobnicate"),
@@ -107,7 +120,10 @@ def test_a_site_that_gives_nothing_is_exit_code_1_and_no_tree(serve, llmsspider,
     site = serve({})
     done = llmsspider(f"{site.url}/", "-o", "docs", *LOCAL)
     assert done.returncode == 1
-    assert "docs was not brought up to date (start_failed)" in done.stderr
+    assert (
+        f"nothing was obtained from {site.url}/: HTTP status 404; check the address in a browser"
+        in done.stderr
+    )
     assert list((tmp_path / "docs").glob("*.md")) == []
 
 
@@ -116,7 +132,135 @@ def test_a_private_address_ends_with_the_setting_that_allows_it(serve, llmsspide
     refused = llmsspider(f"{site.url}/", "-o", "docs")
     assert refused.returncode == 1
     host = site.url.removeprefix("http://")
-    assert refused.stderr.strip().endswith(
-        f"{host} is not a public address: -s LLMS_ALLOW_PRIVATE_ADDRESSES={host} allows it"
+    why, log = refused.stderr.splitlines()
+    assert why == (
+        f"llmsspider: nothing was obtained from {site.url}/: {host} is not a public address: "
+        f"-s LLMS_ALLOW_PRIVATE_ADDRESSES={host} allows it"
     )
+    assert log.startswith("log: docs/.llmsspider/logs/")
     assert not site.requests
+
+
+@pytest.fixture
+def closed_port() -> int:
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        return listener.getsockname()[1]
+
+
+UNREACHABLE = {
+    "a name that is not known": (
+        "http://nothing.invalid/",
+        "no address is known for that host name (DNS); check the spelling, and that you are online",
+    ),
+    "a closed port": (
+        "http://127.0.0.1:{closed}/",
+        "the connection was refused: nothing listens at that host and port; check the port, and that the server is up",
+    ),
+    "https where http is spoken": (
+        "https://127.0.0.1:{plain}/",
+        "the server does not speak TLS there; try http:// in place of https://",
+    ),
+}
+
+
+@pytest.mark.parametrize(("url", "said"), UNREACHABLE.values(), ids=UNREACHABLE)
+@pytest.mark.parametrize("command", [(), ("plan",)], ids=["crawl", "plan"])
+def test_a_site_that_cannot_be_reached_is_one_line_with_reason_and_remedy(
+    serve, llmsspider, closed_port, command, url, said
+):
+    url = url.format(closed=closed_port, plain=serve(PLAIN).url.rpartition(":")[2])
+    done = llmsspider(*command, url, *LOCAL, "-s", "RETRY_TIMES=0")
+    assert done.returncode == 1
+    lines = [line for line in done.stderr.splitlines() if not line.startswith("log: ")]
+    program = " ".join(["llmsspider", *command])
+    assert lines == [f"{program}: nothing was obtained from {url}: robots.txt could not be read: {said}"]
+    assert done.stdout == ""
+
+
+def test_commands_find_the_store_of_a_folder_without_a_project(serve, llmsspider, tmp_path):
+    site = serve(PLAIN)
+    assert llmsspider(f"{site.url}/", "-o", "docs", *LOCAL).returncode == 0
+    name = site.url.removeprefix("http://")
+    for arguments in (("docs",), (), (name,)):
+        assert llmsspider("status", *arguments).stdout.startswith(f"{name}  {site.url}/")
+    found = llmsspider("search", "docs/", "intro", "--json")
+    assert (found.returncode, json.loads(found.stdout.splitlines()[0])["source"]) == (0, name), found.stderr
+    assert llmsspider("search", "intro", "--json").stdout == found.stdout
+    site.pages["/guide/deep.html"] = html("Deep", "<p>Deeper still.</p>")
+    again = llmsspider("recrawl", *LOCAL)
+    assert again.returncode == 0, again.stderr
+    assert "docs: 1 files written, 3 untouched, 0 removed" in again.stderr
+    assert not (tmp_path / ".scrapy").exists()
+
+    assert llmsspider(f"{site.url}/guide/intro.html", "-o", "more", *LOCAL).returncode == 0
+    several = llmsspider("export")
+    assert several.returncode == 2
+    assert several.stderr == "llmsspider: several folders here hold documentation: name one of docs, more\n"
+    assert llmsspider("export", "more").returncode == 0
+
+
+def test_commands_are_those_that_scrapy_finds(llmsspider):
+    said = llmsspider("--help").stdout
+    for module in pkgutil.iter_modules(commands.__path__):
+        assert re.search(rf"^  {module.name} +\w", said, flags=re.MULTILINE), module.name
+    unknown = llmsspider("statu")
+    assert unknown.returncode == 2
+    assert unknown.stderr == "llmsspider: 'statu' is neither a command nor a URL; did you mean status?\n"
+    assert llmsspider("status", "--help").stdout.startswith(
+        "Usage\n=====\n  llmsspider status [options] [source]"
+    )
+
+
+def test_a_plan_repeats_the_options_it_was_given(serve, llmsspider):
+    site = serve(PLAIN)
+    said = llmsspider("plan", f"{site.url}/", *LOCAL, "-a", "scope=host").stdout
+    start = (
+        f"  llmsspider crawl docs -a url={site.url}/ -s LLMS_ALLOW_PRIVATE_ADDRESSES=127.0.0.1 -a scope=host"
+    )
+    assert f"{start}   # as planned\n" in said
+
+
+def test_a_pipe_whose_reader_has_seen_enough_gives_no_traceback(serve, llmsspider, tmp_path):
+    site = serve(PLAIN)
+    assert llmsspider(f"{site.url}/", "-o", "docs", *LOCAL).returncode == 0
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    for command in ("status --json", "export docs", "export docs --format flat"):
+        reader, writer = os.pipe()
+        os.close(reader)  # the reader is gone before the first byte
+        done = subprocess.run(
+            [sys.executable, "-m", "llmsspider", *command.split()],
+            cwd=tmp_path, env=environment, stdout=writer, stderr=subprocess.PIPE, text=True, check=False,
+        )  # fmt: skip
+        os.close(writer)
+        assert "Traceback" not in done.stderr and "BrokenPipe" not in done.stderr, command
+
+
+def test_ctrl_c_says_what_was_written(serve, tmp_path):
+    go = threading.Event()
+
+    def slow(_seen: object) -> str:
+        go.wait(HANGS_SECS)
+        return html("Slow", "<p>Late.</p>")
+
+    names = [f"/p{number}.html" for number in range(40)]
+    pages = dict.fromkeys(names, slow)
+    pages["/"] = html("Home", "<p>Welcome.</p>" + "".join(f"<a href='{name}'>x</a>" for name in names))
+    site = serve(pages)
+    process = fork(
+        run_module, "llmsspider", f"{site.url}/", "-o", "docs", *LOCAL, "-s", "LOGSTATS_INTERVAL=0.1",
+        cwd=tmp_path, stdout=tmp_path / "stdout", stderr=tmp_path / "stderr",
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+    )  # fmt: skip
+    process.wait_until(lambda: re.search(r"crawling: [1-9]", process.log))
+    process.send_signal(signal.SIGINT)
+    process.wait_until(
+        lambda: "Closing spider" in "".join(log.read_text() for log in tmp_path.rglob("*.log"))
+    )
+    go.set()
+    assert process.wait() == 1
+    lines = process.stdout.splitlines()
+    written = re.fullmatch(r"(\d+) pages of .*", lines[0])
+    assert written and 1 <= int(written[1]) <= 41
+    assert lines[1] == f"docs: {written[1]} files written, 0 untouched, 0 removed"
+    assert "stopped; nothing was deleted, and the next crawl goes on" in lines
