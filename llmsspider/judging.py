@@ -45,7 +45,7 @@ def outage(failed: Mapping[str, int], obtained: int, share: float) -> str | None
 
 def note_outage(run: Run) -> None:
     """Make the run incomplete when too many pages failed: those asked for, and those that could not be verified."""
-    obtained = max(run.progress.documents - run.progress.kept, 0)
+    obtained = max(run.progress.documents - run.progress.kept, 0) + len(run.moved_pages.waiting)
     kept = [kind for key, kind in run.known.reasons.items() if run.known.fates[key] == "kept"]
     failed = run.progress.errors + Counter(kept)
     why = outage(failed, obtained, run.config.max_failed_share)
@@ -59,7 +59,7 @@ def reason_not_to_delete(run: Run) -> str | None:
         return run.why_incomplete
     if run.arguments.retry:
         return "only failed pages were asked for"
-    if run.limit.documents == 0:
+    if run.limit.documents == 0 and not run.moved_pages.waiting:
         return "nothing was obtained"
     discovery = run.discovery
     if discovery is not None and discovery.start.error in OUTAGES:

@@ -29,6 +29,7 @@ from llmsspider.laggingfiles import LaggingFiles
 from llmsspider.linkbases import LinkBases
 from llmsspider.linksources import LinkSources
 from llmsspider.llmstxt import directory_url
+from llmsspider.movedpages import MovedPages
 from llmsspider.outcomes import remedied
 from llmsspider.pagelimit import PageLimit
 from llmsspider.pages import extractor_version
@@ -189,6 +190,7 @@ class Run:
         self._recorded: set[bytes] = set()
         self._prefetched: dict[str, Any] = {}
         self.second_chance, self.held, self.dead_links = SecondChance(), HeldPages(), DeadLinks()
+        self.moved_pages = MovedPages()
 
     # --- life ---
 
@@ -562,6 +564,10 @@ class Run:
         """Say whether a page that was read anew has the text that is stored of it."""
         state = self.known.state(record.key)
         return state is not None and state.content_hash == bytes.fromhex(content_hash(record.content or ""))
+
+    def may_have_moved(self, record: PageRecord) -> bool:
+        """Take in a new page that has the text of a stored one which is not reached yet; it waits for the end."""
+        return self.moved_pages.keep(record, self.known, self._recorded)
 
     def is_first(self, record: PageRecord) -> bool:
         """Say whether the page has neither a document nor a tombstone in this run yet."""

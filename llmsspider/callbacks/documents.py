@@ -28,6 +28,8 @@ class DocumentCallbacks(DocsRequests):
         if start and (unlisted or not run.bounds.allowed(record.url)):
             run.leave_out(record.url, "out-of-scope", "the start page itself is outside the scope")
             return
+        if not start and not confirmed and run.may_have_moved(record):
+            return
         record.moved_from = list(run.known.moved_from.get(record.key, ()))
         change: Change = "unchanged" if confirmed else "new"
         yield record.item(source=run.source, run=run.id, change=change, confirmed=confirmed)

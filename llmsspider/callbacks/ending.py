@@ -13,7 +13,7 @@ from llmsspider.callbacks.pages import PageCallbacks
 from llmsspider.callbacks.requests import request_of
 from llmsspider.errors import ConversionError, ErrorKind
 from llmsspider.hashing import raw_hash
-from llmsspider.judging import judgement_of
+from llmsspider.judging import judgement_of, reason_not_to_delete
 from llmsspider.outcomes import kind_of_response
 from llmsspider.pages import Answered, page_record, read_page, utc_now
 from llmsspider.requests import info
@@ -104,6 +104,14 @@ class EndCallbacks(PageCallbacks):
         for state in self.run.store.unreached():
             if self.run.bounds.covers(state):
                 yield from self.stored_page(state.key)
+
+    def parse_moved(self, response: Response) -> Iterator[Any]:
+        """Yield the new pages that have the text of a stored one, those that moved with their former address."""
+        run = self.run
+        if reason_not_to_delete(run) is None and run.arguments.mode != "refresh":
+            run.moved_pages.pair(run.known)
+        for record in run.moved_pages.take():
+            yield from self.documents(record)
 
     def parse_end(self, response: Response) -> Iterator[Any]:
         """Yield the tombstones, and the stored pages that could not be judged."""

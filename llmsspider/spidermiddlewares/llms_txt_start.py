@@ -109,6 +109,7 @@ class LlmsTxtStart:
             self.run.second_chance.enabled = self._may_ask_again()
             alone = self.run.crew is None and not self.crawler.settings.get("JOBDIR")
             self.run.held.enabled = self.run.suspects.enabled = alone
+            self.run.moved_pages.enabled = alone and bool(self.run.known.states)
             discovery = await self._found(self.run.crew) if self.run.crew else await self._discover()
         except LlmsspiderError as error:
             logger.error("%(error)s", {"error": error}, extra={"spider": self.spider})
@@ -156,6 +157,9 @@ class LlmsTxtStart:
         await self._drained()
         settle_doubts(self.run)
         note_outage(self.run)
+        if self.run.moved_pages.waiting:
+            yield self.spider.synthetic_request(self.spider.parse_moved)
+            await self._drained()
         for request in self._tombstones():
             yield request
         await self._drained()

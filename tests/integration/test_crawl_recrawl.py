@@ -101,7 +101,11 @@ def test_edits_additions_removals_and_renames_are_exactly_those_reported(serve, 
     tombstone = next(document for document in outcome.documents if document["change"] == "deleted")
     assert (tombstone["content"], tombstone["content_hash"], tombstone["links"]) == (None, None, [])
     assert outcome.stats["llms/deleted/unlinked"] == 1
-    assert outcome.stats["llms/deleted/not-found"] == 3
+    assert outcome.stats["llms/deleted/not-found"] == 2
+    assert outcome.stats["llms/deleted/moved"] == 1
+    former = {path: document["moved_from"] for path, document in outcome.by_path(site.url).items()}
+    assert former.pop("/renamed.html") == [f"{site.url}/p6.html"]
+    assert not any(former.values())
     sequence = [document["seq"] for document in outcome.documents]
     assert len(set(sequence)) == len(sequence) and None not in sequence
 

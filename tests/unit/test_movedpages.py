@@ -1,0 +1,67 @@
+"""Which new pages wait for the end of a crawl, and which stored ones they are."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from stores import SITE, record
+
+from llmsspider.hashing import content_hash
+from llmsspider.incremental import KnownPages
+from llmsspider.movedpages import MovedPages
+
+
+def known(**texts: str) -> KnownPages:
+    """Stored pages by the end of their address (`__` is a slash)."""
+    states: dict[bytes, Any] = {}
+    for name, text in texts.items():
+        page = record(name.replace("__", "/"), text)
+        states[page.key] = SimpleNamespace(
+            key=page.key, url=page.url, content_hash=bytes.fromhex(content_hash(text))
+        )
+    return KnownPages(states)
+
+
+def key(path: str) -> bytes:
+    return record(path).key
+
+
+def test_a_new_page_with_a_known_text_waits_and_is_the_page_that_is_gone():
+    stored, moved = known(old="text\n", other="else\n"), MovedPages(enabled=True)
+    assert moved.keep(record("new", "text\n"), stored, set())
+    assert not moved.keep(record("fresh", "nobody had it\n"), stored, set())
+    stored.fated(key("old"), "gone", "not-found")
+    moved.pair(stored)
+    assert stored.fates == {key("old"): "moved"}
+    assert stored.moved_from[key("new")] == [SITE + "old"]
+    assert [page.url for page in moved.take()] == [SITE + "new"]
+    assert not moved.keep(record("late", "text\n"), stored, set())
+
+
+def test_a_page_that_is_still_there_has_not_moved():
+    stored, moved = known(old="text\n"), MovedPages(enabled=True)
+    assert not moved.keep(record("copy", "text\n"), stored, {key("old")})
+    assert moved.keep(record("copy", "text\n"), stored, set())
+    moved.pair(stored)
+    assert (stored.fates, stored.moved_from) == ({}, {})
+
+
+def test_a_known_page_does_not_wait_and_none_does_where_a_stop_would_lose_it():
+    stored = known(old="text\n", other="text\n")
+    assert not MovedPages(enabled=True).keep(record("other", "text\n"), stored, set())
+    assert not MovedPages().keep(record("new", "text\n"), stored, set())
+
+
+@pytest.mark.parametrize(
+    ("new", "former"), [("b__x", ["a/x"]), ("b__z", [])], ids=["one has its name", "none has its name"]
+)
+def test_of_several_pages_with_one_text_the_name_decides(new: str, former: list[str]):
+    stored, moved = known(a__x="text\n", a__y="text\n"), MovedPages(enabled=True)
+    page = record(new.replace("__", "/"), "text\n")
+    moved.keep(page, stored, set())
+    for path in ("a/x", "a/y"):
+        stored.fated(key(path), "unlinked")
+    moved.pair(stored)
+    assert stored.moved_from.get(page.key, []) == [SITE + path for path in former]
