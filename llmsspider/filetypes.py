@@ -105,4 +105,4 @@ def classify(mime_type: str | None, body: bytes, *, markdown_form: bool) -> Kind
 
 def _is_html(head: bytes) -> bool:
     start = head[:512].lower()
-    return start.startswith((b"<!doctype html", b"<html", b"<head", b"<body")) or b"<html" in start
+    return start.startswith((b"<!doctype html", b"<html", b"<head", b"<body", b"<title")) or b"<html" in start

@@ -14,15 +14,15 @@ from scrapy.http import Response
 from llmsspider import stats
 from llmsspider.domains import same_site
 from llmsspider.download_errors import kind_of_exception
-from llmsspider.errors import UNREAD_KINDS
 from llmsspider.filetypes import classify
 from llmsspider.negotiation import is_markdown_url, is_twin_of, page_candidates
-from llmsspider.outcomes import kind_of_response
+from llmsspider.outcomes import OUTAGES, kind_of_response
 from llmsspider.pages import text_headers
 from llmsspider.refusal import RefusedRequest
 from llmsspider.requests import HTML_ACCEPT, info, nested_request
 from llmsspider.spiderrun import run_of
 from llmsspider.urls import host, identity, page_key, split_route
+from llmsspider.walls import BELIEVED_RUNS
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -52,7 +52,7 @@ class MarkdownNegotiationMiddleware:
     that nothing else names are mostly dead, such a page is downloaded first and its Markdown only if it is there.
     Counts `llms/markdown/hit`, `llms/markdown/miss`. The policy is `HostForms.to_try`. A stored page that came as
     Markdown is not taken as HTML because its Markdown cannot be had this time: that is the page's error, and it stays
-    as it was stored.
+    as it was stored. What fails in `BELIEVED_RUNS` runs in a row is given up, and the page is taken as HTML.
     """
 
     def __init__(self, crawler: Crawler, run: Run):
@@ -226,8 +226,9 @@ class MarkdownNegotiationMiddleware:
         if stored and response is not None:
             kind = kind_of_response(response.status, text_headers(response), response.body)
             is_success = 200 <= response.status < 300
-            if kind in UNREAD_KINDS or (is_success and (kind is not None or not response.body.strip())):
-                raise self._outage(url, f"HTTP status {response.status}", kind or "http")
+            if kind is None and is_success and not response.body.strip():
+                kind = "http"
+            self._raise_outage(url, kind, f"HTTP status {response.status}")
         self.run.count("markdown/miss")
         return None
 
@@ -272,12 +273,9 @@ class MarkdownNegotiationMiddleware:
             if isinstance(outcome, Exception):
                 raise outcome
             return outcome
-        except IgnoreRequest as error:
-            logger.debug("No Markdown at %(url)s: %(error)s", {"url": url, "error": error})
         except Exception as error:  # any download error: the page itself is asked next, and reported
-            kind = kind_of_exception(error)
-            if stored and kind in UNREAD_KINDS:
-                raise self._outage(url, str(error) or type(error).__name__, kind) from error
+            if stored:
+                self._raise_outage(url, kind_of_exception(error), str(error) or type(error).__name__)
             logger.debug("No Markdown at %(url)s: %(error)r", {"url": url, "error": error})
         return None
 
@@ -301,9 +299,12 @@ class MarkdownNegotiationMiddleware:
         named = (stored, info(request).get("md"), self.run.site.markdown_of(request.url))
         return list(dict.fromkeys(url for url in named if url))
 
-    def _outage(self, url: str, message: str, kind: ErrorKind) -> RefusedRequest:
-        self.run.count(stats.blocked("markdown-outage"))
-        return RefusedRequest(f"{message} at {url}", reason="markdown-outage", kind=kind)
+    def _raise_outage(self, url: str, kind: ErrorKind | None, message: str) -> None:
+        """Raise `RefusedRequest` where the answer for stored Markdown is an outage, until that lasts too long."""
+        run = self.run
+        if kind in OUTAGES and run.doubts.again(page_key(url), f"markdown {kind}") < BELIEVED_RUNS:
+            run.count(stats.blocked("markdown-outage"))
+            raise RefusedRequest(f"{message} at {url}", reason="markdown-outage", kind=kind)
 
 
 def is_html(response: Response) -> bool:

@@ -135,3 +135,21 @@ def test_a_login_is_no_document_of_a_first_crawl(serve, run_crawl):
     outcome = run_crawl(f"{site.url}/docs/", settings=QUICK)
     assert (outcome.exit_code, outcome.documents) == (1, [])
     assert "redirects to a login" in outcome.log
+
+
+def test_markdown_that_is_walled_is_not_taken_as_html(serve, run_crawl):
+    names = [name.removesuffix(".html") for name in NAMES[:6]]
+    listed = "".join(f"- [{name}]({{base}}{name}.md)\n" for name in names)
+    markdown = {f"{name}.md": f"# Title of {name}\n\nMarkdown text of {name}.\n" for name in names}
+    site = serve(pages() | markdown | {"/llms.txt": f"# Site\n\n## Docs\n\n{listed}"})
+    arguments = {"follow": "listed"}
+    believed = {"llmsspider.downloadermiddlewares.markdown_negotiation.BELIEVED_RUNS": 2}
+    first = run_crawl(f"{site.url}/", arguments=arguments, settings=QUICK).by_path(site.url)
+    assert [first[f"{name}.html"]["origin"] for name in names] == ["markdown"] * 6
+    login = Reply("", 302, headers={"Location": "/login"})
+    site.pages |= {f"{names[0]}.md": login, f"{names[1]}.md": Reply("no", 403), "/login": SIGN_IN}
+    for expected in ({}, {f"{name}.html": "changed" for name in names[:2]}):
+        night = run_crawl(f"{site.url}/", arguments=arguments, settings=QUICK, constants=believed)
+        assert told(night, site.url) == expected
+        assert night.stats.get("llms/errors/auth", 0) == (0 if expected else 2)
+        assert night.exit_code == (0 if expected else 3)

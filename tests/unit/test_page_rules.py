@@ -16,6 +16,7 @@ from llmsspider.profiles import load, names
 BODIES = {
     "html": ("text/html", b"<!doctype html><p>x", False, "html"),
     "html called markdown": ("text/markdown", b"<!DOCTYPE html><html>", True, "html"),
+    "html without an html tag": ("text/markdown", b"<title>Not found</title><p>x", True, "html"),
     "html called plain text": ("text/plain", b"<html><body>", True, "html"),
     "markdown": ("text/markdown", b"# x", False, "markdown"),
     "x-markdown": ("text/x-markdown", b"# x", False, "markdown"),
