@@ -78,10 +78,8 @@ def settle_doubts(run: Run) -> None:
         return
     for suspect in run.suspects.verified:
         wall = run.suspects.evidence(suspect)
-        if wall is not None:
-            runs = run.doubts.again(suspect.key, f"wall {suspect.text}")
-            if wall[0] != "http" or runs < BELIEVED_RUNS:
-                run.known.fated(suspect.key, "kept", wall[0])
+        if wall is not None and not run.believes(suspect, wall):
+            run.known.fated(suspect.key, "kept", wall.kind)
     arriving = Counter(run.known.targets.values())
     for key, fate in list(run.known.fates.items()):
         what, needed = _doubt(run, key, fate, arriving)

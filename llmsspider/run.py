@@ -58,6 +58,7 @@ if TYPE_CHECKING:
     from llmsspider.planning import Plan
     from llmsspider.store import PageRecord, RunRecord, SourceRecord
     from llmsspider.together.crew import Crew
+    from llmsspider.walls import Suspect, Wall
 
 logger = logging.getLogger(__name__)
 
@@ -494,7 +495,14 @@ class Run:
     @cached_property
     def suspects(self) -> Suspects:
         """The answers of this run that may stand in place of their pages."""
-        return Suspects()
+        return Suspects(confirm_runs=max(self.config.confirm_runs, 2))
+
+    def believes(self, suspect: Suspect, wall: Wall) -> bool:
+        """Say whether an answer that looks like a wall is the page by now: it is so in many runs, or confirmed."""
+        if self.arguments.confirm_deletions:
+            return True
+        runs = self.doubts.again(suspect.key, f"wall {suspect.text}")
+        return 0 < wall.believed_runs <= runs
 
     @cached_property
     def doubts(self) -> Doubts:

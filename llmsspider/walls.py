@@ -13,7 +13,7 @@ import tempfile
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
-from typing import IO
+from typing import IO, NamedTuple
 from urllib.parse import urlsplit
 
 from llmsspider.challenges import MAX_WALL_TEXT
@@ -26,7 +26,7 @@ SAME_TEXT = 3
 """Pages that differed before and now have one text: from so many on it is not theirs."""
 
 SHRUNK = 0.1
-"""Part of its former length that a page with a form has to have at least."""
+"""Part of its former length that a page has to have at least to be believed at once, with or without a form."""
 
 KEPT_WORDS = 0.3
 """Part of all words, old and new, that both texts have; with less the page is another one."""
@@ -82,7 +82,7 @@ def own_evidence(before: str, now: str, title: str | None, body: bytes) -> Error
     """Return the error kind that an answer alone gives reason for, or None.
 
     Args:
-        before: the stored text; the new one is another, see `is_rewritten`.
+        before: the stored text, of which the new one is no edition, see `is_rewritten`; empty for a new page.
         now: the new text.
         title: the new title.
         body: the new body as it came.
@@ -91,9 +91,14 @@ def own_evidence(before: str, now: str, title: str | None, body: bytes) -> Error
         return None
     if _PASSWORD.search(body):
         return "auth"
-    if _NOTICE.match(title or "") or (len(now) <= SHRUNK * len(before) and _FORM.search(body)):
+    if _NOTICE.match(title or "") or (is_shrunk(before, now) and _FORM.search(body)):
         return "http"
     return None
+
+
+def is_shrunk(before: str, now: str) -> bool:
+    """Say whether so little is left of a text that a wall may stand in its place."""
+    return len(now) <= min(SHRUNK * len(before), MAX_WALL_TEXT)
 
 
 def fingerprint(text: str) -> str:
@@ -113,6 +118,9 @@ class Suspect:
     text: str
     before: bytes | None
     kind: ErrorKind | None = None
+    """What the answer alone gives reason for, see `own_evidence`."""
+    shrunk: bool = False
+    """A tenth of the stored text is left, or less."""
     start: bool = False
     redirected: bool = False
     """It was reached by a redirect, and nothing links to it."""
@@ -121,19 +129,31 @@ class Suspect:
     """Where its record lies; below 0: nothing was kept, the page was only verified."""
 
 
+class Wall(NamedTuple):
+    """What stands in place of a page: the page's error, and after how many runs in a row it is believed; 0: never."""
+
+    kind: ErrorKind
+    message: str
+    believed_runs: int
+
+
 @dataclass(slots=True)
 class Suspects:
     """The suspicious answers of one run, and what speaks against them; records wait on disk.
 
-    `enabled` is False where a stop would lose them: then only what is known already counts.
+    `enabled` is False where they cannot wait, with several workers: then only what is known already counts.
+    `confirm_runs` is the number of runs in a row after which an answer that nothing else speaks against is believed.
     """
 
     enabled: bool = True
+    confirm_runs: int = 2
     waiting: list[Suspect] = field(default_factory=list)
     verified: list[Suspect] = field(default_factory=list)
     _before: dict[str, set[bytes]] = field(default_factory=dict)
     """By text: the contents that the pages with it had before."""
     _kinds: dict[str, ErrorKind] = field(default_factory=dict)
+    _shrunk: set[str] = field(default_factory=set)
+    """The texts that a page has of which little is left."""
     _redirects: Counter[bytes] = field(default_factory=Counter)
     _file: IO[bytes] | None = None
 
@@ -141,6 +161,8 @@ class Suspects:
         """Take an answer in as evidence."""
         if suspect.before is not None:
             self._before.setdefault(suspect.text, set()).add(suspect.before)
+            if suspect.shrunk:
+                self._shrunk.add(suspect.text)
             if suspect.kind is not None and self._kinds.get(suspect.text) != "auth":
                 self._kinds[suspect.text] = suspect.kind
 
@@ -164,18 +186,33 @@ class Suspects:
                 self._file.seek(suspect.offset)
                 yield suspect, _record(json.loads(self._file.readline()))
 
-    def evidence(self, suspect: Suspect) -> tuple[ErrorKind, str] | None:
-        """Return (error kind, message) of an answer that is a wall by all that was seen so far, or None."""
+    def evidence(self, suspect: Suspect) -> Wall | None:
+        """Return the wall that an answer is by all that was seen so far, or None."""
         pages = len(self._before.get(suspect.text, ()))
-        kind = suspect.kind or self._kinds.get(suspect.text)
+        shared = self._kinds.get(suspect.text)
+        kind = suspect.kind or shared
         if kind is not None:
             what = "a login" if kind == "auth" else "a notice or a form"
-            return kind, f"{what} in place of the page, with status 200"
+            return Wall(
+                kind, f"{what} in place of the page, with status 200", self._runs(suspect, kind, shared)
+            )
         if pages >= SAME_TEXT:
-            return "http", f"the same text in place of {pages} pages, with status 200"
+            message = f"the same text in place of {pages} pages, with status 200"
+            return Wall("http", message, BELIEVED_RUNS)
         if suspect.redirected and self._redirects[suspect.key] > SAME_TEXT:
-            return "http", f"{self._redirects[suspect.key]} pages redirect here, and nothing links here"
+            message = f"{self._redirects[suspect.key]} pages redirect here, and nothing links here"
+            return Wall("http", message, BELIEVED_RUNS)
+        if suspect.text in self._shrunk:
+            return Wall("http", "a tenth of the text is left, or less, with status 200", self.confirm_runs)
+        if not self.enabled and suspect.before is not None:
+            return Wall("http", "another text, with status 200", self.confirm_runs)
         return None
+
+    def _runs(self, suspect: Suspect, kind: ErrorKind, shared: ErrorKind | None) -> int:
+        """Return the runs after which a login or a notice is believed: a new page may really be one."""
+        if suspect.before is None and shared is None:
+            return self.confirm_runs if kind == "http" else BELIEVED_RUNS
+        return BELIEVED_RUNS if kind == "http" else 0
 
     def close(self) -> None:
         """Release the file; idempotent."""

@@ -15,7 +15,7 @@ from llmsspider.errors import ConversionError, ErrorKind
 from llmsspider.hashing import raw_hash
 from llmsspider.judging import judgement_of, reason_not_to_delete
 from llmsspider.outcomes import kind_of_response
-from llmsspider.pages import Answered, page_record, read_page, utc_now
+from llmsspider.pages import Answered, utc_now
 from llmsspider.requests import info
 from llmsspider.urls import identity, page_key
 
@@ -70,21 +70,12 @@ class EndCallbacks(PageCallbacks):
         ):
             return
         try:
-            page = await read_page(answered, run.workers, listed=True)
+            suspect = await self.look_at(answered, state)
         except ConversionError:
             run.known.fated(state.key, "kept", "parse")
             return
-        record = page_record(
-            run.source,
-            answered,
-            page,
-            converter=run.config.made_with,
-            entry=None,
-            depth=state.depth,
-            by="link",
-        )
-        record.identity = identity(state.url)
-        self.doubt_verified(record, answered.body)
+        if suspect is not None:
+            run.suspects.verified.append(suspect)
 
     def verification_failed(self, failure: Failure) -> None:
         """Note that a stored page is gone, or keep it when that is not certain."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import TYPE_CHECKING, Any
 
 from scrapy import Request
@@ -57,7 +58,7 @@ class PageCallbacks(SuspectCallbacks, LinkSourceCallbacks, MarkdownLinkCallbacks
         run = self.run
         request = request_of(response)
         answered = Answered.from_response(response, now=utc_now())
-        unread = self._unread(request, answered)
+        unread = await self._unread(request, answered)
         if unread is not None:
             for result in unread:
                 yield result
@@ -99,9 +100,11 @@ class PageCallbacks(SuspectCallbacks, LinkSourceCallbacks, MarkdownLinkCallbacks
             return None
         return self._alternate(site.file_of(site.page), _NO_LINKS, request)
 
-    def _unread(self, request: Request, answered: Answered) -> Iterator[Any] | None:
+    async def _unread(self, request: Request, answered: Answered) -> Iterator[Any] | None:
         """Return what an answer leads to that need not be read: an error, or the page as it is stored; else None."""
         wrong = self._what_is_wrong(answered)
+        if wrong is _HALF:
+            await self._see_half(answered)
         if wrong is not None:
             return self.fail_page(request, *wrong, answered.status)
         self.note_redirect(request)
@@ -123,8 +126,15 @@ class PageCallbacks(SuspectCallbacks, LinkSourceCallbacks, MarkdownLinkCallbacks
         state = self.run.known.state(page_key(answered.page_url))
         had_end_tag = state is not None and state.has_end_tag and answered.kind() == "html"
         if state and had_end_tag and self.run.end_tags.breaks_off(state.key, answered.body):
-            return "network", "the page breaks off: it had </html>, and has none"
+            return _HALF
         return None
+
+    async def _see_half(self, answered: Answered) -> None:
+        """Take in an answer without its end tag: it may be a wall, which says what others with its text are."""
+        state = self.run.known.state(page_key(answered.page_url))
+        if state is not None:
+            with contextlib.suppress(ConversionError):
+                await self.look_at(answered, state)
 
     def _same(self, stored: PageRecord | None, request: Request, answered: Answered) -> Iterator[Any]:
         """Yield what an answer leads to that is the stored page, or says so in vain."""
@@ -376,6 +386,9 @@ class PageCallbacks(SuspectCallbacks, LinkSourceCallbacks, MarkdownLinkCallbacks
 
 MIN_ROUTES = 2
 """Links to its own routes from which on the routes of a drawn page are pages; API references have them for places."""
+
+_HALF = ("network", "the page breaks off: it had </html>, and has none")
+"""Error kind and message of a page without its end tag."""
 
 _NO_LINKS = PageResult(Page("", [], [], PageMeta()), "html")
 

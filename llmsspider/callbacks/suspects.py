@@ -7,15 +7,10 @@ from typing import TYPE_CHECKING, Any
 from llmsspider.callbacks.failures import FailureCallbacks
 from llmsspider.filters import drop_reason
 from llmsspider.hashing import content_hash
+from llmsspider.pages import page_record, read_page
 from llmsspider.requests import info
-from llmsspider.walls import (
-    BELIEVED_RUNS,
-    MAX_NEW_TEXT,
-    Suspect,
-    fingerprint,
-    is_rewritten,
-    own_evidence,
-)
+from llmsspider.urls import identity
+from llmsspider.walls import MAX_NEW_TEXT, Suspect, fingerprint, is_rewritten, is_shrunk, own_evidence
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -24,7 +19,7 @@ if TYPE_CHECKING:
     from scrapy.http import Response
 
     from llmsspider.pages import Answered
-    from llmsspider.store import PageRecord
+    from llmsspider.store import PageRecord, PageState
 
 
 class SuspectCallbacks(FailureCallbacks):
@@ -59,8 +54,9 @@ class SuspectCallbacks(FailureCallbacks):
         run, text = self.run, record.content or ""
         state = run.known.state(record.key)
         if state is None:
-            waits = run.known.states and len(text) <= MAX_NEW_TEXT and not run.bounds.is_alike(record.url)
-            return Suspect(record.key, fingerprint(text), None) if waits else None
+            if not run.known.states or len(text) > MAX_NEW_TEXT or run.bounds.is_alike(record.url):
+                return None
+            return Suspect(record.key, fingerprint(text), None, own_evidence("", text, record.title, body))
         if state.content_hash is None or state.content_hash == bytes.fromhex(content_hash(text)):
             return None
         stored = run.store.load_page(state.key)
@@ -68,8 +64,11 @@ class SuspectCallbacks(FailureCallbacks):
             return None
         if self._is_missing(record):
             return None
-        kind = own_evidence(stored.content or "", text, record.title, body)
-        return Suspect(state.key, fingerprint(text), state.content_hash, kind)
+        before, minimum = stored.content or "", run.config.min_characters
+        kind = own_evidence(before, text, record.title, body)
+        is_empty = drop_reason(text, None, min_characters=minimum)  # that has to be seen twice anyway
+        shrunk = is_empty is None and is_shrunk(before, text)
+        return Suspect(state.key, fingerprint(text), state.content_hash, kind, shrunk)
 
     def _is_missing(self, record: PageRecord) -> bool:
         """Say whether an answer is what the site shows for pages that it does not have."""
@@ -92,15 +91,10 @@ class SuspectCallbacks(FailureCallbacks):
     def _judge(self, suspect: Suspect, record: PageRecord) -> Iterator[Any]:
         run = self.run
         wall = run.suspects.evidence(suspect)
-        if wall is not None and suspect.before is not None and not run.arguments.confirm_deletions:
-            runs = run.doubts.again(suspect.key, f"wall {suspect.text}")
-            believed = wall[0] == "http" and runs >= BELIEVED_RUNS
-        else:
-            believed = wall is None or run.arguments.confirm_deletions
-        if wall is not None and not believed:
+        if wall is not None and not run.believes(suspect, wall):
             run.count("walls")
-            run.fail(record.url, *wall, record.status)
-            run.known.fated(suspect.key, "failed", wall[0])
+            run.fail(record.url, wall.kind, wall.message, record.status)
+            run.known.fated(suspect.key, "failed", wall.kind)
             yield from self.failed_page(suspect.key, record.depth)
             return
         if suspect.false_304:
@@ -110,10 +104,22 @@ class SuspectCallbacks(FailureCallbacks):
         self.settle(record, request)
         yield from self.page_results(record, request)
 
-    def doubt_verified(self, record: PageRecord, body: bytes) -> bool:
-        """Take in what a stored page answers that nothing leads to; return whether it may be a wall."""
-        suspect = self._suspect(record, body)
+    async def look_at(self, answered: Answered, state: PageState) -> Suspect | None:
+        """Take in as evidence what a stored page answers that is no document of this run; raises `ConversionError`."""
+        run = self.run
+        page = await read_page(answered, run.workers, listed=True)
+        record = page_record(
+            run.source,
+            answered,
+            page,
+            converter=run.config.made_with,
+            entry=None,
+            depth=state.depth,
+            by="link",
+        )
+        record.identity = identity(state.url)
+        suspect = self._suspect(record, answered.body)
         if suspect is not None and suspect.before is not None:
-            self.run.suspects.see(suspect)
-            self.run.suspects.verified.append(suspect)
-        return suspect is not None
+            run.suspects.see(suspect)
+            return suspect
+        return None

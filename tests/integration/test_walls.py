@@ -153,3 +153,32 @@ def test_markdown_that_is_walled_is_not_taken_as_html(serve, run_crawl):
         assert told(night, site.url) == expected
         assert night.stats.get("llms/errors/auth", 0) == (0 if expected else 2)
         assert night.exit_code == (0 if expected else 3)
+
+
+@pytest.mark.parametrize(
+    ("wall", "walled", "kind"),
+    [
+        pytest.param("<html><title>Docs</title><p>Not now.</p></html>", NAMES[:1], "http", id="one page"),
+        pytest.param("<title>Docs</title><p>Not now.</p>", NAMES[:3], "network", id="no end tag, three"),
+    ],
+)
+def test_a_wall_without_a_form_says_what_a_new_page_with_its_text_is(serve, run_crawl, wall, walled, kind):
+    site = serve(pages())
+    run_crawl(f"{site.url}/", settings=QUICK)
+    healthy = dict(site.pages)
+    site.pages["/"] = site.pages["/"].replace("<ul>", "<ul><li><a href='/new.html'>new</a></li>")
+    site.pages |= dict.fromkeys([*walled, "/new.html"], wall)
+    night = run_crawl(f"{site.url}/", settings=QUICK)
+    assert told(night, site.url) == {"/": "changed"}
+    assert len(night.documents) == 31
+    assert night.stats[f"llms/errors/{kind}"] >= len(walled)
+    site.pages |= {**{name: healthy[name] for name in walled}, "/new.html": html("New", "<p>A new page.</p>")}
+    assert told(run_crawl(f"{site.url}/", settings=QUICK), site.url) == {"/new.html": "new"}
+
+
+def test_a_page_of_which_little_is_left_is_believed_in_the_second_night(serve, run_crawl):
+    site = serve(pages())
+    run_crawl(f"{site.url}/", settings=QUICK)
+    site.pages[NAMES[1]] = "<html><title>Page 1</title><p>See page 2.</p></html>"
+    assert told(run_crawl(f"{site.url}/", settings=QUICK), site.url) == {}
+    assert told(run_crawl(f"{site.url}/", settings=QUICK), site.url) == {NAMES[1]: "changed"}

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 
 import pytest
 
 from llmsspider.items import Link, LlmsEntry
 from llmsspider.store import PageRecord
 from llmsspider.walls import (
+    BELIEVED_RUNS,
     Doubts,
     Suspect,
     Suspects,
@@ -47,6 +49,9 @@ def suspect(number: int, text: str = "Denied", **more) -> Suspect:
     return Suspect(bytes([number]), fingerprint(text), bytes([number]), **more)
 
 
+NEW = Suspect(b"\7", fingerprint("Denied"), None)
+
+
 def verdicts(answers: list[Suspect]) -> dict[bytes, str | None]:
     seen = Suspects()
     for answer in answers:
@@ -79,6 +84,34 @@ def test_what_one_page_proves_holds_for_all_with_its_text_the_new_ones_too():
         assert set(verdicts(list(order)).values()) == {"auth"}
     assert verdicts([new]) == {b"\7": None}
     assert verdicts([new, suspect(1), suspect(2), suspect(3)])[b"\7"] == "http"
+
+
+@pytest.mark.parametrize(
+    ("answer", "others", "runs"),
+    [
+        pytest.param(suspect(1, kind="auth"), [], 0, id="a login in place of a page"),
+        pytest.param(suspect(1, kind="http"), [], BELIEVED_RUNS, id="a notice in place of a page"),
+        pytest.param(suspect(1, shrunk=True), [], 2, id="little is left"),
+        pytest.param(suspect(1), [suspect(2, shrunk=True)], 2, id="little is left of another page"),
+        pytest.param(suspect(1, shrunk=True), [suspect(2), suspect(3)], BELIEVED_RUNS, id="three pages"),
+        pytest.param(NEW, [suspect(2, shrunk=True)], 2, id="new, little is left of a stored one"),
+        pytest.param(NEW, [suspect(2, kind="auth")], 0, id="new, as a login in place of a page"),
+        pytest.param(replace(NEW, kind="http"), [], 2, id="new, a notice"),
+        pytest.param(replace(NEW, kind="auth"), [], BELIEVED_RUNS, id="new, a login"),
+    ],
+)
+def test_after_how_many_runs_a_wall_is_believed(answer, others, runs):
+    for order in itertools.permutations([answer, *others]):
+        seen = Suspects()
+        for each in order:
+            seen.see(each)
+        assert seen.evidence(answer).believed_runs == runs
+
+
+def test_what_cannot_wait_has_to_be_seen_twice():
+    assert Suspects(enabled=False).evidence(suspect(1)).believed_runs == 2
+    assert Suspects(enabled=False).evidence(NEW) is None
+    assert Suspects().evidence(suspect(1)) is None
 
 
 def test_a_new_page_that_many_redirect_to():
