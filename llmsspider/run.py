@@ -245,6 +245,7 @@ class Run:
         """
         try:
             self._give_up()
+            self._keep_suspects()
             if not succeeded(outcome):
                 self._store_held()
             self.flush()
@@ -613,12 +614,19 @@ class Run:
         """Count the lost pages that were not asked again as errors; the stored ones stay."""
         for lost in self.second_chance.take(len(self.second_chance.waiting)):
             self.fail(lost.url, lost.kind, lost.message, lost.status)
-            state = self.known.state(page_key(lost.url))
-            record = (
-                self.store.load_page(state.key) if state is not None and self._store is not None else None
-            )
-            if record is not None and self.is_first(record):
-                self.record(record, confirmed=True)
+            self._keep_stored(page_key(lost.url))
+
+    def _keep_suspects(self) -> None:
+        """Keep the stored pages of a stopped crawl whose answers were not judged; new ones are for the next crawl."""
+        for suspect, _record in self.suspects.take():
+            self._keep_stored(suspect.key)
+
+    def _keep_stored(self, key: bytes) -> None:
+        """Confirm a stored page that has no document in this run, so that a run which continues this one has it."""
+        state = self.known.state(key)
+        record = self.store.load_page(state.key) if state is not None and self._store is not None else None
+        if record is not None and self.is_first(record):
+            self.record(record, confirmed=True)
 
     def _store_held(self) -> None:
         """Store the pages of a stopped crawl that waited for their Markdown; a replay has them."""

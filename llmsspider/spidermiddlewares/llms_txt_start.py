@@ -108,7 +108,8 @@ class LlmsTxtStart:
                 await self.run.crew.join()
             self.run.second_chance.enabled = self._may_ask_again()
             alone = self.run.crew is None and not self.crawler.settings.get("JOBDIR")
-            self.run.held.enabled = self.run.suspects.enabled = alone
+            self.run.suspects.enabled = self.run.crew is None
+            self.run.held.enabled = alone
             self.run.moved_pages.enabled = alone and bool(self.run.known.states)
             discovery = await self._found(self.run.crew) if self.run.crew else await self._discover()
         except LlmsspiderError as error:

@@ -123,6 +123,29 @@ def test_a_stopped_job_is_continued_and_complete(serve, tmp_path):
     assert "deleted" not in {document["change"] for document in outcome.documents}
 
 
+def test_answers_that_wait_to_be_judged_are_not_taken_when_a_job_is_stopped(serve, tmp_path):
+    half = Half(serve, 30, after=15)
+    options = ("-s", f"JOBDIR={tmp_path / 'job'}")
+    half.go.set()
+    crawl(f"{half.site.url}/", tmp_path)
+    half.go.clear()
+    half.reached.clear()
+    walled = [f"/p{number}.html" for number in range(4)]
+    half.site.pages |= dict.fromkeys(walled, html("Docs", "<p>No entry here, for nobody.</p>"))
+    process = half.begin(tmp_path, *options, CONCURRENT_REQUESTS=4)
+    process.send_signal(signal.SIGINT)
+    process.wait_for_log("Closing spider (shutdown)")
+    half.go.set()
+    process.wait()
+    outcome = crawl(f"{half.site.url}/", tmp_path, options=options)
+    data = ("-s", f"LLMS_DATA_DIR={tmp_path / 'store'}")
+    rows = command("export", half.site.url.partition("//")[2], *data, cwd=tmp_path).stdout
+    assert outcome.exit_code == 0
+    assert {row["change"] for row in outcome.documents} == {"unchanged"}
+    assert all(f"The text of {path}." in rows for path in walled)
+    assert "No entry" not in rows
+
+
 def test_a_finished_jobdir_is_crawled_anew(serve, tmp_path):
     site = serve(pages(3))
     options = ("-s", f"JOBDIR={tmp_path / 'job'}")
