@@ -37,6 +37,8 @@ class EngineFetch:
         self.run = run
         self.start_url = run.arguments.url
         self.start_response: Response | None = None
+        self.led_to = ""
+        """Where the start page redirected to for the first time; it counts as failed then."""
         self.false_answer: Answer | None = None
 
     async def __call__(self, url: str, *, accept: str | None = None, max_bytes: int | None = None) -> Answer:
@@ -79,14 +81,21 @@ class EngineFetch:
         return answer
 
     def _answer(self, url: str, response: Response) -> Answer:
-        if url == self.start_url:
-            self.start_response = response
         headers = text_headers(response)
         kind = kind_of_response(response.status, headers, response.body)
         message = f"HTTP status {response.status}" if kind else None
         answer = Answer(
             url, response.url, response.status, headers, response.body, error=kind, message=message
         )
+        if url == self.start_url:
+            reasons = response.request.meta.get("redirect_reasons", ()) if response.request else ()
+            self.led_to = self.run.start_history.led_elsewhere(answer, reasons) or ""
+            if self.led_to:
+                message = (
+                    f"it redirects to {answer.final_url}, which is believed when the next crawl meets it too"
+                )
+                return Answer(url, url, response.status, error="http", message=message)
+            self.start_response = response
         if answer.ok and answer.content_type in HTML_TYPES and is_llms_url(url):
             self.false_answer = answer
         answer.spool = self.run.spool.put(answer.body)

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from llmsspider import stats
 from llmsspider.bounds import Bounds
 from llmsspider.deadlinks import DeadLinks
+from llmsspider.discovery.starthistory import StartHistory
 from llmsspider.endtags import MissingEndTags
 from llmsspider.errors import ErrorKind, StoreError
 from llmsspider.filesbefore import FilesBefore
@@ -162,6 +163,7 @@ class Run:
         """The limits that left out pages, by reason: what only those lead to was not seen in this run."""
         self.files_before = FilesBefore(source)
         self.discovery: Discovery | None = None
+        self.start_history = StartHistory.from_json(source.discovery.get("start") if source else None)
         self.plan: Plan | None = None
         """What the crawl would do, when it was asked for that only (`scrapy plan`)."""
         self.chunks_before: dict[str, frozenset[str]] = {}
@@ -435,6 +437,8 @@ class Run:
             if (main := self.discovery.main_file) is not None:
                 said = {"title": main.title, "summary": main.summary, "notes": main.notes}
                 self._source_record.discovery["says"] = {"file": main.url, **said}
+            if self.crew is None or self.crew.leads:
+                self._source_record.discovery["start"] = self.start_history.to_json()
         self._source_record.discovery["doubts"] = self.doubts.to_keep(complete=self.complete)
         self._source_record.discovery["unbelieved"] = sorted(self.full_check.unbelieved)
         for name, found in (("missing", self.missing), ("no_end_tag", self.end_tags.counts)):

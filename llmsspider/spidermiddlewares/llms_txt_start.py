@@ -20,7 +20,7 @@ from llmsspider.errors import ConversionError, LlmsspiderError, StoreError
 from llmsspider.filetypes import HTML_TYPES, MARKDOWN_TYPES
 from llmsspider.fulltextsamples import FullTextSamples
 from llmsspider.hashing import content_hash
-from llmsspider.items import Page, PageMeta
+from llmsspider.items import Page, PageMeta, Section
 from llmsspider.judging import (
     exports_unreached,
     note_outage,
@@ -225,6 +225,11 @@ class LlmsTxtStart:
             self._note(f"language {arguments.language}: starting from {translated}")
             discovery, start_page = await self._look(translated, options)
         self._page = start_page
+        discovery.start_url = run.start_history.section_of(discovery)
+        told, known = start_page.meta.section, run.start_history.told
+        if told is None and known is not None:  # a wall in its place tells of none
+            start_page.meta.section = Section(*known)
+        run.start_history = run.start_history.after(discovery, told, self.fetch.led_to)
         run.discovered(discovery, start_page)
         await self._learn_soft_404()
         for warning in discovery.warnings:

@@ -182,3 +182,24 @@ def test_a_page_of_which_little_is_left_is_believed_in_the_second_night(serve, r
     site.pages[NAMES[1]] = "<html><title>Page 1</title><p>See page 2.</p></html>"
     assert told(run_crawl(f"{site.url}/", settings=QUICK), site.url) == {}
     assert told(run_crawl(f"{site.url}/", settings=QUICK), site.url) == {NAMES[1]: "changed"}
+
+
+def test_a_start_page_that_leads_out_of_its_section_for_a_night_changes_no_scope(serve, run_crawl):
+    below = {f"/docs{name}": page for name, page in pages().items()}
+    below["/docs/"] = below["/docs/"].replace("href='/", "href='/docs/")
+    shop = {
+        "/": html(
+            "Shop", "<p>Buy all of it.</p><a href='/offer.html'>offer</a><a href='/docs/p03.html'>x</a>"
+        )
+    }
+    site = serve(below | shop | {"/offer.html": html("Offer", "<p>Only today.</p>")})
+    assert len(run_crawl(f"{site.url}/docs/", settings=QUICK).documents) == 26
+    site.pages["/docs/"] = Reply("", 302, headers={"Location": "/"})
+    night = run_crawl(f"{site.url}/docs/", settings=QUICK)
+    assert (night.exit_code, len(night.documents), told(night, site.url)) == (3, 26, {})
+    site.pages["/docs/"] = below["/docs/"]
+    assert told(run_crawl(f"{site.url}/docs/", settings=QUICK), site.url) == {}
+    site.pages["/docs/"] = Reply("", 302, headers={"Location": "/"})
+    assert told(run_crawl(f"{site.url}/docs/", settings=QUICK), site.url) == {}
+    last = told(run_crawl(f"{site.url}/docs/", settings=QUICK), site.url)
+    assert last["/"] == last["/offer.html"] == "new"

@@ -1,0 +1,86 @@
+"""What the start page was in earlier runs: a start page that leads elsewhere for a night changes no scope. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+from llmsspider.discovery.model import Answer, Discovery
+from llmsspider.discovery.startpage import section_url
+from llmsspider.items import Section
+from llmsspider.urls import directory, host
+
+PERMANENT = frozenset({301, 308})
+
+
+@dataclass(frozen=True, slots=True)
+class StartHistory:
+    """What is remembered of a start page; empty strings are unknown.
+
+    `url` is the address that was asked for, `section` the one whose directory is its section, `led_to` where the last
+    run was led instead, and did not believe it. `told` is the section that the page itself named, with the reason.
+    """
+
+    url: str = ""
+    section: str = ""
+    led_to: str = ""
+    told: tuple[str, str] | None = None
+
+    @classmethod
+    def from_json(cls, found: Any) -> StartHistory:
+        """Read what `to_json` wrote; anything else is nothing."""
+        if not isinstance(found, dict):
+            return cls()
+        url, section, led_to = (str(found.get(name) or "") for name in ("url", "section", "led_to"))
+        match found.get("told"):
+            case [path, why]:
+                return cls(url, section, led_to, (str(path), str(why)))
+        return cls(url, section, led_to)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return what the store keeps."""
+        return asdict(self)
+
+    def led_elsewhere(self, answer: Answer, statuses: Sequence[object]) -> str | None:
+        """Return the section to which a start page redirects for the first time, None where it is to be believed.
+
+        Another section on the same host, or a redirect for now to another host, is believed in the second run in a row.
+
+        Args:
+            answer: of the start page.
+            statuses: of its redirects.
+        """
+        if answer.url != self.url or not answer.ok or answer.final_url == answer.url:
+            return None
+        now = section_url(answer.url, answer)
+        if _place(now) in {_place(self.section), _place(self.led_to)}:
+            return None
+        is_for_good = all(status in PERMANENT for status in statuses)
+        return None if is_for_good and host(now) != host(self.section) else now
+
+    def section_of(self, discovery: Discovery) -> str:
+        """Return the address whose directory is the section: that of earlier runs where the start page failed."""
+        same = discovery.start.url == self.url and self.section
+        return self.section if same and discovery.start.error else discovery.start_url
+
+    def after(self, discovery: Discovery, told: Section | None, led_to: str) -> StartHistory:
+        """Return what is remembered after a run.
+
+        Args:
+            discovery: what it found.
+            told: the section that the start page named, None also where it could not be read.
+            led_to: `led_elsewhere` of this run.
+        """
+        if discovery.start.error:
+            return replace(self, led_to=led_to)
+        known = self.told if discovery.start.url == self.url else None
+        return StartHistory(
+            discovery.start.url,
+            discovery.start_url,
+            told=(told.path, told.why) if told is not None else known,
+        )
+
+
+def _place(url: str) -> tuple[str, str]:
+    return (host(url), directory(url)) if url else ("", "")
