@@ -387,7 +387,7 @@ class PageCallbacks(SuspectCallbacks, LinkSourceCallbacks, MarkdownLinkCallbacks
 MIN_ROUTES = 2
 """Links to its own routes from which on the routes of a drawn page are pages; API references have them for places."""
 
-_HALF = ("network", "the page breaks off: it had </html>, and has none")
+_HALF: tuple[ErrorKind, str] = ("network", "the page breaks off: it had </html>, and has none")
 """Error kind and message of a page without its end tag."""
 
 _NO_LINKS = PageResult(Page("", [], [], PageMeta()), "html")
