@@ -163,7 +163,6 @@ class Run:
         """The limits that left out pages, by reason: what only those lead to was not seen in this run."""
         self.files_before = FilesBefore(source)
         self.discovery: Discovery | None = None
-        self.start_history = StartHistory.from_json(source.discovery.get("start") if source else None)
         self.plan: Plan | None = None
         """What the crawl would do, when it was asked for that only (`scrapy plan`)."""
         self.chunks_before: dict[str, frozenset[str]] = {}
@@ -508,6 +507,13 @@ class Run:
             return True
         runs = self.doubts.again(suspect.key, f"wall {suspect.text}")
         return 0 < wall.believed_runs <= runs
+
+    @cached_property
+    def start_history(self) -> StartHistory:
+        """Where the start page led in earlier runs; once discovery is done with this one."""
+        return StartHistory.from_json(
+            self._source_record.discovery.get("start") if self._source_record else None
+        )
 
     @cached_property
     def doubts(self) -> Doubts:
