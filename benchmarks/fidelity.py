@@ -309,7 +309,6 @@ def _crawl4ai() -> Engine:
 
 FACTORIES: dict[str, Callable[[], Engine]] = {
     "llmsspider": _ours("native"),
-    "llmsspider html-to-markdown": _ours("html-to-markdown"),
     "llmsspider markdownify": _ours("markdownify"),
     "trafilatura": _trafilatura,
     "readability + markdownify": _readability,

@@ -31,7 +31,7 @@ sys.path.insert(0, str(HERE))
 from generated_site import SiteWriter, serving  # noqa: E402
 
 PR_SET_CHILD_SUBREAPER = 36
-PACKAGES = ("scrapy", "twisted", "lxml", "html-to-markdown", "sqlalchemy")
+PACKAGES = ("scrapy", "twisted", "lxml", "markdownify", "sqlalchemy")
 
 
 @dataclass(frozen=True)

@@ -5,12 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from llmsspider.arguments import ARGUMENTS, DocsArguments, check_arguments
-from llmsspider.config import Config
+from llmsspider.config import Config, take_environment
 from llmsspider.errors import LlmsspiderError, StoreError
 from llmsspider.feedstorage import feed_problems
 from llmsspider.mirror import folder_for, folder_problem
 from llmsspider.profiles import load, put_in_force
-from llmsspider.providers import load_providers
 from llmsspider.required import check_components
 from llmsspider.sources import prepare
 
@@ -19,14 +18,17 @@ if TYPE_CHECKING:
 
 
 def crawl_problems(settings: BaseSettings, spider: str, arguments: dict[str, str]) -> list[str]:
-    """Return one line for each mistake; none for a spider whose arguments are not ours to check.
+    """Return one line for each mistake; the arguments of spiders that are not ours are not checked.
+
+    The environment's settings are put into `settings`.
 
     Raises:
         StoreError: what was typed may be right, the page store cannot be used.
     """
     model = ARGUMENTS.get(spider)
+    unknown = take_environment(settings)
     if model is None:
-        return []
+        return unknown
     settings = settings.copy()
     try:
         source = None
@@ -43,7 +45,6 @@ def crawl_problems(settings: BaseSettings, spider: str, arguments: dict[str, str
             return feeds
         if source is not None:
             return _mirror_problems(config, source)
-        load_providers(settings.getlist("LLMS_PAGE_PROVIDERS"))
     except StoreError:
         raise
     except LlmsspiderError as error:

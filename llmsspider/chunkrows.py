@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any, cast
 
 from llmsspider.chunking import Chunk, Count, characters, chunks, tokens
 from llmsspider.errors import ArgumentsError
+from llmsspider.importing import find
 from llmsspider.items import Document
 from llmsspider.stats import ChunkChange
 
@@ -112,11 +113,10 @@ def counter(unit: str) -> Count:
     """
     if unit in COUNTERS:
         return COUNTERS[unit]
-    module, _, name = unit.rpartition(".")
     try:
-        found = getattr(importlib.import_module(module), name)
+        found: Any = find(unit)
         if isinstance(found("some text"), int):
-            return found  # type: ignore[no-any-return]
+            return cast("Count", found)
         problem = "does not return an int"
     except Exception as error:  # whatever the user's module raises
         problem = f"{type(error).__name__}: {error}"

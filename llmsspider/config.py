@@ -1,33 +1,33 @@
-"""The project's settings, read once from Scrapy's settings into one typed object."""
+"""The settings of the project, as one pydantic model: name, default, unit, meaning and check of each.
+
+`llmsspider/settings.py` takes the defaults from here, docs/settings.md the table; `Config.from_settings` reads them.
+"""
 
 from __future__ import annotations
 
 import difflib
 import os
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
-from importlib import import_module
+from functools import cached_property
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Annotated, Any, Protocol, cast
 
-import orjson
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from llmsspider.chunkrows import Chunker, counter
+from llmsspider import setting_types as types
 from llmsspider.errors import ArgumentsError
 from llmsspider.growth import MAX_GROWTH
-from llmsspider.handlers import Handlers, checked
-from llmsspider.ports import parse_ports
-from llmsspider.safety import problems_of
-from llmsspider.store import Retention, Store, Stores
-from llmsspider.store.stores import DEFAULT_CLASS, store_class
-from llmsspider.together.crew import url_problem
-from llmsspider.workers import automatic_workers
+from llmsspider.setting_types import choice, one_of
 
-CONVERTERS = ("native", "html-to-markdown", "markdownify")
+if TYPE_CHECKING:
+    from llmsspider.chunkrows import Chunker
+    from llmsspider.store import Stores
 
+ENVIRONMENT_PRIORITY = 35
+"""Environment variables stand above profiles and spiders' settings (30), below the command line (40)."""
 
-WITHOUT_DEFAULT = frozenset({"LLMS_DATA_DIR", "LLMS_STORE_URL"})
-"""The settings of the project that `llmsspider/settings.py` leaves to the user."""
+SECRET = frozenset({"LLMS_HTTP_AUTH", "LLMS_REDIS_URL", "LLMS_STORE_URL"})
+"""Settings whose value is shown nowhere."""
 
 
 class SettingsLike(Protocol):
@@ -35,42 +35,227 @@ class SettingsLike(Protocol):
 
     def __iter__(self) -> Iterator[Any]: ...
     def get(self, name: Any, default: Any = None) -> Any: ...  # noqa: D102
-    def getbool(self, name: Any, default: bool = False) -> bool: ...  # noqa: D102
+    def getpriority(self, name: Any) -> int | None: ...  # noqa: D102
+    def set(self, name: Any, value: Any, priority: Any = "project") -> None: ...  # noqa: D102
 
 
-@dataclass(slots=True, frozen=True)
-class Config:
-    """See docs/settings.md for the meaning of each setting."""
+def setting(name: str, default: Any, meaning: str, *, unit: str | None = None) -> Any:
+    """Return the field of a setting: `default` as a user would write it, None where it is not set."""
+    return Field(
+        default=default,
+        alias=name,
+        description=meaning,
+        json_schema_extra={"unit": unit} if unit else None,
+        validate_default=True,
+    )
 
-    discovery_enabled: bool = True
-    discovery_timeout_secs: float = 20.0
-    link_depth: int = 1
-    max_linked_files: int = 50
-    full_text: bool = True
-    max_look_alikes: int = 1000
-    max_failed_share: float = 0.1
-    confirm_runs: int = 2
-    revalidate_method: str = "GET"
-    full_check_runs: int = 14
-    history: Retention = field(default_factory=Retention)
-    stores: Stores = field(default_factory=Stores)
-    converter: str = "native"
-    handlers: Handlers = field(default_factory=Handlers)
-    redis_url: str | None = None
-    convert_workers: int = 0
-    convert_timeout_secs: float = 60.0
-    min_characters: int = 1
-    csv_formulas: bool = False
-    """Whether cells of CSV that a spreadsheet would calculate stay as they are."""
-    keep_hidden: bool = False
-    keep_shared: bool = True
-    max_growth: int = MAX_GROWTH
-    obey_ai_optout: bool = True
-    obey_noindex: bool = False
-    plan_only: bool = False
-    mirror_dir: str | None = None
-    mirror_links: str = "relative"
-    chunker: Chunker = field(default_factory=Chunker)
+
+class Config(BaseModel):
+    """Every setting of the project; docs/settings.md explains them."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    # --- discovery ---
+    discovery_enabled: types.Boolean = setting(
+        "LLMS_DISCOVERY_ENABLED", True, "Look for llms.txt, llms-full.txt and sitemaps before the first page."
+    )
+    discovery_timeout_secs: types.Number = setting(
+        "LLMS_DISCOVERY_TIMEOUT", 20, "Time one request of discovery may take.", unit="seconds"
+    )
+    link_depth: types.Whole = setting(
+        "LLMS_LINK_DEPTH",
+        1,
+        "Levels of linked llms.txt files to read; 0 reads the first file only.",
+        unit="levels",
+    )
+    max_linked_files: types.Whole = setting(
+        "LLMS_MAX_LINKED_FILES", 50, "Maximum number of linked llms.txt files to read.", unit="files"
+    )
+    full_text: Annotated[bool, choice(auto=True, off=False)] = setting(
+        "LLMS_FULL_TEXT", "auto", "Use llms-full.txt where there is one; `off` ignores it."
+    )
+    plan_only: types.Boolean = setting(
+        "LLMS_PLAN_ONLY", False, "Stop after discovery and store nothing; `scrapy plan` sets it."
+    )
+
+    # --- pages ---
+    max_look_alikes: types.Whole = setting(
+        "LLMS_MAX_LOOK_ALIKES",
+        1000,
+        "Maximum number of pages whose URLs differ in numbers only and that bring nothing new; 0 is no limit.",
+        unit="pages",
+    )
+    confirm_runs: types.Whole = setting(
+        "LLMS_CONFIRM_RUNS",
+        2,
+        "Complete runs in a row after which pages that are gone are deleted though many would go; 0 is never.",
+        unit="runs",
+    )
+    full_check_runs: types.Whole = setting(
+        "LLMS_FULL_CHECK",
+        14,
+        "Runs in which every page is fetched once without validators; 0 is never.",
+        unit="runs",
+    )
+    history: types.History = setting(
+        "LLMS_HISTORY",
+        5,
+        'Earlier contents of each page that the store keeps, or days of them ("90 days"); 0 keeps none.',
+        unit="versions or days",
+    )
+    max_failed_share: types.Number = setting(
+        "LLMS_MAX_FAILED_SHARE",
+        0.1,
+        "Share of pages that may fail in a run that counts as complete; one page always may.",
+        unit="share, 0 to 1",
+    )
+    revalidate_method: Annotated[str, one_of("GET", "HEAD")] = setting(
+        "LLMS_REVALIDATE_METHOD", "GET", "Method that asks whether stored pages have changed."
+    )
+
+    # --- output ---
+    mirror_dir: types.Text = setting(
+        "LLMS_MIRROR_DIR",
+        None,
+        "Folder of a Markdown tree that is kept in step; `%(source)s` in it is the source.",
+    )
+    mirror_links: Annotated[str, one_of("relative", "absolute")] = setting(
+        "LLMS_MIRROR_LINKS",
+        "relative",
+        "Links between the pages of the tree; `absolute` leaves them as they are.",
+    )
+    chunk_size: types.Positive = setting(
+        "LLMS_CHUNK_SIZE",
+        2000,
+        "Maximum size of a chunk, where code and tables allow.",
+        unit="LLMS_CHUNK_UNIT",
+    )
+    chunk_unit: types.ChunkUnit = setting(
+        "LLMS_CHUNK_UNIT",
+        "characters",
+        "What chunks are counted in; or `tokens`, or the path of a function from text to int.",
+    )
+    search_index: Annotated[str, one_of("auto", "on", "off")] = setting(
+        "LLMS_SEARCH_INDEX",
+        "auto",
+        "Update the search index at the end of a crawl; `auto` where the source was searched before.",
+    )
+    embedder: types.EmbedderPath = setting(
+        "LLMS_EMBEDDER", None, "Path of a class that turns texts into vectors, for search by meaning."
+    )
+
+    # --- conversion ---
+    converter: types.Converter = setting(
+        "LLMS_CONVERTER",
+        "native",
+        "Engine that writes Markdown from HTML; or `markdownify`, or the path of a class of your own.",
+    )
+    convert_workers: types.Workers = setting(
+        "LLMS_CONVERT_WORKERS",
+        "auto",
+        "Processes that convert HTML; 0 converts in the crawling process.",
+        unit="processes",
+    )
+    convert_timeout_secs: types.Number = setting(
+        "LLMS_CONVERT_TIMEOUT", 60, "Time one page may take in a worker.", unit="seconds"
+    )
+    handlers: types.ContentHandlers = setting(
+        "LLMS_CONTENT_HANDLERS", {}, "By media type, the class that makes Markdown of such answers."
+    )
+    csv_formulas: Annotated[bool, choice(escape=False, keep=True)] = setting(
+        "LLMS_CSV_FORMULAS", "escape", "CSV cells that a spreadsheet would calculate; `keep` leaves them."
+    )
+    keep_hidden: Annotated[bool, choice(drop=False, keep=True)] = setting(
+        "LLMS_HIDDEN_TEXT", "drop", "Text that no reader of a page sees; `keep` keeps it."
+    )
+    keep_shared: Annotated[bool, choice(keep=True, drop=False)] = setting(
+        "LLMS_SHARED_TEXT", "keep", "Text that most pages begin or end with; `drop` leaves it out."
+    )
+    max_growth: types.Whole = setting(
+        "LLMS_MAX_GROWTH",
+        MAX_GROWTH,
+        "Characters of Markdown that one byte of a page may become, beyond a million.",
+        unit="characters",
+    )
+    min_characters: types.Whole = setting(
+        "LLMS_MIN_CHARACTERS", 1, "Documents with less text are dropped as empty.", unit="characters"
+    )
+
+    # --- the page store ---
+    data_dir: types.Text = setting(
+        "LLMS_DATA_DIR", None, "Folder of the store, one SQLite file for each source."
+    )
+    store_url: types.Text = setting("LLMS_STORE_URL", None, "PostgreSQL database in place of the files.")
+    store_class: types.StoreClass = setting(
+        "LLMS_STORE_CLASS", "llmsspider.store.Store", "Path of the class that keeps the pages."
+    )
+
+    # --- progress ---
+    progress: Annotated[str, one_of("auto", "plain")] = setting(
+        "LLMS_PROGRESS", "auto", "A live display where stderr is a terminal; `plain` logs lines only."
+    )
+    status_port: types.Ports = setting(
+        "LLMS_STATUS_PORT",
+        "auto",
+        "Port of the live page on 127.0.0.1, a range, or `off`; `auto` serves one where stderr is a terminal.",
+    )
+    report: types.Text = setting(
+        "LLMS_REPORT", None, "HTML file, or folder, for the report of a run and its run.json."
+    )
+
+    # --- one page ---
+    providers: types.Providers = setting(
+        "LLMS_PAGE_PROVIDERS",
+        ["llmsspider.providers.GitHub"],
+        "Paths of classes that know where a page's Markdown is by its URL alone.",
+    )
+
+    # --- several workers ---
+    redis_url: types.RedisUrl = setting(
+        "LLMS_REDIS_URL", None, "Redis in which the workers of one crawl meet."
+    )
+
+    # --- manners and safety ---
+    contact: types.Contact = setting(
+        "LLMS_CONTACT", None, "E-mail address or URL of whoever runs the crawl, added to the user agent."
+    )
+    max_rate: types.OptionalNumber = setting(
+        "LLMS_MAX_RATE",
+        None,
+        "Maximum rate for one host; not set, 5 to public hosts; 0 is no limit.",
+        unit="requests per second",
+    )
+    max_wait_secs: types.Number = setting(
+        "LLMS_MAX_WAIT", 120, "Maximum wait that a Crawl-delay or Retry-After can ask for.", unit="seconds"
+    )
+    obey_ai_optout: types.Boolean = setting(
+        "LLMS_OBEY_AI_OPTOUT", True, "Leave out pages whose publisher opted out of AI use."
+    )
+    obey_noindex: types.Boolean = setting(
+        "LLMS_OBEY_NOINDEX", False, "Leave out pages marked `noindex` as well."
+    )
+    allowed_addresses: types.Addresses = setting(
+        "LLMS_ALLOW_PRIVATE_ADDRESSES",
+        False,
+        "Addresses that are fetched though they are not public: True, or hosts and networks.",
+    )
+    http_auth: types.HttpAuth = setting(
+        "LLMS_HTTP_AUTH", None, "Headers for private documentation, by host; a dict, or JSON."
+    )
+
+    @cached_property
+    def stores(self) -> Stores:
+        """Where the page stores are."""
+        from llmsspider.store import Stores  # noqa: PLC0415
+
+        return Stores(self.store_url, Path(self.data_dir) if self.data_dir else None, self.store_class)
+
+    @cached_property
+    def chunker(self) -> Chunker:
+        """What cuts documents into chunks."""
+        from llmsspider.chunkrows import Chunker  # noqa: PLC0415
+
+        return Chunker(self.chunk_size, self.chunk_unit)
 
     @property
     def made_with(self) -> str:
@@ -79,157 +264,67 @@ class Config:
 
     @classmethod
     def from_settings(cls, settings: SettingsLike) -> Config:
-        """Read and check every `LLMS_` setting of the crawl.
+        """Read and check every `LLMS_` setting; what the environment sets is put into `settings` first.
+
+        None and the empty text are the default.
 
         Raises:
             ArgumentsError: one line for each setting that is wrong.
         """
-        problems = unknown_settings(settings)
-        workers = settings.get("LLMS_CONVERT_WORKERS")
-        config = cls(
-            discovery_enabled=_boolean(settings, "LLMS_DISCOVERY_ENABLED", True, problems),
-            discovery_timeout_secs=_number(settings, "LLMS_DISCOVERY_TIMEOUT", 20, problems),
-            link_depth=int(_number(settings, "LLMS_LINK_DEPTH", 1, problems)),
-            max_linked_files=int(_number(settings, "LLMS_MAX_LINKED_FILES", 50, problems)),
-            full_text=_choice(settings, "LLMS_FULL_TEXT", ("auto", "off"), problems) == "auto",
-            confirm_runs=int(_number(settings, "LLMS_CONFIRM_RUNS", 2, problems)),
-            full_check_runs=int(_number(settings, "LLMS_FULL_CHECK", 14, problems)),
-            max_failed_share=_number(settings, "LLMS_MAX_FAILED_SHARE", 0.1, problems),
-            revalidate_method=_choice(settings, "LLMS_REVALIDATE_METHOD", ("GET", "HEAD"), problems),
-            max_look_alikes=int(_number(settings, "LLMS_MAX_LOOK_ALIKES", 1000, problems)),
-            history=_history(settings, problems),
-            stores=_stores(settings, problems),
-            redis_url=_redis_url(settings, problems),
-            converter=_choice(settings, "LLMS_CONVERTER", CONVERTERS, problems),
-            handlers=_handlers(settings, problems),
-            convert_workers=automatic_workers()
-            if workers in {None, "", "auto"}
-            else int(_number(settings, "LLMS_CONVERT_WORKERS", 0, problems)),
-            convert_timeout_secs=_number(settings, "LLMS_CONVERT_TIMEOUT", 60, problems),
-            min_characters=int(_number(settings, "LLMS_MIN_CHARACTERS", 1, problems)),
-            csv_formulas=_choice(settings, "LLMS_CSV_FORMULAS", ("escape", "keep"), problems) == "keep",
-            keep_hidden=_choice(settings, "LLMS_HIDDEN_TEXT", ("drop", "keep"), problems) == "keep",
-            keep_shared=_choice(settings, "LLMS_SHARED_TEXT", ("keep", "drop"), problems) == "keep",
-            max_growth=int(_number(settings, "LLMS_MAX_GROWTH", MAX_GROWTH, problems)),
-            obey_ai_optout=_boolean(settings, "LLMS_OBEY_AI_OPTOUT", True, problems),
-            obey_noindex=_boolean(settings, "LLMS_OBEY_NOINDEX", False, problems),
-            mirror_dir=str(settings.get("LLMS_MIRROR_DIR") or "") or None,
-            mirror_links=_choice(settings, "LLMS_MIRROR_LINKS", ("relative", "absolute"), problems),
-            chunker=_chunker(settings, problems),
-            plan_only=_boolean(settings, "LLMS_PLAN_ONLY", False, problems),
-        )
-        _choice(settings, "LLMS_PROGRESS", ("auto", "plain"), problems)
-        _choice(settings, "LLMS_SEARCH_INDEX", ("auto", "on", "off"), problems)
-        _ports(settings, problems)
-        _number(settings, "LLMS_MAX_WAIT", 120, problems)
-        _number(settings, "LLMS_MAX_RATE", 0, problems)
-        problems += problems_of(settings)
+        problems = take_environment(settings)
+        given = {name: settings.get(name) for name in DEFAULTS}
+        given = {name: value for name, value in given.items() if value is not None and value != ""}
+        try:
+            config = cls.model_validate(given)
+        except ValidationError as error:
+            for problem in error.errors():
+                name = str(problem["loc"][0])
+                shown = _shown(settings, name, given.get(name))
+                problems += types.problems_of(cast("dict[str, Any]", problem), shown)
         if problems:
             raise ArgumentsError(problems)
         return config
 
 
-def unknown_settings(settings: SettingsLike) -> list[str]:
-    """Return one line for each name that begins with `LLMS_` and is no setting, with the nearest one that is."""
-    known = {name for name in dir(import_module("llmsspider.settings")) if name.startswith("LLMS_")}
-    known |= WITHOUT_DEFAULT
+DEFAULTS: dict[str, Any] = {str(field.alias): field.default for field in Config.model_fields.values()}
+"""The default of each setting by its name; None for those that are not set."""
+
+
+def take_environment(settings: SettingsLike) -> list[str]:
+    """Put the `LLMS_` environment variables into `settings`; returns a line for each name that is no setting.
+
+    The command line comes before the environment, the environment before profiles and settings.py. A variable of
+    another program that only begins with `LLMS_` is left alone, one that looks like a misspelt setting is not.
+    """
+    problems = _unknown_settings(settings)
+    for name, value in sorted(os.environ.items()):
+        if name in DEFAULTS:
+            if value and (settings.getpriority(name) or 0) < ENVIRONMENT_PRIORITY:
+                settings.set(name, value, priority=ENVIRONMENT_PRIORITY)
+        elif name.startswith("LLMS_") and (close := _nearest(name, DEFAULTS, 0.9)):
+            problems.append(f"environment variable {name} is no setting; did you mean {close}?")
+    return problems
+
+
+def _unknown_settings(settings: SettingsLike) -> list[str]:
     unknown = sorted(
-        name for name in map(str, settings) if name.upper().startswith("LLMS_") and name not in known
+        name for name in map(str, settings) if name.upper().startswith("LLMS_") and name not in DEFAULTS
     )
-    return [f"setting {name} is unknown{_nearest(name, known)}" for name in unknown]
-
-
-def _nearest(name: str, known: Iterable[str]) -> str:
-    close = difflib.get_close_matches(name.upper(), sorted(known), n=1)
-    return f"; did you mean {close[0]}?" if close else " (docs/settings.md lists all)"
-
-
-def _handlers(settings: SettingsLike, problems: list[str]) -> Handlers:
-    given = settings.get("LLMS_CONTENT_HANDLERS") or {}
-    try:
-        given = orjson.loads(given) if isinstance(given, str) else given
-        return checked(dict(given))
-    except (TypeError, ValueError):
-        problems.append(
-            f"setting LLMS_CONTENT_HANDLERS={given!r}: a dict of class paths by media type is accepted"
+    return [
+        f"setting {name} is unknown"
+        + (
+            f"; did you mean {close}?"
+            if (close := _nearest(name, DEFAULTS))
+            else " (docs/settings.md lists all)"
         )
-    except ArgumentsError as error:
-        problems += error.problems
-    return Handlers()
+        for name in unknown
+    ]
 
 
-def _history(settings: SettingsLike, problems: list[str]) -> Retention:
-    value = settings.get("LLMS_HISTORY", Retention().versions)
-    try:
-        return Retention.parse(value)
-    except ValueError:
-        problems.append(
-            f"setting LLMS_HISTORY={value!r}: a number of versions, or of days such as '90 days', is accepted"
-        )
-        return Retention()
+def _nearest(name: str, known: Iterable[str], cutoff: float = 0.6) -> str | None:
+    return next(iter(difflib.get_close_matches(name.upper(), sorted(known), n=1, cutoff=cutoff)), None)
 
 
-def _stores(settings: SettingsLike, problems: list[str]) -> Stores:
-    kind, data_dir = Store, settings.get("LLMS_DATA_DIR")
-    try:
-        kind = store_class(settings.get("LLMS_STORE_CLASS") or DEFAULT_CLASS)
-    except ArgumentsError as error:
-        problems += error.problems
-    return Stores(settings.get("LLMS_STORE_URL") or None, Path(data_dir) if data_dir else None, kind)
-
-
-def _redis_url(settings: SettingsLike, problems: list[str]) -> str | None:
-    url = str(settings.get("LLMS_REDIS_URL") or os.environ.get("LLMS_REDIS_URL") or "") or None
-    problem = url_problem(url) if url else None
-    if problem:
-        problems.append(problem)
-    return url
-
-
-def _chunker(settings: SettingsLike, problems: list[str]) -> Chunker:
-    size = int(_number(settings, "LLMS_CHUNK_SIZE", 2000, problems))
-    if size < 1:
-        problems.append(f"setting LLMS_CHUNK_SIZE={size}: a number of 1 or more is accepted")
-    try:
-        return Chunker(size, counter(str(settings.get("LLMS_CHUNK_UNIT") or "characters")))
-    except ArgumentsError as error:
-        problems += error.problems
-        return Chunker()
-
-
-def _number(settings: SettingsLike, name: str, default: float, problems: list[str]) -> float:
-    value = settings.get(name, default)
-    try:
-        number = float(value)
-    except (TypeError, ValueError):
-        number = -1
-    if number < 0:
-        problems.append(f"setting {name}={value!r}: a number of 0 or more is accepted")
-        return default
-    return number
-
-
-def _ports(settings: SettingsLike, problems: list[str]) -> None:
-    value = settings.get("LLMS_STATUS_PORT")
-    try:
-        parse_ports(str(value))
-    except ValueError:
-        problems.append(
-            f"setting LLMS_STATUS_PORT={value!r}: accepted are auto, off, a port, and a range such as 8000-8019"
-        )
-
-
-def _choice(settings: SettingsLike, name: str, choices: tuple[str, ...], problems: list[str]) -> str:
-    value = settings.get(name, choices[0])
-    if value not in choices:
-        problems.append(f"setting {name}={value!r}: accepted are {', '.join(choices)}")
-        return choices[0]
-    return str(value)
-
-
-def _boolean(settings: SettingsLike, name: str, default: bool, problems: list[str]) -> bool:
-    try:
-        return settings.getbool(name, default)
-    except ValueError:
-        problems.append(f"setting {name}={settings.get(name)!r}: True or False is accepted")
-        return default
+def _shown(settings: SettingsLike, name: str, value: object) -> str:
+    where = "environment variable" if settings.getpriority(name) == ENVIRONMENT_PRIORITY else "setting"
+    return f"{where} {name}" if name in SECRET else f"{where} {name}={value!r}"

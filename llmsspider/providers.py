@@ -5,13 +5,13 @@ Register your own with the setting `LLMS_PAGE_PROVIDERS` (docs/page-spider.md).
 
 from __future__ import annotations
 
-import importlib
 import re
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 from urllib.parse import unquote, urlsplit
 
 from llmsspider.errors import ArgumentsError
+from llmsspider.importing import find
 
 MARKDOWN_FILE = re.compile(r"\.(?:md|mdx|markdown)\Z", re.IGNORECASE)
 
@@ -46,10 +46,10 @@ def load_providers(paths: Iterable[str]) -> list[Provider]:
     """
     found: list[Provider] = []
     problems: list[str] = []
-    for path in paths:
-        module, _, name = path.rpartition(".")
+    for path in map(str.strip, paths):
         try:
-            provider = getattr(importlib.import_module(module), name)()
+            made: Any = find(path)
+            provider = made()
             if not callable(provider.sources) or not callable(provider.markdown):
                 raise TypeError("it lacks a method")
             found.append(provider)

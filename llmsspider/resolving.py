@@ -70,7 +70,12 @@ def resolve(
     if depth is not None or "max_depth" not in given:
         given["max_depth"] = "" if depth is None else str(depth)  # not what an earlier call kept
     with tempfile.TemporaryDirectory(prefix="llmsspider-") as temporary:
-        chosen = {"LLMS_DATA_DIR": temporary, **(settings or {}), **_own_classes(store, handlers)}
+        chosen = {
+            **_ONLY_HERE,
+            "LLMS_DATA_DIR": temporary,
+            **(settings or {}),
+            **_own_classes(store, handlers),
+        }
         chosen["LLMS_DATA_DIR"] = Path(str(chosen["LLMS_DATA_DIR"])).absolute()
         _crawl(given, chosen, temporary, timeout_secs)
         name = given.get("source") or default_name(given["url"])
@@ -81,6 +86,10 @@ def resolve(
             write_flat(pages, text, order=order, budget=max_tokens)
             write_json(pages, graph)
     return Resolved(text.getvalue().decode(), orjson.loads(graph.getvalue()))
+
+
+_ONLY_HERE = {"LLMS_STORE_URL": "", "LLMS_STORE_CLASS": DEFAULT_CLASS}
+"""What the environment says of stores is not for calls that name theirs, or keep nothing."""
 
 
 def _own_classes(

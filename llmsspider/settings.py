@@ -1,6 +1,6 @@
 """The settings of the project, with the reason for each that differs from Scrapy's default.
 
-The `LLMS_` settings are explained in docs/settings.md; `llmsspider.config` reads and checks them.
+The `LLMS_` settings, their defaults and checks are in `llmsspider.config`; docs/settings.md explains them.
 """
 
 import os
@@ -8,6 +8,7 @@ import os
 from scrapy.settings import default_settings as scrapys
 
 from llmsspider import __version__
+from llmsspider.config import DEFAULTS
 from llmsspider.jobs import on_scrapy_cloud
 
 BOT_NAME = "llmsspider"
@@ -15,63 +16,9 @@ SPIDER_MODULES = ["llmsspider.spiders"]
 NEWSPIDER_MODULE = "llmsspider.spiders"
 COMMANDS_MODULE = "llmsspider.commands"
 
-# --- discovery ---
-LLMS_DISCOVERY_ENABLED = True  # probe llms.txt, llms-full.txt and sitemaps before the first page
-LLMS_DISCOVERY_TIMEOUT = 20  # seconds one discovery request may take
-LLMS_LINK_DEPTH = 1  # levels of linked llms.txt files to read; 0 reads the first file only
-LLMS_MAX_LINKED_FILES = 50  # linked llms.txt files to read at most
-LLMS_PLAN_ONLY = False  # stop after discovery and store nothing; set by `scrapy plan`
-LLMS_FULL_TEXT = "auto"  # use llms-full.txt where there is one; "off" ignores it
-
-# --- pages ---
-LLMS_MAX_LOOK_ALIKES = (
-    1000  # pages whose URLs differ in numbers only that may bring nothing new; 0 for any number
-)
-LLMS_FULL_CHECK = 14  # every page is fetched without validators once in so many runs; 0 for never
-LLMS_CONFIRM_RUNS = 2  # complete runs in a row after which held pages that are gone are deleted; 0 for never
-LLMS_MAX_FAILED_SHARE = (
-    0.1  # share of pages that may fail in a run that counts as complete; one page always may
-)
-LLMS_HISTORY = 5  # earlier contents of a page that are kept; or "90 days"; 0 for none
-LLMS_REVALIDATE_METHOD = "GET"  # how stored pages are asked whether they changed; or "HEAD"
-
-# --- conversion ---
-LLMS_CONVERTER = "native"  # or "html-to-markdown", "markdownify"
-LLMS_CONVERT_WORKERS = "auto"  # processes that convert HTML; 0 converts in the crawling process
-LLMS_CONVERT_TIMEOUT = 60  # seconds one page may take in a worker
-LLMS_CSV_FORMULAS = (
-    "escape"  # cells of CSV that a spreadsheet would calculate; "keep" leaves them as they are
-)
-LLMS_SHARED_TEXT = "keep"  # text that most pages begin or end with; "drop" leaves it out
-LLMS_HIDDEN_TEXT = "drop"  # text that no reader of a page sees; "keep" keeps it
-LLMS_MAX_GROWTH = 16  # characters of Markdown that one byte of a page may become, beyond a million
-LLMS_MIN_CHARACTERS = 1  # documents with less text are dropped as empty
-
-# --- classes of your own (docs/handlers.md, docs/store.md) ---
-LLMS_CONTENT_HANDLERS: dict[str, str] = {}  # by media type, the class that makes Markdown of such answers
-LLMS_STORE_CLASS = "llmsspider.store.Store"  # keeps the pages
-
-# --- what is happening (docs/progress.md) ---
-LLMS_REPORT = None  # HTML file, or folder, for the report of a run and its run.json
-LLMS_STATUS_PORT = "auto"  # live page on 127.0.0.1 where stderr is a terminal; a port, a range, or "off"
-LLMS_PROGRESS = "auto"  # a live display where stderr is a terminal; "plain" logs lines only
-
-# --- output (docs/mirror.md) ---
-LLMS_MIRROR_DIR = None  # folder of a Markdown tree that is kept in step; "%(source)s" in it is the source
-LLMS_MIRROR_LINKS = "relative"  # links between its pages; "absolute" leaves them as they are
-LLMS_CHUNK_SIZE = 2000  # size of a chunk at most, where code and tables allow (docs/chunks.md)
-LLMS_CHUNK_UNIT = "characters"  # what it is counted in; or "tokens", or the path of a function
-
-# --- search (docs/search.md) ---
-LLMS_SEARCH_INDEX = (
-    "auto"  # a crawl brings the index of a source in step that was searched before; "on", "off"
-)
-LLMS_EMBEDDER = None  # the path of a class that turns texts into vectors
+globals().update(DEFAULTS)  # the `LLMS_` settings
 
 # --- manners and safety (docs/politeness.md, docs/security.md) ---
-LLMS_OBEY_AI_OPTOUT = True  # leave out pages whose publisher opted out of AI use
-LLMS_OBEY_NOINDEX = False  # noindex is for search engines; True leaves those pages out as well
-LLMS_ALLOW_PRIVATE_ADDRESSES = False  # True, or hosts and networks such as "127.0.0.1,10.1.0.0/16"
 ROBOTSTXT_OBEY = True
 USER_AGENT = f"llmsspider/{__version__}"
 DEFAULT_REQUEST_HEADERS = {
@@ -98,12 +45,6 @@ DOWNLOAD_HANDLERS = {
     "s3": None,
 }
 TWISTED_DNS_RESOLVER = "llmsspider.resolver.AddressGuardResolver"
-
-# --- several workers (docs/workers.md) ---
-LLMS_REDIS_URL = None  # where the workers of one crawl meet; also read from the environment
-
-# --- one page (docs/page-spider.md) ---
-LLMS_PAGE_PROVIDERS = ["llmsspider.providers.GitHub"]  # sites whose Markdown is known by a page's URL alone
 
 # --- the browser, which starts with the first page that needs it (docs/rendering.md) ---
 PLAYWRIGHT_MAX_PAGES_PER_CONTEXT = 4  # pages drawn at the same time
@@ -202,15 +143,9 @@ FEED_STORAGES_BASE = {
 }
 
 # --- manners and safety, what the middlewares need (docs/politeness.md, docs/security.md) ---
-LLMS_CONTACT = None  # e-mail address or URL of whoever runs the crawl, added to the user agent
-LLMS_MAX_WAIT = (
-    120  # seconds a Crawl-delay or Retry-After can make us wait; a host that wants more is left alone
-)
-LLMS_MAX_RATE = None  # requests a second to one host; not set, 5 to public hosts; 0 is no bound
 AUTOTHROTTLE_TARGET_CONCURRENCY = (
     2.0  # requests under way at a time to a host with a bound; Scrapy's default is 1
 )
-LLMS_HTTP_AUTH = None  # headers by host for private documentation; also read from the environment
 DOWNLOADER = (
     "llmsspider.downloader.Downloader"  # holds CONCURRENT_REQUESTS_PER_DOMAIN, which Scrapy 2.19 does not
 )

@@ -6,15 +6,15 @@ import argparse
 import os
 import sys
 from abc import abstractmethod
+from dataclasses import replace
 from typing import Any, ClassVar
 
 from scrapy.commands import ScrapyCommand
 
 from llmsspider import program
-from llmsspider.config import unknown_settings
+from llmsspider.config import Config
 from llmsspider.errors import ArgumentsError, StoreError, UnknownSourceError
 from llmsspider.store import Stores, resolve_data_dir
-from llmsspider.store.stores import DEFAULT_CLASS, store_class
 
 
 class StoreCommand(ScrapyCommand):
@@ -57,13 +57,8 @@ class StoreCommand(ScrapyCommand):
         """Return where the stores of the project are, and their class; raises `ArgumentsError`."""
         if self.settings is None:
             raise RuntimeError("a command has its settings from scrapy.cmdline")
-        if problems := unknown_settings(self.settings):
-            raise ArgumentsError(problems)
-        return Stores(
-            self.settings.get("LLMS_STORE_URL") or None,
-            resolve_data_dir(self.settings.get("LLMS_DATA_DIR")),
-            store_class(self.settings.get("LLMS_STORE_CLASS") or DEFAULT_CLASS),
-        )
+        stores = Config.from_settings(self.settings).stores
+        return replace(stores, data_dir=resolve_data_dir(stores.data_dir))
 
 
 def one_source(args: list[str]) -> str:

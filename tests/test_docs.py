@@ -1,6 +1,6 @@
 """The docs say what the code does: nothing is missing, nothing is made up.
 
-`python tests/test_docs.py` writes docs/document.schema.json anew.
+`python tests/test_docs.py` writes docs/document.schema.json and the table of docs/settings.md anew.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from scrapy_spider_metadata import Args
 from scrapy_spider_metadata._utils import get_generic_param
 
 from llmsspider import commands, settings, spiders, stats
+from llmsspider.config import DEFAULTS, Config
 from llmsspider.errors import ErrorKind
 from llmsspider.items import Change, DiscoveredBy, Document, Origin
 from llmsspider.reasons import BlockReason, FilterReason, GoneReason
@@ -79,16 +80,33 @@ def documented_settings() -> dict[str, str]:
 
 
 def test_every_setting_is_documented() -> None:
-    in_file = {name for name in dir(settings) if name.startswith("LLMS_")}
     read = {text for path in SOURCES for text in strings(path) if re.fullmatch(r"LLMS_[A-Z0-9_]+", text)}
-    assert_same(documented_settings(), in_file | read, "settings.md", "the settings")
+    assert set(DEFAULTS) >= read
+    assert_same(documented_settings(), DEFAULTS, "settings.md", "the settings")
+    assert DEFAULTS.items() <= vars(settings).items()
 
 
 def test_the_defaults_of_settings_are_documented() -> None:
     for name, default in documented_settings().items():
-        value = getattr(settings, name, None)
-        expected = "not set" if value is None else f"`{value!r}`"
-        assert default == expected, f"docs/settings.md: {name}"
+        assert default == shown_default(DEFAULTS[name]), f"docs/settings.md: {name}"
+
+
+def shown_default(value: object) -> str:
+    return "not set" if value is None else f"`{value!r}`"
+
+
+def settings_table() -> str:
+    """The table of docs/settings.md, as the model of the settings has it."""
+    rows = [
+        f"| [`{field.alias}`](#{str(field.alias).lower()}) | {shown_default(field.default)} "
+        f"| {(field.json_schema_extra or {}).get('unit', '')} | {field.description} |"
+        for field in Config.model_fields.values()
+    ]
+    return "\n".join(["| setting | default | unit | meaning |", "|---|---|---|---|", *rows])
+
+
+def test_the_table_of_settings_is_that_of_the_model() -> None:
+    assert settings_table() in text_of("settings.md"), "run: python tests/test_docs.py"
 
 
 # --- arguments ---
@@ -308,5 +326,9 @@ def test_the_docs_a_message_names_exist() -> None:
 
 
 if __name__ == "__main__":
+    page = DOCS / "settings.md"
+    head, _, rest = page.read_text(encoding="utf-8").partition("| setting | default |")
+    _, _, rest = rest.partition("\n\n")
+    page.write_text(f"{head}{settings_table()}\n\n{rest}", encoding="utf-8")
     SCHEMA.write_text(json.dumps(document_schema(), indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
     sys.stdout.write(f"{SCHEMA}\n")

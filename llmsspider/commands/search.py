@@ -56,9 +56,9 @@ class Command(StoreCommand):
         if not 1 <= limit <= MOST_RESULTS:
             raise ArgumentsError([f"--limit {opts.limit!r}: a number from 1 to {MOST_RESULTS} is accepted"])
         assert self.settings is not None  # noqa: S101  # as Scrapy's own commands do
-        embedder = embedder_of(self.settings.get("LLMS_EMBEDDER"))
+        stores = self.stores()
         try:
-            with Library(self.stores(), embedder) as library:
+            with Library(stores, embedder_of(self.settings.get("LLMS_EMBEDDER"))) as library:
                 found = library.search(" ".join(args[1:]), args[0], section=opts.section, limit=limit)
         except SearchError as error:
             self.fail(str(error), 1)

@@ -10,8 +10,9 @@ from dataclasses import replace
 
 from lxml.etree import _Element
 
+from llmsspider import converters
 from llmsspider.errors import TooLargePageError
-from llmsspider.extraction import engines, lists
+from llmsspider.extraction import lists
 from llmsspider.extraction.api_files import api_files
 from llmsspider.extraction.generators import UNKNOWN, Generator
 from llmsspider.extraction.headlines import outer_title, settle_below_site_name, settle_headline, without_book
@@ -41,7 +42,7 @@ def convert(
     body: bytes,
     url: str,
     encoding: str | None,
-    converter: str = engines.DEFAULT,
+    converter: str = converters.DEFAULT,
     *,
     keep_hidden: bool = False,
     max_growth: int = MAX_GROWTH,
@@ -52,8 +53,8 @@ def convert(
         body: the page as received (content encodings such as gzip undone).
         url: the final URL of the page, base of its links.
         encoding: charset of the HTTP header, or None.
-        converter: one of `engines.NAMES`. markdownify takes over where the chosen one is not installed or
-            fails on the page; `Page.converter` tells which engine it was.
+        converter: one of `converters.NAMES`, or the path of a user's class. markdownify takes over where the
+            chosen one fails on the page; `Page.converter` tells which engine it was.
         keep_hidden: keep text that no reader of the page sees.
         max_growth: characters that one byte of the page may become, over and above a million.
 
@@ -61,8 +62,8 @@ def convert(
         ValueError: for an unknown converter. Bad HTML never raises.
         TooLargePageError: the Markdown is many times as long as the page.
     """
-    if converter not in engines.NAMES:
-        raise ValueError(f"unknown converter {converter!r}: use one of {', '.join(engines.NAMES)}")
+    if converter not in converters.NAMES and "." not in converter:
+        raise ValueError(f"unknown converter {converter!r}: use one of {', '.join(converters.NAMES)}")
     growth = Growth(len(body), max_growth)
     source = read_source(body, encoding)
     root, joiner, page = _scan(source, url, growth)
@@ -72,12 +73,12 @@ def convert(
     except TooLargePageError:
         raise
     except Exception:
-        if converter == engines.FALLBACK:
+        if converter == converters.FALLBACK:
             raise
         growth = Growth(len(body), max_growth)
         root, joiner, page = _scan(source, url, growth)
         page.hidden = 0 if keep_hidden else remove_hidden(root, source)
-        _write(page, root, joiner, source, engines.FALLBACK)
+        _write(page, root, joiner, source, converters.FALLBACK)
     growth.check(len(page.markdown))
     if not keep_hidden:
         take_invisible(page)
@@ -86,8 +87,8 @@ def convert(
 
 def _write(page: Page, root: _Element, joiner: Joiner, source: Source, converter: str) -> None:
     body = source.received
-    native = converter == engines.DEFAULT
-    engine = None if native else engines.converter_named(converter)
+    native = converter == converters.DEFAULT
+    engine = None if native else converters.converter_named(converter)
     whole = whole_title(root)
     main, generator = find_main(root, body, page.meta.generator, page.meta.title, whole)
     page.converter = converter

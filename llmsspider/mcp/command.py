@@ -71,7 +71,7 @@ def main(argv: Sequence[str]) -> int:
         if find_spec("mcp") is None:
             raise ArgumentsError(["the extra is missing: pip install 'llmsspider[mcp]'"])
         config = Config.from_settings(settings)
-        library = Library(config.stores, embedder_of(settings.get("LLMS_EMBEDDER")))
+        library = Library(config.stores, embedder_of(config.embedder))
         library.names()
     except LlmsspiderError as error:
         for problem in getattr(error, "problems", [str(error)]):
@@ -127,13 +127,14 @@ def _settings(folder: str | None, given: dict[str, str]) -> Any:
                 [f"{folder} holds no page store; name a folder that `llmsspider URL -o FOLDER` wrote"]
             )
         settings.set("LLMS_DATA_DIR", str(store), priority="cmdline")
+        settings.set("LLMS_STORE_URL", "", priority="cmdline")  # whatever the environment says
     settings.setdict(given, priority="cmdline")
     return settings
 
 
 def _of_crawls(settings: Any, given: dict[str, str]) -> dict[str, object]:
     """The settings of crawls: those that were given, and where the stores are."""
-    own = {name: settings.get(name) for name in ("LLMS_DATA_DIR", "LLMS_STORE_URL") if settings.get(name)}
+    own = {name: settings.get(name) or "" for name in ("LLMS_DATA_DIR", "LLMS_STORE_URL")}
     return {**own, **given}
 
 

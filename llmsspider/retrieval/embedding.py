@@ -31,6 +31,16 @@ class Embedder(Protocol):
         ...
 
 
+def check_embedder(path: object) -> None:
+    """Raise `ArgumentsError` for a class that `LLMS_EMBEDDER` cannot name; it is not made: that may load a model."""
+    try:
+        found = path if callable(path) else find(str(path))
+        if not callable(getattr(found, "embed", None)):
+            raise TypeError("it has no method embed")
+    except Exception as error:  # whatever the user's module raises
+        raise _refused(path, error) from None
+
+
 def embedder_of(path: object) -> Embedder | None:
     """An object of the class that `LLMS_EMBEDDER` names; None where the setting is empty.
 
@@ -46,11 +56,13 @@ def embedder_of(path: object) -> Embedder | None:
         if not isinstance(made, Embedder):
             raise TypeError("it has no method embed")
     except Exception as error:  # whatever the user's module raises
-        said = f"{type(error).__name__}: {error}"
-        raise ArgumentsError(
-            [f"setting LLMS_EMBEDDER={path!r}: the path of a class with embed(texts) is accepted ({said})"]
-        ) from None
+        raise _refused(path, error) from None
     return made
+
+
+def _refused(path: object, error: Exception) -> ArgumentsError:
+    accepted = f"the path of a class with embed(texts) is accepted ({type(error).__name__}: {error})"
+    return ArgumentsError([f"setting LLMS_EMBEDDER={path!r}: {accepted}"])
 
 
 class VectorIndex:

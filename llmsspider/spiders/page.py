@@ -25,7 +25,6 @@ from llmsspider.outcomes import kind_of_response
 from llmsspider.pagerun import PageRun
 from llmsspider.pages import Answered, page_record, read_page, refused_by_page, utc_now
 from llmsspider.profiles import load, put_in_force
-from llmsspider.providers import load_providers
 from llmsspider.rendering import Renderer
 from llmsspider.requests import META
 from llmsspider.required import check_components
@@ -78,7 +77,7 @@ class PageSpider(Args[PageArguments], scrapy.Spider):
         spider.renderer = Renderer(crawler, spider.run)
         spider.fuller = FullerHtml(crawler, spider.run)
         spider.api_files = ApiFiles(crawler, spider.run, spider.renderer)
-        spider.providers = load_providers(crawler.settings.getlist("LLMS_PAGE_PROVIDERS"))
+        spider.providers = spider.run.config.providers
         return spider
 
     async def start(self) -> AsyncIterator[Any]:

@@ -58,7 +58,7 @@ def test_with_etags_nothing_is_sent_or_converted_again(serve, run_crawl):
 def test_without_validators_equal_bodies_are_not_converted_again(serve, run_crawl, tmp_path):
     site = serve(PLAIN)
     first = run_crawl(f"{site.url}/")
-    second = run_crawl(f"{site.url}/", settings={"LLMS_CONVERTER": "html-to-markdown"})
+    second = run_crawl(f"{site.url}/", settings={"LLMS_CONVERTER": "markdownify"})
     assert set(changes(second, site.url).values()) == {"unchanged"}
     assert comparable(second) == comparable(first)
 

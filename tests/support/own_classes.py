@@ -67,3 +67,17 @@ class Noting(Store):
             with Path(os.environ["NOTED_CHANGES"]).open("a", encoding="utf-8") as file:
                 file.write(f"{change} {record.url}\n")
         return super().save_page(record, change)
+
+
+class Shouting:
+    """A converter: the HTML that it is given, in capitals."""
+
+    def convert(self, html: str) -> str:
+        return html.upper()
+
+
+class Failing:
+    """A converter that fails on each page."""
+
+    def convert(self, html: str) -> str:
+        raise RecursionError

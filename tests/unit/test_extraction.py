@@ -5,15 +5,14 @@
 from __future__ import annotations
 
 import pickle
-import sys
 
 import pytest
 from fuzzing import examples
 from hypothesis import given
 from hypothesis import strategies as st
 
-from llmsspider import extraction
-from llmsspider.extraction import convert, engines, scan
+from llmsspider import converters, extraction
+from llmsspider.extraction import convert, scan
 from llmsspider.items import Link
 from llmsspider.markdown import read
 
@@ -210,7 +209,7 @@ BAD = {
 }
 
 
-@pytest.mark.parametrize("converter", engines.NAMES)
+@pytest.mark.parametrize("converter", converters.NAMES)
 @pytest.mark.parametrize("body", BAD.values(), ids=BAD)
 def test_bad_html_never_raises(body, converter):
     page = convert(body, URL, None, converter)
@@ -230,11 +229,11 @@ def test_any_nesting_converts(parts):
 
 
 def test_unknown_converter_is_refused():
-    with pytest.raises(ValueError, match="html-to-markdown"):
+    with pytest.raises(ValueError, match="native, markdownify"):
         convert(b"<p>x</p>", URL, None, "pandoc")
 
 
-@pytest.mark.parametrize("converter", engines.NAMES)
+@pytest.mark.parametrize("converter", converters.NAMES)
 def test_page_crosses_a_process_border(converter):
     page = convert(html("<main><h1>T</h1><p>a <b>b</b></p><pre>x</pre></main>"), URL, None, converter)
     assert pickle.loads(pickle.dumps(page)) == page
@@ -242,11 +241,17 @@ def test_page_crosses_a_process_border(converter):
     assert page.converter == converter
 
 
-def test_markdownify_takes_over_where_the_engine_is_not_installed(monkeypatch):
-    engines.converter_named.cache_clear()
-    monkeypatch.setitem(sys.modules, "html_to_markdown", None)
-    monkeypatch.delitem(sys.modules, "llmsspider.extraction.compiled", raising=False)
-    page = convert(html("<main><h1>T</h1></main>"), URL, None, "html-to-markdown")
+def test_a_class_of_the_users_writes_the_markdown():
+    page = convert(html("<main><h1>T</h1><p>a <b>b</b></p></main>"), URL, None, "own_classes.Shouting")
+    assert (page.converter, page.markdown) == (
+        "own_classes.Shouting",
+        "<H1>T</H1>\n<P>A <STRONG>B</STRONG></P>\n",
+    )
+
+
+@pytest.mark.parametrize("converter", ["own_classes.Missing", "own_classes.Failing"])
+def test_markdownify_takes_over_where_the_users_class_fails(converter):
+    page = convert(html("<main><h1>T</h1></main>"), URL, None, converter)
     assert (page.converter, page.markdown) == ("markdownify", "# T\n")
 
 
@@ -337,7 +342,7 @@ def test_any_bytes_convert(body, encoding):
 
 
 @examples(50)
-@given(_html, st.sampled_from([name for name in engines.NAMES if name != engines.DEFAULT]))
+@given(_html, st.sampled_from([name for name in converters.NAMES if name != converters.DEFAULT]))
 def test_any_html_converts_with_the_other_engines(text, converter):
     page = convert(text.encode("utf-8", "replace"), URL, "utf-8", converter)
-    assert page.converter in {converter, engines.FALLBACK}
+    assert page.converter in {converter, converters.FALLBACK}

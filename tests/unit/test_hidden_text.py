@@ -141,7 +141,7 @@ def page(part: str) -> bytes:
     ).encode()
 
 
-@pytest.mark.parametrize("converter", ["native", "html-to-markdown"])
+@pytest.mark.parametrize("converter", ["native", "markdownify"])
 @pytest.mark.parametrize("part", UNSEEN_ELEMENTS)
 def test_an_element_that_no_reader_sees_is_left_out(part, converter):
     found = convert(page(part), URL, None, converter)

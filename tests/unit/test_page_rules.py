@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from llmsspider.arguments import DocsArguments, check_arguments
-from llmsspider.config import Config
 from llmsspider.errors import ArgumentsError
 from llmsspider.filetypes import classify, skipped_extension
 from llmsspider.filters import drop_reason
@@ -178,31 +177,3 @@ def test_a_broken_profile_is_refused_with_a_line(tmp_path, text):
 def test_a_missing_profile_is_refused():
     with pytest.raises(ArgumentsError, match="cannot be read"):
         load("/nowhere/own.toml")
-
-
-class Settings(dict):
-    def getbool(self, name, default=False):
-        value = self.get(name, default)
-        if value not in (True, False, "True", "False", "1", "0"):
-            raise ValueError(name)
-        return value in (True, "True", "1")
-
-    def getint(self, name, default=0):
-        return int(self.get(name, default))
-
-
-def test_settings_are_read_once_and_checked():
-    config = Config.from_settings(
-        Settings(LLMS_LINK_DEPTH="2", LLMS_CONVERT_WORKERS="0", LLMS_FULL_TEXT="off")
-    )
-    assert (config.link_depth, config.convert_workers, config.full_text) == (2, 0, False)
-    with pytest.raises(ArgumentsError) as error:
-        Config.from_settings(
-            Settings(
-                LLMS_LINK_DEPTH="deep",
-                LLMS_CONVERTER="magic",
-                LLMS_OBEY_AI_OPTOUT="maybe",
-                LLMS_FULL_TEXT="x",
-            )
-        )
-    assert len(error.value.problems) == 4

@@ -3,8 +3,11 @@ from __future__ import annotations
 import json
 
 import pytest
+from scrapy.settings import BaseSettings
 
-from llmsspider.safety import allowed_addresses, http_auth, problems_of
+from llmsspider.config import Config
+from llmsspider.errors import ArgumentsError
+from llmsspider.safety import allowed_addresses, http_auth
 
 WRONG = [
     ("addresses", {"LLMS_ALLOW_PRIVATE_ADDRESSES": "a b"}, 1),
@@ -26,17 +29,21 @@ WRONG = [
 
 
 @pytest.mark.parametrize(("settings", "count"), [case[1:] for case in WRONG], ids=[case[0] for case in WRONG])
-def test_one_line_for_each_mistake_and_no_secret(settings, count, monkeypatch):
-    monkeypatch.delenv("LLMS_HTTP_AUTH", raising=False)
-    problems = problems_of(settings)
+def test_one_line_for_each_mistake_and_no_secret(settings, count):
+    problems = []
+    try:
+        Config.from_settings(BaseSettings(settings))
+    except ArgumentsError as error:
+        problems = error.problems
     assert len(problems) == count
     assert "hunter2" not in "".join(problems)
 
 
-def test_the_environment_holds_the_credentials_where_the_settings_do_not(monkeypatch):
+def test_the_environment_may_hold_the_credentials(monkeypatch):
     monkeypatch.setenv("LLMS_HTTP_AUTH", json.dumps({"a.example": "user:password"}))
-    assert http_auth({}).headers_for("https://a.example/")
-    assert not http_auth({"LLMS_HTTP_AUTH": {"b.example": "u:p"}}).headers_for("https://a.example/")
+    settings = BaseSettings()
+    Config.from_settings(settings)
+    assert http_auth(settings).headers_for("https://a.example/")
 
 
 def test_private_addresses_are_refused_by_default():
