@@ -297,13 +297,18 @@ def take_environment(settings: SettingsLike) -> list[str]:
     another program that only begins with `LLMS_` is left alone, one that looks like a misspelt setting is not.
     """
     problems = _unknown_settings(settings)
-    for name, value in sorted(os.environ.items()):
-        if name in DEFAULTS:
-            if value and (settings.getpriority(name) or 0) < ENVIRONMENT_PRIORITY:
-                settings.set(name, value, priority=ENVIRONMENT_PRIORITY)
-        elif name.startswith("LLMS_") and (close := _nearest(name, DEFAULTS, 0.9)):
+    for name, value in from_environment().items():
+        if (settings.getpriority(name) or 0) < ENVIRONMENT_PRIORITY:
+            settings.set(name, value, priority=ENVIRONMENT_PRIORITY)
+    for name in sorted(os.environ):
+        if name.startswith("LLMS_") and name not in DEFAULTS and (close := _nearest(name, DEFAULTS, 0.9)):
             problems.append(f"environment variable {name} is no setting; did you mean {close}?")
     return problems
+
+
+def from_environment() -> dict[str, str]:
+    """Return the settings that the environment has a value for."""
+    return {name: value for name in DEFAULTS if (value := os.environ.get(name))}
 
 
 def _unknown_settings(settings: SettingsLike) -> list[str]:

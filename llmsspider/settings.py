@@ -8,7 +8,7 @@ import os
 from scrapy.settings import default_settings as scrapys
 
 from llmsspider import __version__
-from llmsspider.config import DEFAULTS
+from llmsspider.config import DEFAULTS, from_environment
 from llmsspider.jobs import on_scrapy_cloud
 
 BOT_NAME = "llmsspider"
@@ -16,7 +16,7 @@ SPIDER_MODULES = ["llmsspider.spiders"]
 NEWSPIDER_MODULE = "llmsspider.spiders"
 COMMANDS_MODULE = "llmsspider.commands"
 
-globals().update(DEFAULTS)  # the `LLMS_` settings
+globals().update(DEFAULTS | from_environment())  # the `LLMS_` settings
 
 # --- manners and safety (docs/politeness.md, docs/security.md) ---
 ROBOTSTXT_OBEY = True
