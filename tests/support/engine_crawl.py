@@ -51,6 +51,7 @@ def _run(
     from twisted.internet.interfaces import IHostnameResolver
     from zope.interface import implementer
 
+    from llmsspider.config import from_environment
     from llmsspider.download_errors import kind_of_exception
     from llmsspider.outcomes import kind_of_response
 
@@ -125,7 +126,7 @@ def _run(
                 }
             )
 
-    process = CrawlerProcess(settings)
+    process = CrawlerProcess({**from_environment(), **settings})  # as llmsspider/settings.py does
     crawler = process.create_crawler(Throwaway)
     process.crawl(crawler)
     process.start()
