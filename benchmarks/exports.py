@@ -25,7 +25,7 @@ from generated_site import WORDS
 
 from llmsspider.items import Link
 from llmsspider.store import PageRecord, SourceRecord, open_store
-from llmsspider.urls import document_id, identity
+from llmsspider.web.urls import document_id, identity
 
 SOURCE = "docs.example.com"
 SITE = f"https://{SOURCE}/"

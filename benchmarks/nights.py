@@ -226,7 +226,7 @@ MISSES = frozenset({"truncation", "full-lag"})
 
 
 @dataclass
-class Tally:
+class FormCounts:
     """What the nights of one kind brought; delays are in nights."""
 
     nights: int = 0
@@ -262,7 +262,7 @@ class Consumer:
         self.held: dict[str, dict[str, Any]] = {}
         self.replayed: dict[str, str] = {}
         self.number = 0
-        self.tally = Tally()
+        self.tally = FormCounts()
         self._edited: dict[str, int] = {}
         self._gone: dict[str, int] = {}
 
@@ -335,7 +335,7 @@ class Consumer:
             for what in now - set(open_ones):
                 open_ones[what] = number
 
-    def finish(self) -> Tally:
+    def finish(self) -> FormCounts:
         """Return the tally, with what is missed for good."""
         self.tally.missed_edits, self.tally.missed_deletions = sorted(self._edited), sorted(self._gone)
         hashes = {url: row["content_hash"] for url, row in self.held.items()}
@@ -362,7 +362,7 @@ def simulate(
     settle: int = 3,
     settings: dict[str, Any] | None = None,
     say: Callable[[str], None] = lambda _line: None,
-) -> Tally:
+) -> FormCounts:
     """Crawl a site for so many nights, and for `settle` more in which it is in order and nobody edits it."""
     site = LyingSite(kinds, form, pages, seed)
     given = {"RETRY_TIMES": 0, "LLMS_MAX_WAIT": 0, "LLMS_FULL_CHECK": 4, **(settings or {})}
@@ -388,7 +388,7 @@ def _served(site: LyingSite) -> Iterator[None]:
         yield
 
 
-def line_of(kinds: tuple[str, ...], tally: Tally) -> str:
+def line_of(kinds: tuple[str, ...], tally: FormCounts) -> str:
     """Return the row of a table."""
     delays = [
         f"{max(counted, default=0)} ({sum(value for nights, value in counted.items() if nights > 0)})"
@@ -427,7 +427,7 @@ def main() -> None:
     good, began, details = True, time.monotonic(), []
     chance = random.Random(options.seed)
     for kind in options.kinds:
-        total = Tally()
+        total = FormCounts()
         kinds: tuple[str, ...] = tuple(kind.split("+"))
         for number, form in enumerate(options.forms):
             if time.monotonic() - began > options.secs:
@@ -457,12 +457,12 @@ def main() -> None:
     raise SystemExit(not good)
 
 
-def _wrong(tally: Tally) -> dict[str, Any]:
+def _wrong(tally: FormCounts) -> dict[str, Any]:
     names = ("false_deletions", "false_changes", "missed_edits", "missed_deletions", "differs")
     return {name: values[:4] for name in names if (values := getattr(tally, name))}
 
 
-def _add(total: Tally, tally: Tally) -> None:
+def _add(total: FormCounts, tally: FormCounts) -> None:
     for name in vars(total):
         setattr(total, name, getattr(total, name) + getattr(tally, name))
 

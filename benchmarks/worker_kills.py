@@ -34,7 +34,7 @@ MOMENTS = ("start", "busy", "idle", "end")
 
 
 @dataclass
-class Tally:
+class FormCounts:
     """What became of the crawls of one number of workers and one kind of moment."""
 
     kills: int = 0
@@ -150,7 +150,7 @@ def main() -> None:
     print(f"seed {options.seed}", flush=True)
     bodies = SiteWriter(options.pages).site()
     kinds = list(itertools.product(options.workers, MOMENTS))
-    tallies = {kind: Tally() for kind in kinds}
+    tallies = {kind: FormCounts() for kind in kinds}
     with serving(Site({path: body.decode() for path, body in bodies.items()})) as site:
         with tempfile.TemporaryDirectory() as name:
             undisturbed = crawl(site, Path(name), options.workers[0])
@@ -172,7 +172,7 @@ def main() -> None:
 def one_crawl(
     site: Site,
     workers: int,
-    tally: Tally,
+    tally: FormCounts,
     killer: Killer,
     expected: dict[str, str],
     options: argparse.Namespace,

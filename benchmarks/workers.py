@@ -125,7 +125,7 @@ def main() -> None:
     print(f"{options.pages} pages, {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}", flush=True)
     program = shutil.which("redis-server")
     if program is None:
-        raise SystemExit("workers.py: needs redis-server")
+        raise SystemExit("conversion/workers.py: needs redis-server")
     with serving(SiteWriter(options.pages).site()) as site, running_redis(program) as redis_url:
         for number in options.workers:
             together(f"{site}/", f" (load {os.getloadavg()[0]:.1f})", number, redis_url)

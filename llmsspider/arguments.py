@@ -20,9 +20,9 @@ from pydantic import (
 from pydantic_core import PydanticCustomError
 
 from llmsspider.errors import ArgumentsError, InvalidUrlError
-from llmsspider.scope import ScopeKind, split_globs
-from llmsspider.urlgate import InvalidUrl, parse, redacted
-from llmsspider.urls import require_http_url
+from llmsspider.web.scope import ScopeKind, split_globs
+from llmsspider.web.url_gate import InvalidUrl, parse, redacted
+from llmsspider.web.urls import require_http_url
 
 
 def _globs(value: object) -> object:
@@ -51,7 +51,7 @@ class CommonArguments(BaseModel):
 
     render: Literal["auto", "never", "always"] = Field(
         default="auto",
-        description="auto: pages without text of their own are drawn by a browser; never: none; always: all HTML.",
+        description="auto: pages without text of their own are rendered by a browser; never: none; always: all HTML.",
     )
     profile: str = Field(
         default="default", description="Name of a profile in pipelines_config/, or the path of a TOML file."
@@ -182,7 +182,7 @@ def _told(value: object) -> object:
     if not isinstance(value, str):
         return value
     url = parse(value)
-    return url.told if isinstance(url, InvalidUrl) and "@" in value else redacted(value)
+    return url.display if isinstance(url, InvalidUrl) and "@" in value else redacted(value)
 
 
 def _accepted(problem: dict[str, Any]) -> str:

@@ -1,20 +1,84 @@
-"""Every mistake of a crawl's arguments and settings, found before anything starts."""
+"""Every mistake of a crawl's arguments and settings, and components it cannot do without, found before it starts."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from scrapy.utils.misc import load_object
+
 from llmsspider.arguments import ARGUMENTS, DocsArguments, check_arguments
 from llmsspider.config import Config, take_environment
-from llmsspider.errors import LlmsspiderError, StoreError
-from llmsspider.feedstorage import feed_problems
-from llmsspider.mirror import folder_for, folder_problem
+from llmsspider.errors import ArgumentsError, LlmsspiderError, StoreError
+from llmsspider.output.feed_storage import feed_problems
+from llmsspider.output.mirror import folder_for, folder_problem
 from llmsspider.profiles import load, put_in_force
-from llmsspider.required import check_components
 from llmsspider.sources import prepare
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from scrapy.settings import BaseSettings
+
+
+# The components without which a crawl makes no sense; all others can be taken out with None.
+
+STORE = "llmsspider.pipelines.hash.HashPipeline"
+"""The pipeline that writes the store; what stands before it may change documents."""
+
+REQUIRED = {
+    "SPIDER_MIDDLEWARES": {
+        "llmsspider.spidermiddlewares.llms_txt_start.LlmsTxtStart": "nothing would be asked for",
+    },
+    "DOWNLOADER_MIDDLEWARES": {
+        "llmsspider.downloadermiddlewares.synthetic.SyntheticMiddleware": "no crawl would end",
+    },
+    "ITEM_PIPELINES": {
+        STORE: "nothing would be stored, and the next crawl would take every page for new",
+        "llmsspider.pipelines.export.ExportPipeline": "no document would be counted, so that every crawl would fail",
+    },
+    "EXTENSIONS": {
+        "llmsspider.extensions.run_summary.RunSummary": "no run would be finished in the store",
+    },
+}
+"""By setting, the classes (or one derived from them) that have to stand, and what would come of it without them."""
+
+
+def check_components(settings: BaseSettings) -> None:
+    """Check the components that settings, profile and command line name.
+
+    Raises:
+        ArgumentsError: one line for each that cannot be loaded, else for each required one that was taken out.
+    """
+    problems = list(_not_loaded(settings)) or list(_missing(settings))
+    if problems:
+        raise ArgumentsError(problems)
+
+
+def _not_loaded(settings: BaseSettings) -> Iterator[str]:
+    for name in REQUIRED:
+        for path in settings.get(name) or ():
+            try:
+                load_object(path)
+            except Exception as error:  # whatever the user's module raises
+                yield f"setting {name}: {path!r} cannot be loaded ({type(error).__name__}: {error})"
+
+
+def _missing(settings: BaseSettings) -> Iterator[str]:
+    for name, required in REQUIRED.items():
+        enabled = settings.get_component_priority_dict_with_base(name)
+        if all(path in enabled for path in required):
+            continue
+        found = [load_object(path) for path in enabled]
+        for path, why in required.items():
+            needed = load_object(path)
+            if not any(isinstance(one, type) and issubclass(one, needed) for one in found):
+                yield (
+                    f"setting {name}: {path} is taken out: {why}. "
+                    "Leave it, or name a class that is derived from it"
+                )
+
+
+# Every mistake of a crawl's arguments and settings, found before anything starts.
 
 
 def crawl_problems(settings: BaseSettings, spider: str, arguments: dict[str, str]) -> list[str]:

@@ -1,8 +1,4 @@
-"""`llmsspider URL -o DIR`: a site as a folder of Markdown, in one command, from anywhere.
-
-Everything it does is also `scrapy crawl docs`: the options become spider arguments and settings. Its subcommands are
-the commands of the project (`llmsspider.subcommands`).
-"""
+"""`llmsspider URL -o DIR`, and every command of the project from any folder: one program, no project needed."""
 
 from __future__ import annotations
 
@@ -14,20 +10,155 @@ import shlex
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
-from llmsspider import __version__, program
-from llmsspider.errors import ArgumentsError, LlmsspiderError, StoreError
-from llmsspider.mirror import STORE_FOLDER, read_manifest
+from scrapy import cmdline
+from scrapy.commands import ScrapyHelpFormatter
+from scrapy.crawler import AsyncCrawlerProcess
+from scrapy.exceptions import UsageError
+from scrapy.utils.project import get_project_settings
+
+from llmsspider import __version__, errors
+from llmsspider.errors import ArgumentsError, LlmsspiderError, MirrorError, StoreError
+from llmsspider.output.mirror import STORE_FOLDER, read_manifest
 from llmsspider.sources import default_name
-from llmsspider.store.location import DATA_DIR_VARIABLE, source_slug
-from llmsspider.urls import require_http_url
+from llmsspider.store.database import DATA_DIR_VARIABLE, project_dir, source_slug
+from llmsspider.web.urls import require_http_url
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from scrapy.commands import ScrapyCommand
     from scrapy.crawler import Crawler
     from scrapy.settings import Settings
 
-    from llmsspider.run import Run
+    from llmsspider.crawl.run import Run
+
+
+# `llmsspider COMMAND …`: the commands of the project, from any folder; the same as `scrapy COMMAND …` in a project.
+# Outside a project the stores are those in the folders that `llmsspider URL -o DIR` wrote: a folder stands for its
+# source, and where there is only one in the working directory neither has to be named.
+
+SETTINGS_MODULE = "llmsspider.settings"
+COMMANDS_MODULE = "llmsspider.commands"
+
+PLACES = (DATA_DIR_VARIABLE, "LLMS_STORE_URL")
+"""The settings that say where the stores are, also read from the environment."""
+
+
+class Tree(NamedTuple):
+    """A folder that `llmsspider URL -o DIR` wrote, and the source it holds."""
+
+    folder: Path
+    source: str
+
+
+def project_settings() -> Settings:
+    """Return the settings of the project around, where it is one made from ours, else our own."""
+    try:
+        settings = get_project_settings()
+        ours = settings.get("COMMANDS_MODULE") == COMMANDS_MODULE
+    except ImportError:
+        ours = False
+    if not ours:
+        os.environ["SCRAPY_SETTINGS_MODULE"] = SETTINGS_MODULE
+        settings = get_project_settings()
+    return settings
+
+
+def commands(settings: Settings) -> dict[str, ScrapyCommand]:
+    """Return the commands of the project by name, as Scrapy finds them."""
+    return cmdline._get_commands_from_module(settings["COMMANDS_MODULE"], inproject=True)
+
+
+def run_command(command: ScrapyCommand, name: str, argv: Sequence[str], settings: Settings) -> int:
+    """Run a command as `scrapy.cmdline` does; returns the exit code."""
+    parser = cmdline.ScrapyArgumentParser(
+        prog=f"llmsspider {name}",
+        usage=f"llmsspider {name} {command.syntax()}",
+        description=command.long_desc(),
+        formatter_class=ScrapyHelpFormatter,
+        conflict_handler="resolve",
+    )
+    settings.setdict(command.default_settings, priority="command")
+    command.settings = settings
+    command.add_options(parser)
+    opts, args = parser.parse_known_args(argv)
+    args = _located(command, args, opts)
+    try:
+        command.process_options(args, opts)
+        if command.requires_crawler_process:
+            command.crawler_process = AsyncCrawlerProcess(settings)
+        cmdline._run_command(command, args, opts)
+    except UsageError as error:
+        if str(error):
+            parser.error(str(error))
+        parser.print_help()
+        return 2
+    return command.exitcode
+
+
+def _located(command: ScrapyCommand, args: list[str], opts: argparse.Namespace) -> list[str]:
+    """Return the arguments with the source in place of its folder, and put the store of that folder in force.
+
+    Raises:
+        ArgumentsError: several folders could be meant.
+    """
+    wanted = re.findall(r"[\[<]*(\w+)[\]>]*", command.syntax().replace("[options]", ""))
+    if not wanted or wanted[0].lower() != "source":
+        return args
+    tree = next(_trees(map(Path, args[:1])), None)
+    if tree is None:
+        if _placed(opts) or project_dir(Path.cwd()):
+            return args
+        here = list(_trees([Path(), *sorted(path for path in Path().iterdir() if path.is_dir())]))
+        tree = next((tree for tree in here if tree.source in args[:1]), None) or _only(here)
+        if tree is None:
+            return args
+        required = len(re.sub(r"\[[^\]]*\]", "", command.syntax()).split())
+        args = [tree.source, *args] if len(args) == required - 1 else args
+    else:
+        args = [tree.source, *args[1:]]
+    opts.set.append(f"{DATA_DIR_VARIABLE}={tree.folder.absolute() / STORE_FOLDER}")
+    if command.requires_crawler_process:
+        opts.set.insert(0, f"LLMS_MIRROR_DIR={tree.folder}")
+    return args
+
+
+def _trees(folders: Sequence[Path] | Iterator[Path]) -> Iterator[Tree]:
+    for folder in folders:
+        try:
+            manifest = read_manifest(folder) if (folder / STORE_FOLDER).is_dir() else None
+        except (MirrorError, OSError):
+            continue
+        if manifest is not None:
+            yield Tree(folder, manifest.source)
+
+
+def _only(trees: list[Tree]) -> Tree | None:
+    if len(trees) > 1:
+        names = ", ".join(str(tree.folder) for tree in trees)
+        raise ArgumentsError([f"several folders here hold documentation: name one of {names}"])
+    return trees[0] if trees else None
+
+
+def _placed(opts: argparse.Namespace) -> bool:
+    """Say whether the place of the stores was given."""
+    return any(pair.startswith(f"{name}=") for pair in opts.set for name in PLACES) or any(
+        os.environ.get(name) for name in PLACES
+    )
+
+
+def summary(settings: Settings) -> str:
+    """Return the commands with a line on each, for `llmsspider --help`."""
+    found = {name: command.short_desc() for name, command in commands(settings).items()}
+    found["mcp"] = "Let agents search and read the crawled documentation"
+    return "\n".join(f"  {name:<10} {text}" for name, text in sorted(found.items()))
+
+
+# `llmsspider URL -o DIR`: a site as a folder of Markdown, in one command, from anywhere.
+# Everything it does is also `scrapy crawl docs`: the options become spider arguments and settings. Its subcommands
+# are the commands of the project (`llmsspider.cli`).
 
 NOTHING = 1
 """Exit code: nothing was obtained, the crawl was stopped, or the folder or the page store cannot be used."""
@@ -65,7 +196,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _run(given: list[str]) -> int:
-    program.call("llmsspider")
+    errors.call("llmsspider")
     if given[:1] == ["mcp"]:
         from llmsspider.mcp.command import main as serve  # noqa: PLC0415
 
@@ -76,16 +207,15 @@ def _run(given: list[str]) -> int:
 
 
 def _subcommand(name: str, rest: list[str]) -> int:
-    from llmsspider import subcommands  # noqa: PLC0415  # mistakes of other command lines need no Scrapy
 
-    settings = subcommands.project_settings()
-    found = subcommands.commands(settings)
+    settings = project_settings()
+    found = commands(settings)
     if name not in found:
         close = difflib.get_close_matches(name, [*found, "mcp"], n=1)
         meant = f"did you mean {close[0]}?" if close else "llmsspider --help lists them"
         return _refuse([f"{name!r} is neither a command nor a URL; {meant}"])
     try:
-        return subcommands.run(found[name], name, rest, settings)
+        return run_command(found[name], name, rest, settings)
     except ArgumentsError as error:
         return _refuse(error.problems)
 
@@ -93,7 +223,7 @@ def _subcommand(name: str, rest: list[str]) -> int:
 def crawl(given: list[str]) -> int:
     """Crawl, write the tree, say what was done; returns the exit code."""
     options = parser(with_commands=bool({"-h", "--help"} & set(given))).parse_args(given)
-    from llmsspider import console  # noqa: PLC0415
+    from llmsspider.extensions import console  # noqa: PLC0415
 
     try:
         folder, arguments = _target(options)
@@ -122,9 +252,7 @@ def parser(*, with_commands: bool = False) -> argparse.ArgumentParser:
         "Where DIR is named below, commands take it for SOURCE."
     )
     if with_commands:
-        from llmsspider import subcommands  # noqa: PLC0415
-
-        found = subcommands.summary(subcommands.project_settings())
+        found = summary(project_settings())
         epilog = f"commands (llmsspider COMMAND --help tells more):\n{found}\n\n{epilog}"
     made = OneLineParser(
         prog="llmsspider",
@@ -179,7 +307,6 @@ def pairs(given: list[str], option: str) -> dict[str, str]:
 
 
 def _settings(options: argparse.Namespace, folder: Path) -> Settings:
-    from llmsspider.subcommands import project_settings  # noqa: PLC0415
 
     settings = project_settings()
     own: dict[str, Any] = {"LLMS_MIRROR_DIR": str(folder)}
@@ -200,7 +327,7 @@ def _crawl(settings: Settings, arguments: dict[str, str]) -> Crawler:
 
 
 def _report(crawler: Crawler, folder: Path, given: Sequence[str], log: Path | None) -> int:
-    from llmsspider import console  # noqa: PLC0415
+    from llmsspider.extensions import console  # noqa: PLC0415
 
     _keep_out_of_git(folder / STORE_FOLDER)
     run: Run | None = getattr(crawler.spider, "run", None)

@@ -16,11 +16,11 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from llmsspider import setting_types as types
 from llmsspider.errors import ArgumentsError
-from llmsspider.growth import MAX_GROWTH
 from llmsspider.setting_types import choice, one_of
+from llmsspider.web.decompression import MAX_GROWTH
 
 if TYPE_CHECKING:
-    from llmsspider.chunkrows import Chunker
+    from llmsspider.markdown.chunks import Chunker
     from llmsspider.store import Stores
 
 ENVIRONMENT_PRIORITY = 35
@@ -206,7 +206,7 @@ class Config(BaseModel):
     # --- one page ---
     providers: types.Providers = setting(
         "LLMS_PAGE_PROVIDERS",
-        ["llmsspider.providers.GitHub"],
+        ["llmsspider.discovery.providers.GitHub"],
         "Paths of classes that know where a page's Markdown is by its URL alone.",
     )
 
@@ -253,14 +253,14 @@ class Config(BaseModel):
     @cached_property
     def chunker(self) -> Chunker:
         """What cuts documents into chunks."""
-        from llmsspider.chunkrows import Chunker  # noqa: PLC0415
+        from llmsspider.markdown.chunks import Chunker  # noqa: PLC0415
 
         return Chunker(self.chunk_size, self.chunk_unit)
 
     @property
-    def made_with(self) -> str:
+    def converter_fingerprint(self) -> str:
         """What makes Markdown of pages: content made with anything else is made again."""
-        return self.converter + self.handlers.mark + ("+hidden" if self.keep_hidden else "")
+        return self.converter + self.handlers.fingerprint + ("+hidden" if self.keep_hidden else "")
 
     @classmethod
     def from_settings(cls, settings: SettingsLike) -> Config:

@@ -1,9 +1,9 @@
-"""The error kind of an exception that was raised while a page was fetched or read, by its class."""
+"""Exceptions of components that refuse a request on purpose, and the error kind of any exception, by its class."""
 
 from __future__ import annotations
 
 import sys
-from typing import get_args
+from typing import TYPE_CHECKING, get_args
 
 from OpenSSL.SSL import Error as TlsError
 from scrapy.core.downloader.handlers.http11 import TunnelError
@@ -22,6 +22,38 @@ from twisted.internet.error import ConnectError, ConnectionClosed, DNSLookupErro
 from twisted.web.client import ResponseFailed
 
 from llmsspider.errors import ErrorKind, InvalidUrlError
+from llmsspider.reasons import BlockReason, FilterReason
+
+if TYPE_CHECKING:
+    from llmsspider.web.scope import Verdict
+
+
+# The exceptions of components that refuse a request or a response on purpose, or filter a page by the scope.
+
+
+class RefusedRequest(IgnoreRequest):
+    """Refused by a rule of this project, and never retried.
+
+    `kind` is the page's error kind, which `llmsspider.download_errors.kind_of_exception` reads. `reason` is the
+    last part of the stat that was counted. The text is one
+    line for the user.
+    """
+
+    def __init__(self, message: str, *, reason: BlockReason | FilterReason, kind: ErrorKind = "blocked"):
+        super().__init__(message)
+        self.kind: ErrorKind = kind
+        self.reason: BlockReason | FilterReason = reason
+
+
+class FilteredRequest(IgnoreRequest):
+    """A page is filtered by a rule of the scope; `verdict` says which."""
+
+    def __init__(self, verdict: Verdict):
+        super().__init__(f"{verdict.reason}: {verdict.rule}")
+        self.verdict = verdict
+
+
+# The error kind of an exception that was raised while a page was fetched or read, by its class.
 
 KIND_OF_EXCEPTION: dict[type[BaseException], ErrorKind] = {
     InvalidUrlError: "invalid_url",

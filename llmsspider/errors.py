@@ -5,22 +5,48 @@
     ├── InvalidUrlError     text that is not an absolute http(s) URL
     ├── StoreError          the page store cannot be opened or is too new
     │   └── UnknownSourceError  no source of that name was crawled (exit code 2)
-    ├── TogetherError       the Redis of a crawl by several workers cannot be used
+    ├── WorkerGroupError       the Redis of a crawl by several workers cannot be used
     ├── SearchError         the search index cannot be made or read, or no source has what was asked for
     ├── ResolveError        `resolve()` obtained no page
     ├── MirrorError         the Markdown tree cannot be kept in its folder
     ├── DiscoveryError      a file named by the user cannot be used as llms.txt
     ├── ConversionError     one page could not be converted (crash, time, memory)
     │   └── TooLargePageError   its Markdown is many times as long as the page
-    ├── RenderingError      one page could not be drawn by the browser
-    └── BrowserUnavailableError  there is no browser to draw pages with
+    ├── RenderingError      one page could not be rendered by the browser
+    └── BrowserUnavailableError  there is no browser to render pages with
 
 A message is one line: what was wrong, and what to do.
 """
 
 from __future__ import annotations
 
+import shlex
 from typing import Literal
+
+# The program that was called, for the commands that messages name: `scrapy` in a project, or `llmsspider` anywhere.
+
+_called = "scrapy"
+
+
+def call(name: str) -> None:
+    """Set the program that this process was started as."""
+    global _called  # noqa: PLW0603  # a process has one command line
+    _called = name
+
+
+def called() -> str:
+    """Return the name of the program."""
+    return _called
+
+
+def command(*words: str) -> str:
+    """Return a command to type, quoted for a shell.
+
+    >>> command("export", "my docs", "--since", "17")
+    "scrapy export 'my docs' --since 17"
+    """
+    return shlex.join([_called, *words])
+
 
 ErrorKind = Literal[
     "not_found",
@@ -63,7 +89,7 @@ class UnknownSourceError(StoreError):
     """The store holds no source of the name given."""
 
 
-class TogetherError(LlmsspiderError):
+class WorkerGroupError(LlmsspiderError):
     """The Redis in which the workers of a crawl meet cannot be used."""
 
 
@@ -92,7 +118,7 @@ class TooLargePageError(ConversionError):
 
 
 class RenderingError(LlmsspiderError):
-    """One page could not be drawn by the browser; `kind` is the page's error kind."""
+    """One page could not be rendered by the browser; `kind` is the page's error kind."""
 
     def __init__(self, message: str, *, kind: ErrorKind):
         super().__init__(message)

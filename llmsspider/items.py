@@ -6,6 +6,7 @@ fields in the order given here.
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -129,3 +130,22 @@ class Page:
     meta: PageMeta
     converter: str = ""
     hidden: int = 0
+
+
+# Versions of what is stored.
+
+EXTRACTOR_VERSION = 8
+"""Grows with each change of the Markdown made from the same page: stored pages of another version are made again."""
+
+
+# Hashes of bodies and of content: what "changed" means.
+
+
+def content_hash(content: str) -> str:
+    """Return the SHA-256 (hex) of `Document.content`, which is already normalised."""
+    return hashlib.sha256(content.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def raw_hash(body: bytes) -> str:
+    """Return the SHA-256 (hex) of a response body."""
+    return hashlib.sha256(body).hexdigest()

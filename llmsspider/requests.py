@@ -43,7 +43,7 @@ CARRIED = ("proxy", "cookiejar")
 HTML_ACCEPT = "text/html,application/xhtml+xml;q=0.9,*/*;q=0.1"
 
 
-class PageMeta(TypedDict, total=False):
+class RequestMeta(TypedDict, total=False):
     """The values of `meta["llms"]`."""
 
     by: DiscoveredBy
@@ -68,9 +68,9 @@ class PageMeta(TypedDict, total=False):
     synthetic: bool
 
 
-def info(request: Request) -> PageMeta:
+def info(request: Request) -> RequestMeta:
     """Return the request's `meta["llms"]`, empty for requests of others (robots.txt)."""
-    return cast("PageMeta", request.meta.get(META, {}))
+    return cast("RequestMeta", request.meta.get(META, {}))
 
 
 def nested_request(
@@ -83,7 +83,7 @@ def nested_request(
     **options: Any,
 ) -> Request:
     """Return a request that belongs to another page's download; it passes the downloader middlewares only."""
-    own: PageMeta = {"nested": True, "discovery": True} if discovery else {"nested": True}
+    own: RequestMeta = {"nested": True, "discovery": True} if discovery else {"nested": True}
     if page is not None:
         own["page"] = page
     meta = {META: own, **(meta or {})}

@@ -17,8 +17,8 @@ from twisted.internet.base import ReactorBase
 from twisted.internet.interfaces import IAddress, IHostnameResolver, IHostResolution, IResolutionReceiver
 from zope.interface import implementer
 
-from llmsspider.addresses import AllowedAddresses, is_resolvable
-from llmsspider.safety import allowed_addresses
+from llmsspider.web.addresses import AllowedAddresses, is_resolvable
+from llmsspider.web.safety import allowed_addresses
 
 logger = logging.getLogger(__name__)
 

@@ -12,6 +12,29 @@ from pydantic_core import PydanticCustomError
 
 from llmsspider.errors import ArgumentsError
 
+# The values of `LLMS_STATUS_PORT`.
+
+AUTO_PORTS = range(7610, 7630)
+"""Ports of which the first free one is taken."""
+
+
+def parse_ports(value: str) -> range | None:
+    """Return the ports to try, None for no page; 0 is any free port. Raises `ValueError`.
+
+    >>> parse_ports("auto"), parse_ports("off"), parse_ports("8000"), parse_ports("8000-8002")
+    (range(7610, 7630), None, range(8000, 8001), range(8000, 8003))
+    """
+    if value == "auto":
+        return AUTO_PORTS
+    if value in {"off", "None", "False", ""}:
+        return None
+    first, _, last = value.partition("-")
+    ports = range(int(first), int(last or first) + 1)
+    if not ports or ports[0] < 0 or ports[-1] > 65535:
+        raise ValueError(value)
+    return ports
+
+
 REFUSED = "refused"
 """The type of the pydantic errors raised here; `lines` of its context are whole lines, in place of `accepted`."""
 
@@ -85,14 +108,13 @@ def _text(value: Any) -> str | None:
 
 def _workers(value: Any) -> int:
     if value == "auto":
-        from llmsspider.workers import automatic_workers  # noqa: PLC0415
+        from llmsspider.conversion.workers import automatic_workers  # noqa: PLC0415
 
         return automatic_workers()
     return _whole(value)
 
 
 def _ports(value: Any) -> Any:
-    from llmsspider.ports import parse_ports  # noqa: PLC0415
 
     try:
         parse_ports(str(value))
@@ -102,12 +124,12 @@ def _ports(value: Any) -> Any:
 
 
 def _converter(value: Any) -> str:
-    from llmsspider import converters  # noqa: PLC0415
+    from llmsspider import loading  # noqa: PLC0415
 
     try:
-        return converters.checked(value)
+        return loading.checked(value)
     except Exception as error:  # whatever the user's module raises
-        accepted = f"accepted are {', '.join(converters.NAMES)}, and the path of a class with convert(html)"
+        accepted = f"accepted are {', '.join(loading.NAMES)}, and the path of a class with convert(html)"
         raise refused(f"{accepted} ({type(error).__name__}: {error})") from None
 
 
@@ -121,7 +143,7 @@ def _history(value: Any) -> Any:
 
 
 def _handlers(value: Any) -> Any:
-    from llmsspider.handlers import checked  # noqa: PLC0415
+    from llmsspider.conversion.workers import checked  # noqa: PLC0415
 
     try:
         given = json.loads(value) if isinstance(value, str) else value
@@ -139,13 +161,13 @@ def _store_class(value: Any) -> Any:
 
 
 def _chunk_unit(value: Any) -> Any:
-    from llmsspider.chunkrows import counter  # noqa: PLC0415
+    from llmsspider.markdown.chunks import counter  # noqa: PLC0415
 
     return _by(counter, str(value))
 
 
 def _providers(value: Any) -> Any:
-    from llmsspider.providers import load_providers  # noqa: PLC0415
+    from llmsspider.discovery.providers import load_providers  # noqa: PLC0415
 
     return _by(load_providers, value.split(",") if isinstance(value, str) else list(value))
 
@@ -159,7 +181,7 @@ def _embedder(value: Any) -> Any:
 
 
 def _redis_url(value: Any) -> str | None:
-    from llmsspider.together.crew import url_problem  # noqa: PLC0415
+    from llmsspider.distributed.worker_group import url_problem  # noqa: PLC0415
 
     problem = url_problem(str(value)) if value else None
     if problem:
@@ -168,19 +190,19 @@ def _redis_url(value: Any) -> str | None:
 
 
 def _addresses(value: Any) -> Any:
-    from llmsspider.addresses import AllowedAddresses  # noqa: PLC0415
+    from llmsspider.web.addresses import AllowedAddresses  # noqa: PLC0415
 
     return _by(AllowedAddresses.from_setting, value)
 
 
 def _http_auth(value: Any) -> Any:
-    from llmsspider.credentials import Credentials  # noqa: PLC0415
+    from llmsspider.web.credentials import Credentials  # noqa: PLC0415
 
     return _by(Credentials.from_setting, value)
 
 
 def _contact(value: Any) -> str | None:
-    from llmsspider.politeness import with_contact  # noqa: PLC0415
+    from llmsspider.web.politeness import with_contact  # noqa: PLC0415
 
     try:
         with_contact("", value)
@@ -210,12 +232,12 @@ RedisUrl = Annotated[str | None, BeforeValidator(_redis_url)]
 Contact = Annotated[str | None, BeforeValidator(_contact)]
 
 if TYPE_CHECKING:
-    from llmsspider.addresses import AllowedAddresses
-    from llmsspider.chunking import Count
-    from llmsspider.credentials import Credentials
-    from llmsspider.handlers import Handlers
-    from llmsspider.providers import Provider
+    from llmsspider.conversion.workers import Handlers
+    from llmsspider.discovery.providers import Provider
+    from llmsspider.markdown.chunks import Count
     from llmsspider.store import Retention, Store
+    from llmsspider.web.addresses import AllowedAddresses
+    from llmsspider.web.credentials import Credentials
 
     Addresses = AllowedAddresses
     ChunkUnit = Count

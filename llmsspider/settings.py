@@ -9,7 +9,7 @@ from scrapy.settings import default_settings as scrapys
 
 from llmsspider import __version__
 from llmsspider.config import DEFAULTS, from_environment
-from llmsspider.jobs import on_scrapy_cloud
+from llmsspider.crawl.jobs import on_scrapy_cloud
 
 BOT_NAME = "llmsspider"
 SPIDER_MODULES = ["llmsspider.spiders"]
@@ -47,15 +47,15 @@ DOWNLOAD_HANDLERS = {
 TWISTED_DNS_RESOLVER = "llmsspider.resolver.AddressGuardResolver"
 
 # --- the browser, which starts with the first page that needs it (docs/rendering.md) ---
-PLAYWRIGHT_MAX_PAGES_PER_CONTEXT = 4  # pages drawn at the same time
+PLAYWRIGHT_MAX_PAGES_PER_CONTEXT = 4  # pages rendered at the same time
 PLAYWRIGHT_DEFAULT_NAVIGATION_TIMEOUT = 30_000  # milliseconds until the answer for a page begins
-PLAYWRIGHT_ABORT_REQUEST = "llmsspider.browser.settling.is_needless"  # no images, media and fonts
+PLAYWRIGHT_ABORT_REQUEST = "llmsspider.browser.idle.is_needless"  # no images, media and fonts
 PLAYWRIGHT_PROCESS_REQUEST_HEADERS = None  # the browser's own; those of Scrapy would go along with redirects
 
 # --- the path of a page (docs/architecture.md) ---
 TWISTED_REACTOR = "twisted.internet.asyncioreactor.AsyncioSelectorReactor"
-DUPEFILTER_CLASS = "llmsspider.dupefilter.PageDupeFilter"
-SCHEDULER = "llmsspider.scheduler.BreadthFirstScheduler"
+DUPEFILTER_CLASS = "llmsspider.scheduling.scheduler.PageDupeFilter"
+SCHEDULER = "llmsspider.scheduling.scheduler.BreadthFirstScheduler"
 SCHEDULER_DISK_QUEUE = "scrapy.squeues.PickleFifoDiskQueue"  # first in, first out: breadth-first
 SCHEDULER_MEMORY_QUEUE = "scrapy.squeues.FifoMemoryQueue"
 SCHEDULER_START_DISK_QUEUE = None  # start page and seeds queue with the rest, in their order
@@ -75,19 +75,19 @@ DOWNLOADER_MIDDLEWARES_BASE: dict[str, int | None] = {
     **scrapys.DOWNLOADER_MIDDLEWARES_BASE,
     "llmsspider.downloadermiddlewares.synthetic.SyntheticMiddleware": 10,
     "llmsspider.downloadermiddlewares.address_guard.AddressGuardMiddleware": 20,
-    "llmsspider.downloadermiddlewares.scope.ScopeMiddleware": 40,
+    "llmsspider.downloadermiddlewares.redirect.ScopeMiddleware": 40,
     "llmsspider.downloadermiddlewares.robots.RobotsTxtMiddleware": 100,
-    "llmsspider.downloadermiddlewares.user_agent.UserAgentMiddleware": 500,
-    "llmsspider.downloadermiddlewares.ai_optout.AiOptOutMiddleware": 520,
+    "llmsspider.downloadermiddlewares.request_headers.UserAgentMiddleware": 500,
+    "llmsspider.downloadermiddlewares.robots.AiOptOutMiddleware": 520,
     "llmsspider.downloadermiddlewares.markdown_negotiation.MarkdownNegotiationMiddleware": 540,
     "llmsspider.downloadermiddlewares.revalidation.RevalidationMiddleware": 545,
     "llmsspider.downloadermiddlewares.backoff.BackoffMiddleware": 560,
     "llmsspider.downloadermiddlewares.redirect.MetaRefreshMiddleware": 580,
     "llmsspider.downloadermiddlewares.compression.HttpCompressionMiddleware": 590,
     "llmsspider.downloadermiddlewares.redirect.RedirectMiddleware": 600,
-    "llmsspider.downloadermiddlewares.cookies.CookiesMiddleware": 700,
-    "llmsspider.downloadermiddlewares.auth.HostAuthMiddleware": 710,  # after the cookies, which rebuild the header
-    "llmsspider.downloadermiddlewares.connection_guard.ConnectionGuardMiddleware": 950,
+    "llmsspider.downloadermiddlewares.request_headers.CookiesMiddleware": 700,
+    "llmsspider.downloadermiddlewares.request_headers.HostAuthMiddleware": 710,  # after the cookies
+    "llmsspider.downloadermiddlewares.address_guard.ConnectionGuardMiddleware": 950,
 }
 DOWNLOADER_MIDDLEWARES_BASE |= dict.fromkeys(
     (
@@ -110,7 +110,7 @@ EXTENSIONS_BASE: dict[str, int | None] = {
     **scrapys.EXTENSIONS_BASE,
     "scrapy.extensions.remote_control.RemoteControl": None,  # off; a web server
     "scrapy.extensions.logstats.LogStats": None,  # counts downloads, discovery and attempts included
-    "llmsspider.extensions.printable_log.PrintableLog": -30,  # before any other logs what a site sent
+    "llmsspider.extensions.logging.PrintableLog": -30,  # before any other logs what a site sent
     "llmsspider.extensions.terminal.TerminalProgress": -20,  # gives the terminal back before the summary
     "llmsspider.extensions.run_summary.RunSummary": -10,  # before Scrapy's feed exporter, which is at 0
     "llmsspider.extensions.heartbeat.Heartbeat": 0,
@@ -121,34 +121,32 @@ EXTENSIONS_BASE: dict[str, int | None] = {
 CONCURRENT_ITEMS = 1  # Scrapy starts as many tasks for each response, and one has one document at most
 FEED_EXPORTERS_BASE = {
     **scrapys.FEED_EXPORTERS_BASE,
-    "jsonlines": "llmsspider.exporters.JsonLinesExporter",
-    "jsonl": "llmsspider.exporters.JsonLinesExporter",
-    "jl": "llmsspider.exporters.JsonLinesExporter",
-    "csv": "llmsspider.exporters.CsvExporter",
-    "chunks": "llmsspider.exporters.ChunksExporter",
-    "graph": "llmsspider.exporters.GraphExporter",
-    "parquet": "llmsspider.exporters.ParquetExporter",
+    "jsonlines": "llmsspider.output.exports.JsonLinesExporter",
+    "jsonl": "llmsspider.output.exports.JsonLinesExporter",
+    "jl": "llmsspider.output.exports.JsonLinesExporter",
+    "csv": "llmsspider.output.exports.CsvExporter",
+    "chunks": "llmsspider.output.exports.ChunksExporter",
+    "graph": "llmsspider.output.exports.GraphExporter",
+    "parquet": "llmsspider.output.exports.ParquetExporter",
 }
 
 # --- logs and feeds ---
 LOG_LEVEL = "INFO"
-LOG_FORMATTER = "llmsspider.extensions.log_formatter.ShortLogFormatter"
+LOG_FORMATTER = "llmsspider.extensions.logging.ShortLogFormatter"
 FEED_EXPORT_ENCODING = "utf-8"
 FEED_STORE_EMPTY = False  # a crawl without a document leaves yesterday's file alone
 FEED_STORAGES_BASE = {
     **scrapys.FEED_STORAGES_BASE,
-    "": "llmsspider.feedstorage.StagedFileFeedStorage",
-    "file": "llmsspider.feedstorage.StagedFileFeedStorage",
-    "s3": "llmsspider.s3storage.StagedS3FeedStorage",
+    "": "llmsspider.output.feed_storage.StagedFileFeedStorage",
+    "file": "llmsspider.output.feed_storage.StagedFileFeedStorage",
+    "s3": "llmsspider.output.feed_storage.StagedS3FeedStorage",
 }
 
 # --- manners and safety, what the middlewares need (docs/politeness.md, docs/security.md) ---
 AUTOTHROTTLE_TARGET_CONCURRENCY = (
     2.0  # requests under way at a time to a host with a bound; Scrapy's default is 1
 )
-DOWNLOADER = (
-    "llmsspider.downloader.Downloader"  # holds CONCURRENT_REQUESTS_PER_DOMAIN, which Scrapy 2.19 does not
-)
+DOWNLOADER = "llmsspider.scheduling.downloader.Downloader"  # holds CONCURRENT_REQUESTS_PER_DOMAIN
 DOWNLOAD_VERIFY_CERTIFICATES = True  # Scrapy's default is False
 
 # --- jobs of Scrapy Cloud only (docs/scrapy-cloud.md) ---
@@ -162,5 +160,5 @@ if on_scrapy_cloud():
     EXTENSIONS_BASE |= {
         "llmsspider.extensions.scrapy_cloud.ScrapyCloud": 100,
         "scrapy.extensions.memusage.MemoryUsage": None,
-        "llmsspider.extensions.job_memory.JobMemory": 0,  # the limit is for all processes of the job
+        "llmsspider.extensions.heartbeat.JobMemory": 0,  # the limit is for all processes of the job
     }

@@ -13,7 +13,7 @@ from llmsspider.arguments import DocsArguments, check_arguments
 from llmsspider.config import Config, SettingsLike
 from llmsspider.errors import ArgumentsError
 from llmsspider.store import SourceRecord
-from llmsspider.urls import directory, host
+from llmsspider.web.urls import directory, host
 
 OF_ONE_RUN = frozenset({"mode", "retry", "full", "emit", "save", "confirm_deletions"})
 """Arguments that belong to one run and are never kept (docs/arguments.md); all others say what the source is."""

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from scrapy.exceptions import NotConfigured
 
-from llmsspider.run import Run
+from llmsspider.crawl.run import Run
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler

@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 
 from scrapy.commands import ScrapyCommand
 
-from llmsspider import program
+from llmsspider import errors
 from llmsspider.config import Config
 from llmsspider.errors import ArgumentsError, StoreError, UnknownSourceError
 from llmsspider.store import Stores, resolve_data_dir
@@ -50,7 +50,7 @@ class StoreCommand(ScrapyCommand):
 
     def fail(self, problem: str, exitcode: int) -> None:
         """Say what is wrong and set the exit code."""
-        sys.stderr.write(f"{program.called()} {self.name}: {problem}\n")
+        sys.stderr.write(f"{errors.called()} {self.name}: {problem}\n")
         self.exitcode = exitcode
 
     def stores(self) -> Stores:
@@ -64,5 +64,5 @@ class StoreCommand(ScrapyCommand):
 def one_source(args: list[str]) -> str:
     """Return the only argument, the name of a source; raises `ArgumentsError`."""
     if len(args) != 1:
-        raise ArgumentsError([f"name one source; `{program.command('sources')}` lists them"])
+        raise ArgumentsError([f"name one source; `{errors.command('sources')}` lists them"])
     return args[0]

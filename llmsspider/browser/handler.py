@@ -1,18 +1,298 @@
-"""The download handler of http and https: Scrapy's own, and for requests that ask for it the browser."""
+"""The download handler of http and https, and the browser of one crawl, started by the first page that needs it."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import asyncio
+import contextlib
+import logging
+import os
+import shutil
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 from weakref import WeakKeyDictionary
 
 from scrapy.core.downloader.handlers.http11 import HTTP11DownloadHandler
 
-from llmsspider.browser.session import BrowserSession
+from llmsspider import stats
+from llmsspider.browser.outbound import Dialer, OutboundProxies, OutboundProxy
+from llmsspider.browser.proxy import FilteringProxy
+from llmsspider.errors import BrowserUnavailableError, RenderingError
+from llmsspider.requests import META, info
+from llmsspider.resolver import guarded_resolver
+from llmsspider.web.politeness import with_contact
+from llmsspider.web.safety import allowed_addresses, http_auth
 
 if TYPE_CHECKING:
+    from playwright.async_api import Page, Route
     from scrapy import Request
     from scrapy.crawler import Crawler
     from scrapy.http import Response
+
+    from llmsspider.browser.idle import Traffic
+    from llmsspider.browser.rendering import RenderingHandler
+
+logger = logging.getLogger(__name__)
+
+
+# How Chromium is started: which program, with which flags. Nothing here imports Playwright.
+
+PROGRAMS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+"""Names of an installed browser, best first; without one Playwright's own download is used."""
+
+QUIET = (
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-domain-reliability",
+    "--disable-sync",
+    "--no-first-run",
+    "--no-pings",
+    "--disable-features=OptimizationHints,MediaRouter,Translate,CertificateTransparencyComponentUpdater",
+)
+"""Flags that stop Chromium from calling home."""
+
+FENCED = (
+    "--disable-quic",
+    "--dns-prefetch-disable",
+    "--force-webrtc-ip-handling-policy=disable_non_proxied_udp",
+    "--webrtc-ip-handling-policy=disable_non_proxied_udp",
+    "--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.1",
+)
+"""Flags that leave it no way around the proxy: no QUIC, no WebRTC over UDP, no look-ups of its own."""
+
+
+def find_program(which: Callable[[str], str | None] = shutil.which) -> str | None:
+    """Return the path of the installed browser, None where there is none."""
+    return next((path for path in map(which, PROGRAMS) if path), None)
+
+
+def launch_options(
+    given: Mapping[str, Any], proxy: Mapping[str, str], program: str | None, *, sandbox: bool | None = None
+) -> dict[str, Any]:
+    """Return the arguments of Playwright's `launch`.
+
+    Args:
+        given: `PLAYWRIGHT_LAUNCH_OPTIONS`; it may choose the program, the sandbox and add flags, never the proxy.
+        proxy: the filtering proxy: `server`, `username`, `password`.
+        program: path of the installed browser, None for Playwright's own.
+        sandbox: use Chromium's sandbox; None is "unless we are root", who cannot.
+    """
+    if sandbox is None:
+        sandbox = not hasattr(os, "geteuid") or os.geteuid() != 0
+    options: dict[str, Any] = {"headless": True, "chromium_sandbox": sandbox, **given}
+    if program and "executable_path" not in options and "channel" not in options:
+        options["executable_path"] = program
+    options["args"] = [*given.get("args", ()), *QUIET, *FENCED]
+    options["proxy"] = {**proxy, "bypass": "<-loopback>"}
+    return options
+
+
+# The browser of one crawl: started by the first page that needs it, closed with the crawl.
+
+CLOSE_SECS = 15.0
+"""Time the browser is given to close; what is left then ends with the crawl's process."""
+
+MISSING = "no browser can be started ({}): install one with `apt-get install chromium` or `playwright install chromium`"
+
+
+class BrowserSession:
+    """Downloads pages with scrapy-playwright, behind the filtering proxy.
+
+    Not started before the first `download`. A browser that cannot be started is tried once; a page that hangs
+    is closed after `DOWNLOAD_TIMEOUT`.
+    """
+
+    def __init__(self, crawler: Crawler):
+        self._crawler = crawler
+        self._credentials = http_auth(crawler.settings)
+        self._lock = asyncio.Lock()
+        self._handler: RenderingHandler | None = None
+        self._proxy: FilteringProxy | None = None
+        self._unavailable: BrowserUnavailableError | None = None
+        self._outbound = OutboundProxies()
+        self._warned: set[str] = set()
+
+    async def download(self, request: Request) -> Response:
+        """Return the page as the browser rendered it; what it loaded is told in `meta["llms"]`.
+
+        Raises:
+            BrowserUnavailableError: there is no browser, or it may not be used as it is configured.
+            RenderingError: the page took too long.
+        """
+        handler = await self._open()
+        self._check_proxy(request)
+        opened: list[Page] = []
+        traffic: list[Traffic] = []
+
+        async def prepare(page: Page, _request: Request) -> None:
+            opened.append(page)
+            traffic.append(handler.watch(page))
+            await self._prepare(page)
+
+        request.meta["playwright_context_kwargs"] = self._context()
+        request.meta["playwright_page_init_callback"] = prepare
+        request.meta["playwright_page_goto_kwargs"] = {
+            "wait_until": "commit"
+        }  # the page itself tells when it is done
+        seconds = float(request.meta.get("download_timeout") or 60)
+        try:
+            async with asyncio.timeout(seconds):
+                response: Response = await handler.download_request(request)
+        except TimeoutError:
+            await self._abandon(opened)
+            raise RenderingError(f"the page was not rendered within {seconds:g} s", kind="network") from None
+        if traffic:
+            request.meta[META] = {
+                **info(request),
+                "failed": dict(traffic[-1].failed),
+                "data": list(traffic[-1].data),
+            }
+        return response
+
+    async def close(self) -> None:
+        """End the browser; idempotent."""
+        async with self._lock:
+            handler, self._handler = self._handler, None
+            proxy, self._proxy = self._proxy, None
+            if self._unavailable is None:
+                self._unavailable = BrowserUnavailableError("the crawl has ended")
+        if handler is not None:
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(CLOSE_SECS):
+                    await handler.close()
+        if proxy is not None:
+            await proxy.close()
+
+    # --- start ---
+
+    async def _open(self) -> RenderingHandler:
+        async with self._lock:
+            if self._unavailable is not None:
+                raise self._unavailable
+            if self._handler is None:
+                try:
+                    self._handler = await self._start()
+                except BrowserUnavailableError as error:
+                    self._unavailable = error
+                    raise
+            return self._handler
+
+    async def _start(self) -> RenderingHandler:
+        self._refuse_settings()
+        try:
+            from llmsspider.browser.rendering import RenderingHandler  # noqa: PLC0415  # takes a second; most crawls need none
+        except ImportError as error:
+            raise BrowserUnavailableError(MISSING.format(error)) from error
+        settings = self._crawler.settings
+        if settings.get("LOG_LEVEL") != "DEBUG":
+            logging.getLogger("scrapy-playwright").setLevel(logging.ERROR)  # failed pages are reported by us
+        dialer = Dialer(guarded_resolver(self._crawler), allowed_addresses(settings), self._outbound)
+        self._proxy = FilteringProxy(dialer, self._refused)
+        await self._proxy.start()
+        handler = RenderingHandler(self._crawler)
+        handler.config.launch_options = launch_options(
+            handler.config.launch_options, self._proxy.address, find_program()
+        )
+        try:
+            await handler.start()
+        except Exception as error:
+            await self._proxy.close()
+            await handler.close()
+            first_line = str(error).strip().partition("\n")[0]
+            raise BrowserUnavailableError(MISSING.format(first_line)) from error
+        return handler
+
+    def _refuse_settings(self) -> None:
+        """Raise for settings under which the browser's requests would pass by the filtering proxy."""
+        settings = self._crawler.settings
+        for name in ("PLAYWRIGHT_CDP_URL", "PLAYWRIGHT_CONNECT_URL"):
+            if settings.get(name):
+                raise BrowserUnavailableError(
+                    f"{name}: a browser elsewhere cannot be kept off private addresses"
+                )
+        if (settings.get("PLAYWRIGHT_BROWSER_TYPE") or "chromium") != "chromium":
+            raise BrowserUnavailableError(
+                "PLAYWRIGHT_BROWSER_TYPE: only chromium is known to use the proxy for all"
+            )
+        if settings.getbool("HTTPPROXY_ENABLED", True):
+            try:
+                self._outbound = OutboundProxies.from_environment()
+            except ValueError as error:
+                raise BrowserUnavailableError(f"outbound proxy: {error}") from error
+
+    # --- pages ---
+
+    def _context(self) -> dict[str, Any]:
+        settings = self._crawler.settings
+        return {
+            "user_agent": with_contact(settings.get("USER_AGENT"), settings.get("LLMS_CONTACT")),
+            "locale": "en-US",
+            "service_workers": "block",
+            "accept_downloads": False,
+            "ignore_https_errors": not settings.getbool("DOWNLOAD_VERIFY_CERTIFICATES"),
+        }
+
+    async def _prepare(self, page: Page) -> None:
+        page.on("popup", lambda popup: popup.close())
+        if self._credentials:
+            await page.route(lambda url: bool(self._credentials.headers_for(url)), self._with_secrets)
+
+    async def _with_secrets(self, route: Route) -> None:
+        """Answer a request to a private origin with a download that has its headers.
+
+        Playwright would send headers of a continued request to the targets of its redirects too. This download
+        follows none: the browser follows, without the headers.
+        """
+        request = route.request
+        headers = {name: value for name, value in (await request.all_headers()).items() if name[:1] != ":"}
+        for name, value in self._credentials.headers_for(request.url).items():
+            key = name.lower()
+            headers[key] = f"{headers[key]}; {value}" if key == "cookie" and key in headers else value
+        response = await route.fetch(headers=headers, max_redirects=0)
+        await route.fulfill(response=response)
+
+    async def _abandon(self, opened: list[Page]) -> None:
+        """Close a page that does not end; where that hangs too, the browser, which starts anew for the next page."""
+        try:
+            async with asyncio.timeout(CLOSE_SECS / 3):
+                for page in opened:
+                    await page.close()
+        except Exception:  # Playwright's errors; the browser goes either way
+            with contextlib.suppress(Exception):
+                async with asyncio.timeout(CLOSE_SECS):
+                    if self._handler is not None:
+                        await self._handler.browser.close()
+
+    # --- the fence ---
+
+    def _check_proxy(self, request: Request) -> None:
+        wanted = request.meta.get("proxy")
+        if not wanted:
+            return
+        parts = urlsplit(request.url)
+        known = self._outbound.to(parts.scheme, parts.hostname or "")
+        try:
+            proxy = OutboundProxy.from_url(wanted)
+        except ValueError as error:
+            raise RenderingError(f"outbound proxy: {error}", kind="blocked") from error
+        if known is None or (known.host, known.port) != (proxy.host, proxy.port):
+            raise RenderingError(
+                "the browser uses the proxies of the environment, not those of request.meta['proxy']",
+                kind="blocked",
+            )
+
+    def _refused(self, host: str, reason: str) -> None:
+        stats.count(self._crawler.stats, stats.blocked("address"))
+        logger.log(
+            logging.DEBUG if host in self._warned else logging.WARNING,
+            "Refused the browser %(host)s: %(reason)s",
+            {"host": host, "reason": reason},
+            extra={"spider": self._crawler.spider},
+        )
+        self._warned.add(host)
+
+
+# The download handler of http and https: Scrapy's own, and for requests that ask for it the browser.
 
 _sessions: WeakKeyDictionary[Crawler, BrowserSession] = WeakKeyDictionary()
 

@@ -1,12 +1,21 @@
-"""The outbound proxy that the operator's environment names (`http_proxy`, `https_proxy`, `no_proxy`)."""
+"""Connections for the browser: to permitted addresses only, directly or by the proxy of the operator's environment."""
 
 from __future__ import annotations
 
+import asyncio
 import base64
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from urllib.parse import unquote, urlsplit
 from urllib.request import getproxies, proxy_bypass
+
+from twisted.internet.interfaces import IAddress, IHostResolution, IResolutionReceiver
+from zope.interface import implementer
+
+from llmsspider.resolver import AddressGuardResolver
+from llmsspider.web.addresses import AllowedAddresses, parse_host
+
+# The outbound proxy that the operator's environment names (`http_proxy`, `https_proxy`, `no_proxy`).
 
 DEFAULT_PORTS = {"http": 80, "https": 443}
 
@@ -62,3 +71,95 @@ class OutboundProxies:
     def hosts(self) -> frozenset[str]:
         """The proxies' own hosts, which are no pages."""
         return frozenset(proxy.host for proxy in self.by_scheme.values())
+
+
+# Connections for the browser: only to addresses that the address guard permits, and to the address it judged.
+
+CONNECT_SECS = 20.0
+"""Time one connection may take to be made."""
+
+Connection = tuple[asyncio.StreamReader, asyncio.StreamWriter]
+
+
+class DialRefusedError(Exception):
+    """The address guard does not permit the connection; the text says why."""
+
+
+class Dialer:
+    """Makes the connections of the filtering proxy.
+
+    A name is looked up by the resolver of the crawl, which hands out permitted addresses only, and one of
+    those is connected to: there is no second look-up that could answer otherwise. Behind an outbound proxy
+    that proxy looks names up, so only the text of the host is judged.
+    """
+
+    def __init__(self, resolver: AddressGuardResolver, allowed: AllowedAddresses, outbound: OutboundProxies):
+        self._resolver = resolver
+        self._allowed = allowed
+        self._outbound = outbound
+
+    async def dial(self, scheme: str, host: str, port: int) -> tuple[Connection, OutboundProxy | None]:
+        """Connect to a host, or to the outbound proxy that leads there, which is then returned as well.
+
+        Raises:
+            DialRefusedError: the guard does not permit it.
+            OSError: the connection failed, or timed out.
+        """
+        refusal = self._allowed.host_refusal(host, port)
+        if refusal:
+            raise DialRefusedError(refusal)
+        if host.lower() in self._outbound.hosts and not self._allowed.everything:
+            raise DialRefusedError("this host is the outbound proxy")
+        proxy = self._outbound.to(scheme, host)
+        if proxy is not None:
+            return await _open(proxy.host, proxy.port, tls=proxy.tls), proxy
+        return await self._connect(await self._addresses(host, port), port), None
+
+    async def _addresses(self, host: str, port: int) -> list[str]:
+        parsed = parse_host(host)
+        if not isinstance(parsed, str):
+            return [str(parsed)]
+        found = _Addresses()
+        self._resolver.resolveHostName(found, parsed, port)  # type: ignore[arg-type]  # what the decorator adds is unseen
+        addresses = [
+            ip for ip in await found.complete if self._allowed.permits(ip.partition("%")[0], parsed, port)
+        ]
+        if not addresses:
+            refusal = self._resolver.refusal(parsed, port)
+            if refusal:
+                raise DialRefusedError(refusal)
+            raise OSError(f"{host} cannot be resolved")
+        return addresses
+
+    async def _connect(self, addresses: list[str], port: int) -> Connection:
+        problem: OSError | None = None
+        for ip in addresses:
+            try:
+                return await _open(ip, port)
+            except OSError as error:
+                problem = error
+        raise problem or OSError("no address")
+
+
+async def _open(host: str, port: int, *, tls: bool = False) -> Connection:
+    async with asyncio.timeout(CONNECT_SECS):
+        return await asyncio.open_connection(host, port, ssl=tls or None)
+
+
+@implementer(IResolutionReceiver)
+class _Addresses:
+    """Collects the addresses of one look-up."""
+
+    def __init__(self) -> None:
+        self.complete: asyncio.Future[list[str]] = asyncio.get_running_loop().create_future()
+        self._found: list[str] = []
+
+    def resolutionBegan(self, resolution: IHostResolution) -> None:  # noqa: N802
+        pass
+
+    def addressResolved(self, address: IAddress) -> None:  # noqa: N802
+        self._found.append(str(getattr(address, "host", "")))
+
+    def resolutionComplete(self) -> None:  # noqa: N802
+        if not self.complete.done():
+            self.complete.set_result(self._found)

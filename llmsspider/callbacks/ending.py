@@ -11,13 +11,13 @@ from llmsspider import stats
 from llmsspider.callbacks.failures import is_permanent, kind_of_failure
 from llmsspider.callbacks.pages import PageCallbacks
 from llmsspider.callbacks.requests import request_of
+from llmsspider.crawl.deletions import judgement_of, reason_not_to_delete
+from llmsspider.crawl.pages import PageResponse, utc_now
 from llmsspider.errors import ConversionError, ErrorKind
-from llmsspider.hashing import raw_hash
-from llmsspider.judging import judgement_of, reason_not_to_delete
-from llmsspider.outcomes import kind_of_response
-from llmsspider.pages import Answered, utc_now
+from llmsspider.items import raw_hash
 from llmsspider.requests import info
-from llmsspider.urls import identity, page_key
+from llmsspider.web.outcomes import kind_of_response
+from llmsspider.web.urls import identity, page_key
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -39,7 +39,7 @@ class EndCallbacks(PageCallbacks):
 
     def parse_held(self, response: Response) -> Iterator[Any]:
         """Yield the documents of the pages that waited for their Markdown in vain; their links were followed."""
-        waiting = self.run.held.waiting
+        waiting = self.run.pending_pages.waiting
         while waiting:
             held = waiting.pop(next(iter(waiting)))
             start = bool(info(held.request).get("start"))
@@ -49,7 +49,7 @@ class EndCallbacks(PageCallbacks):
         """Note that a stored page answers, though nothing leads to it."""
         request = request_of(response)
         key = bytes.fromhex(info(request)["verify"])
-        answered = Answered.from_response(response, now="")
+        answered = PageResponse.from_response(response, now="")
         kind = kind_of_response(response.status, answered.headers, response.body)
         state = self.run.known.states[key]
         if kind is not None:
@@ -57,12 +57,12 @@ class EndCallbacks(PageCallbacks):
         elif request.meta.get("redirect_urls") and identity(request.url) != identity(state.own_url):
             self.run.known.moved(key, page_key(request.url), for_good=is_permanent(request))
         elif self.run.unseen:
-            self.run.known.fated(key, "kept", "not-seen")
+            self.run.known.record_outcome(key, "kept", "not-seen")
         else:
-            self.run.known.fated(key, "unlinked")
+            self.run.known.record_outcome(key, "unlinked")
             await self._look_at(answered, state)
 
-    async def _look_at(self, answered: Answered, state: PageState) -> None:
+    async def _look_at(self, answered: PageResponse, state: PageState) -> None:
         """Doubt a page that answers with another text than stored: it may be a wall, and not the page."""
         run = self.run
         if answered.status == 304 or run.known.same_body(
@@ -72,7 +72,7 @@ class EndCallbacks(PageCallbacks):
         try:
             suspect = await self.look_at(answered, state)
         except ConversionError:
-            run.known.fated(state.key, "kept", "parse")
+            run.known.record_outcome(state.key, "kept", "parse")
             return
         if suspect is not None:
             run.suspects.verified.append(suspect)
@@ -86,9 +86,9 @@ class EndCallbacks(PageCallbacks):
 
     def _not_verified(self, key: bytes, kind: ErrorKind) -> None:
         if kind == "not_found":
-            self.run.known.fated(key, "gone", "not-found")
+            self.run.known.record_outcome(key, "gone", "not-found")
         else:
-            self.run.known.fated(key, "kept", kind)
+            self.run.known.record_outcome(key, "kept", kind)
 
     def parse_kept(self, response: Response) -> Iterator[Any]:
         """Yield the stored pages that a run which may not judge them has no document of: they are the current set."""
@@ -109,9 +109,9 @@ class EndCallbacks(PageCallbacks):
         run = self.run
         judgement = judgement_of(run)
         run.missing = dict(judgement.missing)
-        if judgement.held:
+        if judgement.blocked_by:
             run.incomplete("deletions held back")
-            logger.warning("%(held)s", {"held": judgement.held}, extra={"spider": self})
+            logger.warning("%(reason)s", {"reason": judgement.blocked_by}, extra={"spider": self})
         for target in {run.known.targets[key] for key in judgement.delete if key in run.known.targets}:
             run.store.save_moved_from(target, run.known.moved_from[target])
         for key in judgement.keep:

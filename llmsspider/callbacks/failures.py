@@ -1,4 +1,4 @@
-"""What becomes of a page that could not be had: another address, a second chance, the stored page in its place."""
+"""Pages that failed or cannot be believed yet: another address, a deferred retry, the stored page in its place."""
 
 from __future__ import annotations
 
@@ -7,23 +7,90 @@ from typing import TYPE_CHECKING, Any
 from scrapy import Request
 from scrapy.spidermiddlewares.httperror import HttpError
 
-from llmsspider.callbacks.documents import DocumentCallbacks
-from llmsspider.discovery import Answer
-from llmsspider.download_errors import kind_of_exception
+from llmsspider.callbacks.requests import DocsRequests
+from llmsspider.crawl.bot_walls import (
+    MAX_NEW_TEXT,
+    Suspect,
+    fingerprint,
+    is_rewritten,
+    is_shrunk,
+    own_evidence,
+)
+from llmsspider.crawl.deferred import DeferredRetry
+from llmsspider.crawl.page_checks import drop_reason
+from llmsspider.crawl.pages import PageResponse, page_record, read_page
+from llmsspider.discovery import FetchResult
+from llmsspider.download_errors import FilteredRequest, RefusedRequest, kind_of_exception
 from llmsspider.errors import ErrorKind
-from llmsspider.negotiation import is_markdown_url, page_candidates
-from llmsspider.outcomes import kind_of_response
-from llmsspider.pages import Answered
-from llmsspider.refusal import FilteredRequest, RefusedRequest
+from llmsspider.items import content_hash
 from llmsspider.requests import META, info
-from llmsspider.secondchance import Lost
-from llmsspider.urls import identity, page_key
+from llmsspider.web.markdown_forms import is_markdown_url, page_candidates
+from llmsspider.web.outcomes import kind_of_response
+from llmsspider.web.urls import identity, page_key
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from scrapy.http import Response
     from twisted.python.failure import Failure
+
+    from llmsspider.items import Change
+    from llmsspider.store import PageRecord, PageState
+
+
+# The documents of pages on their way to the pipelines, and of stored pages in place of those that failed.
+
+
+class DocumentCallbacks(DocsRequests):
+    """Yields documents; what becomes of them, the pipelines decide."""
+
+    def documents(self, record: PageRecord, *, start: bool = False, confirmed: bool = False) -> Iterator[Any]:
+        """Yield the document of a page on its way to the pipelines; none for a start page out of scope."""
+        run = self.run
+        if run.arguments.mode == "refresh" and record.key not in run.known.states:
+            run.record_filtered(record.url, "not-stored", "mode=refresh takes no new pages")
+            return
+        if run.keeps_findings and not confirmed:
+            self._as_found_before(record)
+        unlisted = run.arguments.follow == "listed" and not run.site.is_listed(record.url)
+        if start and (unlisted or not run.bounds.allowed(record.url)):
+            run.record_filtered(record.url, "out-of-scope", "the start page itself is outside the scope")
+            return
+        if not start and not confirmed and run.may_have_moved(record):
+            return
+        record.moved_from = list(run.known.moved_from.get(record.key, ()))
+        change: Change = "unchanged" if confirmed else "new"
+        yield record.item(source=run.source, run=run.id, change=change, confirmed=confirmed)
+
+    def _as_found_before(self, record: PageRecord) -> None:
+        """Keep what only discovery knows of a page: this run had none."""
+        earlier = self.run.store.load_page(record.key)
+        if earlier is not None:
+            record.llms, record.depth = earlier.llms, earlier.depth
+            record.discovered_by = earlier.discovered_by
+
+    def stored_page(self, key: bytes) -> Iterator[Any]:
+        """Yield the document of a page as it is stored."""
+        state = self.run.known.state(key)
+        record = self.run.store.load_page(state.key) if state is not None else None
+        if record is not None:
+            yield from self.documents(record, confirmed=True)
+
+    def failed_page(self, key: bytes, depth: int | None = None) -> Iterator[Any]:
+        """Yield a stored page in place of one that failed, and the requests for its stored links.
+
+        So an outage of one page does not make the pages behind it look unlinked.
+        """
+        state = self.run.known.state(key)
+        record = self.run.store.load_page(state.key) if state is not None else None
+        if record is not None:
+            self.run.progress.kept += 1
+            record.depth = record.depth if depth is None else depth
+            yield from self.documents(record, confirmed=True)
+            yield from self.link_requests(record.follow, record.depth + 1, on=record.url, unchanged=True)
+
+
+# What becomes of a page that could not be had: another address, a second chance, the stored page in its place.
 
 
 class FailureCallbacks(DocumentCallbacks):
@@ -35,13 +102,13 @@ class FailureCallbacks(DocumentCallbacks):
         error: BaseException = failure.value  # type: ignore[assignment]
         if isinstance(error, FilteredRequest):
             self.note_redirect(request)
-            self.run.leave_out(request.url, error.verdict.reason, error.verdict.rule)
+            self.run.record_filtered(request.url, error.verdict.reason, error.verdict.rule)
         elif isinstance(error, RefusedRequest) and error.reason == "ai-opt-out":
             self.note_redirect(request)
-            self.run.leave_out(request.url, "ai-opt-out", str(error))
-            self.run.known.fated(page_key(request.url), "dropped", "ai-opt-out")
+            self.run.record_filtered(request.url, "ai-opt-out", str(error))
+            self.run.known.record_outcome(page_key(request.url), "dropped", "ai-opt-out")
         elif isinstance(error, RefusedRequest) and error.reason == "login" and not self._is_known(request):
-            self.run.leave_out(request.url, "login", str(error))
+            self.run.record_filtered(request.url, "login", str(error))
         elif isinstance(error, HttpError):
             status = error.response.status
             yield from self.fail_page(request, kind_of_failure(error), f"HTTP status {status}", status)
@@ -62,8 +129,8 @@ class FailureCallbacks(DocumentCallbacks):
             yield other
             return
         urls = [*request.meta.get("redirect_urls", ()), request.url]
-        lost = Lost(self.again(request, urls[0]), urls[0], kind, message, status)
-        if not info(request).get("late") and run.second_chance.keep(lost):
+        lost = DeferredRetry(self.again(request, urls[0]), urls[0], kind, message, status)
+        if not info(request).get("late") and run.retries.keep(lost):
             return
         if kind == "not_found" and self._is_in_file_only(page_key(urls[0])):
             return
@@ -72,9 +139,9 @@ class FailureCallbacks(DocumentCallbacks):
             self._remember_dead(request, urls[0])
         for key in dict.fromkeys(page_key(url) for url in urls):
             if kind == "not_found":
-                run.known.fated(key, "gone", "not-found")
+                run.known.record_outcome(key, "gone", "not-found")
             else:
-                run.known.fated(key, "failed", kind)
+                run.known.record_outcome(key, "failed", kind)
                 yield from self.failed_page(key, request.meta.get("depth"))
 
     def _remember_dead(self, request: Request, url: str) -> None:
@@ -125,11 +192,11 @@ class FailureCallbacks(DocumentCallbacks):
             return other
         return None
 
-    def start_failed(self, start: Answer) -> Iterator[Any]:
+    def start_failed(self, start: FetchResult) -> Iterator[Any]:
         """Count the start page's error. Its stored links, if any, still lead on when the seeds are drained."""
         self.run.fail(start.url, start.error or "network", start.message or "", start.status or None)
         gone = start.error == "not_found"
-        self.run.known.fated(
+        self.run.known.record_outcome(
             page_key(start.final_url), "gone" if gone else "failed", "not-found" if gone else ""
         )
         return iter(())
@@ -142,7 +209,7 @@ class FailureCallbacks(DocumentCallbacks):
 
     def parse_lost(self, response: Response) -> Iterator[Any]:
         """Give up the lost pages for which there was no time."""
-        second_chance = self.run.second_chance
+        second_chance = self.run.retries
         for lost in second_chance.take(len(second_chance.waiting)):
             yield from self.fail_page(lost.request, lost.kind, lost.message, lost.status)
 
@@ -156,5 +223,111 @@ def kind_of_failure(error: BaseException) -> ErrorKind:
     """Return the error kind of what an errback was given."""
     if not isinstance(error, HttpError):
         return kind_of_exception(error)
-    answered = Answered.from_response(error.response, now="")
+    answered = PageResponse.from_response(error.response, now="")
     return kind_of_response(answered.status, answered.headers, answered.body) or "http"
+
+
+# Answers that may stand in place of their page: they wait for the end of the crawl, see `crawl/bot_walls.py`.
+
+
+class SuspectCallbacks(FailureCallbacks):
+    """Holds back suspicious answers, and decides about them when all evidence is in."""
+
+    page_results: Callable[..., Iterator[Any]]
+    settle: Callable[..., bool]
+
+    def doubt(self, record: PageRecord, answered: PageResponse, request: Request) -> Iterator[Any] | None:
+        """Return what a page leads to whose answer may be a wall, None for one that is taken as it is.
+
+        Its stored links are followed at once, so that an outage of one page does not hide those behind it. The page
+        itself waits; where nothing can wait, what is known by now counts.
+        """
+        run = self.run
+        suspect = self._suspect(record, answered.body)
+        if suspect is None:
+            return None
+        suspect.start = bool(info(request).get("start"))
+        start = run.discovery.start if run.discovery is not None else None
+        led = suspect.start and start is not None and start.url != start.final_url
+        suspect.redirected = (led or "redirect_urls" in request.meta) and not run.bounds.is_linked(record.url)
+        suspect.false_304 = run.known.is_false(record, answered.headers)
+        run.suspects.see(suspect)
+        if run.suspects.enabled:
+            run.suspects.keep(suspect, record)
+            return self._known_links(record)
+        return self._judge(suspect, record)
+
+    def _suspect(self, record: PageRecord, body: bytes) -> Suspect | None:
+        """Return the suspect of an answer that is another text than stored, or new and short; else None."""
+        run, text = self.run, record.content or ""
+        state = run.known.state(record.key)
+        if state is None:
+            if not run.known.states or len(text) > MAX_NEW_TEXT or run.bounds.is_alike(record.url):
+                return None
+            return Suspect(record.key, fingerprint(text), None, own_evidence("", text, record.title, body))
+        if state.content_hash is None or state.content_hash == bytes.fromhex(content_hash(text)):
+            return None
+        stored = run.store.load_page(state.key)
+        if stored is None or not is_rewritten(stored.content or "", text):
+            return None
+        if self._is_missing(record):
+            return None
+        before, minimum = stored.content or "", run.config.min_characters
+        kind = own_evidence(before, text, record.title, body)
+        is_empty = drop_reason(text, None, min_characters=minimum)  # that has to be seen twice anyway
+        shrunk = is_empty is None and is_shrunk(before, text)
+        return Suspect(state.key, fingerprint(text), state.content_hash, kind, shrunk)
+
+    def _is_missing(self, record: PageRecord) -> bool:
+        """Say whether an answer is what the site shows for pages that it does not have."""
+        reason = drop_reason(record.content or "", record.title, min_characters=0)
+        is_shown = content_hash(record.content or "") in self.run.site.soft404_hashes
+        return bool((reason and reason.reason == "soft-404") or is_shown)
+
+    def _known_links(self, record: PageRecord) -> Iterator[Request]:
+        """Yield requests for the links that a page has as it is stored, or else as it is."""
+        state = self.run.known.state(record.key)
+        known = record if state is None else self.run.store.load_page(state.key)
+        if known is not None:
+            yield from self.link_requests(known.follow, record.depth + 1, on=record.url)
+
+    def parse_suspects(self, response: Response) -> Iterator[Any]:
+        """Yield what the answers that waited lead to: an error and the stored page, or the page as it is now."""
+        for suspect, record in self.run.suspects.take():
+            yield from self._judge(suspect, record)
+
+    def _judge(self, suspect: Suspect, record: PageRecord) -> Iterator[Any]:
+        run = self.run
+        wall = run.suspects.evidence(suspect)
+        if wall is not None and not run.believes(suspect, wall):
+            run.count("walls")
+            run.fail(record.url, wall.kind, wall.message, record.status)
+            run.known.record_outcome(suspect.key, "failed", wall.kind)
+            yield from self.failed_page(suspect.key, record.depth)
+            return
+        if suspect.false_304:
+            run.disbelieve(record.fetched_url)
+        by, depth = record.discovered_by, record.depth
+        request = self.page_request(record.url, by=by, depth=depth, start=suspect.start, held=True)
+        self.settle(record, request)
+        yield from self.page_results(record, request)
+
+    async def look_at(self, answered: PageResponse, state: PageState) -> Suspect | None:
+        """Take in as evidence what a stored page answers that is no document of this run; raises `ConversionError`."""
+        run = self.run
+        page = await read_page(answered, run.workers, listed=True)
+        record = page_record(
+            run.source,
+            answered,
+            page,
+            converter=run.config.converter_fingerprint,
+            entry=None,
+            depth=state.depth,
+            by="link",
+        )
+        record.identity = identity(state.url)
+        suspect = self._suspect(record, answered.body)
+        if suspect is not None and suspect.before is not None:
+            run.suspects.see(suspect)
+            return suspect
+        return None

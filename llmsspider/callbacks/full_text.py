@@ -15,14 +15,14 @@ from scrapy.spidermiddlewares.httperror import HttpError
 from llmsspider import llmsfull
 from llmsspider.callbacks.pages import PageCallbacks
 from llmsspider.callbacks.requests import request_of
-from llmsspider.discovery import Answer, FullText
+from llmsspider.crawl.pages import PageResponse, full_text_hash, full_text_record, llms_file_record, utc_now
+from llmsspider.discovery import FetchResult, FullText
 from llmsspider.download_errors import kind_of_exception
 from llmsspider.errors import ConversionError, TooLargePageError
-from llmsspider.joiner import Joiner
 from llmsspider.llmsfull import FullPage, Leftover
-from llmsspider.outcomes import kind_of_response
-from llmsspider.pages import Answered, full_text_hash, full_text_record, llms_file_record, utc_now
-from llmsspider.urls import identity, page_key
+from llmsspider.web.joining import Joiner
+from llmsspider.web.outcomes import kind_of_response
+from llmsspider.web.urls import identity, page_key
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterable, Iterator
@@ -87,7 +87,9 @@ class FullTextCallbacks(PageCallbacks):
         states = self._pages_of_file(request_of(response).url)
         titles = {state.url: run.store.title(state.key) or "" for state in states}
         is_whole = any(state.url == state.fetched_url for state in states)
-        answer = Answer(response.url, response.url, 200, Answered.from_response(response, now="").headers)
+        answer = FetchResult(
+            response.url, response.url, 200, PageResponse.from_response(response, now="").headers
+        )
         answer.body = response.body
         full_text = FullText(states[0].fetched_url, answer)
         full_text.report = await asyncio.to_thread(
@@ -108,7 +110,7 @@ class FullTextCallbacks(PageCallbacks):
         request: Request = failure.request  # type: ignore[attr-defined]
         kind = kind_of_exception(failure.value)  # type: ignore[arg-type]
         if isinstance(failure.value, HttpError):
-            answered = Answered.from_response(failure.value.response, now="")
+            answered = PageResponse.from_response(failure.value.response, now="")
             kind = kind_of_response(answered.status, answered.headers, answered.body) or "http"
         self.run.fail(request.url, kind, str(failure.value))
         for state in self._pages_of_file(request.url):
@@ -129,7 +131,7 @@ class FullTextCallbacks(PageCallbacks):
             try:
                 page = await asyncio.to_thread(llmsfull.read_whole, body, full_text.url, full_text.report)
             except llmsfull.UnsplittableError as error:
-                self.run.leave_out(full_text.url, "full-text-too-long", str(error))
+                self.run.record_filtered(full_text.url, "full-text-too-long", str(error))
                 return
         self.run.remember(page_key(full_text.url))
         if self.run.discovery is not None and self.run.arguments.follow != "llms":
@@ -193,16 +195,18 @@ class FullTextCallbacks(PageCallbacks):
         run = self.run
         for piece in pieces:
             if isinstance(piece, Leftover):
-                run.leave_out(file, piece.reason, f"{piece.chars:,} characters: {_beginning(piece.text)}")
+                run.record_filtered(
+                    file, piece.reason, f"{piece.chars:,} characters: {_beginning(piece.text)}"
+                )
                 continue
             if piece.url is None:
-                run.leave_out(
+                run.record_filtered(
                     file, "full-text-unaddressed", f"{piece.title or 'a page'} has no usable address"
                 )
                 continue
             url = run.page_of(piece.url)
             if run.requested(url):
-                run.leave_out(url, "full-text-repeated", f"{file} holds a page that was taken before")
+                run.record_filtered(url, "full-text-repeated", f"{file} holds a page that was taken before")
             elif self.admits(url, listed=True):
                 run.remember(page_key(url))
                 yield piece, url
@@ -251,7 +255,7 @@ class FullTextCallbacks(PageCallbacks):
             run.count("too-large")
             return error
         run.count_hidden(read)
-        entry, converter = run.site.entries.get(identity(url)), run.config.made_with
+        entry, converter = run.site.entries.get(identity(url)), run.config.converter_fingerprint
         try:
             return full_text_record(
                 run.source, page, read, url=url, file=file, converter=converter, entry=entry, now=utc_now()
@@ -291,7 +295,7 @@ class FullTextCallbacks(PageCallbacks):
 
     def _llms_file(self, file: LlmsFile) -> Document:
         run = self.run
-        record = llms_file_record(run.source, file, converter=run.config.made_with, now=utc_now())
+        record = llms_file_record(run.source, file, converter=run.config.converter_fingerprint, now=utc_now())
         return record.item(source=run.source, run=run.id, change="new")
 
 

@@ -7,21 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 from scrapy import Request
 
-from llmsspider.callbacks.link_sources import LinkSourceCallbacks
-from llmsspider.callbacks.markdown_links import MarkdownLinkCallbacks
-from llmsspider.callbacks.requests import request_of
-from llmsspider.callbacks.suspects import SuspectCallbacks
-from llmsspider.discovery import Options, read_described
-from llmsspider.discovery_fetch import EngineFetch
-from llmsspider.download_errors import kind_of_exception
-from llmsspider.errors import ConversionError, ErrorKind, RenderingError, TooLargePageError
-from llmsspider.hashing import content_hash, raw_hash
-from llmsspider.heldpages import Held
-from llmsspider.items import Page, PageMeta
-from llmsspider.laggingfiles import words
-from llmsspider.outcomes import kind_of_response
-from llmsspider.pages import (
-    Answered,
+from llmsspider.callbacks.failures import SuspectCallbacks
+from llmsspider.callbacks.html_forms import LinkSourceCallbacks
+from llmsspider.callbacks.requests import MarkdownLinkCallbacks, request_of
+from llmsspider.crawl.deferred import PendingPage
+from llmsspider.crawl.full_text_lag import words
+from llmsspider.crawl.pages import (
+    PageResponse,
     PageResult,
     markdown_alternate,
     named_llms_txt,
@@ -32,18 +24,24 @@ from llmsspider.pages import (
     title_from_url,
     utc_now,
 )
+from llmsspider.discovery import Options, read_described
+from llmsspider.download_errors import kind_of_exception
+from llmsspider.errors import ConversionError, ErrorKind, RenderingError, TooLargePageError
+from llmsspider.items import Page, PageMeta, content_hash, raw_hash
 from llmsspider.reasons import FilterReason
 from llmsspider.requests import CARRIED, META, info
-from llmsspider.urlgate import usable
-from llmsspider.urls import document_id, identity, page_key, split_route, without_fragment
+from llmsspider.scheduling.downloader import EngineFetch
+from llmsspider.web.outcomes import kind_of_response
+from llmsspider.web.url_gate import usable
+from llmsspider.web.urls import document_id, identity, page_key, split_route, without_fragment
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
 
     from scrapy.http import Response
 
-    from llmsspider.apifiles import ApiFiles
-    from llmsspider.fuller import FullerHtml
+    from llmsspider.callbacks.html_forms import FullerHtml
+    from llmsspider.callbacks.rendering import ApiFiles
     from llmsspider.store import PageRecord
 
 
@@ -57,7 +55,7 @@ class PageCallbacks(SuspectCallbacks, LinkSourceCallbacks, MarkdownLinkCallbacks
         """Yield the page's document and the requests for its links."""
         run = self.run
         request = request_of(response)
-        answered = Answered.from_response(response, now=utc_now())
+        answered = PageResponse.from_response(response, now=utc_now())
         unread = await self._unread(request, answered)
         if unread is not None:
             for result in unread:
@@ -72,7 +70,7 @@ class PageCallbacks(SuspectCallbacks, LinkSourceCallbacks, MarkdownLinkCallbacks
                 for result in self._same(self._as_stored(answered), request, answered):
                     yield result
                 return
-            answered, page = await self.api_files.draw(request, answered, fuller)
+            answered, page = await self.api_files.render(request, answered, fuller)
             if page is None:
                 for result in self._same(self._as_stored(answered), request, answered):
                     yield result
@@ -89,7 +87,7 @@ class PageCallbacks(SuspectCallbacks, LinkSourceCallbacks, MarkdownLinkCallbacks
         for seed in await self._described(page, answered):
             yield seed
 
-    def _docsify(self, request: Request, answered: Answered) -> Iterator[Any] | None:
+    def _docsify(self, request: Request, answered: PageResponse) -> Iterator[Any] | None:
         """Return what a Docsify site's page leads to, its Markdown file in its place; None for any other page."""
         if answered.kind() != "html":
             return None
@@ -100,7 +98,7 @@ class PageCallbacks(SuspectCallbacks, LinkSourceCallbacks, MarkdownLinkCallbacks
             return None
         return self._alternate(site.file_of(site.page), _NO_LINKS, request)
 
-    async def _unread(self, request: Request, answered: Answered) -> Iterator[Any] | None:
+    async def _unread(self, request: Request, answered: PageResponse) -> Iterator[Any] | None:
         """Return what an answer leads to that need not be read: an error, or the page as it is stored; else None."""
         wrong = self._what_is_wrong(answered)
         if wrong is _HALF:
@@ -114,7 +112,7 @@ class PageCallbacks(SuspectCallbacks, LinkSourceCallbacks, MarkdownLinkCallbacks
         stored = self._as_stored(answered)
         return self._same(stored, request, answered) if stored is not None or answered.status == 304 else None
 
-    def _what_is_wrong(self, answered: Answered) -> tuple[ErrorKind, str] | None:
+    def _what_is_wrong(self, answered: PageResponse) -> tuple[ErrorKind, str] | None:
         """Return (error kind, message) of an answer that is no page, or half of one, or None."""
         kind = kind_of_response(answered.status, answered.headers, answered.body)
         if kind is not None:
@@ -129,21 +127,21 @@ class PageCallbacks(SuspectCallbacks, LinkSourceCallbacks, MarkdownLinkCallbacks
             return _HALF
         return None
 
-    async def _see_half(self, answered: Answered) -> None:
+    async def _see_half(self, answered: PageResponse) -> None:
         """Take in an answer without its end tag: it may be a wall, which says what others with its text are."""
         state = self.run.known.state(page_key(answered.page_url))
         if state is not None:
             with contextlib.suppress(ConversionError):
                 await self.look_at(answered, state)
 
-    def _same(self, stored: PageRecord | None, request: Request, answered: Answered) -> Iterator[Any]:
+    def _same(self, stored: PageRecord | None, request: Request, answered: PageResponse) -> Iterator[Any]:
         """Yield what an answer leads to that is the stored page, or says so in vain."""
         if stored is not None:
             yield from self._unchanged(stored, request, answered)
         else:
             yield from self.fail_page(request, "http", "HTTP status 304 for a page that is not stored", 304)
 
-    async def _described(self, page: PageResult, answered: Answered) -> list[Request]:
+    async def _described(self, page: PageResult, answered: PageResponse) -> list[Request]:
         """Return requests for the seeds of an llms.txt that only this page names (rel=describedby)."""
         run = self.run
         url = named_llms_txt(page.page.meta, answered)
@@ -154,12 +152,12 @@ class PageCallbacks(SuspectCallbacks, LinkSourceCallbacks, MarkdownLinkCallbacks
             fetch, url, run.discovery, Options(max_linked_files=run.config.max_linked_files)
         )
         for cut in run.discovery.cut[told:]:
-            run.leave_out(cut.url, cut.reason, cut.rule)
+            run.record_filtered(cut.url, cut.reason, cut.rule)
         for seed in seeds:
             run.site.enter(seed)
         return [request for seed in seeds if (request := self.seed_request(seed)) is not None]
 
-    def _read(self, page: PageResult, answered: Answered, request: Request) -> Iterator[Any]:
+    def _read(self, page: PageResult, answered: PageResponse, request: Request) -> Iterator[Any]:
         """Yield what a page that was read leads to: nothing, another page, or its document and links."""
         run = self.run
         meta = page.page.meta
@@ -170,23 +168,23 @@ class PageCallbacks(SuspectCallbacks, LinkSourceCallbacks, MarkdownLinkCallbacks
             run.link_bases.learn(page.page.follow, answered.page_url)
         left_out = page.left_out or refused_by_page(page.page.meta, answered, run.config)
         if left_out is not None:
-            run.leave_out(request.url, *left_out)
+            run.record_filtered(request.url, *left_out)
             if left_out.reason == "needs-browser":  # not gone: the next run may have a browser
-                run.known.fated(page_key(request.url), "failed", left_out.reason)
+                run.known.record_outcome(page_key(request.url), "failed", left_out.reason)
                 yield from self.failed_page(page_key(request.url), request.meta.get("depth"))
             else:
-                run.known.fated(page_key(request.url), "dropped", left_out.reason)
+                run.known.record_outcome(page_key(request.url), "dropped", left_out.reason)
             return
         target = self._elsewhere(page.page.meta, request)
         if target is not None:
-            run.leave_out(request.url, *target[1:])
+            run.record_filtered(request.url, *target[1:])
             run.known.moved(page_key(request.url), page_key(target[0]))
             yield from self._other_page(target[0], request)
             return
         listing = self._listing(page.page.meta, request)
         if listing is not None:
-            run.leave_out(request.url, "listing", listing)
-            run.known.fated(page_key(request.url), "dropped", "listing")
+            run.record_filtered(request.url, "listing", listing)
+            run.known.record_outcome(page_key(request.url), "dropped", "listing")
             yield from self.link_requests(
                 page.page.follow, int(request.meta.get("depth", 0)) + 1, on=request.url
             )
@@ -200,7 +198,7 @@ class PageCallbacks(SuspectCallbacks, LinkSourceCallbacks, MarkdownLinkCallbacks
             run.source,
             answered,
             page,
-            converter=run.config.made_with,
+            converter=run.config.converter_fingerprint,
             entry=run.site.entries.get(identity(request.url)),
             depth=int(request.meta.get("depth", 0)),
             by=info(request).get("by", "link"),
@@ -285,7 +283,7 @@ class PageCallbacks(SuspectCallbacks, LinkSourceCallbacks, MarkdownLinkCallbacks
             canonical=True,
         )
 
-    def _as_stored(self, answered: Answered) -> PageRecord | None:
+    def _as_stored(self, answered: PageResponse) -> PageRecord | None:
         """Return the stored page when the answer says that it is the same, with the page's own address."""
         run, key = self.run, page_key(answered.page_url)
         if answered.status == 304:
@@ -306,7 +304,7 @@ class PageCallbacks(SuspectCallbacks, LinkSourceCallbacks, MarkdownLinkCallbacks
             record.identity, record.content_hash = identity(answered.page_url), None
         return record
 
-    def _unchanged(self, record: PageRecord, request: Request, answered: Answered) -> Iterator[Any]:
+    def _unchanged(self, record: PageRecord, request: Request, answered: PageResponse) -> Iterator[Any]:
         """Yield a stored page as it is in this run: its content, this run's depth, origin of the find and entry."""
         headers = answered.headers
         record.etag = headers.get("etag") or (record.etag if answered.status == 304 else None)
@@ -359,7 +357,7 @@ class PageCallbacks(SuspectCallbacks, LinkSourceCallbacks, MarkdownLinkCallbacks
 
     def page_results(self, record: PageRecord, request: Request, *, confirmed: bool = False) -> Iterator[Any]:
         """Yield a page's document, the requests for its links, and that for its HTML where the policy wants it."""
-        held = self.run.held.waiting.pop(record.id, None)
+        held = self.run.pending_pages.waiting.pop(record.id, None)
         start = bool(info(request).get("start"))
         same = confirmed or self.run.is_stored(record)
         links = list(self.link_requests(record.follow, record.depth + 1, on=record.url, unchanged=same))
@@ -381,11 +379,13 @@ class PageCallbacks(SuspectCallbacks, LinkSourceCallbacks, MarkdownLinkCallbacks
         ):
             return False
         is_open = run.site.forms_of(record.url).is_open(record.url)
-        return is_open and run.held.keep(Held(record, confirmed, request, shows_pages), room=run.limit.left)
+        return is_open and run.pending_pages.keep(
+            PendingPage(record, confirmed, request, shows_pages), room=run.limit.left
+        )
 
 
 MIN_ROUTES = 2
-"""Links to its own routes from which on the routes of a drawn page are pages; API references have them for places."""
+"""Links to its own routes from which on the routes of a rendered page are pages; API references have places."""
 
 _HALF: tuple[ErrorKind, str] = ("network", "the page breaks off: it had </html>, and has none")
 """Error kind and message of a page without its end tag."""

@@ -1,29 +1,37 @@
-"""The requests of the spider `docs`: pages, seeds, stored pages, links."""
+"""The requests of the spider `docs`: pages, seeds, stored pages, links, and what relative links of Markdown mean."""
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 import scrapy
 from scrapy import Request
 
+from llmsspider import stats
+from llmsspider.crawl.run import Run
+from llmsspider.crawl.traps import without_session_id
 from llmsspider.discovery.files import MAX_FULL_BYTES
-from llmsspider.negotiation import is_markdown_url
 from llmsspider.requests import ALLOWED_STATUSES, META, info
-from llmsspider.run import Run
-from llmsspider.traps import without_session_id
-from llmsspider.urlgate import INVALID_URL, InvalidUrl, parse
-from llmsspider.urls import identity, page_key
+from llmsspider.web.markdown_forms import is_markdown_url
+from llmsspider.web.url_gate import INVALID_URL, InvalidUrl, parse
+from llmsspider.web.urls import identity, page_key
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from scrapy.http import Response
 
+    from llmsspider.crawl.link_bases import PageLinks
     from llmsspider.discovery import Seed
-    from llmsspider.scope import Verdict
+    from llmsspider.markdown import Draft
     from llmsspider.store import PageState
+    from llmsspider.web.scope import Verdict
 
+
+# The requests of the spider `docs`: pages, seeds, stored pages, links.
 
 MAX_UNDECIDED = 50_000
 """Requests that wait until it is known whether their pages are copies; what is more is judged page by page."""
@@ -73,18 +81,18 @@ class DocsRequests(scrapy.Spider):
         """Keep a request whose page may be of another language or version, until the rest of the site is known."""
         run = self.run
         if (
-            len(run.held.undecided) >= MAX_UNDECIDED
-            or not run.held.enabled
+            len(run.pending_pages.undecided) >= MAX_UNDECIDED
+            or not run.pending_pages.enabled
             or not run.bounds.is_undecided(request.url)
         ):
             return False
-        run.held.undecided.append(request)
+        run.pending_pages.undecided.append(request)
         return True
 
     def decided_requests(self) -> list[Request]:
         """Return the requests that waited, but for the pages of trees that are copies; those are counted."""
         run = self.run
-        waiting, run.held.undecided = run.held.undecided, []
+        waiting, run.pending_pages.undecided = run.pending_pages.undecided, []
         run.bounds.settle(request.url for request in waiting)
         return [
             request
@@ -141,7 +149,7 @@ class DocsRequests(scrapy.Spider):
 
     def held_requests(self) -> Iterator[Request]:
         """Yield a request for each page that waits for its Markdown, where there is a URL to ask for it."""
-        for held in list(self.run.held.waiting.values()):
+        for held in list(self.run.pending_pages.waiting.values()):
             url = held.record.url
             if self.run.site.forms_of(url).to_ask_again(url):
                 page = {name: value for name, value in info(held.request).items() if name != "md"}
@@ -207,7 +215,7 @@ class DocsRequests(scrapy.Spider):
             if run.known.state(page_key(url)) is None:  # a stored page is no trap: it was a document
                 trap = run.bounds.trap(url)
                 if trap is not None:
-                    run.leave_out(url, trap.reason, trap.rule)
+                    run.record_filtered(url, trap.reason, trap.rule)
                     continue
                 if run.bounds.is_alike(url):
                     extra["alike"] = "listed" if listed else "linked"
@@ -216,7 +224,7 @@ class DocsRequests(scrapy.Spider):
                 if room < 0:
                     run.limit.cut = True
                     rule = f"max_requests={run.limit.max_requests}: enough are queued"
-                    run.leave_out(url, "max-requests", rule)
+                    run.record_filtered(url, "max-requests", rule)
                     continue
             request = self.page_request(url, by="link", depth=depth, **extra)
             if not self._waits_for_copies(request):
@@ -243,8 +251,8 @@ class DocsRequests(scrapy.Spider):
             url = parse(link)
             if isinstance(url, str):
                 yield url
-            elif isinstance(url, InvalidUrl) and self.run.bounds.first_sight(url.told):
-                self.run.leave_out(url.told, INVALID_URL, url.why)
+            elif isinstance(url, InvalidUrl) and self.run.bounds.first_sight(url.display):
+                self.run.record_filtered(url.display, INVALID_URL, url.why)
 
     def _too_deep(self, urls: Iterable[str]) -> None:
         run = self.run
@@ -255,7 +263,7 @@ class DocsRequests(scrapy.Spider):
                 and run.bounds.allowed(url)
                 and run.bounds.first_sight(f"depth {identity(url)}")
             ):
-                run.leave_out(url, "max-depth", f"max_depth={run.arguments.max_depth}")
+                run.record_filtered(url, "max-depth", f"max_depth={run.arguments.max_depth}")
 
     def admits(self, url: str, *, listed: bool) -> bool:
         """Say whether a page is in scope; one that is not is counted."""
@@ -263,10 +271,89 @@ class DocsRequests(scrapy.Spider):
 
     def _is_taken(self, url: str, verdict: Verdict) -> bool:
         if not verdict.allowed:
-            self.run.leave_out(url, verdict.reason, verdict.rule)
+            self.run.record_filtered(url, verdict.reason, verdict.rule)
         return verdict.allowed
 
 
 def request_of(response: Response) -> Request:
     """Return the request a response answers."""
     return response.request if response.request is not None else Request(response.url)
+
+
+# What the relative links of Markdown pages mean, asked of the run; a few pages wait until others have shown it.
+
+MAX_WAITING = 16
+"""Pages that wait at a time; one more ends it for all."""
+
+MAX_WAIT_SECS = 10.0
+"""How long a page waits at most, should nothing else end it."""
+
+
+class MarkdownLinkCallbacks(DocsRequests):
+    """Makes the links of Markdown absolute, by `run.link_bases`.
+
+    A page whose own links do not show what they are relative to waits for pages that do, so that it does not matter
+    which comes first. The wait ends when that is decided, or when nothing but waiting pages is left.
+    """
+
+    @cached_property
+    def _link_waits(self) -> list[tuple[str, asyncio.Event]]:
+        """The pages that wait, by the group they belong to."""
+        return []
+
+    async def link_joiner(
+        self, draft: Draft, page_url: str, fetched_url: str, origin: str
+    ) -> Callable[[str], str]:
+        """Return the function that makes the hrefs of a Markdown page absolute."""
+        site = self.run.site.docsify_of(page_url)
+        if site is not None:
+            return partial(site.join, page_url=page_url)
+        bases = self.run.link_bases
+        links = bases.look(page_url, fetched_url, origin, draft.hrefs)
+        if links.group in bases.decided:
+            self._release(links.group)
+        elif bases.is_open(links) and self.run.worker_group is None:
+            await self._decision(links)
+        if links.differs:
+            self.run.count(stats.markdown_links(bases.base_of(links)))
+        return bases.join(links)
+
+    def sample_links(self, pages: Iterable[tuple[str, Draft]], origin: str) -> None:
+        """Decide by the first pages of a file, given by address, before the first of them is converted."""
+        for url, draft in pages:
+            self.run.link_bases.look(url, url, origin, draft.hrefs)
+        self.run.link_bases.conclude()
+
+    async def _decision(self, links: PageLinks) -> None:
+        waits, decided = self._link_waits, asyncio.Event()
+        waits.append((links.group, decided))
+        if len(waits) > MAX_WAITING or self._only_waiting():
+            self.end_waits()
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(decided.wait(), MAX_WAIT_SECS)
+
+    def end_waits_if_alone(self) -> None:
+        """Let the waiting pages go on where nothing else is under way that could decide."""
+        if self._link_waits and self._only_waiting():
+            self.end_waits()
+
+    def end_waits(self) -> None:
+        """Decide by what there is, and let the waiting pages go on."""
+        for group in {group for group, _event in self._link_waits}:
+            self.run.link_bases.conclude(group)
+            self._release(group)
+
+    def _release(self, group: str) -> None:
+        waits = self._link_waits
+        for name, event in waits:
+            if name == group:
+                event.set()
+        waits[:] = [wait for wait in waits if wait[0] != group]
+
+    def _only_waiting(self) -> bool:
+        engine = self.crawler.engine
+        if engine is None or engine.scheduler is None or engine.scraper.slot is None:
+            return True
+        slot = engine.scraper.slot
+        busy = len(slot.active) + len(slot.queue) + len(engine.downloader.active)
+        return busy <= len(self._link_waits) and not engine.scheduler.has_pending_requests()

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from llmsspider import commonmark
+from llmsspider.markdown import commonmark
 
 Kind = Literal["heading", "text", "code", "table", "html"]
 

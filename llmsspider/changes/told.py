@@ -8,7 +8,7 @@ from typing import Any
 
 from llmsspider.changes.compare import Hunk
 from llmsspider.changes.source import PageChange, SourceChanges
-from llmsspider.extraction.escaping import escape
+from llmsspider.extraction.formats import escape
 
 MARKS = {"new": "+", "changed": "~", "moved": ">", "deleted": "-"}
 MAX_FOLDED = 5

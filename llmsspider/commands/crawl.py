@@ -15,11 +15,12 @@ from scrapy.spiderloader import get_spider_loader
 from scrapy.utils import deprecate
 from scrapy.utils.log import configure_logging
 
-from llmsspider import console, dotscrapy, program
+from llmsspider import errors
 from llmsspider.arguments import ARGUMENTS
 from llmsspider.checking import crawl_problems
+from llmsspider.crawl.jobs import on_scrapy_cloud
 from llmsspider.errors import StoreError
-from llmsspider.jobs import on_scrapy_cloud
+from llmsspider.extensions import console, scrapy_cloud
 from llmsspider.sources import default_name
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from scrapy import Spider
     from scrapy.crawler import Crawler
 
-    from llmsspider.run import Run
+    from llmsspider.crawl.run import Run
 
 logger = logging.getLogger(__name__)
 
@@ -70,7 +71,7 @@ class Command(CrawlCommand):
     def add_options(self, parser: argparse.ArgumentParser) -> None:
         """Add `--verbose` where the lines for people stand in the place of the log."""
         super().add_options(parser)
-        if program.called() == "llmsspider":
+        if errors.called() == "llmsspider":
             parser.add_argument(
                 "-v",
                 "--verbose",
@@ -82,7 +83,7 @@ class Command(CrawlCommand):
 
     def _for_people(self, spider: str, opts: argparse.Namespace) -> bool:
         """Say whether the lines for people stand in the place of the log."""
-        wanted = program.called() == "llmsspider" and spider in ARGUMENTS
+        wanted = errors.called() == "llmsspider" and spider in ARGUMENTS
         return wanted and not opts.logfile and not opts.nolog
 
     def _begin_console(self, opts: argparse.Namespace) -> Path | None:
@@ -109,7 +110,7 @@ class Command(CrawlCommand):
         if self.settings.get("LOG_FILE"):  # a Scrapyd job: nobody sees its stderr
             configure_logging(self.settings)
         for problem in problems:
-            print(f"{program.called()} crawl {spider}: {problem}", file=sys.stderr)
+            print(f"{errors.called()} crawl {spider}: {problem}", file=sys.stderr)
             if self.settings.get("LOG_FILE") or on_scrapy_cloud():
                 logger.error("%(problem)s", {"problem": problem})
         raise SystemExit(exitcode)
@@ -138,7 +139,7 @@ class Command(CrawlCommand):
             spidercls = get_spider_loader(self.settings).load(name)
         except KeyError:
             return []  # Scrapy reports it
-        unloaded = dotscrapy.load(self.settings)
+        unloaded = scrapy_cloud.load(self.settings)
         if unloaded is not None:
             return [unloaded]
         return crawl_problems(self.settings, spidercls.name, arguments)

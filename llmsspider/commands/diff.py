@@ -13,8 +13,8 @@ from llmsspider.changes.since import NothingBeforeError, since
 from llmsspider.changes.source import SourceChanges, changes_since
 from llmsspider.changes.told import as_dict, markdown, text
 from llmsspider.errors import ArgumentsError
-from llmsspider.printable import printable
-from llmsspider.store.export import staged
+from llmsspider.output.exports import staged
+from llmsspider.output.status import printable
 from llmsspider.storecommand import StoreCommand, one_source
 
 

@@ -14,12 +14,19 @@ from typing import BinaryIO
 
 from llmsspider.config import Config
 from llmsspider.errors import ArgumentsError, MirrorError
-from llmsspider.exports import graph
-from llmsspider.exports.documents import write_chunks, write_csv, write_parquet
-from llmsspider.exports.flat import Flattened, write_flat
-from llmsspider.mirror import sync
+from llmsspider.output import graph
+from llmsspider.output.exports import (
+    Flattened,
+    documents,
+    staged,
+    write_chunks,
+    write_csv,
+    write_flat,
+    write_jsonl,
+    write_parquet,
+)
+from llmsspider.output.mirror import sync
 from llmsspider.store import Store
-from llmsspider.store.export import documents, staged, write_jsonl
 from llmsspider.storecommand import StoreCommand, one_source
 
 ROWS = ("jsonl", "csv", "parquet", "chunks")

@@ -10,15 +10,16 @@ from typing import TYPE_CHECKING
 
 from scrapy.exceptions import UsageError
 
-from llmsspider import console, program
+from llmsspider import errors
 from llmsspider.commands.crawl import Command as CrawlCommand
-from llmsspider.planning import plan_lines, with_options
-from llmsspider.printable import printable
+from llmsspider.crawl.plan import plan_lines, with_options
+from llmsspider.extensions import console
+from llmsspider.output.status import printable
 
 if TYPE_CHECKING:
     import argparse
 
-    from llmsspider.run import Run
+    from llmsspider.crawl.run import Run
 
 
 class Command(CrawlCommand):
@@ -70,7 +71,7 @@ class Command(CrawlCommand):
         self.exitcode = 1 if plan is None or (plan["start"]["error"] and not plan["seeds"]) else 0
         if self.exitcode:
             why = ended.nothing_obtained if ended is not None else "the crawl did not start"
-            print(f"{program.called()} plan: {printable(why)}", file=sys.stderr)
+            print(f"{errors.called()} plan: {printable(why)}", file=sys.stderr)
         if plan is not None and opts.json:
             print(json.dumps(plan, indent=2, ensure_ascii=False))
         elif plan is not None and not self.exitcode:

@@ -10,7 +10,7 @@ import textwrap
 
 import orjson
 
-from llmsspider import program
+from llmsspider import errors
 from llmsspider.errors import ArgumentsError, SearchError
 from llmsspider.retrieval import Library, SearchResult, SearchResults
 from llmsspider.retrieval.embedding import embedder_of
@@ -50,7 +50,7 @@ class Command(StoreCommand):
         """Search and print."""
         if len(args) < 2:
             raise ArgumentsError(
-                [f"name a source and what to look for: {program.called()} search SOURCE QUERY"]
+                [f"name a source and what to look for: {errors.called()} search SOURCE QUERY"]
             )
         limit = int(opts.limit) if opts.limit.isascii() and opts.limit.isdigit() else 0
         if not 1 <= limit <= MOST_RESULTS:
@@ -67,7 +67,7 @@ class Command(StoreCommand):
 
     def _print(self, found: SearchResults, opts: argparse.Namespace) -> None:
         if found.note:
-            sys.stderr.write(f"{program.called()} search: {found.note}\n")
+            sys.stderr.write(f"{errors.called()} search: {found.note}\n")
         try:
             for place, result in enumerate(found.results, 1):
                 sys.stdout.write(_line(result) if opts.json else _shown(place, result))

@@ -10,7 +10,7 @@ from typing import Any
 import orjson
 
 from llmsspider.errors import ArgumentsError
-from llmsspider.printable import printable
+from llmsspider.output.status import printable
 from llmsspider.store import SourceRecord
 from llmsspider.storecommand import StoreCommand
 
@@ -37,7 +37,7 @@ class Command(StoreCommand):
         """Print the list, and what could not be read."""
         if args:
             raise ArgumentsError([f"unexpected argument {args[0]!r}"])
-        found, problems = self.stores().survey()
+        found, problems = self.stores().list_sources()
         sys.stdout.write(as_json(found) if opts.json else as_table(found))
         for problem in problems:
             self.fail(problem, 1)

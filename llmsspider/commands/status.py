@@ -11,9 +11,8 @@ from contextlib import closing
 import orjson
 
 from llmsspider.errors import ArgumentsError
-from llmsspider.printable import printable
-from llmsspider.status import StatusData, read_status, status_lines
-from llmsspider.store.opening import unknown_source
+from llmsspider.output.status import StatusData, printable, read_status, status_lines
+from llmsspider.store.runs import unknown_source
 from llmsspider.storecommand import StoreCommand
 
 WATCH_SECS = 2.0
@@ -62,7 +61,7 @@ class Command(StoreCommand):
 
     def _read(self, name: str | None) -> Iterator[StatusData]:
         stores = self.stores()
-        records, problems = stores.survey()
+        records, problems = stores.list_sources()
         for problem in problems:
             self.fail(problem, 1)
         chosen = [record for record in records if name in {None, record.name}]

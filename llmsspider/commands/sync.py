@@ -14,19 +14,17 @@ from typing import TYPE_CHECKING
 import orjson
 from w3lib.url import canonicalize_url
 
-from llmsspider import program
+from llmsspider import errors
 from llmsspider.commands.crawl import INCOMPLETE
 from llmsspider.config import Config
-from llmsspider.console import LOGS
 from llmsspider.errors import ArgumentsError
+from llmsspider.extensions.console import LOGS
 from llmsspider.store import Stores, resolve_data_dir
 from llmsspider.storecommand import StoreCommand
-from llmsspider.sync.lock import one_at_a_time
-from llmsspider.sync.nightly import Nightly
-from llmsspider.sync.places import Here
-from llmsspider.sync.results import Result, report, table
+from llmsspider.sync.nightly import Nightly, Result, one_at_a_time, report, table
+from llmsspider.sync.places import LocalProcesses
 from llmsspider.sync.sourcefile import Entry, read_entries
-from llmsspider.urlgate import parse, shown, without_user
+from llmsspider.web.url_gate import parse, shown, without_user
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -92,7 +90,7 @@ class Command(StoreCommand):
         for node in opts.scrapyd:
             found = parse(without_user(node))
             if not isinstance(found, str):
-                told = shown(node) if found is None else found.told
+                told = shown(node) if found is None else found.display
                 problems.append(f"--scrapyd {told}: the address of a node, http://host:6800")
         if opts.scrapyd and not config.stores.url:
             problems.append("--scrapyd needs LLMS_STORE_URL: nodes and this command meet in one PostgreSQL")
@@ -103,11 +101,11 @@ class Command(StoreCommand):
         given = dict(pair.split("=", 1) for pair in opts.set)
         slots = opts.jobs or os.cpu_count() or 1
         if not opts.scrapyd:
-            return [Here(slots, given, folder / LOGS)]
+            return [LocalProcesses(slots, given, folder / LOGS)]
         user = os.environ.get(USER)
         auth = (user, os.environ.get(PASSWORD, "")) if user else None
         job = time.strftime("%Y%m%dT%H%M%S")
-        from llmsspider.sync.node import Node  # noqa: PLC0415  # every command imports this module, few need aiohttp
+        from llmsspider.sync.places import Node  # noqa: PLC0415  # every command imports this module, few need aiohttp
 
         return [Node(node, slots, opts.project, given, auth=auth, job=job) for node in opts.scrapyd]
 
@@ -126,7 +124,7 @@ def _file(args: list[str], opts: argparse.Namespace) -> Path:
     if not args and opts.scrapyd and opts.scrapyd[-1].endswith(".toml"):
         args = [opts.scrapyd.pop()]
     if len(args) != 1:
-        raise ArgumentsError([f"name one file, e.g. {program.called()} sync sources.toml"])
+        raise ArgumentsError([f"name one file, e.g. {errors.called()} sync sources.toml"])
     return Path(args[0])
 
 

@@ -6,27 +6,27 @@ level adds to the one before. Fetching is the caller's: `discover` only knows a 
 
 from llmsspider.discovery.cascade import discover, read_described
 from llmsspider.discovery.model import (
-    Answer,
-    Cut,
     Discovery,
     Fetch,
+    FetchResult,
+    FilteredLink,
     FullText,
     LlmsFile,
     Options,
+    Probe,
     Seed,
-    Tried,
 )
 
 __all__ = [
-    "Answer",
-    "Cut",
     "Discovery",
     "Fetch",
+    "FetchResult",
+    "FilteredLink",
     "FullText",
     "LlmsFile",
     "Options",
+    "Probe",
     "Seed",
-    "Tried",
     "discover",
     "read_described",
 ]

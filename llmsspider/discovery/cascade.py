@@ -7,27 +7,27 @@ import re
 from collections.abc import Callable
 from urllib.parse import urljoin, urlsplit
 
-from llmsspider import domains, llmsfull, llmstxt
-from llmsspider.discovery import files, startpage
-from llmsspider.discovery.linked import LinkedFiles
+from llmsspider import llmsfull, llmstxt
+from llmsspider.discovery import files
+from llmsspider.discovery.files import LinkedFiles
 from llmsspider.discovery.model import (
-    Answer,
-    Cut,
     Discovery,
     Fetch,
+    FetchResult,
     FileType,
+    FilteredLink,
     FullText,
     LlmsFile,
     Options,
+    Probe,
     Seed,
-    Tried,
     is_full_name,
 )
-from llmsspider.discovery.seeds import SeedList
-from llmsspider.discovery.session import Session
-from llmsspider.discovery.sitemap_step import SitemapStep
+from llmsspider.discovery.session import SeedList, Session
+from llmsspider.discovery.sitemaps import SitemapStep
 from llmsspider.errors import DiscoveryError
-from llmsspider.llmstxt.locations import MAX_CANDIDATES
+from llmsspider.llmstxt.content import MAX_CANDIDATES
+from llmsspider.web import hosts
 
 MAX_REQUESTS = 14
 """A site that offers nothing is asked at most so often before its first page, the start page included."""
@@ -56,7 +56,7 @@ async def discover(
         llmstxt.candidates(options.llms_txt)
     session = Session(fetch)
     start = await session.get(start_url)
-    found = Discovery(start, startpage.section_url(start_url, start))
+    found = Discovery(start, files.section_url(start_url, start))
     cascade = _Cascade(session, found, options, note)
     await cascade.run()
     found.requests = session.requests
@@ -69,24 +69,24 @@ async def read_described(fetch: Fetch, url: str, found: Discovery, options: Opti
     It counts against `max_linked_files`, leads to no further file and changes nothing else.
     """
     read = {file.url for file in found.files} | set(found.linked_files) | {tried.url for tried in found.tried}
-    if url in read or not domains.same_site(url, found.start_url):
+    if url in read or not hosts.same_site(url, found.start_url):
         return []
     if len(found.linked_files) >= options.max_linked_files:
-        found.cut.append(Cut(url, "max-linked-files"))
+        found.cut.append(FilteredLink(url, "max-linked-files"))
         return []
     found.linked_files.append(url)
     found.requests += 1
     answer = await fetch(url, max_bytes=llmstxt.MAX_BYTES)
     verdict = files.judge(answer, url, main=True)
     if verdict.kind != "index":
-        found.tried.append(Tried(url, "rejected", verdict.reason or "full text"))
+        found.tried.append(Probe(url, "rejected", verdict.reason or "full text"))
         return []
-    found.tried.append(Tried(url, "found"))
+    found.tried.append(Probe(url, "found"))
     file = await files.read(answer, "index")
     known = {seed.url for seed in found.seeds}
     seeds = SeedList({*known, found.start.url, found.start.final_url, found.start_url}, options.optional)
     new = seeds.add_entries(file)
-    found.cut += [*map(Cut.invalid, file.invalid), *seeds.cut]
+    found.cut += [*map(FilteredLink.invalid, file.invalid), *seeds.cut]
     found.files.append(file)
     found.seeds.extend(new)
     return new
@@ -100,7 +100,7 @@ class _Cascade:
         self.found = found
         self.options = options
         self.note = note
-        self.page_url = startpage.page_url(found.start.url, found.start)
+        self.page_url = files.page_url(found.start.url, found.start)
         start = found.start
         self.seeds = SeedList(
             (start.url.partition("#")[0], start.final_url, found.start_url), options.optional
@@ -130,7 +130,7 @@ class _Cascade:
         if self.options.llms_txt:
             return await self._read_named(self.options.llms_txt)
         for url in self._locations():
-            if self.session.is_silent(url):
+            if self.session.is_unresponsive(url):
                 break
             answer = await self.session.get(url, llmstxt.MAX_BYTES)
             file = await self._read(answer, url, main=True)
@@ -143,9 +143,9 @@ class _Cascade:
         """Return where to look: the start page if it is an llms file, what it names, then by its path."""
         start = self.found.start
         named = [start.url] if llmstxt.is_llms_url(start.url) else []
-        described, invalid = startpage.describing_files(start)
+        described, invalid = files.describing_files(start)
         named += described
-        self.found.cut += map(Cut.invalid, invalid)
+        self.found.cut += map(FilteredLink.invalid, invalid)
         candidates = [url for url in llmstxt.candidates(self.page_url) if url not in named]
         room = MAX_CANDIDATES + 1 - len(named)
         if len(candidates) > room:
@@ -163,14 +163,14 @@ class _Cascade:
         self._discovered(file.url, "llms.txt")
         return file
 
-    async def _read(self, answer: Answer, url: str, *, main: bool) -> LlmsFile | None:
+    async def _read(self, answer: FetchResult, url: str, *, main: bool) -> LlmsFile | None:
         """Judge an answer, record the verdict, and take in what the file holds."""
         verdict = files.judge(answer, url, main=main)
         if verdict.kind is None:
             failed = answer.error is not None or answer.status != 200
-            self.found.tried.append(Tried(url, "failed" if failed else "rejected", verdict.reason))
+            self.found.tried.append(Probe(url, "failed" if failed else "rejected", verdict.reason))
             return None
-        self.found.tried.append(Tried(url, "found"))
+        self.found.tried.append(Probe(url, "found"))
         file = await files.read(answer, verdict.kind)
         if any(known.url == file.url for known in self.found.files):
             return None
@@ -179,15 +179,15 @@ class _Cascade:
             self._take_full_text(answer)
         else:
             self.found.warnings += [f"{file.url} {warning}" for warning in file.warnings]
-            self.found.cut += map(Cut.invalid, file.invalid)
+            self.found.cut += map(FilteredLink.invalid, file.invalid)
             self.seeds.add_entries(file)
         return file
 
-    def _take_full_text(self, answer: Answer) -> None:
+    def _take_full_text(self, answer: FetchResult) -> None:
         if self.options.full_text:
             self.found.full_texts.append(FullText(answer.final_url, answer))
         else:
-            self.found.cut.append(Cut(answer.final_url, "full-text-off"))
+            self.found.cut.append(FilteredLink(answer.final_url, "full-text-off"))
         self.session.forget(answer.url)
 
     async def _follow_links(self, main: LlmsFile) -> None:
@@ -222,7 +222,7 @@ class _Cascade:
         places = [directory] if self.found.discovered_file else [directory, urljoin(directory, "/")]
         for place in dict.fromkeys(places):
             url = urljoin(place, "llms-full.txt")
-            if url in self.found.linked_files or self.session.is_silent(url):
+            if url in self.found.linked_files or self.session.is_unresponsive(url):
                 continue
             answer = await self.session.get(url, files.MAX_FULL_BYTES)
             if await self._read(answer, url, main=False) is not None:

@@ -15,7 +15,7 @@ from llmsspider.llmsfull import Report
 from llmsspider.llmstxt import Entry
 from llmsspider.llmstxt.content import decode
 from llmsspider.reasons import FilterReason
-from llmsspider.urlgate import INVALID_URL, InvalidUrl
+from llmsspider.web.url_gate import INVALID_URL, InvalidUrl
 
 
 def is_full_name(url: str) -> bool:
@@ -27,7 +27,7 @@ FileType = Literal["llms.txt", "llms-full.txt", "sitemap", "none"]
 
 
 @dataclass(slots=True)
-class Answer:
+class FetchResult:
     """One HTTP answer, or why there was none.
 
     `url` is the URL asked, `final_url` the one after redirects, `status` 0 without an answer. Header names
@@ -90,7 +90,9 @@ class Fetch(Protocol):
     `accept` overrides the Accept header, `max_bytes` the size above which the body is refused.
     """
 
-    async def __call__(self, url: str, *, accept: str | None = None, max_bytes: int | None = None) -> Answer:
+    async def __call__(
+        self, url: str, *, accept: str | None = None, max_bytes: int | None = None
+    ) -> FetchResult:
         """Download `url`."""
         ...
 
@@ -160,7 +162,7 @@ class FullText:
     """
 
     url: str
-    answer: Answer
+    answer: FetchResult
     report: Report | None = None
 
     @property
@@ -196,7 +198,7 @@ class FullText:
         return self.answer.headers.get("last-modified")
 
 
-class Tried(NamedTuple):
+class Probe(NamedTuple):
     """One location asked: `outcome` is found, rejected or failed; `reason` says why not."""
 
     url: str
@@ -204,7 +206,7 @@ class Tried(NamedTuple):
     reason: str | None = None
 
 
-class Cut(NamedTuple):
+class FilteredLink(NamedTuple):
     """One URL discovery left out, the reason as a stat key, and the rule in words."""
 
     url: str
@@ -212,9 +214,9 @@ class Cut(NamedTuple):
     rule: str = "cut by discovery"
 
     @classmethod
-    def invalid(cls, url: InvalidUrl) -> Cut:
+    def invalid(cls, url: InvalidUrl) -> FilteredLink:
         """Return what is left out because the gate refuses it."""
-        return cls(url.told, INVALID_URL, url.why)
+        return cls(url.display, INVALID_URL, url.why)
 
 
 @dataclass(slots=True)
@@ -228,7 +230,7 @@ class Discovery:
     `broken` are sitemaps that break off: what stands before is in `seeds`.
     """
 
-    start: Answer
+    start: FetchResult
     start_url: str
     start_entry: LlmsEntry | None = None
     start_listed: bool = False
@@ -240,8 +242,8 @@ class Discovery:
     full_texts: list[FullText] = field(default_factory=list)
     sitemaps: list[str] = field(default_factory=list)
     seeds: list[Seed] = field(default_factory=list)
-    tried: list[Tried] = field(default_factory=list)
-    cut: list[Cut] = field(default_factory=list)
+    tried: list[Probe] = field(default_factory=list)
+    cut: list[FilteredLink] = field(default_factory=list)
     external: list[str] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
     broken: list[str] = field(default_factory=list)

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from llmsspider.discovery.model import Answer, Discovery
-from llmsspider.discovery.startpage import section_url
+from llmsspider.discovery.files import section_url
+from llmsspider.discovery.model import Discovery, FetchResult
 from llmsspider.items import Section
-from llmsspider.urls import directory, host
+from llmsspider.web.urls import directory, host
 
 PERMANENT = frozenset({301, 308})
 
@@ -42,7 +42,7 @@ class StartHistory:
         """Return what the store keeps."""
         return asdict(self)
 
-    def led_elsewhere(self, answer: Answer, statuses: Sequence[object]) -> str | None:
+    def led_elsewhere(self, answer: FetchResult, statuses: Sequence[object]) -> str | None:
         """Return the section to which a start page redirects for the first time, None where it is to be believed.
 
         Another section on the same host, or a redirect for now to another host, is believed in the second run in a row.

@@ -15,11 +15,18 @@ from scrapy.robotstxt import RobotParser
 from scrapy.utils.httpobj import urlparse_cached
 
 from llmsspider import stats
-from llmsspider.downloadermiddlewares.user_agent import robots_user_agent
-from llmsspider.politeness import DEFAULT_RATE, START_DELAY_SECS, HostPace, paces_freely, retry_after_secs
-from llmsspider.refusal import RefusedRequest
+from llmsspider.download_errors import RefusedRequest
+from llmsspider.downloadermiddlewares.request_headers import robots_user_agent
 from llmsspider.requests import info
-from llmsspider.turns import Turns, shared_file
+from llmsspider.web.politeness import (
+    DEFAULT_RATE,
+    START_DELAY_SECS,
+    HostPace,
+    Turns,
+    paces_freely,
+    retry_after_secs,
+    shared_file,
+)
 
 logger = logging.getLogger(__name__)
 
@@ -33,7 +40,7 @@ class BackoffMiddleware:
     `LLMS_MAX_RATE` (requests a second) bounds what one host gets; not set, hosts of this machine and of private
     networks have no bound, others `DEFAULT_RATE`. With a bound a host is asked gently at first, then as fast as it
     answers (`AUTOTHROTTLE_TARGET_CONCURRENCY`). Where there is a distance between requests, crawls of this machine
-    share it (`llmsspider.turns`). `LLMS_MAX_WAIT` (seconds, 120) bounds what a site can ask for: a longer
+    share it (`llmsspider.web.politeness`). `LLMS_MAX_WAIT` (seconds, 120) bounds what a site can ask for: a longer
     Crawl-delay is cut down to it, after a longer Retry-After the host is left alone and its requests fail as
     `rate_limited`; so they do where the host refuses one request after the other.
 
@@ -202,8 +209,8 @@ class BackoffMiddleware:
     @property
     def _workers(self) -> int:
         """How many workers ask the host (`LLMS_REDIS_URL`): each keeps so many times the distance."""
-        crew = getattr(getattr(self.crawler.spider, "run", None), "crew", None)
-        return 1 if crew is None else crew.size
+        group = getattr(getattr(self.crawler.spider, "run", None), "crew", None)
+        return 1 if group is None else group.size
 
     @property
     def _downloader(self) -> Downloader:

@@ -9,8 +9,8 @@ from scrapy.downloadermiddlewares.retry import get_retry_request
 from scrapy.exceptions import NotConfigured, ResponseDataLossError
 
 from llmsspider import stats
-from llmsspider.decompression import MAX_ENCODINGS, BrokenEncodingError, TooLargeError, decompress
-from llmsspider.refusal import RefusedRequest
+from llmsspider.download_errors import RefusedRequest
+from llmsspider.web.decompression import MAX_ENCODINGS, BodyTooLargeError, BrokenEncodingError, decompress
 
 if TYPE_CHECKING:
     from scrapy import Request, Spider
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class HttpCompressionMiddleware(httpcompression.HttpCompressionMiddleware):
-    """Scrapy's, with `llmsspider.decompression`: a body that breaks off is asked for again, then an error.
+    """Scrapy's, with `llmsspider.web.decompression`: a body that breaks off is asked for again, then an error.
 
     Of an answer without a body, such as a 304, the label is left alone.
     Counts `llms/broken-encoding`, `llms/blocked/size`.
@@ -44,7 +44,7 @@ class HttpCompressionMiddleware(httpcompression.HttpCompressionMiddleware):
             return response
         try:
             return super().process_response(request, response)
-        except TooLargeError as error:
+        except BodyTooLargeError as error:
             stats.count(self.stats, stats.blocked("size"))
             raise RefusedRequest(f"{response.url} is {error}", reason="size") from error
         except BrokenEncodingError as error:
@@ -66,7 +66,7 @@ class HttpCompressionMiddleware(httpcompression.HttpCompressionMiddleware):
     @staticmethod
     def _split_encodings(content_encoding: list[bytes]) -> tuple[list[bytes], list[bytes]]:
         if b",".join(content_encoding).count(b",") >= MAX_ENCODINGS:
-            raise TooLargeError(f"encoded more than {MAX_ENCODINGS} times")
+            raise BodyTooLargeError(f"encoded more than {MAX_ENCODINGS} times")
         return httpcompression.HttpCompressionMiddleware._split_encodings(content_encoding)
 
     @staticmethod

@@ -12,17 +12,16 @@ from scrapy.exceptions import IgnoreRequest
 from scrapy.http import Response
 
 from llmsspider import stats
-from llmsspider.domains import same_site
-from llmsspider.download_errors import kind_of_exception
-from llmsspider.filetypes import classify
-from llmsspider.negotiation import is_markdown_url, is_twin_of, page_candidates
-from llmsspider.outcomes import OUTAGES, kind_of_response
-from llmsspider.pages import text_headers
-from llmsspider.refusal import RefusedRequest
+from llmsspider.crawl.bot_walls import BELIEVED_RUNS
+from llmsspider.crawl.pages import text_headers
+from llmsspider.download_errors import RefusedRequest, kind_of_exception
 from llmsspider.requests import HTML_ACCEPT, info, nested_request
 from llmsspider.spiderrun import run_of
-from llmsspider.urls import host, identity, page_key, split_route
-from llmsspider.walls import BELIEVED_RUNS
+from llmsspider.web.hosts import same_site
+from llmsspider.web.markdown_forms import is_markdown_url, is_twin_of, page_candidates
+from llmsspider.web.media_types import classify
+from llmsspider.web.outcomes import OUTAGES, kind_of_response
+from llmsspider.web.urls import host, identity, page_key, split_route
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -30,10 +29,10 @@ if TYPE_CHECKING:
     from scrapy import Request
     from scrapy.crawler import Crawler
 
+    from llmsspider.crawl.run import Run
     from llmsspider.errors import ErrorKind
-    from llmsspider.hostforms import HostForms
-    from llmsspider.run import Run
     from llmsspider.store import PageState
+    from llmsspider.web.host_forms import HostForms
 
 logger = logging.getLogger(__name__)
 

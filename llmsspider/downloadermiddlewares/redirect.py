@@ -1,20 +1,27 @@
-"""Redirects without a Referer header and without loops; meta refresh only where nobody else reads the page."""
+"""Redirects without a Referer header and without loops, and the scope asked once more where they ended up."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from scrapy import signals
 from scrapy.downloadermiddlewares import redirect
 
 from llmsspider import stats
-from llmsspider.refusal import RefusedRequest
+from llmsspider.crawl.bot_walls import leads_to_login
+from llmsspider.download_errors import FilteredRequest, RefusedRequest
 from llmsspider.requests import info
-from llmsspider.urlgate import INVALID_URL, fault
-from llmsspider.walls import leads_to_login
+from llmsspider.web.url_gate import INVALID_URL, fault
 
 if TYPE_CHECKING:
     from scrapy import Request, Spider
+    from scrapy.crawler import Crawler
     from scrapy.http import Response
+
+    from llmsspider.crawl.run import Run
+
+
+# Redirects without a Referer header and without loops; meta refresh only where nobody else reads the page.
 
 
 class RedirectMiddleware(redirect.RedirectMiddleware):
@@ -83,3 +90,56 @@ class MetaRefreshMiddleware(redirect.MetaRefreshMiddleware):
 
 def _refused(why: str) -> RefusedRequest:
     return RefusedRequest(f"redirects to an invalid URL: {why}", reason=INVALID_URL, kind="invalid_url")
+
+
+# The scope, asked once more where a request ended up: at redirect targets.
+
+
+class ScopeMiddleware:
+    """Leave out pages that were redirected out of scope, and queued ones that a limit stops.
+
+    The limits are `max_pages`, `max_requests`, whose requests are counted here, and look-alikes.
+
+    Links and seeds are judged before their requests exist; a page is known by where it ended.
+    """
+
+    def __init__(self, run: Run | None):
+        self.run = run
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> ScopeMiddleware:
+        """Take the run of the spider, if it has one."""
+        middleware = cls(getattr(crawler.spider, "run", None))
+        crawler.signals.connect(middleware.request_reached_downloader, signals.request_reached_downloader)
+        return middleware
+
+    def request_reached_downloader(self, request: Request) -> None:
+        """Count a request that is sent for a page: its Markdown form, HTML, redirects and retries."""
+        page = info(request)
+        if self.run is not None and page and not page.get("discovery") and not page.get("verify"):
+            self.run.limit.count_request()
+
+    def process_request(self, request: Request) -> None:
+        """Raise `FilteredRequest` for a request that may not be followed."""
+        page = info(request)
+        run = self.run
+        if (
+            run is None
+            or run.bounds.scope is None
+            or not page
+            or any(page.get(key) for key in ("nested", "synthetic", "verify", "source"))
+        ):
+            return
+        if run.limit.reached:
+            run.incomplete(run.limit.why)
+            raise FilteredRequest(run.limit.verdict)
+        alike = page.get("alike")
+        if alike and not request.meta.get("redirect_times"):
+            crowded = run.bounds.crowded(request.url, listed=alike == "listed")
+            if crowded is not None:
+                run.unseen.add("trap")
+                raise FilteredRequest(crowded)
+        if request.meta.get("redirect_times"):
+            verdict = run.bounds.scope.verdict(request.url, listed=page.get("listed", False))
+            if not verdict.allowed:
+                raise FilteredRequest(verdict)

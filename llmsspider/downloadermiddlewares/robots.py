@@ -1,4 +1,4 @@
-"""robots.txt as RFC 9309 has it."""
+"""What a site permits: robots.txt as RFC 9309 has it, and answers that say they are not for AI."""
 
 from __future__ import annotations
 
@@ -9,23 +9,25 @@ from urllib.parse import urlsplit
 from scrapy import Request
 from scrapy.crawler import Crawler
 from scrapy.downloadermiddlewares import robotstxt
-from scrapy.exceptions import IgnoreRequest
+from scrapy.exceptions import IgnoreRequest, NotConfigured
 from scrapy.http import Response
 from scrapy.robotstxt import RobotParser
 from scrapy.utils.httpobj import urlparse_cached
 
 from llmsspider import stats
-from llmsspider.download_errors import kind_of_exception
-from llmsspider.downloadermiddlewares.user_agent import robots_user_agent
+from llmsspider.download_errors import RefusedRequest, kind_of_exception
+from llmsspider.downloadermiddlewares.request_headers import robots_user_agent
 from llmsspider.errors import ErrorKind
-from llmsspider.optout import robots_opt_out, training_reserved
-from llmsspider.outcomes import explained, kind_of_response
-from llmsspider.politeness import ROBOTS_MAX_BYTES
 from llmsspider.reasons import BlockReason
-from llmsspider.refusal import RefusedRequest
 from llmsspider.requests import info
+from llmsspider.web.opt_out import OPT_OUT_HEADERS, opt_out, robots_opt_out, training_reserved
+from llmsspider.web.outcomes import explained, kind_of_response
+from llmsspider.web.politeness import ROBOTS_MAX_BYTES
 
 logger = logging.getLogger(__name__)
+
+
+# robots.txt as RFC 9309 has it.
 
 DISALLOW_ALL = b"User-agent: *\nDisallow: /\n"
 """What an unreachable robots.txt means (RFC 9309, section 2.3.1.4)."""
@@ -114,3 +116,48 @@ class RobotsTxtMiddleware(robotstxt.RobotsTxtMiddleware):
     def _blocked(self, message: str, reason: BlockReason, kind: ErrorKind) -> RefusedRequest:
         stats.count(self._stats, stats.blocked(reason))
         return RefusedRequest(message, reason=reason, kind=kind)
+
+
+# Keep out pages whose answer says that they are not for AI.
+
+
+class AiOptOutMiddleware:
+    """Refuse answers with an AI opt-out in their headers, in place of the page.
+
+    What only the page itself says (meta) is asked where the page is parsed, what robots.txt says in the
+    robots.txt middleware. Raises `RefusedRequest` with the reason `ai-opt-out`; whoever asked for the page
+    counts it (`llms/filtered/ai-opt-out`), so that a page asked in two forms counts once.
+    `LLMS_OBEY_AI_OPTOUT=False` switches it off.
+    """
+
+    def __init__(self, crawler: Crawler):
+        if not crawler.settings.getbool("LLMS_OBEY_AI_OPTOUT", True):
+            raise NotConfigured("LLMS_OBEY_AI_OPTOUT is False")
+        self.crawler = crawler
+        self.user_agent = robots_user_agent(crawler.settings)
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> AiOptOutMiddleware:
+        """Read `LLMS_OBEY_AI_OPTOUT`."""
+        return cls(crawler)
+
+    def process_response(self, request: Request, response: Response) -> Response:
+        """Raise `RefusedRequest` for an answer that opts out."""
+        headers = header_values(response)
+        if not headers or (response.status >= 300 and response.status != 304):
+            return response
+        if urlparse_cached(request).path == "/robots.txt":
+            return response
+        reason = opt_out(headers, user_agent=self.user_agent)
+        if not reason:
+            return response
+        raise RefusedRequest(f"{reason} (LLMS_OBEY_AI_OPTOUT)", reason="ai-opt-out")
+
+
+def header_values(response: Response) -> dict[str, list[str]]:
+    """Return the headers of a response that `llmsspider.web.opt_out.opt_out` looks at; most answers have none."""
+    return {
+        name.lower(): [value.decode("latin-1") for value in response.headers.getlist(name)]
+        for name in OPT_OUT_HEADERS
+        if name in response.headers
+    }

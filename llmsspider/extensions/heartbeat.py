@@ -1,11 +1,16 @@
-"""Tell the store that the run is alive and how far it is, so that a killed one shows as lost."""
+"""Tell the store that the run is alive; keep a job within the memory limit that counts all its processes."""
 
 from __future__ import annotations
 
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from scrapy import signals
 from scrapy.exceptions import NotConfigured
+from scrapy.extensions.memusage import MemoryUsage
 from scrapy.utils.asyncio import create_looping_call
 
 from llmsspider.errors import StoreError
@@ -13,7 +18,10 @@ from llmsspider.errors import StoreError
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
 
-    from llmsspider.run import Run
+    from llmsspider.crawl.run import Run
+
+
+# Tell the store that the run is alive and how far it is, so that a killed one shows as lost.
 
 INTERVAL_SECS = 5.0
 """Time between two signs of life; a run that is silent for a minute counts as lost."""
@@ -66,3 +74,41 @@ class Heartbeat:
         scheduler = engine.scheduler
         waiting = len(scheduler) if scheduler is not None else 0  # type: ignore[arg-type]
         return waiting + sum(request.callback is not None for request in slot.inprogress)
+
+
+# Scrapy's memory limit for a job whose limit counts every process: the conversion worker and the browser too.
+
+PROCESSES = Path("/proc")
+
+
+class JobMemory(MemoryUsage):
+    """`memusage/max`, the warning and the limit count the processes that the crawl started.
+
+    Scrapy Cloud kills a job above its limit, and sets `MEMUSAGE_LIMIT_MB` to it so that Scrapy stops first.
+    """
+
+    def get_virtual_size(self) -> int:
+        """Return the peak of this process and what its children have now, in bytes."""
+        return super().get_virtual_size() + sum(_resident(child) for child in descendants(os.getpid()))
+
+
+def descendants(pid: int) -> Iterator[int]:
+    """Yield the ids of the processes below one, where the system tells (Linux)."""
+    for listing in (PROCESSES / str(pid) / "task").glob("*/children"):
+        try:
+            children = [int(child) for child in listing.read_text(encoding="ascii").split()]
+        except OSError:  # the thread has ended
+            continue
+        for child in children:
+            yield child
+            yield from descendants(child)
+
+
+def _resident(pid: int) -> int:
+    """Return the bytes a process has, pages it shares counted in shares; 0 when it has ended."""
+    try:
+        rollup = (PROCESSES / str(pid) / "smaps_rollup").read_text(encoding="ascii")
+    except OSError:
+        return 0
+    found = re.search(r"^Pss: +(\d+) kB$", rollup, re.MULTILINE)
+    return int(found[1]) * 1024 if found else 0

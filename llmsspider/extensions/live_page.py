@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING
 from scrapy import signals
 from scrapy.exceptions import NotConfigured
 
-from llmsspider.jobs import is_job, is_terminal
-from llmsspider.ports import parse_ports
+from llmsspider.crawl.jobs import is_job, is_terminal
+from llmsspider.setting_types import parse_ports
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
 
+    from llmsspider.crawl.run import Run
     from llmsspider.livepage.server import LiveServer
-    from llmsspider.run import Run
 
 logger = logging.getLogger(__name__)
 
@@ -48,8 +48,8 @@ class LivePage:
 
     async def spider_opened(self) -> None:
         """Start; the server is imported here, since most crawls run without."""
+        from llmsspider.crawl.progress import numbers, state  # noqa: PLC0415
         from llmsspider.livepage.server import LiveServer  # noqa: PLC0415
-        from llmsspider.livepage.state import numbers, state  # noqa: PLC0415
 
         run, extra = self._run, {"spider": self._crawler.spider}
         self._server = LiveServer(

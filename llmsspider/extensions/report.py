@@ -14,8 +14,8 @@ from llmsspider.pipelines.export import NotAskedFor
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
 
+    from llmsspider.crawl.run import Run
     from llmsspider.items import Document
-    from llmsspider.run import Run
 
 logger = logging.getLogger(__name__)
 
@@ -70,4 +70,4 @@ class RunReport:
 
     def _all_seen(self) -> set[str] | None:
         """Return the ids of the documents of this run; None where other processes yielded a part of them."""
-        return None if self._run.resumes or self._run.crew else self._seen
+        return None if self._run.resumes or self._run.worker_group else self._seen

@@ -9,10 +9,10 @@ from scrapy import signals
 from scrapy.exceptions import NotConfigured
 from scrapy.extensions.feedexport import FeedExporter
 
-from llmsspider import jobdir
-from llmsspider.delivery import delivered, replay_command
+from llmsspider.crawl import jobs
+from llmsspider.crawl.progress import delivered, replay_command
+from llmsspider.errors import command
 from llmsspider.extensions.scrapy_cloud import ScrapyCloud
-from llmsspider.program import command
 
 if TYPE_CHECKING:
     from collections import Counter
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from scrapy import Spider
     from scrapy.crawler import Crawler
 
-    from llmsspider.progress import Example, Progress
-    from llmsspider.run import Run
+    from llmsspider.crawl.progress import Example, Progress
+    from llmsspider.crawl.run import Run
 
 logger = logging.getLogger(__name__)
 
@@ -81,7 +81,7 @@ class RunSummary:
         if run.outcome == "store_failed" and self.reason != run.outcome and self.crawler.stats:
             self.reason = run.outcome
             self.crawler.stats.set_value("finish_reason", run.outcome)
-        jobdir.mark(self.crawler.settings.get("JOBDIR"), run.id, self.reason)
+        jobs.mark(self.crawler.settings.get("JOBDIR"), run.id, self.reason)
 
     def engine_stopped(self) -> None:
         """Log the summary; a plan prints its own."""

@@ -1,28 +1,142 @@
-"""Scrapy Cloud: documents as its items, none above its limit, and a word where the next job would not know this one."""
+"""Scrapy Cloud: the stores of the last job, documents as items within its limits."""
 
 from __future__ import annotations
 
+import json
 import logging
+import os
+import subprocess
+from collections.abc import Iterator
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 from itemadapter import ItemAdapter
 from scrapy import signals
 from scrapy.exceptions import NotConfigured
+from scrapy.signalmanager import SignalManager
 from scrapy.utils.misc import load_object
 
-from llmsspider import dotscrapy, stats
-from llmsspider.itemparts import TooLargeError, in_parts
+from llmsspider import stats
+from llmsspider.crawl.jobs import on_scrapy_cloud
 from llmsspider.items import Document
-from llmsspider.jobs import on_scrapy_cloud
 from llmsspider.store import PageItem
 
 if TYPE_CHECKING:
     from scrapy import Spider
     from scrapy.crawler import Crawler
+    from scrapy.settings import BaseSettings
 
-    from llmsspider.run import Run
+    from llmsspider.crawl.run import Run
 
 logger = logging.getLogger(__name__)
+
+
+# DotScrapy persistence of Scrapy Cloud: the page stores of the last job, before anything reads them.
+# The extension loads `.scrapy` when it is made, which is after the spider: too late, since what a source is comes
+# from its store. So the `crawl` command lets it load once before; its own load then finds nothing to do. It uploads
+# at `engine_stopped`, when the run has closed its store.
+
+EXTENSION = "scrapy_dotpersistence.DotScrapyPersistence"
+
+
+def enabled(settings: BaseSettings) -> bool:
+    """Say whether the extension is configured and works in this process."""
+    wanted = settings.getbool("DOTSCRAPY_ENABLED") or settings.get("DOTSCRAPYPERSISTENCE_ENABLED")
+    if not wanted or "SCRAPY_JOB" not in os.environ:
+        return False  # to look further loads every extension of Scrapy
+    return settings.get_component_priority_dict_with_base("EXTENSIONS").get(EXTENSION) is not None
+
+
+def load(settings: BaseSettings) -> str | None:
+    """Fetch `.scrapy` as the last job left it; returns what went wrong, in one line, or None.
+
+    A job that went on without would put an empty store in the place of the stored one when it ends.
+    """
+    if not enabled(settings):
+        return None
+    problems: list[str] = []
+
+    def call(extension: Any, command: list[str]) -> None:
+        done = subprocess.run(  # noqa: S603  # the extension's own command
+            command, env=extension._env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False
+        )
+        if done.returncode != 0:
+            problems.append(" ".join(done.stdout.decode(errors="replace").split())[-500:])
+
+    loader: Any = type("Loader", (load_object(EXTENSION),), {"_call": call})
+    try:
+        loader.from_crawler(SimpleNamespace(settings=settings, signals=SignalManager()))
+    except (NotConfigured, OSError) as error:
+        problems.append(str(error) or "it is not configured")
+    if problems:
+        return f"DotScrapy persistence could not load the page stores of the last job: {problems[0]}"
+    return None
+
+
+# A document too large for one item, as several items that are each small enough. No Scrapy here.
+
+
+class ItemTooLargeError(ValueError):
+    """What is not content or links is too large by itself."""
+
+
+def encoded_size(value: object) -> int:
+    """Return the bytes of a value as JSON in ASCII: a character outside of it takes 6 or 12."""
+    return len(json.dumps(value, default=str))
+
+
+def in_parts(document: dict[str, Any], limit: int) -> list[dict[str, Any]]:
+    """Return the document as it is where it is small enough, else as parts with `part` (from 1) and `parts`.
+
+    Every part repeats the other fields; `content` is cut at line ends and `links` between two links, so that the
+    parts joined in order give what the document had. `content_hash` stays that of the whole.
+
+    Args:
+        document: a document as a plain dictionary.
+        limit: bytes of JSON that one item may have.
+
+    Raises:
+        TooLargeError: the fields that are repeated leave no room.
+    """
+    if encoded_size(document) <= limit:
+        return [document]
+    frame = {**document, "content": "", "links": [], "part": 10**6, "parts": 10**6}
+    room = limit - encoded_size(frame)
+    if room < limit // 10:
+        raise ItemTooLargeError(f"its fields other than content and links have {encoded_size(frame)} bytes")
+    parts: list[dict[str, Any]] = []
+    left = 0
+    for name, value in _pieces(document, room):
+        size = _size(name, value)
+        if size > left:
+            parts.append({**document, "content": "", "links": []})
+            left = room
+        left -= size
+        if name == "content":
+            parts[-1]["content"] += value
+        else:
+            parts[-1]["links"].append(value)
+    return [{**part, "part": number, "parts": len(parts)} for number, part in enumerate(parts, 1)]
+
+
+def _pieces(document: dict[str, Any], room: int) -> Iterator[tuple[str, Any]]:
+    """Yield what may be separated: lines of the content (longer ones in pieces), then links."""
+    longest = room // 12  # characters, each of which may take 12 bytes
+    for line in (document["content"] or "").splitlines(keepends=True):
+        for start in range(0, len(line), longest):
+            yield "content", line[start : start + longest]
+    for link in document["links"]:
+        if _size("links", link) > room:
+            raise ItemTooLargeError(f"one of its links has {encoded_size(link)} bytes")
+        yield "links", link
+
+
+def _size(name: str, value: object) -> int:
+    """Return what a piece adds: a string without its quotes, or a list's element with its separator."""
+    return encoded_size(value) + (-2 if name == "content" else 2)
+
+
+# Scrapy Cloud: documents as its items, none above its limit, and a word where the next job would not know this one.
 
 PLATFORM_EXTENSION = "sh_scrapy.extension.HubstorageExtension"
 """What writes the items of a job; it is switched off in the settings and made here."""
@@ -56,7 +170,7 @@ class ScrapyCloud:
     def spider_opened(self, spider: Spider) -> None:
         """Say so where nothing keeps the store."""
         settings = self.crawler.settings
-        if hasattr(spider, "run") and not settings.get("LLMS_STORE_URL") and not dotscrapy.enabled(settings):
+        if hasattr(spider, "run") and not settings.get("LLMS_STORE_URL") and not enabled(settings):
             logger.warning(
                 "the page store goes with this job, so every job is a first crawl: enable DotScrapy persistence, or "
                 "set LLMS_STORE_URL (docs/scrapy-cloud.md)",
@@ -72,7 +186,7 @@ class ScrapyCloud:
             return
         try:
             parts = in_parts(fields, MAX_ITEM_BYTES)
-        except TooLargeError as error:
+        except ItemTooLargeError as error:
             self._refuse(fields["url"], str(error), spider)
             return
         for part in parts:

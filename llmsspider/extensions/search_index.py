@@ -14,7 +14,7 @@ from llmsspider.errors import LlmsspiderError
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
 
-    from llmsspider.run import Run
+    from llmsspider.crawl.run import Run
 
 logger = logging.getLogger(__name__)
 

@@ -12,7 +12,7 @@ from scrapy import signals
 from scrapy.exceptions import NotConfigured
 from scrapy.utils.asyncio import create_looping_call
 
-from llmsspider.jobs import is_terminal
+from llmsspider.crawl.jobs import is_terminal
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
     from scrapy.settings import BaseSettings
 
-    from llmsspider.run import Run
+    from llmsspider.crawl.run import Run
 
 logger = logging.getLogger(__name__)
 

@@ -10,10 +10,10 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from llmsspider.progress import duration
+from llmsspider.crawl.progress import duration
 
 if TYPE_CHECKING:
-    from llmsspider.progress import Snapshot
+    from llmsspider.crawl.progress import Snapshot
 
 
 def view(snapshot: Snapshot, source: str) -> RenderableType:

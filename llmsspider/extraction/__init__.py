@@ -10,28 +10,32 @@ from dataclasses import replace
 
 from lxml.etree import _Element
 
-from llmsspider import converters
+from llmsspider import loading
 from llmsspider.errors import TooLargePageError
 from llmsspider.extraction import lists
-from llmsspider.extraction.api_files import api_files
+from llmsspider.extraction.formats import MarkdownFormat
 from llmsspider.extraction.generators import UNKNOWN, Generator
-from llmsspider.extraction.headlines import outer_title, settle_below_site_name, settle_headline, without_book
 from llmsspider.extraction.hidden import remove_hidden
 from llmsspider.extraction.html_format import HtmlFormat
-from llmsspider.extraction.links import follow_links, joiner_for, routes
-from llmsspider.extraction.listings import listing_of, lists_only, tags_of
 from llmsspider.extraction.main_content import find_main, without_navigation
-from llmsspider.extraction.markdown_format import MarkdownFormat
-from llmsspider.extraction.metadata import read_meta, whole_title
-from llmsspider.extraction.parsing import Source, parse_source, read_source
+from llmsspider.extraction.metadata import (
+    api_files,
+    follow_links,
+    is_shell,
+    joiner_for,
+    read_meta,
+    routes,
+    whole_title,
+)
+from llmsspider.extraction.page_kind import listing_of, lists_only, section_of, tags_of
 from llmsspider.extraction.rules import rules_for
-from llmsspider.extraction.section import section_of
-from llmsspider.extraction.shells import is_shell
+from llmsspider.extraction.titles import outer_title, settle_below_site_name, settle_headline, without_book
+from llmsspider.extraction.tree import Source, parse_source, read_source
 from llmsspider.extraction.walk import Walk
-from llmsspider.growth import MAX_GROWTH, Growth
-from llmsspider.invisible import take_invisible
 from llmsspider.items import Page
-from llmsspider.joiner import Joiner
+from llmsspider.markdown.commonmark import take_invisible
+from llmsspider.web.decompression import MAX_GROWTH, Growth
+from llmsspider.web.joining import Joiner
 
 __all__ = ["convert", "scan"]
 
@@ -42,7 +46,7 @@ def convert(
     body: bytes,
     url: str,
     encoding: str | None,
-    converter: str = converters.DEFAULT,
+    converter: str = loading.DEFAULT,
     *,
     keep_hidden: bool = False,
     max_growth: int = MAX_GROWTH,
@@ -62,8 +66,8 @@ def convert(
         ValueError: for an unknown converter. Bad HTML never raises.
         TooLargePageError: the Markdown is many times as long as the page.
     """
-    if converter not in converters.NAMES and "." not in converter:
-        raise ValueError(f"unknown converter {converter!r}: use one of {', '.join(converters.NAMES)}")
+    if converter not in loading.NAMES and "." not in converter:
+        raise ValueError(f"unknown converter {converter!r}: use one of {', '.join(loading.NAMES)}")
     growth = Growth(len(body), max_growth)
     source = read_source(body, encoding)
     root, joiner, page = _scan(source, url, growth)
@@ -73,12 +77,12 @@ def convert(
     except TooLargePageError:
         raise
     except Exception:
-        if converter == converters.FALLBACK:
+        if converter == loading.FALLBACK:
             raise
         growth = Growth(len(body), max_growth)
         root, joiner, page = _scan(source, url, growth)
         page.hidden = 0 if keep_hidden else remove_hidden(root, source)
-        _write(page, root, joiner, source, converters.FALLBACK)
+        _write(page, root, joiner, source, loading.FALLBACK)
     growth.check(len(page.markdown))
     if not keep_hidden:
         take_invisible(page)
@@ -87,8 +91,8 @@ def convert(
 
 def _write(page: Page, root: _Element, joiner: Joiner, source: Source, converter: str) -> None:
     body = source.received
-    native = converter == converters.DEFAULT
-    engine = None if native else converters.converter_named(converter)
+    native = converter == loading.DEFAULT
+    engine = None if native else loading.converter_named(converter)
     whole = whole_title(root)
     main, generator = find_main(root, body, page.meta.generator, page.meta.title, whole)
     page.converter = converter
@@ -111,7 +115,7 @@ def _write(page: Page, root: _Element, joiner: Joiner, source: Source, converter
         growth=joiner.growth if native else None,
     )
     text = walk.document(main, title)
-    if walk.is_bare and not page.meta.is_shell:
+    if walk.headings_only and not page.meta.is_shell:
         text = _with_contents(walk, main, title) or text
     if engine is not None:
         text = _BLANK_LINES.sub("\n\n", engine.convert(text)).strip("\n") + "\n" if text else ""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from lxml.etree import XPath, _Element
 
-from llmsspider.extraction.names import inner_text, settable
+from llmsspider.extraction.tree import inner_text, settable
 
 if TYPE_CHECKING:
     from llmsspider.extraction.walk import Walk

@@ -12,8 +12,7 @@ from itertools import islice
 
 from lxml.etree import XPath, _Element
 
-from llmsspider.extraction.names import inner_text, settable
-from llmsspider.extraction.parsing import Source
+from llmsspider.extraction.tree import Source, inner_text, settable
 
 MAX_STYLE = 2_000
 """Characters of a style attribute that are read."""

@@ -9,8 +9,8 @@ from lxml.etree import _Element
 
 from llmsspider.extraction import inlines
 from llmsspider.extraction.formats import Items
-from llmsspider.extraction.names import INLINE, SKIPPED, has_blocks
 from llmsspider.extraction.rules import Kind
+from llmsspider.extraction.tree import INLINE, SKIPPED, has_blocks
 
 if TYPE_CHECKING:
     from llmsspider.extraction.walk import Walk

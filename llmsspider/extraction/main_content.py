@@ -1,4 +1,4 @@
-"""Which element holds the main content: by the generator's selector, else by where the text is."""
+"""Which element holds the main content: by the generator's selector, else by where the text is; without pagination."""
 
 from __future__ import annotations
 
@@ -10,10 +10,74 @@ from cssselect import HTMLTranslator
 from lxml.etree import XPath, _Element
 
 from llmsspider.extraction.generators import GENERATORS, UNKNOWN, Generator
-from llmsspider.extraction.headlines import outer_title, page_headline
-from llmsspider.extraction.names import inner_text, letters_outside_links
 from llmsspider.extraction.rules import Kind, rules_for
-from llmsspider.extraction.turners import without_page_turners
+from llmsspider.extraction.titles import outer_title, page_headline
+from llmsspider.extraction.tree import inner_text, letters_outside_links, visible
+
+# Links that turn pages ("Next", "« previous | up | next »"): a block of nothing else is not content.
+# For pages of no known generator; generators name these blocks by a class.
+
+_TURN = re.compile(
+    r"\W*(?:(?:next|prev|previous|up)(?:\s+(?:page|chapter|section|topic|part))?\W*(?::.*)?|back to\b.*)",
+    re.IGNORECASE,
+)
+"""What a link says that turns a page; after a colon the title of that page."""
+_LABELS = frozenset(
+    {"next", "prev", "previous", "up", "top", "contents", "index", "home", "back", "to", "page", "chapter", "section",
+     "part", "of"}
+)  # fmt: skip
+"""Words that stand beside such links and say nothing else."""
+_TURNING = frozenset({"next", "previous"})
+"""Those of them that stand for a link of their own."""
+_LEAST = 2
+"""Links that turn, or labels of them, in a block that is nothing else."""
+_LONGEST = 400
+"""Characters that such a block has at most."""
+_WORD = re.compile(r"[^\W\d_]+")
+
+
+def without_pagination(main: _Element) -> _Element:
+    """Empty the blocks in `main` that only turn pages, and return `main`."""
+    for link in list(main.iter("a")):
+        if not _TURN.fullmatch(_label(link)):
+            continue
+        block = None
+        for above in link.iterancestors():
+            if above is main or len(visible(above)) > _LONGEST:
+                break
+            if _only_turns(above):
+                block = above
+        if block is not None:
+            block.clear(keep_tail=True)
+    return main
+
+
+def _label(link: _Element) -> str:
+    text = visible(link)
+    image = None if text else next(link.iter("img"), None)
+    return text if image is None else image.get("alt") or ""
+
+
+def _only_turns(block: _Element) -> bool:
+    if next(block.iter("h1", "h2", "h3", "h4", "pre"), None) is not None:
+        return False
+    labels = [_label(link) for link in block.iter("a")]
+    beside = _WORD.findall(" ".join(_outside_links(block)).casefold())
+    turns = sum(bool(_TURN.fullmatch(label)) for label in labels) + sum(word in _TURNING for word in beside)
+    return turns >= _LEAST and _LABELS.issuperset(beside)
+
+
+def _outside_links(element: _Element) -> list[str]:
+    """Return the texts in `element` that are not in a link."""
+    if element.tag == "a":
+        return []
+    texts = [element.text or ""]
+    for child in element:
+        texts += [*_outside_links(child), child.tail or ""]
+    return texts
+
+
+# Which element holds the main content: by the generator's selector, else by where the text is.
 
 _LIKELY = (
     "[itemprop=articleBody]", ".markdown-body", "main article", "article", "main", "[role=main]",
@@ -242,7 +306,7 @@ def without_navigation(main: _Element, page: _Element | None = None) -> _Element
                 element.set("class", "toc")
             else:
                 element.clear(keep_tail=True)
-    return without_page_turners(main)
+    return without_pagination(main)
 
 
 def _is_linked(element: _Element) -> bool:

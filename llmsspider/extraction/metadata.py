@@ -1,4 +1,4 @@
-"""What a page says about itself in its head, read from the tree that is parsed for its content."""
+"""What a page says about itself: its head, its links, the API files it names, whether it is an empty shell."""
 
 from __future__ import annotations
 
@@ -6,8 +6,13 @@ import re
 
 from lxml.etree import XPath, _Element
 
+from llmsspider.extraction.tree import Source
 from llmsspider.items import PageMeta
-from llmsspider.joiner import Joiner
+from llmsspider.web.decompression import Growth
+from llmsspider.web.joining import HTTP, Joiner
+from llmsspider.web.url_gate import split_route, without_fragment
+
+# What a page says about itself in its head, read from the tree that is parsed for its content.
 
 _HEAD = XPath(
     "/html/head/*[self::meta or self::link] | /html/body/*[self::meta or self::link]", smart_strings=False
@@ -109,3 +114,119 @@ def without_suffix(title: str | None, site_name: str | None = None) -> str | Non
 
 def _clean(text: str | None) -> str | None:
     return _SPACE.sub(" ", text).strip() or None if text else None
+
+
+# The OpenAPI files that a page names for the program that draws its API reference.
+
+_WORDS = (
+    re.compile(rb"swagger"),
+    re.compile(rb"redoc"),
+    re.compile(rb"api(?:doc|-doc|-reference|(?<=openapi)|(?<=elements-api))"),
+)
+"""What is in the bytes of a page that names such a file, in lower case; each begins with letters to look for."""
+_NAMED = XPath("//@spec-url | //@apidescriptionurl | //*[@id='api-reference']/@data-url", smart_strings=False)
+_INLINE_SCRIPTS = XPath("//script[not(@src)]/text()", smart_strings=False)
+_CALL = re.compile(r"\b(?:SwaggerUIBundle|SwaggerUi|Redoc\.init|RedocStandalone|createApiReference)\s*\(")
+_FIRST = re.compile(r"\s*([\"'])([^\"'\s]{1,2000})\1")
+_URL = re.compile(
+    r"(?<![\w$])[\"']?(?:spec|openapi|definition)?url[\"']?\s*:\s*([\"'])([^\"'\s]{1,2000})\1", re.IGNORECASE
+)
+_PLACES = XPath(
+    "boolean(//redoc | //rapi-doc | //elements-api | //*[@id='swagger-ui' or @id='redoc' or @id='redoc-container'"
+    " or contains(concat(' ', @class, ' '), ' swagger-ui ') or contains(concat(' ', @class, ' '), ' redoc-wrap ')"
+    " or contains(concat(' ', @class, ' '), ' sl-elements-api ')])",
+    smart_strings=False,
+)
+
+MAX_FILES = 10
+"""Files that one page may name."""
+
+_CALL_CHARS = 4_000
+"""Characters of a call in which its file is looked for."""
+
+
+def api_files(root: _Element, source: Source, joiner: Joiner) -> list[str] | None:
+    """Return the URLs of the OpenAPI files that a page names.
+
+    Empty where it is an API reference and says in its scripts alone which file it draws; None for any other page.
+    """
+    if not any(map(source.may_match, _WORDS)):
+        return None
+    found = [str(named).strip() for named in _NAMED(root)]
+    for script in _INLINE_SCRIPTS(root):
+        for call in _CALL.finditer(script):
+            end = call.end() + _CALL_CHARS
+            first = _FIRST.match(script, call.end(), end)
+            found += [first[2]] if first else [named[2] for named in _URL.finditer(script, call.end(), end)]
+    urls = dict.fromkeys(joiner.join(href) for href in found[:MAX_FILES] if href)
+    urls_of_web = [url for url in urls if url.lower().startswith(HTTP)]
+    return urls_of_web if urls_of_web or _PLACES(root) else None
+
+
+# Links of a page: every address for the crawl.
+
+MAX_ROUTES = 5_000
+"""Routes of one page that are followed."""
+
+_HREFS = XPath("//a/@href | //area/@href | //frame/@src", smart_strings=False)
+_BASE = XPath("string(/html/head/base/@href | /html/body/base/@href)", smart_strings=False)
+
+
+def joiner_for(root: _Element, url: str, growth: Growth | None = None) -> Joiner:
+    """Return the `Joiner` of a parsed page fetched from `url`."""
+    return Joiner(url, _BASE(root), growth)
+
+
+def follow_links(root: _Element, joiner: Joiner) -> list[str]:
+    """Return every http(s) URL in `a[href]`, `area[href]` and `frame[src]`: absolute, no fragment, each once."""
+    paths = dict.fromkeys(href.partition("#")[0] for href in _HREFS(root))
+    urls = dict.fromkeys(joiner.join(path) for path in paths if path.strip())
+    return [url for url in urls if url[:8].lower().startswith(HTTP)]
+
+
+def routes(root: _Element, joiner: Joiner) -> list[str]:
+    """Return the links of a page to its own routes (`#/guide`), absolute, each once, `MAX_ROUTES` at most."""
+    found: dict[str, None] = {}
+    for href in dict.fromkeys(_HREFS(root)):
+        if "#/" in href or "#!/" in href:
+            url = without_fragment(joiner.join(href))
+            page, route = split_route(url)
+            if route and page == joiner.page and len(found) < MAX_ROUTES:
+                found[url] = None
+    return list(found)
+
+
+# Empty shells: pages that hold no text of their own until a browser has run their scripts.
+
+_SCRIPTS = XPath("boolean(//script[@src or @type='module' or string-length(.) > 100])", smart_strings=False)
+_ROOTS = XPath(
+    "boolean(//*[@id='root' or @id='app' or @id='__next' or @id='__nuxt' or @id='__docusaurus' or @id='svelte'"
+    " or @id='main' or @id='application' or @id='react-root' or @id='redoc' or @id='swagger-ui' or @id='___gatsby']"
+    "[not(normalize-space())] | //app-root | //redoc | //rapi-doc | //elements-api)",
+    smart_strings=False,
+)
+_NO_TEXT = frozenset({"script", "style", "noscript", "template", "svg", "title", "head"})
+_SHELL_TEXT = 200
+"""Characters of text below which a page with scripts can be a shell."""
+_NO_CONTENT = 40
+"""Characters of text below which a page with scripts is a shell whatever its elements are called."""
+
+
+def is_shell(root: _Element) -> bool:
+    """Return True if the page has scripts, next to no text, and a place for scripts to draw in."""
+    size = _text_size(root)
+    return size <= _SHELL_TEXT and bool(_SCRIPTS(root)) and (size <= _NO_CONTENT or bool(_ROOTS(root)))
+
+
+def _text_size(root: _Element) -> int:
+    """Return the number of characters of visible text, counting no further than needed."""
+    body = root.find("body")
+    size = 0
+    for element in (root if body is None else body).iter():
+        if element.tag not in _NO_TEXT and element.text:
+            size += len(element.text.strip())
+        if element.tail:
+            size += len(element.tail.strip())
+        if size > _SHELL_TEXT:
+            break
+    return size

@@ -9,8 +9,8 @@ from lxml.etree import XPath, _Element
 
 from llmsspider.extraction import code
 from llmsspider.extraction.formats import Items
-from llmsspider.extraction.names import inner_text
 from llmsspider.extraction.rules import GRIDS
+from llmsspider.extraction.tree import inner_text
 
 if TYPE_CHECKING:
     from llmsspider.extraction.walk import Walk

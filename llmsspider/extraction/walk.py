@@ -11,22 +11,11 @@ from dataclasses import dataclass, field
 
 from lxml.etree import _Element
 
-from llmsspider.extraction import (
-    admonitions,
-    anchors,
-    code,
-    definitions,
-    footnotes,
-    inlines,
-    lists,
-    math,
-    tables,
-    tabs,
-)
-from llmsspider.extraction.evidence import CONTENTS_NAMES, holds_title
+from llmsspider.extraction import code, components, footnotes, inlines, lists, tables
 from llmsspider.extraction.formats import Format
 from llmsspider.extraction.generators import UNKNOWN, Generator
-from llmsspider.extraction.names import (
+from llmsspider.extraction.rules import CONTENTS_NAMES, WRAPPERS, Kind, Rules, holds_title
+from llmsspider.extraction.tree import (
     BLOCKS,
     INLINE,
     SKIPPED,
@@ -36,10 +25,9 @@ from llmsspider.extraction.names import (
     letters_outside_links,
     plain_text,
 )
-from llmsspider.extraction.rules import WRAPPERS, Kind, Rules
-from llmsspider.growth import Growth
 from llmsspider.items import Link
-from llmsspider.joiner import Joiner
+from llmsspider.web.decompression import Growth
+from llmsspider.web.joining import Joiner
 
 _INLINE_CLASSES = frozenset({"doc-md-description"})
 """Blocks that their site's style sets into the line (mkdocstrings)."""
@@ -62,7 +50,7 @@ _MAX_DEPTH = 120
 class Walk:
     """One page's walk: `document(main)` gives its text; `links` then holds the links met.
 
-    `is_bare` then says that the text is headings only.
+    `headings_only` then says that the text is headings only.
     """
 
     rules: Rules
@@ -73,13 +61,13 @@ class Walk:
     tabs: dict[_Element, _Element] = field(default_factory=dict)
     title: str | None = None
     first_heading: str | None = None
-    is_bare: bool = False
+    headings_only: bool = False
     generator: Generator = UNKNOWN
     has_tex: bool = False
     has_tabs: bool = True
     has_notes: bool = True
     headings: set[str] = field(default_factory=set)
-    hollow: set[str] = field(default_factory=set)
+    empty: set[str] = field(default_factory=set)
     in_link: bool = False
     in_heading: bool = False
     depth: int = 0
@@ -91,12 +79,12 @@ class Walk:
     def document(self, main: _Element, title: str | None = None) -> str:
         """Return the document that `main` is, under the `title` that stands outside of it."""
         self.main, self._letters = main, -1
-        self.tabs = tabs.labels(main) if self.has_tabs else {}
+        self.tabs = components.labels(main) if self.has_tabs else {}
         self.notes = footnotes.labels(main) if self.has_notes else {}
         self.title = title
         above = [self.format.heading(1, self.format.text(title))] if title else []
         blocks = self.blocks(main)
-        self.is_bare = all(block in self.headings or block == self.format.rule() for block in blocks)
+        self.headings_only = all(block in self.headings or block == self.format.rule() for block in blocks)
         return self.format.document([*above, *self._framed(blocks)])
 
     def _framed(self, blocks: list[str]) -> list[str]:
@@ -107,7 +95,7 @@ class Walk:
             follower = kept[-1] if kept else ""
             is_last_rule = block == rule and (not kept or follower == rule)
             is_again = block == follower and block in self.headings
-            is_empty = block in self.hollow and (not kept or follower in self.headings)
+            is_empty = block in self.empty and (not kept or follower in self.headings)
             if not (is_last_rule or is_again or is_empty):
                 kept.append(block)
         while kept and kept[-1] == rule:
@@ -163,7 +151,7 @@ class Walk:
     def text(self, text: str) -> str:
         """Return character data with its white space collapsed, written for the format."""
         text = collapsed(text)
-        if self.has_tex and ("\\" in text or "$$" in text) and (formulas := math.in_text(text)):
+        if self.has_tex and ("\\" in text or "$$" in text) and (formulas := code.in_text(text)):
             return "".join(
                 self.format.math(part) if is_tex else self.format.text(part) for part, is_tex in formulas
             )
@@ -227,7 +215,7 @@ class Walk:
 
     def _container(self, element: _Element) -> list[str]:
         if self.has_tabs and element.get("role") == "tabpanel":
-            return tabs.panel(self, element)
+            return components.panel(self, element)
         return self.blocks(element)
 
     def _inline_around_blocks(self, element: _Element) -> list[str]:
@@ -237,7 +225,7 @@ class Walk:
         if element.tag == "code" and not any(part.tag in _PROSE for part in element.iterdescendants()):
             return self._pre(element)
         if element.tag == "a" and element.get("href") and not self.in_link:
-            return anchors.card(self, element)
+            return inlines.card(self, element)
         return self.block(element)
 
     def _heading(self, element: _Element) -> list[str]:
@@ -255,7 +243,7 @@ class Walk:
         self.headings.add(block)
         self.first_heading = self.first_heading or text
         if text.lower() in CONTENTS_NAMES:
-            self.hollow.add(block)
+            self.empty.add(block)
         elif level == 1 and self.title is None:
             self.title = text
         return [block]
@@ -312,7 +300,7 @@ class Walk:
         if next(element.iter("h1", "h2", "h3", "h4", "h5", "h6"), None) is not None:
             return self.blocks(element)
         line = self.line(element)
-        return [self.format.paragraph([definitions.bold(self, line)])] if line else []
+        return [self.format.paragraph([components.bold(self, line)])] if line else []
 
     def _footer(self, element: _Element) -> list[str]:
         parent = element.getparent()
@@ -327,7 +315,7 @@ class Walk:
         return self.blocks(element) if letters_outside_links(element) > _NOTICE else []
 
     def _signature(self, element: _Element) -> list[str]:
-        return definitions.signature(self, element)
+        return components.signature(self, element)
 
 
 def _is_footnotes(*elements: _Element | None) -> bool:
@@ -338,7 +326,7 @@ def _is_footnotes(*elements: _Element | None) -> bool:
 
 
 def _math(walk: Walk, element: _Element) -> list[str] | None:
-    found = math.formula(element)
+    found = code.formula(element)
     if found is None:
         return None
     return [walk.format.math_block(found.tex)] if found.tex else []
@@ -351,8 +339,8 @@ def _nothing(walk: Walk, element: _Element) -> list[str]:
 Handler = Callable[[Walk, _Element], list[str]]
 _KIND_HANDLERS: dict[Kind, Callable[[Walk, _Element], list[str] | None]] = {
     Kind.DROP: _nothing,
-    Kind.ADMONITION: admonitions.admonition,
-    Kind.TABS: tabs.tab_set,
+    Kind.ADMONITION: components.admonition,
+    Kind.TABS: components.tab_set,
     Kind.MATH: _math,
     Kind.SIGNATURE: Walk._signature,
     Kind.CODE: Walk._pre,
@@ -369,7 +357,7 @@ _BLOCK_HANDLERS: dict[str, Handler] = {
     "ul": lists.listing,
     "ol": lists.listing,
     "menu": lists.listing,
-    "dl": definitions.definition_list,
+    "dl": components.definition_list,
     "table": tables.table,
     "p": Walk.blocks,
     "noscript": Walk._unscripted,

@@ -11,7 +11,7 @@ from typing import Any
 import orjson
 from aiohttp import web
 
-from llmsspider.livepage.state import State
+from llmsspider.crawl.progress import State
 
 HOST = "127.0.0.1"
 
@@ -21,7 +21,7 @@ EVENT_SECS = 1.0
 MAX_CONNECTIONS = 32
 """Connections at the same time; a page has two, further ones are closed at once."""
 
-FAREWELL_SECS = 3.0
+SHUTDOWN_GRACE_SECS = 3.0
 """Time pages have to fetch the report after the last event."""
 
 HEADERS = {
@@ -91,7 +91,7 @@ class LiveServer:
         if self._runner is None:
             return
         self._ended.set()
-        deadline = asyncio.get_running_loop().time() + FAREWELL_SECS
+        deadline = asyncio.get_running_loop().time() + SHUTDOWN_GRACE_SECS
         while self._listening() and asyncio.get_running_loop().time() < deadline:  # noqa: ASYNC110  # no event says it
             await asyncio.sleep(0.05)
         if self._listener is not None:

@@ -1,9 +1,12 @@
-"""What scanners of full-text files have in common: a mark, headings, separators."""
+"""Lines and blocks of a full-text file that name a page: headings, labels, front matter, elements."""
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+from urllib.parse import urlsplit
+
+# What scanners of full-text files have in common: a mark, headings, separators.
 
 MAX_MARKS = 200_000
 """So many marks of one kind are remembered."""
@@ -48,3 +51,327 @@ def clean_title(text: str) -> str:
     text = re.sub(r"!?\[([^\[\]]*+)\]\([^()\[]*+\)", r"\1", text)
     text = _TAG.sub("", re.sub(r"\{#[^{}]*+\}\s*$", "", text))
     return " ".join(text.replace("`", "").replace("**", "").split())
+
+
+# Headings and lines that stand for a page: a file, an address, a firecrawl mark.
+
+_FIRECRAWL = re.compile(r"\s*<\|firecrawl-page-\d+-l+mstxt\|>\s*$")
+_BANNER = re.compile(
+    r"\s*(?:=+>|={3,}|-{3,}|#{3,}|>{3,})\s*(?:file\s*:\s*)?(\S[^<>=]*?\.\w{2,8})\s*(?:<=+|={3,}|-{3,}|#{3,}|<{3,})\s*$",
+    re.IGNORECASE,
+)
+_DOC_PATH = re.compile(rf"`?(?:file\s*:\s*)?(\.{{0,2}}/?[\w@.-][\w@./ +-]*\.{FILES})`?$", re.IGNORECASE)
+_ROOT_PATH = re.compile(r"(/[\w@.~%+-]+(?:/[\w@.~%+-]*)*)$")
+_HEADING_URL = re.compile(r"<?(https?://[^\s<>]+?)>?$")
+_HEADING_LINK = re.compile(
+    r"(?:[^\[\]]{0,60}:\s*)?\[([^\[\]]+)\]\(((?:https?://|/|\./)[^\s()]+(?:\([^\s()]*\))?)\)$"
+)
+_HEADING_SUFFIX = re.compile(r"(.+?)\s+[(\[<]((?:https?:/)?/[^\s()<>\[\]]*)[)\]>]$")
+
+
+class Headings:
+    """Headings that are a file, an address, or a title with one; grouped by level and form."""
+
+    def __init__(self) -> None:
+        self.groups: dict[tuple[str, int], list[Mark]] = {}
+
+    def feed(self, number: int, line: str, heading: re.Match[str] | None) -> None:
+        """Look at one line."""
+        if heading is None:
+            banner = _BANNER.match(line) if line[:1] in "=-#> " and len(line) < 400 else None
+            if banner and _DOC_PATH.match(banner[1]):
+                self._add("banner", 0, Mark(number, banner[1], None, [number]))
+            return
+        text = heading[2] or ""
+        level = len(heading[1])
+        if len(text) > 1000:
+            return
+        if found := _DOC_PATH.match(text):
+            self._add("path", level, Mark(number, found[1], None, [number], level=level))
+        elif found := _HEADING_URL.match(text) or _ROOT_PATH.match(text):
+            self._add("url", level, Mark(number, found[1], None, [number], level=level))
+        elif found := _HEADING_LINK.match(text):
+            self._add("link", level, Mark(number, found[2], clean_title(found[1]), level=level))
+        elif found := _HEADING_SUFFIX.match(text):
+            title = clean_title(found[1])
+            lead = f"{heading[1]} {found[1]}\n"
+            self._add("suffix", level, Mark(number, found[2], title, [number], lead, level=level))
+
+    def _add(self, form: str, level: int, mark: Mark) -> None:
+        marks = self.groups.setdefault((form, level), [])
+        if len(marks) < MAX_MARKS:
+            marks.append(mark)
+
+
+class Firecrawl:
+    """`<|firecrawl-page-1-lllmstxt|>` lines, each before one page."""
+
+    def __init__(self) -> None:
+        self.marks: list[Mark] = []
+
+    def feed(self, number: int, line: str) -> bool:
+        """Look at one line; return whether it is a mark."""
+        if not line.startswith("<|") or not _FIRECRAWL.match(line) or len(self.marks) >= MAX_MARKS:
+            return False
+        self.marks.append(Mark(number, skip=[number]))
+        return True
+
+
+# Lines that name a page: `Source: URL`, `**URL:** /path`, `<!-- source: file.md -->`.
+# They are looked for on raw text, code included: pages with unbalanced fences would hide those after them.
+
+_LABELS = (
+    "page url|page_url|source url|source_url|url source|canonical url|canonical|original url|permalink"
+    "|url|source|source file|link|page|path|file|filepath|file path|doc|document"
+)
+_ADDRESS = rf"https?://[^\s<>]+?|/[^\s<>]*?|\.{{0,2}}[\w@.][\w@./ +-]*?\.{FILES}"
+_STRONG = r"(?:\*\*|__|\*|_)?"
+_LABEL = re.compile(
+    rf"[ \t>*-]{{0,4}}{_STRONG}(?P<label>{_LABELS}){_STRONG}[ \t]*:{_STRONG}[ \t]*"
+    rf"(?:[`<]?(?P<url>{_ADDRESS})[`>]?|\[[^\]]*\]\((?P<link>{_ADDRESS})\))[ \t]*[.,]?\s*$",
+    re.IGNORECASE,
+)
+_COMMENT = re.compile(
+    rf"\s*<!--+\s*(?P<label>{_LABELS})\s*[:=]\s*[\"'<]?(?P<url>{_ADDRESS})[\"'>]?\s*--+>\s*$", re.IGNORECASE
+)
+_GENERATED = re.compile(r"(?:content|body|markdown|meta(?:data)?)\s*+:(?:\s*+\{[^\n]*\})?\s*$", re.IGNORECASE)
+"""Lines below a mark that head the text (`Content:`) or repeat its front matter (`meta: {"title": …}`)."""
+
+_FIELD = re.compile(r"[*_]{0,2}[A-Z][\w -]{0,30}[*_]{0,2}\s*:[*_]{0,2}(?:\s|$)")
+_TITLE_FIELD = re.compile(r"[*_]{0,2}title[*_]{0,2}\s*+:[*_]{0,2}\s*+(\S.*)$", re.IGNORECASE)
+
+MAX_HEADER_LINES = 8
+"""Lines of a header, labels among them, that belong to a page; what follows them is looked at by itself."""
+
+
+class Labels:
+    """`Source: URL`, `**URL:** /path`, `<!-- source: file.md -->`, grouped by label and form."""
+
+    def __init__(self) -> None:
+        self.groups: dict[tuple[str, str], list[Mark]] = {}
+        self._header: list[int] = []
+        self._heading: tuple[int, int, str] | None = None
+        self._title: str | None = None
+        self._blank = 0
+        self._last: Mark | None = None
+        """The mark that only header lines and blanks have followed so far."""
+
+    def feed(self, number: int, line: str, heading: re.Match[str] | None) -> None:
+        """Look at one line; `heading` is its match as an ATX heading."""
+        self._blank = 0
+        if self._last is not None and _GENERATED.match(line):
+            self._last.skip.append(number)
+            return
+        found = _COMMENT.match(line) if "<!--" in line and len(line) < 3000 else None
+        form = "comment" if found else "label"
+        if found is None and ":" in line[:40] and len(line) < 3000:
+            found = _LABEL.match(line)
+        if heading is not None:
+            self._heading = (number, len(heading[1]), heading[2] or "")
+            self._header = []
+            self._title = None
+            self._last = None
+        elif found is not None:
+            self._add(number, form, found)
+        elif len(line) < 300 and len(self._header) < MAX_HEADER_LINES and _FIELD.match(line):
+            title = _TITLE_FIELD.match(line)
+            if title and self._heading is None:
+                self._title = title[1].rstrip()
+            self._header.append(number)
+        else:
+            self.text()
+
+    def blank(self) -> None:
+        """Note a blank line: a mark may stand below a title, but not far below."""
+        self._blank += 1
+        if self._blank > 2:
+            self.text()
+
+    def text(self) -> None:
+        """Note a line of text: what follows does not stand below a title any more."""
+        self._header, self._heading, self._title = [], None, None
+        self._last = None
+
+    def _add(self, number: int, form: str, found: re.Match[str]) -> None:
+        groups = found.groupdict()
+        label = " ".join(groups["label"].lower().replace("_", " ").split())
+        marks = self.groups.setdefault((form, label), [])
+        mark = Mark(number, groups["url"] or groups.get("link"), None, [number])
+        if self._heading is not None:
+            mark.start, mark.level, text = self._heading
+            mark.title, mark.headed = clean_title(text) or None, True
+        elif self._header:
+            mark.start, mark.title, mark.skip = self._header[0], self._title, [*self._header, number]
+        if len(marks) < MAX_MARKS:
+            marks.append(mark)
+            self._last = mark
+        if len(self._header) < MAX_HEADER_LINES:
+            self._header.append(number)
+
+
+# Blocks that hold or head a page: YAML front matter, `<doc>`, `<page>`, `<document>` and `<file>` tags.
+
+_OPEN_TAG = re.compile(r"<(doc|page|document|file|article)((?:\s[^>]*)?)>\s*$", re.IGNORECASE)
+_CLOSE_TAG = re.compile(r"\s*</(doc|page|document|file|article)>\s*$", re.IGNORECASE)
+_ATTRIBUTE = re.compile(r"(?<![\w:-])([\w:-]++)\s*+=\s*+(?:\"([^\"]*)\"|'([^']*)')")
+_INNER_URL = re.compile(
+    r"\s*<(?:source|url|link|loc)>\s*(\S+?)\s*</(?:source|url|link|loc)>\s*$", re.IGNORECASE
+)
+_INNER_BODY = re.compile(r"\s*</?(?:document_contents?|contents?|markdown|body)>\s*$", re.IGNORECASE)
+_KEY = re.compile(r"[A-Za-z_][\w -]*+\s*+:(?:\s|$)")
+_YAML_LINE = re.compile(r"\s*$|\s*#|\s*-\s|\s+\S|[A-Za-z_][\w .-]*+\s*+:(?:\s|$)|[\]})]")
+MAX_BRACKETS = 100
+"""YAML with more brackets than this is no front matter."""
+
+_URL_KEYS = (
+    "url",
+    "source_url",
+    "sourceurl",
+    "page_url",
+    "canonical_url",
+    "canonical",
+    "source",
+    "permalink",
+    "link",
+    "href",
+    "path",
+    "slug",
+)
+
+
+class FrontMatter:
+    """YAML between two `---` lines that names the page."""
+
+    def __init__(self) -> None:
+        self.marks: list[Mark] = []
+        self._start: int | None = None
+        self._block: list[str] = []
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the last lines may be front matter that is not closed yet."""
+        return self._start is not None
+
+    def feed(self, number: int, line: str) -> None:
+        """Look at one line."""
+        if line.rstrip() == "---":
+            self._close(number)
+        elif self._start is not None:
+            first = not self._block
+            is_yaml = _KEY.match(line) if first else _YAML_LINE.match(line)
+            if len(self._block) > 80 or not is_yaml:
+                self._start = None
+            else:
+                self._block.append(line)
+
+    def _close(self, number: int) -> None:
+        fields = front_matter("".join(self._block)) if self._start is not None and self._block else {}
+        url, title = named_in(fields)
+        if self._start is not None and (url or title):
+            skip = list(range(self._start, number + 1))
+            if len(self.marks) < MAX_MARKS:
+                self.marks.append(Mark(self._start, url, title, skip))
+            self._start = None
+        else:
+            self._start = number
+        self._block = []
+
+
+class Tags:
+    """`<doc title="…">…</doc>`, `<page>…</page>`, `<document>` and `<file path="…">` blocks."""
+
+    def __init__(self) -> None:
+        self.groups: dict[str, list[Mark]] = {}
+        self._open: tuple[str, Mark] | None = None
+        self._head: list[tuple[int, str]] = []
+        self._last = (0, "")
+
+    @property
+    def is_open(self) -> bool:
+        """Whether a block is not closed yet."""
+        return self._open is not None
+
+    def feed(self, number: int, line: str) -> None:
+        """Look at one line."""
+        if self._open is None:
+            found = _OPEN_TAG.match(line)
+            if found:
+                attributes = {name.lower(): (a or b).strip() for name, a, b in _ATTRIBUTE.findall(found[2])}
+                url, title = named_in(
+                    {**attributes, "url": _first(attributes, "url", "href", "src", "source", "path", "link")}
+                )
+                self._open = (found[1].lower(), Mark(number, url, title, [number]))
+                self._head = []
+            return
+        name, mark = self._open
+        closed = _CLOSE_TAG.match(line) if "</" in line else None
+        if closed and closed[1].lower() == name:
+            self._read_head(mark)
+            mark.end = number
+            if _INNER_BODY.match(self._last[1]):
+                mark.skip.append(self._last[0])
+            marks = self.groups.setdefault(name, [])
+            if len(marks) < MAX_MARKS:
+                marks.append(mark)
+            self._open = None
+            return
+        if line.strip():
+            self._last = (number, line)
+        if len(self._head) < 40:
+            self._head.append((number, line))
+
+    def _read_head(self, mark: Mark) -> None:
+        """Take address and title from front matter or elements at the top of the block."""
+        scanner = FrontMatter()
+        for number, line in self._head:
+            found = _INNER_URL.match(line)
+            if found or _INNER_BODY.match(line):
+                mark.skip.append(number)
+                mark.url = mark.url or (found[1] if found else None)
+            elif line.strip() and not scanner.marks:
+                scanner.feed(number, line)
+                if scanner._start is None and not scanner.marks:
+                    break
+        for inner in scanner.marks[:1]:
+            mark.url, mark.title = mark.url or inner.url, mark.title or inner.title
+            mark.skip += inner.skip
+
+
+def front_matter(block: str) -> dict[str, object]:
+    """Return the fields of a YAML block, keys lower-case; nothing where it is no mapping."""
+    if block.count("[") + block.count("{") > MAX_BRACKETS:
+        return {}
+    import yaml  # noqa: PLC0415  # most sites have no full text
+
+    try:
+        fields = yaml.safe_load(block)
+    except (yaml.YAMLError, ValueError, RecursionError):
+        return {}
+    return {str(key).lower(): value for key, value in fields.items()} if isinstance(fields, dict) else {}
+
+
+def named_in(fields: dict[str, object]) -> tuple[str | None, str | None]:
+    """Return the address and the title that front matter fields or attributes name."""
+    title = fields.get("title")
+    named = clean_title(title) if isinstance(title, str) and title.strip() else None
+    for key in _URL_KEYS:
+        value = fields.get(key)
+        if isinstance(value, dict):
+            value = value.get("html") or value.get("md")
+        if isinstance(value, str) and _is_address(value.strip(), key):
+            return value.strip(), named
+    return None, named
+
+
+def _is_address(value: str, key: str) -> bool:
+    if value.startswith(("http://", "https://")):
+        return bool(urlsplit(value).netloc)
+    return (
+        bool(value)
+        and not re.search(r"\s", value)
+        and (value.startswith("/") or key in {"url", "path", "permalink"})
+    )
+
+
+def _first(attributes: dict[str, str], *names: str) -> str | None:
+    return next((attributes[name] for name in names if attributes.get(name)), None)

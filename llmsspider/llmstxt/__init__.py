@@ -3,8 +3,14 @@
 Pure functions over text and URLs; nothing here fetches anything.
 """
 
-from llmsspider.llmstxt.content import MAX_BYTES, classify, reject_reason
-from llmsspider.llmstxt.locations import candidates, directory_url, is_llms_url
+from llmsspider.llmstxt.content import (
+    MAX_BYTES,
+    candidates,
+    classify,
+    directory_url,
+    is_llms_url,
+    reject_reason,
+)
 from llmsspider.llmstxt.parser import Entry, LlmsTxt, parse
 
 __all__ = [

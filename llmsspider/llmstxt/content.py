@@ -1,19 +1,99 @@
-"""What counts as an llms.txt, and whether a file is an index or full text.
-
-Half of the 200 answers real sites give for `/llms.txt` are something else: the app's HTML shell, an
-API error in JSON, a robots.txt. They are refused here, by their bodies as well as by their headers.
-"""
+"""Where a site keeps its llms.txt, what counts as one, and whether a file is an index or full text."""
 
 from __future__ import annotations
 
 import codecs
 import re
 from typing import Literal
+from urllib.parse import unquote, urlsplit, urlunsplit
 
 import orjson
 
-from llmsspider import domains
+from llmsspider.errors import InvalidUrlError
 from llmsspider.llmsfull import looks_split
+from llmsspider.web import hosts
+
+# Where a site keeps its llms.txt, and which URLs are llms files.
+
+MAX_CANDIDATES = 8
+"""Most directories probed for one start URL, `/.well-known/` apart."""
+
+_LLMS_NAME = re.compile(r"llms(?:-[^/]+)?\.txt|llms\.(?:md|mdx|markdown)", re.IGNORECASE)
+
+
+def candidates(url: str) -> list[str]:
+    """Return the URLs to probe for an llms.txt that covers `url`, most specific first.
+
+    Query and fragment are dropped and so is the last path segment (a trailing slash keeps the whole
+    path); then every ancestor up to the site root, then `/.well-known/`. Of more than
+    `MAX_CANDIDATES` directories the deepest are probed, and always the root.
+
+    Raises:
+        InvalidUrlError: `url` is not an absolute http(s) URL.
+
+    >>> candidates("https://example.com/project/readme.md?v=1#top")[:2]
+    ['https://example.com/project/llms.txt', 'https://example.com/llms.txt']
+    """
+    root, segments = _root_and_directories(url)
+    paths = ["/" + "".join(f"{name}/" for name in segments[:depth]) for depth in range(len(segments), -1, -1)]
+    if len(paths) > MAX_CANDIDATES:
+        paths = [*paths[: MAX_CANDIDATES - 1], paths[-1]]
+    return [f"{root}{path}llms.txt" for path in paths] + [f"{root}/.well-known/llms.txt"]
+
+
+def directory_url(url: str) -> str:
+    """Return the URL of the directory a page lies in, with its trailing slash.
+
+    >>> directory_url("https://example.com/docs/api/v1?x=1")
+    'https://example.com/docs/api/'
+    """
+    root, segments = _root_and_directories(url)
+    return root + "/" + "".join(f"{name}/" for name in segments)
+
+
+def is_llms_url(url: str) -> bool:
+    """Tell whether the URL names an llms file: `llms.txt`, its variants, or a `.txt` below `/llms/`.
+
+    Whole path segments count, in any case; query and fragment do not.
+
+    >>> is_llms_url("https://example.com/docs/LLMS-full.txt?v=2")
+    True
+    >>> is_llms_url("https://example.com/guides/llms.txt-explained")
+    False
+    """
+    if "llms" not in url.lower() and "%" not in url:
+        return False
+    try:
+        path = urlsplit(url).path
+    except ValueError:
+        return False
+    *directories, name = [unquote(segment) for segment in path.split("/")]
+    if _LLMS_NAME.fullmatch(name):
+        return True
+    below_llms = any(segment.lower() == "llms" for segment in directories)
+    return below_llms and len(name) > len(".txt") and name.lower().endswith(".txt")
+
+
+def _root_and_directories(url: str) -> tuple[str, list[str]]:
+    """Split into `scheme://host` and the names of the directories above the last path segment."""
+    if hosts.hostname(url) is None:
+        raise InvalidUrlError(
+            f"{url!r} is not a web address: give a full one such as https://docs.example.com/"
+        )
+    parts = urlsplit(url)
+    try:
+        parts.port  # noqa: B018 - raises for a port that is not a number
+    except ValueError as error:
+        raise InvalidUrlError(f"{url!r} is not a web address: {error}") from None
+    directories = parts.path.split("/")[:-1]
+    user, at, address = parts.netloc.rpartition("@")
+    root = urlunsplit((parts.scheme, user + at + address.lower(), "", "", ""))
+    return root, [name for name in directories if name]
+
+
+# What counts as an llms.txt, and whether a file is an index or full text.
+# Half of the 200 answers real sites give for `/llms.txt` are something else: the app's HTML shell, an API error in
+# JSON, a robots.txt. They are refused here, by their bodies as well as by their headers.
 
 MAX_BYTES = 20 * 1024 * 1024
 """The largest llms.txt that is read, in bytes."""
@@ -25,7 +105,7 @@ MIN_CHARS = 20
 """The shortest text that can be an llms.txt, in characters."""
 
 TEXT_TYPES = frozenset({"text/markdown", "text/plain", "text/x-markdown"})
-UNTOLD_TYPES = frozenset({"", "application/octet-stream", "binary/octet-stream"})
+AMBIGUOUS_TYPES = frozenset({"", "application/octet-stream", "binary/octet-stream"})
 
 _SPACE = re.compile(r"\s++")
 _HTML_START = re.compile(
@@ -62,12 +142,12 @@ def reject_reason(
     """
     if status != 200:
         return f"status {status}"
-    if not domains.same_site(probe_url, final_url):
+    if not hosts.same_site(probe_url, final_url):
         return "redirected to another site"
     media_type = (content_type or "").partition(";")[0].strip().lower()
-    if media_type not in TEXT_TYPES | UNTOLD_TYPES:
+    if media_type not in TEXT_TYPES | AMBIGUOUS_TYPES:
         return f"content type {media_type[:60]}"
-    return _reject_body(body, untold=media_type in UNTOLD_TYPES)
+    return _reject_body(body, untold=media_type in AMBIGUOUS_TYPES)
 
 
 def decode(body: bytes, charset: str | None = None) -> str:

@@ -13,11 +13,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
-from llmsspider import commonmark, markdown
+from llmsspider import markdown
 from llmsspider.errors import ConversionError
-from llmsspider.llmstxt.inline import INVISIBLE, InlineRun, Piece, Reference, plain
-from llmsspider.llmstxt.resolve import resolve
-from llmsspider.urlgate import InvalidUrl
+from llmsspider.llmstxt.links import INVISIBLE, InlineRun, Piece, Reference, absolute_url, plain
+from llmsspider.markdown import commonmark
+from llmsspider.web.url_gate import InvalidUrl
 
 FRONT_MATTER = re.compile(r"\A(---|\+\+\+)[ \t]*\n((?:[^\n]*\n){1,200}?)(?:\1|\.\.\.)[ \t]*(?:\n|\Z)")
 _FIELD = re.compile(r"^(title|description)[ \t]*[:=][ \t]*(.+?)[ \t]*$", re.MULTILINE)
@@ -334,7 +334,7 @@ class _Reader:
 
     def _resolved(self, href: str) -> str | None:
         """Return the URL of a page; None, and noted, where it is none."""
-        target = resolve(href, self.url)
+        target = absolute_url(href, self.url)
         if isinstance(target, InvalidUrl):
             self.invalid[target] = None
             return None
@@ -346,7 +346,7 @@ class _Reader:
         for match in found if all(found) else ():
             if match is None or _FILE_SYSTEM.match(match["path"] or match["first"]):
                 continue
-            target = resolve(match["path"] or match["first"], self.url)
+            target = absolute_url(match["path"] or match["first"], self.url)
             if isinstance(target, str):
                 title = (match["name"] or match["title"]).strip("*_ ")
                 text = match["said"] or description

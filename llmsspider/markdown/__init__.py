@@ -3,6 +3,6 @@
 from __future__ import annotations
 
 from llmsspider.markdown.reading import Draft, draft, read
-from llmsspider.markdown.sniffing import looks_like_html, looks_like_markdown
+from llmsspider.markdown.scan import looks_like_html, looks_like_markdown
 
 __all__ = ["Draft", "draft", "looks_like_html", "looks_like_markdown", "read"]

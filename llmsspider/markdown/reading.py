@@ -1,19 +1,170 @@
-"""A Markdown body as a page: links made absolute in place, everything else as its author wrote it."""
+"""A Markdown body as a page: front matter read, banners off, links absolute, everything else as its author wrote it."""
 
 from __future__ import annotations
 
 import re
+import tomllib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from llmsspider.growth import MAX_GROWTH, Growth
-from llmsspider.invisible import take_invisible
 from llmsspider.items import Link, Page, PageMeta
-from llmsspider.joiner import HTTP, Joiner
-from llmsspider.markdown.banners import without_banners
-from llmsspider.markdown.front_matter import split_front_matter
+from llmsspider.markdown.commonmark import take_invisible
 from llmsspider.markdown.scan import Scan, one_line, scan
-from llmsspider.urlgate import without_fragment
+from llmsspider.web.decompression import MAX_GROWTH, Growth
+from llmsspider.web.joining import HTTP, Joiner
+from llmsspider.web.url_gate import without_fragment
+
+# Front matter: the YAML (`---`) or TOML (`+++`) head of a Markdown file.
+
+_YAML = re.compile(r"---[ \t]*\n(.*?)^(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL | re.MULTILINE)
+_TOML = re.compile(r"\+\+\+[ \t]*\n(.*?)^\+\+\+[ \t]*(?:\n|\Z)", re.DOTALL | re.MULTILINE)
+_LIMIT = 65_536
+"""Characters of front matter read; a longer head is text."""
+MAX_LEVELS = 100
+"""Levels of tables that one key of TOML may name; a head with more is text."""
+_UNREADABLE = (ValueError, TypeError, LookupError, AttributeError, RecursionError)
+"""What the parsers raise on what others write."""
+
+
+def split_front_matter(text: str) -> tuple[dict[str, object], str]:
+    r"""Return `(front matter, rest of the text)`; an unreadable head is left in the text.
+
+    >>> split_front_matter("---\ntitle: A\n---\n# B\n")
+    ({'title': 'A'}, '# B\n')
+    """
+    for match, load in ((_YAML.match, _load_yaml), (_TOML.match, _load_toml)):
+        found = match(text, 0, 2 * _LIMIT)
+        if found and len(found.group(1)) <= _LIMIT:
+            values = load(found.group(1))
+            if values is not None:
+                return values, text[found.end() :].lstrip("\n")
+    return {}, text
+
+
+def _load_yaml(head: str) -> dict[str, object] | None:
+    if not head.strip():
+        return {}
+    from llmsspider.markdown.safe_yaml import load  # noqa: PLC0415  # most pages have no front matter
+
+    try:
+        values = load(head)
+    except _UNREADABLE:
+        return _lines(head)
+    return {str(key): value for key, value in values.items()} if isinstance(values, dict) else None
+
+
+def _lines(head: str) -> dict[str, object] | None:
+    """Read `key: value` lines of a head that is not valid YAML (an unquoted colon in a title)."""
+    values: dict[str, object] = {}
+    for line in head.splitlines():
+        key, colon, value = line.partition(":")
+        if colon and re.fullmatch(r"[\w.-]+", key):
+            values[key] = value.strip().strip("\"'")
+    return values or None
+
+
+def _load_toml(head: str) -> dict[str, object] | None:
+    if any(line.partition("=")[0].count(".") > MAX_LEVELS for line in head.splitlines()):
+        return None
+    try:
+        return dict(tomllib.loads(head))
+    except _UNREADABLE:
+        return None
+
+
+# Banners for agents at the head or foot of a Markdown page: text about the site's llms.txt, not about the page.
+
+_ABOUT_INDEX = re.compile(
+    r"documentation index|complete (?:documentation )?index|discover all available pages|llms(?:-full)?\.txt|"
+    r"append(?:ing)? [`'\"]?\.md|markdown versions? of",
+    re.IGNORECASE,
+)
+_LLMS_URL = re.compile(r"llms(?:-[\w.]+)?\.(?:txt|md)\b", re.IGNORECASE)
+_TO_AGENTS = re.compile(
+    r"\b(?:fetch|for (?:the |a )?(?:complete|full|clean)|use this file|documentation index|are available|available as|"
+    r"see the|LLMs?|AI (?:agents?|tools?|assistants?)|agents?)\b",
+    re.IGNORECASE,
+)
+_INDEX_HEADING = re.compile(r"\A(?:>[ \t]*)?#{1,6}[ \t]+documentation index[ \t]*#*\Z", re.IGNORECASE)
+_AGENT_BLOCK = re.compile(
+    r"(?:<AgentInstructions>.*?</AgentInstructions>"
+    r"|<!--(?=[^>]*+(?<=--)>)(?=[^>]*(?:llms\.txt|AI agent))[^>]*+>)[ \t]*+\n*+",
+    re.DOTALL | re.IGNORECASE,
+)
+_HEADING_LINE = re.compile(r"^#{1,6} [^\n]*", re.MULTILINE)
+_AGENT_HEADING = re.compile(r"#{1,6} agent instructions\b", re.IGNORECASE)
+_BLOCK = re.compile(r"\n*+((?:[^\n]++\n?)++)\n*+")
+_HEADING = re.compile(r"\A#[ \t]|\A[^\n]+\n=+[ \t]*\n?\Z")
+_LONGEST = 700
+"""Characters: a longer block is text, whatever it names."""
+
+
+def without_banners(text: str) -> str:
+    """Return `text` (front matter already taken off) without banners aimed at agents.
+
+    A banner is a block among the first ones (before or right after the first heading) that names the site's
+    llms.txt and speaks of fetching it, with its "Documentation Index" heading; or an "Agent Instructions"
+    section at the end. Anything else stays as its author wrote it.
+    """
+    head, rest = "", text
+    for _ in range(2):
+        rest = _strip_leading(rest)
+        block = _BLOCK.match(rest)
+        if (
+            head
+            or block is None
+            or not _HEADING.match(block.group(1))
+            or "\n" in block.group(1).rstrip("\n").replace("\n=", "")
+        ):
+            break
+        head, rest = rest[: block.end()], rest[block.end() :]
+    return _without_agent_section(head + rest)
+
+
+def _without_agent_section(text: str) -> str:
+    """Take off sections at the end, with the rule above them, that are instructions for agents."""
+    while True:
+        headings = _HEADING_LINE.findall(text)
+        if not headings or not _AGENT_HEADING.match(headings[-1]):
+            return text
+        before = text[: text.rindex(headings[-1])].rstrip("\n")
+        if before.endswith("\n---"):
+            before = before[:-3].rstrip("\n")
+        if not before or before == "---" or before.count("```") % 2:
+            return text
+        text = f"{before}\n"
+
+
+def _strip_leading(text: str) -> str:
+    while True:
+        if agent := _AGENT_BLOCK.match(text):
+            text = text[agent.end() :]
+            continue
+        block = _BLOCK.match(text)
+        if block is None:
+            return text
+        first = block.group(1).rstrip("\n")
+        if _INDEX_HEADING.match(first):
+            following = _BLOCK.match(text[block.end() :])
+            if following and _is_banner(following.group(1)):
+                text = text[block.end() + following.end() :]
+                continue
+            return text
+        if not _is_banner(first):
+            return text
+        text = text[block.end() :]
+
+
+def _is_banner(block: str) -> bool:
+    if len(block) > _LONGEST or block.startswith(("```", "    ", "|", "- ", "* ")):
+        return False
+    return bool(_LLMS_URL.search(block) and _ABOUT_INDEX.search(block) and _TO_AGENTS.search(block)) and (
+        block.startswith((">", "<", "*", "_"))
+        or bool(re.search(r"\bfetch\b|documentation index|complete index", block, re.IGNORECASE))
+    )
+
+
+# A Markdown body as a page: links made absolute in place, everything else as its author wrote it.
 
 _HTML_HREF = re.compile(r"<(?:a|area)\b[^<>]*?\bhref\s*=\s*(?:\"([^\"]*)\"|'([^']*)')", re.IGNORECASE)
 _MDX_HREF = re.compile(r"<[A-Z]\w*\b[^<>]*?\bhref\s*=\s*(?:\"([^\"]*)\"|'([^']*)')")

@@ -1,4 +1,4 @@
-"""One pass over a Markdown text: its title, its links, its raw HTML, and where the destinations stand in it."""
+"""One pass over a Markdown text: its title, its links, its raw HTML, and where destinations stand."""
 
 from __future__ import annotations
 
@@ -7,8 +7,184 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from llmsspider import commonmark
-from llmsspider.markdown.unseen import cuts, is_anchor, is_unseen_block, is_unseen_tag
+from llmsspider.markdown import commonmark
+
+# Is a text HTML, is it Markdown: told from its first kilobytes.
+
+_SPACE = re.compile(r"\s*+")
+_HTML_START = re.compile(r"<(?:!doctype\s+html|html[\s>]|head[\s>]|body[\s>])", re.IGNORECASE)
+_HTML_PARTS = re.compile(r"<(?:head|title|meta|link|script|body|html)[\s>]", re.IGNORECASE)
+_TAG_FIRST = re.compile(
+    r"\s*<(?:head|title|meta|link|script|style|div|header|nav|main|table|center)[\s>]", re.IGNORECASE
+)
+_MARKS = (
+    re.compile(r"^#{1,6}[ \t]+\S", re.MULTILINE),
+    re.compile(r"^(?:```|~~~)", re.MULTILINE),
+    re.compile(r"\[[^\[\]\n]++\]\([^)\s]"),
+    re.compile(r"^\|?(?:[ \t]*:?-{3,}:?[ \t]*\|)+", re.MULTILINE),
+    re.compile(r"^[^\s#>*+-].*\n(?:={3,}|-{3,})[ \t]*$", re.MULTILINE),
+    re.compile(r"^[ \t]{0,3}[-*+][ \t]+\S.*\n[ \t]{0,3}[-*+][ \t]+\S", re.MULTILINE),
+    re.compile(r"(?<!\w)(?:\*\*|__)\S[^*_\n]*\S(?:\*\*|__)(?!\w)"),
+)
+_REST = re.compile(
+    r"^\.\. [\w-]+::|^:\w+:`|`[^`<\n]+ <[^`>\n]+>`_|^[=~^*+#-]{3,}\n.+\n[=~^*+#-]{3,}$", re.MULTILINE
+)
+_FRONT_MATTER = re.compile(r"\s*---\n(?:[\w.][\w.-]*+:.*\n|[ \t-].*\n)+---\n")
+_WINDOW = 16_384
+"""Characters looked at."""
+
+
+def looks_like_html(text: str | bytes) -> bool:
+    """Return True if `text` is an HTML page (not Markdown that holds some HTML).
+
+    >>> looks_like_html("<!DOCTYPE html><html>"), looks_like_html("# Title with <div>")
+    (True, False)
+    """
+    if isinstance(text, bytes):
+        text = text[:_WINDOW].decode("utf-8", "replace")
+    text = text[:_WINDOW].lstrip("\ufeff")
+    if _HTML_START.match(text, _after_comments(text)):
+        return True
+    return bool(_TAG_FIRST.match(text)) and len(set(map(str.lower, _HTML_PARTS.findall(text)))) >= 2
+
+
+def _after_comments(text: str) -> int:
+    """Return where a text begins behind an XML declaration, comments and white space."""
+    position = _after(text, 0, "<?xml", "?>")
+    while (end := _after(text, position, "<!--", "-->")) > position:
+        position = end
+    return position
+
+
+def _after(text: str, position: int, opening: str, closing: str) -> int:
+    """Return where what begins with `opening` has ended, and the white space around it."""
+    position = _SPACE.match(text, position).end()  # type: ignore[union-attr]
+    end = text.find(closing, position + 4) if text.startswith(opening, position) else -1
+    return position if end < 0 else _SPACE.match(text, end + len(closing)).end()  # type: ignore[union-attr]
+
+
+def looks_like_markdown(text: str) -> bool:
+    r"""Return True if a plain text is Markdown: it has headings, fences, links, tables or lists of Markdown.
+
+    reStructuredText, robots.txt, JSON, XML and prose without any markup are not.
+
+    >>> looks_like_markdown("# Title\n\ntext"), looks_like_markdown("User-agent: *")
+    (True, False)
+    """
+    head = text[:_WINDOW].lstrip("\ufeff").replace("\r\n", "\n")
+    start = head.lstrip()[:1]
+    if not start or looks_like_html(head) or "\0" in head:
+        return False
+    if start == "{" or (start == "[" and not _MARKS[2].search(head)) or head.lstrip().startswith("<?xml"):
+        return False
+    if _FRONT_MATTER.match(head):
+        return True
+    found = sum(1 for mark in _MARKS if mark.search(head))
+    rest = len(_REST.findall(head))
+    return found > (1 if rest else 0)
+
+
+# HTML in Markdown that no reader sees: comments, empty anchors, wrappers. Where it stands, and how it is cut out.
+
+_ATTRIBUTES = (
+    r"(?:\s+[\w:@.-]+(?:\s*=\s*(?:\"[^\"]*\"|'[^']*'|\{\{[^{}]*\}\}|\{[^{}]*\}|[^\s\"'<>{}`]+))?)*+\s*"
+)
+_OPENED = re.compile(
+    rf"<(?:a|span)(?=[^<>]*\s(?:id|name)\s*=)(?![^<>]*\shref\s*=){_ATTRIBUTES}>", re.IGNORECASE
+)
+_CLOSED = re.compile(
+    rf"<(?:a|span)(?=[^<>]*\s(?:id|name)\s*=)(?![^<>]*\shref\s*=){_ATTRIBUTES}/>", re.IGNORECASE
+)
+_END = re.compile(r"</(?:a|span)\s*>", re.IGNORECASE)
+_WRAPPER = re.compile(
+    rf"</(?:div|section|article|center)\s*>|<(?:div|section|article|center){_ATTRIBUTES}>", re.IGNORECASE
+)
+_ANCHOR = re.compile(rf"{_OPENED.pattern}\s*{_END.pattern}|{_CLOSED.pattern}", re.IGNORECASE)
+_WORD = re.compile(rb"[0-9A-Za-z\x80-\xff]")
+_BLANK = re.compile(rb"(?:[ \t]*\n)+")
+_LONGEST = 20_000
+"""Characters of a block that is looked at."""
+
+
+def is_unseen_block(html: str) -> bool:
+    """Say whether a block of HTML is comments, empty anchors and tags of wrappers only, which draw nothing.
+
+    A comment that speaks of an include is what a generator has left out: it stays.
+
+    >>> [is_unseen_block(html) for html in ("<!-- AUTOGENERATED -->", '<div class="a">', "<div>text</div>")]
+    [True, True, False]
+    """
+    if len(html) > _LONGEST or (rest := _without_comments(html)) is None:
+        return False
+    return not _WRAPPER.sub("", _ANCHOR.sub("", rest)).strip(" \t\n>")
+
+
+def is_unseen_tag(html: str) -> bool:
+    """Say whether inline HTML is a comment or an empty anchor by itself."""
+    if len(html) > _LONGEST:
+        return False
+    return bool(_CLOSED.fullmatch(html)) or _without_comments(html) == ""
+
+
+def _without_comments(html: str) -> str | None:
+    """Return HTML without its comments; None where one speaks of an include, or has no end."""
+    pieces: list[str] = []
+    position = 0
+    while (start := html.find("<!--", position)) >= 0:
+        end = html.find("-->", start + 4)
+        if end < 0 or html.find("include", start, end) >= 0:
+            return None
+        pieces.append(html[position:start])
+        position = end + 3
+    return "".join([*pieces, html[position:]])
+
+
+def is_anchor(opening: str, closing: str) -> bool:
+    """Say whether two tags, nothing between them, are an anchor."""
+    return len(opening) <= _LONGEST and bool(_END.fullmatch(closing) and _OPENED.fullmatch(opening))
+
+
+def cuts(source: bytes, spans: list[tuple[int, int]]) -> list[tuple[int, int, bytes]]:
+    """Return what is to be replaced in a Markdown text so that its unseen `spans` are gone: (start, end, by what).
+
+    A line that holds nothing else goes with them, and parts the blocks beside it as it did. Where nothing but marks
+    (of a list, a heading, a quotation) would be left, the span stays.
+    """
+    found: list[tuple[int, int, bytes]] = []
+    for start, end in _joined(source, spans):
+        begin = source.rfind(b"\n", 0, start) + 1
+        stop = end if source[end - 1 : end] == b"\n" else (source.find(b"\n", end) + 1 or len(source))
+        before, after = source[begin:start], source[end:stop]
+        if not before.strip() and not after.strip():
+            found.append(_lines(source, begin, stop))
+        elif _WORD.search(before) or _WORD.search(after):
+            is_last = not after.strip()
+            spaces = len(before) - len(before.rstrip(b" ")) if is_last else 0
+            is_between = not is_last and before[-1:] in {b"", b" "} and after[:1] == b" "
+            found.append((start - spaces, end + is_between, b""))
+    return found
+
+
+def _joined(source: bytes, spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Return spans in order, those joined that only spaces part."""
+    joined: list[tuple[int, int]] = []
+    for start, end in sorted(spans):
+        if joined and start <= joined[-1][1] + 8 and not source[joined[-1][1] : start].strip(b" "):
+            joined[-1] = joined[-1][0], max(end, joined[-1][1])
+        else:
+            joined.append((start, end))
+    return joined
+
+
+def _lines(source: bytes, begin: int, stop: int) -> tuple[int, int, bytes]:
+    blank = _BLANK.match(source, stop)
+    end = blank.end() if blank else stop
+    if begin == 0 or source[begin - 2 : begin] == b"\n\n":
+        return begin, end, b""
+    return begin, stop, b"" if end > stop or stop == len(source) else b"\n"
+
+
+# One pass over a Markdown text: its title, its links, its raw HTML, and where the destinations stand in it.
 
 _TEXT = frozenset({"Text", "Code"})
 _BLOCKS = frozenset({"Paragraph", "Heading", "TableCell", "CodeBlock"})

@@ -26,7 +26,7 @@ T = TypeVar("T")
 
 
 @dataclass(slots=True, frozen=True)
-class Answer(Generic[T]):
+class ToolResult(Generic[T]):
     """An answer of a tool: `data` for a program, `text` for a model."""
 
     data: T
@@ -94,14 +94,14 @@ class Listing(Generic[T]):
     next_offset: int | None = None
 
 
-def list_sources(library: Library) -> Answer[list[SourceInfo]]:
+def list_sources(library: Library) -> ToolResult[list[SourceInfo]]:
     """Every source that was crawled."""
     found = [_info(record, library) for record in library.stores.list()]
     lines = [
         f"{one.name}: {one.pages} pages of {one.url} ({one.status}, crawled {one.crawled_at or 'never'})"
         for one in found
     ]
-    return Answer(found, "\n".join(lines) or "Nothing has been crawled yet.")
+    return ToolResult(found, "\n".join(lines) or "Nothing has been crawled yet.")
 
 
 def _info(record: SourceRecord, library: Library) -> SourceInfo:
@@ -118,15 +118,15 @@ def _info(record: SourceRecord, library: Library) -> SourceInfo:
 
 def search(
     library: Library, query: str, source: str | None, section: str | None, limit: int
-) -> Answer[dict[str, Any]]:
+) -> ToolResult[dict[str, Any]]:
     """The best pages for a query, each with its best passage."""
     found = library.search(query, source, section=section, limit=limit)
     data: dict[str, Any] = {"query": found.query, "note": found.note, "results": found.results}
     if not found.results:
-        return Answer(data, found.note or "Nothing found.")
+        return ToolResult(data, found.note or "Nothing found.")
     parts = [THIRD_PARTY if found.note is None else f"Note: {found.note}.\n{THIRD_PARTY}"]
     parts += [_passage(place, result) for place, result in enumerate(found.results, 1)]
-    return Answer(data, "\n\n".join(parts))
+    return ToolResult(data, "\n\n".join(parts))
 
 
 def _passage(place: int, result: SearchResult) -> str:
@@ -143,7 +143,7 @@ def _passage(place: int, result: SearchResult) -> str:
     return "\n".join([*lines, "", *(f"> {line}" for line in result.text.splitlines())])
 
 
-def read_page(library: Library, page: str, offset: int, max_chars: int) -> Answer[PageText]:
+def read_page(library: Library, page: str, offset: int, max_chars: int) -> ToolResult[PageText]:
     """A part of a page's Markdown, by its URL or id."""
     source, record = library.page(page)
     content = record.content or ""
@@ -167,7 +167,7 @@ def read_page(library: Library, page: str, offset: int, max_chars: int) -> Answe
         f"{data.title}\n{data.url} (source {source}, fetched {record.fetched_at})\n"
         f"characters {start} to {end} of {len(content)}{read_on}\n{THIRD_PARTY}\n\n"
     )
-    return Answer(data, head + data.content)
+    return ToolResult(data, head + data.content)
 
 
 def _cut(content: str, start: int, size: int) -> int:
@@ -179,7 +179,7 @@ def _cut(content: str, start: int, size: int) -> int:
     return line or end
 
 
-def outline(library: Library, source: str, offset: int = 0) -> Answer[Listing[OutlineEntry]]:
+def outline(library: Library, source: str, offset: int = 0) -> ToolResult[Listing[OutlineEntry]]:
     """The pages of a source: in the order of llms.txt and under its sections, then the others by directory."""
     shelf = library.shelf(source)
     records = [one.record for one in shelf.store.iter_pages("url", OUTLINE)]
@@ -195,7 +195,7 @@ def outline(library: Library, source: str, offset: int = 0) -> Answer[Listing[Ou
         lines.append(f"- {one.title}: {one.url}{f' ({one.description})' if one.description else ''}")
     if following is not None:
         lines.append(f"\nread on with offset={following}")
-    return Answer(Listing(shelf.name, part, len(entries), following), "\n".join(lines))
+    return ToolResult(Listing(shelf.name, part, len(entries), following), "\n".join(lines))
 
 
 def _entry(record: PageRecord) -> OutlineEntry:
@@ -210,7 +210,7 @@ def _entry(record: PageRecord) -> OutlineEntry:
     )
 
 
-def changes(library: Library, source: str, since: str, offset: int = 0) -> Answer[Listing[Change]]:
+def changes(library: Library, source: str, since: str, offset: int = 0) -> ToolResult[Listing[Change]]:
     """The pages that are new, changed or deleted since a change number, a date, or the last run (`last`)."""
     shelf = library.shelf(source)
     number = _since(shelf.store, since)
@@ -223,7 +223,7 @@ def changes(library: Library, source: str, since: str, offset: int = 0) -> Answe
     lines += [f"{one.seq} {one.change}: {one.title} {one.url}" for one in part]
     if following is not None:
         lines.append(f"read on with offset={following}")
-    return Answer(Listing(shelf.name, part, len(found), following), "\n".join(lines))
+    return ToolResult(Listing(shelf.name, part, len(found), following), "\n".join(lines))
 
 
 def _since(store: Store, since: str) -> int:

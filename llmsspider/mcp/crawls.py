@@ -14,12 +14,12 @@ from contextlib import nullcontext, suppress
 from pathlib import Path
 from typing import IO, Any
 
+from llmsspider.api import CRAWL, options_for_pipe
 from llmsspider.errors import SearchError
-from llmsspider.resolving import CRAWL, options_for_pipe
 from llmsspider.retrieval import Library
 from llmsspider.sources import default_name
 from llmsspider.store import Store
-from llmsspider.urls import require_http_url
+from llmsspider.web.urls import require_http_url
 
 MOST_CRAWLS = 4
 """Crawls that go at the same time."""

@@ -45,7 +45,7 @@ def make_server(library: Library, crawls: Crawls | None) -> MCPServer:
     server = MCPServer("llmsspider", instructions=INSTRUCTIONS, version=__version__, log_level="WARNING")
     worker = ThreadPoolExecutor(1, thread_name_prefix="library")
 
-    async def work(answer: Callable[[], answers.Answer[Any]]) -> CallToolResult:
+    async def work(answer: Callable[[], answers.ToolResult[Any]]) -> CallToolResult:
         try:
             given = await _in(worker, answer)
         except LlmsspiderError as error:
@@ -104,25 +104,25 @@ def make_server(library: Library, crawls: Crawls | None) -> MCPServer:
 
 def _add_crawl_tools(
     tool: Callable[[Callable[..., Any]], Callable[..., Any]],
-    work: Callable[[Callable[[], answers.Answer[Any]]], Awaitable[CallToolResult]],
+    work: Callable[[Callable[[], answers.ToolResult[Any]]], Awaitable[CallToolResult]],
     library: Library,
     crawls: Crawls,
 ) -> None:
-    def started(source: str) -> answers.Answer[dict[str, Any]]:
-        return answers.Answer(
+    def started(source: str) -> answers.ToolResult[dict[str, Any]]:
+        return answers.ToolResult(
             {"source": source, "started": True}, f"Crawling {source}; crawl_status tells how far it is."
         )
 
-    def told(source: str) -> answers.Answer[dict[str, Any]]:
+    def told(source: str) -> answers.ToolResult[dict[str, Any]]:
         status = crawls.status(library, source)
-        return answers.Answer(
+        return answers.ToolResult(
             status, "\n".join(f"{name}: {value}" for name, value in status.items() if value is not None)
         )
 
-    def cancelled(source: str) -> answers.Answer[dict[str, Any]]:
+    def cancelled(source: str) -> answers.ToolResult[dict[str, Any]]:
         going = crawls.cancel(source)
         said = "is stopping; what was fetched is kept" if going else "was not started here, or has ended"
-        return answers.Answer({"source": source, "stopping": going}, f"The crawl of {source} {said}.")
+        return answers.ToolResult({"source": source, "stopping": going}, f"The crawl of {source} {said}.")
 
     @tool
     async def add_source(url: str, name: str | None = None, max_pages: int | None = None) -> CallToolResult:

@@ -7,8 +7,17 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from llmsspider.errors import TooLargePageError
-from llmsspider.openapi.reading import Description
-from llmsspider.openapi.schemas import MAX_ROWS, Row, as_json, code, example_of, meaning_of, rows_of, type_of
+from llmsspider.openapi.reading import (
+    MAX_ROWS,
+    Description,
+    Row,
+    as_json,
+    code,
+    example_of,
+    meaning_of,
+    rows_of,
+    type_of,
+)
 
 METHODS = ("get", "put", "post", "delete", "options", "head", "patch", "trace", "query")
 

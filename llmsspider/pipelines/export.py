@@ -10,15 +10,15 @@ from scrapy.exceptions import DropItem
 
 from llmsspider import stats
 from llmsspider.errors import MirrorError, StoreError
-from llmsspider.mirror import MirrorReport, folder_for, sync
+from llmsspider.output.mirror import MirrorReport, folder_for, sync
 from llmsspider.spiderrun import run_of
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
 
     from llmsspider.config import Config
+    from llmsspider.crawl.run import Run
     from llmsspider.items import Document
-    from llmsspider.run import Run
 
 logger = logging.getLogger(__name__)
 

@@ -7,18 +7,18 @@ from typing import TYPE_CHECKING
 
 from scrapy.exceptions import DropItem
 
-from llmsspider.errors import TogetherError
-from llmsspider.filters import drop_reason
-from llmsspider.hashing import content_hash
+from llmsspider.crawl.page_checks import drop_reason
+from llmsspider.errors import WorkerGroupError
+from llmsspider.items import content_hash
 from llmsspider.reasons import Filtered
 from llmsspider.spiderrun import run_of
-from llmsspider.urls import loose_key, page_key
+from llmsspider.web.urls import loose_key, page_key
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
 
+    from llmsspider.crawl.run import Run
     from llmsspider.items import Document
-    from llmsspider.run import Run
 
 
 class FilterPipeline:
@@ -47,9 +47,9 @@ class FilterPipeline:
             if self.run.known.state(page_key(item.url)) is None:
                 self.run.bounds.look_alikes.learn(item.url, item.content)
             return item
-        self.run.leave_out(item.url, *reason)
+        self.run.record_filtered(item.url, *reason)
         if reason.reason != "max-pages":
-            self.run.known.fated(page_key(item.url), "dropped", reason.reason)
+            self.run.known.record_outcome(page_key(item.url), "dropped", reason.reason)
         raise DropItem(f"{item.url}: {reason.rule}")
 
     def _reason(self, item: Document) -> Filtered | None:
@@ -69,10 +69,10 @@ class FilterPipeline:
     def _duplicate(self, item: Document) -> Filtered | None:
         spelling = f"{loose_key(item.url)} {item.content_hash}"
         first = self._spellings.setdefault(spelling, item.url)
-        crew = self.run.crew
-        if first == item.url and crew is not None:
-            with contextlib.suppress(TogetherError):  # the crawl ends for it
-                first = crew.first_spelling(spelling, item.url)
+        group = self.run.worker_group
+        if first == item.url and group is not None:
+            with contextlib.suppress(WorkerGroupError):  # the crawl ends for it
+                first = group.first_spelling(spelling, item.url)
         if first == item.url:
             return None
         self.run.store.add_alias(page_key(item.url), page_key(first), item.url)

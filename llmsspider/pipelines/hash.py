@@ -15,8 +15,8 @@ from llmsspider.store import PageItem
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
 
+    from llmsspider.crawl.run import Run
     from llmsspider.items import Document
-    from llmsspider.run import Run
     from llmsspider.store import PageRecord
 
 

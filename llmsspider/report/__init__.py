@@ -5,7 +5,6 @@
 """
 
 from llmsspider.report.gather import Report, gather
-from llmsspider.report.render import render, report_script
-from llmsspider.report.writing import write_report
+from llmsspider.report.render import render, report_script, write_report
 
 __all__ = ["Report", "gather", "render", "report_script", "write_report"]

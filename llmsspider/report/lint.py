@@ -1,21 +1,133 @@
-"""What the owner of an llms.txt should mend: the file itself, and how it fits the site it describes."""
+"""What the owner of an llms.txt should mend: the file itself, and what it lists against what was crawled."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
-from llmsspider.urls import identity
+from llmsspider.web.urls import identity
 
 if TYPE_CHECKING:
     from llmsspider.discovery import LlmsFile
-    from llmsspider.report.coverage import Coverage
+
+
+# What llms.txt and sitemaps list, against what was crawled.
+
+MAX_PER_OUTCOME = 200
+"""URLs named in each list; counts are exact."""
+
+
+@dataclass(slots=True, frozen=True)
+class Listed:
+    """A page that discovery found listed, and where."""
+
+    url: str
+    in_llms: bool
+    in_sitemap: bool
+
+
+@dataclass(slots=True)
+class Group:
+    """URLs that have the same in common; `urls` names the first of them, each with a word on it."""
+
+    count: int = 0
+    urls: list[tuple[str, str]] = field(default_factory=list)
+
+    def add(self, url: str, detail: str = "") -> None:
+        """Count a URL, and name it while there is room."""
+        self.count += 1
+        if len(self.urls) < MAX_PER_OUTCOME:
+            self.urls.append((url, detail))
+
+
+@dataclass(slots=True)
+class Coverage:
+    """Pages by where they were found. `combined` counts (in llms.txt, in a sitemap, crawled)."""
+
+    combined: dict[tuple[bool, bool, bool], int] = field(default_factory=dict)
+    groups: dict[str, Group] = field(default_factory=dict)
+
+    def group(self, name: str) -> Group:
+        """The URLs of one group: see `GROUPS`."""
+        return self.groups[name]
+
+
+GROUPS = {
+    "dead": "listed, but the site answers that there is no such page",
+    "soft-404": "listed and answered with status 200, but the page says that it does not exist",
+    "failed": "listed, but failed",
+    "left-out": "listed, but left out",
+    "not-reached": "listed, but not reached in this run",
+    "only-llms": "crawled; in llms.txt and in no sitemap",
+    "only-sitemap": "crawled; in a sitemap and not in llms.txt",
+    "only-links": "crawled; found by links alone",
+}
+
+
+def compare(
+    listed: Iterable[Listed],
+    crawled: Mapping[str, str],
+    errors: Mapping[str, tuple[str, str]],
+    filtered: Mapping[str, tuple[str, str]],
+) -> Coverage:
+    """Set what is listed against what was crawled.
+
+    Args:
+        listed: every listed page, once for each list or spelling that names it.
+        crawled: URL of each document by its identity.
+        errors: (kind, message) of each page that failed, by identity.
+        filtered: (reason, rule) of each URL that was left out, by identity.
+    """
+    found = Coverage(groups={name: Group() for name in GROUPS})
+    known = _joined(listed)
+    for key, page in known.items():
+        _count(found, page.in_llms, page.in_sitemap, key in crawled)
+        if key not in crawled:
+            name, detail = _outcome(key, errors, filtered)
+            found.groups[name].add(page.url, detail)
+        elif page.in_llms != page.in_sitemap:
+            found.groups["only-llms" if page.in_llms else "only-sitemap"].add(page.url)
+    for key, url in crawled.items():
+        if key not in known:
+            _count(found, False, False, True)
+            found.groups["only-links"].add(url)
+    return found
+
+
+def _joined(listed: Iterable[Listed]) -> dict[str, Listed]:
+    """Return each listed page once, by identity: one that is listed as `.md` and as HTML is one page."""
+    pages: dict[str, Listed] = {}
+    for page in listed:
+        first = pages.setdefault(identity(page.url), page)
+        in_llms, in_sitemap = first.in_llms or page.in_llms, first.in_sitemap or page.in_sitemap
+        pages[identity(page.url)] = Listed(first.url, in_llms, in_sitemap)
+    return pages
+
+
+def _outcome(
+    key: str, errors: Mapping[str, tuple[str, str]], filtered: Mapping[str, tuple[str, str]]
+) -> tuple[str, str]:
+    if key in errors:
+        kind, message = errors[key]
+        return ("dead" if kind == "not_found" else "failed"), f"{kind}: {message}"
+    if key in filtered:
+        reason, rule = filtered[key]
+        return ("soft-404" if reason == "soft-404" else "left-out"), f"{reason}: {rule}" if rule else reason
+    return "not-reached", ""
+
+
+def _count(found: Coverage, in_llms: bool, in_sitemap: bool, crawled: bool) -> None:
+    combination = (in_llms, in_sitemap, crawled)
+    found.combined[combination] = found.combined.get(combination, 0) + 1
+
+
+# What the owner of an llms.txt should mend: the file itself, and how it fits the site it describes.
 
 Level = Literal["error", "warning", "hint"]
 
-MAX_NAMED = 20
+MAX_PER_OUTCOME = 20
 """URLs named for each finding."""
 
 LARGE_CHARACTERS = 100_000
@@ -116,12 +228,12 @@ def _of_site(main: str, coverage: Coverage) -> Iterator[Finding]:
     ):
         group = coverage.group(name)
         if group.count:
-            urls = tuple(url for url, _ in group.urls[:MAX_NAMED])
+            urls = tuple(url for url, _ in group.urls[:MAX_PER_OUTCOME])
             yield Finding("hint", main, problem, "list those that matter", group.count, urls)
 
 
 def _finding(level: Level, file: LlmsFile, problem: str, remedy: str, urls: Sequence[str] = ()) -> Finding:
-    return Finding(level, file.url, problem, remedy, max(len(urls), 1), tuple(urls[:MAX_NAMED]))
+    return Finding(level, file.url, problem, remedy, max(len(urls), 1), tuple(urls[:MAX_PER_OUTCOME]))
 
 
 def _names_html(url: str) -> bool:

@@ -1,24 +1,77 @@
-"""The report as one HTML file: no request, no external asset, every text of the site escaped."""
+"""The report as one HTML file: no request, no external asset, all text escaped; written whole or not at all."""
 
 from __future__ import annotations
 
 import base64
 import hashlib
 from collections import Counter
+from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib.resources import files
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import orjson
 from jinja2 import Environment, FunctionLoader, StrictUndefined
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
-from llmsspider.progress import duration
-from llmsspider.report import charts
-from llmsspider.report.gather import sections_of
+from llmsspider.crawl.progress import duration
+from llmsspider.output.exports import staged
+from llmsspider.report.gather import Report, sections_of
+from llmsspider.store.database import source_slug
 
-if TYPE_CHECKING:
-    from llmsspider.report.gather import Report
+# Charts as inline SVG: a few shapes, so no library is carried along. Colours are CSS classes of the page.
+
+WIDTH = 640
+HEIGHT = 160
+
+
+def timeline(points: Sequence[tuple[float, int, int]]) -> Markup:
+    """Draw pages done and errors over time; `points` are (seconds, done, errors)."""
+    if len(points) < 2 or points[-1][0] <= 0:
+        return Markup("")
+    end, top = points[-1][0], max(points[-1][1], 1)
+    done = _polyline([(secs / end, value / top) for secs, value, _ in points])
+    errors = _polyline([(secs / end, value / top) for secs, _, value in points])
+    label = f"{points[-1][1]:,} pages and {points[-1][2]:,} errors in {duration(end)}"
+    return Markup(
+        '<p class="axis"><span>{top:,} pages</span><span><span class="key">pages done</span> '
+        '<span class="key bad">errors</span></span></p>'
+        '<svg class="chart" viewBox="0 0 {w} {h}" preserveAspectRatio="none" role="img" aria-label="{label}">'
+        '<path class="area" d="{done} L{w} {h} L0 {h} Z"/><path class="line" d="{done}"/>'
+        '<path class="line bad" d="{errors}"/></svg>'
+        '<p class="axis"><span>0</span><span>{end}</span></p>'
+    ).format(
+        w=WIDTH,
+        h=HEIGHT,
+        label=label,
+        done=Markup(done),  # noqa: S704  # numbers only
+        errors=Markup(errors),  # noqa: S704  # numbers only
+        top=top,
+        end=duration(end),
+    )
+
+
+def bars(values: Mapping[str, int]) -> Markup:
+    """Draw one bar for each name, the longest first."""
+    most = max(values.values(), default=0)
+    rows = [
+        f'<div class="bar"><span>{escape(name)}</span>'
+        f'<div><i class="w{_twentieths(value, most)}"></i></div><b>{value:,}</b></div>'
+        for name, value in sorted(values.items(), key=lambda item: -item[1])
+    ]
+    return Markup("".join(rows))  # noqa: S704  # each name is escaped above
+
+
+def _twentieths(value: int, most: int) -> int:
+    return max(round(20 * value / most), 1) if value and most else 0
+
+
+def _polyline(points: Sequence[tuple[float, float]]) -> str:
+    return "M" + " L".join(f"{x * WIDTH:.1f} {HEIGHT - 2 - y * (HEIGHT - 4):.1f}" for x, y in points)
+
+
+# The report as one HTML file: no request, no external asset, every text of the site escaped.
 
 
 def render(report: Report) -> str:
@@ -34,8 +87,8 @@ def render(report: Report) -> str:
             coverage=report.coverage,
             findings=report.findings,
             living=len(living),
-            bars=charts.bars,
-            timeline=charts.timeline(report.data["timings"]["timeline"]),
+            bars=bars,
+            timeline=timeline(report.data["timings"]["timeline"]),
             origins=dict(Counter(row[3] for row in living)),
             changes=dict(Counter(row[4] for row in report.documents)),
             sections=dict(Counter(sections_of(living)).most_common(30)),
@@ -92,3 +145,33 @@ def _environment() -> Environment:
 
 def _text(name: str) -> str:
     return files("llmsspider.report").joinpath("assets", name).read_text(encoding="utf-8")
+
+
+# Writing the report: where `LLMS_REPORT` says, whole or not at all.
+
+
+def report_paths(setting: str, source: str) -> tuple[Path, Path]:
+    """Return where the report and its `run.json` go.
+
+    `setting` is an HTML file, or a folder that gets `report.html`; `%(source)s` in it stands for the source.
+
+    >>> [str(path) for path in report_paths("out/report.htm", "x")]
+    ['out/report.htm', 'out/run.json']
+    >>> [str(path) for path in report_paths("out", "x")]
+    ['out/report.html', 'out/run.json']
+    """
+    path = Path(setting.replace("%(source)s", source_slug(source))).expanduser()
+    page = path if path.suffix.lower() in {".html", ".htm"} else path / "report.html"
+    return page, page.with_name("run.json")
+
+
+def write_report(report: Report, setting: str) -> tuple[Path, str]:
+    """Write HTML and JSON; returns the absolute path of the HTML, and its text. Raises `OSError`."""
+    page, data = report_paths(setting, report.data["source"])
+    page.parent.mkdir(parents=True, exist_ok=True)
+    text = render(report)
+    with staged(data) as out:
+        out.write(orjson.dumps(report.data, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE))
+    with staged(page) as out:
+        out.write(text.encode("utf-8", "replace"))
+    return page.resolve(), text

@@ -12,6 +12,6 @@ it; commands, the extension that brings indexes in step and the MCP server impor
 """
 
 from llmsspider.retrieval.library import Library, search
-from llmsspider.retrieval.results import SearchResult, SearchResults
+from llmsspider.retrieval.ranking import SearchResult, SearchResults
 
 __all__ = ["Library", "SearchResult", "SearchResults", "search"]

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Protocol, cast, runtime_checkable
 
 from llmsspider.errors import ArgumentsError, SearchError
-from llmsspider.importing import find
+from llmsspider.loading import find
 
 BATCH = 64
 """Texts that are embedded in one call."""

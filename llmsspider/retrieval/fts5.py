@@ -12,8 +12,8 @@ from typing import Any
 
 from sqlalchemy import Connection, text
 
-from llmsspider.retrieval.query import Asked, Term
 from llmsspider.retrieval.schema import PREFIX
+from llmsspider.retrieval.words import IndexQuery, Term
 
 KEEPS_DEAD_WORDS = True
 
@@ -88,7 +88,7 @@ def count(connection: Connection, table: str, source: int, expression: str) -> i
 
 
 def best(
-    connection: Connection, table: str, source: int, asked: Asked
+    connection: Connection, table: str, source: int, asked: IndexQuery
 ) -> list[tuple[int, float, frozenset[int]]]:
     """The rows that fit best: id, score, and which terms (by place) they hold.
 

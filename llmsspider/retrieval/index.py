@@ -21,7 +21,6 @@ from sqlalchemy import Connection, delete, func, insert, select, update
 from sqlalchemy.dialects import postgresql, sqlite
 
 from llmsspider.errors import SearchError, StoreError
-from llmsspider.locales import replaced, tree_of
 from llmsspider.retrieval import fts5, tsvector
 from llmsspider.retrieval.pages import (
     IndexedPage,
@@ -32,13 +31,12 @@ from llmsspider.retrieval.pages import (
     target_of,
     url_words,
 )
-from llmsspider.retrieval.query import Asked, Query
-from llmsspider.retrieval.ranking import version_key
-from llmsspider.retrieval.results import Candidates, Hit, PageHit, Standing
+from llmsspider.retrieval.ranking import Candidates, Hit, PageHit, PageSignals, version_key
 from llmsspider.retrieval.schema import link, metadata, page, passage, source, touched
-from llmsspider.retrieval.words import beside
+from llmsspider.retrieval.words import IndexQuery, Query, beside
 from llmsspider.store import OUTLINE, Store, StoredPage
 from llmsspider.store.database import POSTGRESQL_SCHEMA, Database, open_postgresql, open_sqlite
+from llmsspider.web.locales import replaced, tree_of
 
 BATCH = 100
 """Pages of one transaction."""
@@ -356,9 +354,9 @@ class SearchIndex:
         required = [place for place, term in enumerate(query.terms) if term.required]
         if any(not counts[place][1] for place in required):
             return Candidates([], {}, {}, rarity)
-        scores = self._best(self._words.PASSAGES, Asked(selective, rarity, required, MOST_PASSAGES))
+        scores = self._best(self._words.PASSAGES, IndexQuery(selective, rarity, required, MOST_PASSAGES))
         hits = [_hit(row, *scores[row.id]) for row in self._passages(passage.c.id.in_(scores))]
-        of_pages = self._best(self._words.PAGES, Asked(present, rarity, (), MOST_PAGES))
+        of_pages = self._best(self._words.PAGES, IndexQuery(present, rarity, (), MOST_PAGES))
         columns = (page.c.key, page.c.words)
         found = self._reader.execute(select(*columns).where(page.c.words.in_(of_pages)))
         pages = {bytes(row.key): PageHit(bytes(row.key), *of_pages[row.words]) for row in found}
@@ -372,7 +370,7 @@ class SearchIndex:
             self._reader, passages, self._id, term
         )
 
-    def _best(self, table: str, asked: Asked) -> dict[int, tuple[float, frozenset[int]]]:
+    def _best(self, table: str, asked: IndexQuery) -> dict[int, tuple[float, frozenset[int]]]:
         if self._words.KEEPS_DEAD_WORDS:
             asked = replace(asked, limit=asked.limit + min(self._state().dead, asked.limit))
         found = self._words.best(self._reader, table, self._id, asked)
@@ -426,7 +424,7 @@ class SearchIndex:
             self._counted_at = seq, (int(pages), int(passages))
         return self._counted_at[1]
 
-    def _standing(self, keys: Iterable[bytes]) -> dict[bytes, Standing]:
+    def _standing(self, keys: Iterable[bytes]) -> dict[bytes, PageSignals]:
         columns = (page.c.key, page.c.url, page.c.title, page.c.optional, page.c.passages)
         pages, passages = self.count()
         found = {}
@@ -434,7 +432,7 @@ class SearchIndex:
         for row in self._reader.execute(select(*columns).where(*mine)).all():
             version = tree_of(row.url).get("version")
             superseded = self._is_superseded(row.url, version)
-            found[bytes(row.key)] = Standing(
+            found[bytes(row.key)] = PageSignals(
                 row.url, row.title, row.optional, version, superseded, row.passages * pages / max(passages, 1)
             )
         return found

@@ -17,16 +17,24 @@ from typing import Self
 
 from llmsspider.errors import SearchError, StoreError
 from llmsspider.retrieval.embedding import Embedder, VectorIndex
-from llmsspider.retrieval.fragments import fragment_of
 from llmsspider.retrieval.index import SearchIndex
 from llmsspider.retrieval.pages import url_words
-from llmsspider.retrieval.query import Query, parse_query
-from llmsspider.retrieval.ranking import RankedPage, fuse, rank, said_words, similar
-from llmsspider.retrieval.results import Candidates, Hit, SearchResult, SearchResults
-from llmsspider.retrieval.sources import choose_source
-from llmsspider.retrieval.spelling import corrected
+from llmsspider.retrieval.passages import fragment_of
+from llmsspider.retrieval.ranking import (
+    Candidates,
+    Hit,
+    RankedPage,
+    SearchResult,
+    SearchResults,
+    choose_source,
+    fuse,
+    rank,
+    said_words,
+    similar,
+)
+from llmsspider.retrieval.words import Query, corrected, parse_query
 from llmsspider.store import CONTENT, PageRecord, Store, Stores
-from llmsspider.store.location import resolve_data_dir, source_file, source_slug
+from llmsspider.store.database import resolve_data_dir, source_file, source_slug
 
 DEFAULT_LIMIT = 8
 """Results of a search."""
@@ -50,7 +58,7 @@ MOST_BY_MEANING = 60
 
 
 @dataclass(slots=True)
-class Shelf:
+class OpenSource:
     """A source that is open: its store, its index, and its vectors where there are any."""
 
     name: str
@@ -187,7 +195,7 @@ class Library:
         self.stores = stores
         self._embedder = embedder
         self._sync_secs = sync_secs
-        self._shelves: dict[str, Shelf] = {}
+        self._shelves: dict[str, OpenSource] = {}
 
     def search(
         self, text: str, source: str | None = None, *, section: str | None = None, limit: int = DEFAULT_LIMIT
@@ -245,7 +253,7 @@ class Library:
         found = [one for name in names for one in self.shelf(name).search(asked, 3, None).results]
         return [one.url for one in sorted(found, key=lambda one: -one.score)[:3]]
 
-    def _one(self, shelf: Shelf, text: str, limit: int, section: str | None) -> SearchResults:
+    def _one(self, shelf: OpenSource, text: str, limit: int, section: str | None) -> SearchResults:
         in_step = shelf.sync(self._sync_secs)
         found = shelf.search(text, limit, section)
         if in_step:
@@ -257,7 +265,7 @@ class Library:
         """The names of all sources that can be read."""
         return [record.name for record in self.stores.list()]
 
-    def shelf(self, source: str) -> Shelf:
+    def shelf(self, source: str) -> OpenSource:
         """The open source of a name (`choose_source`); opened again where its store was deleted or replaced since."""
         name = source
         known = self._shelves.get(name)
@@ -279,9 +287,9 @@ class Library:
         vectors = (
             None if self._embedder is None else VectorIndex(self._file(name, ".vectors"), self._embedder)
         )
-        return self._shelves.setdefault(name, Shelf(name, store, index, vectors, self._inode(name)))
+        return self._shelves.setdefault(name, OpenSource(name, store, index, vectors, self._inode(name)))
 
-    def _is_there(self, shelf: Shelf) -> bool:
+    def _is_there(self, shelf: OpenSource) -> bool:
         """Whether the store that is open is still the source's."""
         if self.stores.url is None:
             return shelf.inode is not None and self._inode(shelf.name) == shelf.inode
@@ -389,7 +397,7 @@ def _unknown(query: Query, unknown: Sequence[int]) -> str | None:
     return f"no page has: {', '.join(dict.fromkeys(missing))}" if missing else None
 
 
-def _nothing(query: Query, section: str | None, shelf: Shelf) -> str:
+def _nothing(query: Query, section: str | None, shelf: OpenSource) -> str:
     if not query.terms:
         return "the query has no word to search for"
     pages, _ = shelf.index.count()

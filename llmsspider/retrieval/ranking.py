@@ -1,22 +1,123 @@
-"""The order of results: scores of passages added up to pages, and what a site itself says of its pages.
-
-A page's score is that of its best passage, a share of the next ones, and that of the page as a whole (title,
-llms.txt, links to it). What
-lacks rare words of the query counts less than what has them all. Pages of an older version stand behind those of
-the current one.
-"""
+"""The order of results, what a search gives back, and which source is meant by a name."""
 
 from __future__ import annotations
 
+import difflib
 import math
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 
-from llmsspider.retrieval.query import Query
-from llmsspider.retrieval.results import Candidates, Hit, PageHit, Standing
-from llmsspider.retrieval.words import words
+from llmsspider.errors import UnknownSourceError
+from llmsspider.retrieval.words import Query, words
+
+# What a search gives back.
+
+
+@dataclass(slots=True, frozen=True)
+class SearchResult:
+    """One page that answers a query, by its best passage.
+
+    `url` has a fragment where the page is known to have one for the passage's heading. `heading_path` names the
+    headings above the
+    passage, outermost first. `score` grows with relevance and compares results of one search only. `offset` and
+    `length` say where the
+    passage stands in the page's Markdown, in characters. `more` names further headings of the page that answer too;
+    `also` the addresses
+    of other pages that hold the same passage.
+    """
+
+    url: str
+    title: str
+    heading_path: tuple[str, ...]
+    text: str
+    score: float
+    source: str
+    page_id: str
+    section: str | None
+    fetched_at: str
+    offset: int
+    length: int
+    more: tuple[str, ...] = ()
+    also: tuple[str, ...] = ()
+
+
+@dataclass(slots=True, frozen=True)
+class SearchResults:
+    """The results of a query, best first.
+
+    `note` is a sentence for the reader where something has to be said of them.
+    """
+
+    query: str
+    results: list[SearchResult] = field(default_factory=list)
+    note: str | None = None
+
+
+@dataclass(slots=True, frozen=True)
+class Hit:
+    """A passage that an index found: where it stands, and how well it fits.
+
+    `page` is the page's key in the store and `content_hash` that of the content the index has read (32 bytes);
+    `digest` is equal for passages
+    of equal words. `terms` is the set of the query's terms (by their place) that stand in it, its title and
+    headings included.
+    """
+
+    page: bytes
+    content_hash: bytes
+    start: int
+    end: int
+    heading_path: tuple[str, ...]
+    digest: bytes
+    score: float
+    terms: frozenset[int]
+
+
+@dataclass(slots=True, frozen=True)
+class PageHit:
+    """How well a page as a whole fits: its title, what llms.txt and links to it say of it, its headings."""
+
+    page: bytes
+    score: float
+    terms: frozenset[int]
+
+
+@dataclass(slots=True, frozen=True)
+class PageSignals:
+    """What is known of a page beside its words.
+
+    `optional`: llms.txt lists it under "Optional". `version`: the segment of its path that names one. `superseded`:
+    the same page is there
+    in a newer version. `length`: how many passages it has, as a multiple of the mean of its source.
+    """
+
+    url: str
+    title: str
+    optional: bool = False
+    version: str | None = None
+    superseded: bool = False
+    length: float = 1.0
+
+
+@dataclass(slots=True)
+class Candidates:
+    """What an index has for a query, not yet in the order of results.
+
+    `rarity` is the inverse document frequency of each of the query's terms.
+    """
+
+    passages: list[Hit]
+    pages: dict[bytes, PageHit]
+    standing: dict[bytes, PageSignals]
+    rarity: tuple[float, ...]
+
+
+# The order of results: scores of passages added up to pages, and what a site itself says of its pages.
+# A page's score is that of its best passage, a share of the next ones, and that of the page as a whole (title,
+# llms.txt, links to it). What lacks rare words of the query counts less than what has them all. Pages of an older
+# version stand behind those of the current one.
 
 PAGE_WEIGHT = 1.2
 """What the score of a page as a whole counts beside that of its best passage."""
@@ -105,7 +206,7 @@ def _covered(terms: frozenset[int], rarity: Sequence[float]) -> float:
     return sum(rarity[place] for place in terms) / total if total else 1.0
 
 
-def _share(query: Query, page: Standing) -> float:
+def _share(query: Query, page: PageSignals) -> float:
     """What a page keeps of its score for what it is."""
     share = (OPTIONAL if page.optional else 1.0) / (
         1 + LENGTH_SHARE * max(0.0, math.log(max(page.length, 1.0)))
@@ -121,14 +222,14 @@ def _share(query: Query, page: Standing) -> float:
     return share
 
 
-def _current_first(query: Query, pages: list[tuple[RankedPage, Standing]]) -> list[RankedPage]:
+def _current_first(query: Query, pages: list[tuple[RankedPage, PageSignals]]) -> list[RankedPage]:
     """Sort by score.
 
     Pages that a newer version has too come last, unless the query names their version, which comes first then.
     """
     asked = set(words(query.text))
 
-    def place(pair: tuple[RankedPage, Standing]) -> tuple[int, float]:
+    def place(pair: tuple[RankedPage, PageSignals]) -> tuple[int, float]:
         ranked, page = pair
         named = page.version is not None and set(words(page.version)) <= asked
         return (0 if named else 2 if page.superseded else 1), -ranked.score
@@ -168,3 +269,54 @@ def said_words(text: str) -> frozenset[str]:
 def similar(one: frozenset[str], other: frozenset[str]) -> bool:
     """Whether two passages say the same: nine of ten of their words are the same."""
     return bool(one or other) and len(one & other) >= 0.9 * len(one | other)
+
+
+# Which source is meant by a name.
+# `name`, or `name@version` where a version of it was crawled as a source of its own.
+
+
+def choose_source(asked: str, known: Sequence[str]) -> str:
+    """Return the name of the source that is meant; a version that is not there is never answered from another.
+
+    Args:
+        asked: a name, with `@version` or without: then the source of just this name, else its newest version.
+        known: the names of all sources.
+
+    Raises:
+        UnknownSourceError: there is none; the message names what there is.
+
+    >>> choose_source("flask", ["flask@2.3", "flask@3.0"])
+    'flask@3.0'
+    """
+    asked = asked.strip()
+    if asked in known:
+        return asked
+    name, _, version = asked.partition("@")
+    versions = sorted(
+        (one.partition("@")[2] for one in known if one.partition("@")[0] == name and "@" in one),
+        key=version_key,
+    )
+    if version and (versions or name in known):
+        there = ", ".join(f"{name}@{one}" for one in versions) or f"{name}, of no named version"
+        raise UnknownSourceError(f"source {name!r} has no version {version!r}; there is {there}")
+    if versions:
+        return f"{name}@{versions[-1]}"
+    raise UnknownSourceError(f"source {asked!r} is not known; {_there_is(asked, known)}")
+
+
+def nearest(asked: str, known: Sequence[str], most: int = 5) -> list[str]:
+    """The names most like the one asked for, best first."""
+    name = asked.partition("@")[0].casefold()
+    within = [one for one in known if name in one.casefold()]
+    like = difflib.get_close_matches(
+        name, {one.partition("@")[0].casefold() for one in known}, n=most, cutoff=0.5
+    )
+    alike = [one for close in like for one in sorted(known) if one.partition("@")[0].casefold() == close]
+    return list(dict.fromkeys([*within, *alike]))[:most]
+
+
+def _there_is(asked: str, known: Sequence[str]) -> str:
+    if not known:
+        return "nothing has been crawled yet"
+    near = nearest(asked, known)
+    return f"did you mean {', '.join(near)}?" if near else f"there are {', '.join(sorted(known)[:10])}"

@@ -13,8 +13,8 @@ from typing import Any
 
 from sqlalchemy import Connection, text
 
-from llmsspider.retrieval.query import Asked, Term
 from llmsspider.retrieval.schema import PREFIX
+from llmsspider.retrieval.words import IndexQuery, Term
 from llmsspider.store.database import POSTGRESQL_SCHEMA
 
 KEEPS_DEAD_WORDS = False
@@ -97,7 +97,7 @@ def count(connection: Connection, table: str, source: int, expression: str) -> i
 
 
 def best(
-    connection: Connection, table: str, source: int, asked: Asked
+    connection: Connection, table: str, source: int, asked: IndexQuery
 ) -> list[tuple[int, float, frozenset[int]]]:
     """The rows that fit best: id, score, and which terms (by place) they hold."""
     if not asked.expressions:

@@ -1,13 +1,18 @@
-"""Words of documentation: identifiers whole and in parts, text without spaces in pairs of characters.
-
-The index cuts text at everything that is no letter and no digit, so `LLMS_STORE_URL` is found by each part, and whole
-as a phrase. What that leaves out (`useState`, text without spaces) is written beside the text as words of their own.
-"""
+"""Words of documentation and of queries: identifiers whole and in parts, phrases, typing errors."""
 
 from __future__ import annotations
 
+import heapq
 import re
 import unicodedata
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+
+# Words of documentation: identifiers whole and in parts, text without spaces in pairs of characters.
+# The index cuts text at everything that is no letter and no digit, so `LLMS_STORE_URL` is found by each part, and
+# whole as a phrase. What that leaves out (`useState`, text without spaces) is written beside the text as words of
+# their own.
 
 _LETTERS = re.compile(r"[A-Za-z][A-Za-z0-9]+")
 _HUMP = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+")
@@ -77,3 +82,136 @@ def beside(text: str) -> str:
     found = [" ".join(humps(word)) for word in dict.fromkeys(_LETTERS.findall(text)) if _is_camel(word)]
     found += [" ".join(pairs(run)) for run in unspaced(text)]
     return " ".join(found)
+
+
+# What a query asks for: its words, phrases and identifiers, in a form any index can be asked with.
+# Nothing of a query reaches an index as syntax: it is cut into words of letters and digits first, so the operators of
+# FTS5, SQL and tsquery are words like others.
+
+LONGEST_QUERY = 1000
+"""Characters of a query that are read; what stands behind them is ignored."""
+
+MOST_TERMS = 24
+"""Terms of a query that are looked for, the first ones."""
+
+_PLAIN_WORD = re.compile(r"[A-Za-z0-9]+")
+_QUOTED = re.compile(r'"([^"]+)"')
+
+
+@dataclass(slots=True, frozen=True)
+class Term:
+    """One thing to look for: words that follow each other (one word is a phrase of one).
+
+    `beside` is looked for in the words that stand beside a text (parts of camel case, pairs of characters). A
+    `required` term was quoted:
+    what lacks it is no result.
+    """
+
+    words: tuple[str, ...]
+    beside: tuple[str, ...] = ()
+    required: bool = False
+
+
+@dataclass(slots=True, frozen=True)
+class Query:
+    """A query as the index is asked; `text` is what was typed, on one line."""
+
+    text: str
+    terms: tuple[Term, ...]
+    last_is_open: bool = False
+    """The last word may be the beginning of one: nothing follows it."""
+
+    @property
+    def words(self) -> frozenset[str]:
+        """Every word of the query."""
+        return frozenset(word for term in self.terms for word in (*term.words, *term.beside))
+
+
+@dataclass(slots=True, frozen=True)
+class IndexQuery:
+    """What rows are asked for.
+
+    Expressions of terms by their place, how rare each term is, which are required, how many rows.
+    """
+
+    expressions: Mapping[int, str]
+    rarity: Sequence[float]
+    required: Sequence[int]
+    limit: int
+
+
+def parse_query(text: str) -> Query:
+    """Read a query; one without any word has no terms.
+
+    >>> [term.words for term in parse_query('how do I set LLMS_STORE_URL?').terms]
+    [('set',), ('llms', 'store', 'url'), ('llms',), ('store',), ('url',)]
+    >>> [term.words for term in parse_query('"breadth first" crawl').terms if term.required]
+    [('breadth', 'first')]
+    """
+    text = " ".join(text[:LONGEST_QUERY].split())
+    required = [tuple(words(quoted)) for quoted in _QUOTED.findall(text)]
+    rest = _QUOTED.sub(" ", text).split()
+    terms = [Term(found, required=True) for found in required if found]
+    terms += [term for word in rest for term in _terms(word)]
+    useful = [term for term in terms if term.required or not STOP_WORDS.issuperset(term.words) or term.beside]
+    chosen = tuple(dict.fromkeys(useful or terms))[:MOST_TERMS]
+    return Query(text, chosen, bool(rest) and text.endswith(rest[-1]) and rest[-1][-1].isalnum())
+
+
+def _terms(word: str) -> list[Term]:
+    runs = unspaced(word)
+    if runs:
+        plain = word
+        for run in runs:
+            plain = plain.replace(run, " ")
+        return [Term((), tuple(pairs(run))) for run in runs] + [Term((part,)) for part in words(plain)]
+    found = tuple(words(word))
+    if len(found) > 1:  # an identifier: whole, and its parts
+        return [Term(found), *(Term((part,)) for part in found)]
+    parts = tuple(part for piece in _PLAIN_WORD.findall(word) for part in humps(piece))
+    return [Term(found), *([Term((), parts)] if parts else ())] if found else []
+
+
+# Typing errors: words of a query that stand nowhere are replaced by those of the index that are most like them.
+
+LEAST_LIKENESS = 0.7
+"""The ratio of `difflib.SequenceMatcher` from which on one word may stand for another."""
+
+LEAST_SHARED = 0.7
+"""The share of letters two words have in common, below which they are not compared further."""
+
+MOST_OTHERS = 2
+"""Words that are tried in place of one."""
+
+
+def corrected(
+    query: Query, unknown: Sequence[int], vocabulary: Iterable[tuple[str, int]]
+) -> tuple[Query, dict[str, str]]:
+    """Return the query with other words in place of unknown ones, and which word stands for which.
+
+    Args:
+        query: as it was parsed.
+        unknown: places of terms that stand nowhere; phrases are left as they are.
+        vocabulary: words of the index (stems, perhaps) and how many passages hold each.
+    """
+    asked = {query.terms[place].words[0]: place for place in unknown if _is_word(query.terms[place])}
+    found: dict[str, list[tuple[float, int, str]]] = {word: [] for word in asked}
+    letters = {word: frozenset(word) for word in asked}
+    for other, passages in vocabulary:
+        for word, own in letters.items():
+            if abs(len(word) - len(other)) <= 3 and len(own.intersection(other)) >= LEAST_SHARED * len(own):
+                likeness = SequenceMatcher(None, word, other, autojunk=False).ratio()
+                if likeness >= LEAST_LIKENESS:
+                    heapq.heappush(found[word], (likeness, passages, other))
+                    if len(found[word]) > MOST_OTHERS:
+                        heapq.heappop(found[word])
+    best = {word: max(others)[2] for word, others in found.items() if others}
+    terms = []
+    for place, term in enumerate(query.terms):
+        others = found.get(term.words[0], []) if place in unknown and _is_word(term) else []
+        terms += [Term((other,)) for _, _, other in sorted(others, reverse=True)] or [term]
+    return Query(query.text, tuple(terms), query.last_is_open), best
+
+
+def _is_word(term: Term) -> bool:
+    return len(term.words) == 1 and not term.required and len(term.words[0]) > 2 and term.words[0].isalpha()

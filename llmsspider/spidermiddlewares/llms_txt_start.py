@@ -11,33 +11,31 @@ from typing import TYPE_CHECKING
 from scrapy import Request, signals
 from scrapy.exceptions import CloseSpider, NotConfigured
 
-from llmsspider import jobdir
-from llmsspider.delivery import replay_command
-from llmsspider.discovery import Options, Seed, discover
-from llmsspider.discovery_fetch import EngineFetch
-from llmsspider.domains import same_site
-from llmsspider.errors import ConversionError, LlmsspiderError, StoreError
-from llmsspider.filetypes import HTML_TYPES, MARKDOWN_TYPES
-from llmsspider.fulltextsamples import FullTextSamples
-from llmsspider.hashing import content_hash
-from llmsspider.items import Page, PageMeta, Section
-from llmsspider.judging import (
+from llmsspider.crawl import jobs
+from llmsspider.crawl.deferred import AT_ONCE, MAX_SECS
+from llmsspider.crawl.deletions import (
     exports_unreached,
     note_outage,
     reason_not_to_delete,
     settle_doubts,
     unreached,
 )
-from llmsspider.locales import start_in_language
-from llmsspider.negotiation import is_markdown_url
-from llmsspider.outcomes import OUTAGES
-from llmsspider.pages import checked
-from llmsspider.planning import make_plan
-from llmsspider.secondchance import AT_ONCE, MAX_SECS
+from llmsspider.crawl.full_text_lag import FullTextSamples
+from llmsspider.crawl.pages import checked
+from llmsspider.crawl.plan import make_plan
+from llmsspider.crawl.progress import replay_command
+from llmsspider.discovery import Options, Seed, discover
+from llmsspider.distributed.outcomes import SharedDiscovery, ended_together
+from llmsspider.errors import ConversionError, LlmsspiderError, StoreError
+from llmsspider.items import Page, PageMeta, Section, content_hash
+from llmsspider.scheduling.downloader import EngineFetch
 from llmsspider.spiderrun import run_of
-from llmsspider.together.ending import ended_together
-from llmsspider.together.found import Found
-from llmsspider.urls import host, identity, page_key
+from llmsspider.web.hosts import same_site
+from llmsspider.web.locales import start_in_language
+from llmsspider.web.markdown_forms import is_markdown_url
+from llmsspider.web.media_types import HTML_TYPES, MARKDOWN_TYPES
+from llmsspider.web.outcomes import OUTAGES
+from llmsspider.web.urls import host, identity, page_key
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
@@ -45,10 +43,10 @@ if TYPE_CHECKING:
 
     from scrapy.crawler import Crawler
 
-    from llmsspider.discovery import Answer, Discovery
-    from llmsspider.run import Run
+    from llmsspider.crawl.run import Run
+    from llmsspider.discovery import Discovery, FetchResult
+    from llmsspider.distributed.worker_group import WorkerGroup
     from llmsspider.spiders.docs import DocsSpider
-    from llmsspider.together.crew import Crew
 
 logger = logging.getLogger(__name__)
 
@@ -103,15 +101,17 @@ class LlmsTxtStart:
     async def _phases(self) -> AsyncIterator[Any]:
         try:
             self.run.open()
-            jobdir.mark(self.crawler.settings.get("JOBDIR"), self.run.id, None)
-            if self.run.crew is not None:
-                await self.run.crew.join()
-            self.run.second_chance.enabled = self._may_ask_again()
-            alone = self.run.crew is None and not self.crawler.settings.get("JOBDIR")
-            self.run.suspects.enabled = self.run.crew is None
-            self.run.held.enabled = alone
+            jobs.mark(self.crawler.settings.get("JOBDIR"), self.run.id, None)
+            if self.run.worker_group is not None:
+                await self.run.worker_group.join()
+            self.run.retries.enabled = self._may_ask_again()
+            alone = self.run.worker_group is None and not self.crawler.settings.get("JOBDIR")
+            self.run.suspects.enabled = self.run.worker_group is None
+            self.run.pending_pages.enabled = alone
             self.run.moved_pages.enabled = alone and bool(self.run.known.states)
-            discovery = await self._found(self.run.crew) if self.run.crew else await self._discover()
+            discovery = (
+                await self._found(self.run.worker_group) if self.run.worker_group else await self._discover()
+            )
         except LlmsspiderError as error:
             logger.error("%(error)s", {"error": error}, extra={"spider": self.spider})
             self.run.fault = str(error)
@@ -119,14 +119,14 @@ class LlmsTxtStart:
         if self.run.config.plan_only:
             raise CloseSpider("planned")
         self._say_undelivered()
-        if self.run.crew is None or self.run.crew.leads:
+        if self.run.worker_group is None or self.run.worker_group.leads:
             async for request in self._seeds(discovery):
                 yield request
         elif discovery is None:
             self.run.without_discovery()
-        if self.run.crew is not None:
-            await ended_together(self.crawler, self.run, self.run.crew)
-            if not self.run.crew.leads:
+        if self.run.worker_group is not None:
+            await ended_together(self.crawler, self.run, self.run.worker_group)
+            if not self.run.worker_group.leads:
                 return
         async for request in self._end(discovery):
             yield request
@@ -135,7 +135,7 @@ class LlmsTxtStart:
     async def _end(self, discovery: Discovery | None) -> AsyncIterator[Request]:
         """Yield what follows the crawl, each when the one before is done."""
         await self._drained()
-        while self.run.held.undecided:
+        while self.run.pending_pages.undecided:
             for request in self.spider.decided_requests():
                 yield request
             await self._drained()
@@ -165,16 +165,16 @@ class LlmsTxtStart:
             yield request
         await self._drained()
 
-    async def _found(self, crew: Crew) -> Discovery | None:
+    async def _found(self, group: WorkerGroup) -> Discovery | None:
         """What the first of several workers found; it alone looks for it."""
-        data = await crew.found()
+        data = await group.found()
         if data is None:
             discovery = await self._discover()
-            crew.publish(self._as_found(discovery).to_json() if discovery else b"null")
+            group.publish(self._as_found(discovery).to_json() if discovery else b"null")
             return discovery
         if data == b"null":
             return None
-        found = Found.from_json(data)
+        found = SharedDiscovery.from_json(data)
         self.run.site.remember(found.forms)
         self.run.site.soft404_hashes.update(found.soft404_hashes)
         self.run.discovered(found.discovery, found.start_page)
@@ -182,9 +182,9 @@ class LlmsTxtStart:
         self._note(f"joined the crawl of {self.run.source} that another worker began")
         return found.discovery
 
-    def _as_found(self, discovery: Discovery) -> Found:
+    def _as_found(self, discovery: Discovery) -> SharedDiscovery:
         site, meta = self.run.site, self._page.meta
-        return Found(
+        return SharedDiscovery(
             discovery,
             self._page.follow,
             dict(meta.hreflang),
@@ -237,9 +237,9 @@ class LlmsTxtStart:
         for number, cut in enumerate(discovery.cut):
             if number % PORTION == 0:
                 await asyncio.sleep(0)
-            run.leave_out(cut.url, cut.reason, cut.rule)
+            run.record_filtered(cut.url, cut.reason, cut.rule)
         for url in discovery.external:
-            run.leave_out(url, "offsite", "an llms file on another site")
+            run.record_filtered(url, "offsite", "an llms file on another site")
         if run.bounds.scope is not None:
             if discovery.seeds or not discovery.start.error:
                 self._note(run.bounds.scope.describe())
@@ -260,7 +260,7 @@ class LlmsTxtStart:
         target = start_in_language(url, language, start_page.meta.hreflang)
         return target if target and same_site(target, url) and identity(target) != identity(url) else None
 
-    async def _scan(self, answer: Answer) -> Page:
+    async def _scan(self, answer: FetchResult) -> Page:
         if not answer.ok or answer.content_type not in HTML_TYPES:
             return Page("", [], [], PageMeta())
         try:
@@ -374,7 +374,7 @@ class LlmsTxtStart:
         page = run.page_of(seed.url)
         if not run.requested(page) and self.spider.admits(page, listed=run.bounds.is_listed(page)):
             run.incomplete(run.limit.why)
-            run.leave_out(page, verdict.reason, verdict.rule)
+            run.record_filtered(page, verdict.reason, verdict.rule)
 
     def _named_markdown(self, discovery: Discovery) -> Iterator[Request]:
         """Yield one seed whose Markdown is named: what comes of it says how to ask for that of the start page."""
@@ -403,9 +403,9 @@ class LlmsTxtStart:
         yield self.spider.start_request(start.final_url)
 
     def _may_ask_again(self) -> bool:
-        settings, crew = self.crawler.settings, self.run.crew
+        settings, group = self.crawler.settings, self.run.worker_group
         retries = settings.getbool("RETRY_ENABLED") and settings.getint("RETRY_TIMES") > 0
-        return retries and (crew is None or crew.leads)
+        return retries and (group is None or group.leads)
 
     async def _asked_again(self) -> AsyncIterator[Request]:
         async for request in self._lost_pages():
@@ -415,7 +415,7 @@ class LlmsTxtStart:
 
     async def _lost_pages(self) -> AsyncIterator[Request]:
         """Yield the pages that the network lost once more, a few at a time."""
-        second_chance, end = self.run.second_chance, monotonic() + MAX_SECS
+        second_chance, end = self.run.retries, monotonic() + MAX_SECS
         if second_chance.waiting:
             self._note(f"asking once more for {len(second_chance.waiting)} pages that failed")
         while second_chance.waiting and monotonic() < end:
@@ -429,7 +429,7 @@ class LlmsTxtStart:
 
     async def _held_pages(self) -> AsyncIterator[Request]:
         """Ask the pages that came as HTML before their host's forms were known for their Markdown, and yield them."""
-        held = self.run.held
+        held = self.run.pending_pages
         held.enabled = False
         if not held.waiting:
             return
@@ -461,7 +461,7 @@ class LlmsTxtStart:
         split = {text.url for text in discovery.full_texts if text.is_usable}
         for url, why in whole.items():
             if url not in split:
-                run.leave_out(url, "full-text-unsplit", f"{why}; its pages are crawled")
+                run.record_filtered(url, "full-text-unsplit", f"{why}; its pages are crawled")
 
     def _verification(self) -> Iterator[Request]:
         """Yield one request for each stored page that nothing led to this time."""

@@ -7,18 +7,18 @@ from typing import TYPE_CHECKING, Any
 from scrapy import Request
 from scrapy_spider_metadata import Args  # type: ignore[attr-defined]  # it has no __all__
 
-from llmsspider import jobdir, stats
-from llmsspider.apifiles import ApiFiles
+from llmsspider import stats
 from llmsspider.arguments import DocsArguments
 from llmsspider.callbacks.ending import EndCallbacks
 from llmsspider.callbacks.full_text import FullTextCallbacks
-from llmsspider.fuller import FullerHtml
-from llmsspider.rendering import Renderer
-from llmsspider.required import check_components
-from llmsspider.run import Run
+from llmsspider.callbacks.html_forms import FullerHtml
+from llmsspider.callbacks.rendering import ApiFiles, Renderer
+from llmsspider.checking import check_components
+from llmsspider.crawl import jobs
+from llmsspider.crawl.run import Run
+from llmsspider.distributed.worker_group import WorkerGroup
 from llmsspider.sources import prepare
 from llmsspider.stats import Stat
-from llmsspider.together.crew import Crew
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 
 
 SHARED = {
-    "SCHEDULER": "llmsspider.together.scheduler.SharedScheduler",
-    "DUPEFILTER_CLASS": "llmsspider.together.dupefilter.SharedDupeFilter",
+    "SCHEDULER": "llmsspider.distributed.scheduler.SharedScheduler",
+    "DUPEFILTER_CLASS": "llmsspider.distributed.scheduler.SharedDupeFilter",
 }
 """What a crawl by several workers needs (`LLMS_REDIS_URL`)."""
 
@@ -57,12 +57,12 @@ class DocsSpider(Args[DocsArguments], FullTextCallbacks, EndCallbacks):
         if arguments.emit == "changes":  # no change is a result too: an empty feed replaces the last one
             crawler.settings.set("FEED_STORE_EMPTY", True, priority="spider")
         spider = super().from_crawler(crawler, *args, **kwargs)
-        resumes = jobdir.prepare(crawler.settings.get("JOBDIR"))
-        crew = None
+        resumes = jobs.prepare(crawler.settings.get("JOBDIR"))
+        group = None
         if config.redis_url and not config.plan_only:
             crawler.settings.setdict(SHARED, priority="spider")
-            crew = Crew(config.redis_url, arguments.source or "")
-        spider.run = Run(arguments, source, config, _counter(crawler), resumes=resumes, crew=crew)
+            group = WorkerGroup(config.redis_url, arguments.source or "")
+        spider.run = Run(arguments, source, config, _counter(crawler), resumes=resumes, group=group)
         spider.renderer = Renderer(crawler, spider.run)
         spider.fuller = FullerHtml(crawler, spider.run)
         spider.api_files = ApiFiles(crawler, spider.run, spider.renderer)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import logging
 import uuid
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import scrapy
@@ -11,24 +13,36 @@ from scrapy import Request
 from scrapy.exceptions import CloseSpider
 from scrapy_spider_metadata import Args  # type: ignore[attr-defined]  # it has no __all__
 
-from llmsspider import stats
-from llmsspider.apifiles import ApiFiles
-from llmsspider.arguments import PageArguments, check_arguments
+from llmsspider import llmstxt, markdown, stats
+from llmsspider.arguments import DocsArguments, PageArguments, check_arguments
+from llmsspider.callbacks.html_forms import FullerHtml
+from llmsspider.callbacks.rendering import ApiFiles, Renderer
+from llmsspider.checking import check_components
 from llmsspider.config import Config
-from llmsspider.discovery_fetch import EngineFetch
+from llmsspider.crawl.page_checks import drop_reason
+from llmsspider.crawl.pages import (
+    PageResponse,
+    PageResult,
+    normalised,
+    page_record,
+    read_page,
+    refused_by_page,
+    utc_now,
+)
+from llmsspider.crawl.run import Run
+from llmsspider.discovery import Fetch, FetchResult
+from llmsspider.discovery.files import judge
+from llmsspider.discovery.providers import Provider
 from llmsspider.download_errors import kind_of_exception
-from llmsspider.errors import ConversionError, RenderingError
-from llmsspider.filters import drop_reason
-from llmsspider.fuller import FullerHtml
-from llmsspider.onepage import Obtained, PageFailedError, obtain
-from llmsspider.outcomes import kind_of_response
-from llmsspider.pagerun import PageRun
-from llmsspider.pages import Answered, page_record, read_page, refused_by_page, utc_now
+from llmsspider.errors import ConversionError, ErrorKind, RenderingError
 from llmsspider.profiles import load, put_in_force
-from llmsspider.rendering import Renderer
 from llmsspider.requests import META
-from llmsspider.required import check_components
+from llmsspider.scheduling.downloader import EngineFetch
+from llmsspider.sources import default_name
 from llmsspider.stats import Stat
+from llmsspider.web.media_types import classify
+from llmsspider.web.outcomes import kind_of_response
+from llmsspider.web.urls import without_fragment
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -36,9 +50,149 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
     from scrapy.http import Response
 
-    from llmsspider.providers import Provider
+    from llmsspider.items import Change
+    from llmsspider.store import PageRecord
 
 logger = logging.getLogger(__name__)
+
+
+# The run of the spider `page`: what the components ask of a `Run`, without a store and without bounds.
+
+
+class PageRun(Run):
+    """One page, wherever it leads; nothing is remembered."""
+
+    discovers = False
+
+    def __init__(self, arguments: PageArguments, config: Config, count: Callable[[Stat, int], None]):
+        as_docs = DocsArguments(
+            url=arguments.url,
+            source=default_name(arguments.url),
+            render=arguments.render,
+            profile=arguments.profile,
+        )
+        super().__init__(as_docs, None, config, count)
+        self.progress.crawl_type = "page"
+
+    def open(self) -> None:
+        """Start the conversion."""
+        self.workers.open()
+
+    @property
+    def watched(self) -> bool:
+        """False: one page is soon done."""
+        return False
+
+    def record(self, record: PageRecord, *, confirmed: bool) -> tuple[Change, int | None]:
+        """Return what every page of such a run is: new, and no change of a stored source."""
+        return "new", None
+
+
+# One page, in whatever way works: a provider, its own content, else the llms.txt of its directory. No Scrapy here.
+
+
+@dataclass(slots=True, frozen=True)
+class FetchedPage:
+    """The content of a page and the answer it was read from."""
+
+    answered: PageResponse
+    result: PageResult
+
+
+class PageFailedError(Exception):
+    """A page could not be had. `kind` is None where it answered, but holds no text."""
+
+    def __init__(self, message: str, *, kind: ErrorKind | None, status: int | None = None):
+        super().__init__(message)
+        self.kind = kind
+        self.status = status
+
+
+Extract = Callable[[], Awaitable[FetchedPage]]
+"""Downloads and converts the page itself; raises `PageFailedError`."""
+
+
+async def obtain(url: str, fetch: Fetch, extract: Extract, providers: Sequence[Provider]) -> FetchedPage:
+    """Return the page.
+
+    Args:
+        url: the page's address.
+        fetch: downloads one other URL.
+        extract: gets the page's own content.
+        providers: asked first, in their order.
+
+    Raises:
+        PageFailedError: of the page itself, when nothing else had it either.
+    """
+    provided = await _provided(url, fetch, providers)
+    if provided is not None:
+        return provided
+    try:
+        own = await extract()
+        if not own.result.page.markdown.strip():
+            raise PageFailedError("the page holds no text", kind=None, status=own.answered.status)
+    except PageFailedError as error:
+        logger.debug("Extraction failed for %(url)s: %(error)s", {"url": url, "error": error})
+        fallback = await _fallback(url, fetch)
+        if fallback is None:
+            raise
+        return fallback
+    return own
+
+
+async def _provided(url: str, fetch: Fetch, providers: Sequence[Provider]) -> FetchedPage | None:
+    for provider in providers:
+        for source in provider.sources(url):
+            answer = await fetch(source.url)
+            if answer.ok and answer.status == 200 and _is_text(answer):
+                page = markdown.read(provider.markdown(answer.text), source.base)
+                if page.markdown.strip():
+                    return FetchedPage(_answered(url, answer), PageResult(page, "markdown"))
+            logger.debug("%(url)s: nothing at %(source)s", {"url": url, "source": source.url})
+    return None
+
+
+def _is_text(answer: FetchResult) -> bool:
+    return classify(answer.content_type, answer.body, markdown_form=True) in {"markdown", "text"}
+
+
+async def _fallback(url: str, fetch: Fetch) -> FetchedPage | None:
+    """Return the llms.txt that covers the page, as it is; None, with one warning, where there is none."""
+    tried: list[str] = []
+    for candidate in llmstxt.candidates(url):
+        logger.debug("Trying %(candidate)s in place of %(url)s", {"candidate": candidate, "url": url})
+        answer = await fetch(candidate, max_bytes=llmstxt.MAX_BYTES)
+        verdict = judge(answer, candidate, main=True)
+        if verdict.kind is not None:
+            result = _llms_txt(answer)
+            logger.info(
+                "Took %(candidate)s in place of %(url)s: %(length)d characters",
+                {"candidate": candidate, "url": url, "length": len(result.page.markdown)},
+            )
+            return FetchedPage(_answered(url, answer), result)
+        tried.append(f"{candidate} ({answer.error or verdict.reason}, status {answer.status})")
+    logger.warning("No llms.txt in place of %(url)s: %(tried)s", {"url": url, "tried": "; ".join(tried)})
+    return None
+
+
+def _llms_txt(answer: FetchResult) -> PageResult:
+    """Return the file as its author wrote it, titled from its H1."""
+    text = normalised(answer.text)
+    page = markdown.read(text, answer.final_url)
+    page.markdown, page.meta.title = text, llmstxt.parse(text, answer.final_url).title
+    return PageResult(page, "llms-txt")
+
+
+def _answered(url: str, answer: FetchResult) -> PageResponse:
+    return PageResponse(
+        page_url=without_fragment(url),
+        fetched_url=answer.final_url,
+        status=answer.status,
+        headers=dict(answer.headers),
+        body=answer.body,
+        fetched_at=utc_now(),
+    )
+
 
 MAX_HOPS = 5
 """Addresses a page's scripts may lead to, one after the other."""
@@ -111,7 +265,7 @@ class PageSpider(Args[PageArguments], scrapy.Spider):
             run.source,
             found.answered,
             found.result,
-            converter=run.config.made_with,
+            converter=run.config.converter_fingerprint,
             entry=None,
             depth=0,
             by="start",
@@ -122,7 +276,7 @@ class PageSpider(Args[PageArguments], scrapy.Spider):
         )
         yield record.item(source=run.source, run=uuid.uuid4().hex, change="new")
 
-    async def extract(self) -> Obtained:
+    async def extract(self) -> FetchedPage:
         """Download the page, its Markdown form first, and convert it; raises `PageFailedError`."""
         url = self.args.url
         for _ in range(MAX_HOPS):
@@ -131,7 +285,7 @@ class PageSpider(Args[PageArguments], scrapy.Spider):
             try:
                 result = await read_page(answered, self.run.workers, listed=True)
                 answered, fuller = await self.fuller.take(request, answered, result)
-                answered, made = await self.api_files.draw(request, answered, fuller or result)
+                answered, made = await self.api_files.render(request, answered, fuller or result)
                 result = made or result
             except (ConversionError, RenderingError) as error:
                 kind = kind_of_exception(error)
@@ -148,10 +302,10 @@ class PageSpider(Args[PageArguments], scrapy.Spider):
             dropped = drop_reason(content, title, min_characters=self.run.config.min_characters)
             if dropped is not None:
                 raise PageFailedError(": ".join(dropped), kind=None, status=answered.status)
-            return Obtained(answered, result)
+            return FetchedPage(answered, result)
         raise PageFailedError("its scripts lead from one address to the next", kind="http")
 
-    async def _download(self, url: str) -> Answered:
+    async def _download(self, url: str) -> PageResponse:
         engine = self.crawler.engine
         assert engine is not None  # noqa: S101  # a callback runs in one
         try:
@@ -159,7 +313,7 @@ class PageSpider(Args[PageArguments], scrapy.Spider):
         except Exception as error:  # every download error becomes the kind it is reported under
             message = str(error) or type(error).__name__
             raise PageFailedError(message, kind=kind_of_exception(error)) from error
-        answered = Answered.from_response(response, now=utc_now())
+        answered = PageResponse.from_response(response, now=utc_now())
         kind = kind_of_response(answered.status, answered.headers, answered.body)
         if kind is not None:
             raise PageFailedError(f"HTTP status {answered.status}", kind=kind, status=answered.status)

@@ -12,8 +12,8 @@ One SQLite file per source, or many sources in one PostgreSQL database. docs/sto
     location    files          export      formats, staged files      history     earlier contents
 """
 
+from llmsspider.store.database import resolve_data_dir
 from llmsspider.store.history import PageHistory, Retention, Version
-from llmsspider.store.location import resolve_data_dir
 from llmsspider.store.records import (
     CONTENT,
     LINKS,

@@ -15,9 +15,9 @@ from typing import Any
 from sqlalchemy import Connection, insert, update
 
 from llmsspider.items import Change
-from llmsspider.store import history, rows, statements
-from llmsspider.store.encoding import digest, storable
+from llmsspider.store import history, queries, rows
 from llmsspider.store.records import FilteredUrl, PageError, PageRecord, Resource, Touch
+from llmsspider.store.rows import digest, storable
 from llmsspider.store.schema import error, filtered, run, source
 
 Renumber = Callable[[int], int]
@@ -42,7 +42,7 @@ class TouchPage:
 
 
 @dataclass(slots=True, frozen=True)
-class Bury:
+class DeletePage:
     """A page becomes a tombstone."""
 
     key: bytes
@@ -91,7 +91,7 @@ class UseResource:
 Operation = (
     Save
     | TouchPage
-    | Bury
+    | DeletePage
     | Reach
     | Alias
     | RunUpdate
@@ -103,7 +103,7 @@ Operation = (
 )
 
 
-def _rank(operation: Save | TouchPage | Bury) -> int:
+def _rank(operation: Save | TouchPage | DeletePage) -> int:
     """The place of its kind in `Batch.write`."""
     if isinstance(operation, Save):
         return 0 if operation.seq is not None else 1
@@ -118,7 +118,7 @@ class Batch:
     """
 
     def __init__(
-        self, source_id: int, run_number: int, writes: statements.Writes, *, keeps_history: bool = True
+        self, source_id: int, run_number: int, writes: queries.Writes, *, keeps_history: bool = True
     ):
         self._source_id = source_id
         self._run_number = run_number
@@ -130,7 +130,7 @@ class Batch:
 
     def takes(self, operation: Operation) -> bool:
         """False when the operation has to wait for a later batch."""
-        if not isinstance(operation, Save | TouchPage | Bury):
+        if not isinstance(operation, Save | TouchPage | DeletePage):
             return True
         if isinstance(operation, Save) and operation.seq is not None:
             return operation.key not in self._ranks  # the content of each change is kept
@@ -138,7 +138,7 @@ class Batch:
 
     def add(self, operation: Operation) -> None:
         """Add an operation that the batch takes."""
-        if isinstance(operation, Save | TouchPage | Bury):
+        if isinstance(operation, Save | TouchPage | DeletePage):
             self._ranks[operation.key] = _rank(operation)
         self._operations.setdefault(type(operation), []).append(operation)
         self.size += 1
@@ -147,7 +147,7 @@ class Batch:
         """Write everything; the caller commits. May be repeated on a new transaction."""
         renumber = self._settle_sequence(connection)
         saves: list[Save] = self._operations.get(Save, [])
-        burials: list[Bury] = self._operations.get(Bury, [])
+        burials: list[DeletePage] = self._operations.get(DeletePage, [])
         self._save(connection, saves, renumber)
         self._touch(connection)
         self._bury(connection, burials, renumber)
@@ -156,8 +156,13 @@ class Batch:
 
     def _settle_sequence(self, connection: Connection) -> Renumber:
         """Lock the source, note the last number, and give late changes fresh numbers."""
-        own = [op.seq for kind in (Save, Bury) for op in self._operations.get(kind, []) if op.seq is not None]
-        next_seq, last_seq = connection.execute(statements.locked_source(self._source_id)).one()
+        own = [
+            op.seq
+            for kind in (Save, DeletePage)
+            for op in self._operations.get(kind, [])
+            if op.seq is not None
+        ]
+        next_seq, last_seq = connection.execute(queries.locked_source(self._source_id)).one()
         if not own:
             return _same
         own.sort()
@@ -188,7 +193,7 @@ class Batch:
             else:
                 contents.append({"page_id": page_id, "data": content})
             links.append({"page_id": page_id, "links": main, "follow": follow})
-        _many(connection, statements.DELETE_CONTENT, emptied)
+        _many(connection, queries.DELETE_CONTENT, emptied)
         _many(connection, self._writes.contents, contents)
         _many(connection, self._writes.links, links)
 
@@ -223,7 +228,7 @@ class Batch:
         keys = [op.key for op in self._operations.get(Reach, [])]
         _many(connection, self._writes.reach, [self._where(key) | reached for key in keys])
 
-    def _bury(self, connection: Connection, burials: list[Bury], renumber: Renumber) -> None:
+    def _bury(self, connection: Connection, burials: list[DeletePage], renumber: Renumber) -> None:
         if not burials:
             return
         parameters = [
@@ -232,18 +237,20 @@ class Batch:
             for op in burials
         ]
         self._keep(connection, [op.key for op in burials])
-        _many(connection, self._writes.bury, parameters)
+        _many(connection, self._writes.delete, parameters)
         buried = self._page_ids(connection, [op.key for op in burials], gone=True)
         ids = [{"b_page_id": page_id} for page_id in buried.values()]
-        _many(connection, statements.DELETE_CONTENT, ids)
-        _many(connection, statements.DELETE_LINKS, ids)
+        _many(connection, queries.DELETE_CONTENT, ids)
+        _many(connection, queries.DELETE_LINKS, ids)
 
     def _keep(self, connection: Connection, keys: list[bytes]) -> None:
         """Keep the contents that are about to be replaced."""
         if keys and self._keeps_history:
             history.keep(connection, self._source_id, keys)
 
-    def _log_changes(self, connection: Connection, logged: list[Save | Bury], renumber: Renumber) -> None:
+    def _log_changes(
+        self, connection: Connection, logged: list[Save | DeletePage], renumber: Renumber
+    ) -> None:
         if not logged:
             return
         known = self._pages(connection, [op.key for op in logged])
@@ -267,7 +274,7 @@ class Batch:
                     "at": now,
                 }
             )
-        _many(connection, statements.INSERT_CHANGE, entries)
+        _many(connection, queries.INSERT_CHANGE, entries)
 
     def _details(self, connection: Connection) -> None:
         mine = {"source_id": self._source_id, "run": self._run_number}
@@ -281,12 +288,12 @@ class Batch:
         used = [
             self._where(op.key) | {"b_run": self._run_number} for op in self._operations.get(UseResource, [])
         ]
-        _many(connection, statements.USE_RESOURCE, used)
+        _many(connection, queries.USE_RESOURCE, used)
         moved = [
             self._where(op.key) | {"b_moved_from": rows.moved_from_column(op.urls)}
             for op in self._operations.get(MovedFrom, [])
         ]
-        _many(connection, statements.MOVED_FROM, moved)
+        _many(connection, queries.MOVED_FROM, moved)
         failed = [rows.error_row(op) | mine for op in self._operations.get(PageError, [])]
         _many(connection, insert(error), failed)
         left_out = [rows.filtered_row(op) | mine for op in self._operations.get(FilteredUrl, [])]
@@ -304,7 +311,7 @@ class Batch:
 
     def _pages(self, connection: Connection, keys: list[bytes]) -> dict[bytes, tuple[int, str, bool]]:
         """Row id, URL and "is a tombstone" of the stored pages among `keys`."""
-        found = connection.execute(statements.KNOWN_PAGES, {"b_source_id": self._source_id, "b_keys": keys})
+        found = connection.execute(queries.KNOWN_PAGES, {"b_source_id": self._source_id, "b_keys": keys})
         return {bytes(key): (page_id, url, gone) for key, page_id, url, gone in found}
 
 

@@ -1,11 +1,14 @@
-"""Opening a database, SQLite or PostgreSQL, and turning its faults into `StoreError`."""
+"""Where a source's store lies, and opening it, SQLite or PostgreSQL; its faults are `StoreError`."""
 
 from __future__ import annotations
 
+import hashlib
 import logging
+import os
+import re
 import sqlite3
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
@@ -23,6 +26,65 @@ from sqlalchemy.exc import (
 from llmsspider.errors import StoreError
 
 logger = logging.getLogger(__name__)
+
+
+# Where a source's store lies: the data directory, and the file name of a source.
+
+SUFFIX = ".sqlite"
+DATA_DIR_VARIABLE = "LLMS_DATA_DIR"
+SLUG_LENGTH = 80
+"""Characters of the readable part of a file name."""
+
+
+def project_dir(start: Path) -> Path | None:
+    """The closest directory at or above `start` that holds a scrapy.cfg, or None (as under Scrapyd)."""
+    start = start.absolute()
+    return next((folder for folder in (start, *start.parents) if (folder / "scrapy.cfg").is_file()), None)
+
+
+def resolve_data_dir(
+    setting: str | os.PathLike[str] | None = None,
+    *,
+    environ: Mapping[str, str] | None = None,
+    cwd: Path | None = None,
+) -> Path:
+    """The directory of the store files; it need not exist yet.
+
+    The `LLMS_DATA_DIR` setting, else the environment variable of that name, else `.scrapy/llmsspider` beside
+    the project's scrapy.cfg, else the same below the working directory. A relative path given by the user
+    is taken from the same place.
+    """
+    cwd = cwd or Path.cwd()
+    base = project_dir(cwd) or cwd
+    chosen = setting or (os.environ if environ is None else environ).get(DATA_DIR_VARIABLE)
+    return base / Path(chosen).expanduser() if chosen else base / ".scrapy" / "llmsspider"
+
+
+def source_slug(name: str) -> str:
+    """A file name for a source: a readable part, and a hash that keeps different names apart.
+
+    >>> source_slug("docs.example.com/guide")
+    'docs.example.com-guide-21e2ee9368'
+    >>> source_slug("../../etc/passwd")
+    'etc-passwd-3754d6cb3a'
+    """
+    digest = hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:10]
+    readable = re.sub(r"[^a-z0-9._]+", "-", name.lower()).strip("-._")[:SLUG_LENGTH]
+    return f"{readable}-{digest}" if readable else digest
+
+
+def source_file(data_dir: Path, name: str) -> Path:
+    """The SQLite file of a source; always directly inside `data_dir`."""
+    return data_dir / (source_slug(name) + SUFFIX)
+
+
+def source_files(data_dir: Path) -> list[Path]:
+    """Every store file in `data_dir`, by name; none when the directory does not exist."""
+    return sorted(data_dir.glob("*" + SUFFIX)) if data_dir.is_dir() else []
+
+
+# Opening a database, SQLite or PostgreSQL, and turning its faults into `StoreError`.
+
 T = TypeVar("T")
 
 BUSY_TIMEOUT_SECS = 30
@@ -56,7 +118,7 @@ class Database:
         except SQLAlchemyError as error:
             raise StoreError(f"page store {self.label}: {_first_line(error)}") from error
 
-    def patiently(self, work: Callable[[], T]) -> T:
+    def with_retry(self, work: Callable[[], T]) -> T:
         """Do the work, again after a pause while the database is away; its faults are `StoreError`."""
         for pause in RETRY_SECS[self.engine.dialect.name]:
             try:
@@ -77,7 +139,7 @@ class Database:
             with self.writing() as connection:
                 return work(connection)
 
-        return self.patiently(attempt)
+        return self.with_retry(attempt)
 
     def reader(self) -> Connection:
         """A connection on which every statement stands alone and sees the latest commit."""
@@ -98,7 +160,7 @@ class Database:
                 opened.enter_context(connection.begin())
                 return connection
 
-            yield self.patiently(begin)
+            yield self.with_retry(begin)
 
     @contextmanager
     def writing(self) -> Iterator[Connection]:

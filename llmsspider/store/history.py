@@ -11,8 +11,8 @@ from typing import Any
 
 from sqlalchemy import Connection, bindparam, delete, exists, func, insert, select
 
-from llmsspider.store.encoding import decompress, hex_digest
 from llmsspider.store.records import StoredPage
+from llmsspider.store.rows import decompress, hex_digest
 from llmsspider.store.schema import content, page, version
 
 DEFAULT_VERSIONS = 5

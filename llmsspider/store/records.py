@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Literal, TypeVar
 
 from llmsspider.items import Change, DiscoveredBy, Document, Link, LlmsEntry, Origin
-from llmsspider.urls import identity_key
+from llmsspider.web.urls import identity_key
 
 Status = Literal["PENDING", "CRAWLING", "INDEXED", "UPDATING", "ERROR", "lost"]
 """State of a source: never run; first run going; documents are there; a later run going; the last run

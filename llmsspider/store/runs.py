@@ -1,4 +1,4 @@
-"""The rows of `run`: beginning and finishing one, and telling a lost run from a living one."""
+"""Sources and their runs: beginning and finishing one, telling a lost run from a living one, listing, deleting."""
 
 from __future__ import annotations
 
@@ -6,16 +6,54 @@ import os
 import secrets
 import socket
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 from sqlalchemy import Connection, delete, func, insert, select, update
 
+from llmsspider.errors import StoreError, UnknownSourceError, command
 from llmsspider.store import history, rows
-from llmsspider.store.encoding import dump
-from llmsspider.store.records import Json, RunKind, RunRecord, Status
-from llmsspider.store.schema import error, filtered, page, resource, run, source
+from llmsspider.store.database import (
+    Database,
+    open_postgresql,
+    open_sqlite,
+    resolve_data_dir,
+    source_file,
+    source_files,
+)
+from llmsspider.store.records import Json, RunKind, RunRecord, SourceRecord, Status
+from llmsspider.store.rows import dump
+from llmsspider.store.schema import alias, change, error, filtered, migrate, page, resource, run, source
+
+# Opening the database of one source, by name.
+
+
+def open_database(url: str | None, data_dir: Path | None, source_name: str, *, create: bool) -> Database:
+    """The migrated database of a source, for `Store.open`."""
+    if url:
+        database = open_postgresql(url)
+    else:
+        path = source_file(resolve_data_dir(data_dir), source_name)
+        if not create and not path.exists():
+            raise unknown_source(source_name)
+        database = open_sqlite(path)
+    try:
+        migrate(database)
+    except BaseException:
+        database.engine.dispose()
+        raise
+    return database
+
+
+def unknown_source(name: str) -> UnknownSourceError:
+    """The error for a source nobody has crawled."""
+    return UnknownSourceError(f"source {name!r} is not known; `{command('sources')}` lists those that are")
+
+
+# The rows of `run`: beginning and finishing one, and telling a lost run from a living one.
 
 HEARTBEAT_LIMIT_SECS = 60
 """A run that has been silent for longer is lost; call `Store.heartbeat` at least every 15 s."""
@@ -195,3 +233,71 @@ def is_alive(pid: int) -> bool:
     except PermissionError:
         return True
     return True
+
+
+# All sources of a data directory or a database: listing, deleting.
+
+
+def list_sources(url: str | None, data_dir: Path | None) -> tuple[list[SourceRecord], list[str]]:
+    """Every source with status and number of pages, by name; and a line for each file that cannot be read.
+
+    Raises `StoreError` when the PostgreSQL of `url` cannot be read.
+    """
+    if url:
+        with _opened(open_postgresql(url)) as database:
+            return list(_sources(database)), []
+    found: list[SourceRecord] = []
+    problems: list[str] = []
+    for path in source_files(resolve_data_dir(data_dir)):
+        try:
+            with _opened(open_sqlite(path)) as database:
+                found.extend(_sources(database))
+        except StoreError as fault:
+            problems.append(str(fault))
+    return sorted(found, key=lambda record: record.name), problems
+
+
+def delete_source(url: str | None, data_dir: Path | None, name: str) -> None:
+    """Delete a source with everything stored of it, for `Store.delete`, which has made sure that it may go."""
+    if url:
+        with _opened(open_postgresql(url)) as database:
+            _delete_rows(database, name)
+        return
+    path = source_file(resolve_data_dir(data_dir), name)
+    for file in (path, path.with_name(path.name + "-wal"), path.with_name(path.name + "-shm")):
+        try:
+            file.unlink(missing_ok=True)
+        except OSError as error:
+            raise StoreError(f"page store {file}: cannot be deleted: {error.strerror}") from error
+
+
+@contextmanager
+def _opened(database: Database) -> Iterator[Database]:
+    try:
+        migrate(database)
+        yield database
+    finally:
+        database.engine.dispose()
+
+
+def _sources(database: Database) -> Iterator[SourceRecord]:
+    with database.snapshot() as connection:
+        for row in connection.execute(select(source).order_by(source.c.name)).mappings().all():
+            record = rows.source_record(dict(row))
+            record.pages = living_pages(connection, row["id"])
+            known = all_runs(connection, row["id"], record.name)
+            record.status = status(known, record.pages)
+            record.undelivered_since = undelivered_since(known, row["last_seq"])
+            yield record
+
+
+def _delete_rows(database: Database, name: str) -> None:
+    def delete_all(connection: Connection) -> None:
+        source_id = connection.execute(select(source.c.id).where(source.c.name == name)).scalar()
+        if source_id is None:
+            raise unknown_source(name)
+        for table in (error, filtered, resource, alias, change, page, run):
+            connection.execute(delete(table).where(table.c.source_id == source_id))
+        connection.execute(delete(source).where(source.c.id == source_id))
+
+    database.write(delete_all)

@@ -13,12 +13,11 @@ import orjson
 from sqlalchemy import Connection, RowMapping, func, select
 
 from llmsspider.errors import StoreError
-from llmsspider.hashing import content_hash
-from llmsspider.items import Change
-from llmsspider.store import batch, catalog, history, opening, reading, rows, runs, statements
+from llmsspider.items import Change, content_hash
+from llmsspider.store import batch, history, queries, rows, runs
 from llmsspider.store.database import Database
 from llmsspider.store.history import PageHistory, Retention
-from llmsspider.store.reader import Reader
+from llmsspider.store.queries import Reader
 from llmsspider.store.records import (
     WHOLE,
     FilteredUrl,
@@ -34,9 +33,9 @@ from llmsspider.store.records import (
     StoredPage,
     Touch,
 )
-from llmsspider.store.runwriter import RunWriter
 from llmsspider.store.schema import alias, change, page, source
-from llmsspider.urls import page_key
+from llmsspider.store.writer import RunWriter
+from llmsspider.web.urls import page_key
 
 
 class Store:
@@ -72,7 +71,7 @@ class Store:
         to be known (`UnknownSourceError`). Raises `StoreError`, one line, when the store cannot be opened, is damaged,
         newer than this program, or not a store; it is left untouched then.
         """
-        database = opening.open_database(url, data_dir, source, create=create)
+        database = runs.open_database(url, data_dir, source, create=create)
         try:
             store = cls(database, source)
         except BaseException:
@@ -80,16 +79,16 @@ class Store:
             raise
         if not create and store.source_record() is None:
             store.close()
-            raise opening.unknown_source(source)
+            raise runs.unknown_source(source)
         return store
 
     @classmethod
-    def survey(cls, url: str | None, data_dir: Path | None) -> tuple[list[SourceRecord], list[str]]:
+    def list_sources(cls, url: str | None, data_dir: Path | None) -> tuple[list[SourceRecord], list[str]]:
         """Every source with status and number of pages, by name; and a line for each that cannot be read.
 
         Raises `StoreError` when nothing can be read.
         """
-        return catalog.survey(url, data_dir)
+        return runs.list_sources(url, data_dir)
 
     @classmethod
     def delete(cls, url: str | None, data_dir: Path | None, source: str) -> None:
@@ -101,7 +100,7 @@ class Store:
             going = [run.id for run in store.runs() if run.finished_at is None and not run.lost]
         if going:
             raise StoreError(f"source {source!r} is being crawled by run {going[-1]}; stop that first")
-        catalog.delete_source(url, data_dir, source)
+        runs.delete_source(url, data_dir, source)
 
     # The source and its runs
 
@@ -117,7 +116,7 @@ class Store:
         fresh = {"created_at": time.time(), "next_seq": 1, "last_seq": 0}
 
         def upsert(connection: Connection) -> RowMapping:
-            connection.execute(statements.upsert_source(self._database.is_sqlite, values), values | fresh)
+            connection.execute(queries.upsert_source(self._database.is_sqlite, values), values | fresh)
             return connection.execute(select(source).where(source.c.name == self._name)).mappings().one()
 
         row = self._database.write(upsert)
@@ -220,7 +219,7 @@ class Store:
     def delete_page(self, key: bytes, reason: str) -> int:
         """Make a page a tombstone (content and links dropped); returns the number of the change."""
         seq = self._running().next_seq()
-        self._running().put_page(batch.Bury(key, reason, seq))
+        self._running().put_page(batch.DeletePage(key, reason, seq))
         return seq
 
     def save_moved_from(self, key: bytes, urls: Sequence[str]) -> None:
@@ -253,7 +252,7 @@ class Store:
         """A living page with content and links, or None. Sees what this run has saved."""
         if self._writer is not None and self._writer.holds(key):
             self.flush()
-        found = self._reader.read(statements.ONE_PAGE, {"b_source_id": self._source_id or 0, "b_key": key})
+        found = self._reader.read(queries.ONE_PAGE, {"b_source_id": self._source_id or 0, "b_key": key})
         row = found.mappings().first()
         return None if row is None else rows.page_record(dict(row))
 
@@ -284,13 +283,13 @@ class Store:
     def load_pages(self, keys: Iterable[bytes], parts: Parts = WHOLE) -> Iterator[PageRecord | None]:
         """The living pages of the keys, in their order, with the `parts` asked for; None for one that is not there."""
         self.flush()
-        return reading.pages_of(self._reader.read, self._source_id or 0, keys, parts)
+        return queries.pages_of(self._reader.read, self._source_id or 0, keys, parts)
 
-    def iter_pages(self, order: reading.Order = "found", parts: Parts = WHOLE) -> Iterator[StoredPage]:
+    def iter_pages(self, order: queries.Order = "found", parts: Parts = WHOLE) -> Iterator[StoredPage]:
         """Every living page, streamed from one snapshot, with the `parts` asked for."""
         self.flush()
         with self._database.snapshot() as connection:
-            yield from reading.living_pages(connection, self._source_id or 0, order, parts)
+            yield from queries.living_pages(connection, self._source_id or 0, order, parts)
 
     def changes_since(self, seq: int) -> Iterator[StoredPage]:
         """The latest state of every page changed after `seq`, in the order of changes, from one snapshot.
@@ -300,13 +299,13 @@ class Store:
         """
         self.flush()
         with self._database.snapshot() as connection:
-            yield from reading.replay(connection, self._source_id or 0, seq)
+            yield from queries.replay(connection, self._source_id or 0, seq)
 
     def history_since(self, seq: int) -> Iterator[PageHistory]:
         """Every page changed after `seq`, as `changes_since` gives it, with its earlier contents that are kept."""
         self.flush()
         with self._database.snapshot() as connection:
-            yield from reading.replay_with_history(connection, self._source_id or 0, seq)
+            yield from queries.replay_with_history(connection, self._source_id or 0, seq)
 
     def history_size(self) -> tuple[int, int]:
         """The number of earlier contents that are kept, and their size in bytes as they are stored."""
@@ -340,7 +339,7 @@ class Store:
 
     def resource(self, key: bytes, *, with_body: bool = True) -> Resource | None:
         """A stored answer by its key, without its body where only the validators are wanted."""
-        statement = statements.RESOURCE if with_body else statements.RESOURCE_VALIDATORS
+        statement = queries.RESOURCE if with_body else queries.RESOURCE_VALIDATORS
         found = self._reader.read(statement, {"b_source_id": self._source_id or 0, "b_key": key})
         row = found.mappings().first()
         return None if row is None else rows.resource_record(row)
@@ -358,12 +357,12 @@ class Store:
     def errors(self, run: RunRecord) -> list[PageError]:
         """The page errors of a run kept by name."""
         self.flush()
-        return reading.errors(self._reader.read, self._known_source(), run.number)
+        return queries.errors(self._reader.read, self._known_source(), run.number)
 
     def filtered(self, run: RunRecord) -> list[FilteredUrl]:
         """The URLs a run left out, as far as kept by name."""
         self.flush()
-        return reading.filtered_urls(self._reader.read, self._known_source(), run.number)
+        return queries.filtered_urls(self._reader.read, self._known_source(), run.number)
 
     # Life
 
@@ -397,7 +396,7 @@ class Store:
     def _states(self, *conditions: Any) -> Iterator[PageState]:
         self.flush()
         with self._database.snapshot() as connection:
-            statement = statements.LIVING_STATES.where(*conditions)
+            statement = queries.LIVING_STATES.where(*conditions)
             streaming = connection.execution_options(yield_per=1000)
             for row in streaming.execute(statement, {"b_source_id": self._source_id or 0}):
                 yield rows.page_state(row)

@@ -10,7 +10,7 @@ from pathlib import Path
 from w3lib.url import canonicalize_url
 
 from llmsspider.errors import ArgumentsError, UnknownSourceError
-from llmsspider.importing import find
+from llmsspider.loading import find
 from llmsspider.store.records import SourceRecord
 from llmsspider.store.store import Store
 
@@ -34,13 +34,13 @@ class Stores:
         """The open store of a source; see `Store.open`."""
         return self.kind.open(self.url, self.data_dir, source, create=create)
 
-    def survey(self) -> tuple[list[SourceRecord], list[str]]:
+    def list_sources(self) -> tuple[list[SourceRecord], list[str]]:
         """Every source, and a line for each that cannot be read; see `Store.survey`."""
-        return self.kind.survey(self.url, self.data_dir)
+        return self.kind.list_sources(self.url, self.data_dir)
 
     def list(self) -> list[SourceRecord]:
         """Every source that can be read, by name; what cannot is a warning in the log."""
-        found, problems = self.survey()
+        found, problems = self.list_sources()
         for problem in problems:
             logger.warning("%s", problem)
         return found

@@ -9,10 +9,9 @@ from collections.abc import Awaitable, Callable
 import pytest
 from loopback import Answer, Arrived, Loopback, loopback, page
 
-from llmsspider.addresses import AllowedAddresses
-from llmsspider.browser.dialing import Dialer
-from llmsspider.browser.outbound import OutboundProxies, OutboundProxy
+from llmsspider.browser.outbound import Dialer, OutboundProxies, OutboundProxy
 from llmsspider.browser.proxy import FilteringProxy
+from llmsspider.web.addresses import AllowedAddresses
 
 Client = Callable[..., Awaitable[bytes]]
 

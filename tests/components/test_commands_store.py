@@ -13,8 +13,8 @@ import pytest
 from stores import NAME, SITE, Place, full_record, record
 
 from llmsspider.items import Document
-from llmsspider.store.export import staged
-from llmsspider.store.location import source_file
+from llmsspider.output.exports import staged
+from llmsspider.store.database import source_file
 
 ROOT = Path(__file__).parents[2]
 

@@ -19,10 +19,10 @@ from pathlib import Path
 import pytest
 from worker_calls import leave_once, noted, spin, wait_once
 
-from llmsspider import workers
+from llmsspider.conversion import workers
+from llmsspider.conversion.processes import DeadWorkerError, ProcessPool
+from llmsspider.conversion.workers import MAX_HTML_IN_PLACE, MAX_READ_IN_PLACE, ConversionPool
 from llmsspider.errors import ConversionError
-from llmsspider.processes import DeadWorkerError, ProcessPool
-from llmsspider.workers import MAX_HTML_IN_PLACE, MAX_READ_IN_PLACE, ConversionPool
 
 URL = "https://e.com/a"
 FAULTS = {
@@ -244,7 +244,7 @@ def test_workers_hold_no_connection_of_the_crawl(pool):
 
 ORPHAN = """
 import asyncio, os, sys
-from llmsspider.processes import ProcessPool
+from llmsspider.conversion.processes import ProcessPool
 from worker_calls import wait_once
 
 async def main(marker):

@@ -10,9 +10,9 @@ import pytest
 from redis import Redis
 from redis_server import PASSWORD, redis_url  # noqa: F401  (fixture)
 
-from llmsspider.errors import TogetherError
+from llmsspider.distributed.worker_group import WorkerGroup, shown, url_problem
+from llmsspider.errors import WorkerGroupError
 from llmsspider.store.runs import this_host
-from llmsspider.together.crew import Crew, shown, url_problem
 
 pytestmark = pytest.mark.redis
 
@@ -20,35 +20,35 @@ pytestmark = pytest.mark.redis
 @pytest.fixture
 def enter(redis_url: str):  # noqa: F811
     """Return a function that has a new worker join the crawl of a source."""
-    crews: list[Crew] = []
+    crews: list[WorkerGroup] = []
 
-    def joined(source: str = "a") -> Crew:
-        crew = Crew(redis_url, source)
-        asyncio.run(asyncio.wait_for(crew.join(), 30))
-        crews.append(crew)
-        return crew
+    def joined(source: str = "a") -> WorkerGroup:
+        group = WorkerGroup(redis_url, source)
+        asyncio.run(asyncio.wait_for(group.join(), 30))
+        crews.append(group)
+        return group
 
     yield joined
-    for crew in crews:
-        crew.leave()
+    for group in crews:
+        group.leave()
 
 
-Enter = Callable[..., Crew]
+Enter = Callable[..., WorkerGroup]
 
 
-def die(redis_url: str, crew: Crew) -> None:  # noqa: F811
+def die(redis_url: str, group: WorkerGroup) -> None:  # noqa: F811
     """What a SIGKILL leaves: a worker that gives no sign of life, and a process that is not there."""
-    crew._stopped.set()
-    crew.joined = False
+    group._stopped.set()
+    group.joined = False
     server = Redis.from_url(redis_url)
-    gone = f"{2**22 + 1}-{crew.me.partition('-')[2]}"
+    gone = f"{2**22 + 1}-{group.me.partition('-')[2]}"
     for part in ("workers", "beats"):
-        value = server.hget(crew.keys[part], crew.me)
-        server.hdel(crew.keys[part], crew.me)
-        server.hset(crew.keys[part], gone, value)
-    if server.hget(crew.keys["crawl"], "leader") == crew.me.encode():
-        server.hset(crew.keys["crawl"], "leader", gone)
-    assert server.hget(crew.keys["beats"], gone).decode().endswith(this_host())
+        value = server.hget(group.keys[part], group.me)
+        server.hdel(group.keys[part], group.me)
+        server.hset(group.keys[part], gone, value)
+    if server.hget(group.keys["crawl"], "leader") == group.me.encode():
+        server.hset(group.keys["crawl"], "leader", gone)
+    assert server.hget(group.keys["beats"], gone).decode().endswith(this_host())
     server.close()
 
 
@@ -67,7 +67,7 @@ def test_each_request_is_taken_once_in_the_order_of_depth(enter: Enter):
     for depth, data in ((2, b"c"), (0, b"a"), (1, b"b")):
         first.push(depth, data)
     assert first.queued() == 3
-    taken = [crew.take(busy=True, exact=False) for crew in (first, second, first, second)]
+    taken = [group.take(busy=True, exact=False) for group in (first, second, first, second)]
     assert taken == [b"a", b"b", b"c", None]
     assert (first.remember(b"k"), second.remember(b"k"), first.remember(b"k")) == (True, False, False)
     assert (second.seen(b"k"), second.seen(b"n")) == (True, False)
@@ -95,10 +95,10 @@ def test_it_is_over_when_nothing_is_queued_and_nobody_works(enter: Enter):
     assert worker.take(busy=True, exact=False) == b"b"
     assert worker.take(busy=False, exact=False) is None
     assert worker.drained()
-    worker.tell([(b"key", "gone", "not-found")], "max_pages", {"trap"})
+    worker.send_outcomes([(b"key", "gone", "not-found")], "max_pages", {"trap"})
     worker.leave()
     asyncio.run(asyncio.wait_for(leader.alone(), 30))
-    assert leader.told() == ([(b"key", "gone", "not-found")], ["max_pages"])
+    assert leader.collect_outcomes() == ([(b"key", "gone", "not-found")], ["max_pages"])
     assert leader.told_unseen() == {"trap"}
     assert leader.lost == ()
     leader.leave()
@@ -112,14 +112,14 @@ def test_who_comes_while_a_crawl_ends_waits_for_it(enter: Enter, redis_url: str)
     assert leader.drained()
 
     async def late() -> bool:
-        crew = Crew(redis_url, "a")
-        joining = asyncio.create_task(crew.join())
+        group = WorkerGroup(redis_url, "a")
+        joining = asyncio.create_task(group.join())
         await asyncio.sleep(0.5)
         waited = not joining.done()
         leader.leave()
         await asyncio.wait_for(joining, 30)
-        waited = waited and crew.leads
-        crew.leave()
+        waited = waited and group.leads
+        group.leave()
         return waited
 
     assert asyncio.run(late())
@@ -165,8 +165,8 @@ def test_faults_are_one_line_without_the_password(redis_url: str):  # noqa: F811
     assert "redis://host:6379/0 is accepted" in (url_problem("http://:pw@x") or "")
     assert shown("redis://user:pw@host:1/2") == "host:1/2"
     for url in (redis_url.replace(PASSWORD, "wrong"), "redis://:wrong@127.0.0.1:9/0"):
-        with pytest.raises(TogetherError) as raised:
-            asyncio.run(Crew(url, "a").join())
+        with pytest.raises(WorkerGroupError) as raised:
+            asyncio.run(WorkerGroup(url, "a").join())
         assert str(raised.value).startswith("LLMS_REDIS_URL: Redis at 127.0.0.1:")
         assert "wrong" not in str(raised.value)
         assert "\n" not in str(raised.value)

@@ -19,9 +19,9 @@ from scrapy.utils.test import get_crawler
 from stores import record
 
 from llmsspider.errors import StoreError
-from llmsspider.exporters import ParquetExporter
-from llmsspider.exports import documents as rows_of
-from llmsspider.feedstorage import FeedFile, StagedFileFeedStorage, feed_problems, unwritable
+from llmsspider.output import exports as rows_of
+from llmsspider.output.exports import ParquetExporter
+from llmsspider.output.feed_storage import FeedFile, StagedFileFeedStorage, feed_problems, unwritable
 
 SPIDER = Spider("test")
 

@@ -12,15 +12,15 @@ from scrapy import Request
 from scrapy.http import Response
 from scrapy.settings import Settings
 
-from llmsspider.downloadermiddlewares.scope import ScopeMiddleware
+from llmsspider.download_errors import FilteredRequest
+from llmsspider.downloadermiddlewares.redirect import ScopeMiddleware
 from llmsspider.downloadermiddlewares.synthetic import SyntheticMiddleware
-from llmsspider.dupefilter import PageDupeFilter
-from llmsspider.exporters import JsonLinesExporter
-from llmsspider.extensions.log_formatter import ShortLogFormatter
+from llmsspider.extensions.logging import ShortLogFormatter
 from llmsspider.items import Document, Link, LlmsEntry
-from llmsspider.refusal import FilteredRequest
-from llmsspider.scope import build_scope
-from llmsspider.urls import page_key
+from llmsspider.output.exports import JsonLinesExporter
+from llmsspider.scheduling.scheduler import PageDupeFilter
+from llmsspider.web.scope import build_scope
+from llmsspider.web.urls import page_key
 
 
 def document(**fields) -> Document:

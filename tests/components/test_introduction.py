@@ -10,8 +10,8 @@ import pytest
 from stores import NAME, SITE, record
 
 from llmsspider.commands.sources import as_json, as_table
-from llmsspider.exports.flat import write_flat
-from llmsspider.mirror import sync
+from llmsspider.output.exports import write_flat
+from llmsspider.output.mirror import sync
 from llmsspider.store import SourceRecord, open_store
 
 SAYS = {

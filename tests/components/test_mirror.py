@@ -10,8 +10,7 @@ from stores import record
 
 from llmsspider.errors import MirrorError
 from llmsspider.items import Link
-from llmsspider.mirror import folder_for, sync
-from llmsspider.mirror.manifest import PART, replace_file
+from llmsspider.output.mirror import PART, folder_for, replace_file, sync
 from llmsspider.store import SourceRecord, open_store
 
 

@@ -10,8 +10,8 @@ from twisted.internet.address import IPv4Address, IPv6Address
 from twisted.internet.interfaces import IHostnameResolver, IResolutionReceiver
 from zope.interface import implementer
 
-from llmsspider.addresses import AllowedAddresses
 from llmsspider.resolver import AddressGuardResolver
+from llmsspider.web.addresses import AllowedAddresses
 
 
 @implementer(IHostnameResolver)

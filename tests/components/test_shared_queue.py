@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 from scrapy import Request
 
-from llmsspider.discovery import Answer, Discovery, FullText
+from llmsspider.discovery import Discovery, FetchResult, FullText
+from llmsspider.distributed.outcomes import SharedDiscovery
+from llmsspider.distributed.scheduler import SharedQueue
 from llmsspider.requests import META
-from llmsspider.together.found import Found
-from llmsspider.together.frontier import SharedQueue
 
 
-class Crew:
+class WorkerGroup:
     """The queue of a crew without Redis: what a worker pushes, or anybody else, is what the next one takes."""
 
     def __init__(self) -> None:
@@ -42,7 +42,7 @@ class Spider:
 
 
 def queue() -> SharedQueue:
-    return SharedQueue(Crew(), Spider())
+    return SharedQueue(WorkerGroup(), Spider())
 
 
 def page(**changes) -> Request:
@@ -110,13 +110,13 @@ def test_what_is_no_page_is_dropped_and_the_next_taken(entry):
 def test_what_a_worker_found_names_no_file_of_this_machine(tmp_path: Path):
     secret = tmp_path / "secret"
     secret.write_text("local")
-    start = Answer("https://example.com/", "https://example.com/", 200)
-    full = Answer("https://example.com/llms-full.txt", "https://example.com/llms-full.txt", 200)
-    found = Found(Discovery(start, start.url, full_texts=[FullText(full.url, full)]))
+    start = FetchResult("https://example.com/", "https://example.com/", 200)
+    full = FetchResult("https://example.com/llms-full.txt", "https://example.com/llms-full.txt", 200)
+    found = SharedDiscovery(Discovery(start, start.url, full_texts=[FullText(full.url, full)]))
     told = json.loads(found.to_json())
     for answer in (told["discovery"]["start"], told["discovery"]["full_texts"][0]["answer"]):
         answer["spool"] = str(secret)
         answer["body"] = "planted"
-    read = Found.from_json(json.dumps(told).encode()).discovery
+    read = SharedDiscovery.from_json(json.dumps(told).encode()).discovery
     for answer in (read.start, read.full_texts[0].answer):
         assert (answer.spool, answer.body) == (None, b"")

@@ -20,7 +20,7 @@ from llmsspider.items import Document
 from llmsspider.pipelines.filter import FilterPipeline
 from llmsspider.pipelines.hash import HashPipeline
 from llmsspider.spiders.docs import DocsSpider
-from llmsspider.urls import page_key
+from llmsspider.web.urls import page_key
 
 URL = "https://docs.example.com/guide/intro.html"
 

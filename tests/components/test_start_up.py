@@ -45,7 +45,7 @@ def test_scrapys_remote_control_and_cookies_are_not_loaded():
 
 
 def test_hosts_that_share_no_last_labels_are_told_apart_without_the_public_suffix_list():
-    code = "from llmsspider.domains import same_site\nassert not same_site('https://docs.site.com/', 'https://site.org/')"
+    code = "from llmsspider.web.hosts import same_site\nassert not same_site('https://docs.site.com/', 'https://site.org/')"
     assert "tldextract" not in loaded_by(code)
 
 

@@ -15,7 +15,7 @@ from forked import HANGS_SECS, Forked
 from sites import html
 from stores import NAME, SITE, Place, record
 
-from llmsspider.progress import Progress
+from llmsspider.crawl.progress import Progress
 
 COUNTS = {"done": 42, "queued": 78, "phase": "crawling", "unchanged": 7, "pages_per_min": 60.0}
 
@@ -174,7 +174,7 @@ def test_done_counts_each_page_once() -> None:
         progress.document("html", change)
     progress.error("network", "https://e.com/a", "timeout")
     progress.kept += 1  # whose stored document is the unchanged one
-    progress.leave_out("soft-404", "https://e.com/b", "")
-    progress.leave_out("offsite", "https://x.example/", "")
+    progress.record_filtered("soft-404", "https://e.com/b", "")
+    progress.record_filtered("offsite", "https://x.example/", "")
     snapshot = progress.snapshot(queued=1)
     assert (snapshot.done, snapshot.total, snapshot.percent) == (3, 4, 75)

@@ -14,16 +14,9 @@ from sqlalchemy import Connection, inspect, text
 from stores import NAME, SITE, Place, record
 
 from llmsspider.errors import StoreError, UnknownSourceError
-from llmsspider.store import (
-    SourceRecord,
-    Store,
-    Stores,
-    open_store,
-    resolve_data_dir,
-)
-from llmsspider.store.database import open_postgresql, open_sqlite
-from llmsspider.store.location import source_file, source_slug
-from llmsspider.store.migrations import STEPS, migrate
+from llmsspider.store import SourceRecord, Store, Stores, open_store, resolve_data_dir
+from llmsspider.store.database import open_postgresql, open_sqlite, source_file, source_slug
+from llmsspider.store.schema import STEPS, migrate
 
 FIXTURES = Path(__file__).parents[1] / "fixtures"
 
@@ -208,7 +201,7 @@ def test_one_damaged_file_does_not_hide_the_others(tmp_path: Path, caplog: pytes
     place = Place(None, tmp_path)
     place.open("good").close()
     source_file(tmp_path, "bad").write_bytes(b"x" * 2000)
-    found, problems = Stores(None, tmp_path).survey()
+    found, problems = Stores(None, tmp_path).list_sources()
     assert [record.name for record in found] == ["good"]
     assert len(problems) == 1
     assert "not a database" in problems[0]

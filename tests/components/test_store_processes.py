@@ -18,8 +18,8 @@ from sqlalchemy import create_engine
 from stores import NAME, Place, record
 
 from llmsspider.errors import StoreError
-from llmsspider.store.location import source_file
-from llmsspider.store.sequence import BLOCK
+from llmsspider.store.database import source_file
+from llmsspider.store.writer import BLOCK
 
 WORKER = Path(__file__).parents[1] / "support" / "store_worker.py"
 

@@ -192,7 +192,7 @@ def test_a_run_that_a_failed_delivery_left_behind_is_replayed_from_its_seq_befor
 def test_errors_and_left_out_urls_are_kept_by_name_up_to_a_limit_and_counted_exactly(
     place: Place, monkeypatch
 ):
-    monkeypatch.setattr("llmsspider.store.runwriter.DETAIL_LIMIT", 3)
+    monkeypatch.setattr("llmsspider.store.writer.DETAIL_LIMIT", 3)
     store = place.open()
     run = store.begin_run("crawl", {})
     for number in range(5):

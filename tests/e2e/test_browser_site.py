@@ -16,7 +16,7 @@ from sites import PLAIN, html
 
 pytestmark = pytest.mark.browser
 
-SETTLES = {"llmsspider.browser.settling.SETTLE_SECS": 4.0}
+SETTLES = {"llmsspider.browser.idle.IDLE_TIMEOUT_SECS": 4.0}
 """So long is waited for a page that does not come to rest; usually 15 seconds."""
 
 PAGES = {"/", "/guide/install", "/reference/flock", "/reference/nest", "/reference/roost"}
@@ -162,7 +162,9 @@ def test_without_a_browser_there_is_one_warning_and_the_crawl_goes_on(serve, run
     assert outcome.exit_code == 0
     assert set(outcome.by_path(site.url)) == {"/", "/some"}
     assert outcome.stats["llms/filtered/needs-browser"] == 2
-    warnings = [line for line in outcome.log.splitlines() if "[llmsspider.rendering] WARNING: " in line]
+    warnings = [
+        line for line in outcome.log.splitlines() if "[llmsspider.callbacks.rendering] WARNING: " in line
+    ]
     assert len(warnings) == 1
     assert "apt-get install chromium" in warnings[0]
     assert not re.search(r"Traceback|ERROR", outcome.log)

@@ -12,7 +12,7 @@ from forked import HANGS_SECS
 from site_server import TYPES, Reply
 from sites import PLAIN, html
 
-from llmsspider.store.location import source_file
+from llmsspider.store.database import source_file
 
 LISTING = "# Site\n\n- [Intro](/guide/intro.html)\n"
 

@@ -14,8 +14,8 @@ from crawling import command
 from sites import MARKDOWN, PLAIN
 from stores import SITE, record
 
-from llmsspider.exports import graph as graph_of
-from llmsspider.exports import sitetree
+from llmsspider.output import graph as graph_of
+from llmsspider.output import graph as tree_of
 from llmsspider.store import SourceRecord, open_store
 
 
@@ -157,8 +157,8 @@ def test_the_order_of_pages_does_not_depend_on_how_many_are_read_at_once(tmp_pat
             below = [f"{SITE}{2 * number + 1}#a", f"{SITE}{2 * number + 2}"]
             store.save_page(record(str(number), follow=below, depth=int(number > 0)), "new")
         for at_once in (1, 2, 200):
-            monkeypatch.setattr(sitetree, "AT_ONCE", at_once)
-            tree = sitetree.SiteTree(store)
+            monkeypatch.setattr(tree_of, "AT_ONCE", at_once)
+            tree = tree_of.SiteTree(store)
             found = [(page.url.removeprefix(SITE), level) for _, level, page in tree.pages("breadth")]
             assert found == [(str(number), (number + 1).bit_length() - 1) for number in numbers]
 

@@ -24,7 +24,7 @@ from mcp.client.streamable_http import streamable_http_client
 from site_server import Page, Site
 
 from llmsspider.cli import main
-from llmsspider.mcp.clients import CLIENTS
+from llmsspider.mcp.command import CLIENTS
 from llmsspider.mcp.server import BearerToken
 from llmsspider.store import resolve_data_dir
 

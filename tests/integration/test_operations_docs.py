@@ -78,8 +78,8 @@ def test_the_commands_work_as_they_stand_there(place):
 
 def test_the_python_works_as_it_stands_there(place):
     folder, environment, named = place
-    crawl, _, read = blocks("Python")[0].partition("from llmsspider.status")
-    for name, code in (("crawl.py", crawl), ("read.py", "from llmsspider.status" + read)):
+    crawl, _, read = blocks("Python")[0].partition("from llmsspider.output.status")
+    for name, code in (("crawl.py", crawl), ("read.py", "from llmsspider.output.status" + read)):
         (folder / name).write_text(named(code))
         ended = subprocess.run(
             [sys.executable, name],

@@ -11,7 +11,7 @@ from crawling import Outcome, command
 from sites import MARKDOWN, PLAIN, html
 
 from llmsspider.store import SourceRecord, Stores
-from llmsspider.sync.lock import one_at_a_time
+from llmsspider.sync.nightly import one_at_a_time
 
 
 def sync(folder: Path, *options: str) -> Outcome:

@@ -12,7 +12,7 @@ from forked import ROOT, fork
 
 MIDDLEWARES = "llmsspider.downloadermiddlewares"
 SETTINGS: dict[str, Any] = {
-    "DOWNLOADER": "llmsspider.downloader.Downloader",
+    "DOWNLOADER": "llmsspider.scheduling.downloader.Downloader",
     "TWISTED_DNS_RESOLVER": "llmsspider.resolver.AddressGuardResolver",
     "DOWNLOAD_HANDLERS": {"file": None, "data": None, "ftp": None, "s3": None},
     "DOWNLOAD_VERIFY_CERTIFICATES": True,
@@ -26,11 +26,11 @@ SETTINGS: dict[str, Any] = {
         "scrapy.downloadermiddlewares.useragent.UserAgentMiddleware": None,
         f"{MIDDLEWARES}.address_guard.AddressGuardMiddleware": 20,
         f"{MIDDLEWARES}.robots.RobotsTxtMiddleware": 100,
-        f"{MIDDLEWARES}.user_agent.UserAgentMiddleware": 500,
-        f"{MIDDLEWARES}.ai_optout.AiOptOutMiddleware": 520,
+        f"{MIDDLEWARES}.request_headers.UserAgentMiddleware": 500,
+        f"{MIDDLEWARES}.robots.AiOptOutMiddleware": 520,
         f"{MIDDLEWARES}.backoff.BackoffMiddleware": 560,
-        f"{MIDDLEWARES}.auth.HostAuthMiddleware": 710,
-        f"{MIDDLEWARES}.connection_guard.ConnectionGuardMiddleware": 950,
+        f"{MIDDLEWARES}.request_headers.HostAuthMiddleware": 710,
+        f"{MIDDLEWARES}.address_guard.ConnectionGuardMiddleware": 950,
     },
 }
 
@@ -53,7 +53,7 @@ def _run(
 
     from llmsspider.config import from_environment
     from llmsspider.download_errors import kind_of_exception
-    from llmsspider.outcomes import kind_of_response
+    from llmsspider.web.outcomes import kind_of_response
 
     lookups, events, delays, fallback = [], [], {}, reactor.nameResolver
 

@@ -15,16 +15,16 @@ from typing import Any
 
 from patterns import modules
 
-from llmsspider import challenges, optout, outcomes
-from llmsspider.discovery import startpage
-from llmsspider.discovery.model import Answer
-from llmsspider.extraction import headlines
-from llmsspider.extraction.parsing import parse
-from llmsspider.filetypes import classify
+from llmsspider.discovery import files
+from llmsspider.discovery.model import FetchResult
+from llmsspider.discovery.sitemaps import read as read_sitemap
+from llmsspider.extraction import titles
+from llmsspider.extraction.tree import parse
 from llmsspider.llmsfull import inspect as inspect_full
 from llmsspider.llmsfull import split
-from llmsspider.politeness import retry_after_secs
-from llmsspider.sitemaps import read as read_sitemap
+from llmsspider.web import opt_out, outcomes
+from llmsspider.web.media_types import classify
+from llmsspider.web.politeness import retry_after_secs
 
 URL = "https://docs.example.com/guide/"
 OURS = (
@@ -110,8 +110,8 @@ NOT_READERS = {
 """Functions with text among their arguments that read none from outside by themselves."""
 
 
-def _answer(body: bytes) -> Answer:
-    answer = Answer(URL, URL, 200, {"content-type": "text/html"})
+def _answer(body: bytes) -> FetchResult:
+    answer = FetchResult(URL, URL, 200, {"content-type": "text/html"})
     answer.body = body
     return answer
 
@@ -121,16 +121,16 @@ def _root(text: str) -> Any:
 
 
 SPECIAL: dict[str, Callable[[str], Any]] = {
-    "challenges.challenge_of": lambda text: challenges.challenge_of(200, {}, f"<html>{text}".encode()),
-    "discovery.startpage.page_url": lambda text: startpage.page_url(URL[:-1], _answer(text.encode())),
-    "discovery.startpage.section_url": lambda text: startpage.section_url(URL[:-1], _answer(text.encode())),
-    "discovery.startpage.describing_files": lambda text: startpage.describing_files(_answer(text.encode())),
-    "extraction.headlines.headline": lambda text: headlines.headline(_root(text), text),
+    "challenges.challenge_of": lambda text: outcomes.challenge_of(200, {}, f"<html>{text}".encode()),
+    "discovery.startpage.page_url": lambda text: files.page_url(URL[:-1], _answer(text.encode())),
+    "discovery.startpage.section_url": lambda text: files.section_url(URL[:-1], _answer(text.encode())),
+    "discovery.startpage.describing_files": lambda text: files.describing_files(_answer(text.encode())),
+    "extraction.headlines.headline": lambda text: titles.headline(_root(text), text),
     "filetypes.classify": lambda text: classify("text/html", text.encode(), False),
     "llmsfull.split.inspect": lambda text: inspect_full(io.BytesIO(text.encode()), URL),
     "llmsfull.split.split": lambda text: list(split(io.BytesIO(text.encode()), URL)),
-    "optout.opt_out": lambda text: optout.opt_out(
-        dict.fromkeys(map(str.lower, optout.OPT_OUT_HEADERS), (text,))
+    "optout.opt_out": lambda text: opt_out.opt_out(
+        dict.fromkeys(map(str.lower, opt_out.OPT_OUT_HEADERS), (text,))
     ),
     "outcomes.kind_of_response": lambda text: outcomes.kind_of_response(
         200, {"content-type": text}, text.encode()

@@ -6,7 +6,7 @@ import os
 import time
 from pathlib import Path
 
-from llmsspider.turns import Turns
+from llmsspider.web.politeness import Turns
 
 
 def wait_once(marker: str) -> int:

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from llmsspider.addresses import AllowedAddresses, is_global, parse_host
 from llmsspider.errors import ArgumentsError
+from llmsspider.web.addresses import AllowedAddresses, is_global, parse_host
 
 ADDRESSES = [
     ("public IPv4", "8.8.8.8", True),

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from llmsspider.browser.launching import FENCED, find_program, launch_options
-from llmsspider.browser.messages import Destination, Head
+from llmsspider.browser.handler import FENCED, find_program, launch_options
 from llmsspider.browser.outbound import OutboundProxies, OutboundProxy
+from llmsspider.browser.proxy import Destination, Head
 
 
 def head(*lines: str) -> bytes:

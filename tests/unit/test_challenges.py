@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from llmsspider.challenges import challenge_of
+from llmsspider.web.outcomes import challenge_of
 
 PROSE = b"<p>" + b"This page explains how a site tells people from programs. " * 40 + b"</p>"
 

@@ -7,7 +7,7 @@ from fuzzing import examples
 from hypothesis import given
 from hypothesis import strategies as st
 
-from llmsspider.chunking import chunks, split, tokens
+from llmsspider.markdown.chunks import chunks, split, tokens
 
 CODE = "```python\n" + "\n".join(f"line_{n} = {n}" for n in range(40)) + "\n```\n"
 TABLE = "| a | b |\n|---|---|\n" + "".join(f"| {n} | value {n} |\n" for n in range(40))

@@ -9,7 +9,7 @@ import brotli
 import pytest
 from backports import zstd
 
-from llmsspider.decompression import BrokenEncodingError, TooLargeError, decompress
+from llmsspider.web.decompression import BodyTooLargeError, BrokenEncodingError, decompress
 
 TEXT = "".join(f"<p>Line {number} of the page, caf\u00e9.</p>\n" for number in range(5000)).encode()
 RAW = zlib.compressobj(wbits=-15)
@@ -63,5 +63,5 @@ def test_a_label_on_plain_text_is_overlooked(encoding: str) -> None:
 
 @pytest.mark.parametrize("encoding", WHOLE)
 def test_the_size_is_bounded(encoding: str) -> None:
-    with pytest.raises(TooLargeError):
+    with pytest.raises(BodyTooLargeError):
         decompress(WHOLE[encoding], encoding, len(TEXT) - 1)

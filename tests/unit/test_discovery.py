@@ -10,7 +10,16 @@ from pathlib import Path
 
 import pytest
 
-from llmsspider.discovery import Answer, Cut, Discovery, Options, Seed, Tried, discover, read_described
+from llmsspider.discovery import (
+    Discovery,
+    FetchResult,
+    FilteredLink,
+    Options,
+    Probe,
+    Seed,
+    discover,
+    read_described,
+)
 from llmsspider.errors import DiscoveryError, InvalidUrlError
 from llmsspider.items import LlmsEntry
 
@@ -29,16 +38,20 @@ class Site:
     dead: bool = False
     asked: list[str] = field(default_factory=list)
 
-    async def fetch(self, url: str, *, accept: str | None = None, max_bytes: int | None = None) -> Answer:
+    async def fetch(
+        self, url: str, *, accept: str | None = None, max_bytes: int | None = None
+    ) -> FetchResult:
         self.asked.append(url.removeprefix(HOST))
         await asyncio.sleep(0)
         if self.dead:
-            return Answer(url, url, 0, error="network", message="connection refused")
+            return FetchResult(url, url, 0, error="network", message="connection refused")
         path = url.removeprefix(HOST)
         final = self.redirects.get(path, path)
         full = final if "://" in final else HOST + final
         if final not in self.pages:
-            return Answer(url, full, 404, {"content-type": "text/html"}, b"<html>", "not_found", "status 404")
+            return FetchResult(
+                url, full, 404, {"content-type": "text/html"}, b"<html>", "not_found", "status 404"
+            )
         body = self.pages[final]
         type_ = self.types.get(final) or (
             "text/html" if not final.endswith((".txt", ".xml")) else "text/plain"
@@ -46,7 +59,7 @@ class Site:
         headers = {"content-type": type_}
         if final in self.links:
             headers["link"] = self.links[final]
-        return Answer(url, full, 200, headers, body if isinstance(body, bytes) else body.encode())
+        return FetchResult(url, full, 200, headers, body if isinstance(body, bytes) else body.encode())
 
 
 def run(
@@ -150,7 +163,7 @@ def test_soft_404s_are_passed_over(body: str | bytes, type_: str, reason: str) -
     site = Site({"/docs/llms.txt": body, "/llms.txt": index("/docs/a")}, {"/docs/llms.txt": type_})
     found = run(site)
     assert found.discovered_file == HOST + "/llms.txt"
-    assert Tried(HOST + "/docs/llms.txt", "rejected", reason) in found.tried
+    assert Probe(HOST + "/docs/llms.txt", "rejected", reason) in found.tried
 
 
 def test_a_redirect_to_another_site_does_not_count() -> None:
@@ -160,7 +173,7 @@ def test_a_redirect_to_another_site_does_not_count() -> None:
     )
     found = run(site)
     assert found.discovered_file_type == "none"
-    assert Tried(HOST + "/docs/llms.txt", "rejected", "redirected to another site") in found.tried
+    assert Probe(HOST + "/docs/llms.txt", "rejected", "redirected to another site") in found.tried
 
 
 def test_the_final_url_is_the_base_of_the_links() -> None:
@@ -418,7 +431,10 @@ CHAIN = {
 def test_a_b_c_reads_a_and_b() -> None:
     found = run(Site(CHAIN), HOST + "/x/")
     assert read_files(found) == ["/x/llms.txt", "/x/llms-b.txt"]
-    assert found.cut == [Cut(HOST + "/x/llms-c.txt", "link-depth"), Cut(HOST + "/llms-out.txt", "link-depth")]
+    assert found.cut == [
+        FilteredLink(HOST + "/x/llms-c.txt", "link-depth"),
+        FilteredLink(HOST + "/llms-out.txt", "link-depth"),
+    ]
     assert seed_urls(found) == ["/b"]
 
 
@@ -426,7 +442,7 @@ def test_link_depth_0() -> None:
     site = Site(CHAIN)
     found = run(site, HOST + "/x/", Options(link_depth=0))
     assert read_files(found) == ["/x/llms.txt"]
-    assert found.cut == [Cut(HOST + "/x/llms-b.txt", "link-depth")]
+    assert found.cut == [FilteredLink(HOST + "/x/llms-b.txt", "link-depth")]
     assert seed_urls(found) == []
 
 
@@ -434,8 +450,8 @@ def test_link_depth_2_only_below_the_first_directory() -> None:
     found = run(Site(CHAIN), HOST + "/x/", Options(link_depth=2))
     assert read_files(found) == ["/x/llms.txt", "/x/llms-b.txt", "/x/llms-c.txt"]
     assert found.cut == [
-        Cut(HOST + "/llms-out.txt", "outside-directory"),
-        Cut(HOST + "/x/llms-d.txt", "link-depth"),
+        FilteredLink(HOST + "/llms-out.txt", "outside-directory"),
+        FilteredLink(HOST + "/x/llms-d.txt", "link-depth"),
     ]
     assert seed_urls(found) == ["/b", "/c"]
 
@@ -444,7 +460,7 @@ def test_at_most_so_many_linked_files() -> None:
     site = linked(*(f"/llms-{n}.txt" for n in range(8)))
     found = run(site, options=Options(max_linked_files=3))
     assert len(found.linked_files) == 3
-    assert found.cut == [Cut(f"{HOST}/llms-{n}.txt", "max-linked-files") for n in range(3, 8)]
+    assert found.cut == [FilteredLink(f"{HOST}/llms-{n}.txt", "max-linked-files") for n in range(3, 8)]
 
 
 def test_reference_case_eight_full_text_files() -> None:
@@ -483,7 +499,7 @@ def test_a_root_index_and_section_indexes() -> None:
 def test_a_dead_linked_file_costs_nothing_more() -> None:
     found = run(linked("/llms-gone.txt", "/docs/a"))
     assert (read_files(found), seed_urls(found)) == (["/docs/llms.txt"], ["/docs/a"])
-    assert Tried(HOST + "/llms-gone.txt", "failed", "status 404") in found.tried
+    assert Probe(HOST + "/llms-gone.txt", "failed", "status 404") in found.tried
 
 
 def test_llms_files_are_never_seeds() -> None:
@@ -518,7 +534,10 @@ def test_optional_skipped() -> None:
     site = Site({"/llms.txt": OPTIONAL, "/llms-c.txt": index("/c")})
     found = run(site, HOST + "/", Options(optional="skip"))
     assert seed_urls(found) == ["/a"]
-    assert found.cut == [Cut(HOST + "/llms-c.txt", "optional"), Cut(HOST + "/b", "optional")]
+    assert found.cut == [
+        FilteredLink(HOST + "/llms-c.txt", "optional"),
+        FilteredLink(HOST + "/b", "optional"),
+    ]
 
 
 # Full text
@@ -599,8 +618,8 @@ def test_full_text_off() -> None:
     assert "/docs/llms-full.txt" not in site.asked
     assert found.full_texts == []
     assert found.cut == [
-        Cut(HOST + "/docs/llms-guide.txt", "full-text-off"),
-        Cut(HOST + "/docs/llms-full.txt", "full-text-off"),
+        FilteredLink(HOST + "/docs/llms-guide.txt", "full-text-off"),
+        FilteredLink(HOST + "/docs/llms-full.txt", "full-text-off"),
     ]
 
 
@@ -638,10 +657,10 @@ def test_a_large_spooled_file(tmp_path: Path) -> None:
             file.write(f"# Page {n}\nSource: {HOST}/{n}\n\n{PROSE * 100}\n\n")
     assert path.stat().st_size > 20 * 1024 * 1024
 
-    async def fetch(url: str, *, accept: str | None = None, max_bytes: int | None = None) -> Answer:
+    async def fetch(url: str, *, accept: str | None = None, max_bytes: int | None = None) -> FetchResult:
         if url.endswith("/llms-full.txt"):
-            return Answer(url, url, 200, {"content-type": "text/plain", "etag": '"x"'}, spool=path)
-        return Answer(url, url, 404, error="not_found")
+            return FetchResult(url, url, 200, {"content-type": "text/plain", "etag": '"x"'}, spool=path)
+        return FetchResult(url, url, 404, error="not_found")
 
     (full,) = asyncio.run(discover(fetch, HOST + "/", Options())).full_texts
     assert full.report is not None
@@ -689,7 +708,7 @@ def test_sitemap_index_gzip_and_redirect() -> None:
     found = run(site)
     assert seed_urls(found) == ["/1", "/2"]
     assert [url.removeprefix(HOST) for url in found.sitemaps] == ["/index.xml", "/one.xml.gz", "/two.txt"]
-    assert found.cut == [Cut("https://other.org/s.xml", "sitemap-other-site")]
+    assert found.cut == [FilteredLink("https://other.org/s.xml", "sitemap-other-site")]
     assert "/sitemap.xml" not in site.asked
 
 
@@ -728,13 +747,13 @@ def test_endless_sitemap_indexes_end() -> None:
         "/s/2.xml",
         "/s/3.xml",
     ]
-    assert found.cut == [Cut(HOST + "/s/4.xml", "sitemap-too-deep")]
+    assert found.cut == [FilteredLink(HOST + "/s/4.xml", "sitemap-too-deep")]
 
 
 def test_a_sitemap_that_is_refused_is_said() -> None:
     site = Site({"/sitemap.xml": '<!DOCTYPE x [<!ENTITY a "b">]><urlset/>'})
     found = run(site)
-    assert Tried(HOST + "/sitemap.xml", "rejected", "declares entities") in found.tried
+    assert Probe(HOST + "/sitemap.xml", "rejected", "declares entities") in found.tried
     assert found.discovered_file_type == "none"
 
 
@@ -767,17 +786,17 @@ def test_what_a_file_named_later_loses_is_told() -> None:
     found = run(site)
     assert later(site, found, "/api/llms.txt") == ["/api/b"]
     why = "its port is not a number from 0 to 65535"
-    assert found.cut == [Cut("http://localhost:PORT/", "invalid-url", why)]
+    assert found.cut == [FilteredLink("http://localhost:PORT/", "invalid-url", why)]
 
 
 def test_a_file_named_later_counts_as_linked() -> None:
     site = Site({"/docs/llms.txt": index("/docs/a"), "/api/llms.txt": index("/api/b")})
     found = run(site)
     assert later(site, found, "/api/llms.txt", Options(max_linked_files=0)) == []
-    assert Cut(HOST + "/api/llms.txt", "max-linked-files") in found.cut
+    assert FilteredLink(HOST + "/api/llms.txt", "max-linked-files") in found.cut
     assert later(site, found, "https://other.org/llms.txt") == []
     assert later(site, found, "/gone/llms.txt") == []
-    assert found.tried[-1] == Tried(HOST + "/gone/llms.txt", "rejected", "status 404")
+    assert found.tried[-1] == Probe(HOST + "/gone/llms.txt", "rejected", "status 404")
 
 
 def test_discovery_is_the_same_each_time() -> None:

@@ -7,8 +7,8 @@ from urllib.parse import urljoin
 
 import pytest
 
-from llmsspider.docsify import Docsify, find_docsify
-from llmsspider.urls import identity
+from llmsspider.discovery.providers import Docsify, find_docsify
+from llmsspider.web.urls import identity
 
 URL = "https://e.com/docs/"
 LOADER = "<script src='https://cdn.example/npm/docsify@4'></script>"

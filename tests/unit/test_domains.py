@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from llmsspider.domains import host, registrable_domain, same_site
+from llmsspider.web.hosts import hostname, registrable_domain, same_site
 
 SAME = {
     "one host": ("https://example.com/a", "https://example.com/b"),
@@ -89,6 +89,6 @@ def test_one_site_is_one_host_or_one_registrable_domain(a: str, b: str) -> None:
 
 @given(st.text())
 def test_never_raises(text: str) -> None:
-    host(text)
-    host(f"https://{text}/")
+    hostname(text)
+    hostname(f"https://{text}/")
     same_site(f"https://{text}", "https://example.com/")

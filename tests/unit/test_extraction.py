@@ -11,7 +11,7 @@ from fuzzing import examples
 from hypothesis import given
 from hypothesis import strategies as st
 
-from llmsspider import converters, extraction
+from llmsspider import extraction, loading
 from llmsspider.extraction import convert, scan
 from llmsspider.items import Link
 from llmsspider.markdown import read
@@ -209,7 +209,7 @@ BAD = {
 }
 
 
-@pytest.mark.parametrize("converter", converters.NAMES)
+@pytest.mark.parametrize("converter", loading.NAMES)
 @pytest.mark.parametrize("body", BAD.values(), ids=BAD)
 def test_bad_html_never_raises(body, converter):
     page = convert(body, URL, None, converter)
@@ -233,7 +233,7 @@ def test_unknown_converter_is_refused():
         convert(b"<p>x</p>", URL, None, "pandoc")
 
 
-@pytest.mark.parametrize("converter", converters.NAMES)
+@pytest.mark.parametrize("converter", loading.NAMES)
 def test_page_crosses_a_process_border(converter):
     page = convert(html("<main><h1>T</h1><p>a <b>b</b></p><pre>x</pre></main>"), URL, None, converter)
     assert pickle.loads(pickle.dumps(page)) == page
@@ -342,7 +342,7 @@ def test_any_bytes_convert(body, encoding):
 
 
 @examples(50)
-@given(_html, st.sampled_from([name for name in converters.NAMES if name != converters.DEFAULT]))
+@given(_html, st.sampled_from([name for name in loading.NAMES if name != loading.DEFAULT]))
 def test_any_html_converts_with_the_other_engines(text, converter):
     page = convert(text.encode("utf-8", "replace"), URL, "utf-8", converter)
-    assert page.converter in {converter, converters.FALLBACK}
+    assert page.converter in {converter, loading.FALLBACK}

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from llmsspider.extraction import convert
-from llmsspider.extraction.escaping import escape, escape_start
+from llmsspider.extraction.formats import escape, escape_start
 
 URL = "https://e.org/d/p"
 READER = MarkdownIt("commonmark").enable(["table", "strikethrough"])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from llmsspider.fullcheck import FullCheck, says_unchanged
+from llmsspider.crawl.known_pages import FullCheck, says_unchanged
 
 PAGES = [f"https://e.com/docs/p{number}.html" for number in range(200)]
 BEFORE, LATER = "Sat, 21 Nov 2026 22:00:00 GMT", "Sun, 22 Nov 2026 22:00:00 GMT"

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from llmsspider import handlers
+from llmsspider.conversion import workers
+from llmsspider.conversion.workers import Handlers, checked, handle
+from llmsspider.crawl.pages import extractor_version
 from llmsspider.errors import ArgumentsError, ConversionError
-from llmsspider.handlers import Handlers, checked, handle
 from llmsspider.items import Link, Page, PageMeta
-from llmsspider.pages import extractor_version
 from llmsspider.store import Store
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
@@ -28,7 +28,7 @@ def example(page: str) -> dict:
 
 def read_by(monkeypatch, made) -> Page:
     handler = type("Handler", (), {"read": lambda self, *_arguments: made})
-    monkeypatch.setattr(handlers, "_handler", lambda _path: handler())
+    monkeypatch.setattr(workers, "_handler", lambda _path: handler())
     return handle("mine.Handler", b"", URL, "application/json", None)
 
 
@@ -85,8 +85,8 @@ def test_files_of_a_handled_type_are_pages():
 
 def test_other_handlers_make_other_content():
     one, two = Handlers({"application/json": "m.A"}), Handlers({"application/json": "m.B"})
-    assert len({extractor_version("native" + given.mark) for given in (Handlers(), one, two)}) == 3
-    assert Handlers().mark == ""
+    assert len({extractor_version("native" + given.fingerprint) for given in (Handlers(), one, two)}) == 3
+    assert Handlers().fingerprint == ""
 
 
 def test_every_wrong_handler_is_named_at_once_and_none_takes_one_out():

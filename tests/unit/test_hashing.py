@@ -6,7 +6,7 @@ import hashlib
 
 import pytest
 
-from llmsspider.hashing import content_hash
+from llmsspider.items import content_hash
 
 
 @pytest.mark.parametrize("content", ["# A\n", "# A", " # A\n", "# \u00e9\u65e5\n", ""])

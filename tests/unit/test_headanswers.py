@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from llmsspider.headanswers import HeadAnswer, disagreement
+from llmsspider.downloadermiddlewares.revalidation import HeadAnswer, disagreement
 
 DATE = "Mon, 02 Nov 2026 10:00:00 GMT"
 LATER = "Tue, 03 Nov 2026 10:00:00 GMT"

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from llmsspider.hostforms import MAX_MISSED, MAX_STORED, MAX_WASTED, SECTION_WASTED, HostForms
-from llmsspider.negotiation import FORMS, Form, Shape, twin
-from llmsspider.urls import identity
+from llmsspider.web.host_forms import MAX_MISSED, MAX_STORED, MAX_WASTED, SECTION_WASTED, HostForms
+from llmsspider.web.markdown_forms import FORMS, Form, Shape, twin
+from llmsspider.web.urls import identity
 
 SITE = "https://e.com"
 ENDINGS: dict[Shape, str] = {"directory": "/", "html": ".html", "bare": ""}

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from llmsspider.incremental import (
+from llmsspider.crawl.known_pages import (
     DELETED,
     KnownPages,
     KnownResources,
@@ -15,7 +15,7 @@ from llmsspider.incremental import (
     validators,
 )
 from llmsspider.store import PageState, SourceRecord, open_store
-from llmsspider.urls import page_key
+from llmsspider.web.urls import page_key
 
 URL = "https://e.com/guide.html"
 MARKDOWN = "https://e.com/guide.html.md"
@@ -119,13 +119,13 @@ def test_another_spelling_is_its_page():
     pages = known(STATE)
     pages.aliases[b"other"] = STATE.key
     assert pages.state(b"other") is STATE
-    pages.fated(b"other", "gone")
+    pages.record_outcome(b"other", "gone")
     assert pages.fates == {STATE.key: "gone"}
 
 
 def test_the_fate_of_a_page_that_is_not_stored_is_nobodys():
     pages = known(STATE)
-    pages.fated(b"unknown", "gone")
+    pages.record_outcome(b"unknown", "gone")
     assert pages.fates == {}
 
 
@@ -160,14 +160,14 @@ def judged(
     keys = {number: number.to_bytes(16, "big") for number in range(pages)}
     found = KnownPages({key: replace(STATE, key=key) for key in keys.values()})
     for number, fate in fates.items():
-        found.fated(keys[number], fate)
+        found.record_outcome(keys[number], fate)
     inside = {key for number, key in keys.items() if number not in outside}
     verdict = judge(found, inside, unreached=set(found.fates), confirmed=confirmed)
     number = {key: n for n, key in keys.items()}
     return (
         {number[key]: reason for key, reason in verdict.delete.items()},
         sorted(number[key] for key in verdict.keep),
-        verdict.held,
+        verdict.blocked_by,
     )
 
 
@@ -221,18 +221,18 @@ def test_what_is_gone_in_two_complete_runs_in_a_row_goes_whatever_the_share():
     keys = [bytes([number]) * 16 for number in range(10)]
     found = KnownPages({key: replace(STATE, key=key) for key in keys})
     for key in keys[:6]:
-        found.fated(key, "gone", "not-found")
-    found.fated(keys[6], "unlinked")
+        found.record_outcome(key, "gone", "not-found")
+    found.record_outcome(keys[6], "unlinked")
     first = judge(found, set(keys), unreached=set(keys), confirmed=False)
     assert (first.delete, len(first.keep), first.missing) == ({}, 7, dict.fromkeys(keys[:6], 1))
     del found.fates[keys[0]]  # it answers again
     second = judge(found, set(keys), unreached=set(keys), confirmed=False, missing=first.missing)
     assert set(second.delete) == {*keys[1:7]}, "what is left of them is few"
     for key in keys[6:]:
-        found.fated(key, "unlinked")
+        found.record_outcome(key, "unlinked")
     third = judge(found, set(keys), unreached=set(keys), confirmed=False, missing=first.missing)
     assert set(third.delete) == {*keys[1:6]}, "that nothing leads to a page is never sure"
-    assert third.held is not None
+    assert third.blocked_by is not None
     never = judge(found, set(keys), unreached=set(keys), confirmed=False, missing=first.missing, runs=0)
     assert never.delete == {}
 
@@ -244,13 +244,13 @@ def test_what_moved_to_a_document_of_this_run_needs_no_guard():
         found.moved(key, b"new " + key)
     assert judge(found, set(keys), unreached=set(keys), confirmed=False).delete == {}
     there = judge(found, set(keys), unreached=set(keys), confirmed=False, arrived=frozenset(keys[:8]))
-    assert (set(there.delete), there.held) == (set(keys[:8]) | {*keys[8:]}, None)
+    assert (set(there.delete), there.blocked_by) == (set(keys[:8]) | {*keys[8:]}, None)
 
 
 def test_a_page_that_has_a_document_in_this_run_is_not_deleted():
     key = STATE.key
     found = known(STATE, replace(STATE, key=b"other"))
-    found.fated(key, "gone")
+    found.record_outcome(key, "gone")
     assert judge(found, {key, b"other"}, unreached={b"other"}, confirmed=True).delete == {}
     assert judge(found, {key, b"other"}, unreached={key}, confirmed=True).delete == {key: "gone"}
 

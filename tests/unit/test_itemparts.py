@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from llmsspider.itemparts import TooLargeError, encoded_size, in_parts
+from llmsspider.extensions.scrapy_cloud import ItemTooLargeError, encoded_size, in_parts
 from llmsspider.items import Document
 
 DOCUMENT = asdict(
@@ -78,7 +78,7 @@ def test_lines_stay_whole_where_they_fit():
 
 
 def test_what_cannot_be_cut_is_refused():
-    with pytest.raises(TooLargeError, match="fields other than content and links have 3"):
+    with pytest.raises(ItemTooLargeError, match="fields other than content and links have 3"):
         in_parts({**DOCUMENT, "title": "x" * 2500}, LIMIT)
-    with pytest.raises(TooLargeError, match="one of its links has 3"):
+    with pytest.raises(ItemTooLargeError, match="one of its links has 3"):
         in_parts({**DOCUMENT, "links": [{"text": "x" * 3000, "url": ""}]}, LIMIT)

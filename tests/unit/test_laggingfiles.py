@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from llmsspider.laggingfiles import (
+from llmsspider.crawl.full_text_lag import (
     MAX_SAMPLES,
     LaggingFiles,
     Sample,

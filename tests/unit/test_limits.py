@@ -6,16 +6,15 @@ import io
 import pytest
 from backports import zstd
 
-from llmsspider.decompression import MAX_MEMBERS, TooLargeError, decompress
 from llmsspider.downloadermiddlewares.compression import HttpCompressionMiddleware
 from llmsspider.errors import TooLargePageError
 from llmsspider.extraction import convert, scan
-from llmsspider.extraction.parsing import MAX_DEPTH, parse
-from llmsspider.growth import SMALL_CHARS
+from llmsspider.extraction.tree import MAX_DEPTH, parse
 from llmsspider.llmsfull import inspect, split
-from llmsspider.llmsfull.labels import MAX_HEADER_LINES
+from llmsspider.llmsfull.marks import MAX_HEADER_LINES
 from llmsspider.markdown import read
-from llmsspider.markdown.front_matter import MAX_LEVELS, split_front_matter
+from llmsspider.markdown.reading import MAX_LEVELS, split_front_matter
+from llmsspider.web.decompression import MAX_MEMBERS, SMALL_CHARS, BodyTooLargeError, decompress
 
 URL = "https://docs.example.com/guide/"
 EMPTY = {"gzip": gzip.compress(b""), "zstd": zstd.compress(b"")}
@@ -30,7 +29,7 @@ def test_members_without_content_are_no_way_to_more_work(encoding):
     few = EMPTY[encoding] * 100 + decompress_made(encoding, b"text")
 
     assert decompress(few, encoding) == b"text"
-    with pytest.raises(TooLargeError, match="members"):
+    with pytest.raises(BodyTooLargeError, match="members"):
         decompress(EMPTY[encoding] * (MAX_MEMBERS + 1), encoding)
 
 
@@ -44,13 +43,13 @@ def test_an_answer_of_a_few_hundred_bytes_that_unfolds_to_members_is_refused():
 
     once = decompress(body, "zstd", 32 * 1024 * 1024)
     twice = decompress(once, "gzip", 32 * 1024 * 1024)
-    with pytest.raises(TooLargeError):
+    with pytest.raises(BodyTooLargeError):
         decompress(twice, "gzip", 32 * 1024 * 1024)
 
 
 def test_many_encodings_one_upon_the_other_are_refused():
     assert HttpCompressionMiddleware._split_encodings([b"zstd, gzip", b"br"])[0] == [b"br", b"gzip", b"zstd"]
-    with pytest.raises(TooLargeError):
+    with pytest.raises(BodyTooLargeError):
         HttpCompressionMiddleware._split_encodings([b"gzip, " * 20 + b"gzip"])
 
 

@@ -12,17 +12,17 @@ PORTIONS = 8
 """Parts that the patterns are tried in, so that they share out well among processes."""
 
 SHORT_TEXTS = {
-    "llmsspider.llmsfull.headings._BANNER": 400,
-    "llmsspider.llmsfull.headings._HEADING_SUFFIX": 1_000,
-    "llmsspider.urlgate._USER_WITH_SLASHES": 2_100,
+    "llmsspider.llmsfull.marks._BANNER": 400,
+    "llmsspider.llmsfull.marks._HEADING_SUFFIX": 1_000,
+    "llmsspider.web.url_gate._USER_WITH_SLASHES": 2_100,
 }
 """Patterns that only see texts of so many characters, and take no more than `SHORT_STEPS` on them."""
 SHORT_STEPS = 5_000_000
 
 NOT_CONSTANT = {
-    "llmsspider.credentials.__init__": "secrets of the user's own, joined",
+    "llmsspider.web.credentials.__init__": "secrets of the user's own, joined",
     "llmsspider.extraction.metadata.without_suffix": "parts of titles, of MAX_TITLE characters at most",
-    "llmsspider.scope._compiled": "globs of the user's own, translated by wcmatch",
+    "llmsspider.web.scope._compiled": "globs of the user's own, translated by wcmatch",
 }
 """Functions that make patterns as they go, and what those are made of."""
 
@@ -87,12 +87,12 @@ def test_patterns_that_take_more_are_caught(method, pattern):
 
 def test_the_package_is_searched_whole():
     assert {
-        "llmsspider.markdown.sniffing._HTML_START",
-        "llmsspider.markdown.sniffing._MARKS[2]",
-        "llmsspider.challenges._SCRIPTS[3][2]",
-        "llmsspider.optout._SIGNAL",
+        "llmsspider.markdown.scan._HTML_START",
+        "llmsspider.markdown.scan._MARKS[2]",
+        "llmsspider.web.outcomes._SCRIPTS[3][2]",
+        "llmsspider.web.opt_out._SIGNAL",
     } <= patterns().keys()
-    assert patterns()["llmsspider.markdown.sniffing._HTML_START"].methods == {"match"}
+    assert patterns()["llmsspider.markdown.scan._HTML_START"].methods == {"match"}
     assert len(patterns()) > 200
 
 

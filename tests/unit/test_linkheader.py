@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from llmsspider import urlgate
-from llmsspider.linkheader import HeaderLink, parse
-from llmsspider.urlgate import InvalidUrl
+from llmsspider.web import url_gate
+from llmsspider.web.media_types import HeaderLink, parse
+from llmsspider.web.url_gate import InvalidUrl
 
 BASE = "https://example.com/docs/page"
 
@@ -96,6 +96,6 @@ def test_written_links_are_read_back(written: list[tuple[str, list[str], bool]])
         for target, rel, typed in written
     )
     assert parse(header, BASE) == [
-        link(urlgate.parse(target, BASE) or "", *rel, type_="text/markdown" if typed else None)
+        link(url_gate.parse(target, BASE) or "", *rel, type_="text/markdown" if typed else None)
         for target, rel, typed in written
     ]

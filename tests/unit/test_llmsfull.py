@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from llmsspider import llmsfull
 from llmsspider.llmsfull import FullPage, Leftover, UnsplittableError
-from llmsspider.llmsfull.lines import Lines
+from llmsspider.llmsfull.split import Lines
 
 URL = "https://example.com/docs/llms-full.txt"
 SITE = "https://example.com"

@@ -8,8 +8,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from parser_panics import BrokenParser, PanicException
 
-from llmsspider import commonmark
 from llmsspider.errors import ConversionError
+from llmsspider.markdown import commonmark
 from llmsspider.markdown.scan import scan
 
 PIECES = (

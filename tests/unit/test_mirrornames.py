@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from llmsspider.mirrornames import MAX_PATH, MirrorNames, link_path, safe_name
-from llmsspider.urls import identity
+from llmsspider.output.mirror_files import MAX_PATH, MirrorNames, link_path, safe_name
+from llmsspider.web.urls import identity
 
 LONG = "x" * 300
 

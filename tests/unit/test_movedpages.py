@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from stores import SITE, record
 
-from llmsspider.hashing import content_hash
-from llmsspider.incremental import KnownPages
-from llmsspider.movedpages import MovedPages
+from llmsspider.crawl.deletions import MovedPages
+from llmsspider.crawl.known_pages import KnownPages
+from llmsspider.items import content_hash
 
 
 def known(**texts: str) -> KnownPages:
@@ -32,7 +32,7 @@ def test_a_new_page_with_a_known_text_waits_and_is_the_page_that_is_gone():
     stored, moved = known(old="text\n", other="else\n"), MovedPages(enabled=True)
     assert moved.keep(record("new", "text\n"), stored, set())
     assert not moved.keep(record("fresh", "nobody had it\n"), stored, set())
-    stored.fated(key("old"), "gone", "not-found")
+    stored.record_outcome(key("old"), "gone", "not-found")
     moved.pair(stored)
     assert stored.fates == {key("old"): "moved"}
     assert stored.moved_from[key("new")] == [SITE + "old"]
@@ -62,6 +62,6 @@ def test_of_several_pages_with_one_text_the_name_decides(new: str, former: list[
     page = record(new.replace("__", "/"), "text\n")
     moved.keep(page, stored, set())
     for path in ("a/x", "a/y"):
-        stored.fated(key(path), "unlinked")
+        stored.record_outcome(key(path), "unlinked")
     moved.pair(stored)
     assert stored.moved_from.get(page.key, []) == [SITE + path for path in former]

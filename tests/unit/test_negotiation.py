@@ -6,16 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from llmsspider.linksources import MIN_SAMPLES, LinkSources
-from llmsspider.negotiation import (
-    FORMS,
-    is_markdown_url,
-    is_twin_of,
-    page_candidates,
-    shape,
-    twin,
-)
-from llmsspider.urls import identity
+from llmsspider.crawl.deferred import MIN_SAMPLES, LinkSources
+from llmsspider.web.markdown_forms import FORMS, is_markdown_url, is_twin_of, page_candidates, shape, twin
+from llmsspider.web.urls import identity
 
 TWINS = [
     ("https://e.com/a/b.html", "page.html.md", "https://e.com/a/b.html.md"),

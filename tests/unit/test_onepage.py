@@ -7,11 +7,11 @@ import logging
 
 import pytest
 
-from llmsspider.discovery import Answer
+from llmsspider.crawl.pages import PageResponse, PageResult
+from llmsspider.discovery import FetchResult
+from llmsspider.discovery.providers import Source
 from llmsspider.items import Page, PageMeta
-from llmsspider.onepage import Obtained, PageFailedError, obtain
-from llmsspider.pages import Answered, PageResult
-from llmsspider.providers import Source
+from llmsspider.spiders.page import FetchedPage, PageFailedError, obtain
 
 URL = "https://e.com/docs/guide/intro"
 LLMS_TXT = "# The manual\n\n> What it is.\n\n- [Intro](/docs/guide/intro)\n"
@@ -25,11 +25,13 @@ class Web:
         self.pages = pages
         self.asked: list[str] = []
 
-    async def __call__(self, url: str, *, accept: str | None = None, max_bytes: int | None = None) -> Answer:
+    async def __call__(
+        self, url: str, *, accept: str | None = None, max_bytes: int | None = None
+    ) -> FetchResult:
         self.asked.append(url)
         if url not in self.pages:
-            return Answer(url, url, 404, {}, b"", error="not_found", message="HTTP status 404")
-        return Answer(url, url, 200, {"content-type": "text/plain"}, self.pages[url].encode())
+            return FetchResult(url, url, 404, {}, b"", error="not_found", message="HTTP status 404")
+        return FetchResult(url, url, 200, {"content-type": "text/plain"}, self.pages[url].encode())
 
 
 class Wiki:
@@ -41,16 +43,16 @@ class Wiki:
 
 
 def extraction(outcome: str | PageFailedError):
-    async def extract() -> Obtained:
+    async def extract() -> FetchedPage:
         if isinstance(outcome, PageFailedError):
             raise outcome
-        answered = Answered(URL, URL, 200, {}, outcome.encode(), "2030-01-01T00:00:00+00:00")
-        return Obtained(answered, PageResult(Page(outcome, [], [], PageMeta()), "html"))
+        answered = PageResponse(URL, URL, 200, {}, outcome.encode(), "2030-01-01T00:00:00+00:00")
+        return FetchedPage(answered, PageResult(Page(outcome, [], [], PageMeta()), "html"))
 
     return extract
 
 
-def got(web: Web, outcome: str | PageFailedError, providers=()) -> Obtained:
+def got(web: Web, outcome: str | PageFailedError, providers=()) -> FetchedPage:
     return asyncio.run(obtain(URL, web, extraction(outcome), providers))
 
 
@@ -76,7 +78,7 @@ def test_the_llms_txt_stands_in_for_a_page_without_text(outcome, origin):
     ids=lambda place: place,
 )
 def test_fallback_success_raw_and_titled_from_its_h1(place, caplog):
-    caplog.set_level(logging.DEBUG, "llmsspider.onepage")
+    caplog.set_level(logging.DEBUG, "llmsspider.spiders.page")
     found = got(Web({f"https://e.com{place}": LLMS_TXT}), FAILED)
     assert found.result.page.markdown == LLMS_TXT
     assert found.result.page.meta.title == "The manual"

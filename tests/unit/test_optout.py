@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from llmsspider.optout import content_signals, is_noindex, opt_out, robots_directives, training_reserved
+from llmsspider.web.opt_out import content_signals, is_noindex, opt_out, robots_directives, training_reserved
 
 URL = "https://docs.example.com/guide/intro?x=1"
 

@@ -18,10 +18,9 @@ from scrapy.exceptions import (
 from twisted.internet.error import ConnectionLost, DNSLookupError
 from twisted.internet.error import TimeoutError as TwistedTimeoutError
 
-from llmsspider.download_errors import kind_of_exception
+from llmsspider.download_errors import RefusedRequest, kind_of_exception
 from llmsspider.errors import InvalidUrlError
-from llmsspider.outcomes import kind_of_response
-from llmsspider.refusal import RefusedRequest
+from llmsspider.web.outcomes import kind_of_response
 
 WALL = b"<html><title>Just a moment...</title><script>window._cf_chl_opt={}</script></html>"
 RESPONSES = [

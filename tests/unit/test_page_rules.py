@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 
 from llmsspider.arguments import DocsArguments, check_arguments
+from llmsspider.crawl.page_checks import drop_reason
+from llmsspider.crawl.pages import same_page_elsewhere, title_from_url
 from llmsspider.errors import ArgumentsError
-from llmsspider.filetypes import classify, skipped_extension
-from llmsspider.filters import drop_reason
-from llmsspider.locales import Trees, directory_above, language_segments, start_in_language
-from llmsspider.pages import same_page_elsewhere, title_from_url
 from llmsspider.profiles import load, names
+from llmsspider.web.locales import Trees, directory_above, language_segments, start_in_language
+from llmsspider.web.media_types import classify, skipped_extension
 
 BODIES = {
     "html": ("text/html", b"<!doctype html><p>x", False, "html"),

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from llmsspider.bounds import SeenLinks
-from llmsspider.pagelimit import MIN_QUEUE, PageLimit
-from llmsspider.progress import Progress
+from llmsspider.crawl.bounds import MIN_QUEUE, PageLimit, SeenLinks
+from llmsspider.crawl.progress import Progress
 
 
 def test_the_limit_of_requests_follows_from_that_of_pages():

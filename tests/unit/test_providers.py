@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from llmsspider.providers import GitHub
+from llmsspider.discovery.providers import GitHub
 
 RAW = "https://raw.githubusercontent.com"
 

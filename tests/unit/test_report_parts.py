@@ -10,11 +10,10 @@ from hypothesis import strategies as st
 
 from llmsspider.discovery.model import LlmsFile
 from llmsspider.llmstxt import Entry
-from llmsspider.report import charts
-from llmsspider.report.coverage import MAX_NAMED, Coverage, Listed, compare
-from llmsspider.report.lint import lint
-from llmsspider.report.sitetree import MAX_LINKS, MAX_NODES, site_tree
-from llmsspider.urls import identity
+from llmsspider.report import render
+from llmsspider.report.gather import MAX_LINKS, MAX_NODES, site_tree
+from llmsspider.report.lint import MAX_PER_OUTCOME, Coverage, Listed, compare, lint
+from llmsspider.web.urls import identity
 
 SITE = "https://e.com/"
 
@@ -116,7 +115,7 @@ def test_a_page_that_two_lists_name_is_one_page() -> None:
 def test_long_lists_are_counted_whole_and_named_in_part() -> None:
     found = compare([Listed(f"{SITE}{n}", True, True) for n in range(1000)], {}, {}, {})
     assert found.group("not-reached").count == 1000
-    assert len(found.group("not-reached").urls) == MAX_NAMED
+    assert len(found.group("not-reached").urls) == MAX_PER_OUTCOME
 
 
 def test_the_picture_holds_each_page_at_a_place_of_its_own() -> None:
@@ -153,11 +152,11 @@ def test_the_picture_of_a_large_site_is_bounded_and_says_so() -> None:
 
 
 def test_bars_escape_names_and_give_the_longest_the_whole_width() -> None:
-    svg = charts.bars({"<b>": 1, "most": 40})
+    svg = render.bars({"<b>": 1, "most": 40})
     assert "&lt;b&gt;" in svg
     assert svg.index('class="w20"') < svg.index('class="w1"')
 
 
 def test_a_timeline_needs_two_points() -> None:
-    assert charts.timeline([(0.0, 0, 0)]) == ""
-    assert 'aria-label="5 pages and 1 errors in 2.0 s"' in charts.timeline([(0.0, 0, 0), (2.0, 5, 1)])
+    assert render.timeline([(0.0, 0, 0)]) == ""
+    assert 'aria-label="5 pages and 1 errors in 2.0 s"' in render.timeline([(0.0, 0, 0), (2.0, 5, 1)])

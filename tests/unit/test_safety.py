@@ -7,7 +7,7 @@ from scrapy.settings import BaseSettings
 
 from llmsspider.config import Config
 from llmsspider.errors import ArgumentsError
-from llmsspider.safety import allowed_addresses, http_auth
+from llmsspider.web.safety import allowed_addresses, http_auth
 
 WRONG = [
     ("addresses", {"LLMS_ALLOW_PRIVATE_ADDRESSES": "a b"}, 1),

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from llmsspider.scope import build_scope, glob_matches, split_globs
+from llmsspider.web.scope import build_scope, glob_matches, split_globs
 
 START = "https://docs.example.com/guide/intro"
 DOC = (Path(__file__).parents[2] / "docs" / "scope.md").read_text(encoding="utf-8")

@@ -8,9 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from llmsspider.retrieval import fragments, pages, passages, query, ranking, sources, words
-from llmsspider.retrieval.fragments import fragment_of
-from llmsspider.retrieval.passages import LARGEST_PASSAGE, PASSAGE_SIZE, Heading
+from llmsspider.retrieval import pages, passages, ranking, words
+from llmsspider.retrieval.passages import LARGEST_PASSAGE, PASSAGE_SIZE, Heading, fragment_of
 
 MARKDOWN = st.lists(
     st.sampled_from(
@@ -28,9 +27,7 @@ MARKDOWN = st.lists(
 ).map("\n\n".join)
 
 
-@pytest.mark.parametrize(
-    "module", [words, query, pages, fragments, sources, ranking], ids=lambda one: one.__name__
-)
+@pytest.mark.parametrize("module", [words, pages, passages, ranking], ids=lambda one: one.__name__)
 def test_examples(module):
     assert doctest.testmod(module).failed == 0
 

@@ -6,7 +6,7 @@ import pytest
 
 from llmsspider.extraction import scan
 from llmsspider.items import Section
-from llmsspider.scope import build_scope
+from llmsspider.web.scope import build_scope
 
 SITE = "https://example.com"
 DOCS = [f"/guide/{name}/" for name in ("install", "first", "more", "deep")]

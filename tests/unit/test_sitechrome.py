@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from llmsspider.sitechrome import EDGE, KEPT, LEAST, SiteChrome
+from llmsspider.crawl.site_comparison import EDGE, KEPT, LEAST, SiteChrome
 
 FOOT = "## Feedback\n\nWas this page helpful?\n\nLast updated on Jan {day}, 2024"
 

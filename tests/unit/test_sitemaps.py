@@ -9,8 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from llmsspider import sitemaps
-from llmsspider.sitemaps import MAX_ENTRY_ELEMENTS, SitemapCutError, SitemapEntry, SitemapError, SubSitemap
+from llmsspider.discovery import sitemaps
+from llmsspider.discovery.sitemaps import (
+    MAX_ENTRY_ELEMENTS,
+    SitemapCutError,
+    SitemapEntry,
+    SitemapError,
+    SubSitemap,
+)
 
 URL = "https://example.com/sitemap.xml"
 NS = "http://www.sitemaps.org/schemas/sitemap/0.9"

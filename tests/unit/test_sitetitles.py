@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from llmsspider.sitetitles import KEPT, LEAST, SiteTitles
+from llmsspider.crawl.site_comparison import KEPT_TITLES, LEAST_TITLES, SiteTitles
 
 PAGES = [
     pytest.param(
@@ -79,12 +79,12 @@ def test_pages_that_are_all_equal_are_told_apart_by_their_urls_only():
     for number in range(20):
         titles.see("Same", page)
         names.append(titles.own("Same", page, None, f"page {number}"))
-    assert names[LEAST:] == [f"page {number}" for number in range(LEAST, 20)]
+    assert names[LEAST_TITLES:] == [f"page {number}" for number in range(LEAST_TITLES, 20)]
 
 
 def test_memory_is_bounded():
     titles = SiteTitles()
-    for number in range(10 * KEPT):
+    for number in range(10 * KEPT_TITLES):
         titles.see("Widget" if number % 2 else f"Page {number}", f"# Page {number}\n\n## Part {number}\n")
-    assert max(len(titles._titles), len(titles._headings)) <= KEPT + 1
+    assert max(len(titles._titles), len(titles._headings)) <= KEPT_TITLES + 1
     assert titles.is_shared("Widget")

@@ -6,15 +6,15 @@ import json
 
 import pytest
 
-from llmsspider.discovery import Answer, Discovery
+from llmsspider.discovery import Discovery, FetchResult
 from llmsspider.discovery.starthistory import StartHistory
 from llmsspider.items import Section
 
 START = "https://e.com/docs/"
 
 
-def answer(final_url: str, **more) -> Answer:
-    return Answer(START, final_url, 200, **more)
+def answer(final_url: str, **more) -> FetchResult:
+    return FetchResult(START, final_url, 200, **more)
 
 
 def known(section: str = START) -> StartHistory:

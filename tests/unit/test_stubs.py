@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from llmsspider.stubs import PROBES, HostStubs, is_fuller, stub
+from llmsspider.crawl.page_checks import PROBES, HostStubs, is_fuller, stub
 
 PROSE = (
     "A widget turns the wheel of the machine, and the machine turns the mill that grinds the corn.\n\n" * 5

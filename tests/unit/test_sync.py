@@ -11,10 +11,8 @@ import pytest
 
 from llmsspider.errors import ArgumentsError, StoreError
 from llmsspider.store import SourceRecord, Stores
-from llmsspider.sync.lock import one_at_a_time
-from llmsspider.sync.nightly import Nightly
+from llmsspider.sync.nightly import Nightly, Result, one_at_a_time, report, table
 from llmsspider.sync.places import PlaceFailed
-from llmsspider.sync.results import Result, report, table
 from llmsspider.sync.sourcefile import Entry, parse_entries, read_entries
 
 URL = "https://docs.example.com/guide/"

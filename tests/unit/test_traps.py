@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from llmsspider.traps import LookAlikes, shape_of, trap_reason, without_session_id
+from llmsspider.crawl.traps import LookAlikes, shape_of, trap_reason, without_session_id
 
 TODAY = date(2026, 11, 21)
 SITE = "https://example.com"

@@ -14,27 +14,29 @@ from scrapy.utils.httpobj import urlparse_cached
 from scrapy.utils.python import to_bytes
 from twisted.web.client import URI
 
-from llmsspider import domains, linkheader, llmstxt, sitemaps
-from llmsspider.addresses import AllowedAddresses
+from llmsspider import llmstxt
 from llmsspider.arguments import DocsArguments
-from llmsspider.bounds import Bounds
-from llmsspider.credentials import Credentials
-from llmsspider.filetypes import extension, skipped_extension
+from llmsspider.crawl.bounds import Bounds
+from llmsspider.crawl.pages import checked, same_page_elsewhere, title_from_url
+from llmsspider.crawl.site import SiteKnowledge
+from llmsspider.crawl.traps import LookAlikes, trap_reason, without_session_id
+from llmsspider.discovery import sitemaps
 from llmsspider.items import Page, PageMeta
-from llmsspider.joiner import Joiner
-from llmsspider.llmsfull.locate import Locator
-from llmsspider.llmstxt.resolve import resolve
-from llmsspider.locales import directory_above, tree_of
-from llmsspider.mirrornames import safe_name
-from llmsspider.negotiation import FORMS, is_markdown_url, is_twin_of, page_candidates, shape, twin
-from llmsspider.optout import content_signals
-from llmsspider.pages import checked, same_page_elsewhere, title_from_url
-from llmsspider.report.sitetree import site_tree
-from llmsspider.scope import build_scope
-from llmsspider.site import SiteKnowledge
-from llmsspider.traps import LookAlikes, trap_reason, without_session_id
-from llmsspider.urlgate import InvalidUrl, fault, parse, redacted, shown
-from llmsspider.urls import directory, document_id, host, identity, loose_key, page_key
+from llmsspider.llmsfull.titles import Locator
+from llmsspider.llmstxt.links import absolute_url
+from llmsspider.output.mirror_files import safe_name
+from llmsspider.report.gather import site_tree
+from llmsspider.web import hosts, media_types
+from llmsspider.web.addresses import AllowedAddresses
+from llmsspider.web.credentials import Credentials
+from llmsspider.web.joining import Joiner
+from llmsspider.web.locales import directory_above, tree_of
+from llmsspider.web.markdown_forms import FORMS, is_markdown_url, is_twin_of, page_candidates, shape, twin
+from llmsspider.web.media_types import extension, skipped_extension
+from llmsspider.web.opt_out import content_signals
+from llmsspider.web.scope import build_scope
+from llmsspider.web.url_gate import InvalidUrl, fault, parse, redacted, shown
+from llmsspider.web.urls import directory, document_id, host, identity, loose_key, page_key
 
 MALFORMED = {
     "word for a port": "http://localhost:PORT/",
@@ -74,9 +76,9 @@ def test_what_is_malformed_is_refused_with_a_reason(href):
     found = parse(href, "https://example.com/docs/")
     assert isinstance(found, InvalidUrl)
     assert found.why
-    assert "secret" not in found.told + found.url
-    assert found.told.isprintable()
-    assert len(found.told) <= 201
+    assert "secret" not in found.display + found.url
+    assert found.display.isprintable()
+    assert len(found.display) <= 201
     assert isinstance(parse(found.url), InvalidUrl)  # as it is kept, it stays invalid
 
 
@@ -161,8 +163,8 @@ def use(url: str) -> None:
     for known in (url, request.url):
         assert host(known)
         assert identity(identity(known)) == identity(known)
-        loose_key(known), page_key(known), document_id("s", known), directory(known), domains.host(known)
-        domains.same_site(known, BASE)
+        loose_key(known), page_key(known), document_id("s", known), directory(known), hosts.hostname(known)
+        hosts.same_site(known, BASE)
         _bounds(known).verdict(known, listed=True), _bounds(known).trap(known)
         LookAlikes(1).admits(known), trap_reason(known), without_session_id(known)
         extension(known), skipped_extension(known, listed=False), llmstxt.is_llms_url(known)
@@ -195,9 +197,9 @@ def test_nothing_past_the_gate_raises_for_the_form_of_a_url(href):
 @given(_hrefs)
 def test_every_reader_of_links_counts_what_it_refuses(href):
     line = re.sub(r"[\r\n<>]", "", href)
-    header = linkheader.parse(f"<{line}>; rel=describedby", BASE)
+    header = media_types.parse(f"<{line}>; rel=describedby", BASE)
     assert all(isinstance(link.url, str | InvalidUrl) for link in header)
-    resolve(href, BASE)
+    absolute_url(href, BASE)
     Locator(BASE, {}).locate(href, "A title")
     Joiner(BASE, href).join(href)
     meta = PageMeta(

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from llmsspider.errors import InvalidUrlError
-from llmsspider.urls import (
+from llmsspider.web.urls import (
     directory,
     document_id,
     host,

@@ -7,9 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from llmsspider.items import Link, LlmsEntry
-from llmsspider.store import PageRecord
-from llmsspider.walls import (
+from llmsspider.crawl.bot_walls import (
     BELIEVED_RUNS,
     Doubts,
     Suspect,
@@ -20,6 +18,8 @@ from llmsspider.walls import (
     leads_to_login,
     own_evidence,
 )
+from llmsspider.items import Link, LlmsEntry
+from llmsspider.store import PageRecord
 
 LONG = "A word of the page and another one. " * 100
 FORM = b"<form action='/search'><input name='q'></form>"

@@ -1,0 +1,158 @@
+"""When a page has rendered itself: nothing more is loading and what it shows stands still."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from playwright.async_api import Page, Request, Response
+
+IDLE_TIMEOUT_SECS = 15.0
+"""Longest time a page is given after its answer began."""
+
+QUIET_SECS = 0.5
+"""Time without a change and without a request under way after which a page is done."""
+
+STILL_SECS = 2.0
+"""Time without a change after which a page that shows text is done, whatever still loads besides its data."""
+
+DATA_SECS = 8.0
+"""Time such a page waits for one request of its scripts for data."""
+
+BUSY_SECS = 0.25
+"""Time to answer above which a page is at work: it computes, and neither changes nor requests anything meanwhile."""
+
+ENOUGH_TEXT = 200
+"""Characters of text that make a page more than a notice that it is loading."""
+
+NEEDLESS = frozenset({"image", "media", "font"})
+"""What a page may load and its text does not need."""
+
+STAY_OPEN = frozenset({"eventsource", "websocket"})
+"""Connections that a page keeps without waiting for them."""
+
+DATA = frozenset({"fetch", "xhr"})
+"""What scripts request of their own accord."""
+
+MAX_NOTED = 20
+"""Requests of a page that are kept: of those that failed, and of those for data."""
+
+_POLL_SECS = 0.1
+_LOOK = """() => {
+  const roots = [document];
+  let elements = 0, shown = document.body ? document.body.innerText.trim().length : 0;
+  for (let root; (root = roots.pop()); ) {
+    const all = root.querySelectorAll('*');
+    elements += all.length;
+    if (root !== document) shown += root.textContent.trim().length;
+    for (const element of all) if (element.shadowRoot) roots.push(element.shadowRoot);
+  }
+  return [location.href, elements, shown];
+}"""
+
+
+def is_needless(request: Request) -> bool:
+    """Say whether a request of a page is not made (`PLAYWRIGHT_ABORT_REQUEST`)."""
+    return request.resource_type in NEEDLESS
+
+
+def is_framed(request: Request) -> bool:
+    """Say whether a request asks for the document of a frame; frames are not read."""
+    from playwright.async_api import Error  # noqa: PLC0415  # only where a browser runs
+
+    if request.resource_type != "document":
+        return False
+    try:
+        return request.frame.parent_frame is not None
+    except Error:  # the page itself: it has no frame yet
+        return False
+
+
+class Traffic:
+    """The requests a page makes.
+
+    `failed` says why, by URL, for scripts and data that could not be loaded; `data` are the URLs of data that came.
+    """
+
+    def __init__(self, page: Page):
+        self._open: dict[Request, float] = {}
+        self.failed: dict[str, str] = {}
+        self.data: list[str] = []
+        self.last_secs = time.monotonic()
+        """When the last request began or ended (monotonic clock)."""
+        page.on("request", self._begins)
+        page.on("response", self._answered)
+        page.on("requestfinished", self._ends)
+        page.on("requestfailed", self._fails)
+
+    @property
+    def quiet_secs(self) -> float:
+        """Time without a request under way; connections that stay open do not count."""
+        is_waiting = any(request.resource_type not in STAY_OPEN for request in self._open)
+        return 0.0 if is_waiting else time.monotonic() - self.last_secs
+
+    @property
+    def awaits_data(self) -> bool:
+        """Whether data is under way that may still come."""
+        late = time.monotonic() - DATA_SECS
+        return any(request.resource_type in DATA and began > late for request, began in self._open.items())
+
+    def _begins(self, request: Request) -> None:
+        self._open[request] = self.last_secs = time.monotonic()
+
+    def _answered(self, response: Response) -> None:
+        if response.status >= 400:
+            self._note(response.request, f"HTTP status {response.status}")
+        elif response.request.resource_type in DATA and len(self.data) < MAX_NOTED:
+            self.data.append(response.url)
+
+    def _ends(self, request: Request) -> None:
+        self._open.pop(request, None)
+        self.last_secs = time.monotonic()
+
+    def _fails(self, request: Request) -> None:
+        self._ends(request)
+        self._note(request, request.failure or "it failed")
+
+    def _note(self, request: Request, why: str) -> None:
+        if request.resource_type in DATA | {"script"} and len(self.failed) < MAX_NOTED:
+            self.failed[request.url] = why
+
+
+async def wait_until_idle(page: Page, traffic: Traffic) -> None:
+    """Wait until the page has rendered itself, `IDLE_TIMEOUT_SECS` at most.
+
+    Only time counts in which the page answers at once: one that computes is not done, though nothing is seen to happen.
+    What still loads is not stopped, since its scripts would render that as an error.
+    """
+    ends = time.monotonic() + IDLE_TIMEOUT_SECS
+    seen: object = None
+    since = time.monotonic()
+    while time.monotonic() < ends:
+        asked = time.monotonic()
+        look = await _look(page)
+        now = time.monotonic()
+        if look is None or look != seen or now - asked > BUSY_SECS:
+            seen, since = look, now
+        still = now - since
+        shown = look[2] if look else 0
+        quiet = QUIET_SECS if shown else STILL_SECS
+        has_text = still >= STILL_SECS and shown >= ENOUGH_TEXT and not traffic.awaits_data
+        if has_text or min(still, traffic.quiet_secs) >= quiet:
+            break
+        await asyncio.sleep(_POLL_SECS)
+
+
+async def _look(page: Page) -> tuple[str, int, int] | None:
+    """Return address, number of elements and characters shown; None while the page is between two addresses."""
+    from playwright.async_api import Error  # noqa: PLC0415  # only where a browser runs
+
+    try:
+        href, elements, shown = await page.evaluate(_LOOK)
+    except Error:
+        if page.is_closed():
+            raise
+        return None
+    return str(href), int(elements), int(shown)

@@ -1,0 +1,324 @@
+"""Pages without text until scripts have run: rendered in a browser, or made from an OpenAPI file."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from llmsspider.crawl.pages import VALIDATORS, PageResponse, PageResult, read_page, refused_by_page
+from llmsspider.download_errors import kind_of_exception
+from llmsspider.errors import BrowserUnavailableError, ConversionError, RenderingError
+from llmsspider.reasons import Filtered
+from llmsspider.requests import info, nested_request
+from llmsspider.web.hosts import same_site
+from llmsspider.web.outcomes import kind_of_response
+from llmsspider.web.url_gate import fault
+from llmsspider.web.urls import identity, page_key, split_route
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from scrapy import Request
+    from scrapy.crawler import Crawler
+
+    from llmsspider.crawl.run import Run
+    from llmsspider.items import Page
+
+logger = logging.getLogger(__name__)
+
+
+# Pages that hold no text until a browser has run their scripts: fetched again in one.
+
+SOME_TEXT = 40
+"""Characters from which what a shell holds is a document, where there is no browser; less is a loading notice."""
+
+ENOUGH_TEXT = 200
+"""Characters from which a page that could not load all of its own data is believed."""
+
+MAX_IN_VAIN = 5
+"""Pages in a row that were rendered once more in vain, after which none is: the site lacks what its pages ask for."""
+
+
+class Renderer:
+    """Decides which pages the browser renders, and reads what it rendered.
+
+    Rendering is a nested download of the same page by `BrowserDownloadHandler`. `render=auto` takes the empty
+    shells (`PageMeta.is_shell`) and API references that name no file, `always` every HTML page, `never` none. A page
+    that could not load a script or data of its own site is rendered once more (`llms/rendering/again`), and is not
+    believed where it then shows next to nothing or much less than the stored one (`llms/rendering/incomplete`). Counts
+    `llms/rendering/pages` and `llms/rendering/failed`; one WARNING when there is no browser. The policy is `wanted`.
+    """
+
+    def __init__(self, crawler: Crawler, run: Run):
+        self.crawler = crawler
+        self.run = run
+        self._places = asyncio.Semaphore(crawler.settings.getint("PLAYWRIGHT_MAX_PAGES_PER_CONTEXT", 4))
+        self._warned = False
+        self._in_vain = 0
+
+    def wanted(self, answered: PageResponse, result: PageResult) -> bool:
+        """Say whether a page belongs into the browser: HTML that neither leads elsewhere nor opted out."""
+        page = result.page.meta
+        if result.origin != "html" or result.left_out or page.refresh:
+            return False
+        if refused_by_page(page, answered, self.run.config):
+            return False
+        is_unnamed_api = page.api_files == []
+        return page.is_shell or is_unnamed_api or self.run.arguments.render == "always"
+
+    async def render(
+        self, request: Request, answered: PageResponse, result: PageResult
+    ) -> tuple[PageResponse, PageResult]:
+        """Return a page as the browser rendered it, or as it is where it needs no browser or there is none.
+
+        Where the page's own scripts led elsewhere, the result's `meta.refresh` names that address. Without a
+        browser a shell without text is left out as `needs-browser`.
+
+        Raises:
+            RenderingError: the browser could not render a shell.
+            ConversionError: what it rendered could not be converted.
+        """
+        if not self.wanted(answered, result):
+            return answered, result
+        if self.run.arguments.render == "never":
+            return answered, self._unrendered(request, result, "render=never")
+        try:
+            rendered, failed = await self._rendered_again(request, answered)
+            page = await self._read(rendered, answered)
+            self._check_whole(request, page, failed)
+        except BrowserUnavailableError as error:
+            self._warn(error)
+            return answered, self._unrendered(request, result, "there is no browser")
+        except RenderingError as error:
+            self.run.count("rendering/failed")
+            if result.page.meta.is_shell:
+                raise
+            logger.debug("Not rendered: %(url)s (%(error)s)", {"url": request.url, "error": error})
+            return answered, result
+        self.run.count("rendering/pages")
+        return rendered, page
+
+    async def _rendered_again(
+        self, request: Request, answered: PageResponse
+    ) -> tuple[PageResponse, dict[str, str]]:
+        """Return a page as the browser rendered it, if need be the second time, and what it failed to load."""
+        rendered, failed = await self._download(request, answered)
+        if not failed or self._in_vain >= MAX_IN_VAIN:
+            return rendered, failed
+        self.run.count("rendering/again")
+        again, failed_again = await self._download(request, answered)
+        self._in_vain = self._in_vain + 1 if failed_again else 0
+        return again, failed_again
+
+    def _check_whole(self, request: Request, result: PageResult, failed: dict[str, str]) -> None:
+        """Raise `RenderingError` where what was rendered is rather what a page shows that could not load its data."""
+        if not failed:
+            return
+        size, enough = len(result.page.markdown), ENOUGH_TEXT
+        if self.run.known.state(page_key(request.url)) is not None:
+            stored = self.run.store.load_page(page_key(request.url))
+            enough = max(enough, len(stored.content or "") // 2 if stored is not None else 0)
+        if size >= enough:
+            return
+        self.run.count("rendering/incomplete")
+        url, why = next(iter(failed.items()))
+        raise RenderingError(
+            f"the page could not load {url} ({why}) and shows next to nothing", kind="network"
+        )
+
+    async def _read(self, rendered: PageResponse, answered: PageResponse) -> PageResult:
+        result = replace(await read_page(rendered, self.run.workers, listed=False), origin="rendered")
+        pages = {identity(split_route(url)[0]) for url in (answered.fetched_url, answered.page_url)}
+        if identity(split_route(rendered.fetched_url)[0]) not in pages:
+            result.page.meta.refresh = rendered.fetched_url
+        return result
+
+    async def _download(
+        self, request: Request, answered: PageResponse
+    ) -> tuple[PageResponse, dict[str, str]]:
+        engine = self.crawler.engine
+        if engine is None:
+            raise BrowserUnavailableError("the crawl has ended")
+        url = split_route(answered.fetched_url)[0] + split_route(request.url)[1]
+        nested = nested_request(url, request, meta={"playwright": True})
+        try:
+            async with self._places:
+                response = await engine.download_async(nested)
+        except (BrowserUnavailableError, RenderingError):
+            raise
+        except Exception as error:  # every download error becomes the kind it is reported under
+            message = str(error).partition("\n")[0] or type(error).__name__
+            raise RenderingError(message, kind=kind_of_exception(error)) from error
+        rendered = PageResponse.from_response(response, now=answered.fetched_at)
+        self._check(rendered)
+        headers = {name: value for name, value in rendered.headers.items() if name not in VALIDATORS}
+        data = tuple(info(nested).get("data", ()))
+        failed = info(nested).get("failed", {})
+        own = {url: why for url, why in failed.items() if same_site(url, answered.fetched_url)}
+        return replace(rendered, page_url=answered.page_url, headers=headers, accept=None, data=data), own
+
+    def _check(self, rendered: PageResponse) -> None:
+        """Raise `RenderingError` for what is no page: an error status, an error page of the browser, too large."""
+        if not rendered.fetched_url.startswith(("http://", "https://")):
+            raise RenderingError("its scripts led to an address that could not be loaded", kind="network")
+        why = fault(rendered.fetched_url)
+        if why is not None:
+            raise RenderingError(f"its scripts led to an invalid URL: {why}", kind="invalid_url")
+        kind = kind_of_response(rendered.status, rendered.headers, rendered.body)
+        if kind is not None:
+            raise RenderingError(f"HTTP status {rendered.status} in the browser", kind=kind)
+        if len(rendered.body) > self.crawler.settings.getint("DOWNLOAD_MAXSIZE"):
+            raise RenderingError("what the browser rendered is larger than DOWNLOAD_MAXSIZE", kind="blocked")
+
+    def _unrendered(self, request: Request, result: PageResult, why: str) -> PageResult:
+        """Return what there is without a browser; a stored rendering is better than the notice of a shell."""
+        state = self.run.known.state(page_key(request.url))
+        text = "".join(result.page.markdown.split())
+        is_enough = len(text) >= SOME_TEXT and (state is None or state.origin != "rendered")
+        if not result.page.meta.is_shell or is_enough:
+            return result
+        return PageResult(result.page, "html", Filtered("needs-browser", why))
+
+    def _warn(self, error: BrowserUnavailableError) -> None:
+        logger.log(
+            logging.DEBUG if self._warned else logging.WARNING,
+            "Pages that need JavaScript are left out: %(error)s",
+            {"error": error},
+            extra={"spider": self.crawler.spider},
+        )
+        self._warned = True
+
+
+# API references that scripts render: made from the OpenAPI file that the page names.
+
+
+MAX_FILES = 3
+"""OpenAPI files of one page that are read."""
+
+
+class ApiFiles:
+    """Makes the document of an API reference from its OpenAPI file.
+
+    The files are those that the HTML names (`PageMeta.api_files`), or that the page fetched in the browser.
+    A page without text of its own becomes the file's document; to any other the file's is added. Counts
+    `llms/openapi/documents`, and `llms/openapi/failed` for pages none of whose files could be read.
+    """
+
+    def __init__(self, crawler: Crawler, run: Run, renderer: Renderer):
+        self.crawler = crawler
+        self.run = run
+        self.renderer = renderer
+
+    async def render(
+        self, request: Request, answered: PageResponse, result: PageResult
+    ) -> tuple[PageResponse, PageResult | None]:
+        """Return a page made from its OpenAPI file, else as the browser rendered it (`Renderer.render`).
+
+        The result is None where the file is the one that is stored.
+        """
+        named = result.page.meta.api_files
+        if not self._is_page(answered, result):
+            named = None
+        made = await self._made(request, answered, result, named) if named else None
+        if made is not None:
+            return made
+        rendered, page = await self.renderer.render(request, answered, result)
+        if rendered.data and self._is_page(rendered, page) and page.page.meta.api_files is not None:
+            made = await self._made(request, answered, result, rendered.data)
+        if named and made is None:
+            self.run.count("openapi/failed")
+        return made or (rendered, page)
+
+    async def _made(
+        self, request: Request, answered: PageResponse, result: PageResult, urls: Sequence[str]
+    ) -> tuple[PageResponse, PageResult | None] | None:
+        """Return what is made from the files of a page, None where none of them describes an API."""
+        made: list[tuple[PageResponse, Page]] = []
+        for url in urls[:MAX_FILES]:
+            file = await self._download(url, request, answered)
+            if file is not None and file.status == 304:
+                return file, None
+            page = await self._read(file) if file is not None else None
+            if file is not None and page is not None:
+                made.append((file, page))
+        if not made:
+            return None
+        self.run.count("openapi/documents")
+        if len(made) == 1 and result.page.meta.is_shell:
+            file, page = made[0]
+            return file, PageResult(_with_links(page, result.page), "text")
+        return _together(answered, result, made)
+
+    def _is_page(self, answered: PageResponse, result: PageResult) -> bool:
+        return (
+            result.origin in {"html", "rendered"}
+            and result.left_out is None
+            and not result.page.meta.refresh
+            and refused_by_page(result.page.meta, answered, self.run.config) is None
+        )
+
+    async def _download(self, url: str, request: Request, answered: PageResponse) -> PageResponse | None:
+        """Return the file, or the 304 that says it is the one stored; None where there is none."""
+        engine = self.crawler.engine
+        if engine is None:
+            return None
+        try:
+            response = await engine.download_async(nested_request(url, request))
+        except Exception as error:  # whatever it was, the page is rendered
+            self._warn(url, str(error).partition("\n")[0] or type(error).__name__)
+            return None
+        file = replace(
+            PageResponse.from_response(response, now=answered.fetched_at), page_url=answered.page_url
+        )
+        if file.status == 304:
+            return file if self.run.known.validated(file.fetched_url) is not None else None
+        if file.status != 200 or kind_of_response(file.status, file.headers, file.body) is not None:
+            self._warn(url, f"HTTP status {file.status}")
+            return None
+        return file
+
+    async def _read(self, file: PageResponse) -> Page | None:
+        try:
+            return await self.run.workers.read_api(
+                file.body, file.fetched_url, file.mime_type or "", file.encoding
+            )
+        except ConversionError as error:
+            self._warn(file.fetched_url, str(error))
+            return None
+
+    def _warn(self, url: str, why: str) -> None:
+        logger.info(
+            "No OpenAPI file at %(url)s: %(why)s",
+            {"url": url, "why": why},
+            extra={"spider": self.crawler.spider},
+        )
+
+
+def _together(
+    answered: PageResponse, result: PageResult, made: list[tuple[PageResponse, Page]]
+) -> tuple[PageResponse, PageResult]:
+    """Return a page of several parts: its own text, unless it has none, and the documents of its files.
+
+    It has no validators: none of the parts' would speak for the others.
+    """
+    own = result.page
+    parts = [
+        *([] if own.meta.is_shell or result.origin == "rendered" else [own]),
+        *(page for _, page in made),
+    ]
+    page = replace(
+        _with_links(made[0][1], own),
+        markdown="\n".join(part.markdown for part in parts if part.markdown),
+        links=[link for part in parts for link in part.links],
+        meta=replace(own.meta, title=own.meta.title or made[0][1].meta.title),
+    )
+    headers = {name: value for name, value in answered.headers.items() if name not in VALIDATORS}
+    body = b"\n".join([answered.body, *(file.body for file, _ in made)])
+    return replace(answered, headers=headers, body=body), PageResult(page, "text")
+
+
+def _with_links(page: Page, html: Page) -> Page:
+    """Return a page that follows the links of its HTML too."""
+    return replace(page, follow=list(dict.fromkeys([*html.follow, *page.follow])))

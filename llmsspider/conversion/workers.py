@@ -1,0 +1,356 @@
+"""Where pages are converted: HTML in, links and Markdown out, in processes that may crash or hang without harm."""
+
+from __future__ import annotations
+
+import gc
+import hashlib
+import inspect
+import os
+import signal
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from mimetypes import MimeTypes
+from typing import TYPE_CHECKING, Protocol, TypeVar
+
+from llmsspider import markdown
+from llmsspider.conversion.processes import DeadWorkerError, ProcessPool, attempt
+from llmsspider.errors import ArgumentsError, ConversionError
+from llmsspider.items import Link, Page, PageMeta
+from llmsspider.loading import find, path_of
+from llmsspider.web.decompression import MAX_GROWTH
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from llmsspider.markdown import Draft
+
+
+# Content handlers: classes of users that make Markdown of answers, by media type (`LLMS_CONTENT_HANDLERS`).
+# A handler works in a conversion process: what it raises, and the time it takes, costs its page only.
+
+_UNKNOWN_TO_PYTHON = (
+    ("application/yaml", ".yaml"),
+    ("application/yaml", ".yml"),
+    ("application/xml", ".xml"),
+    ("application/toml", ".toml"),
+    ("application/x-ipynb+json", ".ipynb"),
+    ("text/x-rst", ".rst"),
+    ("text/asciidoc", ".adoc"),
+)
+
+
+class ContentHandler(Protocol):
+    """Reads answers of one media type. An instance is made without arguments, once a process."""
+
+    def read(self, body: bytes, url: str, mime_type: str, encoding: str | None) -> str | Page:
+        """Return the Markdown of an answer, or a `Page`; raise anything where that cannot be done.
+
+        Args:
+            body: as it was sent, decompressed.
+            url: where it came from; relative links of the Markdown are taken from here.
+            mime_type: without parameters, lower-case.
+            encoding: the one the Content-Type header declares, or None.
+        """
+        ...
+
+
+@dataclass(slots=True, frozen=True)
+class Handlers:
+    """The paths of the handler classes, by media type."""
+
+    paths: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def extensions(self) -> frozenset[str]:
+        """The extensions, without dot, of files that are pages because a handler reads them.
+
+        >>> Handlers({"application/pdf": "mine.Pdf"}).extensions
+        frozenset({'pdf'})
+        """
+        known = MimeTypes()  # Python's own table, the same on every machine
+        for mime_type, ending in _UNKNOWN_TO_PYTHON:
+            known.add_type(mime_type, ending)
+        return frozenset(
+            ending.removeprefix(".")
+            for mime_type in self.paths
+            for ending in known.guess_all_extensions(mime_type)
+        )
+
+    @property
+    def fingerprint(self) -> str:
+        """What tells content made with these handlers from other content; empty without handlers."""
+        if not self.paths:
+            return ""
+        return "+" + hashlib.sha256(repr(sorted(self.paths.items())).encode()).hexdigest()[:8]
+
+
+def checked(given: Mapping[str, object]) -> Handlers:
+    """Return the handlers that `LLMS_CONTENT_HANDLERS` names; None in place of a path takes one out.
+
+    Raises:
+        ArgumentsError: one line for each that cannot be used.
+    """
+    paths: dict[str, str] = {}
+    problems: list[str] = []
+    for mime_type, value in given.items():
+        if value is None:
+            continue
+        try:
+            if mime_type != mime_type.lower() or mime_type.count("/") != 1:
+                raise ValueError("a media type such as application/json is needed")
+            paths[mime_type] = path_of(value)
+            _check(find(paths[mime_type]))
+        except Exception as error:  # whatever the user's module raises
+            said = f"the path of a handler class is accepted ({type(error).__name__}: {error})"
+            problems.append(f"setting LLMS_CONTENT_HANDLERS[{mime_type!r}]={value!r}: {said}")
+    if problems:
+        raise ArgumentsError(problems)
+    return Handlers(paths)
+
+
+def _check(found: object) -> None:
+    if not isinstance(found, type) or not callable(getattr(found, "read", None)):
+        raise TypeError("it is no class with a method `read`")
+    inspect.signature(found).bind()
+
+
+@cache
+def _handler(path: str) -> ContentHandler:
+    return find(path)()  # type: ignore[operator, no-any-return]
+
+
+def handle(path: str, body: bytes, url: str, mime_type: str, encoding: str | None) -> Page:
+    """Return the page that the handler at `path` makes of an answer; raises `ConversionError`."""
+    try:
+        made = _handler(path).read(body, url, mime_type, encoding)
+        return markdown.read(made, url) if isinstance(made, str) else _whole(made)
+    except Exception as error:  # whatever the user's class raises
+        raise ConversionError(f"handler {path}: {type(error).__name__}: {error}") from None
+
+
+def _whole(page: Page) -> Page:
+    """Return a handler's page, with what the crawl relies on made sure."""
+    if not isinstance(page, Page) or not isinstance(page.meta, PageMeta):
+        raise TypeError(f"it returned {type(page).__name__}, not Markdown or a Page")
+    text = page.markdown.replace("\r\n", "\n").replace("\r", "\n").strip("\n")
+    return Page(
+        markdown=f"{text}\n" if text.strip() else "",
+        links=[Link(str(link.text), str(link.url)) for link in page.links],
+        follow=[str(url) for url in page.follow],
+        meta=page.meta,
+        converter=page.converter,
+    )
+
+
+# Where pages are converted: HTML in, links and Markdown out, in processes that may crash or hang without harm.
+# The boundary is `(body, url, encoding) -> Page`; the crawling process never parses HTML of pages itself, and of
+# Markdown only what is short. With zero workers it does both, while a page is short and soon done: what is not goes
+# to a process that can be killed. A page that crashes its process or exceeds the time limit costs that page only.
+
+T = TypeVar("T")
+
+MAX_WORKERS = 4
+"""Upper bound of the automatic number of workers; a crawl is rarely faster with more."""
+
+MAX_HTML_IN_PLACE = 256 * 1024
+"""Length in bytes up to which HTML is read here: with zero workers, and the start page while none has been needed."""
+
+MAX_READ_IN_PLACE = 32 * 1024
+"""Characters up to which Markdown is read here: 1 to 3 ms. The worst that was found, all YAML, takes 0.7 s."""
+
+OPENAPI_HANDLER = "llmsspider.openapi.OpenApiHandler"
+"""The content handler of OpenAPI files."""
+
+IN_PLACE_SECS = 2.0
+"""CPU time that a page may take here; one that takes longer is left to a worker, with the time limit of pages."""
+
+
+def automatic_workers() -> int:
+    """Return the default number of worker processes: none on a single core, else one a core up to `MAX_WORKERS`."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else (os.cpu_count() or 1)
+    return min(cores, MAX_WORKERS) if cores > 1 else 0
+
+
+def _convert(  # noqa: PLR0917 - as they are sent to a worker
+    body: bytes, url: str, encoding: str | None, converter: str, keep_hidden: bool, max_growth: int
+) -> Page:
+    from llmsspider.extraction import convert  # noqa: PLC0415  # the crawling process need not load lxml for it
+
+    return convert(body, url, encoding, converter, keep_hidden=keep_hidden, max_growth=max_growth)
+
+
+def _read_texts(texts: Sequence[str]) -> list[Draft]:
+    from llmsspider.markdown import draft  # noqa: PLC0415
+
+    return [draft(text) for text in texts]
+
+
+def _handle(path: str, body: bytes, url: str, mime_type: str, encoding: str | None) -> Page:
+
+    return handle(path, body, url, mime_type, encoding)
+
+
+def _prepare() -> None:
+    """Let a worker load what it needs, and look for cycles rarely: a page leaves hardly any."""
+    _convert(b"<p>x</p>", "http://localhost/", None, "native", False, MAX_GROWTH)
+    gc.freeze()
+    gc.set_threshold(50_000, 20, 20)
+
+
+def _scan(body: bytes, url: str, encoding: str | None) -> Page:
+    from llmsspider.extraction import scan  # noqa: PLC0415
+
+    return scan(body, url, encoding)
+
+
+class ConversionPool:
+    """Converts pages in `workers` processes, or in place what is short when `workers` is 0.
+
+    Args:
+        workers: number of processes. One is started for what cannot be done in place, also when `workers` is 0.
+        timeout_secs: time one page may take in a worker.
+        converter: name of the HTML to Markdown engine.
+        handlers: paths of the users' classes that read other answers, by media type. They always work in a process
+            of their own, so that the time limit holds.
+        keep_hidden: keep text that no reader of a page sees.
+        max_growth: characters that one byte of a page may become.
+    """
+
+    def __init__(
+        self,
+        workers: int,
+        timeout_secs: float,
+        converter: str,
+        handlers: Mapping[str, str] | None = None,
+        *,
+        keep_hidden: bool = False,
+        max_growth: int = MAX_GROWTH,
+    ):
+        self.workers = workers
+        self.timeout_secs = timeout_secs
+        self.converter = converter
+        self.handlers = handlers or {}
+        self.keep_hidden = keep_hidden
+        self.max_growth = max_growth
+        self.processes = ProcessPool(
+            max(workers, 1), ("llmsspider.extraction", "llmsspider.markdown"), _prepare
+        )
+
+    def open(self) -> None:
+        """Start the workers, so that they load while discovery waits for the network; else they start when needed."""
+        if self.workers:
+            self.processes.start()
+
+    def close(self) -> None:
+        """Stop the workers; idempotent."""
+        self.processes.close()
+
+    async def convert(self, body: bytes, url: str, encoding: str | None) -> Page:
+        """Return the converted page.
+
+        Raises:
+            ConversionError: when the worker crashed, ran out of time or memory, or the conversion raised.
+        """
+        in_place = not self.workers and len(body) <= MAX_HTML_IN_PLACE
+        arguments = body, url, encoding, self.converter, self.keep_hidden, self.max_growth
+        return await self._run(_convert, arguments, in_place=in_place)
+
+    async def scan(self, body: bytes, url: str, encoding: str | None) -> Page:
+        """Return links and metadata of an HTML page, without converting it; raises `ConversionError`.
+
+        A crawl that only confirms what is stored reads its start page here, and never starts a process.
+        """
+        unused = not self.workers or not self.processes.has_started
+        return await self._run(
+            _scan, (body, url, encoding), in_place=unused and len(body) <= MAX_HTML_IN_PLACE
+        )
+
+    async def read_markdown(self, text: str) -> Draft:
+        """Return a Markdown body, read but for its links; raises `ConversionError`.
+
+        Most are read in place: the way to a worker and back costs the crawling process more than reading does.
+        """
+        in_place = len(text) <= MAX_READ_IN_PLACE
+        (read,) = await self._run(_read_texts, ((text,),), in_place=in_place)
+        return read
+
+    async def read_texts(self, texts: Sequence[str]) -> list[Draft | ConversionError]:
+        """Return Markdown bodies, read but for their links, in one go: a small one costs more on its way than there.
+
+        One that cannot be read is its error; the others do not suffer for it.
+        """
+        in_place = not self.workers and sum(map(len, texts)) <= MAX_HTML_IN_PLACE
+        try:
+            return list(await self._run(_read_texts, (texts,), in_place=in_place))
+        except ConversionError as error:
+            if len(texts) == 1:
+                return [error]
+        return [result for text in texts for result in await self.read_texts([text])]
+
+    async def handle(self, body: bytes, url: str, mime_type: str, encoding: str | None) -> Page:
+        """Return what the handler of the media type makes of a body; raises `ConversionError`."""
+        path = self.handlers[mime_type]
+        return await self._run(_handle, (path, body, url, mime_type, encoding))
+
+    async def read_api(self, body: bytes, url: str, mime_type: str, encoding: str | None) -> Page:
+        """Return the document of an OpenAPI file, made by the handler of its media type where the user has one.
+
+        Raises `ConversionError`.
+        """
+        path = self.handlers.get(mime_type, OPENAPI_HANDLER)
+        return await self._run(_handle, (path, body, url, mime_type, encoding))
+
+    async def _run(
+        self, function: Callable[..., T], arguments: tuple[object, ...], *, in_place: bool = False
+    ) -> T:
+        if in_place and _can_interrupt():
+            try:
+                return _interrupted(function, arguments, IN_PLACE_SECS)
+            except _TooLongError:
+                pass
+        timeout_secs = self.timeout_secs
+        try:
+            return await self.processes.run(function, arguments, timeout_secs)
+        except TimeoutError:
+            raise ConversionError(f"conversion took longer than {timeout_secs:g} s") from None
+        except DeadWorkerError as error:
+            raise ConversionError(f"the conversion worker died ({error})") from None
+        except MemoryError:
+            raise ConversionError("the conversion ran out of memory") from None
+        except ConversionError:
+            raise
+        except Exception as error:  # what cannot be pickled
+            raise ConversionError(f"conversion failed: {type(error).__name__}: {error}") from error
+
+
+class _TooLongError(BaseException):
+    """A call was interrupted. No `Exception`: conversion itself catches those, to try another engine."""
+
+
+def _can_interrupt() -> bool:
+    """Say whether a call can be interrupted here: where there are timers, and signals reach this thread."""
+    return hasattr(signal, "setitimer") and threading.current_thread() is threading.main_thread()
+
+
+def _interrupted(function: Callable[..., T], arguments: Sequence[object], secs: float) -> T:
+    """Call a function for so many seconds of CPU time; raises `_TooLongError` then, else as `attempt` does."""
+    is_running = True
+
+    def interrupt(*_: object) -> None:
+        if is_running:
+            raise _TooLongError
+
+    before = signal.signal(signal.SIGVTALRM, interrupt)
+    signal.setitimer(
+        signal.ITIMER_VIRTUAL, secs, secs
+    )  # again and again: one may be lost in a callback of C code
+    try:
+        try:
+            return attempt(function, arguments)
+        finally:
+            is_running = False
+    finally:
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+        signal.signal(signal.SIGVTALRM, before)

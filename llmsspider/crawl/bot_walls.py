@@ -1,0 +1,255 @@
+"""Answers with status 200 in place of pages: bot walls, logins, denials, maintenance, empty shells. Pure."""
+
+from __future__ import annotations
+
+import json
+import re
+import tempfile
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass, field
+from typing import IO, NamedTuple
+from urllib.parse import urlsplit
+
+from llmsspider.errors import ErrorKind
+from llmsspider.items import Link, LlmsEntry, content_hash
+from llmsspider.store import PageRecord
+from llmsspider.web.outcomes import MAX_WALL_TEXT
+
+SAME_TEXT = 3
+"""Pages that differed before and now have one text: from so many on it is not theirs."""
+
+SHRUNK = 0.1
+"""Part of its former length that a page has to have at least to be believed at once, with or without a form."""
+
+KEPT_WORDS = 0.3
+"""Part of all words, old and new, that both texts have; with less the page is another one."""
+
+BELIEVED_RUNS = 7
+"""Runs in a row after which a page is what it answers, unless that is a login or a challenge."""
+
+MAX_NEW_TEXT = 2 * MAX_WALL_TEXT
+"""Characters of Markdown up to which a new page of a known site may be a wall."""
+
+_PASSWORD = re.compile(rb"<input\b[^<>]{0,500}?\btype\s*=\s*[\"']?password", re.IGNORECASE)
+_FORM = re.compile(rb"<(?:form|input)\b", re.IGNORECASE)
+_NOTICE = re.compile(
+    r"\W*(?:access (?:is )?(?:denied|restricted)|forbidden|unauthori[sz]ed|(?:please )?(?:sign|log)[- ]?in\b.{0,40}"
+    r"|(?:authentication|login) (?:is )?required"
+    r"|(?:(?:site|we.?re|is|currently|down for|under|scheduled) )*maintenance(?: mode)?"
+    r"|(?:we.?ll )?be (?:right )?back.{0,20}|(?:service |site |page )?(?:temporarily )?unavailable"
+    r"|(?:are you|verify (?:that )?you are) .{0,20}(?:human|robot).{0,20}|(?:enter the )?captcha)\W*\Z",
+    re.IGNORECASE,
+)
+_LOGIN_SEGMENTS = frozenset(
+    {"login", "log-in", "log_in", "logon", "signin", "sign-in", "sign_in", "sso", "saml", "oauth", "oauth2"}
+)
+_VARYING = re.compile(r"(?<!\S)[^\s\d/]*+[\d/]\S*")
+"""Words that a wall makes anew for each page: numbers, ids of the request, the address that was asked for."""
+
+
+def is_rewritten(before: str, now: str) -> bool:
+    """Say whether two texts have so little in common that they hardly are two editions of one page.
+
+    >>> is_rewritten("How to install it.", "How to install it now."), is_rewritten("How to install it.", "Sign in")
+    (False, True)
+    """
+    old, new = set(before.split()), set(now.split())
+    return len(old & new) < KEPT_WORDS * len(old | new)
+
+
+def is_login_url(url: str) -> bool:
+    """Say whether an address is that of a login, by a segment of its path.
+
+    >>> is_login_url("https://e.com/auth/login?next=/guide"), is_login_url("https://e.com/guide/login-page.html")
+    (True, False)
+    """
+    return any(segment.lower() in _LOGIN_SEGMENTS for segment in urlsplit(url).path.split("/"))
+
+
+def leads_to_login(asked: str, final: str) -> bool:
+    """Say whether a redirect sent a visitor to a login."""
+    return asked != final and is_login_url(final) and not is_login_url(asked)
+
+
+def own_evidence(before: str, now: str, title: str | None, body: bytes) -> ErrorKind | None:
+    """Return the error kind that an answer alone gives reason for, or None.
+
+    Args:
+        before: the stored text, of which the new one is no edition, see `is_rewritten`; empty for a new page.
+        now: the new text.
+        title: the new title.
+        body: the new body as it came.
+    """
+    if len(now) > MAX_WALL_TEXT:
+        return None
+    if _PASSWORD.search(body):
+        return "auth"
+    if _NOTICE.match(title or "") or (is_shrunk(before, now) and _FORM.search(body)):
+        return "http"
+    return None
+
+
+def is_shrunk(before: str, now: str) -> bool:
+    """Say whether so little is left of a text that a wall may stand in its place."""
+    return len(now) <= min(SHRUNK * len(before), MAX_WALL_TEXT)
+
+
+def fingerprint(text: str) -> str:
+    """Return what two answers of one wall have in common.
+
+    >>> fingerprint("Denied. Reference 18.2f3a") == fingerprint("Denied.  Reference 77.0a")
+    True
+    """
+    return content_hash(" ".join(_VARYING.sub("", text).split()))[:32]
+
+
+@dataclass(slots=True)
+class Suspect:
+    """An answer that may be a wall. `before` is the hash of the stored content, None for a page that is not stored."""
+
+    key: bytes
+    text: str
+    before: bytes | None
+    kind: ErrorKind | None = None
+    """What the answer alone gives reason for, see `own_evidence`."""
+    shrunk: bool = False
+    """A tenth of the stored text is left, or less."""
+    start: bool = False
+    redirected: bool = False
+    """It was reached by a redirect, and nothing links to it."""
+    false_304: bool = False
+    offset: int = -1
+    """Where its record lies; below 0: nothing was kept, the page was only verified."""
+
+
+class Wall(NamedTuple):
+    """What stands in place of a page: the page's error, and after how many runs in a row it is believed; 0: never."""
+
+    kind: ErrorKind
+    message: str
+    believed_runs: int
+
+
+@dataclass(slots=True)
+class Suspects:
+    """The suspicious answers of one run, and what speaks against them; records wait on disk.
+
+    `enabled` is False where they cannot wait, with several workers: then only what is known already counts.
+    `confirm_runs` is the number of runs in a row after which an answer that nothing else speaks against is believed.
+    """
+
+    enabled: bool = True
+    confirm_runs: int = 2
+    waiting: list[Suspect] = field(default_factory=list)
+    verified: list[Suspect] = field(default_factory=list)
+    _before: dict[str, set[bytes]] = field(default_factory=dict)
+    """By text: the contents that the pages with it had before."""
+    _kinds: dict[str, ErrorKind] = field(default_factory=dict)
+    _shrunk: set[str] = field(default_factory=set)
+    """The texts that a page has of which little is left."""
+    _redirects: Counter[bytes] = field(default_factory=Counter)
+    _file: IO[bytes] | None = None
+
+    def see(self, suspect: Suspect) -> None:
+        """Take an answer in as evidence."""
+        if suspect.before is not None:
+            self._before.setdefault(suspect.text, set()).add(suspect.before)
+            if suspect.shrunk:
+                self._shrunk.add(suspect.text)
+            if suspect.kind is not None and self._kinds.get(suspect.text) != "auth":
+                self._kinds[suspect.text] = suspect.kind
+
+    def see_redirect(self, target: bytes) -> None:
+        """Count a page that redirects to another one."""
+        self._redirects[target] += 1
+
+    def keep(self, suspect: Suspect, record: PageRecord) -> None:
+        """Keep the record of a page until all evidence is in."""
+        if self._file is None:
+            self._file = tempfile.TemporaryFile()  # noqa: SIM115 - closed at the end of the run
+        suspect.offset = self._file.seek(0, 2)
+        self._file.write(json.dumps(asdict(record)).encode() + b"\n")
+        self.waiting.append(suspect)
+
+    def take(self) -> Iterator[tuple[Suspect, PageRecord]]:
+        """Yield the answers that wait, in the order in which they came; each once."""
+        taken, self.waiting = self.waiting, []
+        for suspect in taken:
+            if self._file is not None:
+                self._file.seek(suspect.offset)
+                yield suspect, _record(json.loads(self._file.readline()))
+
+    def evidence(self, suspect: Suspect) -> Wall | None:
+        """Return the wall that an answer is by all that was seen so far, or None."""
+        pages = len(self._before.get(suspect.text, ()))
+        shared = self._kinds.get(suspect.text)
+        kind = suspect.kind or shared
+        if kind is not None:
+            what = "a login" if kind == "auth" else "a notice or a form"
+            return Wall(
+                kind, f"{what} in place of the page, with status 200", self._runs(suspect, kind, shared)
+            )
+        if pages >= SAME_TEXT:
+            message = f"the same text in place of {pages} pages, with status 200"
+            return Wall("http", message, BELIEVED_RUNS)
+        if suspect.redirected and self._redirects[suspect.key] > SAME_TEXT:
+            message = f"{self._redirects[suspect.key]} pages redirect here, and nothing links here"
+            return Wall("http", message, BELIEVED_RUNS)
+        if suspect.text in self._shrunk:
+            return Wall("http", "a tenth of the text is left, or less, with status 200", self.confirm_runs)
+        if not self.enabled and suspect.before is not None:
+            return Wall("http", "another text, with status 200", self.confirm_runs)
+        return None
+
+    def _runs(self, suspect: Suspect, kind: ErrorKind, shared: ErrorKind | None) -> int:
+        """Return the runs after which a login or a notice is believed: a new page may really be one."""
+        if suspect.before is None and shared is None:
+            return self.confirm_runs if kind == "http" else BELIEVED_RUNS
+        return BELIEVED_RUNS if kind == "http" else 0
+
+    def close(self) -> None:
+        """Release the file; idempotent."""
+        if self._file is not None:
+            self._file.close()
+            self._file = None
+
+
+class Doubts:
+    """What pages answered in the runs before that was not believed: for how many runs in a row.
+
+    Args:
+        before: as the store keeps it: page key in hex to [what, runs].
+    """
+
+    def __init__(self, before: object = None):
+        self._before: dict[str, tuple[str, int]] = {}
+        if isinstance(before, Mapping):
+            for key, value in before.items():
+                if isinstance(value, list) and len(value) == 2 and isinstance(value[1], int):
+                    self._before[str(key)] = str(value[0]), value[1]
+        self._now: dict[str, tuple[str, int]] = {}
+
+    def again(self, key: bytes, what: str) -> int:
+        r"""Note what a page answers in this run; return in how many runs in a row it did so, this one included.
+
+        >>> doubts = Doubts({"01": ["empty", 1]})
+        >>> doubts.again(b"\x01", "empty"), doubts.again(b"\x02", "empty")
+        (2, 1)
+        """
+        before, runs = self._before.get(key.hex(), (what, 0))
+        self._now[key.hex()] = what, (runs if before == what else 0) + 1
+        return self._now[key.hex()][1]
+
+    def to_keep(self, *, complete: bool) -> dict[str, list[object]]:
+        """Return what the store keeps; a run that did not see everything ends no row."""
+        kept = self._now if complete else {**self._before, **self._now}
+        return {key: [what, runs] for key, (what, runs) in kept.items()}
+
+
+def _record(data: dict[str, object]) -> PageRecord:
+    """Rebuild a record from `asdict`."""
+    record = PageRecord(**data)  # type: ignore[arg-type]
+    record.links = [Link(**link) for link in record.links]  # type: ignore[arg-type]
+    record.llms = LlmsEntry(**record.llms) if isinstance(record.llms, dict) else record.llms
+    return record

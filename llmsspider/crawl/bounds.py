@@ -1,0 +1,339 @@
+"""The bounds of one crawl: which URLs belong to it, by which rule others do not, how many pages it takes."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterable, Iterator
+from typing import TYPE_CHECKING
+from urllib.parse import urljoin
+
+from llmsspider.crawl.traps import MAX_URL_LENGTH, LookAlikes, shape_of, trap_reason
+from llmsspider.errors import WorkerGroupError
+from llmsspider.items import Section
+from llmsspider.llmstxt import is_llms_url
+from llmsspider.web.locales import Trees, directory_above, language_segments
+from llmsspider.web.scope import Scope, Verdict, build_scope
+from llmsspider.web.urls import directory, host, identity
+
+if TYPE_CHECKING:
+    from llmsspider.arguments import DocsArguments
+    from llmsspider.crawl.progress import Progress
+    from llmsspider.crawl.site import SiteKnowledge
+    from llmsspider.discovery import Discovery
+    from llmsspider.distributed.worker_group import WorkerGroup
+    from llmsspider.items import Page
+    from llmsspider.store import PageState
+
+
+# The limits `max_pages` and `max_requests`, counted over all workers where there are several. No Scrapy here.
+
+REQUESTS_PER_PAGE = 10
+MIN_REQUESTS = 100
+"""Without `max_requests`, a crawl sends 10 requests for each page of `max_pages`, and 100 more, at most.
+
+A page takes one to four: its Markdown form, its HTML, a redirect, retries. The rest is for pages that give no document.
+"""
+
+MIN_QUEUE = 1000
+"""Pages that may wait in the queue however few requests are left: not every page that waits is asked for."""
+
+
+class PageLimit:
+    """How many documents a crawl may export, and how many requests it may send for them.
+
+    Args:
+        max_pages: documents; 0 is no limit.
+        progress: where this worker's documents are counted.
+        crew: the other workers, where there are any.
+        max_requests: requests; 0 is no limit, None that which follows from `max_pages`.
+    """
+
+    def __init__(
+        self,
+        max_pages: int,
+        progress: Progress,
+        group: WorkerGroup | None = None,
+        max_requests: int | None = None,
+    ):
+        by_pages = REQUESTS_PER_PAGE * max_pages + MIN_REQUESTS if max_pages else 0
+        self.max_requests = by_pages if max_requests is None else max_requests
+        self.requests = 0
+        """Requests sent for pages, by all workers as far as this one knows; discovery and robots.txt do not count."""
+        self.cut = False
+        """True once links were left out because more pages wait than `max_requests` leaves requests."""
+        self._max_pages = max_pages
+        self._progress = progress
+        self._crew = group
+        self._crowded = False
+
+    @property
+    def reached(self) -> bool:
+        """True when `max_pages` documents have been exported, or `max_requests` requests sent."""
+        return self._has_all_pages or (0 < self.max_requests <= self.requests)
+
+    @property
+    def _has_all_pages(self) -> bool:
+        return self._crowded or self.left == 0
+
+    @property
+    def left(self) -> int | None:
+        """How many more documents this worker may export before the limit is `reached`, None without a limit."""
+        return max(self._max_pages - self._progress.documents, 0) if self._max_pages else None
+
+    def take(self) -> bool:
+        """Take a place for one more document; False when `max_pages` documents have been exported."""
+        if self._crew is None or self._has_all_pages:
+            return not self._has_all_pages
+        with contextlib.suppress(WorkerGroupError):  # the crawl ends for it
+            number = self._crew.count_document()
+            self._crowded = 0 < self._max_pages < number
+        return not self._crowded
+
+    def count_request(self) -> None:
+        """Count a request that is sent for a page."""
+        self.requests += 1
+        if self._crew is not None and self.max_requests:
+            with contextlib.suppress(WorkerGroupError):  # the crawl ends for it
+                self.requests = self._crew.count_request()
+
+    def room(self, queued: int) -> int | None:
+        """Return how many more pages may be queued where `queued` wait already, None without a limit."""
+        if not self.max_requests:
+            return None
+        return max(max(self.max_requests - self.requests, MIN_QUEUE) - queued, 0)
+
+    @property
+    def documents(self) -> int:
+        """The documents exported, by all workers where there are several."""
+        number = self._progress.documents
+        if self._crew is not None and self._crew.joined:
+            with contextlib.suppress(WorkerGroupError):
+                number = max(number, self._crew.documents())
+        return number
+
+    @property
+    def verdict(self) -> Verdict:
+        """Why a page is left out once the limit is `reached`, or its queue is full."""
+        if self._has_all_pages:
+            return Verdict(allowed=False, reason="max-pages", rule=f"max_pages={self._max_pages} is reached")
+        rule = f"max_requests={self.max_requests} is reached"
+        return Verdict(allowed=False, reason="max-requests", rule=rule)
+
+    @property
+    def why(self) -> str:
+        """What a run that was cut by the limit calls it: `max_pages` or `max_requests`."""
+        return self.verdict.reason.replace("-", "_")
+
+
+# The bounds of one crawl: which URLs belong to it, by which rule the others do not. No Scrapy here.
+
+MAX_LINKS_SEEN = 1_000_000
+"""Links of which it is remembered that they were seen: about 100 MB. When there are more, the oldest half is forgotten.
+
+What is forgotten and seen again may be counted twice; no page is asked for twice (`PageDupeFilter`).
+"""
+
+
+class SeenLinks:
+    """The links seen lately, at least the last half of `limit`, by their hash."""
+
+    def __init__(self, limit: int = MAX_LINKS_SEEN):
+        self._half = max(limit // 2, 1)
+        self._new: set[int] = set()
+        self._old: set[int] = set()
+
+    def __len__(self) -> int:
+        return len(self._new) + len(self._old)
+
+    def __contains__(self, link: str) -> bool:
+        key = hash(link)
+        return key in self._new or key in self._old
+
+    def add(self, link: str) -> bool:
+        """Note a link; returns whether it was not noted before."""
+        key = hash(link)
+        if key in self._new:
+            return False
+        if len(self._new) >= self._half:
+            self._old, self._new = self._new, set()
+        is_known = key in self._old
+        self._new.add(key)
+        return not is_known
+
+
+def _evidence(discovery: Discovery, start_page: Page) -> Iterator[Section]:
+    """Yield what the start page and the places of the sitemaps say of the section.
+
+    A sitemap is for the pages below its own directory (https://www.sitemaps.org/protocol.html#location).
+    """
+    if start_page.meta.section is not None:
+        yield start_page.meta.section
+    for sitemap in discovery.sitemaps:
+        if host(sitemap) == host(discovery.start_url) and directory(sitemap) != "/":
+            yield Section(directory(sitemap), "its sitemap lies there")
+
+
+class Bounds:
+    """What a crawl takes in; until discovery is done or left out, there is no scope and everything is allowed.
+
+    Args:
+        arguments: the arguments of the run.
+        site: what is known of the site's pages.
+        requested: says whether a page was requested in this run.
+        handled: file extensions that a handler of the project reads.
+        look_alikes: what is known of pages whose URLs differ in numbers only.
+    """
+
+    def __init__(
+        self,
+        arguments: DocsArguments,
+        site: SiteKnowledge,
+        requested: Callable[[str], bool],
+        handled: frozenset[str],
+        look_alikes: LookAlikes,
+    ):
+        self.scope: Scope | None = None
+        self._arguments = arguments
+        self._site = site
+        self._requested = requested
+        self._handled = handled
+        self._trees: Trees | None = None
+        self.look_alikes = look_alikes
+        self._links_seen = SeenLinks()
+        self._start_directory = ""
+
+    # --- where they come from ---
+
+    def discovered(self, discovery: Discovery, start_page: Page) -> None:
+        """Fix the bounds by what discovery found; `start_page` has the start page's links."""
+        covering = discovery.discovered_file if discovery.discovered_file_type == "llms.txt" else None
+        listed = [seed.url for seed in discovery.seeds if seed.llms]
+        self.scope = self._build(discovery.start_url, covering, listed, _evidence(discovery, start_page))
+        self._start_directory = urljoin(discovery.start_url, ".")
+        alternates = [(tag, url) for seed in discovery.seeds for tag, url in seed.alternates.items()]
+        self._trees = Trees(
+            discovery.start_url,
+            self._arguments.language,
+            self._arguments.versions == "all",
+            lambda url: self._site.is_evident(url) or self._requested(url),
+            language_segments([*start_page.meta.hreflang.items(), *alternates]),
+        )
+
+    def stored(self, urls: Iterable[str]) -> None:
+        """Fix the bounds of a run that asks for the stored pages only, by their URLs."""
+        self.scope = self._build(self._arguments.url or "", None, list(urls))
+
+    def _build(
+        self, start_url: str, covering: str | None, listed: list[str], evidence: Iterable[Section] = ()
+    ) -> Scope:
+        arguments = self._arguments
+        widened = [
+            axis
+            for axis, value in (("language", arguments.language), ("version", arguments.versions))
+            if value == "all"
+        ]
+        return build_scope(
+            arguments.scope,
+            start_url,
+            covering,
+            listed,
+            allow=arguments.allow,
+            block=arguments.block,
+            above=directory_above(start_url, widened),
+            evidence=evidence,
+            handled=self._handled,
+        )
+
+    # --- what they say ---
+
+    def verdict(self, url: str, *, listed: bool = False) -> Verdict:
+        """Judge a URL: llms files are never pages, then the scope."""
+        if is_llms_url(url):
+            return Verdict(allowed=False, reason="llms-file", rule="llms files are read, not exported")
+        if len(url) > MAX_URL_LENGTH:
+            return Verdict(
+                allowed=False, reason="url-length", rule=f"longer than {MAX_URL_LENGTH} characters"
+            )
+        return self._foreign(url) or (
+            self.scope.verdict(url, listed=listed) if self.scope else Verdict(allowed=True)
+        )
+
+    def _foreign(self, url: str) -> Verdict | None:
+        """Return why a page belongs to another language or version, or None."""
+        if self._trees is None or host(url) != self._trees.host or identity(url) in self._site.entries:
+            return None
+        foreign = self._trees.foreign(url)
+        if foreign is None:
+            return None
+        axis, segment = foreign
+        wider = "versions=all" if axis == "version" else f"language={segment} or all"
+        return Verdict(allowed=False, reason=axis, rule=f"the {axis} {segment} (wider: -a {wider})")
+
+    def is_undecided(self, url: str) -> bool:
+        """Say whether a page may belong to another language or version, which only the rest of the site can tell."""
+        return (
+            self._trees is not None
+            and identity(url) not in self._site.entries
+            and self._trees.is_undecided(url)
+        )
+
+    def settle(self, urls: Iterable[str]) -> None:
+        """Decide whether the languages and versions that these pages may belong to are in or out, each as a whole."""
+        if self._trees is not None:
+            self._trees.settle(urls)
+
+    def allowed(self, url: str) -> bool:
+        """Say whether the page is in scope."""
+        return self.verdict(url, listed=self.is_listed(url)).allowed
+
+    def is_listed(self, url: str) -> bool:
+        """Say whether the page counts as listed for the scope: llms.txt names it, or with scope=listed a sitemap.
+
+        A sitemap names the whole host, blog and all, so what it lists has to lie in the section like any link.
+        """
+        return self._site.is_described(url) or (
+            self._arguments.scope == "listed" and self._site.is_listed(url)
+        )
+
+    def covers(self, state: PageState) -> bool:
+        """Say whether a stored page lies inside the bounds, so that this run may judge it."""
+        limit = self._arguments.max_depth
+        if limit is not None and state.depth > limit:
+            return False
+        if is_llms_url(state.url):  # stored as a document: its pages could not be had, or follow=llms
+            return self.scope is None or self.scope.verdict(state.url, listed=True).allowed
+        return self.verdict(state.url, listed=True).allowed
+
+    # --- links without end ---
+
+    def trap(self, url: str) -> Verdict | None:
+        """Return why a link looks like one of endlessly many, or None."""
+        reason = trap_reason(url)
+        return Verdict(allowed=False, reason="trap", rule=f"{reason}: looks endless") if reason else None
+
+    def crowded(self, url: str, *, listed: bool) -> Verdict | None:
+        """Return why a page is left out as one of too many look-alikes, or None; see `LookAlikes.admits`."""
+        if self.look_alikes.admits(url, listed=listed):
+            return None
+        return Verdict(
+            allowed=False,
+            reason="trap",
+            rule=f"URLs like {shape_of(url)}: {self.look_alikes.limit} of them brought nothing new "
+            "(LLMS_MAX_LOOK_ALIKES)",
+        )
+
+    def is_alike(self, url: str) -> bool:
+        """Say whether a URL has numbers or a query below the start page's directory.
+
+        A version in the address of the start page (`/docs/3.11/`) is no such number.
+        """
+        below = url.removeprefix(self._start_directory)
+        return shape_of(url if below == url else f"https://x/{below}") is not None
+
+    def is_linked(self, url: str) -> bool:
+        """Say whether this exact URL was seen as a link in this run."""
+        return url in self._links_seen
+
+    def first_sight(self, link: str) -> bool:
+        """Say whether this exact URL is seen as a link for the first time in this run."""
+        return self._links_seen.add(link)

@@ -1,0 +1,245 @@
+"""Pages that are put off: failed ones to ask for again, those that wait for their Markdown; dead links."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from llmsspider.errors import ErrorKind
+from llmsspider.web.urls import directory, host, identity
+
+if TYPE_CHECKING:
+    from llmsspider.store import PageRecord
+
+
+# Pages that the network lost, kept for the end of the crawl, where each is asked for once more. Pure.
+# What is retried at once meets the same outage: a server that restarts, a limit on connections, a name that does not
+# resolve for a minute. At the end the site has had time, and is asked gently.
+
+MAX_RETRIES = 200
+"""So many pages are kept; when more fail the site is down, and the rest are errors at once."""
+
+MAX_SECS = 300.0
+"""So long may the second round take, in seconds; what was not asked by then is an error."""
+
+AT_ONCE = 2
+"""Pages that are asked for at the same time."""
+
+KINDS = frozenset({"network", "rate_limited"})
+"""Error kinds that may be over by the end of the crawl; so may answers without a page that are no 4xx."""
+
+
+@dataclass(frozen=True, slots=True)
+class DeferredRetry:
+    """A page that could not be had: how to ask for it again, and what it is reported with if that fails too."""
+
+    request: Any
+    url: str
+    kind: ErrorKind
+    message: str
+    status: int | None = None
+
+
+@dataclass(slots=True)
+class DeferredRetries:
+    """The pages of one run that get one; `enabled` is False where nothing is to be asked again."""
+
+    enabled: bool = True
+    waiting: list[DeferredRetry] = field(default_factory=list)
+    kept: int = 0
+
+    def keep(self, lost: DeferredRetry) -> bool:
+        """Take a page in, unless it is not that kind of failure or there are too many."""
+        passing = lost.kind in KINDS or (lost.kind == "http" and (lost.status or 0) < 400)
+        if not self.enabled or not passing or self.kept >= MAX_RETRIES:
+            return False
+        self.kept += 1
+        self.waiting.append(lost)
+        return True
+
+    def take(self, number: int) -> list[DeferredRetry]:
+        """Return the next pages to ask for, the oldest first."""
+        taken, self.waiting = self.waiting[:number], self.waiting[number:]
+        return taken
+
+
+# Pages that came as HTML before it was known how their host names its Markdown; their documents wait. Pure.
+# At the end of the crawl, when the host's forms are known, each is asked once more, for its Markdown alone. What has
+# none is the document it was.
+
+MAX_PENDING = 100
+"""So many pages wait; the documents of more are HTML."""
+
+
+@dataclass(frozen=True, slots=True)
+class PendingPage:
+    """A page that waits: its record, whether it is confirmed as it was stored, and the request that it answered.
+
+    `shows_pages` says that its HTML linked to pages that nothing had shown before.
+    """
+
+    record: PageRecord
+    confirmed: bool
+    request: Any
+    shows_pages: bool = False
+
+
+@dataclass(slots=True)
+class PendingPages:
+    """The pages of one run that wait, by the id of the document; `enabled` is False where a stop would lose them."""
+
+    enabled: bool = True
+    waiting: dict[str, PendingPage] = field(default_factory=dict)
+    undecided: list[Any] = field(default_factory=list)
+    """Requests for pages of trees of which it is not known yet whether they are copies (`locales.Trees`)."""
+
+    def keep(self, held: PendingPage, *, room: int | None) -> bool:
+        """Take a page in, unless there are too many or `max_pages` has little `room` left (None: no limit)."""
+        full = len(self.waiting) >= MAX_PENDING or (room is not None and room <= MAX_PENDING)
+        if not self.enabled or full:
+            return False
+        self.waiting[held.record.id] = held
+        return True
+
+
+# Which Markdown pages are also fetched as HTML, for their navigation links only.
+# Markdown pages carry no sidebar, so on Markdown-native sites links alone miss pages. A few HTML pages fill the gap:
+# the start page, section roots, one in each directory, and samples for as long as they still show unseen URLs.
+
+MIN_SAMPLES = 3
+"""Pages fetched as HTML besides start page and section roots; so many in a row that show nothing new are enough."""
+
+MAX_SHARE = 0.05
+"""Share of the pages seen so far that may be fetched twice; section roots above `MAX_ROOTS` count into it."""
+
+MAX_ROOTS = 9
+"""Section roots always fetched as HTML."""
+
+
+class LinkSources:
+    """The policy of one crawl; ask `wanted` once for each Markdown page, `report` what a link source gave.
+
+    Args:
+        earlier: the link sources of the last complete crawl, by identity. They are asked again, since they can be
+            revalidated; of the other pages only those that are new are looked at.
+    """
+
+    def __init__(self, earlier: Iterable[str] = ()) -> None:
+        self._earlier = frozenset(earlier)
+        self._pages = 0
+        self._roots = 0
+        self._samples = 0
+        self._barren = 0
+        self._asked: set[str] = set()
+        self._sampled_directories: set[str] = set()
+
+    @property
+    def asked(self) -> list[str]:
+        """The pages that were wanted, by identity."""
+        return sorted(self._asked)
+
+    def wanted(self, url: str, *, start: bool = False, section_root: bool = False, new: bool = True) -> bool:
+        """Say whether to fetch this page's HTML as well; `new` pages were not there in the last crawl."""
+        self._pages += 1
+        page = identity(url)
+        if page in self._asked:
+            return False
+        if self._earlier and not new:
+            if start or page in self._earlier:
+                self._asked.add(page)
+            return page in self._asked
+        place = f"{host(url)}{directory(page.rstrip('/'))}"
+        opens_place = section_root and place not in self._sampled_directories
+        wanted = start or self._root(section_root=opens_place) or self._sample(place)
+        if wanted:
+            self._asked.add(page)
+            self._sampled_directories.add(place)
+        return wanted
+
+    def take(self, url: str) -> None:
+        """Count a page whose HTML was read before its Markdown as a link source, for the next crawl."""
+        self._asked.add(identity(url))
+
+    def _root(self, *, section_root: bool) -> bool:
+        if not section_root or self._roots >= MAX_ROOTS:
+            return False
+        self._roots += 1
+        return True
+
+    def _sample(self, place: str) -> bool:
+        allowed = max(MIN_SAMPLES, int(self._pages * MAX_SHARE))
+        fruitful = self._barren < MIN_SAMPLES
+        known_place = place in self._sampled_directories and self._samples >= 1 and self._barren > 0
+        if self._samples >= allowed or not fruitful or (known_place and self._samples >= MIN_SAMPLES):
+            return False
+        self._samples += 1
+        return True
+
+    def report(self, unseen: int) -> None:
+        """Tell how many URLs a link source showed that nothing had shown before."""
+        self._barren = 0 if unseen else self._barren + 1
+
+
+# Links that were dead when a crawl followed them: not asked again while the pages that show them do not change. Pure.
+# A page that is as it was stored shows what it showed then, and what was dead among it was dead already. A dead link
+# is asked again where a page that is new or changed shows it, and in any case when `MAX_CRAWLS` crawls have left it
+# alone. What a list names is a seed and no matter of this.
+
+MAX_CRAWLS = 6
+"""Crawls in a row that leave a dead link alone; the next one asks again, so that a page that came to life is found."""
+
+MAX_STORED = 5000
+"""How many dead links of a source are remembered."""
+
+
+class DeadLinks:
+    """The dead links of one source, by identity, each with the number of crawls that have left it alone.
+
+    Args:
+        stored: what the last crawl kept, see `to_keep`; anything of another form is ignored.
+        trusted: False asks for all of them (`full=true`).
+    """
+
+    def __init__(self, stored: object = None, *, trusted: bool = True) -> None:
+        items = stored.items() if isinstance(stored, dict) else ()
+        self._before: dict[str, int] = {
+            url: crawls for url, crawls in items if isinstance(url, str) and isinstance(crawls, int)
+        }
+        self._trusted = trusted
+        self._now: dict[str, int] = {}
+        self._left: dict[str, str] = {}
+        """The links that were left alone in this crawl, as pages spell them, with the identity they are known by."""
+
+    def leave(self, link: str, page: str) -> bool:
+        """Say whether to leave alone a link of a page that did not change, and remember it then.
+
+        Args:
+            link: the URL as the page shows it.
+            page: the URL of the page it stands for.
+        """
+        if not self._trusted or not self._before:
+            return False
+        for known in (identity(page), identity(link)):
+            if self._before.get(known, MAX_CRAWLS) < MAX_CRAWLS:
+                self._left[link] = known
+                return True
+        return False
+
+    def was_left(self, link: str) -> bool:
+        """Say whether the link was left alone: a page that changed may still ask for it."""
+        return link in self._left
+
+    def left(self) -> Iterator[str]:
+        """Yield the links that were left alone, one spelling of each."""
+        yield from {known: link for link, known in self._left.items()}.values()
+
+    def died(self, *urls: str) -> None:
+        """Remember a link that was asked for and is not there, by each of its addresses."""
+        self._now.update(dict.fromkeys(map(identity, urls), 0))
+
+    def to_keep(self, *, whole: bool) -> dict[str, int]:
+        """Return what the next crawl needs; one that did not see the `whole` site keeps what it did not come by."""
+        left = {known: self._before[known] + 1 for known in self._left.values()}
+        kept = {**({} if whole else self._before), **left, **self._now}
+        return dict(list(kept.items())[-MAX_STORED:])

@@ -1,0 +1,233 @@
+"""What the end of a crawl may say of stored pages it did not reach, and which of them moved. No Scrapy here."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Container, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+from llmsspider.crawl.bot_walls import BELIEVED_RUNS
+from llmsspider.crawl.known_pages import DeletionPlan, judge
+from llmsspider.items import content_hash
+from llmsspider.store import LINKS
+from llmsspider.web.outcomes import OUTAGES
+from llmsspider.web.url_gate import parse
+from llmsspider.web.urls import page_key
+
+if TYPE_CHECKING:
+    from llmsspider.crawl.known_pages import KnownPages
+    from llmsspider.crawl.run import Run
+    from llmsspider.store import PageRecord, PageState
+
+
+# New pages that have the text of a stored page which this run has not reached: they may be that page, moved. Pure.
+# Their documents wait until the end of the crawl, when it is known whether the stored page is gone.
+
+MAX_PAGES = 1000
+"""So many pages wait; the documents of more say nothing of where they were."""
+
+
+@dataclass(slots=True)
+class MovedPages:
+    """The new pages of one run that wait; `enabled` is False where a stop would lose them."""
+
+    enabled: bool = False
+    waiting: list[PageRecord] = field(default_factory=list)
+    _stored: dict[bytes, list[bytes]] | None = None
+    """Keys of the stored pages by the hash of their text."""
+
+    def keep(self, record: PageRecord, known: KnownPages, recorded: Container[bytes]) -> bool:
+        """Take a page in that may have moved.
+
+        Args:
+            record: the page as it came.
+            known: the stored pages.
+            recorded: keys of the pages that have a document in this run.
+        """
+        if not self.enabled or len(self.waiting) >= MAX_PAGES or known.state(record.key) is not None:
+            return False
+        if all(key in recorded for key in self._alike(record, known)):
+            return False
+        self.waiting.append(record)
+        return True
+
+    def pair(self, known: KnownPages) -> None:
+        """Note where the stored pages moved to that are gone, or that nothing leads to any more."""
+        for record in self.waiting:
+            gone = [key for key in self._alike(record, known) if known.fates.get(key) in {"gone", "unlinked"}]
+            same_name = [key for key in gone if _name(known.states[key].url) == _name(record.url)]
+            if len(gone) == 1 or len(same_name) == 1:
+                known.moved((same_name or gone)[0], record.key)
+
+    def take(self) -> Iterator[PageRecord]:
+        """Yield the pages that wait, in the order in which they came; from now on none waits."""
+        self.enabled = False
+        while self.waiting:
+            yield self.waiting.pop(0)
+
+    def _alike(self, record: PageRecord, known: KnownPages) -> list[bytes]:
+        if self._stored is None:
+            self._stored = defaultdict(list)
+            for key, state in known.states.items():
+                if state.content_hash is not None:
+                    self._stored[state.content_hash].append(key)
+        return self._stored.get(bytes.fromhex(content_hash(record.content or "")), [])
+
+
+def _name(url: str) -> str:
+    return urlsplit(url).path.rstrip("/").rpartition("/")[2]
+
+
+# What the end of a crawl may say of the stored pages that it did not reach. No Scrapy here.
+
+MAX_MOVED_TO_ONE = 3
+"""Pages that may move to one page without being guarded; more of them look like a login or an error page."""
+
+
+def outage(failed: Mapping[str, int], obtained: int, share: float) -> str | None:
+    """Say that more pages failed than a complete run may have, or None. One page may always fail.
+
+    Args:
+        failed: number of failed pages by error kind; those that say nothing of the site's state are left out of it.
+        obtained: pages that answered.
+        share: of all pages that were asked for, how many may fail, from 0 to 1.
+
+    >>> outage({"auth": 3, "not_found": 7}, 27, 0.1) is None
+    True
+    >>> outage({"auth": 4}, 27, 0.1)
+    '4 of 31 pages failed (auth 4)'
+    """
+    lost = Counter({kind: number for kind, number in failed.items() if kind in OUTAGES})
+    asked = lost.total() + obtained
+    if lost.total() <= max(1, share * asked):
+        return None
+    kinds = ", ".join(f"{kind} {number}" for kind, number in lost.most_common())
+    return f"{lost.total()} of {asked} pages failed ({kinds})"
+
+
+def note_outage(run: Run) -> None:
+    """Make the run incomplete when too many pages failed: those asked for, and those that could not be verified."""
+    obtained = max(run.progress.documents - run.progress.kept, 0) + len(run.moved_pages.waiting)
+    kept = [kind for key, kind in run.known.reasons.items() if run.known.fates[key] == "kept"]
+    failed = run.progress.errors + Counter(kept)
+    why = outage(failed, obtained, run.config.max_failed_share)
+    if why is not None:
+        run.failed_in_part(why)
+
+
+def reason_not_to_delete(run: Run) -> str | None:
+    """Say why this run may not decide that pages are gone, or None."""
+    if not run.complete:
+        return run.why_incomplete
+    if run.arguments.retry:
+        return "only failed pages were asked for"
+    if run.limit.documents == 0 and not run.moved_pages.waiting:
+        return "nothing was obtained"
+    discovery = run.discovery
+    if discovery is not None and discovery.start.error in OUTAGES:
+        return "the start page failed"
+    lost = run.previous_discovery.lost
+    return f"{lost[0]} could not be read this time" if lost else None
+
+
+def settle_doubts(run: Run) -> None:
+    """Keep the stored pages of which this run alone cannot say that they are gone.
+
+    Those are pages that answered the verification with a wall, pages without text or with the one that the site has for
+    missing pages; those that redirect for now, or together with many others; and what only such pages link to.
+    """
+    if run.arguments.confirm_deletions:
+        return
+    for suspect in run.suspects.verified:
+        wall = run.suspects.evidence(suspect)
+        if wall is not None and not run.believes(suspect, wall):
+            run.known.record_outcome(suspect.key, "kept", wall.kind)
+    arriving = Counter(run.known.targets.values())
+    for key, fate in list(run.known.fates.items()):
+        what, needed = _doubt(run, key, fate, arriving)
+        if what and run.doubts.again(key, what) < needed:
+            run.known.record_outcome(key, "kept", "not-sure")
+    _keep_linked(run)
+
+
+def _doubt(run: Run, key: bytes, fate: str, arriving: Counter[bytes]) -> tuple[str, int]:
+    """Return what a page answered, and in how many runs in a row it has to; empty and 0 for what is believed."""
+    confirm, reason = max(run.config.confirm_runs, 2), run.known.reasons[key]
+    if fate == "dropped" and reason in {"empty", "soft-404"}:
+        return reason, confirm
+    target = run.known.targets.get(key)
+    if fate != "moved" or target is None:
+        return "", 0
+    many, for_now = arriving[target] > MAX_MOVED_TO_ONE, key in run.known.elsewhere_for_now
+    return (
+        (f"moved {target.hex()}", BELIEVED_RUNS if many and for_now else confirm)
+        if many or for_now
+        else ("", 0)
+    )
+
+
+def _keep_linked(run: Run) -> None:
+    """Keep the pages that nothing leads to any more but pages that are kept."""
+    fates = run.known.fates
+    kept = [key for key, fate in fates.items() if fate == "kept"]
+    while kept:
+        linked = {
+            page_key(run.page_of(url))
+            for record in run.store.load_pages(kept, LINKS)
+            if record is not None
+            for url in record.follow
+            if isinstance(parse(url), str)
+        }
+        kept = [key for key in linked if fates.get(key) == "unlinked"]
+        for key in kept:
+            run.known.record_outcome(key, "kept", "not-seen")
+
+
+def exports_unreached(run: Run) -> bool:
+    """Say whether stored pages that were not reached belong to the output: the site could not show them this time.
+
+    It is otherwise with a crawl that was told to see less, or obtained nothing.
+    """
+    whole = not run.cut and not run.arguments.retry and run.arguments.mode == "crawl"
+    return whole and run.obtained > 0
+
+
+def unreached(run: Run) -> Iterator[PageState]:
+    """Yield the stored pages inside the bounds of a run that it has neither confirmed nor judged."""
+    for state in run.store.unreached():
+        if state.key not in run.known.fates and run.bounds.covers(state):
+            yield state
+
+
+def judgement_of(run: Run) -> DeletionPlan:
+    """Decide which stored pages are deleted and which are exported as they were.
+
+    A page that has a document in this run is neither.
+    """
+    unreached = {state.key for state in run.store.unreached()}
+    return judge(
+        run.known,
+        {key for key, state in run.known.states.items() if run.bounds.covers(state)},
+        unreached=unreached,
+        confirmed=run.arguments.confirm_deletions,
+        only_gone=run.arguments.mode == "refresh",
+        arrived=_arrived(run, unreached),
+        missing=run.missing,
+        runs=run.config.confirm_runs,
+    )
+
+
+def _arrived(run: Run, unreached: set[bytes]) -> frozenset[bytes]:
+    """Return the pages that moved to one that has a document in this run.
+
+    Many that move to one page are a sign of a fault: those are not returned.
+    """
+    arriving = Counter(run.known.targets.values())
+    present = {
+        target
+        for target, number in arriving.items()
+        if number <= MAX_MOVED_TO_ONE and target not in unreached and run.store.load_page(target) is not None
+    }
+    return frozenset(key for key, target in run.known.targets.items() if target in present)

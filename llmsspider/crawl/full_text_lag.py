@@ -1,0 +1,293 @@
+"""Full-text files that lag behind the pages they hold, found by comparing a few pages. No Scrapy here."""
+
+from __future__ import annotations
+
+import hashlib
+import html
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+from llmsspider import llmsfull
+from llmsspider.crawl.pages import PageResponse, read_page, utc_now
+from llmsspider.errors import ConversionError
+from llmsspider.llmsfull import FullPage
+from llmsspider.web.joining import Joiner
+from llmsspider.web.urls import identity, page_key
+
+if TYPE_CHECKING:
+    from llmsspider.crawl.run import Run
+    from llmsspider.discovery import Discovery, Fetch, FullText
+
+
+# Full-text files that lag behind the pages they hold: built by another job, two builds late. Pure.
+# A crawl that knows pages from such a file asks for a few of them each run, and compares what they say. A file that
+# was found to lag once is not believed again: its pages are crawled, and it stands in only for those that are not
+# there.
+
+MAX_SAMPLES = 5
+"""Pages of a file that are asked for in one run, and no more than a quarter of them."""
+BY_DATE = 3
+"""So many of them are those that the sitemap names as changed last."""
+FAITHFUL = 2
+"""Samples that have to be the same word for word for another one that is not to be a sign."""
+ALIKE = 0.5
+"""Share of words that two states of a page have in common; what differs more is another page: a wall, an error."""
+KEPT_SAMPLES = 200
+"""Samples of a file that are remembered."""
+SLACK_SECS = 3600
+"""One build does not write all its files in the same second."""
+
+_TAG = re.compile(r"<[^<>]*>")
+_DESTINATION = re.compile(r"\]\([^()\s]*\)")
+_WORD = re.compile(r"[^\W_]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """A page as it is and as the file holds it, each as the hash of its words.
+
+    `is_newer` says that it has a later date than the file.
+    """
+
+    url: str
+    live: str
+    file: str
+    is_newer: bool = False
+
+
+@dataclass(slots=True)
+class LaggingFiles:
+    """The full-text files of a source that lag, and what was seen of the others; by URL.
+
+    `samples` maps a file to the two hashes of each page that was compared, by the page's URL. `pages` are the keys of
+    the pages of lagging files, `missing` of those that are not there; they are of one run.
+    """
+
+    files: set[str] = field(default_factory=set)
+    samples: dict[str, dict[str, tuple[str, str]]] = field(default_factory=dict)
+    pages: set[bytes] = field(default_factory=set)
+    missing: set[bytes] = field(default_factory=set)
+
+    @classmethod
+    def from_json(cls, found: Any) -> LaggingFiles:
+        """Read what `to_json` wrote; anything else is nothing."""
+        if not isinstance(found, dict):
+            return cls()
+        samples = {
+            file: {url: (live, held) for url, (live, held) in pages.items()}
+            for file, pages in found.get("samples", {}).items()
+        }
+        return cls(set(found.get("files", ())), samples)
+
+    def to_json(self) -> dict[str, Any]:
+        """What the store keeps."""
+        kept = {file: dict(list(pages.items())[-KEPT_SAMPLES:]) for file, pages in self.samples.items()}
+        return {"files": sorted(self.files), "samples": kept}
+
+    def judge(self, file: str, samples: Iterable[Sample]) -> bool:
+        """Take in the samples of a run; return whether they show that the file lags.
+
+        A page that says other than the file does is such a sign where it has a later date than the file, where other
+        pages say the same word for word, where it changed since it was looked at and the file did not, or where the
+        file says now what the page said then. By itself it is none: many files are made from another form of the page.
+        """
+        known = self.samples.setdefault(file, {})
+        samples = list(samples)
+        now = {sample.url: (sample.live, sample.file) for sample in samples}
+        faithful = sum(live == held for live, held in (known | now).values())
+        lags = any(self._is_behind(sample, known.get(sample.url), faithful) for sample in samples)
+        for url, pair in now.items():
+            known.pop(url, None)
+            known[url] = pair
+        if lags:
+            self.files.add(file)
+            del self.samples[file]
+        return lags
+
+    def _is_behind(self, sample: Sample, before: tuple[str, str] | None, faithful: int) -> bool:
+        if before is not None and before[0] != before[1] and sample.file == before[0]:
+            return True
+        if sample.live == sample.file:
+            return False
+        alone = before is not None and before[0] != sample.live and before[1] == sample.file
+        return sample.is_newer or faithful >= FAITHFUL or alone
+
+
+def chosen(pages: Sequence[str], dates: Mapping[str, str], number: int) -> list[str]:
+    """Return the pages of a file to look at in the run of this number: those changed last, and others in turn.
+
+    Args:
+        pages: the URLs of the file's pages.
+        dates: the `lastmod` of the sitemap, by URL, as far as there is one.
+        number: number of the run.
+
+    >>> chosen(["a", "b", "c", "d"], {}, 1) != chosen(["a", "b", "c", "d"], {}, 2)
+    True
+    """
+    most = min(MAX_SAMPLES, max(1, len(pages) // 4))
+    dated = sorted((page for page in pages if page in dates), key=lambda page: dates[page], reverse=True)
+    last = dated[: min(BY_DATE, most)] if len(set(dates.values())) > 1 else []
+    others = sorted(set(pages) - set(last), key=_shuffled)
+    begin, room = number * most, most - len(last)
+    return last + [others[(begin + place) % len(others)] for place in range(min(room, len(others)))]
+
+
+def _shuffled(url: str) -> bytes:
+    return hashlib.sha256(urlsplit(url).path.encode("utf-8", "surrogatepass")).digest()
+
+
+def words(markdown: str) -> Counter[str]:
+    r"""Return the words that a reader sees, whatever Markdown is around them; the title is left out.
+
+    >>> words("# A\n\nSee [the *b*](/x) &amp; `c\\_d`.\n") == words("See the b & c_d.")
+    True
+    """
+    lines = [
+        line for line in markdown.split("\n") if not line.lstrip().startswith(("# ", "```", "~~~", ":::"))
+    ]
+    text = _TAG.sub(" ", _DESTINATION.sub("]", "\n".join(lines)))
+    return Counter(word.lower() for word in _WORD.findall(html.unescape(text)))
+
+
+def fingerprint(counted: Counter[str]) -> str:
+    """Return a hash of words, in hex."""
+    return hashlib.sha256(
+        "\n".join(f"{word} {n}" for word, n in sorted(counted.items())).encode()
+    ).hexdigest()[:32]
+
+
+def are_alike(one: Counter[str], other: Counter[str]) -> bool:
+    """Say whether two texts may be states of one page."""
+    return 2 * (one & other).total() >= ALIKE * (one.total() + other.total())
+
+
+def is_newer(page: Mapping[str, str], lastmod: str | None, file: Mapping[str, str]) -> bool:
+    """Say whether a page has a later date than a file: its Last-Modified, or its `lastmod` where it has none of use.
+
+    Args:
+        page: headers of the page's answer, with lower-case names; a Last-Modified of this very moment says nothing.
+        lastmod: of the sitemap (W3C date).
+        file: headers of the file's answer.
+    """
+    modified, asked = _http_date(page.get("last-modified")), _http_date(page.get("date"))
+    of_file = _http_date(file.get("last-modified"))
+    if of_file is None:
+        return False
+    if modified is not None and asked is not None and asked - modified < SLACK_SECS:
+        modified = None
+    date = modified if modified is not None else _w3c_date(lastmod)
+    return date is not None and date > of_file + SLACK_SECS
+
+
+def _http_date(text: str | None) -> float | None:
+    try:
+        return parsedate_to_datetime(text or "").timestamp()
+    except (ValueError, TypeError, IndexError, OverflowError):
+        return None
+
+
+def _w3c_date(text: str | None) -> float | None:
+    try:
+        found = datetime.fromisoformat((text or "").strip())
+        return (found if found.tzinfo else found.replace(tzinfo=UTC)).timestamp()
+    except (ValueError, OverflowError):
+        return None
+
+
+# Compares a few pages with what a full-text file holds of them, see `laggingfiles`. No Scrapy here.
+
+ACCEPT = "text/markdown, text/html;q=0.9, */*;q=0.1"
+
+
+class FullTextSamples:
+    """Finds the full-text files that lag; those whose pages are stored are looked at.
+
+    Args:
+        run: the run.
+        fetch: downloads a page.
+    """
+
+    def __init__(self, run: Run, fetch: Fetch):
+        self.run = run
+        self.fetch = fetch
+
+    async def look(self, discovery: Discovery) -> None:
+        """Compare a few pages of each file; one that lags is said once, and counted."""
+        run = self.run
+        if run.worker_group is not None:
+            return
+        dates = {identity(run.page_of(seed.url)): seed.lastmod for seed in discovery.seeds if seed.lastmod}
+        for full_text in discovery.full_texts:
+            pages = self._stored_pages(full_text)
+            if not full_text.is_usable or run.lags(full_text.url) or not pages:
+                continue
+            samples = await self._samples(full_text, pages, dates)
+            if run.lagging.judge(full_text.url, samples):
+                run.count("full-text/lagging")
+                run.note(
+                    f"{full_text.url} lags behind its pages: they are crawled, and it stands in for those only "
+                    "that are not there; -a full=true believes it again"
+                )
+
+    def _stored_pages(self, full_text: FullText) -> dict[str, str]:
+        """Return the address of each page of the file that is stored from it, and what the file calls it."""
+        run, found = self.run, {}
+        for named in full_text.report.urls if full_text.report else ():
+            url = run.page_of(named)
+            state = run.known.state(page_key(url))
+            if (
+                state is not None
+                and state.origin == "llms-full"
+                and run.bounds.verdict(url, listed=True).allowed
+            ):
+                found[url] = named
+        return found
+
+    async def _samples(
+        self, full_text: FullText, pages: dict[str, str], dates: dict[str, str]
+    ) -> list[Sample]:
+        lastmod = {url: dates[identity(url)] for url in pages if identity(url) in dates}
+        wanted = {pages[url]: url for url in chosen(list(pages), lastmod, self.run.number)}
+        found = []
+        for held in self._pieces(full_text, set(wanted)):
+            url = wanted[held.url or ""]
+            self.run.count("full-text/samples")
+            answer = await self.fetch(url, accept=ACCEPT)
+            if not answer.ok or identity(answer.final_url) != identity(url):
+                continue
+            headers = dict(answer.headers)
+            with answer.open() as opened:
+                body = opened.read()
+            answered = PageResponse(url, answer.final_url, answer.status, headers, body, utc_now())
+            try:
+                live = (await read_page(answered, self.run.workers, listed=True)).page.markdown
+            except ConversionError:
+                continue
+            (draft,) = await self.run.workers.read_texts([held.text])
+            if isinstance(draft, ConversionError):
+                continue
+            of_file = words(draft.page(Joiner(url).join, keep_hidden=self.run.workers.keep_hidden).markdown)
+            of_page = words(live)
+            if are_alike(of_page, of_file):
+                newer = is_newer(headers, lastmod.get(url), full_text.answer.headers)
+                found.append(Sample(url, fingerprint(of_page), fingerprint(of_file), newer))
+        return found
+
+    def _pieces(self, full_text: FullText, named: set[str]) -> list[FullPage]:
+        """Return the first page of the file under each of the addresses."""
+        found: dict[str, FullPage] = {}
+        if full_text.report is None:
+            return []
+        with full_text.answer.open() as body:
+            for piece in llmsfull.cut(body, full_text.report):
+                if isinstance(piece, FullPage) and piece.url in named:
+                    found.setdefault(piece.url or "", piece)
+                    if len(found) == len(named):
+                        break
+        return list(found.values())

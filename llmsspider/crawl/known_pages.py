@@ -1,0 +1,390 @@
+"""What was known of a site before this run, and what became of it: the rules of a recrawl. No Scrapy here."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import time
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from email.utils import parsedate_to_datetime
+from typing import TYPE_CHECKING, Literal
+from urllib.parse import urlsplit
+
+from llmsspider.items import content_hash
+from llmsspider.store import Resource
+from llmsspider.web.media_types import HTML_TYPES
+from llmsspider.web.urls import host
+
+if TYPE_CHECKING:
+    from llmsspider.store import PageRecord, PageState, Store
+
+
+# Fetches without validators now and then, and the hosts whose 304 was false. Pure.
+# A server may say 304 for a page that has changed: a constant `Last-Modified`, an ETag made of the size. Such an
+# answer cannot be told from a true one, so each run fetches a share of the pages whole. A host that answers one of
+# them with another text under validators that say "unchanged" is not believed any more: no validators are sent to it.
+
+
+@dataclass(slots=True)
+class FullCheck:
+    """Says to which URLs validators are sent in one run.
+
+    Args:
+        runs: every URL is fetched without validators in one of so many runs; 0 for never.
+        number: number of the run.
+        unbelieved: hosts whose 304 was false.
+    """
+
+    runs: int = 0
+    number: int = 0
+    unbelieved: set[str] = field(default_factory=set)
+
+    def sends_validators(self, url: str) -> bool:
+        """Say whether validators are sent to this URL in this run.
+
+        >>> checks = [FullCheck(runs=3, number=number) for number in range(3)]
+        >>> sum(check.sends_validators("https://e.com/a") for check in checks)
+        2
+        """
+        return host(url) not in self.unbelieved and not self._is_due(url)
+
+    def found_false(self, url: str) -> bool:
+        """Note that a 304 for this URL would have been false; return whether its host was believed until now."""
+        name = host(url)
+        is_news = name not in self.unbelieved
+        self.unbelieved.add(name)
+        return is_news
+
+    def remember(self, hosts: object) -> None:
+        """Take over the hosts that earlier runs found."""
+        if isinstance(hosts, Iterable) and not isinstance(hosts, str | bytes):
+            self.unbelieved.update(name for name in hosts if isinstance(name, str))
+
+    def _is_due(self, url: str) -> bool:
+        if not self.runs:
+            return False
+        parts = urlsplit(url)
+        digest = hashlib.sha256(f"{parts.path}?{parts.query}".encode("utf-8", "surrogatepass")).digest()
+        return (int.from_bytes(digest[:4]) + self.number) % self.runs == 0
+
+
+def says_unchanged(etag: str | None, last_modified: str | None, headers: Mapping[str, str]) -> bool:
+    """Say whether the validators of an answer are such that a conditional request would have got a 304.
+
+    RFC 9110, section 13.2.2: ETags are compared weakly, and dates only where no ETag was sent.
+
+    Args:
+        etag: as stored from an earlier answer.
+        last_modified: the same.
+        headers: of the new answer, with lower-case names.
+
+    >>> says_unchanged('W/"1"', None, {"etag": '"1"'}), says_unchanged('"1"', None, {"etag": '"2"'})
+    (True, False)
+    """
+    if etag:
+        return _opaque(etag) == _opaque(headers.get("etag", ""))
+    before, now = last_modified, headers.get("last-modified")
+    if not before or not now:
+        return False
+    try:
+        return parsedate_to_datetime(now) <= parsedate_to_datetime(before)
+    except (ValueError, TypeError, IndexError, OverflowError):
+        return now == before
+
+
+def _opaque(etag: str) -> str:
+    return etag.strip().removeprefix("W/")
+
+
+# What was known of a site before this run, and what became of it: the rules of a recrawl. No Scrapy here.
+# A page is asked again with its validators; a body that is the same is not converted again. What was stored but not
+# reached is judged at the end, and nothing is deleted on doubt (docs/incremental.md).
+
+PageOutcome = Literal["gone", "moved", "failed", "dropped", "kept", "unlinked"]
+"""What became of a stored page that this run did not confirm: `gone` 404 or 410, `moved` redirected elsewhere,
+`failed` could not be had this time, `dropped` answers, but is no documentation any more, `kept` could not be
+verified, `unlinked` answers, but nothing leads to it."""
+
+DELETED: frozenset[PageOutcome] = frozenset({"gone", "moved", "dropped", "unlinked"})
+
+MAX_DELETED_SHARE = 0.30
+"""More than this share of the judged pages is not deleted at once without confirmation."""
+
+ALWAYS_DELETED = 2
+"""So many pages may go from any source, though not more than half of it: shares say little of a few pages."""
+
+_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
+
+
+def clean_validator(value: str | None) -> str | None:
+    """Return a stored validator as it may be sent: without control characters, None when nothing is left."""
+    cleaned = _CONTROL.sub("", value or "").strip()
+    return cleaned or None
+
+
+def validators(etag: str | None, last_modified: str | None) -> dict[str, str]:
+    """Return the request headers that ask for a body only if it is another one (RFC 9110, section 13.1).
+
+    A date in the future says nothing of what has changed since, so none is sent.
+    """
+    headers = {
+        "If-None-Match": clean_validator(etag),
+        "If-Modified-Since": _past(clean_validator(last_modified)),
+    }
+    return {name: value for name, value in headers.items() if value}
+
+
+def _past(date: str | None) -> str | None:
+    """Return an HTTP date unless it lies in the future; what is no date is left to the server that sent it."""
+    try:
+        ahead = parsedate_to_datetime(date or "").timestamp() > time.time()
+    except (ValueError, TypeError, IndexError, OverflowError):
+        return date
+    return None if ahead else date
+
+
+@dataclass(slots=True)
+class KnownPages:
+    """The stored pages of a source, by key, and what this run learned of those it did not confirm.
+
+    Args:
+        states: the compact state of each stored page.
+        aliases: key of another spelling to the key of its page.
+        extractor_version: what content has to be made with to be used again.
+        trusted: False ignores hashes and validators (`full=true`).
+        full_check: to which URLs validators are sent in this run.
+    """
+
+    states: dict[bytes, PageState] = field(default_factory=dict)
+    aliases: dict[bytes, bytes] = field(default_factory=dict)
+    extractor_version: str = ""
+    trusted: bool = True
+    full_check: FullCheck = field(default_factory=FullCheck)
+    fates: dict[bytes, PageOutcome] = field(default_factory=dict)
+    reasons: dict[bytes, str] = field(default_factory=dict)
+    targets: dict[bytes, bytes] = field(default_factory=dict)
+    """Where pages moved to, by key."""
+    elsewhere_for_now: set[bytes] = field(default_factory=set)
+    """Those of them whose redirect was not one for good."""
+    moved_from: dict[bytes, list[str]] = field(default_factory=dict)
+    """The former addresses of pages, by key: as stored, and as this run learns them."""
+    _by_url: dict[str, bytes] | None = None
+
+    def state(self, key: bytes) -> PageState | None:
+        """Return the state of a stored page, by its key or the key of another spelling."""
+        return self.states.get(self.aliases.get(key, key))
+
+    def conditional_headers(self, url: str, accept: str | None) -> dict[str, str]:
+        """Return `If-None-Match` and `If-Modified-Since` for exactly this URL and representation; often empty.
+
+        None are sent when the content was made by an older extractor: a 304 would not bring the body.
+        """
+        if not self.trusted or not self.states or not self.full_check.sends_validators(url):
+            return {}
+        state = self.validated(url)
+        if state is None or state.content_hash is None or state.extractor_version != self.extractor_version:
+            return {}
+        if state.accept is not None and accept is not None and state.accept != accept:
+            return {}
+        return validators(state.etag, state.last_modified)
+
+    def is_false(self, record: PageRecord, headers: Mapping[str, str]) -> bool:
+        """Say whether a page has another text than stored under validators that say it has not.
+
+        Args:
+            record: the page as it is now.
+            headers: those of its answer, with lower-case names.
+        """
+        state = self.state(record.key)
+        return (
+            state is not None
+            and state.raw_hash is not None
+            and state.validators_url == record.fetched_url
+            and state.accept == record.accept
+            and state.extractor_version == record.extractor_version
+            and state.raw_hash != bytes.fromhex(record.raw_hash or "")
+            and state.content_hash != bytes.fromhex(content_hash(record.content or ""))
+            and says_unchanged(state.etag, state.last_modified, headers)
+        )
+
+    def validated(self, url: str) -> PageState | None:
+        """Return the page whose validators were sent to this URL: what a 304 stands for."""
+        return self.states.get(self._keys().get(url, b""))
+
+    def same_body(self, key: bytes, fetched_url: str, raw_hash: str) -> bool:
+        """Say whether a body is the one the stored content was made from, by the same extractor."""
+        state = self.state(key)
+        return (
+            self.trusted
+            and state is not None
+            and state.content_hash is not None
+            and state.raw_hash == bytes.fromhex(raw_hash)
+            and state.fetched_url == fetched_url
+            and state.extractor_version == self.extractor_version
+        )
+
+    def moved(self, key: bytes, target: bytes, *, for_good: bool = True) -> None:
+        """Note that a stored page is now the one with the key `target`, by a redirect for good or for now."""
+        self.record_outcome(key, "moved")
+        key, target = self.aliases.get(key, key), self.aliases.get(target, target)
+        if key in self.states and not for_good:
+            self.elsewhere_for_now.add(key)
+        if key in self.states and key != target:
+            self.targets[key] = target
+            former = self.moved_from.setdefault(target, [])
+            former += [
+                url for url in (*self.moved_from.get(key, ()), self.states[key].url) if url not in former
+            ]
+
+    def record_outcome(self, key: bytes, fate: PageOutcome, reason: str = "") -> None:
+        """Note what became of a stored page; pages that are not stored are ignored."""
+        key = self.aliases.get(key, key)
+        if key in self.states:
+            self.fates[key] = fate
+            self.reasons[key] = reason or fate
+
+    def _keys(self) -> dict[str, bytes]:
+        if self._by_url is None:
+            self._by_url = {
+                state.validators_url: key for key, state in self.states.items() if state.origin != "llms-full"
+            }
+        return self._by_url
+
+
+KEPT_HEADERS = (
+    "content-type",
+    "content-language",
+    "link",
+    "x-robots-tag",
+    "tdm-reservation",
+    "content-signal",
+    "x-markdown-tokens",
+)
+"""Headers of an answer that say what its body is; no others are stored."""
+
+
+class KnownResources:
+    """The answers of an earlier run that are no documents: llms files, sitemaps, robots.txt, pages read for links.
+
+    Args:
+        store: where they are; None has none (`scrapy plan`).
+        trusted: False sends no validators (`full=true`); what comes is stored all the same.
+        full_check: to which URLs validators are sent in this run.
+    """
+
+    def __init__(
+        self, store: Store | None = None, *, trusted: bool = True, full_check: FullCheck | None = None
+    ):
+        self._store = store
+        self._trusted = trusted
+        self._full_check = full_check or FullCheck()
+
+    def conditional_headers(self, url: str, accept: str | None) -> dict[str, str]:
+        """Return the validators of exactly this URL and representation; often empty."""
+        if self._store is None or not self._trusted or not self._full_check.sends_validators(url):
+            return {}
+        found = self._store.resource(Resource(url, accept, None, None).key, with_body=False)
+        return validators(found.etag, found.last_modified) if found else {}
+
+    def is_false(self, url: str, accept: str | None, headers: Mapping[str, str], body: bytes) -> bool:
+        """Say whether an answer is another one than stored under validators that say it is not.
+
+        HTML is not judged: what a page shows besides its text may be new each time.
+        """
+        if (
+            self._store is None
+            or headers.get("content-type", "").partition(";")[0].strip().lower() in HTML_TYPES
+        ):
+            return False
+        found = self._store.resource(Resource(url, accept, None, None).key)
+        return (
+            found is not None
+            and found.body != body
+            and says_unchanged(found.etag, found.last_modified, headers)
+        )
+
+    def restored(self, url: str, accept: str | None) -> Resource | None:
+        """Return the stored answer that a 304 stands for, or None."""
+        if self._store is None:
+            return None
+        found = self._store.resource(Resource(url, accept, None, None).key)
+        if found is not None:
+            self._store.use_resource(found.key)
+        return found
+
+    def keep(self, url: str, accept: str | None, headers: Mapping[str, str], body: bytes) -> None:
+        """Store an answer with status 200, when it has validators to ask with again."""
+        etag, modified = clean_validator(headers.get("etag")), clean_validator(headers.get("last-modified"))
+        if self._store is None or not (etag or modified):
+            return
+        kept = {name: headers[name] for name in KEPT_HEADERS if name in headers}
+        self._store.save_resource(Resource(url, accept, etag, modified, kept, body))
+
+
+@dataclass(slots=True, frozen=True)
+class DeletionPlan:
+    """What the end of a run decided: keys to delete with the reason, keys to export as they were stored.
+
+    `blocked_by` says why deletions were held back, or is None.
+    """
+
+    delete: Mapping[bytes, str]
+    keep: tuple[bytes, ...]
+    blocked_by: str | None = None
+    missing: Mapping[bytes, int] = field(default_factory=dict)
+    """Keys of the held pages that answered 404 or 410, each with the number of judging runs in a row it did so."""
+
+
+def judge(
+    known: KnownPages,
+    judged: set[bytes],
+    *,
+    unreached: set[bytes],
+    confirmed: bool,
+    only_gone: bool = False,
+    arrived: frozenset[bytes] = frozenset(),
+    missing: Mapping[bytes, int] | None = None,
+    runs: int = 2,
+) -> DeletionPlan:
+    """Decide over the stored pages that a run did not confirm.
+
+    Args:
+        known: the stored pages and their fates.
+        judged: keys of the pages inside the bounds of the run, the confirmed ones included.
+        unreached: keys of the pages that have no document in this run.
+        confirmed: the user confirmed a large number of deletions.
+        only_gone: delete only what answered 404 or 410 (`mode=refresh`); what moved is kept.
+        arrived: keys of pages that moved to a page which has a document in this run; they need no guard.
+        missing: `DeletionPlan.missing` of the judging run before this one.
+        runs: judging runs in a row after which a page that answers 404 or 410 needs no guard; 0 for none.
+    """
+    deleted = frozenset({"gone"}) if only_gone else DELETED
+    kept = {"kept", "moved"} - deleted
+    open_keys = judged & unreached
+    fates = {key: fate for key, fate in known.fates.items() if key in open_keys}
+    delete = {key: known.reasons[key] for key, fate in fates.items() if fate in deleted}
+    keep = tuple(key for key, fate in fates.items() if fate in kept)
+    times = {key: (missing or {}).get(key, 0) + 1 for key in delete if fates[key] == "gone"}
+    sure = {key for key in delete if key in arrived or (runs and times.get(key, 0) >= runs)}
+    doubtful = {key: reason for key, reason in delete.items() if key not in sure}
+    if confirmed or len(doubtful) <= _deletable(len(judged)):
+        return DeletionPlan(delete, keep)
+    reasons = ", ".join(f"{reason} {number}" for reason, number in Counter(doubtful.values()).most_common())
+    held = (
+        f"{len(doubtful)} of {len(judged)} pages would be deleted ({reasons}): more than {MAX_DELETED_SHARE:.0%}, "
+        f"so none of them is; those that answer 404 or 410 in {runs} complete runs in a row are; if the site "
+        "really changed so much, confirm with -a confirm_deletions=true"
+    )
+    return DeletionPlan(
+        {key: delete[key] for key in delete if key in sure},
+        (*keep, *doubtful),
+        held,
+        {key: times[key] for key in doubtful if key in times},
+    )
+
+
+def _deletable(judged: int) -> float:
+    """Return how many of so many pages may be deleted without confirmation."""
+    return max(MAX_DELETED_SHARE * judged, min(ALWAYS_DELETED, judged // 2))

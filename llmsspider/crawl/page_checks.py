@@ -1,0 +1,203 @@
+"""Whether a page is one: stubs of Markdown, HTML that breaks off, pages that are no documentation. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from llmsspider.reasons import Filtered
+
+# Author's Markdown that is a stub: too short, or made of what its generator has not filled in. Pure.
+# Its page is asked for as HTML once, and the fuller of the two is the document (docs/markdown-forms.md). What a host
+# has taught about that is kept in a `HostStubs`.
+
+Stub = Literal["short", "unfilled"]
+
+SHORT = 300
+"""Letters and digits of text below which Markdown may be a stub."""
+FULLER = 2
+"""How many times the text of the Markdown the HTML must have, and `MORE` letters besides."""
+MORE = 150
+"""Letters that the navigation of a site may leave in the text of a page."""
+PROBES = 4
+"""Pages of a host for which HTML is asked in vain before it is not asked any more."""
+RARELY = 0.05
+"""Part of the pages asked for that must have been fuller, from `PROBES` times two pages on."""
+
+_MARKUP = re.compile(r"<[a-zA-Z/!][^<>]*>|\]\([^()\[\]\n]*\)")
+"""Tags, comments and destinations of links."""
+_FENCES = ("```", "~~~")
+_FILLED_BY = ("{include}", "{literalinclude}", "{eval-rst}", "{auto", "{toctree}")
+"""What the info string of a fence says whose text the generator takes from elsewhere (MyST)."""
+_UNFILLED_STARTS = ("<<<", "!!!include(", "[!include", ":include:", "#include ")
+"""Beginnings of lines that name what is to stand there: VitePress, markdown-it-include, DocFX, Docsify."""
+
+
+def stub(markdown: str) -> Stub | None:
+    r"""Return why Markdown may be a stub of its page, or None where it is not.
+
+    >>> stub('# Changes\n\n--8<-- "CHANGELOG.md"\n'), stub("# Home\n\nWelcome.\n"), stub("word " * 100)
+    ('unfilled', 'short', None)
+    """
+    if len(markdown) > 40 * SHORT:
+        return None  # so much text is no stub, whatever it includes
+    said, unfilled = 0, False
+    fence, is_filled, has_options = "", False, False
+    for line in markdown.split("\n"):
+        text = line.strip()
+        if fence:
+            is_end = text == fence
+            said += 0 if is_end or is_filled else letters(text)
+            fence = "" if is_end else fence
+        elif text.startswith(_FENCES):
+            info = text.lstrip("`~")
+            fence, is_filled = text[: len(text) - len(info)], info.lstrip().startswith(_FILLED_BY)
+            unfilled = unfilled or is_filled
+        elif _is_unfilled(text) or (has_options and line[:1].isspace()):
+            unfilled = has_options = True
+        else:
+            has_options = has_options and not text
+            said += _said(text)
+    if said >= SHORT:
+        return None
+    return "unfilled" if unfilled else "short"
+
+
+def _is_unfilled(line: str) -> bool:
+    """Return True for a line that names what the generator is to put in its place."""
+    start, end = line[:2], line[-2:]
+    return (
+        line.lstrip("-;*").startswith("8<-")
+        or (start in {"{%", "{{", "{!", "{<", "{#"} and end[-1:] == "}")
+        or line.lower().startswith(_UNFILLED_STARTS)
+        or (line.startswith("::: ") and "." in line)
+        or (line.startswith("<!--") and "include" in line and line.endswith("-->"))
+        or (line.startswith(".. ") and "::" in line)
+        or (line.startswith("[") and "':include" in line)
+        or (line.startswith("![[") and end == "]]")
+        or (line.startswith(("import ", "export ")) and ("'" in line or '"' in line or "=" in line))
+        or (start[:1] == "<" and end[-1:] == ">" and line.lstrip("</")[:1].isupper() and line.count("<") == 1)
+    )
+
+
+def letters(text: str) -> int:
+    """Return how many letters and digits are in a text."""
+    return sum(map(str.isalnum, text))
+
+
+def is_fuller(html: str, markdown: str) -> bool:
+    """Say whether the Markdown made from a page's HTML says far more than the author's Markdown of it.
+
+    >>> is_fuller("word " * 200, "# Changes"), is_fuller("Home Guide Changes " * 3, "# Changes")
+    (True, False)
+    """
+    return _said(html) >= FULLER * _said(markdown) + MORE
+
+
+def _said(markdown: str) -> int:
+    """Return how many letters and digits a text has outside headings, tags and destinations of links."""
+    lines = (line for line in markdown.split("\n") if not line.startswith("#"))
+    return letters(_MARKUP.sub("", "\n".join(lines)))
+
+
+@dataclass(slots=True)
+class HostStubs:
+    """How often the HTML of a host's stubs was asked for, and how often it was fuller."""
+
+    asked: int = 0
+    fuller: int = 0
+
+    def pays(self) -> bool:
+        """Say whether the HTML of one more stub is worth a request."""
+        if self.fuller == 0:
+            return self.asked < PROBES
+        return self.asked < 2 * PROBES or self.fuller >= RARELY * self.asked
+
+    def report(self, *, fuller: bool) -> None:
+        """Count what came of a request."""
+        self.asked += 1
+        self.fuller += fuller
+
+    def as_list(self) -> list[int]:
+        """Return what the store remembers."""
+        return [self.asked, self.fuller]
+
+    @classmethod
+    def from_list(cls, data: object) -> HostStubs:
+        """Rebuild from `as_list`; a host where it never paid is asked once more in each run."""
+        if not (isinstance(data, list) and len(data) == 2 and all(type(number) is int for number in data)):
+            return cls()
+        asked, fuller = data
+        return cls(min(asked, PROBES - 1) if fuller == 0 else asked, fuller)
+
+
+# HTML that breaks off without a sign: the end tag it had before is missing. No Scrapy here.
+# A body with the Content-Length of its half looks whole. `</html>` may be left out (HTML, section 13.1.2.4), so its
+# absence says nothing of a page by itself: it does where the page had one.
+
+END_TAG = b"</html"
+
+
+def has_end_tag(body: bytes) -> bool:
+    """Say whether HTML has its end tag.
+
+    >>> has_end_tag(b"<html><p>Text</HTML>"), has_end_tag(b"<html><p>Te")
+    (True, False)
+    """
+    return END_TAG in body.lower()
+
+
+class MissingEndTags:
+    """The stored pages that came without their end tag, each with the number of runs in a row in which it did.
+
+    Args:
+        before: `counts` of the run before this one.
+        runs: runs in a row after which a page is believed, as a site may stop to write the tag; 0 for never.
+    """
+
+    def __init__(self, before: Mapping[bytes, int], runs: int):
+        self._before = before
+        self._runs = runs
+        self.counts = dict(before)
+
+    def breaks_off(self, key: bytes, body: bytes) -> bool:
+        """Say whether HTML is only the beginning of a stored page, which had its end tag."""
+        times = 0 if has_end_tag(body) else self._before.get(key, 0) + 1
+        if times == 0 or (self._runs and times >= self._runs):
+            self.counts.pop(key, None)
+            return False
+        self.counts[key] = times
+        return True
+
+
+# What is no documentation: the reasons a converted page is dropped. Pure.
+
+MISSING_TITLE = re.compile(
+    r"\A\W*(?:(?:error\W*)?404\b|(?:page|site|document|content|file) (?:was |could )?not (?:be )?found|not found\W*\Z"
+    r"|(?:oops|sorry|whoops)\b.{0,40}\bnot? (?:be )?found|page (?:does not|doesn.t) exist|nothing (?:to see )?here)",
+    re.IGNORECASE,
+)
+"""Titles of pages that a server shows, with status 200, for a page it does not have."""
+
+MAX_MISSING_CHARACTERS = 1500
+"""A page with more text than this is about missing pages rather than one."""
+
+
+def drop_reason(content: str, title: str | None, *, min_characters: int) -> Filtered | None:
+    """Return the reason for a document that is dropped, or None.
+
+    Args:
+        content: Markdown.
+        title: the document's title.
+        min_characters: least number of characters that are not white space.
+    """
+    characters = (
+        len("".join(content.split())) if len(content) < 4 * min_characters + 64 else min_characters + 1
+    )
+    if characters < min_characters or not content.strip():
+        return Filtered("empty", f"fewer than {min_characters} characters")
+    if title and len(content) < MAX_MISSING_CHARACTERS and MISSING_TITLE.search(title):
+        return Filtered("soft-404", f"status 200, but titled {title!r}")
+    return None

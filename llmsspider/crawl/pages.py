@@ -1,0 +1,416 @@
+"""From an answer to a page record: what a body is, how it is read, which fields the document gets.
+
+No Scrapy classes beyond duck typing: a response is read once into `PageResponse`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, Protocol
+from urllib.parse import unquote, urlsplit
+
+from w3lib.encoding import http_content_type_encoding
+
+from llmsspider import markdown
+from llmsspider.crawl.page_checks import has_end_tag
+from llmsspider.items import EXTRACTOR_VERSION, Page, PageMeta, raw_hash
+from llmsspider.llmstxt import is_llms_url
+from llmsspider.reasons import Filtered
+from llmsspider.store import PageRecord
+from llmsspider.web import media_types, url_gate
+from llmsspider.web.hosts import same_site
+from llmsspider.web.joining import Joiner
+from llmsspider.web.markdown_forms import is_markdown_url
+from llmsspider.web.media_types import MARKDOWN_TYPES, TEXT_EXTENSIONS, Kind, classify, extension
+from llmsspider.web.opt_out import is_noindex, opt_out, robots_directives
+from llmsspider.web.url_gate import InvalidUrl, redacted
+from llmsspider.web.urls import document_id, identity, loose_key, without_fragment
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from llmsspider.config import Config
+    from llmsspider.conversion.workers import ConversionPool
+    from llmsspider.discovery import FullText, LlmsFile
+    from llmsspider.items import DiscoveredBy, Link, LlmsEntry, Origin
+    from llmsspider.llmsfull import FullPage
+    from llmsspider.markdown import Draft
+
+
+@dataclass(slots=True, frozen=True)
+class PageResponse:
+    """An HTTP answer for a page. `page_url` is the page's address, `fetched_url` the URL whose body this is."""
+
+    page_url: str
+    fetched_url: str
+    status: int
+    headers: dict[str, str]
+    body: bytes
+    fetched_at: str
+    accept: str | None = None
+    data: tuple[str, ...] = ()
+    """URLs of the data that the page fetched when a browser drew it."""
+    is_whole: bool = True
+    """False where only the end of the connection says that the body has ended: it may be half of it."""
+
+    @classmethod
+    def from_response(cls, response: Any, *, now: str) -> PageResponse:
+        """Read a Scrapy response; `now` is an ISO 8601 time."""
+        request = response.request
+        headers = text_headers(response)
+        accept = request.headers.get("Accept") if request is not None else None
+        return cls(
+            page_url=without_fragment(request.url if request is not None else response.url),
+            fetched_url=without_fragment(response.url),
+            status=response.status,
+            headers=headers,
+            body=response.body,
+            fetched_at=now,
+            accept=accept.decode("latin-1") if accept else None,
+            is_whole="partial" not in response.flags,
+        )
+
+    @property
+    def mime_type(self) -> str | None:
+        """Media type without parameters, lower-case."""
+        return self.headers.get("content-type", "").partition(";")[0].strip().lower() or None
+
+    @property
+    def encoding(self) -> str | None:
+        """The encoding that the Content-Type header declares."""
+        return http_content_type_encoding(self.headers.get("content-type"))
+
+    def kind(self) -> Kind:
+        """What the body is."""
+        return classify(self.mime_type, self.body, markdown_form=is_markdown_url(self.fetched_url))
+
+    def text(self) -> str:
+        """The body as text: strict UTF-8 first, since undeclared Latin-1 is guessed badly."""
+        for encoding in ("utf-8-sig", self.encoding, "cp1252"):
+            try:
+                return self.body.decode(encoding or "utf-8-sig")
+            except (UnicodeDecodeError, LookupError):
+                continue
+        return self.body.decode("latin-1")
+
+
+@dataclass(slots=True, frozen=True)
+class PageResult:
+    """A page that was read; `left_out` says why where it is no page of documentation.
+
+    `was_stub` says that it is HTML taken in place of Markdown that is a stub.
+    """
+
+    page: Page
+    origin: Origin
+    left_out: Filtered | None = None
+    was_stub: bool = False
+
+
+VALIDATORS = frozenset({"etag", "last-modified"})
+"""Headers that say which version of a body an answer holds."""
+
+_NOTHING = Page("", [], [], PageMeta())
+
+
+class LinkJoiner(Protocol):
+    """Says what the links of a Markdown page mean."""
+
+    async def __call__(
+        self, draft: Draft, page_url: str, fetched_url: str, origin: str
+    ) -> Callable[[str], str]:
+        """Return the function that makes hrefs absolute."""
+        ...
+
+
+async def _plain_links(draft: Draft, page_url: str, fetched_url: str, origin: str) -> Callable[[str], str]:
+    return Joiner(fetched_url).join
+
+
+async def read_page(
+    answered: PageResponse, workers: ConversionPool, *, listed: bool, join: LinkJoiner = _plain_links
+) -> PageResult:
+    """Read a body as what it is, the URLs it names of itself checked; raises `ConversionError`.
+
+    Args:
+        answered: the answer.
+        workers: where HTML is converted.
+        listed: an llms.txt lists the page, so that other text formats are documents too.
+        join: what the links of Markdown mean; they are relative to the URL fetched if it is not given.
+    """
+    result = await _read_body(answered, workers, listed, join)
+    return replace(result, page=checked(result.page, answered.headers.get("link", ""), answered.fetched_url))
+
+
+async def _read_body(
+    answered: PageResponse, workers: ConversionPool, listed: bool, join: LinkJoiner
+) -> PageResult:
+    kind = answered.kind()
+    if answered.mime_type in workers.handlers:
+        body, url, mime_type = answered.body, answered.fetched_url, answered.mime_type or ""
+        page = await workers.handle(body, url, mime_type, answered.encoding)
+        return PageResult(page, "html" if kind == "html" else "text")
+    if kind == "html":
+        return PageResult(
+            await workers.convert(answered.body, answered.fetched_url, answered.encoding), "html"
+        )
+    if kind == "binary":
+        return PageResult(_NOTHING, "html", Filtered("unsupported-type", answered.mime_type or "binary"))
+    text = answered.text()
+    origin: Origin = "negotiated"
+    if is_markdown_url(answered.fetched_url):
+        origin = "markdown"
+    elif extension(answered.fetched_url) in TEXT_EXTENSIONS:
+        origin = "text"
+    if kind == "markdown" or (answered.mime_type == "text/plain" and markdown.looks_like_markdown(text)):
+        draft = await workers.read_markdown(text)
+        joined = await join(draft, answered.page_url, answered.fetched_url, origin)
+        return PageResult(
+            draft.page(joined, keep_hidden=workers.keep_hidden, max_growth=workers.max_growth), origin
+        )
+    if not listed:
+        return PageResult(_NOTHING, "text", Filtered("unsupported-type", answered.mime_type or "text"))
+    return PageResult(Page(normalised(text), [], [], PageMeta(), "none"), "text")
+
+
+def checked(page: Page, link_header: str = "", url: str = "") -> Page:
+    """Return a page whose metadata holds only URLs that pass the gate; what does not is among those to follow.
+
+    There it is counted like any other link. User names and passwords are kept of no link; the content stays as
+    it is. `link_header` is the `Link` header of the answer for `url`.
+    """
+    meta = page.meta
+    invalid = [link.url for link in media_types.parse(link_header, url) if isinstance(link.url, InvalidUrl)]
+
+    def passed(named: str | None) -> str | None:
+        found = url_gate.parse(named) if named else None
+        if isinstance(found, InvalidUrl):
+            invalid.append(found)
+        return found if isinstance(found, str) else None
+
+    meta = replace(
+        meta,
+        canonical=passed(meta.canonical),
+        refresh=passed(meta.refresh),
+        describedby=passed(meta.describedby),
+        markdown_alternate=passed(meta.markdown_alternate),
+        hreflang={tag: target for tag, named in meta.hreflang.items() if (target := passed(named))},
+    )
+    follow = [*map(redacted, page.follow), *(refused.url for refused in invalid)]
+    return replace(page, meta=meta, links=_without_passwords(page.links), follow=follow)
+
+
+def _without_passwords(links: list[Link]) -> list[Link]:
+    return [replace(link, url=redacted(link.url)) if "@" in link.url else link for link in links]
+
+
+def page_record(
+    source: str,
+    answered: PageResponse,
+    result: PageResult,
+    *,
+    converter: str,
+    entry: LlmsEntry | None,
+    depth: int,
+    by: DiscoveredBy,
+) -> PageRecord:
+    """Return everything the store keeps of a page, from which its `Document` is made."""
+    page, url = result.page, answered.page_url
+    headers = answered.headers
+    tokens = headers.get("x-markdown-tokens", "")
+    return PageRecord(
+        id=document_id(source, url),
+        identity=identity(url),
+        url=url,
+        fetched_url=answered.fetched_url,
+        title=page.meta.title or (entry.title if entry else None) or title_from_url(url),
+        description=page.meta.description or (entry.description if entry else None),
+        language=page.meta.language or _header_language(headers),
+        content=page.markdown,
+        raw_hash=raw_hash(answered.body),
+        origin=result.origin,
+        discovered_by=by,
+        depth=depth,
+        llms=entry,
+        links=page.links,
+        follow=page.follow,
+        status=answered.status,
+        mime_type=answered.mime_type,
+        etag=headers.get("etag") if answered.is_whole else None,
+        last_modified=headers.get("last-modified") if answered.is_whole else None,
+        validators_url=answered.fetched_url,
+        accept=answered.accept,
+        markdown_tokens=int(tokens) if tokens.isdigit() else None,
+        extractor_version=extractor_version(converter),
+        fetched_at=answered.fetched_at,
+        has_end_tag=has_end_tag(answered.body)
+        if result.origin == "html" and answered.kind() == "html"
+        else None,
+    )
+
+
+def full_text_hash(page: FullPage) -> str:
+    """Return the SHA-256 of a page as the full-text file holds it, in hex."""
+    return raw_hash(page.text.encode("utf-8", "surrogatepass"))
+
+
+def full_text_record(
+    source: str,
+    page: FullPage,
+    read: Page,
+    *,
+    url: str,
+    file: FullText,
+    converter: str,
+    entry: LlmsEntry | None,
+    now: str,
+) -> PageRecord:
+    """Return the record of a page that a full-text file holds, `read` as Markdown.
+
+    The file's validators are not the page's.
+    """
+    read = checked(read)
+    return PageRecord(
+        id=document_id(source, url),
+        identity=identity(url),
+        url=url,
+        fetched_url=file.url,
+        title=read.meta.title or page.title or (entry.title if entry else None) or title_from_url(url),
+        description=read.meta.description or (entry.description if entry else None),
+        language=read.meta.language,
+        content=read.markdown,
+        raw_hash=full_text_hash(page),
+        origin="llms-full",
+        discovered_by="llms-full.txt",
+        llms=entry,
+        links=read.links,
+        follow=read.follow,
+        status=file.answer.status,
+        mime_type=file.answer.content_type,
+        extractor_version=extractor_version(converter),
+        fetched_at=now,
+    )
+
+
+def llms_file_record(source: str, file: LlmsFile, *, converter: str, now: str) -> PageRecord:
+    """Return the record of an index that is a document itself: `follow=llms`, or no page could be had."""
+    read = checked(markdown.read(file.text, file.url))
+    return PageRecord(
+        id=document_id(source, file.url),
+        identity=identity(file.url),
+        url=file.url,
+        fetched_url=file.url,
+        title=file.title or read.meta.title or title_from_url(file.url),
+        description=file.summary,
+        content=read.markdown,
+        raw_hash=raw_hash(file.text.encode("utf-8", "surrogatepass")),
+        origin="llms-txt",
+        discovered_by="llms.txt",
+        links=read.links,
+        status=200,
+        extractor_version=extractor_version(converter),
+        fetched_at=now,
+    )
+
+
+def extractor_version(converter: str) -> str:
+    """Return what content of this version is made with; other content is made again."""
+    return f"{EXTRACTOR_VERSION}:{converter}"
+
+
+def refused_by_page(meta: PageMeta, answered: PageResponse, config: Config) -> Filtered | None:
+    """Return the reason when the page itself asks to be left out, or None.
+
+    The opt-outs of headers were obeyed before the page was read; noindex counts only where the user asks for it.
+    """
+    if config.obey_ai_optout:
+        reason = opt_out({}, meta.robots)
+        if reason:
+            return Filtered("ai-opt-out", reason)
+    if config.obey_noindex:
+        header = robots_directives([answered.headers.get("x-robots-tag", "")])
+        if is_noindex(meta.robots | header):
+            return Filtered("noindex", "LLMS_OBEY_NOINDEX")
+    return None
+
+
+def markdown_alternate(result: PageResult, answered: PageResponse) -> str | None:
+    """Return the URL of the Markdown version that an HTML page names (`rel=alternate`), on its own site, or None.
+
+    From `<link>` or the `Link` header (RFC 8288).
+    """
+    if result.origin not in {"html", "rendered"}:
+        return None
+    url = result.page.meta.markdown_alternate or next(
+        (
+            link.url
+            for link in media_types.parse(answered.headers.get("link", ""), answered.fetched_url)
+            if "alternate" in link.rel and link.type in MARKDOWN_TYPES and isinstance(link.url, str)
+        ),
+        None,
+    )
+    usable = url and same_site(url, answered.fetched_url) and identity(url) != identity(answered.fetched_url)
+    return url if usable else None
+
+
+def named_llms_txt(meta: PageMeta, answered: PageResponse) -> str | None:
+    """Return the URL of the llms.txt that a page says describes it (`rel=describedby`), or None."""
+    links = media_types.parse(answered.headers.get("link", ""), answered.fetched_url)
+    named = (link.url for link in links if "describedby" in link.rel and isinstance(link.url, str))
+    url = meta.describedby or next(named, None)
+    return url if url and is_llms_url(url) else None
+
+
+def same_page_elsewhere(url: str, canonical: str) -> bool:
+    """Say whether a canonical address can be believed: same host and scheme, and the same last path segment.
+
+    Sites that name their home page as the address of every page would lose all of them.
+
+    >>> same_page_elsewhere("https://e.com/v2/page.html", "https://e.com/v3/page")
+    True
+    >>> same_page_elsewhere("https://e.com/v2/page.html", "https://e.com/")
+    False
+    """
+    here, there = urlsplit(loose_key(url)), urlsplit(loose_key(canonical))
+    last = here.path.rpartition("/")[2]
+    return (here.scheme, here.netloc, last) == (
+        there.scheme,
+        there.netloc,
+        there.path.rpartition("/")[2],
+    ) and bool(last)
+
+
+def text_headers(response: Any) -> dict[str, str]:
+    """Return the headers of a Scrapy response as text: lower-case names, several values joined by a comma."""
+    return {
+        name.decode("latin-1").lower(): b", ".join(values).decode("latin-1")
+        for name, values in response.headers.items()
+    }
+
+
+def utc_now() -> str:
+    """Return the time as `Document.fetched_at` has it: ISO 8601, UTC, to the second."""
+    return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+def title_from_url(url: str) -> str:
+    """Return the last path segment in words, or the host.
+
+    >>> title_from_url("https://e.com/guide/getting-started.html"), title_from_url("https://e.com/")
+    ('getting started', 'e.com')
+    """
+    parts = urlsplit(url)
+    name = unquote(parts.path.rstrip("/").rpartition("/")[2])
+    name = name.removesuffix(".html").removesuffix(".htm").removesuffix(".md")
+    return name.replace("-", " ").replace("_", " ").strip() or parts.netloc
+
+
+def _header_language(headers: dict[str, str]) -> str | None:
+    return headers.get("content-language", "").partition(",")[0].strip() or None
+
+
+def normalised(text: str) -> str:
+    r"""Return text with `\n` line ends and one trailing new line; empty text stays empty."""
+    lines = text.replace("\r\n", "\n").replace("\r", "\n").strip("\n")
+    return f"{lines}\n" if lines else ""

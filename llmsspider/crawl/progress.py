@@ -1,0 +1,305 @@
+"""What a run has found and done so far: counters with bounded examples, snapshots, what was handed over."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING, Any, Literal
+
+from llmsspider.errors import ErrorKind, command
+from llmsspider.items import Change, Origin
+from llmsspider.reasons import FILTERED_AFTER_FETCH, FilterReason
+
+if TYPE_CHECKING:
+    from llmsspider.crawl.run import Run
+
+
+# What a run has found and done so far: counters with bounded examples, and immutable snapshots of them.
+
+Phase = Literal["starting", "discovery", "crawling", "verifying", "finishing", "finished"]
+
+MAX_EXAMPLES = 50
+"""Examples kept for each reason a URL was left out or failed; counts are always exact."""
+
+MAX_POINTS = 240
+"""Points kept of the timeline; when there are more, every second one goes."""
+
+
+@dataclass(slots=True, frozen=True)
+class Example:
+    """One URL that failed or was left out, and why in words."""
+
+    url: str
+    detail: str
+
+
+@dataclass(slots=True, frozen=True)
+class Point:
+    """How far a run was at one moment: seconds since its start, pages done, pages that failed."""
+
+    secs: float
+    done: int
+    errors: int
+
+
+@dataclass(slots=True, frozen=True)
+class Snapshot:
+    """The state of a run at one moment; the stats are in docs/stats.md.
+
+    `done` counts pages that were settled: documents, failures, and pages left out once they were seen. `queued` is
+    what is known and not settled yet, so the total grows while links are found.
+    """
+
+    phase: Phase
+    discovered_file: str | None
+    discovered_file_type: str
+    linked_files: int
+    crawl_type: str
+    documents: int
+    done: int
+    queued: int
+    origins: dict[str, int]
+    changes: dict[str, int]
+    errors: dict[str, int]
+    filtered: dict[str, int]
+    chunks: dict[str, int]
+    elapsed_secs: float
+
+    @property
+    def total(self) -> int:
+        """Pages known so far."""
+        return self.done + self.queued
+
+    @property
+    def percent(self) -> int:
+        """How much of the total is done, rounded down; 0 while nothing is known."""
+        return self.done * 100 // self.total if self.total else 0
+
+    @property
+    def unchanged(self) -> int:
+        """Documents that are as they were stored."""
+        return self.changes.get("unchanged", 0)
+
+    @property
+    def pages_per_min(self) -> float:
+        """Pages done a minute since the start."""
+        return self.done * 60 / self.elapsed_secs if self.elapsed_secs > 0 else 0.0
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return what is shown of it, ready for JSON."""
+        return {
+            **asdict(self),
+            "total": self.total,
+            "percent": self.percent,
+            "unchanged": self.unchanged,
+            "failed": sum(self.errors.values()),
+            "left_out": sum(self.filtered.values()),
+            "pages_per_min": round(self.pages_per_min, 1),
+            "elapsed_secs": round(self.elapsed_secs, 1),
+        }
+
+    def line(self) -> str:
+        """Return it as one line of text."""
+        parts = [
+            f"{self.phase}: {self.done}/{self.total} pages ({self.percent}%)",
+            f"{self.unchanged} unchanged",
+            f"{sum(self.errors.values())} errors",
+            f"{sum(self.filtered.values())} left out",
+            f"{self.pages_per_min:.0f} pages/min",
+            duration(self.elapsed_secs),
+        ]
+        return ", ".join(parts)
+
+
+@dataclass(slots=True)
+class Progress:
+    """The counters of a run."""
+
+    phase: Phase = "starting"
+    discovered_file: str | None = None
+    discovered_file_type: str = "none"
+    linked_files: int = 0
+    crawl_type: str = "links"
+    documents: int = 0
+    kept: int = 0
+    """Pages that failed and whose stored document is exported in their place."""
+    origins: Counter[str] = field(default_factory=Counter)
+    changes: Counter[str] = field(default_factory=Counter)
+    errors: Counter[str] = field(default_factory=Counter)
+    filtered: Counter[str] = field(default_factory=Counter)
+    chunks: Counter[str] = field(default_factory=Counter)
+    """Rows of chunk feeds, by change."""
+    error_examples: dict[str, list[Example]] = field(default_factory=lambda: defaultdict(list))
+    filtered_examples: dict[str, list[Example]] = field(default_factory=lambda: defaultdict(list))
+    began: float = field(default_factory=time.monotonic)
+    ended: float | None = None
+    phases: list[tuple[Phase, float]] = field(default_factory=list)
+    """The phases entered, each with the seconds since the start."""
+    timeline: list[Point] = field(default_factory=list)
+
+    def enter(self, phase: Phase) -> None:
+        """Begin a phase; with `finished` the clock stops."""
+        self.phase = phase
+        self.phases.append((phase, round(self.elapsed_secs, 3)))
+        self.ended = time.monotonic() if phase == "finished" else None
+        if self.ended is not None and self.timeline:
+            self.timeline.append(self._point())
+
+    @property
+    def elapsed_secs(self) -> float:
+        """Seconds from the start to now, or to the end."""
+        return (self.ended or time.monotonic()) - self.began
+
+    @property
+    def done(self) -> int:
+        """Pages that are settled."""
+        seen = sum(self.filtered[reason] for reason in FILTERED_AFTER_FETCH)
+        documents = self.documents - self.changes["deleted"] - self.kept
+        return max(documents, 0) + sum(self.errors.values()) + seen
+
+    def error(self, kind: ErrorKind, url: str, detail: str) -> None:
+        """Count a failed page."""
+        self.errors[kind] += 1
+        _keep(self.error_examples[kind], url, detail)
+
+    def record_filtered(self, reason: FilterReason, url: str, detail: str) -> None:
+        """Count a URL that was left out."""
+        self.filtered[reason] += 1
+        _keep(self.filtered_examples[reason], url, detail)
+
+    def document(self, origin: Origin, change: Change) -> None:
+        """Count an exported document."""
+        self.documents += 1
+        self.origins[origin] += 1
+        self.changes[change] += 1
+
+    def sample(self) -> None:
+        """Put a point on the timeline; a long run keeps as many as a short one, further apart."""
+        points = self.timeline
+        secs = self.elapsed_secs
+        if len(points) > 1 and secs - points[-1].secs < (points[1].secs - points[0].secs) * 0.9:
+            return
+        points.append(self._point())
+        if len(points) > MAX_POINTS:
+            del points[1::2]
+
+    def _point(self) -> Point:
+        return Point(round(self.elapsed_secs, 2), self.done, sum(self.errors.values()))
+
+    def snapshot(self, *, queued: int, elapsed_secs: float | None = None) -> Snapshot:
+        """Return an immutable copy."""
+        return Snapshot(
+            phase=self.phase,
+            discovered_file=self.discovered_file,
+            discovered_file_type=self.discovered_file_type,
+            linked_files=self.linked_files,
+            crawl_type=self.crawl_type,
+            documents=self.documents,
+            done=self.done,
+            queued=queued,
+            origins=dict(self.origins),
+            changes=dict(self.changes),
+            errors=dict(self.errors),
+            filtered=dict(self.filtered),
+            chunks=dict(self.chunks),
+            elapsed_secs=self.elapsed_secs if elapsed_secs is None else elapsed_secs,
+        )
+
+
+def duration(secs: float) -> str:
+    """Return a length of time for people.
+
+    >>> duration(4.26), duration(80), duration(3725)
+    ('4.3 s', '1 min 20 s', '1 h 2 min')
+    """
+    if secs < 60:
+        return f"{secs:.1f} s"
+    minutes, seconds = divmod(int(secs), 60)
+    if minutes < 60:
+        return f"{minutes} min {seconds} s"
+    return f"{minutes // 60} h {minutes % 60} min"
+
+
+def _keep(examples: list[Example], url: str, detail: str) -> None:
+    if len(examples) < MAX_EXAMPLES:
+        examples.append(Example(url, detail))
+
+
+# Whether what a run stored was also handed over. What was not can be replayed by number. No Scrapy here.
+# Pages are stored while the crawl goes, feeds are delivered when it has ended: an upload that fails, a full disk or a
+# kill in between leaves changes in the store that no reader of the feeds has seen. The run's counts keep that
+# (`delivered`), the next run and `scrapy sources --json` say it (docs/incremental.md).
+
+
+def delivered(
+    stats: Mapping[str, Any], *, feeds: bool, active: bool, undelivered: Sequence[str] = ()
+) -> bool | None:
+    """Say whether every output was delivered; None where none is configured.
+
+    Args:
+        stats: Scrapy's stats, with those of the feed exports.
+        feeds: an output is configured.
+        active: Scrapy's feed exporter is working; it switches itself off where a feed is misconfigured.
+        undelivered: what an output said that it did not deliver.
+    """
+    if not feeds:
+        return None
+    failed = any(name.startswith("feedexport/failed_count/") and number for name, number in stats.items())
+    return active and not failed and not undelivered
+
+
+def replay_command(source: str, since: int) -> str:
+    """Return the command that gives everything changed after `since`.
+
+    >>> replay_command("docs.example.com/guide", 17)
+    'scrapy export docs.example.com/guide --since 17'
+    """
+    return command("export", source, "--since", str(since))
+
+
+# The state of a run as `/status.json` gives it.
+
+State = dict[str, Any]
+"""JSON-ready; docs/progress.md lists its keys."""
+
+
+def numbers(run: Run) -> State:
+    """Return what changes all the time: the snapshot, the timeline, and whether the run has ended."""
+    return {
+        **run.snapshot().as_dict(),
+        "source": run.source,
+        "url": run.arguments.url,
+        "run": run.id,
+        "timeline": [[point.secs, point.done, point.errors] for point in run.progress.timeline],
+        "ended": bool(run.outcome),
+        "outcome": run.outcome or None,
+        "complete": run.complete and run.outcome == "finished",
+        "why": run.why_incomplete,
+        "report": str(run.report[0]) if run.report else None,
+    }
+
+
+def state(run: Run) -> State:
+    """Return everything: the numbers, what discovery read, scope, and URLs that failed or were left out."""
+    discovery = run.discovery
+    progress = run.progress
+    return {
+        **numbers(run),
+        "scope": run.bounds.scope.describe() if run.bounds.scope else None,
+        "files": [
+            {"url": file.url, "kind": file.kind, "title": file.title, "entries": len(file.entries)}
+            for file in (discovery.files if discovery else ())
+        ],
+        "sitemaps": list(discovery.sitemaps) if discovery else [],
+        "error_examples": _examples(progress.error_examples),
+        "filtered_examples": _examples(progress.filtered_examples),
+    }
+
+
+def _examples(found: dict[str, list[Example]]) -> list[list[str]]:
+    """Return [reason, URL, detail] of each example."""
+    return [
+        [reason, example.url, example.detail] for reason, examples in found.items() for example in examples
+    ]

@@ -1,0 +1,710 @@
+"""The run: what one crawl knows, shared by its components (`crawler.spider.run`). No Scrapy here.
+
+Components get what they need from it and do not import each other. It is made with the spider, opened when the
+crawl starts (store, workers) and closed when the spider has closed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from llmsspider import stats
+from llmsspider.conversion.workers import ConversionPool
+from llmsspider.crawl.bot_walls import Doubts, Suspects
+from llmsspider.crawl.bounds import Bounds, PageLimit
+from llmsspider.crawl.deferred import DeadLinks, DeferredRetries, LinkSources, PendingPages
+from llmsspider.crawl.deletions import MovedPages
+from llmsspider.crawl.full_text_lag import LaggingFiles
+from llmsspider.crawl.jobs import Spool
+from llmsspider.crawl.known_pages import FullCheck, KnownPages, KnownResources
+from llmsspider.crawl.link_bases import LinkBases
+from llmsspider.crawl.page_checks import MissingEndTags, drop_reason
+from llmsspider.crawl.pages import extractor_version
+from llmsspider.crawl.progress import Progress, Snapshot
+from llmsspider.crawl.site import PreviousDiscovery, SiteKnowledge
+from llmsspider.crawl.traps import LookAlikes, shape_of
+from llmsspider.discovery.starthistory import StartHistory
+from llmsspider.errors import ErrorKind, StoreError
+from llmsspider.items import content_hash
+from llmsspider.llmstxt import directory_url
+from llmsspider.reasons import FILTERED_AFTER_FETCH, LIMITS, FilterReason
+from llmsspider.sources import kept_line, updated_record
+from llmsspider.stats import Stat
+from llmsspider.store import CONTENT, RunKind, Store
+from llmsspider.web.outcomes import remedied
+from llmsspider.web.url_gate import usable
+from llmsspider.web.urls import host, identity, page_key
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from llmsspider.arguments import DocsArguments
+    from llmsspider.config import Config
+    from llmsspider.crawl.bot_walls import Suspect, Wall
+    from llmsspider.crawl.plan import Plan
+    from llmsspider.discovery import Discovery
+    from llmsspider.distributed.worker_group import WorkerGroup
+    from llmsspider.items import Change, Page
+    from llmsspider.output.mirror import MirrorReport
+    from llmsspider.store import PageRecord, RunRecord, SourceRecord
+
+logger = logging.getLogger(__name__)
+
+ALLOWS = "LLMS_ALLOW_PRIVATE_ADDRESSES"
+"""The setting that lists the addresses that are allowed though they are not public."""
+
+FEW_DOCUMENTS, MANY_LINKS = 3, 5
+"""With so few documents and so many links out of scope a run says how to widen its scope."""
+
+
+def succeeded(outcome: str) -> bool:
+    """Say whether a crawl that ended so ended by itself or by a limit the user set."""
+    return outcome == "finished" or outcome.startswith("closespider_")
+
+
+WHAT_TO_DO = {
+    "empty": 'the pages hold no text without JavaScript: install the extra "browser" and Chromium',
+    "needs-browser": 'the pages need JavaScript: install the extra "browser" and Chromium',
+    "out-of-scope": "widen the scope with -a scope=host or -a scope=domain",
+    "ai-opt-out": "its publisher asks to be left out of AI use",
+    "noindex": "the pages are marked noindex: -s LLMS_OBEY_NOINDEX=False takes them",
+    "unsupported-type": "it is no page: name an HTML or Markdown page of the documentation",
+}
+"""What to do where no document came of the pages, by the reason that left out the most of them."""
+
+
+def no_documents(filtered: Counter[str]) -> str:
+    """Return what to do where pages answered and none became a document, to follow a sentence.
+
+    >>> no_documents(Counter({"ai-opt-out": 1}))
+    ': its publisher asks to be left out of AI use'
+    """
+    reasons = [WHAT_TO_DO[reason] for reason, _ in filtered.most_common() if reason in WHAT_TO_DO]
+    return f": {reasons[0]}" if reasons else ""
+
+
+class Run:
+    """One crawl of one source.
+
+    Args:
+        arguments: the arguments of the run, those of the stored source included.
+        source: the source as stored, None on its first crawl.
+        config: the project's settings.
+        count: adds a number to a stat by its name, e.g. `crawler.stats.inc_value`.
+        resumes: id of the run that a JOBDIR continues, None for a new one.
+        crew: the other workers of this crawl, where it has any (`LLMS_REDIS_URL`).
+    """
+
+    outcome = ""
+    """Scrapy's finish reason, once the spider has closed."""
+
+    delivered: bool | None = None
+    """Whether the outputs were stored where they belong, once the run is closed; None where there are none."""
+
+    discovers = True
+    """Whether the crawl begins with discovery and goes on in phases (`LlmsTxtStart`)."""
+
+    cut: str | None = None
+    """Why the run was not to see everything, or ended too soon: a limit, a stop, a fault."""
+
+    fault: str | None = None
+    """The error that ended the run, in one line."""
+
+    outage: str | None = None
+    """How the site kept the run from seeing everything."""
+
+    def __init__(
+        self,
+        arguments: DocsArguments,
+        source: SourceRecord | None,
+        config: Config,
+        count: Callable[[Stat, int], None],
+        *,
+        resumes: str | None = None,
+        group: WorkerGroup | None = None,
+    ):
+        self.arguments = arguments
+        self.config = config
+        self.source: str = arguments.source or ""
+        self.worker_group = group
+        self.progress = Progress()
+        self.limit = PageLimit(arguments.max_pages, self.progress, group, arguments.max_requests)
+        self.workers = ConversionPool(
+            config.convert_workers,
+            config.convert_timeout_secs,
+            config.converter,
+            config.handlers.paths,
+            keep_hidden=config.keep_hidden,
+            max_growth=config.max_growth,
+        )
+        self.spool = Spool()
+        self.links = LinkSources()
+        self.site = SiteKnowledge()
+        self.known = KnownPages()
+        self.missing: dict[bytes, int] = _runs_by_page(source, "missing")
+        """Stored pages that were held though they are gone: in how many judging runs in a row, by key."""
+        self.resources = KnownResources()
+        look_alikes = LookAlikes(config.max_look_alikes, self._stored_look_alikes)
+        self.bounds = Bounds(arguments, self.site, self.requested, config.handlers.extensions, look_alikes)
+        self.unseen: set[str] = set()
+        """The limits that left out pages, by reason: what only those lead to was not seen in this run."""
+        self.previous_discovery = PreviousDiscovery(source)
+        self.discovery: Discovery | None = None
+        self.plan: Plan | None = None
+        """What the crawl would do, when it was asked for that only (`scrapy plan`)."""
+        self.chunks_before: dict[str, frozenset[str]] = {}
+        """Ids of the chunks that changed and deleted documents had, by document id, where a feed asks for chunks."""
+        self.mirror: MirrorReport | None = None
+        """What was done to the Markdown tree, once all pages are through."""
+        self.ended = asyncio.Event()
+        """Set once `outcome` is known."""
+        self.undelivered: list[str] = []
+        """What an output said that it did not deliver, in words."""
+        self.undelivered_since: int | None = None
+        """The change to replay from, where an earlier run stored changes that it did not deliver."""
+        self.seen: Callable[[bytes], bool] = lambda _key: False
+        """Whether a page key was requested in this run; the dupefilter puts itself here."""
+        self.remember: Callable[[bytes], None] = lambda _key: None
+        """Count a page key as requested."""
+        self.report: tuple[Path, str] | None = None
+        """Where the HTML report was written, and its text."""
+        self.queued: Callable[[], int] = lambda: 0
+        """How many pages are waiting or under way; the heartbeat puts itself here."""
+        self._source_record = source
+        self.resumes = resumes
+        """The run that this one continues (JOBDIR), or None."""
+        self._count = count
+        self._store: Store | None = None
+        self._record: RunRecord | None = None
+        self._recorded: set[bytes] = set()
+        self._prefetched: dict[str, Any] = {}
+        self.retries, self.pending_pages, self.dead_links = DeferredRetries(), PendingPages(), DeadLinks()
+        self.moved_pages = MovedPages()
+
+    # --- life ---
+
+    def open(self) -> None:
+        """Open store and workers and begin the run in the store; raises `StoreError`."""
+        config = self.config
+        if config.plan_only:
+            return
+        store = self._store = config.stores.open(self.source)
+        if self._source_record is not None:
+            self.site.remember(self._source_record.forms)
+            self.links = LinkSources(self._source_record.link_sources)
+            if self.worker_group is None:
+                dead = self._source_record.discovery.get("dead_links")
+                self.dead_links = DeadLinks(dead, trusted=not self.arguments.full)
+            self.link_bases.remember(self._source_record.discovery.get("link_bases"))
+            self.full_check.remember(self._source_record.discovery.get("unbelieved"))
+            made_with = self._source_record.extractor_version
+            if made_with and made_with != extractor_version(config.converter_fingerprint):
+                self.note(
+                    "stored pages were made by another version or converter: they are made again, and those that "
+                    "differ for it are changed, whatever the site did"
+                )
+            if (kept := kept_line(self.arguments, self._source_record)) is not None:
+                self.note(kept)
+        store.upsert_source(self._updated_source())
+        self.undelivered_since = store.undelivered_since()
+        kind: RunKind = "refresh" if self.arguments.mode == "refresh" else "crawl"
+        given = self.arguments.model_dump(mode="json", exclude_unset=True)
+        self._record = store.begin_run(kind, given, resumes=self.resumes, retention=config.history)
+        self.full_check.number = self._record.number
+        self.known = KnownPages(
+            store.page_states(),
+            store.aliases(),
+            extractor_version(config.converter_fingerprint),
+            trusted=not self.arguments.full,
+            full_check=self.full_check,
+            moved_from=store.moved_from(),
+        )
+        self.resources = KnownResources(store, trusted=not self.arguments.full, full_check=self.full_check)
+        if not self.known.states or self.arguments.full:
+            self.workers.open()
+
+    def end(self, outcome: str) -> None:
+        """Note how the crawl ended and release the workers; nothing more is read.
+
+        All that was found is committed first: the feeds, which wait for `outcome`, hold nothing that is not stored.
+
+        Args:
+            outcome: Scrapy's finish reason.
+        """
+        try:
+            self._give_up()
+            self._keep_suspects()
+            if not succeeded(outcome):
+                self._store_held()
+            self.flush()
+        except StoreError as error:  # what was waiting to be written is not
+            self.incomplete(str(error))
+            outcome = "store_failed"
+        self.outcome = outcome
+        self.ended.set()
+        self.workers.close()
+        self.spool.close()
+        self.suspects.close()
+        if outcome != "finished":
+            self.incomplete(outcome)
+        if self.worker_group is not None:
+            self.worker_group.leave(
+                lost="" if outcome == "finished" else f"worker {self.worker_group.me} was stopped ({outcome})"
+            )
+
+    def close(self, *, delivered: bool | None) -> None:
+        """Finish the run in the store and close it; idempotent.
+
+        Args:
+            delivered: whether the outputs were stored where they belong; None where none is configured.
+        """
+        store, self._store = self._store, None
+        if store is None:
+            return
+        self.delivered = delivered
+        self.progress.enter("finished")
+        if self._record is not None:
+            self._finish(store)
+        with contextlib.suppress(StoreError):  # the writer has said it
+            store.close()
+
+    def _finish(self, store: Store) -> None:
+        counts = {**self.counts(), "delivered": self.delivered}
+        try:
+            store.upsert_source(self._updated_source())
+            store.finish_run(self.outcome, complete=self.complete, why=self.why_incomplete, counts=counts)
+        except StoreError as error:  # the pages are stored, how the run ended is not
+            self.outcome = "store_failed"
+            self.incomplete(str(error))
+
+    def heartbeat(self) -> None:
+        """Tell the store that the run is alive."""
+        if self._store is not None and self._record is not None:
+            self._store.heartbeat(self.counts())
+
+    def flush(self) -> None:
+        """Have all that was written so far committed, so that another connection to the store sees it."""
+        if self._store is not None:
+            self._store.flush()
+
+    def counts(self) -> dict[str, Any]:
+        """Return the numbers the store keeps of a run."""
+        return {
+            **self.snapshot().as_dict(),
+            "phases": list(self.progress.phases),
+            "outage": self.outage,
+            "scope": self.bounds.scope.describe() if self.bounds.scope else None,
+            **({"workers": self.worker_group.most} if self.worker_group else {}),
+        }
+
+    @property
+    def mirrors(self) -> bool:
+        """True when this run brings the Markdown tree in step: of several workers the leader does."""
+        return self.config.mirror_dir is not None and (self.worker_group is None or self.worker_group.leads)
+
+    @property
+    def watched(self) -> bool:
+        """True for a crawl that takes its time; a plan is not watched."""
+        return not self.config.plan_only
+
+    @property
+    def succeeded(self) -> bool:
+        """True when the crawl ended by itself or by a limit the user set, with something to show."""
+        return succeeded(self.outcome)
+
+    @property
+    def start_failure(self) -> str | None:
+        """One line on a start page that failed while other pages came, or None."""
+        start = self.discovery.start if self.discovery is not None else None
+        if start is None or not start.error or not self.progress.documents:
+            return None
+        why = start.message or (f"HTTP status {start.status}" if start.status else start.error)
+        return f"the start page failed: {start.final_url} ({start.error}: {why}); the documents come from other pages"
+
+    @property
+    def nothing_obtained(self) -> str:
+        """One line on why a run came to nothing, and what to do; it says what the start page answered."""
+        start = self.discovery.start if self.discovery is not None else None
+        if start is None or self.fault:
+            return f"nothing was obtained from {self.source}: {self.fault or 'the crawl did not start'}"
+        if not start.error:
+            return f"{start.final_url} answered, but no document came of it{no_documents(self.progress.filtered)}"
+        why = self.forbidden_start or remedied(start.error, start.message or f"HTTP status {start.status}")
+        return f"nothing was obtained from {start.final_url}: {why}"
+
+    @property
+    def forbidden_start(self) -> str | None:
+        """One line on a start page whose address is not public, with the setting that allows it, or None."""
+        start = self.discovery.start if self.discovery is not None else None
+        if start is None or start.error != "blocked" or ALLOWS not in (start.message or ""):
+            return None
+        return f"{host(start.url)} is not a public address: -s {ALLOWS}={host(start.url)} allows it"
+
+    @property
+    def missed(self) -> str | None:
+        """One line where few documents came while many links of the site were out of scope, or None."""
+        outside, documents = self.progress.filtered["out-of-scope"], self.progress.documents
+        scope = self.bounds.scope
+        if scope is None or documents > FEW_DOCUMENTS or outside < MANY_LINKS or not scope.wider:
+            return None
+        return (
+            f"only {documents} document{'' if documents == 1 else 's'}, while {outside} links of the site were out of "
+            f"scope: {scope.wider} takes them in, or -a allow=/PATH/** a part of them"
+        )
+
+    @property
+    def id(self) -> str:
+        """The id of the run; empty before it was opened."""
+        return self._record.id if self._record else ""
+
+    @property
+    def seq_before(self) -> int:
+        """The last change that was stored before this run."""
+        return self._record.seq_before if self._record else 0
+
+    @property
+    def store(self) -> Store:
+        """The open store."""
+        if self._store is None:
+            raise RuntimeError("the run is not open")
+        return self._store
+
+    def incomplete(self, why: str) -> None:
+        """Record that the run did not see the whole site; the first reason stays."""
+        self.cut = self.cut or why
+
+    def failed_in_part(self, why: str) -> None:
+        """Record that the site answered in part only: what was stored stays, and the command's exit code says it."""
+        self.outage = why
+
+    @property
+    def complete(self) -> bool:
+        """True when the run saw the whole site."""
+        return self.why_incomplete is None
+
+    @property
+    def why_incomplete(self) -> str | None:
+        """Why the run did not see the whole site, or None."""
+        return self.cut or self.outage
+
+    @property
+    def obtained(self) -> int:
+        """The documents that came from the site in this run, and not from the store in place of a page that failed."""
+        return max(self.limit.documents - self.progress.kept, 0)
+
+    @property
+    def keeps_findings(self) -> bool:
+        """True when stored pages are asked for by themselves: how they were found and listed stays as it was stored."""
+        without_start = self.discovery is not None and bool(self.discovery.start.error)
+        return self.arguments.mode == "refresh" or without_start
+
+    def judge_limit(self) -> None:
+        """Record, when all pages are through, that links were left out for `max_requests`."""
+        if self.limit.cut:
+            self.incomplete("max_requests")
+
+    def count_dead_links(self) -> None:
+        """Count, when all pages are through, the links that were dead before and not asked for."""
+        for link in self.dead_links.left():
+            if not self.requested(self.page_of(link)):
+                self.record_filtered(
+                    link, "dead-link", "404 in an earlier crawl, and no page that links to it changed"
+                )
+
+    def _updated_source(self) -> SourceRecord:
+        self._source_record = updated_record(
+            self.arguments,
+            self._source_record,
+            forms=self.site.learned(),
+            extractor_version=extractor_version(self.config.converter_fingerprint),
+        )
+        if self.discovery is not None:
+            self._source_record.discovery["files"] = self.previous_discovery.to_keep(self.discovery)
+            if (main := self.discovery.main_file) is not None:
+                said = {"title": main.title, "summary": main.summary, "notes": main.notes}
+                self._source_record.discovery["says"] = {"file": main.url, **said}
+            if self.worker_group is None or self.worker_group.leads:
+                self._source_record.discovery["start"] = self.start_history.to_json()
+        self._source_record.discovery["doubts"] = self.doubts.to_keep(complete=self.complete)
+        self._source_record.discovery["unbelieved"] = sorted(self.full_check.unbelieved)
+        for name, found in (("missing", self.missing), ("no_end_tag", self.end_tags.counts)):
+            self._source_record.discovery[name] = {key.hex(): runs for key, runs in found.items()}
+        self._source_record.discovery["full_text"] = self.lagging.to_json()
+        if self.link_bases.learned():
+            self._source_record.discovery["link_bases"] = dict(self.link_bases.learned())
+        whole = self.complete and self.outcome == "finished" and self.resumes is None
+        if self.discovery is not None and self.outcome and self.worker_group is None and self.follows_links:
+            self._source_record.discovery["dead_links"] = self.dead_links.to_keep(whole=whole)
+        if self.discovery is not None and self.complete and self.outcome == "finished":
+            self._source_record.discovery["link_sources"] = self.links.asked
+        return self._source_record
+
+    # --- what the crawl goes through ---
+
+    def discovered(self, discovery: Discovery, start_page: Page) -> None:
+        """Take over the outcome of discovery and fix the bounds; `start_page` has the start page's links."""
+        self.discovery = discovery
+        self.previous_discovery.compare(discovery)
+        self.progress.discovered_file = discovery.discovered_file
+        self.progress.discovered_file_type = discovery.discovered_file_type
+        self.progress.linked_files = len(discovery.linked_files)
+        self.progress.crawl_type = "links" if discovery.discovered_file_type == "none" else "seeds and links"
+        self.site.discovered(discovery, usable(start_page.follow))
+        of_llms_txt = discovery.discovered_file_type == "llms.txt" and discovery.discovered_file
+        self.link_bases.root = directory_url(of_llms_txt or discovery.start_url)
+        self.bounds.discovered(discovery, start_page)
+
+    def without_discovery(self) -> None:
+        """Fix the bounds of a run that revalidates stored pages only."""
+        self.progress.crawl_type = "refresh"
+        self.bounds.stored(state.url for state in self.known.states.values())
+
+    def page_of(self, url: str) -> str:
+        """Return the page a URL stands for: the page of a Markdown URL, the first spelling of joined ones.
+
+        A stored page keeps its address: `/a/` and `/a/index.html` do not change places from run to run.
+        """
+        page = self.site.page_of(url)
+        if not self.known.states or identity(page) in self.site.respelled:
+            return page
+        state = self.known.state(page_key(page))
+        return state.url if state is not None else page
+
+    def disbelieve(self, url: str) -> None:
+        """Send no validators to the host of this URL any more: its 304 would have been false; said once."""
+        if self.full_check.found_false(url):
+            self.count("unbelieved-hosts")
+            self.note(
+                f"{url} has changed under validators that say it has not: a 304 of this host is not believed any "
+                "more, its pages are fetched whole from now on"
+            )
+
+    def requested(self, url: str) -> bool:
+        """Say whether the page was requested in this run already."""
+        return self.seen(page_key(url))
+
+    @cached_property
+    def suspects(self) -> Suspects:
+        """The answers of this run that may stand in place of their pages."""
+        return Suspects(confirm_runs=max(self.config.confirm_runs, 2))
+
+    def believes(self, suspect: Suspect, wall: Wall) -> bool:
+        """Say whether an answer that looks like a wall is the page by now: it is so in many runs, or confirmed."""
+        if self.arguments.confirm_deletions:
+            return True
+        runs = self.doubts.again(suspect.key, f"wall {suspect.text}")
+        return 0 < wall.believed_runs <= runs
+
+    @cached_property
+    def start_history(self) -> StartHistory:
+        """Where the start page led in earlier runs; once discovery is done with this one."""
+        return StartHistory.from_json(
+            self._source_record.discovery.get("start") if self._source_record else None
+        )
+
+    @cached_property
+    def doubts(self) -> Doubts:
+        """What pages answered in earlier runs that was not believed, and in this one."""
+        return Doubts(self._source_record.discovery.get("doubts") if self._source_record else None)
+
+    @cached_property
+    def full_check(self) -> FullCheck:
+        """To which URLs validators are sent in this run."""
+        return FullCheck(self.config.full_check_runs)
+
+    @cached_property
+    def link_bases(self) -> LinkBases:
+        """What the relative links of the site's Markdown are relative to."""
+        return LinkBases(self._known_pages, self.site.page_of, self.note)
+
+    @cached_property
+    def end_tags(self) -> MissingEndTags:
+        """The stored pages whose HTML breaks off."""
+        before = _runs_by_page(self._source_record, "no_end_tag")
+        return MissingEndTags(before, self.config.confirm_runs)
+
+    @cached_property
+    def lagging(self) -> LaggingFiles:
+        """The full-text files that lag behind their pages; `full=true` believes them again."""
+        found = self._source_record.discovery.get("full_text") if self._source_record else None
+        return LaggingFiles() if self.arguments.full else LaggingFiles.from_json(found)
+
+    def lags(self, file: str) -> bool:
+        """Say whether a full-text file lags; of several workers only one would know its pages, so none does."""
+        return self.worker_group is None and file in self.lagging.files
+
+    @property
+    def number(self) -> int:
+        """The number of the run, from 1; 0 before it was opened."""
+        return self._record.number if self._record else 0
+
+    def _known_pages(self) -> Iterator[str]:
+        """Yield the pages known before the crawl: listed, linked by the start page, stored."""
+        yield from self.site.known_pages()
+        yield from (state.url for state in self.known.states.values())
+
+    @property
+    def follows_links(self) -> bool:
+        """True when links of pages lead to further pages in this run."""
+        arguments = self.arguments
+        return arguments.mode == "crawl" and arguments.follow == "links" and not arguments.retry
+
+    def failed_before(self) -> list[str]:
+        """Return the URLs that failed in the run before this one, as far as the store kept them."""
+        earlier = [record for record in self.store.runs() if record.id != self.id]
+        errors = self.store.errors(earlier[-1]) if earlier else []
+        return list(dict.fromkeys(error.url for error in errors if error.kind != "invalid_url"))
+
+    # --- pages ---
+
+    def prefetch(self, url: str, response: Any) -> None:
+        """Keep the start page's response, which discovery downloaded, for the request that asks for it."""
+        self._prefetched[identity(url)] = response
+
+    def take_prefetched(self, request: Any) -> Any:
+        """Return the kept response for a request, or None; the first to ask takes it."""
+        response = self._prefetched.pop(identity(request.url), None) if self._prefetched else None
+        return None if response is None else response.replace(request=request)
+
+    def is_stored(self, record: PageRecord) -> bool:
+        """Say whether a page that was read anew has the text that is stored of it."""
+        state = self.known.state(record.key)
+        return state is not None and state.content_hash == bytes.fromhex(content_hash(record.content or ""))
+
+    def may_have_moved(self, record: PageRecord) -> bool:
+        """Take in a new page that has the text of a stored one which is not reached yet; it waits for the end."""
+        return self.moved_pages.keep(record, self.known, self._recorded)
+
+    def is_first(self, record: PageRecord) -> bool:
+        """Say whether the page has neither a document nor a tombstone in this run yet."""
+        return record.key not in self._recorded
+
+    def delete(self, record: PageRecord) -> int:
+        """Make a page a tombstone in the store; returns the number of the change."""
+        self._take_note(record)
+        return self.store.delete_page(record.key, self.known.reasons.get(record.key, "deleted"))
+
+    def _take_note(self, record: PageRecord) -> None:
+        """Note that the page has its one document of this run; raises `RuntimeError` for a second one."""
+        if not self.is_first(record):
+            raise RuntimeError(f"{record.url} has a document in this run")
+        self._recorded.add(record.key)
+
+    def record(self, record: PageRecord, *, confirmed: bool) -> tuple[Change, int | None]:
+        """Write a page to the store and say what became of it: its change, and the number of the change.
+
+        `confirmed` says that the page is as it was stored (304, equal body, or it could not be had).
+        """
+        self._take_note(record)
+        key = record.key
+        if confirmed:
+            self.store.touch_page(key, record.touch())
+            return "unchanged", None
+        state = self.known.states.get(key)
+        if state is not None and state.content_hash == bytes.fromhex(record.content_hash or ""):
+            self.store.save_page(record, "unchanged")
+            return "unchanged", None
+        change: Change = "new" if state is None else "changed"
+        return change, self.store.save_page(record, change)
+
+    def _give_up(self) -> None:
+        """Count the lost pages that were not asked again as errors; the stored ones stay."""
+        for lost in self.retries.take(len(self.retries.waiting)):
+            self.fail(lost.url, lost.kind, lost.message, lost.status)
+            self._keep_stored(page_key(lost.url))
+
+    def _keep_suspects(self) -> None:
+        """Keep the stored pages of a stopped crawl whose answers were not judged; new ones are for the next crawl."""
+        for suspect, _record in self.suspects.take():
+            self._keep_stored(suspect.key)
+
+    def _keep_stored(self, key: bytes) -> None:
+        """Confirm a stored page that has no document in this run, so that a run which continues this one has it."""
+        state = self.known.state(key)
+        record = self.store.load_page(state.key) if state is not None and self._store is not None else None
+        if record is not None and self.is_first(record):
+            self.record(record, confirmed=True)
+
+    def _store_held(self) -> None:
+        """Store the pages of a stopped crawl that waited for their Markdown; a replay has them."""
+        for page in (self.pending_pages.waiting.pop(key) for key in list(self.pending_pages.waiting)):
+            record, content = page.record, page.record.content or ""
+            known = self.known.state(record.key) is not None
+            in_scope = self.bounds.allowed(record.url) and self.arguments.follow != "listed"
+            dropped = drop_reason(content, record.title, min_characters=self.config.min_characters)
+            record.content_hash = content_hash(content)
+            is_document = in_scope and not dropped and record.content_hash not in self.site.soft404_hashes
+            if self.is_first(record) and (known or (is_document and self.arguments.mode == "crawl")):
+                self.site.forms_of(record.url).missed.pop(identity(record.url), None)
+                self.record(record, confirmed=page.confirmed or not is_document)
+                self.count("stored-at-stop")
+
+    # --- counting ---
+
+    def count(self, stat: Stat, number: int = 1) -> None:
+        """Add to a stat."""
+        self._count(stat, number)
+
+    def note(self, line: str) -> None:
+        """Say something about the run in the log."""
+        logger.info("%(line)s", {"line": line})
+
+    def count_hidden(self, page: Page) -> None:
+        """Count the text of a page that was left out because no reader sees it."""
+        if page.hidden:
+            self.count("hidden-text", page.hidden)
+
+    def record_filtered(self, url: str, reason: FilterReason, rule: str = "") -> None:
+        """Count a URL that is left out, with its reason; nothing vanishes silently."""
+        if reason in LIMITS:
+            self.unseen.add(reason)
+        elif reason in FILTERED_AFTER_FETCH:
+            self._brought_nothing(url)
+        self.progress.record_filtered(reason, url, rule)
+        self.count(stats.filtered(reason))
+        if self._store is not None:
+            self._store.record_filtered(url, reason, rule or None)
+
+    def fail(self, url: str, kind: ErrorKind, message: str, status: int | None = None) -> None:
+        """Count a page that could not be had."""
+        if kind == "not_found":
+            self._brought_nothing(url)
+        self.progress.error(kind, url, message)
+        self.count(stats.errors(kind))
+        if self._store is not None:
+            self._store.record_error(url, kind, message, status)
+
+    def _brought_nothing(self, url: str) -> None:
+        if self.known.state(page_key(url)) is None:
+            self.bounds.look_alikes.wasted(url)
+
+    def _stored_look_alikes(self, shape: str) -> Iterator[str]:
+        """Yield the texts of the stored pages of a shape, where there are so many that the limit matters."""
+        keys = self._stored_by_shape.get(shape, [])
+        if self._store is not None and len(keys) >= self.config.max_look_alikes:
+            for record in self._store.load_pages(keys, CONTENT):
+                if record is not None:
+                    yield record.content or ""
+
+    @cached_property
+    def _stored_by_shape(self) -> dict[str, list[bytes]]:
+        keys = defaultdict(list)
+        for key, state in self.known.states.items():
+            if (shape := shape_of(state.url)) is not None:
+                keys[shape].append(key)
+        return keys
+
+    def snapshot(self) -> Snapshot:
+        """Return the state of the run at this moment."""
+        return self.progress.snapshot(queued=self.queued())
+
+
+def _runs_by_page(source: SourceRecord | None, name: str) -> dict[bytes, int]:
+    found = source.discovery.get(name) if source else None
+    return {bytes.fromhex(key): int(runs) for key, runs in found.items()} if isinstance(found, dict) else {}

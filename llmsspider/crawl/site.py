@@ -1,0 +1,269 @@
+"""What this run learned about the site itself: what is listed, and how each host names its pages and Markdown."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+from llmsspider.crawl.page_checks import HostStubs
+from llmsspider.crawl.site_comparison import SiteChrome, SiteTitles
+from llmsspider.discovery.providers import Docsify, find_docsify
+from llmsspider.web.host_forms import HostForms
+from llmsspider.web.markdown_forms import is_markdown_url, twins
+from llmsspider.web.media_types import MARKDOWN_TYPES
+from llmsspider.web.urls import host, identity, split_route
+
+if TYPE_CHECKING:
+    from llmsspider.discovery import Discovery, Seed
+    from llmsspider.items import LlmsEntry
+    from llmsspider.store import SourceRecord
+
+
+# The files of discovery, compared with those that an earlier run read seeds from. No Scrapy here.
+# An outage of such a file says nothing about the pages it lists, so nothing is deleted then.
+
+
+class PreviousDiscovery:
+    """The files an earlier run read seeds from, and what became of them.
+
+    Args:
+        source: the source as stored, None on its first crawl.
+    """
+
+    def __init__(self, source: SourceRecord | None):
+        files = source.discovery.get("files", []) if source else []
+        self._before: list[str] = files if isinstance(files, list) else []
+        self._unread: list[str] = []
+        self._missed: list[str] = []
+        self._gone: set[str] = set()
+
+    def answered(self, url: str, *, unread: bool, gone: bool = False) -> None:
+        """Note a file that could not be read now, or is gone."""
+        if unread and url in self._before:
+            self._unread.append(url)
+        if gone:
+            self._gone.add(url)
+
+    def compare(self, discovery: Discovery) -> None:
+        """Find the files that broke off, and those that gave no seeds though nobody says that they are gone."""
+        self._unread += [url for url in discovery.broken if url in self._before]
+        known = {*discovery.read_files(), *self._gone, *self._unread}
+        self._missed = [url for url in self._before if url not in known]
+
+    @property
+    def lost(self) -> list[str]:
+        """The files whose seeds may be missing in this run."""
+        return [*self._unread, *self._missed]
+
+    def to_keep(self, discovery: Discovery) -> list[str]:
+        """Return the files that the next run compares its own with."""
+        return list(dict.fromkeys([*discovery.read_files(), *self._unread]))
+
+
+MAX_DOCSIFY = 50
+"""Docsify sites that one crawl knows, and other pages with routes."""
+
+_EVERYWHERE = "*"
+"""Stands for all hosts among the names of hosts in what the store remembers."""
+
+
+class SiteKnowledge:
+    """Listed pages, their llms.txt entries, and the Markdown forms of each host."""
+
+    def __init__(self) -> None:
+        self.entries: dict[str, LlmsEntry] = {}
+        """What llms.txt says of a page, by identity."""
+        self.soft404_hashes: set[str] = set()
+        """Content hashes of what the site answers for files it does not have."""
+        self.tag_pages: set[str] = set()
+        """The pages that others name as their tags (`rel=tag`), by identity."""
+        self._listed: set[str] = set()
+        self._section_roots: set[str] = set()
+        self._docsify: list[Docsify] = []
+        self._routed: set[str] = set()
+        """Pages, by identity, whose routes a browser renders as pages."""
+        self._pages: frozenset[str] = frozenset()
+        self._forms: dict[str, HostForms] = {}
+        self.titles = SiteTitles()
+        self.chrome = SiteChrome()
+        self._stubs: dict[str, HostStubs] = {}
+        self._start = ""
+        self._by_markdown: dict[str, str] = {}
+        """The page of each Markdown URL that a file names, by its identity."""
+        self.respelled: set[str] = set()
+        """Pages, by identity, whose stored address is not there any more, while another spelling of it may be."""
+        self._spellings: dict[str, str] = {}
+        """How an llms.txt, or else a sitemap, spells the address of a page, where that is not its identity."""
+        self._markdown_of: dict[str, str] = {}
+        """The Markdown URL that a file names for a page, by the page's identity."""
+
+    def discovered(self, discovery: Discovery, start_links: Iterable[str]) -> None:
+        """Take over the outcome of discovery; `start_links` is every URL the start page links to."""
+        start = discovery.start
+        self.learn_docsify(start.body, start.final_url)
+        full_text = [
+            url for text in discovery.full_texts if text.is_usable and text.report for url in text.report.urls
+        ]
+        named = [
+            url for url in (*(seed.url for seed in discovery.seeds), *full_text) if not is_markdown_url(url)
+        ]
+        self._pages = frozenset(identity(url) for url in (start.final_url, *start_links, *named))
+        if start.content_type in MARKDOWN_TYPES and not is_markdown_url(start.final_url):
+            self.forms_of(start.final_url).negotiates = True
+        self._start = identity(start.final_url)
+        self._learn_page_forms([*(seed.url for seed in discovery.seeds), *full_text])
+        if discovery.start_entry is not None:
+            self.entries[identity(start.final_url)] = discovery.start_entry
+        if discovery.start_listed:
+            self._listed.add(identity(start.final_url))
+        for seed in discovery.seeds:
+            self.enter(seed)
+
+    def _learn_page_forms(self, urls: list[str]) -> None:
+        by_host: dict[str, list[str]] = {}
+        for url in urls:
+            by_host.setdefault(host(url), []).append(url)
+        for name, named in by_host.items():
+            self.forms(name).learn_from_listed(named, self._pages)
+        for url in urls:
+            if is_markdown_url(url):
+                page = self._by_markdown.setdefault(identity(url), self.page_of(url))
+                self._markdown_of.setdefault(identity(page), url)
+
+    def enter(self, seed: Seed) -> None:
+        """Count a seed's page as listed; the first entry that names a page is the one kept."""
+        page = identity(self.page_of(seed.url))
+        if page not in self._listed and page != seed.url and not is_markdown_url(seed.url):
+            self._spellings[page] = seed.url
+        self._listed.add(page)
+        if seed.llms is None or page in self.entries:
+            return
+        last = next(reversed(self.entries), None)
+        opens_section = last is None or self.entries[last].section != seed.llms.section
+        self.entries[page] = seed.llms
+        if opens_section or page.endswith("/"):
+            self._section_roots.add(page)
+
+    def is_described(self, url: str) -> bool:
+        """Say whether an llms.txt lists the page."""
+        return identity(url) in self.entries
+
+    def is_listed(self, url: str) -> bool:
+        """Say whether an llms.txt or sitemap lists the page."""
+        return identity(url) in self._listed
+
+    def is_seed(self, url: str) -> bool:
+        """Say whether the page is the start page or listed: it enters at depth 0, whatever links to it."""
+        page = identity(url)
+        return page == self._start or page in self._listed
+
+    @property
+    def has_lists(self) -> bool:
+        """True when an llms.txt or sitemap names pages."""
+        return bool(self._listed)
+
+    def is_section_root(self, url: str) -> bool:
+        """Say whether the page opens a section of the documentation."""
+        return identity(url) in self._section_roots
+
+    def is_evident(self, url: str) -> bool:
+        """Say whether the start page links to the page, or an llms.txt or sitemap lists it."""
+        page = identity(url)
+        return page in self._pages or page in self._listed
+
+    def known_pages(self) -> Iterator[str]:
+        """Yield the pages that the start page links to or a file lists, by identity."""
+        yield from self._pages
+        yield from self._listed
+
+    def forms(self, name: str) -> HostForms:
+        """Return what is known of the host `name` (see `urls.host`)."""
+        return self._forms.setdefault(name, HostForms())
+
+    def forms_of(self, url: str) -> HostForms:
+        """Return what is known of the host of `url`."""
+        return self.forms(host(url))
+
+    def stubs_of(self, url: str) -> HostStubs:
+        """Return what the host of `url` has taught about Markdown that is a stub."""
+        return self._stubs.setdefault(host(url), HostStubs())
+
+    def learn_docsify(self, body: bytes, url: str) -> Docsify | None:
+        """Return the Docsify site that an HTML page is the page of, remembered; None for any other page."""
+        site = find_docsify(body, url)
+        if site is not None and site not in self._docsify and len(self._docsify) < MAX_DOCSIFY:
+            self._docsify = [*(other for other in self._docsify if other.page != site.page), site]
+        return site
+
+    def docsify_of(self, url: str) -> Docsify | None:
+        """Return the Docsify site that a URL is a route of, or the page; None for any other URL."""
+        return next((site for site in self._docsify if site.has_page(url)), None) if self._docsify else None
+
+    def learn_routes(self, url: str) -> None:
+        """Remember that the routes of a page are pages: a browser rendered it, and it links to several of them."""
+        if len(self._routed) < MAX_DOCSIFY:
+            self._routed.add(identity(split_route(url)[0]))
+
+    def page_of(self, url: str) -> str:
+        """Return the page a URL stands for: itself, or for a Markdown or source URL the page it belongs to.
+
+        A route is a page where its site is known to have them, else a place on the page.
+
+        A spelling whose Markdown is a file that is named for another spelling is that page: `/a` and `/a.html`
+        are one where `/a.md` is listed, `/a` and `/a/` where `/a/index.md` is.
+        """
+        if "#" in url:
+            has_routes = self.docsify_of(url) is not None or identity(split_route(url)[0]) in self._routed
+            return url if has_routes else split_route(url)[0]
+        for site in self._docsify:
+            page = site.page_of(url)
+            if page is not None:
+                return page
+        if is_markdown_url(url) or "/_sources/" in url:
+            return self.forms_of(url).page_of(url, self._pages) or url
+        for markdown_url in twins(url) if self._by_markdown else ():
+            page = self._by_markdown.get(identity(markdown_url))
+            if page is not None:
+                return page
+        return self._spellings.get(identity(url), url) if self._spellings else url
+
+    def markdown_of(self, url: str) -> str | None:
+        """Return the Markdown URL that an llms.txt or sitemap names for a page, or None."""
+        return self._markdown_of.get(identity(url))
+
+    def remember(self, forms: Mapping[str, Any]) -> None:
+        """Take over what an earlier run learned: forms, whether the HTML of stubs pays, what pages share."""
+        self._forms = {
+            name: HostForms.from_dict(data)
+            for name, data in forms.items()
+            if isinstance(data, dict) and name != _EVERYWHERE
+        }
+        everywhere = forms.get(_EVERYWHERE)
+        if isinstance(everywhere, dict):
+            self.titles.remember(everywhere.get("titles"))
+            self.chrome.remember(everywhere.get("chrome"))
+        self._stubs = {
+            name: HostStubs.from_list(data["stubs"])
+            for name, data in forms.items()
+            if isinstance(data, dict) and "stubs" in data
+        }
+        shared = everywhere if isinstance(everywhere, dict) else {}
+        self._docsify = Docsify.from_list(shared.get("docsify"))
+        self._routed = {url for url in shared.get("routed") or [] if isinstance(url, str)}
+
+    def learned(self) -> dict[str, object]:
+        """Return what was learned, for the store. See `remember`."""
+        learned: dict[str, dict[str, object]] = {name: forms.as_dict() for name, forms in self._forms.items()}
+        for name, stubs in self._stubs.items():
+            if stubs.asked:
+                learned.setdefault(name, {})["stubs"] = stubs.as_list()
+        shared = {
+            "titles": self.titles.as_list(),
+            "chrome": self.chrome.as_list(),
+            "docsify": [asdict(site) for site in self._docsify],
+            "routed": sorted(self._routed),
+        }
+        if any(shared.values()):
+            learned[_EVERYWHERE] = {name: values for name, values in shared.items() if values}
+        return dict(learned)

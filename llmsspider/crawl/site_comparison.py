@@ -1,0 +1,266 @@
+"""Titles and text that belong to a site and not to a page, told by comparing pages. Pure, in bounded memory."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable
+from hashlib import blake2b
+from itertools import pairwise
+
+# Chrome of a site, told from content by comparing pages: text that most pages begin or end with. Pure, bounded.
+
+MOST = 0.6
+"""Part of a site's pages from which on a block that stands at the same edge of them is chrome."""
+LEAST = 8
+"""Pages that are compared before anything is chrome."""
+EDGE = 8
+"""Blocks at the beginning and at the end of a document that are looked at."""
+KEPT = 1024
+"""Blocks that are counted; the rarest are forgotten."""
+LEARNED = 64
+"""Blocks that the store keeps for the next run."""
+_LONGEST = 2000
+"""Characters: a longer block is content, however many pages hold it."""
+_FENCE = re.compile(r"^[ \t>]*(?:```|~~~)", re.MULTILINE)
+_HEADING = re.compile(r"(#{1,6})[ \t]")
+_NEVER = re.compile(r"[ \t>]*(?:```|~~~|\|)|(?: {4}|\t)|\$\$|\[\^")
+"""How code, tables, math and footnotes begin."""
+_TARGET = re.compile(r"\]\([^()\s]*(?:\([^()\s]*\)[^()\s]*)*\)")
+_DATE = re.compile(
+    r"\d{4}-\d\d?-\d\d?(?:[T ]\d\d:\d\d(?::\d\d)?Z?)?|\d\d?/\d\d?/\d{2,4}|"
+    r"(?:\d\d?\.? )?(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[a-z]* (?:\d\d?, )?\d{4}"
+)
+_LABEL = re.compile(r"[*_]{1,3}[^*_\n]+[*_]{1,3}:?\Z|[^\n]*:[*_]*\Z")
+"""A block that says what the next one is."""
+_LINKED = re.compile(r"!?\[[^\[\]]*\]\([^()\s]*\)")
+
+
+class SiteChrome:
+    """Counts the blocks that a site's pages begin and end with, and takes off those that most of them share."""
+
+    def __init__(self) -> None:
+        self.pages = 0
+        self._known: list[str] = []
+        self._counts: Counter[str] = Counter()
+
+    def see(self, markdown: str) -> None:
+        """Count a page."""
+        self.pages += 1
+        blocks = _blocks(markdown)
+        for place, edge in (("head", blocks[:EDGE]), ("foot", blocks[-EDGE:])):
+            self._counts.update({_key(place, block) for block in edge if _may_be_chrome(block)})
+        if len(self._counts) > KEPT:
+            self._counts = Counter(dict(self._counts.most_common(KEPT // 2)))
+
+    def without(self, markdown: str) -> str:
+        """Return a document without the chrome at its beginning and end.
+
+        Code, tables, a section's only text, and what is most of the page stay. Where pages are alike as far as is
+        looked, they are alike, and keep everything.
+        """
+        if not self._known and self.pages < LEAST:
+            return markdown
+        blocks = _blocks(markdown)
+        dropped = self._edge(blocks, "head") | self._edge(blocks, "foot")
+        kept = [block for index, block in enumerate(blocks) if index not in dropped]
+        if not dropped or _letters(kept) < _letters(blocks) / 2:
+            return markdown
+        return "\n\n".join(kept).strip("\n") + "\n"
+
+    def _edge(self, blocks: list[str], place: str) -> set[int]:
+        """Return which blocks are chrome, from an edge inwards up to the first that is content."""
+        is_foot = place == "foot"
+        inwards = range(len(blocks) - 1, -1, -1) if is_foot else range(len(blocks))
+        found: list[int] = []
+        for looked_at, index in enumerate(inwards):
+            if looked_at == EDGE:
+                return set()
+            block = blocks[index]
+            heading = _HEADING.match(block)
+            if heading and not is_foot and len(heading[1]) == 1:
+                continue  # the title of the page
+            if self._is_chrome(place, block) and (is_foot or not heading):
+                found.append(index)
+            elif heading or not _is_links(block):
+                if is_foot and (heading or _LABEL.match(block)):
+                    end = _end_of_section(blocks, index)
+                    found = [past for past in found if past >= end]
+                break
+        return set(found)
+
+    def _is_chrome(self, place: str, block: str) -> bool:
+        if not _may_be_chrome(block):
+            return False
+        key = _key(place, block)
+        return key in self._known or (self.pages >= LEAST and self._counts[key] >= MOST * self.pages)
+
+    def as_list(self) -> list[str]:
+        """Return what the store remembers: hashes of the blocks that are chrome."""
+        shared = [
+            key
+            for key, number in self._counts.most_common(LEARNED)
+            if self.pages >= LEAST and number >= MOST * self.pages
+        ]
+        return list(dict.fromkeys([*shared, *self._known]))[:LEARNED]
+
+    def remember(self, data: object) -> None:
+        """Take over what an earlier run learned."""
+        if isinstance(data, list):
+            self._known = [key for key in data if isinstance(key, str)][:LEARNED]
+
+
+def _blocks(markdown: str) -> list[str]:
+    """Return the blocks of a document that blank lines part; code is one block."""
+    blocks: list[str] = []
+    code: list[str] = []
+    for piece in markdown.strip("\n").split("\n\n"):
+        is_mark = ("```" in piece or "~~~" in piece) and len(_FENCE.findall(piece)) % 2
+        if code or is_mark:
+            code.append(piece)
+        else:
+            blocks.append(piece)
+        if is_mark and len(code) > 1:
+            blocks.append("\n\n".join(code))
+            code = []
+    return [*blocks, "\n\n".join(code)] if code else blocks
+
+
+def _may_be_chrome(block: str) -> bool:
+    return len(block) <= _LONGEST and not _NEVER.match(block) and not _FENCE.search(block)
+
+
+def _key(place: str, block: str) -> str:
+    """Return the name of a block at an edge: its text, whatever its links lead to and its dates are."""
+    text = _DATE.sub("0", _TARGET.sub("]", block))
+    return blake2b(f"{place} {' '.join(text.split())}".encode("utf-8", "replace"), digest_size=8).hexdigest()
+
+
+def _is_links(block: str) -> bool:
+    """Say whether a block is links and nothing else: those to the page before and after."""
+    return not any(map(str.isalnum, _LINKED.sub("", block)))
+
+
+def _end_of_section(blocks: list[str], start: int) -> int:
+    """Return the index of the first heading or rule below `start`, or how many blocks there are."""
+    below = range(start + 1, len(blocks))
+    return next(
+        (index for index in below if _HEADING.match(blocks[index]) or blocks[index] == "---"), len(blocks)
+    )
+
+
+def _letters(blocks: list[str]) -> int:
+    """Return how many letters and digits are in blocks that are no headings."""
+    return sum(sum(map(str.isalnum, block)) for block in blocks if not _HEADING.match(block))
+
+
+# Titles that belong to a site, told from those of its pages by comparing pages. Pure, in bounded memory.
+
+MOST_TITLES = 0.3
+"""Part of a site's pages from which on a title that they share is the site's, or that of a part of it."""
+LEAST_TITLES = 4
+"""Pages that must share it."""
+MANY = 0.1
+"""Part of the pages from which on a heading is one of the generator's ("Overview"), no title of a page."""
+KEPT_TITLES = 512
+"""Titles and headings that are counted; the rarest are forgotten."""
+LEARNED_TITLES = 16
+"""Titles that the store keeps for the next run."""
+_TITLE_HEADING = re.compile(r"(#{1,6})[ \t]+(\S.*)")
+_MARKS = re.compile(r"\]\([^()\[\]\n]*\)|[\[\]`*\\]|<[^<>]*>")
+_NUMBER = re.compile(r"\A\d++(?:\.\d++)*+\.?\s++")
+_LOOKED_AT = 200
+"""Lines of a document among which its own heading is looked for."""
+
+
+class SiteTitles:
+    """Counts the titles of a site's pages, and chooses another where most pages share one."""
+
+    def __init__(self) -> None:
+        self.pages = 0
+        self.start: str | None = None
+        """The title of the start page: the first that another page may share."""
+        self._known: list[str] = []
+        self._titles: Counter[str] = Counter()
+        self._headings: Counter[str] = Counter()
+
+    def see(self, title: str, markdown: str, *, start: bool = False) -> None:
+        """Count a page with the title that it gives itself."""
+        self.pages += 1
+        _count(self._titles, title)
+        for heading in dict.fromkeys(text for _, text, _ in _headings(markdown)):
+            _count(self._headings, heading)
+        if start:
+            self.start = title
+
+    def is_shared(self, title: str) -> bool:
+        """Say whether a title is that of so many pages that it is none of theirs."""
+        return title in self._known or self._titles[title] >= max(LEAST_TITLES, MOST_TITLES * self.pages)
+
+    def own(self, title: str, markdown: str, *others: str | None) -> str:
+        """Return the title of a page that was seen: `title`, unless the site's pages share it.
+
+        Then it is the heading right below that of the site, the first `<h1>` that says something else, the first of
+        `others` (what llms.txt calls the page), the first heading that no other pages have, or the last of
+        `others` (what its URL says).
+        """
+        headings = list(_headings(markdown))
+        if not self.is_shared(title):
+            is_starts = title == self.start and self.pages > 1 and self._titles[title] > 1
+            below = self._right_below(title, headings) if is_starts else None
+            return below or title
+        candidates = [
+            self._right_below(title, headings),
+            *(text for level, text, _ in headings if level == 1 and text != title),
+            *others[:-1],
+            *(text for level, text, _ in headings if level < 5 and not self._is_common(text)),
+            *others[-1:],
+        ]
+        return next(
+            (name for name in candidates if name and name != title and not self.is_shared(name)), title
+        )
+
+    def _right_below(self, title: str, headings: list[tuple[int, str, bool]]) -> str | None:
+        """Return the heading that follows the one that says the site's title, nothing in between."""
+        for (_, above, _), (level, text, follows) in pairwise(headings):
+            if above == title and follows and level <= 2 and not self._is_common(text):
+                return text
+        return None
+
+    def _is_common(self, heading: str) -> bool:
+        return self._headings[heading] >= max(LEAST_TITLES, MANY * self.pages)
+
+    def as_list(self) -> list[str]:
+        """Return what the store remembers: the titles that are shared."""
+        shared = [title for title, _ in self._titles.most_common(LEARNED_TITLES) if self.is_shared(title)]
+        return list(dict.fromkeys([*self._known, *shared]))[:LEARNED_TITLES]
+
+    def remember(self, data: object) -> None:
+        """Take over what an earlier run learned."""
+        if isinstance(data, list):
+            self._known = [title for title in data if isinstance(title, str)][:LEARNED_TITLES]
+
+
+def _count(counts: Counter[str], text: str) -> None:
+    counts[text[:200]] += 1
+    if len(counts) > KEPT_TITLES:
+        for rare, number in counts.most_common()[: -KEPT_TITLES // 2 : -1]:
+            if number < LEAST_TITLES:
+                del counts[rare]
+        if len(counts) > KEPT_TITLES:
+            for rare, _ in counts.most_common()[KEPT_TITLES // 2 :]:
+                del counts[rare]
+
+
+def _headings(markdown: str) -> Iterable[tuple[int, str, bool]]:
+    """Yield (level, text, nothing stands between it and the heading before) of the first headings of a document."""
+    follows = fence = False
+    for line in markdown.split("\n", _LOOKED_AT)[:_LOOKED_AT]:
+        if line.startswith(("```", "~~~")):
+            fence = not fence
+        found = None if fence else _TITLE_HEADING.match(line)
+        if found:
+            text = " ".join(_MARKS.sub("", found[2]).split())
+            yield len(found[1]), _NUMBER.sub("", text)[:200] or text[:200], follows
+        if line.strip():
+            follows = found is not None

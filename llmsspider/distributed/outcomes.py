@@ -1,0 +1,159 @@
+"""What workers tell each other: what the first one found, and at the end what became of each page."""
+
+from __future__ import annotations
+
+import asyncio
+import dataclasses
+import logging
+from dataclasses import dataclass, field
+from functools import cache
+from typing import TYPE_CHECKING, Any, cast
+
+from pydantic import TypeAdapter
+from scrapy.exceptions import CloseSpider
+
+from llmsspider.crawl.deletions import note_outage
+from llmsspider.discovery import Discovery, FetchResult
+from llmsspider.distributed.worker_group import POLL_SECS
+from llmsspider.errors import WorkerGroupError
+from llmsspider.items import Page, PageMeta, Section
+
+if TYPE_CHECKING:
+    from scrapy.core.downloader import Downloader
+    from scrapy.crawler import Crawler
+
+    from llmsspider.crawl.known_pages import PageOutcome
+    from llmsspider.crawl.run import Run
+    from llmsspider.distributed.worker_group import WorkerGroup
+
+logger = logging.getLogger(__name__)
+
+
+# What the first worker found, on its way to the others: discovery without the bodies of its answers.
+
+
+@dataclass(slots=True)
+class SharedDiscovery:
+    """Discovery, what the start page links to, and what was learned of the site meanwhile."""
+
+    discovery: Discovery
+    follow: list[str] = field(default_factory=list)
+    hreflang: dict[str, str] = field(default_factory=dict)
+    forms: dict[str, Any] = field(default_factory=dict)
+    soft404_hashes: list[str] = field(default_factory=list)
+    section: Section | None = None
+
+    @property
+    def start_page(self) -> Page:
+        """The start page, as far as the scope needs it."""
+        return Page("", [], self.follow, PageMeta(hreflang=self.hreflang, section=self.section))
+
+    def to_json(self) -> bytes:
+        """Return it as JSON."""
+        return _adapter().dump_json(dataclasses.replace(self, discovery=_light(self.discovery)))
+
+    @classmethod
+    def from_json(cls, data: bytes) -> SharedDiscovery:
+        """Read what `to_json` wrote; bodies and files that it names are none of another worker's, and dropped."""
+        found = _adapter().validate_json(data)
+        return dataclasses.replace(found, discovery=_light(found.discovery))
+
+
+@cache
+def _adapter() -> TypeAdapter[SharedDiscovery]:
+    return TypeAdapter(SharedDiscovery)
+
+
+def _light(discovery: Discovery) -> Discovery:
+    return dataclasses.replace(
+        discovery,
+        start=_without_body(discovery.start),
+        files=[dataclasses.replace(file, text="", entries=()) for file in discovery.files],
+        full_texts=[
+            dataclasses.replace(
+                text,
+                answer=_without_body(text.answer),
+                report=text.report and dataclasses.replace(text.report, marks=()),
+            )
+            for text in discovery.full_texts
+        ],
+        tried=[],
+        cut=[],
+    )
+
+
+def _without_body(answer: FetchResult) -> FetchResult:
+    return dataclasses.replace(answer, body=b"", spool=None)
+
+
+# The end of a crawl by several workers: all wait for each other, the leader hears what it has to know.
+
+PART = "one of several workers: the run of the first one says how the whole ended"
+"""Why the runs of the others are no complete ones."""
+
+
+async def ended_together(crawler: Crawler, run: Run, group: WorkerGroup) -> None:
+    """Return when no worker has anything left. The leader has everything then; the others have left the crawl.
+
+    Raises `CloseSpider` when Redis cannot be used any more, and for a worker other than the leader when no document
+    came of the crawl.
+    """
+    try:
+        if group.leads:
+            group.seeded()
+        await _drained(crawler, group)
+        run.judge_limit()
+        await asyncio.to_thread(run.flush)  # the leader reads in the store what everybody reached
+        if group.leads:
+            await _hear(run, group)
+        else:
+            _tell(run, group)
+    except WorkerGroupError as fault:
+        logger.error("%(fault)s", {"fault": fault}, extra={"spider": crawler.spider})
+        run.incomplete("Redis was lost")
+        raise CloseSpider("redis_lost") from fault
+
+
+async def _drained(crawler: Crawler, group: WorkerGroup) -> None:
+    """Wait, and have the engine look for requests of others meanwhile: nothing else makes it."""
+    engine = crawler.engine
+    while engine is not None:
+        _share(engine.downloader, crawler.settings.getint("CONCURRENT_REQUESTS_PER_DOMAIN"), group.size)
+        engine._slot.nextcall.schedule()  # type: ignore[union-attr]
+        await asyncio.sleep(POLL_SECS)
+        if group.fault is not None:
+            raise group.fault
+        idle = not engine.downloader.active and engine.scraper.slot.is_idle()  # type: ignore[union-attr]
+        if idle and not engine.scheduler.has_pending_requests() and group.drained():  # type: ignore[union-attr]
+            return
+
+
+def _share(downloader: Downloader, concurrency: int, workers: int) -> None:
+    """Give each worker its share of what one host may get at a time."""
+    share = max(1, concurrency // workers)
+    if downloader.domain_concurrency != share:
+        downloader.domain_concurrency = share
+        for slot in downloader.slots.values():
+            slot.concurrency = share
+
+
+def _tell(run: Run, group: WorkerGroup) -> None:
+    note_outage(run)
+    fates = ((key, fate, run.known.reasons[key]) for key, fate in run.known.fates.items())
+    group.send_outcomes(fates, run.why_incomplete, run.unseen)
+    nothing = group.documents() == 0
+    group.leave()
+    run.incomplete(PART)
+    if nothing:
+        raise CloseSpider("no_documents")
+
+
+async def _hear(run: Run, group: WorkerGroup) -> None:
+    await group.alone()
+    fates, incomplete = group.collect_outcomes()
+    for key, fate, reason in fates:
+        run.known.record_outcome(key, cast("PageOutcome", fate), reason)
+    run.unseen |= group.told_unseen()
+    for why in (*group.lost, *incomplete):
+        run.incomplete(why)
+        logger.warning("the crawl is incomplete: %(why)s", {"why": why})

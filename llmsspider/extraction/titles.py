@@ -1,0 +1,217 @@
+"""The title of a page: the heading that is it, what stands above that, and what `<title>` adds to it."""
+
+from __future__ import annotations
+
+import re
+from itertools import islice
+
+from lxml.etree import XPath, _Element
+
+from llmsspider.extraction.tree import has_blocks, letters_outside_links, plain_text
+
+_HEADINGS = frozenset({"h1", "h2", "h3", "h4", "h5", "h6"})
+_DRAWN = frozenset({"div", "p", "center", "font"})
+"""Elements that old pages draw as a heading."""
+_LOOKED_AT = 200
+"""Elements at the top of the main content among which a drawn heading is looked for."""
+_HEAD_TEXT = 100
+"""Letters outside links that the head of a site may have above the title."""
+_CONTENT = XPath(
+    "boolean(.//pre | .//dl | .//th"
+    " | descendant-or-self::*[self::h2 or self::h3 or self::h4][not(.//a | ancestor::a)])",
+    smart_strings=False,
+)
+_NUMBER = re.compile(r"(\d++(?:\.\d++)*+|[A-Z](?:\.\d++)++)\.?+\s++")
+_PARTS = re.compile(r"(?<!\s)(?:\s*+[|:·–—»›]\s++|\s++-\s++)")
+_PARTED = re.compile(r"(?<!\s)\s*+[(:|·–—-]")
+_WORD = re.compile(r"\w+")
+_MAX_HEADING = 1_000
+"""Characters of a heading that are compared with the `<title>`."""
+_MORE_WORDS = 2
+"""Words that the heading of a page can have beside those of the `<title>`."""
+
+
+def outer_title(root: _Element, main: _Element, title: str | None, whole: str | None = None) -> str | None:
+    """Return the `<h1>` that stands before the main content and that the page's `<title>` begins with.
+
+    None where the main content has a heading that the `<title>` names: a site's own name stands there too. `title`
+    is the `<title>` without the last part where that may be the site's name, `whole` all of it.
+    """
+    wanted = (title or "").casefold()
+    last = _keys(whole)[-1:]
+    for heading in root.iter("h1"):
+        text = plain_text(heading)
+        if any(ancestor is main for ancestor in heading.iterancestors()):
+            return None
+        if text and wanted.startswith(text.casefold()):
+            inner = [plain_text(own).casefold() for own in main.iter("h1", "h2")]
+            names_page = any(own and (own in wanted or [_key(own)] == last) for own in inner)
+            return None if names_page and _key(text) not in last else text
+    return None
+
+
+def headline(scope: _Element, title: str | None, whole: str | None = None) -> _Element | None:
+    """Return the heading in `scope` that says the `<title>`, or the part of it that is not the site's name.
+
+    A site's name can be a heading too, and part of the `<title>`: where two say parts of it, the page's own is the
+    one that stands later, or one of `<h2>` to `<h4>` that says the part with which the `<title>` begins.
+    """
+    keys = _keys(title, whole)
+    lead = [*_keys(title)[:2], *_keys(_rest(title))[:1]]
+    said: dict[str, _Element] = {}
+    section = None
+    is_first = True
+    for heading in scope.iter("h1", "h2", "h3", "h4"):
+        key = _key(plain_text(heading)[:_MAX_HEADING])
+        if heading.tag == "h1":
+            if key in keys:
+                said.setdefault(key, heading)
+            continue
+        if section is None and key in (keys if is_first else lead):
+            section = heading
+        is_first = False
+    if not said:
+        return section
+    key, page = list(said.items())[-1]
+    return page if section is None or key in lead else section
+
+
+def _below_linked_name(scope: _Element) -> _Element | None:
+    """Return the second `<h1>` where the first is a link to another page: the site's name, leading home."""
+    headings = list(islice(scope.iter("h1"), 2))
+    link = next(headings[0].iter("a"), None) if len(headings) == 2 else None
+    if link is None or (link.get("href") or "#").startswith("#"):
+        return None
+    return headings[1] if plain_text(link) == plain_text(headings[0]) else None
+
+
+def page_headline(scope: _Element, title: str | None, whole: str | None = None) -> _Element | None:
+    """Return the heading in `scope` that says the `<title>`, or that and some words more where it stands above it."""
+    found = headline(scope, title, whole)
+    if found is not None and found.tag == "h1":
+        return found
+    longer = longer_headline(scope, title)
+    return longer if found is None or (longer is not None and longer.tag < found.tag) else found
+
+
+def longer_headline(scope: _Element, title: str | None) -> _Element | None:
+    """Return the first heading that says the `<title>` and some words more ("Class Point") where there is no `<h1>`."""
+    if not title or next(scope.iter("h1"), None) is not None:
+        return None
+    wanted = set(_WORD.findall(_PARTED.split(title, maxsplit=1)[0].casefold()))
+    for heading in scope.iter("h2", "h3"):
+        words = _WORD.findall(plain_text(heading).casefold())
+        if wanted and wanted <= set(words) and len(words) <= len(wanted) + _MORE_WORDS:
+            return heading
+    return None
+
+
+def _keys(*titles: str | None) -> list[str]:
+    """Return what a heading can say: each title, then the parts of it."""
+    return [key for title in titles if title for part in _parts(title) if (key := _key(part))]
+
+
+def _parts(title: str) -> list[str]:
+    """Return a title, the parts of it, and what follows the first of three or more."""
+    rest = _rest(title)
+    return [title, *_PARTS.split(title), *([rest] if rest else ())]
+
+
+def _rest(title: str | None) -> str | None:
+    """Return what follows the first of three or more parts of a title.
+
+    >>> _rest("JSDoc: Class: Wheel"), _rest("Wheel | Widget")
+    ('Class: Wheel', None)
+    """
+    parts = _PARTS.split(title or "")
+    return (title or "")[len(parts[0]) :].lstrip(" |:·–—»›-") if len(parts) > 2 else None
+
+
+def _key(text: str) -> str:
+    """Return letters and digits alone: sites part the words of a name differently in `<title>` and heading."""
+    return "".join(filter(str.isalnum, text.casefold()))
+
+
+def settle_headline(main: _Element, title: str | None, whole: str | None = None) -> None:
+    """Make the element that says the `<title>` at the top of a page of no known generator its `<h1>`.
+
+    What stands above that heading, a logo, a motto and links, is emptied.
+    """
+    if not title:
+        return
+    found = headline(main, title, whole)
+    found = _below_linked_name(main) if found is None else page_headline(main, title, whole)
+    drawn = _drawn_headline(main, title) if found is None else None
+    if drawn is not None:
+        drawn.tag = "h1"
+        _empty_above(drawn, main)
+    elif found is not None and _empty_above(found, main):
+        found.tag = "h1"
+
+
+def settle_below_site_name(main: _Element, title: str | None, whole: str | None = None) -> bool:
+    """Empty what stands above the heading that says the `<title>` if another `<h1>`, the site's, does.
+
+    Returns whether that is so: then `main` is more than the main content.
+    """
+    first = next(main.iter("h1"), None)
+    if first is None or _key(plain_text(first)) in _keys(title)[:2]:  # nearly every page ends here
+        return False
+    found = headline(main, title, whole)
+    if found is None or found is first or found.tag != "h1":
+        found = _below_linked_name(main)
+    return found is not None and _empty_above(found, main)
+
+
+def _drawn_headline(main: _Element, title: str) -> _Element | None:
+    for place, element in enumerate(main.iter()):
+        if element.tag in _HEADINGS or place > _LOOKED_AT:
+            return None
+        if element.tag in _DRAWN and element is not main and not has_blocks(element):
+            parent = element.getparent()
+            if (
+                plain_text(element).casefold() == title.casefold()
+                and parent is not None
+                and parent.tag not in {"a", "li", "td"}
+            ):
+                return element
+    return None
+
+
+def _empty_above(headline: _Element, main: _Element) -> bool:
+    """Empty what stands above the headline in `main`; return False, and leave it, where that is content."""
+    above: list[_Element] = []
+    level = headline
+    while level is not main:
+        above += level.itersiblings(preceding=True)
+        parent = level.getparent()
+        if parent is None:
+            return False
+        level = parent
+    if sum(map(_own_text, above)) > _HEAD_TEXT or any(_CONTENT(element) for element in above):
+        return False
+    for element in above:
+        element.clear(keep_tail=True)
+    return True
+
+
+def _own_text(element: _Element) -> int:
+    return 0 if element.tag in {"script", "style", "noscript"} else letters_outside_links(element)
+
+
+def without_book(title: str | None, heading: str | None) -> str | None:
+    """Return what `title` says of the page, told by the first `heading` of a page that has no `<h1>`.
+
+    >>> without_book("Vectors (The Manual (version 7))", "19.1 Vectors")
+    'Vectors'
+    >>> without_book("The Manual: Section 3.6", "3.6 The Navigator")
+    '3.6 The Navigator'
+    """
+    if not title or not heading:
+        return title
+    number = _NUMBER.match(heading)
+    if number and title.split()[-1:] == [number[1]]:
+        return heading
+    name = heading[number.end() :] if number else heading
+    begins = bool(name) and title.casefold().startswith(name.casefold())
+    return title[: len(name)] if begins and _PARTED.match(title[len(name) :]) else title

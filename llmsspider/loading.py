@@ -1,0 +1,86 @@
+"""Classes of users by the dotted path that a setting names, and the engines that write Markdown by name."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from functools import lru_cache
+from typing import Any, Protocol, cast
+
+# Classes and functions of users, by the dotted path that a setting names.
+
+
+def find(path: str) -> object:
+    """Return the class or function at a path such as `package.module.Name`.
+
+    Raises:
+        ImportError: there is no such module, or nothing of that name in it. Importing can raise anything else.
+
+    >>> find("llmsspider.markdown.chunks.tokens").__name__
+    'tokens'
+    """
+    module, _, name = path.rpartition(".")
+    if not module:
+        raise ImportError("a dotted path such as package.module.Name is needed")
+    found = importlib.import_module(module)
+    if not hasattr(found, name):
+        raise ImportError(f"module {module!r} has no {name!r}")
+    return getattr(found, name)
+
+
+def path_of(value: object) -> str:
+    """Return the dotted path of a class, for another process to import; a path stays as it is.
+
+    Raises:
+        ImportError: another process could not import it.
+
+    >>> path_of(dict), path_of("builtins.dict")
+    ('builtins.dict', 'builtins.dict')
+    """
+    if not isinstance(value, type):
+        return str(value)
+    module, name = value.__module__, value.__qualname__
+    if module == "__main__" or getattr(sys.modules.get(module), name, None) is not value:
+        raise ImportError(f"{name} cannot be imported by another process: put it into a module of its own")
+    return f"{module}.{name}"
+
+
+# The engines that write Markdown, by the name that `LLMS_CONVERTER` gives.
+# `native` lets the walk write Markdown itself. Any other engine is given the plain HTML that the same walk writes:
+# `markdownify`, or a class of the user's. docs/extraction.md has the measurements behind the default.
+
+DEFAULT = "native"
+FALLBACK = "markdownify"
+NAMES = (DEFAULT, FALLBACK)
+
+_FALLBACK_CLASS = "llmsspider.extraction.markdownified.MarkdownifyConverter"
+
+
+class Converter(Protocol):
+    """Plain HTML in, Markdown out. An instance is made without arguments, once a process."""
+
+    def convert(self, html: str) -> str:
+        """Return the Markdown of an HTML fragment; may raise anything: markdownify takes over for the page."""
+        ...
+
+
+def checked(given: object) -> str:
+    """Return the name of an engine, or the path of the class that `given` is or names.
+
+    Raises:
+        ImportError: there is no such class. Importing a user's module can raise anything else.
+        TypeError: it has no method `convert`.
+    """
+    if given in NAMES:
+        return str(given)
+    path = path_of(given)
+    if not callable(getattr(find(path), "convert", None)):
+        raise TypeError("it has no method convert(html)")
+    return path
+
+
+@lru_cache(maxsize=4)
+def converter_named(name: str) -> Converter:
+    """Return the engine of this name or class path; raises what importing it raises."""
+    made: Any = find(_FALLBACK_CLASS if name == FALLBACK else name)
+    return cast("Converter", made())

@@ -1,0 +1,176 @@
+"""The parsers of CommonMark (pyromark, markdown-it-py), and characters in text that no reader sees."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import re
+from typing import TYPE_CHECKING, Any
+
+from pyromark import Markdown, Options
+
+from llmsspider.errors import ConversionError
+from llmsspider.items import Link
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from markdown_it import MarkdownIt
+
+    from llmsspider.items import Page
+
+
+# The parsers of CommonMark: pyromark, and markdown-it-py where blocks are asked for with their lines.
+# markdown-it-py is loaded where it is needed, since most crawls never do.
+
+_PARSER = Markdown(options=Options.ENABLE_TABLES)
+_PLAIN = re.compile(
+    r"(?:https?://[\w.-]+(?::\d+)?(?=[/?#]|\Z))?(?!//)"
+    r"[\w./?=&~+,;!$*'()-]*(?:#[\w./?=&:~+,;!$*'()-]*)?\Z",
+    re.ASCII,
+)
+"""What encoding leaves as it is; nearly every link of documentation."""
+
+
+def encodable(text: str) -> str:
+    """Return a text as `events`, `events_with_range` and `definitions` take it: without lone surrogates."""
+    return text if text.isascii() else text.encode("utf-8", "replace").decode()
+
+
+def events(text: str) -> Iterator[Any]:
+    """Yield what stands in a text, in order: `{"Start": "Paragraph"}`, `{"Text": "a"}`, or a bare `"SoftBreak"`.
+
+    Raises:
+        ConversionError: the parser itself failed.
+    """
+    with _panics():
+        yield from _PARSER.events(text, merge_text=True)
+
+
+def events_with_range(text: str) -> Iterator[tuple[Any, Any]]:
+    """Yield the events of a text, each with its place in the text in UTF-8; raises `ConversionError`."""
+    with _panics():
+        yield from _PARSER.events_with_range(text, merge_text=True)
+
+
+def definitions(text: str) -> dict[str, Any]:
+    """Return the definitions of references by label, each with `dest`, `title`, `span`, in the order of the text."""
+    with _panics():
+        found: dict[str, Any] = _PARSER.reference_definitions(text) if "]:" in text else {}
+    return dict(sorted(found.items(), key=lambda item: item[1]["span"]["start"]))
+
+
+@contextlib.contextmanager
+def _panics() -> Iterator[None]:
+    try:
+        yield
+    except BaseException as error:
+        if type(error).__name__ == "PanicException":  # what Rust makes of a bug of its own; no Exception
+            raise ConversionError(f"the Markdown parser failed: {error}") from None
+        raise
+
+
+def parser(options: dict[str, bool | int]) -> MarkdownIt:
+    """Return a CommonMark parser that reads tables."""
+    from markdown_it import MarkdownIt  # noqa: PLC0415
+
+    logging.getLogger("markdown_it").setLevel(logging.INFO)  # its DEBUG records are half the work of a parse
+    return MarkdownIt("commonmark", options).enable("table")
+
+
+def encoded(destination: str) -> str:
+    """Return a destination percent-encoded, its host in ASCII (markdown-it's `normalizeLink`).
+
+    >>> encoded("guide/install.md#linux"), encoded("guide/größe.md")
+    ('guide/install.md#linux', 'guide/gr%C3%B6%C3%9Fe.md')
+    """
+    if _PLAIN.match(destination):
+        return destination
+    from markdown_it.common.normalize_url import normalizeLink  # noqa: PLC0415
+
+    return normalizeLink(destination)
+
+
+# Characters that no reader sees and a model does: Unicode tags, runs of zero-width characters.
+
+_TAG = "\U000e0000-\U000e007f"
+_ZERO_WIDTH = (
+    "\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f"
+    "\u3164\ufeff\uffa0"
+)
+_VARIATION = "\ufe00-\ufe0f\U000e0100-\U000e01ef"
+_MAYBE = re.compile(f"[{_TAG}]|[{_ZERO_WIDTH}][{_ZERO_WIDTH}]|[{_VARIATION}][{_VARIATION}]")
+_INVISIBLE = re.compile(
+    f"(?<=\U0001f3f4)[{_TAG}]{{2,7}}(?=[^{_TAG}]|\\Z)"  # the flags of England, Scotland, Wales, Texas stay
+    f"|([{_TAG}]+|[{_ZERO_WIDTH}]{{2,}}|[{_VARIATION}]{{2,}})"
+)
+_ANY = re.compile(f"[{_TAG}{_ZERO_WIDTH}{_VARIATION}]")
+_ASCII = bytes(range(128))
+_FLAG_END = "\U000e007f"
+
+
+def without_invisible(text: str) -> tuple[str, int]:
+    r"""Return a Markdown text without invisible runs outside code, and how many there were.
+
+    Single joiners, direction marks, soft hyphens and variation selectors stay: scripts and emoji need them.
+
+    >>> without_invisible("a\U000e0041\U000e0042b `\u200b\u200b` \u200b\u200c")
+    ('ab `\u200b\u200b` ', 2)
+    """
+    if text.isascii() or not _ANY.search(_beyond_ascii(text)) or not _MAYBE.search(text):
+        return text, 0
+    text = encodable(text)
+    source = text.encode()
+    pieces: list[str] = []
+    position = removed = 0
+    for start, end in [*_code(text), (len(source), len(source))]:
+        if start < position:
+            continue
+        cleaned, count = cleaned_line(source[position:start].decode())
+        pieces += cleaned, source[start:end].decode()
+        position, removed = end, removed + count
+    return "".join(pieces), removed
+
+
+def _beyond_ascii(text: str) -> str:
+    """Return the characters of a text that are not ASCII, in a twentieth of the time of a search in all of it."""
+    return text.encode(errors="surrogatepass").translate(None, _ASCII).decode(errors="surrogatepass")
+
+
+def take_invisible(page: Page) -> None:
+    """Take the invisible runs out of a page's Markdown, title, description and link texts; count those in Markdown."""
+    page.markdown, removed = without_invisible(page.markdown)
+    if not page.markdown.strip():
+        page.markdown = ""
+    page.hidden += removed
+    meta = page.meta
+    meta.title = meta.title and cleaned_line(meta.title)[0]
+    meta.description = meta.description and cleaned_line(meta.description)[0]
+    page.links = [
+        link if link.text.isascii() else Link(cleaned_line(link.text)[0], link.url) for link in page.links
+    ]
+
+
+def cleaned_line(text: str) -> tuple[str, int]:
+    """Return a text that holds no code without invisible runs, and how many there were."""
+    removed = 0
+
+    def replace(found: re.Match[str]) -> str:
+        nonlocal removed
+        if found[1] is None and found[0].endswith(_FLAG_END):
+            return found[0]
+        removed += 1
+        return ""
+
+    return (text, 0) if text.isascii() else (_INVISIBLE.sub(replace, text), removed)
+
+
+def _code(text: str) -> list[tuple[int, int]]:
+    """Return the spans of code in a text, in bytes of UTF-8, in order."""
+    spans: list[tuple[int, int]] = []
+    for event, span in events_with_range(text):
+        if isinstance(event, dict) and (
+            "Code" in event or (isinstance(event.get("Start"), dict) and "CodeBlock" in event["Start"])
+        ):
+            spans.append((span["start"], span["end"]))
+    return spans

@@ -1,0 +1,340 @@
+"""Documents and chunks as files: JSON Lines, CSV, Parquet, one Markdown file; feed formats."""
+
+from __future__ import annotations
+
+import contextlib
+import csv
+import dataclasses
+import io
+import os
+import tempfile
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any, BinaryIO
+
+import orjson
+from itemadapter import ItemAdapter
+from scrapy.exporters import BaseItemExporter, CsvItemExporter
+
+from llmsspider import stats
+from llmsspider.errors import ArgumentsError
+from llmsspider.items import Document
+from llmsspider.markdown.chunks import Chunker, Count, tokens
+from llmsspider.output.graph import Order, SiteTree, write_json
+from llmsspider.output.status import without_formula
+from llmsspider.store import CONTENT, PageRecord, Store
+
+if TYPE_CHECKING:
+    from scrapy.crawler import Crawler
+
+    from llmsspider.crawl.run import Run
+
+
+# Writing the documents of a store to a file: the formats, and the file that is complete or not there.
+
+Format = Callable[[Iterable[Document], BinaryIO], int]
+"""Writes documents and returns how many; must not hold them all."""
+
+
+def documents(store: Store, source: str, since: int | None) -> Iterator[Document]:
+    """What an export holds: every living page, or with `since` whatever changed after that number.
+
+    `seq` and `run` are those of the page's last change. `change` is that change; with `since`, it is what
+    happened to the page since then, deletions included.
+    """
+    pages = store.iter_pages() if since is None else store.changes_since(since)
+    for page in pages:
+        yield page.record.document(source=source, run=page.run, seq=page.seq, change=page.change)
+
+
+def write_jsonl(rows: Iterable[Document], out: BinaryIO) -> int:
+    """One JSON object a line, its keys in the order of `Document`."""
+    count = 0
+    for document in rows:
+        out.write(orjson.dumps(document, option=orjson.OPT_APPEND_NEWLINE))
+        count += 1
+    return count
+
+
+FORMATS: dict[str, Format] = {"jsonl": write_jsonl}
+"""The formats of `scrapy export`, by name."""
+
+
+@contextlib.contextmanager
+def staged(path: Path) -> Iterator[BinaryIO]:
+    """A file that takes the place of `path` when the block ends well; otherwise `path` stays as it was.
+
+    Raises `OSError` when it cannot be written.
+    """
+    target = path.resolve()
+    handle, name = tempfile.mkstemp(prefix=f".{target.name[:100]}.", suffix=".part", dir=target.parent)
+    stage = Path(name)
+    try:
+        with os.fdopen(handle, "wb") as out:
+            yield out
+            out.flush()
+            os.fsync(out.fileno())
+        stage.chmod(_mode(target))
+        stage.replace(target)
+    except BaseException:
+        stage.unlink(missing_ok=True)
+        raise
+
+
+def _mode(target: Path) -> int:
+    """The permissions of the file to be replaced, else those a new file would get."""
+    with contextlib.suppress(OSError):
+        return target.stat().st_mode & 0o7777
+    mask = os.umask(0)
+    os.umask(mask)
+    return 0o666 & ~mask
+
+
+# Documents and chunks as rows: JSON Lines, CSV, Parquet.
+
+ROW_GROUP = 500
+"""Rows of a Parquet file held in memory at a time."""
+
+ROW_GROUP_CHARACTERS = 16 * 1024 * 1024
+"""Characters of content and links at which a row group ends early."""
+
+NO_PYARROW = "Parquet needs pyarrow: pip install 'llmsspider[parquet]'"
+
+NUMBERS = {"seq", "depth", "status", "markdown_tokens"}
+NESTED = {"llms", "links", "moved_from"}
+COLUMNS = [field.name for field in dataclasses.fields(Document)]
+
+
+def write_chunks(rows: Iterable[Document], out: BinaryIO, chunker: Chunker, *, replay: bool) -> None:
+    """One chunk a line. With `replay` the rows are changes: a page that is not new loses all it had first."""
+    for document in rows:
+        made = chunker.replay(document) if replay else chunker.rows(document)
+        out.writelines(orjson.dumps(row, option=orjson.OPT_APPEND_NEWLINE) for row in made)
+
+
+def write_csv(rows: Iterable[Document], out: BinaryIO, *, formulas: bool = False) -> None:
+    """One document a row, after a header; `llms` and `links` as JSON, null as an empty cell.
+
+    Cells that a spreadsheet would calculate begin with an apostrophe, unless `formulas`.
+    """
+    text = io.TextIOWrapper(out, encoding="utf-8", errors="replace", newline="", write_through=True)
+    writer = csv.DictWriter(text, COLUMNS)
+    writer.writeheader()
+    for document in rows:
+        row = flat_row(document)
+        writer.writerow(row if formulas else {name: without_formula(cell) for name, cell in row.items()})
+    text.detach()
+
+
+def flat_row(document: Document) -> dict[str, Any]:
+    """The fields of a document, nested ones as JSON text."""
+    row = {name: getattr(document, name) for name in COLUMNS}
+    for name in NESTED:
+        row[name] = None if row[name] is None else orjson.dumps(row[name]).decode()
+    return row
+
+
+def write_parquet(rows: Iterable[Document], out: Any) -> None:
+    """One document a row, compressed by zstd; `llms` and `links` as JSON text.
+
+    Raises:
+        ArgumentsError: the extra is not installed.
+    """
+    file = ParquetFile(out)
+    for document in rows:
+        file.add(document)
+    file.close()
+
+
+class ParquetFile:
+    """A Parquet file that grows by row groups, which are all that is held in memory.
+
+    Raises:
+        ArgumentsError: the extra is not installed.
+    """
+
+    def __init__(self, out: Any):
+        self._pyarrow, parquet = _pyarrow()
+        text, number = self._pyarrow.string(), self._pyarrow.int64()
+        self._schema = self._pyarrow.schema([(name, number if name in NUMBERS else text) for name in COLUMNS])
+        self._writer = parquet.ParquetWriter(out, self._schema, compression="zstd")
+        self._rows: list[dict[str, Any]] = []
+        self._held = 0
+
+    def add(self, document: Document) -> None:
+        """Add a row."""
+        row = flat_row(document)
+        self._rows.append(row)
+        self._held += len(row["content"] or "") + len(row["links"] or "")
+        if len(self._rows) >= ROW_GROUP or self._held >= ROW_GROUP_CHARACTERS:
+            self._write()
+
+    def close(self) -> None:
+        """Write what is held, and the end; the file it goes to stays open."""
+        self._write()
+        self._writer.close()
+
+    def _write(self) -> None:
+        if self._rows:
+            self._writer.write_table(self._pyarrow.Table.from_pylist(self._rows, self._schema))
+        self._rows, self._held = [], 0
+
+
+def _pyarrow() -> tuple[Any, Any]:
+    try:
+        import pyarrow  # noqa: PLC0415  # an extra
+        import pyarrow.parquet  # noqa: PLC0415
+    except ImportError:
+        raise ArgumentsError([NO_PYARROW]) from None
+    return pyarrow, pyarrow.parquet
+
+
+# All pages in one Markdown file.
+
+
+@dataclass(slots=True, frozen=True)
+class Flattened:
+    """How many pages were written and left out, and the size of the whole by the counter used."""
+
+    written: int
+    left_out: int
+    size: int
+
+
+def write_flat(
+    store: Store, out: BinaryIO, *, order: Order = "breadth", budget: int | None = None, count: Count = tokens
+) -> Flattened:
+    """Write what the source says of itself, then page after page, each with a `Source:` line below its title.
+
+    The page that would exceed `budget` and those after it are left out.
+    """
+    source = store.source_record()
+    introduction = source.introduction if source else ""
+    written, size = 0, count(introduction) if introduction else 0
+    if budget is not None and size > budget:
+        introduction, size = "", 0
+    out.write(introduction.encode("utf-8", "replace"))
+    tree = SiteTree(store)
+    for _, _, record in tree.pages(order, CONTENT):
+        text = page_text(record)
+        needed = count(text)
+        if budget is not None and size + needed > budget:
+            break
+        out.write(text.encode("utf-8", "replace"))
+        written, size = written + 1, size + needed
+    return Flattened(written, len(tree) - written, size)
+
+
+def page_text(record: PageRecord) -> str:
+    """A page in the file: its own title or, where the text has none, that of the document; then `Source:`."""
+    content = (record.content or "").strip("\n")
+    first, _, rest = content.partition("\n")
+    if not first.startswith("# "):
+        first, rest = f"# {' '.join((record.title or record.url).split())}", content
+    return f"{first}\n\nSource: {record.url}\n\n{rest.strip(chr(10))}\n\n"
+
+
+# Feed formats: JSON Lines by orjson (20 times less work a document than by Scrapy's exporter), and those of ours.
+
+
+class JsonLinesExporter(BaseItemExporter):
+    """One document a line, keys in the order of `Document`, UTF-8, never escaped.
+
+    Feed options that choose or rename fields (`fields`) work as Scrapy documents them; then, and for items of
+    other spiders, the row is built by Scrapy's rules.
+    """
+
+    def __init__(self, file: IO[bytes], **kwargs: Any):
+        super().__init__(dont_fail=True, **kwargs)
+        self.file = file
+
+    def export_item(self, item: Any) -> None:
+        """Write one line."""
+        if not isinstance(item, Document) or self.fields_to_export is not None:
+            item = dict(self.get_serialized_fields(item, default_value=None, include_empty=True))
+        self.file.write(orjson.dumps(item, default=_plain, option=orjson.OPT_APPEND_NEWLINE))
+
+
+class CsvExporter(CsvItemExporter):
+    """Scrapy's; cells that a spreadsheet would calculate begin with an apostrophe (`LLMS_CSV_FORMULAS`)."""
+
+    def __init__(self, file: Any, *, formulas: bool = False, **kwargs: Any):
+        super().__init__(file, **kwargs)
+        self.formulas = formulas
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler, file: Any, **kwargs: Any) -> CsvExporter:
+        """Read `LLMS_CSV_FORMULAS`."""
+        return cls(file, formulas=crawler.settings.get("LLMS_CSV_FORMULAS") == "keep", **kwargs)
+
+    def serialize_field(self, field: Any, name: str, value: Any) -> Any:
+        """Return the value of a cell."""
+        cell = super().serialize_field(field, name, value)
+        return cell if self.formulas else without_formula(cell)
+
+
+class ChunksExporter(BaseItemExporter):
+    """The format `chunks`: one chunk a line, as many as a document has, and tombstones for those that are gone."""
+
+    def __init__(self, file: IO[bytes], *, run: Run, **kwargs: Any):
+        super().__init__(dont_fail=True, **kwargs)
+        self.file = file
+        self.run = run
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler, file: IO[bytes], **kwargs: Any) -> ChunksExporter:
+        """Take the run of the spider."""
+        return cls(file, run=crawler.spider.run, **kwargs)  # type: ignore[union-attr]
+
+    def export_item(self, item: Any) -> None:
+        """Write the rows of a document."""
+        before = self.run.chunks_before.get(item.id, frozenset())
+        changes = self.run.arguments.emit == "changes"
+        for row in self.run.config.chunker.rows(item, before, changes=changes):
+            self.run.progress.chunks[row.change] += 1
+            self.run.count(stats.chunks(row.change))
+            self.file.write(orjson.dumps(row, option=orjson.OPT_APPEND_NEWLINE))
+
+
+class ParquetExporter(BaseItemExporter):
+    """The format `parquet`: the columns of `scrapy export --format parquet`, written while the crawl goes."""
+
+    def __init__(self, file: IO[bytes], **kwargs: Any):
+        super().__init__(dont_fail=True, **kwargs)
+        self.parquet = ParquetFile(file)
+
+    def export_item(self, item: Any) -> None:
+        """Add a row."""
+        self.parquet.add(item)
+
+    def finish_exporting(self) -> None:
+        """Write the last rows and the index of the file."""
+        self.parquet.close()
+
+
+class GraphExporter(BaseItemExporter):
+    """The format `graph`: pages, failed pages and links as `scrapy export --format graph` writes them, at the end."""
+
+    def __init__(self, file: IO[bytes], *, run: Run, **kwargs: Any):
+        super().__init__(dont_fail=True, **kwargs)
+        self.file = file
+        self.run = run
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler, file: IO[bytes], **kwargs: Any) -> GraphExporter:
+        """Take the run of the spider."""
+        return cls(file, run=crawler.spider.run, **kwargs)  # type: ignore[union-attr]
+
+    def export_item(self, item: Any) -> None:
+        """Do nothing: the store has it."""
+
+    def finish_exporting(self) -> None:
+        """Write the graph from the store."""
+        self.run.flush()
+        with self.run.config.stores.open(self.run.source, create=False) as store:
+            write_json(store, self.file)
+
+
+def _plain(value: Any) -> Any:
+    return ItemAdapter(value).asdict() if ItemAdapter.is_item(value) else str(value)

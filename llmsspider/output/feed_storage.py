@@ -1,0 +1,253 @@
+"""Feeds that never lose yesterday's file or S3 object: staged, and swapped in when the crawl ended by itself."""
+
+from __future__ import annotations
+
+import errno
+import importlib.util
+import io
+import logging
+import os
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any
+
+from scrapy.exceptions import NotConfigured
+from scrapy.extensions.feedexport import FileFeedStorage, S3FeedStorage
+from scrapy.utils.defer import ensure_awaitable
+
+from llmsspider.errors import StoreError
+from llmsspider.output.exports import NO_PYARROW
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable
+
+    from scrapy import Spider
+    from scrapy.crawler import Crawler
+    from scrapy.settings import BaseSettings
+
+logger = logging.getLogger(__name__)
+
+
+# Local feeds that never lose yesterday's file: written beside the target, swapped in when the crawl succeeded.
+
+LINE_FORMATS = {"jsonlines", "jsonl", "jl", "chunks"}
+"""Formats of which two files make one: the feed of a continued crawl goes on where the first part ended."""
+
+
+class FeedFile(io.BufferedWriter):
+    """A file that remembers that something could not be written to it.
+
+    Scrapy logs what an exporter raises for one item and goes on: a feed would be delivered without the rows for which
+    the disk was full. Here the first failure is said, nothing is written after it, and `check` raises what it was.
+    """
+
+    failure: OSError | None = None
+
+    def write(self, data: Any) -> int:
+        """Write, or drop what comes after a failure."""
+        if self.failure is not None:
+            return len(data)
+        try:
+            return super().write(data)
+        except OSError as error:
+            self.failure = error
+            logger.error(
+                "%(name)s: %(why)s; nothing more is written to it", {"name": self.name, "why": error.strerror}
+            )
+            return len(data)
+
+    def check(self) -> None:
+        """Raise `OSError` when something that was written is not in the file."""
+        if self.failure is None:
+            self.flush()
+            return
+        self.raw.close()
+        raise OSError(self.failure.errno or errno.EIO, self.failure.strerror or "write failed")
+
+
+class StagedFileFeedStorage(FileFeedStorage):
+    """Scrapy's local file storage; a feed that overwrites (`-O`, `overwrite`) is staged as `<name>.part`.
+
+    It replaces the target in one step when the crawl ended by itself or by one of its limits. A crawl that failed or
+    was interrupted leaves an existing target alone and its own part as `<name>.partial`; one that can be continued
+    (JOBDIR) always does, and the run that continues it adds to that part. Appending feeds (`-o`) are written as
+    Scrapy does. A target that cannot be written is said when the crawl starts. A batch that is full while the crawl
+    goes replaces nothing before the crawl has ended; a new one is there once its documents are stored.
+    """
+
+    def __init__(
+        self,
+        uri: str,
+        *,
+        feed_options: dict[str, Any] | None = None,
+        run: Any = None,
+        resumable: bool = False,
+    ):
+        super().__init__(uri, feed_options=feed_options)
+        self.run = run
+        self.resumable = resumable
+        self.is_lines = (feed_options or {}).get("format") in LINE_FORMATS
+        self.target = Path(self.path)
+        self.staged = self.target.with_name(self.target.name + ".part")
+        self.partial = self.target.with_name(self.target.name + ".partial")
+
+    @classmethod
+    def from_crawler(
+        cls, crawler: Crawler, uri: str, *, feed_options: dict[str, Any] | None = None
+    ) -> StagedFileFeedStorage:
+        """Take the run of the spider, which knows how the crawl ended.
+
+        Raises:
+            NotConfigured: the target cannot be written; Scrapy logs it and goes on without feeds.
+        """
+        run = getattr(crawler.spider, "run", None)
+        resumable = bool(crawler.settings.get("JOBDIR"))
+        storage = cls(uri, feed_options=feed_options, run=run, resumable=resumable)
+        problem = unwritable(storage.target)
+        if problem:
+            raise NotConfigured(problem)
+        return storage
+
+    def open(self, spider: Spider) -> IO[bytes]:
+        """Open the staged file; append mode opens the target itself."""
+        try:
+            if self.write_mode != "wb":
+                return super().open(spider)
+            self.target.parent.mkdir(parents=True, exist_ok=True)
+            if self._continues():
+                self.partial.replace(self.staged)
+                return FeedFile(io.FileIO(self.staged, "a"))
+            return FeedFile(io.FileIO(self.staged, "w"))
+        except OSError as error:
+            self._undelivered(f"{self.target}: {error.strerror or error}")
+            raise
+
+    def store(self, file: IO[bytes]) -> Awaitable[None] | None:  # type: ignore[override]
+        """Swap the staged file in, or leave it as `.partial`."""
+        if self.write_mode != "wb":
+            super().store(file)
+            return None
+        try:
+            if isinstance(file, FeedFile):
+                file.check()
+            os.fsync(file.fileno())
+            file.close()
+        except OSError as error:
+            self._undelivered(f"{self.target}: {error.strerror or error}")
+            raise
+        if is_going(self.run):
+            if self.resumable or self.target.exists():
+                return self._settle_at_the_end()
+            self._commit()
+        self._settle()
+        return None
+
+    def _commit(self) -> None:
+        """Have the documents of a batch stored before it is there for others."""
+        try:
+            self.run.flush()
+        except StoreError as error:
+            self._undelivered(f"{self.target}: {error}")
+            raise
+
+    async def _settle_at_the_end(self) -> None:
+        await self.run.ended.wait()
+        self._settle()
+
+    def _settle(self) -> None:
+        if self.run is None or self.run.succeeded or not (self.resumable or self.target.exists()):
+            self.staged.replace(self.target)
+            return
+        self.staged.replace(self.partial)
+        self._undelivered(f"{self.target}: put aside as {self.partial}")
+        logger.warning(
+            "%(target)s is left as it was, since the crawl did not end by itself; what it got is in %(partial)s",
+            {"target": self.target, "partial": self.partial},
+        )
+
+    def _continues(self) -> bool:
+        resumes = getattr(self.run, "resumes", None) is not None
+        return resumes and self.is_lines and self.partial.is_file()
+
+    def _undelivered(self, what: str) -> None:
+        if self.run is not None:
+            self.run.undelivered.append(what)
+
+
+def is_going(run: Any) -> bool:
+    """Say whether a run, where there is one, has not ended yet."""
+    return run is not None and not run.ended.is_set()
+
+
+def feed_problems(settings: BaseSettings) -> list[str]:
+    """Return one line for each feed in Parquet that could not be written."""
+    problems = []
+    for place, options in settings.getdict("FEEDS").items():
+        if options.get("format") != "parquet":
+            continue
+        if not _is_installed("pyarrow"):
+            problems.append(f"feed {place}: {NO_PYARROW}")
+        target = Path(str(place).removeprefix("file://"))
+        if not options.get("overwrite") and target.is_file() and target.stat().st_size:
+            problems.append(f"feed {place}: nothing can be added to a Parquet file; replace it with -O")
+    return problems
+
+
+def _is_installed(module: str) -> bool:
+    try:
+        return importlib.util.find_spec(module) is not None
+    except ValueError:  # it was set aside in sys.modules
+        return False
+
+
+def unwritable(target: Path) -> str | None:
+    """Return why a file cannot be written, None when it can; nothing is created."""
+    if target.is_dir():
+        return f"{target} is a folder"
+    parent = target.parent
+    while not parent.exists() and parent != parent.parent:
+        parent = parent.parent
+    if not parent.is_dir():
+        return f"{target} cannot be written: {parent} is no folder"
+    if not os.access(parent, os.W_OK) or (target.exists() and not os.access(target, os.W_OK)):
+        return f"{target} cannot be written: permission denied"
+    return None
+
+
+# Feeds on S3 that never lose yesterday's object: nothing is uploaded when the crawl did not end by itself.
+
+
+class StagedS3FeedStorage(S3FeedStorage):
+    """Scrapy's S3 storage: the feed is collected in a temporary file and put in one request at the end.
+
+    An object appears whole or not at all, so it is enough not to upload after a crawl that failed or was
+    interrupted. That is said, and counts as not delivered.
+    """
+
+    run: Any = None
+
+    @classmethod
+    def from_crawler(
+        cls, crawler: Crawler, uri: str, *, feed_options: dict[str, Any] | None = None
+    ) -> StagedS3FeedStorage:
+        """Take the run of the spider, which knows how the crawl ended."""
+        storage = super().from_crawler(crawler, uri, feed_options=feed_options)
+        storage.run = getattr(crawler.spider, "run", None)
+        return storage
+
+    def store(self, file: IO[bytes]) -> Awaitable[None] | None:  # type: ignore[override]
+        """Upload, or leave the object as it is; a batch that is full while the crawl goes waits for its end."""
+        if is_going(self.run):
+            return self._store_at_the_end(file)
+        if self.run is None or self.run.succeeded:
+            return super().store(file)
+        file.close()
+        target = f"s3://{self.bucketname}/{self.keyname}"
+        self.run.undelivered.append(f"{target}: not uploaded")
+        logger.warning(
+            "%(target)s is left as it was, since the crawl did not end by itself", {"target": target}
+        )
+        return None
+
+    async def _store_at_the_end(self, file: IO[bytes]) -> None:
+        await self.run.ended.wait()
+        await ensure_awaitable(self.store(file))

@@ -1,0 +1,277 @@
+"""The knowledge graph of a source, and its pages in the order of their links."""
+
+from __future__ import annotations
+
+import html
+from array import array
+from collections.abc import Iterator
+from functools import lru_cache
+from itertools import islice, tee
+from typing import IO, Any, BinaryIO, Literal
+
+import orjson
+
+from llmsspider.items import Link
+from llmsspider.store import LINKS, OUTLINE, WHOLE, PageError, PageRecord, Parts, Store
+from llmsspider.web.urls import document_id, page_key, without_fragment
+
+# The pages of a source in the order of their links: breadth-first, or depth-first in the tree that makes.
+
+Order = Literal["breadth", "depth"]
+
+AT_ONCE = 200
+"""Pages of the walk whose links are read at a time."""
+
+URLS_KNOWN = 1 << 14
+"""Addresses for which the page they lead to is remembered."""
+
+
+class SiteTree:
+    """Each page below the first that links to it, in page order; what nothing links to stands at the top.
+
+    The walk begins with the page the source starts at, then the listed pages in their order.
+    `keys` holds the pages breadth-first, `parents` the index of each one's parent, -1 at the top. Some
+    hundred bytes a page.
+    """
+
+    def __init__(self, store: Store):
+        self._store = store
+        self.keys: list[bytes] = []
+        self.parents = array("l")
+        self._seen: set[bytes] = set()
+        self._aliases = store.aliases()
+        self._index = lru_cache(URLS_KNOWN)(self._key)
+        self.ids: dict[bytes, str] = {}
+        """The id of each page's document, by key."""
+        depths: dict[bytes, int] = {}
+        orders: dict[bytes, int] = {}
+        for page in store.iter_pages(parts=OUTLINE):
+            key = page.record.key
+            self.ids[key], depths[key] = page.record.id, page.record.depth
+            if page.record.llms is not None:
+                orders[key] = page.record.llms.order
+        source = store.source_record()
+        start = page_key(source.url) if source else b""
+        tops = sorted(
+            (key for key, depth in depths.items() if depth == 0),
+            key=lambda key: (key != start, orders.get(key, len(orders) + 1)),
+        )
+        rest = sorted(depths, key=depths.__getitem__)
+        for key in [*tops, *rest]:
+            self._walk(key)
+
+    def __len__(self) -> int:
+        return len(self.keys)
+
+    def index(self, url: str) -> bytes | None:
+        """The key of the stored page a URL leads to, or None."""
+        return self._index(without_fragment(url))
+
+    def _key(self, url: str) -> bytes | None:
+        try:
+            key = page_key(url)
+        except ValueError:
+            return None
+        key = self._aliases.get(key, key)
+        return key if key in self.ids else None
+
+    def pages(self, order: Order, parts: Parts = WHOLE) -> Iterator[tuple[int, int, PageRecord]]:
+        """Yield (index into `keys`, level, page with the parts asked for); the level is 0 at the top."""
+        places, asked = tee(self.places(order))
+        records = self._store.load_pages((self.keys[place] for place, _ in asked), parts)
+        for (place, level), record in zip(places, records, strict=True):
+            if record is not None:  # else deleted since
+                yield place, level, record
+
+    def places(self, order: Order) -> Iterator[tuple[int, int]]:
+        """Yield (index into `keys`, level)."""
+        levels = array("l")
+        for parent in self.parents:
+            levels.append(levels[parent] + 1 if parent >= 0 else 0)
+        if order == "breadth":
+            yield from enumerate(levels)
+            return
+        children = self._children()
+        waiting = [place for place in reversed(range(len(self))) if self.parents[place] < 0]
+        while waiting:
+            place = waiting.pop()
+            yield place, levels[place]
+            waiting += reversed(children.get(place, ()))
+
+    def _children(self) -> dict[int, array[int]]:
+        children: dict[int, array[int]] = {}
+        for place, parent in enumerate(self.parents):
+            if parent >= 0:
+                children.setdefault(parent, array("l")).append(place)
+        return children
+
+    def _walk(self, top: bytes) -> None:
+        """Number what can be reached from `top` and is not numbered yet, breadth-first."""
+        if top in self._seen:
+            return
+        place = len(self)
+        self._add(top, -1)
+        while place < len(self):
+            batch = self.keys[place : place + AT_ONCE]
+            for parent, record in enumerate(self._store.load_pages(batch, LINKS), place):
+                for url in _urls(record):
+                    key = self.index(url)
+                    if key is not None and key not in self._seen:
+                        self._add(key, parent)
+            place += len(batch)
+
+    def _add(self, key: bytes, parent: int) -> None:
+        self._seen.add(key)
+        self.keys.append(key)
+        self.parents.append(parent)
+
+
+def _urls(record: PageRecord | None) -> list[str]:
+    return [] if record is None else [*(link.url for link in record.links), *record.follow]
+
+
+# The knowledge graph of a source: its pages, the pages that failed, and the links between them.
+
+PICTURE_NODES = 2000
+"""Nodes a picture shows; more cannot be told apart."""
+
+_ROW, _COLUMN = 18, 260
+
+
+def nodes(store: Store) -> Iterator[dict[str, Any]]:
+    """Yield the nodes breadth-first, then those of pages that could not be had in the last run.
+
+    `links` are those of the main content; `to` is the id of the node a link leads to, null where it is none.
+    """
+    tree, source = SiteTree(store), _source(store)
+    failed = {page_key(error.url): error for error in failures(store, tree)}
+    names = {key: document_id(source, error.url) for key, error in failed.items()}
+    for _, _, record in tree.pages("breadth", LINKS):
+        yield _page_node(record, [_link(link, tree, names) for link in record.links])
+    for key, error in failed.items():
+        yield _error_node(names[key], error)
+
+
+def failures(store: Store, tree: SiteTree) -> list[PageError]:
+    """The page errors of the last run whose pages are not stored, each page once."""
+    runs = store.runs()
+    found = store.errors(runs[-1]) if runs else []
+    unique = {error.url: error for error in found if tree.index(error.url) is None}
+    return list(unique.values())
+
+
+def _link(link: Link, tree: SiteTree, failed: dict[bytes, str]) -> dict[str, Any]:
+    key = tree.index(link.url)
+    target = tree.ids[key] if key is not None else _failed(link.url, failed)
+    return {"text": link.text, "url": link.url, "to": target}
+
+
+def _failed(url: str, failed: dict[bytes, str]) -> str | None:
+    try:
+        return failed.get(page_key(url)) if failed else None
+    except ValueError:
+        return None
+
+
+def _page_node(record: PageRecord, links: list[dict[str, Any]]) -> dict[str, Any]:
+    return {
+        "id": record.id,
+        "url": record.url,
+        "title": record.title,
+        "status": "completed",
+        "depth": record.depth,
+        "mime_type": record.mime_type,
+        "error": None,
+        "etag": record.etag,
+        "last_modified": record.last_modified,
+        "hash": record.content_hash,
+        "links": links,
+    }
+
+
+def _error_node(node_id: str, error: PageError) -> dict[str, Any]:
+    problem = {"kind": error.kind, "status": error.status, "message": error.message}
+    empty = dict.fromkeys(("title", "depth", "mime_type", "etag", "last_modified", "hash"))
+    return {"id": node_id, "url": error.url, "status": "error", "error": problem, **empty, "links": []}
+
+
+def write_json(store: Store, out: IO[bytes]) -> None:
+    """An object with `source`, `url` and `nodes`, written node by node."""
+    record = store.source_record()
+    head = {"source": _source(store), "url": record.url if record else None}
+    out.write(orjson.dumps(head)[:-1] + b',"nodes":[')
+    out.writelines(
+        (b",\n" if place else b"\n") + orjson.dumps(node) for place, node in enumerate(nodes(store))
+    )
+    out.write(b"\n]}\n")
+
+
+def write_ascii(store: Store, out: BinaryIO) -> None:
+    """A line for each page, indented below the page that links to it; then the pages that failed."""
+    tree = SiteTree(store)
+    pages = (f"{'    ' * level}{_label(record)}\n" for _, level, record in tree.pages("depth", OUTLINE))
+    out.writelines(line.encode("utf-8", "replace") for line in pages)
+    failed = (f"! {error.url} ({error.kind}{_status(error)})\n" for error in failures(store, tree))
+    out.writelines(line.encode("utf-8", "replace") for line in failed)
+
+
+def write_svg(store: Store, out: BinaryIO) -> None:
+    """A picture of the tree: a column for each level, a line to the page that links to it."""
+    out.write(_svg(store).encode("utf-8", "replace"))
+
+
+def write_html(store: Store, out: BinaryIO) -> None:
+    """A page that needs nothing else: the picture, whose nodes are links."""
+    name = html.escape(_source(store))
+    head = f'<!doctype html><html lang="en"><meta charset="utf-8"><title>{name}</title><h1>{name}</h1>\n'
+    out.write((head + _svg(store) + "</html>\n").encode("utf-8", "replace"))
+
+
+def _svg(store: Store) -> str:
+    tree = SiteTree(store)
+    rows: dict[int, tuple[int, int]] = {}
+    parts: list[str] = []
+    for place, level, record in islice(tree.pages("depth", OUTLINE), PICTURE_NODES):
+        x, y = 10 + level * _COLUMN // 8, 20 + len(rows) * _ROW
+        rows[place] = x, y
+        if tree.parents[place] in rows:
+            above = rows[tree.parents[place]]
+            parts.append(f'<path d="M{above[0]} {above[1]}V{y}H{x}" fill="none" stroke="#bbb"/>')
+        parts.append(_text(x + 8, y, record.title or record.url, record.url, "#036"))
+        parts.append(f'<circle cx="{x}" cy="{y}" r="3" fill="#036"/>')
+    failed = failures(store, tree)
+    errors = failed[: PICTURE_NODES - len(rows)]
+    for number, error in enumerate(errors, len(rows)):
+        parts.append(_text(18, 20 + number * _ROW, f"{error.url} ({error.kind})", error.url, "#b00"))
+    height = 40 + (len(rows) + len(errors)) * _ROW
+    if left_out := len(tree) + len(failed) - len(rows) - len(errors):
+        parts.append(f'<text x="18" y="{height}">and {left_out} more: --as json has them all</text>')
+        height += _ROW
+    width = 700 + max((x for x, _ in rows.values()), default=0)
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" font-family="sans-serif" '
+        f'font-size="12">\n' + "\n".join(parts) + "\n</svg>\n"
+    )
+
+
+def _text(x: int, y: int, text: str, url: str, colour: str) -> str:
+    shown = html.escape(_printable(" ".join(text.split())[:100]))
+    target = html.escape(_printable(url))
+    return f'<a href="{target}"><text x="{x}" y="{y + 4}" fill="{colour}">{shown}</text></a>'
+
+
+def _printable(text: str) -> str:
+    return "".join(character for character in text if character.isprintable())
+
+
+def _label(record: PageRecord) -> str:
+    return f"{_printable(' '.join((record.title or '').split()))} <{record.url}>".strip()
+
+
+def _status(error: PageError) -> str:
+    return f" {error.status}" if error.status else ""
+
+
+def _source(store: Store) -> str:
+    record = store.source_record()
+    return record.name if record else ""

@@ -1,0 +1,292 @@
+"""The Markdown tree: a folder that holds one file for each stored page and is kept in step with the store."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+from collections import Counter
+from dataclasses import dataclass, field
+from pathlib import Path, PurePosixPath
+
+import orjson
+
+from llmsspider.errors import MirrorError
+from llmsspider.output.mirror_files import (
+    CONTENTS,
+    Line,
+    LinkMap,
+    MirrorNames,
+    contents,
+    front_matter,
+    page_text,
+)
+from llmsspider.store import OUTLINE, PageRecord, Store
+from llmsspider.store.database import source_slug
+from llmsspider.web.urls import host, identity
+
+# The manifest of a tree: which files are ours, so that no other file is ever replaced or removed.
+
+MANIFEST = ".llmsspider.json"
+"""No page gets this name: a leading dot is encoded (`mirrornames`)."""
+
+STORE_FOLDER = ".llmsspider"
+"""Where the command `llmsspider` keeps the page store, inside the tree."""
+
+PART = ".llmsspider.part"
+"""A file that is being written."""
+
+VERSION = 1
+SOURCE_PLACEHOLDER = "%(source)s"
+
+
+@dataclass(slots=True)
+class Entry:
+    """One file: its name, the digest of what decides its text, and of the text itself (`fetched_at` aside)."""
+
+    file: str
+    key: str = ""
+    digest: str = ""
+    size: int = -1
+
+
+@dataclass(slots=True)
+class Manifest:
+    """The files of a tree by page identity; `contents` is the digest of index.md."""
+
+    source: str
+    main_host: str
+    entries: dict[str, Entry] = field(default_factory=dict)
+
+    def write(self, folder: Path) -> None:
+        """Replace the manifest in `folder`; raises `OSError`."""
+        pages = {
+            identity: [entry.file, entry.key, entry.digest, entry.size]
+            for identity, entry in self.entries.items()
+        }
+        body = {"version": VERSION, "source": self.source, "main_host": self.main_host, "pages": pages}
+        replace_file(folder / MANIFEST, orjson.dumps(body))
+
+
+def read_manifest(folder: Path) -> Manifest | None:
+    """The manifest of `folder`, None where there is none.
+
+    Raises:
+        MirrorError: it cannot be read, is of a newer version, or names files outside the folder.
+    """
+    path = folder / MANIFEST
+    try:
+        body = orjson.loads(path.read_bytes())
+        entries = {identity: Entry(*values) for identity, values in body["pages"].items()}
+        manifest = Manifest(str(body["source"]), str(body["main_host"]), entries)
+        usable = body["version"] == VERSION
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        raise MirrorError(f"{path} cannot be read ({error}); choose another folder") from None
+    if not usable or not all(_inside(entry.file) for entry in entries.values()):
+        raise MirrorError(f"{path} is not of this version of llmsspider; choose another folder")
+    return manifest
+
+
+def _inside(name: object) -> bool:
+    return isinstance(name, str) and name.endswith(".md") and _plain(PurePosixPath(name))
+
+
+def _plain(path: PurePosixPath) -> bool:
+    return not path.is_absolute() and not any(part.startswith(".") for part in path.parts)
+
+
+def folder_for(setting: str, source: str) -> Path:
+    """The folder `LLMS_MIRROR_DIR` means for a source: `%(source)s` in it becomes a safe name of the source."""
+    return Path(setting.replace(SOURCE_PLACEHOLDER, source_slug(source))).expanduser()
+
+
+def folder_problem(folder: Path, source: str) -> str | None:
+    """Say in one line why the tree of `source` cannot be kept in `folder`, or None."""
+    if folder.exists() and not folder.is_dir():
+        return f"{folder} is a file; a folder is needed"
+    try:
+        manifest = read_manifest(folder)
+        if manifest is None and folder.exists() and _holds_other_files(folder):
+            return f"{folder} holds files that are not from llmsspider; choose an empty or a new folder"
+    except MirrorError as error:
+        return str(error)
+    except OSError as error:
+        return f"{folder}: {error.strerror}"
+    if manifest is not None and manifest.source != source:
+        return (
+            f"{folder} holds the source {manifest.source!r}; choose another folder for {source!r}, or put "
+            f"{SOURCE_PLACEHOLDER} into LLMS_MIRROR_DIR"
+        )
+    return None
+
+
+def _holds_other_files(folder: Path) -> bool:
+    return any(path.name not in {STORE_FOLDER, PART} for path in folder.iterdir())
+
+
+def replace_file(path: Path, body: bytes) -> None:
+    """Write `body` beside `path` and put it in its place in one step; folders are made."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    part = path.with_name(PART)
+    part.unlink(missing_ok=True)
+    with part.open("xb") as file:  # a new file: a link that somebody laid there is not followed
+        file.write(body)
+    part.replace(path)
+
+
+# Bringing a tree in step with the store: what differs is replaced, what is gone removed, the rest not touched.
+
+
+@dataclass(slots=True)
+class MirrorReport:
+    """What was done: names of files relative to `folder`, and how many were left as they were."""
+
+    folder: Path
+    written: list[str] = field(default_factory=list)
+    removed: list[str] = field(default_factory=list)
+    untouched: int = 0
+
+    def describe(self) -> str:
+        """One line for a log or a terminal."""
+        return (
+            f"{self.folder}: {len(self.written)} files written, {self.untouched} untouched, "
+            f"{len(self.removed)} removed"
+        )
+
+
+def sync(store: Store, folder: Path, *, relative_links: bool = True) -> MirrorReport:
+    """Make `folder` hold one file for each living page of the store; index.md counts in no list.
+
+    The store is what decides: a page that a failed or partial crawl did not reach is in it, and so stays here.
+    A source without pages leaves the folder alone. Memory: the names of all pages, one page's text.
+
+    Raises:
+        MirrorError: the folder belongs to something else, or cannot be written; one line.
+    """
+    source = store.source_record()
+    if source is None or store.count_pages() == 0:
+        return MirrorReport(folder)
+    problem = folder_problem(folder, source.name)
+    if problem is not None:
+        raise MirrorError(problem)
+    try:
+        return _Sync(store, folder, relative_links=relative_links).run()
+    except OSError as error:
+        raise MirrorError(f"{error.filename or folder}: {error.strerror or error}") from error
+
+
+class _Sync:
+    """One pass over a tree."""
+
+    def __init__(self, store: Store, folder: Path, *, relative_links: bool):
+        record = store.source_record()
+        assert record is not None  # noqa: S101  # sync() has seen to it
+        self.store, self.folder, self.source = store, folder, record
+        self.relative_links = relative_links
+        self.report = MirrorReport(folder)
+        self.manifest = read_manifest(folder) or Manifest(record.name, _main_host(store, record.url))
+        self.links = LinkMap(store.aliases())
+        self.lines: list[Line] = []
+
+    def run(self) -> MirrorReport:
+        """Name every page, write what differs, remove what is gone."""
+        stale = self._name_pages()
+        self.manifest.write(self.folder)  # before the first file, so that a killed run leaves no unknown ones
+        shape = self._shape() if self.relative_links else ""
+        for page in self.store.iter_pages(parts=OUTLINE):
+            self._write(page.record, shape)
+        for entry in stale.values():
+            self._remove(entry.file)
+        for key in stale:
+            del self.manifest.entries[key]
+        self._write_contents()
+        self.manifest.write(self.folder)
+        return self.report
+
+    def _name_pages(self) -> dict[str, Entry]:
+        """Give every page its file; returns the entries of pages that are no longer there."""
+        known = self.manifest.entries
+        names = MirrorNames(
+            self.manifest.main_host,
+            {key: entry.file for key, entry in known.items()},
+            occupied=lambda name: (self.folder / name).exists(),
+        )
+        living = set()
+        for page in self.store.iter_pages(parts=OUTLINE):
+            record = page.record
+            key = identity(record.url)
+            living.add(key)
+            file = names.name(record.url)
+            known.setdefault(key, Entry(file))
+            self.links.add(record.url, record.fetched_url, file)
+            self.lines.append(_line(record, file))
+        return {key: entry for key, entry in known.items() if key not in living}
+
+    def _shape(self) -> str:
+        """A digest of what links can lead to: while it stays, unchanged pages need no second look."""
+        return _digest("\n".join(sorted(line.file for line in self.lines)))
+
+    def _write(self, outline: PageRecord, shape: str) -> None:
+        """Bring the file of a page in step; its text is read only where the file may have to change."""
+        entry = self.manifest.entries.setdefault(identity(outline.url), Entry(""))
+        path = self.folder / entry.file
+        undated = front_matter(outline, self.source.name, fetched_at="")
+        key = _digest(f"{undated}{shape}")
+        if entry.key == key and _is_there(path, entry.size):
+            self.report.untouched += 1
+            return
+        record = self.store.load_page(outline.key)
+        if record is None:  # deleted since
+            return
+        text = page_text(record, entry.file, self.links.file if self.relative_links else None)
+        digest = _digest(undated + text)
+        if digest == entry.digest and _is_there(path, entry.size):
+            self.report.untouched += 1
+        else:
+            head = front_matter(record, self.source.name, fetched_at=record.fetched_at)
+            body = (head + text).encode("utf-8", "replace")
+            replace_file(path, body)
+            entry.digest, entry.size = digest, len(body)
+            self.report.written.append(entry.file)
+        entry.key = key
+
+    def _remove(self, file: str) -> None:
+        path = self.folder / file
+        path.unlink(missing_ok=True)
+        self.report.removed.append(file)
+        for parent in path.parents:
+            if parent == self.folder:
+                break
+            with contextlib.suppress(OSError):  # it holds other files
+                parent.rmdir()
+
+    def _write_contents(self) -> None:
+        body = contents(self.lines, self.source.url, self.source.introduction).encode("utf-8", "replace")
+        path = self.folder / CONTENTS
+        if not path.exists() or path.read_bytes() != body:
+            replace_file(path, body)
+
+
+def _main_host(store: Store, url: str) -> str:
+    """The host whose pages lie at the top: that of the source, unless all its pages lie elsewhere."""
+    hosts = Counter(host(page.record.url) for page in store.iter_pages(parts=OUTLINE))
+    return host(url) if host(url) in hosts else hosts.most_common(1)[0][0]
+
+
+def _line(record: PageRecord, file: str) -> Line:
+    entry = record.llms
+    title = (entry.title if entry else None) or record.title or file.removesuffix(".md")
+    description = (entry.description if entry else None) or record.description
+    return Line(file, title, description, entry.section if entry else None, entry.order if entry else None)
+
+
+def _is_there(path: Path, size: int) -> bool:
+    try:
+        return path.stat().st_size == size
+    except OSError:
+        return False
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:32]

@@ -1,0 +1,170 @@
+"""Scrapy's downloader: requests in flight to one host are held, Markdown may come first; discovery's fetch."""
+
+from __future__ import annotations
+
+from collections.abc import Coroutine
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+from scrapy import Request
+from scrapy.core import downloader
+from scrapy.http import Response
+from scrapy.http.request import NO_CALLBACK
+from scrapy.utils.defer import deferred_from_coro, maybe_deferred_to_future
+from twisted.internet.defer import Deferred
+
+from llmsspider.crawl.pages import text_headers
+from llmsspider.discovery import FetchResult
+from llmsspider.download_errors import kind_of_exception
+from llmsspider.downloadermiddlewares.backoff import BackoffMiddleware
+from llmsspider.downloadermiddlewares.markdown_negotiation import MarkdownNegotiationMiddleware
+from llmsspider.downloadermiddlewares.robots import RobotsTxtMiddleware
+from llmsspider.errors import UNREAD_KINDS
+from llmsspider.llmstxt import is_llms_url
+from llmsspider.requests import nested_request
+from llmsspider.web.media_types import HTML_TYPES
+from llmsspider.web.outcomes import explained, kind_of_response
+
+if TYPE_CHECKING:
+    from scrapy.crawler import Crawler
+
+    from llmsspider.crawl.run import Run
+
+
+# Scrapy's downloader: requests in flight to one host are held, and a page's Markdown may come first.
+
+
+class Downloader(downloader.Downloader):
+    """Keeps `CONCURRENT_REQUESTS_PER_DOMAIN` and turns; asks for a page's Markdown first where that is settled.
+
+    Scrapy 2.19 counts a request as in flight when the task that sends it runs for the first time, which on
+    the asyncio reactor is after the loop that starts them: everything that waits in the queue of a host is
+    sent at once. With a limit of 2, a server saw 10 requests at the same time. Here the request counts from
+    the moment it leaves the queue.
+    """
+
+    @cached_property
+    def _negotiation(self) -> MarkdownNegotiationMiddleware | None:
+        return self.crawler.get_downloader_middleware(MarkdownNegotiationMiddleware)
+
+    @cached_property
+    def _backoff(self) -> BackoffMiddleware | None:
+        return self.crawler.get_downloader_middleware(BackoffMiddleware)
+
+    def fetch(self, request: Request) -> Deferred[Response | Request]:  # type: ignore[override]
+        """Download a request through the middlewares, or only the Markdown file that answers it."""
+        negotiation = self._negotiation
+        url = negotiation.settled(request) if negotiation is not None else None
+        if negotiation is None or url is None:
+            return super().fetch(request)
+        self.active.add(request)  # now: the coroutine begins after the engine's loop that starts requests
+        return deferred_from_coro(self._markdown_first(request, url, negotiation))
+
+    async def _markdown_first(
+        self, request: Request, url: str, negotiation: MarkdownNegotiationMiddleware
+    ) -> Response | Request:
+        try:
+            response = await negotiation.ahead(request, url, self._through_middlewares)
+        finally:
+            self.active.discard(request)
+        return response or await self._through_middlewares(request)
+
+    async def _through_middlewares(self, request: Request) -> Response | Request:
+        return await maybe_deferred_to_future(super().fetch(request))
+
+    def _wait_for_download(
+        self, slot: downloader.Slot, request: Request, queue_dfd: Deferred[Response]
+    ) -> Coroutine[Any, Any, None]:
+        slot.transferring.add(request)
+        sending = super()._wait_for_download(slot, request, queue_dfd)
+        return sending if self._backoff is None else self._in_turn(request, sending)
+
+    async def _in_turn(self, request: Request, sending: Coroutine[Any, Any, None]) -> None:
+        if self._backoff is not None:
+            await self._backoff.turn(request)
+        await sending
+
+
+# The `fetch` of discovery, by Scrapy's engine.
+
+
+class EngineFetch:
+    """Download through every downloader middleware; failures are in the answer, never raised.
+
+    Keeps two responses for later: `start_response`, which the start page's request is answered with, and
+    `false_answer`, an HTML page that came with status 200 in place of an llms file.
+    """
+
+    def __init__(self, crawler: Crawler, run: Run):
+        self.crawler = crawler
+        self.run = run
+        self.start_url = run.arguments.url
+        self.start_response: Response | None = None
+        self.led_to = ""
+        """Where the start page redirected to for the first time; it counts as failed then."""
+        self.false_answer: FetchResult | None = None
+
+    async def __call__(
+        self, url: str, *, accept: str | None = None, max_bytes: int | None = None
+    ) -> FetchResult:
+        """See `llmsspider.discovery.Fetch`."""
+        robots = await self._robots(url)
+        return await self._download(url, accept, max_bytes) if robots is None else robots
+
+    async def _robots(self, url: str) -> FetchResult | None:
+        """Return the robots.txt that the crawl obeys; None for other files, and where none is obeyed."""
+        middleware = self.crawler.get_downloader_middleware(RobotsTxtMiddleware)
+        if middleware is None or urlsplit(url).path != "/robots.txt":
+            return None
+        await middleware.robot_parser(Request(url))
+        text = middleware.text_of(url)
+        if text is None:
+            return None  # it could not be had: a download says why
+        if not text:
+            return FetchResult(url, url, 404, error="not_found", message="there is none")
+        return FetchResult(url, url, 200, {"content-type": "text/plain; charset=utf-8"}, text.encode())
+
+    async def _download(self, url: str, accept: str | None, max_bytes: int | None) -> FetchResult:
+        meta: dict[str, Any] = {
+            "download_timeout": self.run.config.discovery_timeout_secs,
+            "max_retry_times": 1,
+        }
+        if max_bytes is not None:
+            meta["download_maxsize"] = max_bytes
+        headers = {"Accept": accept} if accept else None
+        request = nested_request(url, headers=headers, callback=NO_CALLBACK, meta=meta, discovery=True)
+        try:
+            response = await self.crawler.engine.download_async(request)
+        except Exception as error:  # every download error becomes the kind it is reported under
+            kind = kind_of_exception(error)
+            message = explained(error) if kind == "network" else str(error) or type(error).__name__
+            answer = FetchResult(url, url, 0, {}, b"", error=kind, message=message)
+        else:
+            answer = self._answer(url, response)
+        gone = answer.error == "not_found"
+        self.run.previous_discovery.answered(url, unread=answer.error in UNREAD_KINDS, gone=gone)
+        return answer
+
+    def _answer(self, url: str, response: Response) -> FetchResult:
+        headers = text_headers(response)
+        kind = kind_of_response(response.status, headers, response.body)
+        message = f"HTTP status {response.status}" if kind else None
+        answer = FetchResult(
+            url, response.url, response.status, headers, response.body, error=kind, message=message
+        )
+        if url == self.start_url:
+            reasons = response.request.meta.get("redirect_reasons", ()) if response.request else ()
+            self.led_to = self.run.start_history.led_elsewhere(answer, reasons) or ""
+            if self.led_to:
+                message = (
+                    f"it redirects to {answer.final_url}, which is believed when the next crawl meets it too"
+                )
+                return FetchResult(url, url, response.status, error="http", message=message)
+            self.start_response = response
+        if answer.ok and answer.content_type in HTML_TYPES and is_llms_url(url):
+            self.false_answer = answer
+        answer.spool = self.run.spool.put(answer.body)
+        if answer.spool is not None:
+            answer.body = b""
+        return answer

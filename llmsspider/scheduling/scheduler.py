@@ -1,0 +1,129 @@
+"""Exact breadth-first order where depth is bounded, and each page once (`urls.identity`)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from scrapy.core.scheduler import Scheduler
+from scrapy.dupefilters import RFPDupeFilter
+
+from llmsspider.web.urls import identity, page_key
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from scrapy import Request
+    from scrapy.crawler import Crawler
+    from twisted.internet.defer import Deferred
+
+
+# Each page once: requests are the same when their pages are (`urls.identity`), whatever Scrapy's fingerprint says.
+
+
+class PageDupeFilter(RFPDupeFilter):
+    """Filter requests for a page that was requested before, in this run or the one a JOBDIR continues.
+
+    Fingerprints stay stock, so HTTP cache and others are not affected. A request passes when a redirect led to
+    it within one page (`/docs` to `/docs/`, `/a/index.html` to `/a/`). How many redirect to one page is
+    evidence for the run (`walls.Suspects`).
+    """
+
+    redirected: Callable[[bytes], None] | None = None
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> PageDupeFilter:
+        """Lend the set of pages to the run, which tests links against it before a Request exists."""
+        dupefilter = super().from_crawler(crawler)
+        run = getattr(crawler.spider, "run", None)
+        if run is not None:
+            run.seen = dupefilter.seen
+            run.remember = dupefilter.remember
+            dupefilter.redirected = run.suspects.see_redirect
+        return dupefilter
+
+    def seen(self, key: bytes) -> bool:
+        """Say whether the page with this key (`urls.page_key`) was requested."""
+        return key in self._fingerprints
+
+    def remember(self, key: bytes) -> None:
+        """Count a page as requested that came another way, such as a start page that failed in discovery."""
+        self._fingerprints.add(key)
+
+    def request_seen(self, request: Request) -> bool:
+        """Say whether the request's page was requested before, and remember it."""
+        redirects = request.meta.get("redirect_urls")
+        if redirects and identity(redirects[-1]) == identity(request.url):
+            return False
+        if redirects and self.redirected is not None:
+            self.redirected(page_key(request.url))
+        return super().request_seen(request)
+
+    def _fingerprint(self, request: Request) -> bytes:
+        return page_key(request.url)
+
+
+# Exact breadth-first order where depth is bounded, and no more pages under way than are wanted.
+
+LAST_UNDER_WAY = 4
+"""Requests under way however few documents `max_pages` leaves: not every page that is asked for is one."""
+
+
+class BreadthFirstScheduler(Scheduler):
+    """Scrapy's scheduler; with `max_depth` set, depth d+1 waits until every page of depth d is done.
+
+    Without the wait a page can be reached first over a longer path, and be left out or given a wrong depth. With
+    `max_pages` set, no more requests are under way than documents are left to export, and the last few.
+    """
+
+    _held: Request | None = None
+    _depth: int = 0
+
+    def next_request(self) -> Request | None:
+        """Return the next request, or None while it has to wait."""
+        if self._has_enough():
+            return None
+        if self._held is not None:
+            return self._release()
+        request = super().next_request()
+        if request is None or not self._bounded() or request.meta.get("depth", 0) <= self._depth:
+            return request
+        self._held = request
+        return self._release()
+
+    def __len__(self) -> int:
+        return super().__len__() + (self._held is not None)
+
+    def close(self, reason: str) -> Deferred[None] | None:
+        """Put a held request back, so that a JOBDIR keeps it."""
+        if self._held is not None and not self._dqpush(self._held):
+            self._mqpush(self._held)
+        self._held = None
+        return super().close(reason)
+
+    def _release(self) -> Request | None:
+        if self._under_way():
+            return None
+        request, self._held = self._held, None
+        if request is not None:
+            self._depth = max(self._depth, request.meta.get("depth", 0))
+        return request
+
+    def _under_way(self) -> int:
+        """Return how many requests are being downloaded or their answers read."""
+        engine = self.crawler.engine if self.crawler else None
+        if engine is None:
+            return 0
+        slot = engine.scraper.slot
+        reading = len(slot.active) + len(slot.queue) + slot.itemproc_size if slot is not None else 0
+        return len(engine.downloader.active) + reading
+
+    def _has_enough(self) -> bool:
+        """Say whether what is under way may be all that `max_pages` leaves; once it is reached, the rest drops out."""
+        left: int = getattr(self._of_run("limit"), "left", None) or 0
+        return left > 0 and max(left, LAST_UNDER_WAY) <= self._under_way()
+
+    def _bounded(self) -> bool:
+        return getattr(self._of_run("arguments"), "max_depth", None) is not None
+
+    def _of_run(self, name: str) -> Any:
+        return getattr(getattr(self.spider, "run", None), name, None)

@@ -1,0 +1,369 @@
+"""What a host has taught of its Markdown forms: which to ask a page's Markdown by, and when to stop guessing.
+
+Pure: the downloader middleware asks a `HostForms` what to try and tells it what came of it. A URL that a file, a page
+or the store names is no guess: it is always asked, and counts against nothing.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from itertools import takewhile
+from math import ceil
+from typing import Any, get_args
+from urllib.parse import urlsplit
+
+from llmsspider.web.markdown_forms import (
+    FORMS,
+    RELATED,
+    Form,
+    PageForm,
+    Shape,
+    forms_named_by,
+    page_candidates,
+    shape,
+    twin,
+)
+from llmsspider.web.urls import directory, identity
+
+MAX_WASTED = 8
+"""Guesses that a host without Markdown may cost, in requests; so many more where it has some, see `SHARE_WASTED`."""
+
+SECTION_WASTED = 4
+"""Guesses that one section of such a host may cost, so that a blog leaves some to the documentation."""
+
+REOPENED = MAX_WASTED // 2
+"""What counts as wasted at most when a host shows its first Markdown: some guesses are left for its other sections."""
+
+SHARE_WASTED = 0.1
+"""Guesses in directories without Markdown, as a share of the host's pages that have it."""
+
+MAX_MISSED = 3
+"""Pages of a directory without Markdown that are asked for it, where the rest of the host has some."""
+
+NAMED_WORTH = 4
+"""So many pages whose Markdown was named count as much as one that was found by its form."""
+
+MAX_NAMED_MISSED = 3
+"""Pages without a named Markdown URL are not guessed until so many named ones were asked in vain."""
+
+MAX_STORED = 1000
+"""How many directories and pages the store remembers of a host."""
+
+
+@dataclass(slots=True)
+class FormCounts:
+    """What came of the pages of one shape in one directory.
+
+    `hits` counts its own pages that came as Markdown by their form, `below` those in directories below it, `missed` its
+    own pages that were asked for what there was to try, in vain. `named` of the hits were no guesses.
+    """
+
+    hits: Counter[Form] = field(default_factory=Counter)
+    below: Counter[Form] = field(default_factory=Counter)
+    missed: int = 0
+    named: int = 0
+
+    @property
+    def form(self) -> Form | None:
+        """The form that gave the most pages; of equal ones the first by name, so that the order of pages is nothing."""
+        hits = self.hits or self.below
+        return min(hits, default=None, key=lambda form: (-hits[form], form))
+
+    @property
+    def is_closed(self) -> bool:
+        """True when asking has cost more than it gave; what a list names says little of the pages it does not name."""
+        gave = self.found + ceil(self.named / NAMED_WORTH)
+        return self.missed >= MAX_MISSED and self.missed > gave
+
+    @property
+    def found(self) -> int:
+        """Pages that came as Markdown though nothing named it."""
+        return self.hits.total() - self.named
+
+
+@dataclass(slots=True)
+class HostForms:
+    """What is known of one host: its Markdown forms by shape and directory, and the form its pages have.
+
+    `negotiates` is True once the host answered a page's own URL with Markdown: nothing is guessed there then.
+    `listed` counts the forms that the Markdown URLs of its llms.txt speak for; they are tried first. `hits` counts the
+    pages whose Markdown was found in this run, `wasted` the guesses in vain.
+    """
+
+    page_form: PageForm | None = None
+    negotiates: bool = False
+    hits: int = 0
+    wasted: int = 0
+    listed: Counter[Form] = field(default_factory=Counter)
+    named_missed: int = 0
+    alive: int = 0
+    """Pages that only links name, where a form was known, that were there in this run."""
+    dead: int = 0
+    """Such pages that were not there (404, 410)."""
+    missed: dict[str, None] = field(default_factory=dict)
+    """Pages, by identity, that were asked by the known form in vain, in this run or an earlier one."""
+    has_markdown: bool = False
+    """True once a page of this host came as Markdown, in this run or an earlier one."""
+    _tallies: dict[tuple[Shape, str], FormCounts] = field(default_factory=dict)
+    _tried: dict[str, list[str]] = field(default_factory=dict)
+    """The Markdown URLs that were asked in vain in this run, by the identity of the page."""
+    _wasted_in: Counter[tuple[str, ...]] = field(default_factory=Counter)
+    _base: tuple[str, ...] | None = None
+    """The folders that all pages asked about have in common."""
+
+    @property
+    def awaits_named(self) -> bool:
+        """True while what an llms.txt names is still to say which form the host has."""
+        return bool(self.listed) and not self.has_markdown and self.named_missed < MAX_NAMED_MISSED
+
+    @property
+    def is_evident(self) -> bool:
+        """True when the host has Markdown, or an llms.txt says so."""
+        return bool(self.listed) or self.has_markdown
+
+    def known(self, url: str) -> Form | None:
+        """Return the form that the pages of this shape have, in the nearest directory that has shown one."""
+        this = shape(url)
+        for place in _places(url) if this is not None else ():
+            tally = self._tallies.get((this, place)) if this is not None else None
+            if tally is not None and tally.form is not None:
+                return tally.form
+        return None
+
+    def is_proven(self, url: str) -> bool:
+        """Say whether pages of this shape in the page's own directory came as Markdown."""
+        own = self._own(url)
+        return own is not None and bool(own.hits)
+
+    def expects_dead(self, *, lists: bool) -> bool:
+        """Say whether a page that only links name is more likely dead than alive, where a form is known.
+
+        Args:
+            lists: an llms.txt or sitemap names pages of the site; what it does not name is suspect from the start.
+        """
+        return self.dead >= self.alive if lists else self.dead > self.alive
+
+    def is_settled(self, url: str) -> bool:
+        """Say whether pages of this shape in the page's own directory came as Markdown that nothing had named."""
+        own = self._own(url)
+        return own is not None and own.found > 0
+
+    def to_try(self, url: str) -> list[tuple[Form, str]]:
+        """Return the Markdown URLs worth asking for a page, most likely first; empty when none is."""
+        this = shape(url)
+        if this is None or self.negotiates or self.awaits_named:
+            return []
+        self._base = _common(self._base, url)
+        own, known = self._own(url), self.known(url)
+        if own is not None and own.is_closed:
+            return []
+        forms = [known] if known is not None else self._guesses(this)
+        tried = self._tried.get(identity(url), ()) if self._tried else ()
+        tries = [(form, made) for form in forms if (made := twin(url, form)) and made not in tried]
+        return tries if own is not None and own.hits else tries[: self._guesses_left(url)]
+
+    def learning(self, url: str) -> bool:
+        """Say whether asking for this page is a guess, so that one page at a time should ask."""
+        return (
+            not self.negotiates and not self.is_settled(url) and (self.awaits_named or bool(self.to_try(url)))
+        )
+
+    def to_ask_again(self, url: str) -> bool:
+        """Say whether a page that was taken as HTML is worth asking for its Markdown, now that the host has some."""
+        return self.has_markdown and bool(self.to_try(url))
+
+    def is_open(self, url: str) -> bool:
+        """Say whether a page that was taken as HTML may be found to have Markdown, once more is known of the host."""
+        if shape(url) is None or self.negotiates or not self.is_evident or self.is_proven(url):
+            return False
+        page = identity(url)
+        return page not in self.missed or page in self._tried  # else it was asked in an earlier run
+
+    def hit(self, url: str, markdown_url: str, *, named: bool = False) -> None:
+        """Remember that `markdown_url` is the Markdown of the page `url`; a `named` one reopens its directory."""
+        self.hits += 1
+        if not self.has_markdown:
+            self.has_markdown, self.wasted = True, min(self.wasted, REOPENED)
+        self.missed.pop(identity(url), None)
+        this = shape(url)
+        form = (
+            next((form for form in FORMS.get(this, ()) if twin(url, form) == markdown_url), None)
+            if this
+            else None
+        )
+        if this is None or form is None:
+            return
+        own_place, *above = _places(url)
+        own = self._tallies.setdefault((this, own_place), FormCounts())
+        own.hits[form] += 1
+        own.named += named
+        own.missed = 0 if named else own.missed
+        for place in above:
+            self._tallies.setdefault((this, place), FormCounts()).below[form] += 1
+
+    def miss(self, url: str, markdown_url: str) -> None:
+        """Count a guess that gave no Markdown."""
+        self.wasted += not self.is_proven(url)
+        self._wasted_in[tuple(_folders(url))] += 1
+        self._tried.setdefault(identity(url), []).append(markdown_url)
+
+    def named_miss(self, url: str, markdown_url: str) -> None:
+        """Remember that a named Markdown URL gave none: it counts against nothing, and is not guessed in this run."""
+        self.named_missed += 1
+        self._tried.setdefault(identity(url), []).append(markdown_url)
+
+    def none(self, url: str) -> None:
+        """Remember that all there was to try for a page was in vain."""
+        this = shape(url)
+        if this is None:
+            return
+        if self.known(url) is not None:
+            self.missed[identity(url)] = None
+        self._tallies.setdefault((this, _place(url)), FormCounts()).missed += 1
+
+    def learn_from_listed(self, markdown_urls: Iterable[str], pages: frozenset[str]) -> None:
+        """Learn how this host names pages and their Markdown from listed Markdown URLs and page URLs seen.
+
+        Args:
+            markdown_urls: URLs of Markdown files that llms.txt lists on this host.
+            pages: identities of pages seen on this host (links of its HTML, sitemap).
+        """
+        votes: Counter[PageForm] = Counter()
+        for url in markdown_urls:
+            self.listed.update(forms_named_by(url))
+            candidates = page_candidates(url)
+            if len(candidates) > 1:
+                votes.update(form for form, page in candidates.items() if identity(page) in pages)
+        if votes:
+            self.page_form = votes.most_common(1)[0][0]
+
+    def page_of(self, markdown_url: str, pages: frozenset[str] = frozenset()) -> str | None:
+        """Return the page a Markdown URL belongs to, by evidence first, then by the host's rule; None if unknown."""
+        candidates = page_candidates(markdown_url)
+        for url in candidates.values():
+            if identity(url) in pages:
+                return url
+        if "/_sources/" not in markdown_url and len(candidates) == 1:
+            return next(iter(candidates.values()))
+        if self.page_form in candidates:
+            return candidates[self.page_form]
+        return candidates.get("html") if len(candidates) == 2 else None  # x.html.md names its page
+
+    def _own(self, url: str) -> FormCounts | None:
+        this = shape(url)
+        return self._tallies.get((this, _place(url))) if this is not None else None
+
+    def _guesses_left(self, url: str) -> int:
+        if self.has_markdown:
+            return max(MAX_WASTED + int(self.hits * SHARE_WASTED) - self.wasted, 0)
+        section = self._section(tuple(_folders(url)))
+        spent = sum(
+            number for folders, number in self._wasted_in.items() if self._section(folders) == section
+        )
+        return max(min(MAX_WASTED - self.wasted, SECTION_WASTED - spent), 0)
+
+    def _section(self, folders: tuple[str, ...]) -> str:
+        """Return the first folder below those that all pages share, "" for a page beside it."""
+        return next(iter(folders[len(self._base or ()) :]), "")
+
+    def _guesses(self, this: Shape) -> list[Form]:
+        forms = sorted(FORMS[this], key=lambda form: -self.listed[form])
+        for other in get_args(Shape):
+            tally = self._tallies.get((other, "/"))
+            known = tally.form if tally is not None else None
+            likely = RELATED.get(known, known) if known is not None else None
+            if likely not in forms:
+                likely = known
+            if likely in forms:
+                forms.remove(likely)
+                forms.insert(0, likely)
+        return forms
+
+    def as_dict(self) -> dict[str, object]:
+        """Return what the store remembers."""
+        tallies = sorted(
+            self._tallies.items(),
+            key=lambda item: -(item[1].hits.total() + item[1].below.total() + item[1].missed),
+        )
+        return {
+            "page_form": self.page_form,
+            "negotiates": self.negotiates,
+            "none": self.wasted >= MAX_WASTED and not self.has_markdown,
+            "places": [
+                [this, place, tally.form, tally.hits.total(), tally.below.total(), tally.missed]
+                for (this, place), tally in tallies[:MAX_STORED]
+            ],
+            "missed": list(self.missed)[-MAX_STORED:],
+        }
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, object]) -> HostForms:
+        """Rebuild from `as_dict`, what earlier releases stored included.
+
+        A host that had no Markdown is asked for one form again on the next run, and so is a directory that had none.
+        """
+        forms = cls(negotiates=bool(data.get("negotiates")))
+        known = data.get("known")  # stored by earlier releases: one form for each shape
+        for this, form in known.items() if isinstance(known, dict) else ():
+            forms._restore(this, "/", form, 0, 1, 0)
+        places = data.get("places")
+        for place in places if isinstance(places, list) else ():
+            if isinstance(place, list) and len(place) == 6:
+                forms._restore(*place)
+        missed = data.get("missed")
+        forms.missed = (
+            dict.fromkeys(page for page in missed if isinstance(page, str))
+            if isinstance(missed, list)
+            else {}
+        )
+        page_form = data.get("page_form")
+        if page_form in get_args(PageForm):
+            forms.page_form = page_form  # type: ignore[assignment]
+        if data.get("none") and not forms.has_markdown:
+            forms.wasted = MAX_WASTED - 1
+        return forms
+
+    def _restore(self, this: Any, place: Any, form: Any, *numbers: Any) -> None:
+        if (
+            this not in FORMS
+            or not isinstance(place, str)
+            or not all(isinstance(number, int) for number in numbers)
+        ):
+            return
+        hits, below, missed = numbers
+        tally = self._tallies[this, place] = FormCounts(missed=min(missed, MAX_MISSED - 1))
+        if form in FORMS[this]:
+            tally.hits[form], tally.below[form] = max(hits, 0), max(below, 0)
+            tally.hits, tally.below = +tally.hits, +tally.below
+            self.has_markdown = self.has_markdown or tally.form is not None
+
+
+def _folders(url: str) -> Iterator[str]:
+    """Yield the folders above a page; a directory page lies in the folder above it.
+
+    >>> list(_folders("https://e.com/docs/a/b.html")), list(_folders("https://e.com/docs/a/"))
+    (['docs', 'a'], ['docs'])
+    """
+    path = urlsplit(url).path.rstrip("/") if shape(url) == "directory" else directory(url)
+    return (name for name in path.split("/")[1:-1])
+
+
+def _place(url: str) -> str:
+    return "/" + "".join(f"{name}/" for name in _folders(url))
+
+
+def _places(url: str) -> Iterator[str]:
+    """Yield the directory of a page and those above it, the nearest first."""
+    folders = list(_folders(url))
+    for depth in range(len(folders), -1, -1):
+        yield "/" + "".join(f"{name}/" for name in folders[:depth])
+
+
+def _common(base: tuple[str, ...] | None, url: str) -> tuple[str, ...]:
+    folders = tuple(_folders(url))
+    if base is None or base == folders[: len(base)]:
+        return folders if base is None else base
+    pairs = zip(base, folders, strict=False)
+    return tuple(name for name, _other in takewhile(lambda pair: pair[0] == pair[1], pairs))

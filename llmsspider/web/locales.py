@@ -1,0 +1,231 @@
+"""Language and version trees of a site: which copy of the documentation a URL belongs to.
+
+A site that keeps `/fr/` beside `/en/`, or `/dev/` beside its release, holds the same pages several times. The start
+page's copy is crawled; the others are left out by name, unless asked for (docs/scope.md). A segment of the path is
+taken for a language or version only on evidence: it lies beside that of the start page, or the same page is known
+without it or with another in its place. What holds for one page of a tree holds for the whole tree.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+from urllib.parse import urlsplit, urlunsplit
+
+from llmsspider.web.urls import host
+
+Axis = Literal["language", "version"]
+
+LANGUAGES = frozenset(
+    " ".join(
+        [
+            "aa ab af am ar as ay az ba be bg bn bo br bs ca cs cy da de dz el en eo es et eu fa fi fj fo fr fy ga gd",
+            "gl gn gu ha he hi hr hu hy ia id ie ik is it ja jv ka kk kl km kn ko ks ku ky la ln lo lt lv mg mi mk ml",
+            "mn mr ms mt my na nb ne nl nn no oc om or pa pl ps pt qu rm rn ro ru rw sa sd sg sh si sk sl sm sn so sq",
+            "sr ss st su sv sw ta te tg th ti tk tl tn to tr ts tt tw uk ur uz vi vo wo xh yi yo za zh zu",
+        ]
+    ).split()
+)
+"""Two-letter language codes of ISO 639-1 that sites use as a path segment."""
+
+_LANGUAGE = re.compile(r"([a-z]{2})(?:[-_](?:[a-z]{2}|[a-z]{4}|[0-9]{3}))?\Z", re.IGNORECASE)
+_NUMBERED = re.compile(
+    r"(?:v|version-|release-)?\d+(?:\.\d+){0,3}(?:\.x)?(?:-?(?:alpha|beta|rc|preview)[\d.]*)?\Z",
+    re.IGNORECASE,
+)
+_NAMED = frozenset(
+    " ".join(
+        [
+            "latest stable dev devel develop main master next nightly canary edge current",
+            "unreleased unstable preview",
+        ]
+    ).split()
+)
+"""Names that stand for a version."""
+
+
+def axis_of(segment: str) -> Axis | None:
+    """Say what a path segment looks like: a language, a version, or neither.
+
+    >>> [axis_of(segment) for segment in ("en", "pt-BR", "3.12", "v2", "latest", "go", "guide", "c")]
+    ['language', 'language', 'version', 'version', 'version', None, None, None]
+    """
+    match = _LANGUAGE.match(segment)
+    if match and match[1].lower() in LANGUAGES:
+        return "language"
+    if _NUMBERED.match(segment) or segment.lower() in _NAMED:
+        return "version"
+    return None
+
+
+def tree_of(url: str) -> dict[Axis, str]:
+    """Return the language and version segments among the first four of a URL's path; the first of each counts.
+
+    >>> tree_of("https://e.com/docs/en/3.12/library/os.html")
+    {'language': 'en', 'version': '3.12'}
+    """
+    found: dict[Axis, str] = {}
+    segments = urlsplit(url).path.split("/")[1:-1]
+    for segment in segments[:4]:
+        axis = axis_of(segment)
+        if axis is not None and axis not in found:
+            found[axis] = segment
+    return found
+
+
+def same_language(wanted: str, tag: str) -> bool:
+    """Say whether a language tag is the wanted language or a variety of it (RFC 4647, basic filtering).
+
+    >>> same_language("pt", "pt-BR"), same_language("pt-BR", "pt"), same_language("en", "eo")
+    (True, False, False)
+    """
+    wanted, tag = wanted.lower().replace("_", "-"), tag.lower().replace("_", "-")
+    return tag == wanted or tag.startswith(f"{wanted}-")
+
+
+def _is_bare(url: str) -> bool:
+    """Say whether the last path segment itself is a language or version (`/docs/fr`)."""
+    return axis_of(urlsplit(url).path.rpartition("/")[2]) is not None
+
+
+def replaced(url: str, segment: str, other: str | None) -> str:
+    """Return `url` with the first path segment `segment` replaced by `other`, or left out when that is None."""
+    parts = urlsplit(url)
+    segments = parts.path.split("/")
+    place = segments.index(segment)
+    segments[place : place + 1] = [] if other is None else [other]
+    return urlunsplit(parts._replace(path="/".join(segments) or "/"))
+
+
+def _directory_of(url: str, segment: str) -> str:
+    """Return the path up to and with its first segment `segment`, as a directory."""
+    segments = urlsplit(url).path.split("/")
+    return "/".join(segments[: segments.index(segment) + 1]) + "/"
+
+
+@dataclass(slots=True)
+class Trees:
+    """The copies of the documentation, and which of them this crawl wants.
+
+    Args:
+        start_url: the start page; its language and version are kept by default.
+        language: a language tag to keep, `all`, or None for that of the start page.
+        all_versions: keep every version.
+        is_known: says whether a URL is known to exist (seen as a link, listed, or requested).
+        language_trees: segments of translations that the site names itself (hreflang).
+    """
+
+    start_url: str
+    language: str | None
+    all_versions: bool
+    is_known: Callable[[str], bool]
+    language_trees: frozenset[str] = frozenset()
+    found: set[str] = field(default_factory=set)
+    """Directories of copies that are not wanted, such as `/docs/1.x/`: each is out as a whole."""
+    settled: set[str] = field(default_factory=set)
+    """Directories that look like copies and are none: each is in as a whole."""
+    host: str = field(init=False)
+    """The host that has these trees."""
+    _home: dict[Axis, str] = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Read the start page's address."""
+        self.host, self._home = host(self.start_url), tree_of(self.start_url)
+
+    def foreign(self, url: str) -> tuple[Axis, str] | None:
+        """Return (axis, segment) when the URL belongs to a copy that is not wanted, else None."""
+        for axis, segment, tree in self._unwanted(url):
+            if tree in self.found or (
+                tree not in self.settled
+                and (
+                    self._is_sibling(axis, segment, tree) or self._is_copy(url, segment, self._home.get(axis))
+                )
+            ):
+                self.found.add(tree)
+                return axis, segment
+        return None
+
+    def is_undecided(self, url: str) -> bool:
+        """Say whether the URL may belong to a copy that is not wanted: the same page may come to be known elsewhere."""
+        return any(tree not in self.found | self.settled for _, _, tree in self._unwanted(url))
+
+    def settle(self, urls: Iterable[str]) -> None:
+        """Take in the trees of these URLs that did not turn out as copies, now that the rest of the site is known."""
+        urls = list(urls)
+        for url in urls:
+            self.foreign(url)
+        self.settled.update(
+            tree for url in urls for _, _, tree in self._unwanted(url) if tree not in self.found
+        )
+
+    def _unwanted(self, url: str) -> Iterator[tuple[Axis, str, str]]:
+        """Yield axis, segment and directory of each tree the URL may be in, but for those that are wanted."""
+        if host(url) != self.host:
+            return
+        for axis, segment in tree_of(url + "/" if _is_bare(url) else url).items():
+            if not self._wanted(axis, segment, self._home.get(axis)):
+                yield axis, segment, _directory_of(url, segment)
+
+    def _is_sibling(self, axis: Axis, segment: str, tree: str) -> bool:
+        """Say whether a tree lies beside the start page's own; numbers alone may be chapters or years."""
+        home = self._home.get(axis)
+        return (
+            home is not None
+            and not segment.isdecimal()
+            and tree == replaced(_directory_of(self.start_url, home), home, segment)
+        )
+
+    def _wanted(self, axis: Axis, segment: str, home: str | None) -> bool:
+        if axis == "version":
+            return self.all_versions or segment == home
+        if self.language is not None:
+            return self.language == "all" or same_language(self.language, segment)
+        return segment == home
+
+    def _is_copy(self, url: str, segment: str, home: str | None) -> bool:
+        """Say whether the same page is known in the start page's tree."""
+        if self._is_root(url, segment):
+            named = segment.lower() in _NAMED and urlsplit(url).path.endswith("/")  # /next may be a page
+            return home is not None or segment in self.language_trees or named
+        return self.is_known(replaced(url, segment, home))
+
+    @staticmethod
+    def _is_root(url: str, segment: str) -> bool:
+        return urlsplit(url).path.rstrip("/").endswith(f"/{segment}")
+
+
+def language_segments(translations: Iterable[tuple[str, str]]) -> frozenset[str]:
+    """Return the path segments of translations, from (language tag, URL) pairs of hreflang."""
+    segments = (
+        tree_of(f"{url.rstrip('/')}/").get("language") for tag, url in translations if tag != "x-default"
+    )
+    return frozenset(segment for segment in segments if segment)
+
+
+def directory_above(url: str, axes: Iterable[str]) -> str | None:
+    """Return the directory that holds every tree of the given axes, None where the URL stands in none of them.
+
+    >>> directory_above("https://e.com/en/3.12/library/os.html", ["version"])
+    '/en/'
+    """
+    wanted = [segment for axis, segment in tree_of(url).items() if axis in set(axes)]
+    if not wanted:
+        return None
+    segments = urlsplit(url).path.split("/")
+    return "/".join(segments[: min(segments.index(segment) for segment in wanted)]) + "/"
+
+
+def start_in_language(start_url: str, language: str, translations: Mapping[str, str]) -> str | None:
+    """Return where the documentation starts in a language: what hreflang names, else the same path in its tree.
+
+    None when the start page is in that language already, or nothing is known of another.
+    """
+    for tag, url in translations.items():
+        if same_language(language, tag):
+            return url
+    home = tree_of(start_url).get("language")
+    if home is None or same_language(language, home):
+        return None
+    return replaced(start_url, home, language)

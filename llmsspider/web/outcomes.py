@@ -1,0 +1,276 @@
+"""What became of a request: bot walls, and the one classification of responses into error kinds."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+
+from llmsspider.errors import ErrorKind
+
+# Bot walls: answers that are a test for the visitor and not the page that was asked for.
+# Recognised by marks that only the wall itself sends: a header of the service, the script that makes the visitor
+# prove itself, or the title of a page that says next to nothing else. Words such as "captcha" or "are you a robot"
+# are never enough, documentation is full of them, and neither is a script that services put into ordinary pages too
+# (Cloudflare's `jsd/main.js`, Imperva's `SWJIYLWA`, DataDome's `X-DataDome`).
+
+HEADER_MARKS: dict[str, tuple[str, tuple[str, ...]]] = {
+    "cf-mitigated": ("Cloudflare", ("challenge",)),
+    "x-vercel-mitigated": ("Vercel", ("challenge", "deny")),
+    "x-amzn-waf-action": ("AWS WAF", ("challenge", "captcha")),
+    "x-kpsdk-ct": ("Kasada", ()),
+    "x-dd-b": ("DataDome", ()),
+}
+"""Header name: service, and the values that mean a wall (none: the header alone does)."""
+
+SCRIPT_MARKS: tuple[tuple[str, str, str], ...] = (
+    ("Cloudflare", "_cf_chl_opt", ""),
+    ("Cloudflare", "/orchestrate/", r"/cdn-cgi/challenge-platform/\w/\w/orchestrate/"),
+    ("Cloudflare", "cf-browser-verification", ""),
+    ("Cloudflare", "cf-error-details", r"<div[^<>]+id=[\"']?cf-error-details"),
+    ("Cloudflare", "cf-wrapper", r"<div[^<>]+id=[\"']?cf-wrapper"),
+    ("Akamai", "/_sec/cp_challenge/", ""),
+    ("Akamai", "sec-if-cpt-container", ""),
+    ("Akamai", "bm-verify=", r"[?&]bm-verify="),
+    ("Akamai", "errors.edgesuite.net", ""),
+    ("HUMAN", "px-captcha", r"id=[\"']?px-captcha"),
+    ("HUMAN", "captcha.px-c", r"captcha\.px-c(?:dn|loud)\.net"),
+    ("HUMAN", "window._pxblock", ""),
+    ("DataDome", "captcha-delivery.com", r"//(?:geo|ct|interstitial)\.captcha-delivery\.com/"),
+    ("Imperva", "/_incapsula_resource?cwudnsai=", ""),
+    ("Imperva", "incapsula incident id", ""),
+    ("Imperva", "/distil_r_captcha", ""),
+    ("AWS WAF", "window.gokuprops", ""),
+    ("AWS WAF", "awswafcookiedomainlist", ""),
+    ("Anubis", "anubis_", r"id=[\"']?anubis_(?:challenge|version)"),
+    ("Anubis", "/.within.website/x/cmd/anubis/", ""),
+    ("Vercel", "/.well-known/vercel/security/", ""),
+    ("Sucuri", "sucuri_cloudproxy_js", ""),
+    ("Sucuri", "sucuri.net/privacy-policy", ""),
+    ("Kasada", "window.kpsdk", ""),
+    ("Fastly", "/_fs-ch-", r"/_fs-ch-\w+/"),
+    ("DDoS-Guard", "/.well-known/ddos-guard/", r"/\.well-known/ddos-guard/(?:js-challenge|check)"),
+    ("F5", "bobcmn", r"window\[[\"']bobcmn[\"']\]"),
+    ("Alibaba", "acw_sc__v2", ""),
+)
+"""Service, text, and pattern where the text alone says too little. Both are looked for in the markup, in lower case,
+of a page that shows little text; the text comes first because it is found a hundred times as fast."""
+
+TITLES = frozenset(
+    {
+        "just a moment...",
+        "attention required! | cloudflare",
+        "please wait... | cloudflare",
+        "ddos-guard",
+        "making sure you're not a bot!",
+        "pardon our interruption",
+        "pardon our interruption...",
+        "client challenge",
+        "vercel security checkpoint",
+        "sucuri website firewall - access denied",
+        "access denied - sucuri website firewall",
+        "robot or human?",
+        "human verification",
+        "verifying you are human",
+        "verify you are human",
+        "are you a robot?",
+        "checking your browser",
+        "checking your browser...",
+        "checking your browser before accessing",
+        "bot verification",
+        "security checkpoint",
+        "security check",
+    }
+)
+"""Titles of walls in lower case; they count only on a page that shows little text."""
+
+MAX_WALL_TEXT = 1500
+"""Characters of visible text above which a page is a page. The walls looked at show 30 to 700."""
+
+MAX_WALL_LINKS = 50
+"""Links above which a page is a page; counting them is ten times as fast as looking for text. Walls have up to ten."""
+
+_SCRIPTS = [(name, text.encode(), re.compile(pattern.encode())) for name, text, pattern in SCRIPT_MARKS]
+_UNSEEN = re.compile(rb"(?:script|style|svg|template)\b|!--", re.IGNORECASE)
+"""How a tag begins, behind its `<`, whose content is not seen."""
+_INITIALS = frozenset([b"s", b"S", b"t", b"T", b"!"])
+_PIECES = 256
+"""Tags looked at in one go."""
+
+
+def challenge_of(status: int, headers: Mapping[str, str], body_prefix: bytes = b"") -> str | None:
+    """Return the name of the bot wall that an answer is, None for anything else.
+
+    `headers` maps lower-case names to values. `body_prefix` is the start of the decompressed body, 64 KiB
+    are plenty. Walls come with any status, 200 among them; `status` only tells answers without body (204,
+    304) apart.
+
+    >>> challenge_of(403, {"cf-mitigated": "challenge"})
+    'Cloudflare'
+    >>> challenge_of(200, {}, b"<html><title>Captchas</title><p>How to add a captcha</p></html>") is None
+    True
+    """
+    for header, (name, values) in HEADER_MARKS.items():
+        value = headers.get(header, "").strip().lower()
+        if value and (not values or value in values):
+            return name
+    if status in {204, 304} or not _is_html(body_prefix):
+        return None
+    if body_prefix.count(b"<a ") > MAX_WALL_LINKS or _shows_more_than(MAX_WALL_TEXT, body_prefix):
+        return None
+    markup = body_prefix.lower()
+    named = next(
+        (name for name, text, pattern in _SCRIPTS if text in markup and pattern.search(markup)), None
+    )
+    return named or ("unnamed" if _title(body_prefix) in TITLES else None)
+
+
+def _is_html(body: bytes) -> bool:
+    return body.removeprefix(b"\xef\xbb\xbf").lstrip()[:1] == b"<"
+
+
+def _shows_more_than(limit: int, body: bytes) -> bool:
+    """Tell whether a page has more bytes of visible text, white space collapsed; reads no further than that."""
+    seen, closing = 0, b""
+    for piece in _pieces(body):
+        if not closing and piece[:1] in _INITIALS and (unseen := _UNSEEN.match(piece)):
+            closing = b"-->" if unseen[0] == b"!--" else b"/" + unseen[0].lower()
+        if closing == b"-->" and closing in piece:
+            text, closing = piece.partition(closing)[2], b""
+        elif not closing or piece[:9].lower().startswith(closing):
+            text, closing = piece[piece.find(b">") + 1 :], b""
+        else:
+            continue
+        if text and not text.isspace():
+            seen += len(b" ".join(text.split())) + 1
+            if seen > limit:
+                return True
+    return False
+
+
+def _pieces(body: bytes) -> Iterator[bytes]:
+    """Split a body at each `<`, a few at a time."""
+    while body:
+        pieces = body.split(b"<", _PIECES)
+        body = pieces.pop() if len(pieces) > _PIECES else b""
+        yield from pieces
+
+
+def _title(body: bytes) -> str:
+    start = body.lower().find(b"<title")
+    content = body[body.find(b">", start) + 1 :] if start >= 0 else b""
+    end = content.lower().find(b"</title>")
+    text = content[:end].decode("utf-8", "replace") if 0 <= end <= MAX_WALL_TEXT else ""
+    return " ".join(text.replace("&#39;", "'").replace("&#x27;", "'").replace("’", "'").split()).lower()
+
+
+# What became of a request: the one classification of responses into error kinds.
+#     not_found     404, 410
+#     auth          401, 403
+#     challenge     a bot wall, whatever its status (`llmsspider.web.outcomes`)
+#     rate_limited  429, after the retries
+#     http          other 4xx, redirects that lead nowhere or never end, and 2xx without a whole page (202, 204, 206)
+#     network       5xx, timeout, DNS, TLS, connection
+#     invalid_url   text that is not an absolute http(s) URL
+#     blocked       refused on our side: robots.txt, address guard, opt-out, size limit
+#     parse         anything that failed while the answer was read
+# Only `not_found` says that a page is gone. No Scrapy here: `llmsspider.download_errors` classifies exceptions.
+
+KIND_OF_STATUS: dict[int, ErrorKind] = {
+    404: "not_found",
+    410: "not_found",
+    401: "auth",
+    403: "auth",
+    429: "rate_limited",
+}
+"""Statuses with a kind of their own."""
+
+OUTAGES: frozenset[ErrorKind] = frozenset({"auth", "challenge", "rate_limited", "http", "network", "parse"})
+"""Kinds that say nothing of the page: it may be back tomorrow. A run that meets many of them saw half of the site."""
+
+PAGE_STATUSES = frozenset({200, 203})
+"""Statuses of a whole page. No range is asked for, so 206 is half of one (RFC 9110, section 15.3.7)."""
+
+FAULTS: tuple[tuple[str, str, str], ...] = (
+    (
+        "wrong version number|packet length too long|record layer failure|unknown protocol",
+        "the server does not speak TLS there",
+        "try http:// in place of https://",
+    ),
+    (
+        "certificate verify failed|VerificationError",
+        "its certificate is not valid for this host",
+        "check the address; a site that you trust is fetched all the same with -s DOWNLOAD_VERIFY_CERTIFICATES=False",
+    ),
+    (
+        "CannotResolveHostError|DNSLookupError|DNS lookup failed",
+        "no address is known for that host name (DNS)",
+        "check the spelling, and that you are online",
+    ),
+    (
+        "ConnectionRefused",
+        "the connection was refused: nothing listens at that host and port",
+        "check the port, and that the server is up",
+    ),
+    (
+        "TimeoutError|Timeout|took longer than",
+        "no answer in time",
+        "try again later",
+    ),
+    (
+        "ConnectionLost|ConnectionDone|ConnectionAborted|Connection to the other side was lost",
+        "the server closed the connection without an answer",
+        "try the other scheme, http:// or https://, or try again later",
+    ),
+)
+"""Failures of the network: a pattern of the names and texts of their exceptions, what happened, what to do about it."""
+
+REMEDIES: dict[ErrorKind, str] = {
+    "not_found": "check the address in a browser",
+    "auth": "give the credentials in LLMS_HTTP_AUTH",
+    "challenge": "the site keeps programs out: ask its operator for access",
+    "rate_limited": "try again later, with -s LLMS_MAX_RATE=1",
+    "http": "check the address in a browser",
+    "network": "try again later",
+}
+"""What to do about a start page that failed, by error kind; the message of a refused one (`blocked`) says it."""
+
+_BODY_PREFIX = 64 * 1024
+"""Bytes of a body that are looked at for a bot wall."""
+
+
+def kind_of_response(status: int, headers: Mapping[str, str], body_prefix: bytes = b"") -> ErrorKind | None:
+    """Return the error kind of an answer, None where it is a page (200, 203) or says nothing changed (304).
+
+    `headers` maps lower-case names to values. `body_prefix` is the start of the body; without it only
+    bot walls that show in the headers are found.
+    """
+    if challenge_of(status, headers, body_prefix[:_BODY_PREFIX]):
+        return "challenge"
+    if status in PAGE_STATUSES or status == 304:
+        return None
+    if 500 <= status < 600:
+        return "network"
+    return KIND_OF_STATUS.get(status, "http")
+
+
+def explained(exception: BaseException) -> str:
+    """Return what an exception of a download means and what to do about it, in one line; its own text where unknown.
+
+    >>> explained(ConnectionRefusedError(111, "Connection refused")).partition(":")[0]
+    'the connection was refused'
+    """
+    text = f"{' '.join(cls.__name__ for cls in type(exception).__mro__)} {exception}"
+    for pattern, what, remedy in FAULTS:
+        if re.search(pattern, text):
+            return f"{what}; {remedy}"
+    return str(exception) or type(exception).__name__
+
+
+def remedied(kind: ErrorKind, message: str) -> str:
+    """Return why the start page failed and what to do about it, in one line.
+
+    >>> remedied("not_found", "HTTP status 404")
+    'HTTP status 404; check the address in a browser'
+    """
+    remedy = REMEDIES.get(kind)
+    return f"{message}; {remedy}" if remedy and "; " not in message else message

@@ -1,0 +1,355 @@
+"""How fast one host may be asked, and by whom, over all crawls of this machine. See docs/politeness.md."""
+
+from __future__ import annotations
+
+import getpass
+import logging
+import os
+import re
+import sqlite3
+import stat
+import tempfile
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from pathlib import Path
+
+from llmsspider.web.addresses import is_global, parse_host
+
+logger = logging.getLogger(__name__)
+
+
+# How fast one host may be asked, and by whom: the rules, without the downloader. See docs/politeness.md.
+
+DEFAULT_RATE = 5.0
+"""Requests a second to one host, at most. Rate limits of firewalls often begin at 2,000 in 5 minutes (6.7 a second)."""
+
+START_DELAY_SECS = 0.5
+"""Distance between the first requests to a host that has a highest rate."""
+
+FIRST_WAIT_SECS = 1.0
+"""Pause after the first refusal that names no time; doubles with each further one."""
+
+FIRST_DELAY_SECS = 0.25
+"""Distance between requests once a host has refused the first one."""
+
+MAX_DELAY_SECS = 10.0
+"""Largest distance between requests that refusals lead to."""
+
+MAX_REFUSALS = 10
+"""Refusals (429, 503) without an answer in between after which a host is not asked any more: 6 minutes of pauses."""
+
+FORBIDDEN_SLOWS = 5
+"""Pages in a row that answer 403 after which each further one doubles the distance."""
+
+MAX_FORBIDDEN_DELAY_SECS = 2.0
+"""Largest distance that leads to."""
+
+MAX_FORBIDDEN = 15
+"""Pages in a row that answer 403 after which a host is not asked any more."""
+
+PATIENCE = 50
+"""Answers after which a host that refused a request is asked a little faster; doubles where it refuses that too."""
+
+RECOVERY = 0.8
+"""What the distance that refusals taught is multiplied by then."""
+
+WINDOW_SECS = 3.0
+"""A host that refuses for so long counts requests in a window: that until it answers again."""
+
+WINDOW_ANSWERS = 5
+"""Fewer answers than this tell nothing about the window."""
+
+LEAST_DELAY_SECS = 0.01
+"""A distance below this is none."""
+
+ROBOTS_MAX_BYTES = 500 * 1024
+"""Bytes of a robots.txt that are read; RFC 9309, section 2.5, asks for at least 500 KiB."""
+
+
+def retry_after_secs(value: str | None, now: datetime) -> float | None:
+    """Read a `Retry-After` header: seconds from `now` (aware), None where it is missing or unreadable.
+
+    Both forms of RFC 9110, section 10.2.3. A date in the past gives 0.
+
+    >>> retry_after_secs("120", datetime(2026, 1, 1, tzinfo=UTC))
+    120.0
+    >>> retry_after_secs("Thu, 01 Jan 2026 00:00:30 GMT", datetime(2026, 1, 1, tzinfo=UTC))
+    30.0
+    """
+    text = (value or "").strip()
+    if re.fullmatch(r"[0-9]+(\.[0-9]+)?", text, re.ASCII):
+        return float(text)
+    try:
+        date = parsedate_to_datetime(text)
+    except (ValueError, IndexError, TypeError, OverflowError):
+        return None
+    if date.tzinfo is None:
+        date = date.replace(tzinfo=UTC)
+    return max(0.0, (date - now).total_seconds())
+
+
+def product_token(user_agent: str) -> str:
+    """Return the name a robots.txt group may address (RFC 9309, section 2.2.1), not version or contact.
+
+    >>> product_token("llmsspider/1.0 (+https://example.com/bot)")
+    'llmsspider'
+    """
+    match = re.match(r"[A-Za-z_-]+", user_agent.strip())
+    return match.group() if match else user_agent
+
+
+def with_contact(user_agent: str, contact: str | None) -> str:
+    """Add who runs the crawl, an address or URL, to a user agent.
+
+    >>> with_contact("llmsspider/1.0", "docs@example.com")
+    'llmsspider/1.0 (+docs@example.com)'
+
+    Raises:
+        ValueError: the contact cannot be part of a header.
+    """
+    if not contact:
+        return user_agent
+    if not re.fullmatch(r"[\x21-\x27\x2a-\x7e][\x20-\x27\x2a-\x7e]*", contact):
+        raise ValueError(f"LLMS_CONTACT={contact!r}: expected an e-mail address or URL")
+    return f"{user_agent} (+{contact})"
+
+
+@dataclass(slots=True)
+class HostPace:
+    """The pace of one host. Times are seconds on a clock that only grows.
+
+    `floor` is the least distance between requests (`DOWNLOAD_DELAY`, `Crawl-delay`, the highest rate), `delay` the
+    present one. Nothing is sent before `paused_until`. A host that asked for more than `max_wait` is not asked again
+    before `closed_until`, one that only refuses not at all: `stopped` says why.
+
+    Args:
+        concurrency: how many requests may be under way at a time, as AutoThrottle has it: a host that takes a second
+            to answer gets so many requests a second. None where the time that a host takes does not matter.
+    """
+
+    max_wait: float
+    floor: float = 0.0
+    delay: float = 0.0
+    concurrency: float | None = None
+    learned: float = 0.0
+    """The distance that refusals taught; the host is not asked faster."""
+    patience: int = PATIENCE
+    answers: int = 0
+    """Answers since the last refusal."""
+    began_at: float | None = None
+    """When the first of them came."""
+    allowed: int = 0
+    """Answers before it."""
+    refused_at: float = 0.0
+    answered_at: float | None = None
+    gap: float = 0.0
+    """Mean distance of the last answers, by which the pace is known where there was no distance to keep."""
+    asked: float = 0.0
+    """The part of `floor` that is not for the highest rate."""
+    strikes: int = 0
+    forbidden: int = 0
+    paused_until: float = 0.0
+    closed_until: float = 0.0
+    stopped: str = ""
+
+    def __post_init__(self) -> None:
+        self.delay = max(self.delay, self.floor)
+
+    def ask_distance(self, secs: float) -> float:
+        """Keep at least `secs` between requests from now on, `max_wait` at most; return what is kept."""
+        kept = min(secs, self.max_wait)
+        self.asked = max(self.asked, kept)
+        self.floor = max(self.floor, kept)
+        self.delay = max(self.delay, self.floor)
+        return self.floor
+
+    def lift(self) -> None:
+        """Take the highest rate away, and what belongs to it; what the host asked for stays."""
+        self.concurrency, self.floor = None, self.asked
+        self.delay = max(self.asked, self.learned)
+
+    def refused(self, now: float, retry_after: float | None) -> float:
+        """Note a 429 or 503; return the seconds to send nothing.
+
+        The refusals that arrive during a pause were sent before it and do not count as further ones.
+        """
+        if now >= self.paused_until:
+            self.strikes += 1
+            if self.strikes == 1:  # the others of a series say that the pause was too short, not the distance
+                self._learn(now)
+        wait = FIRST_WAIT_SECS * 2 ** (min(self.strikes, 20) - 1) if retry_after is None else retry_after
+        if wait > self.max_wait and retry_after is not None:
+            self.closed_until = max(self.closed_until, now + wait)
+        self.paused_until = max(self.paused_until, now + min(wait, self.max_wait))
+        if self.strikes >= MAX_REFUSALS:
+            self.stopped = f"it refused {self.strikes} requests in a row (429 or 503)"
+        return self.paused_until - now
+
+    def _learn(self, now: float) -> None:
+        """Keep twice the distance at which the host refused."""
+        soon = self.learned > 0 and self.answers < 4 * self.patience
+        self.patience = self.patience * 2 if soon else PATIENCE
+        self.delay = max(self.floor, min(2 * max(self.delay, self.gap) or FIRST_DELAY_SECS, MAX_DELAY_SECS))
+        self.learned, self.answered_at, self.refused_at = self.delay, None, now
+        self.allowed, self.answers = self.answers, 0
+
+    def _learn_window(self, now: float) -> None:
+        """Spread what the host allowed over the time in which it did, where it refused for long."""
+        is_long = now - self.refused_at >= WINDOW_SECS
+        if self.began_at is not None and self.allowed >= WINDOW_ANSWERS and is_long:
+            spread = (now - self.began_at) / self.allowed
+            self.learned = min(max(self.learned, spread), MAX_DELAY_SECS)
+            self.delay = max(self.delay, self.learned)
+        self.began_at = None
+
+    def forbade(self) -> None:
+        """Note a page that answered 403: a series of them is a firewall's answer, not that of the pages."""
+        self.forbidden += 1
+        if self.forbidden > FORBIDDEN_SLOWS:
+            slower = min(max(self.delay * 2, FIRST_DELAY_SECS), MAX_FORBIDDEN_DELAY_SECS)
+            self.delay = max(self.delay, slower)
+        if self.forbidden >= MAX_FORBIDDEN:
+            self.stopped = f"it answered 403 to {self.forbidden} pages in a row"
+
+    def answered(self, now: float, latency: float = 0.0) -> None:
+        """Note an answer that was no refusal, and the seconds it took: the distance comes closer to what it may be."""
+        self.forbidden = 0
+        if now < self.paused_until:
+            return
+        if self.strikes:
+            self._learn_window(now)
+        self.strikes = 0
+        self.answers += 1
+        if self.answered_at is not None:
+            gap = now - self.answered_at
+            self.gap = gap if not self.gap else self.gap + (gap - self.gap) / 8
+        self.answered_at = now
+        if self.began_at is None:
+            self.began_at = now
+        if self.learned and self.answers % self.patience == 0:
+            self.learned *= RECOVERY
+            if self.learned < LEAST_DELAY_SECS:
+                self.learned = 0.0
+        target = max(self.floor, self.learned, latency / self.concurrency if self.concurrency else 0.0)
+        target = min(target, max(MAX_DELAY_SECS, self.floor))
+        closer = (self.delay + target) / 2  # the rule of Scrapy's AutoThrottle
+        self.delay = max(target, closer) if closer - target > 0.001 else target
+
+    def closed_for(self, now: float) -> float:
+        """Return for how many seconds more the host wants no request at all, 0 where it does not say so."""
+        return max(0.0, self.closed_until - now)
+
+
+def paces_freely(host: str, ip_address: str | None = None) -> bool:
+    """Say whether nobody is hurt by a fast crawl of a host: it is this machine, or one of a private network.
+
+    `ip_address` is where the host answered from, once it did; a name alone tells it for localhost only.
+
+    >>> paces_freely("127.0.0.1"), paces_freely("docs.example.com"), paces_freely("docs.corp", "10.1.2.3")
+    (True, False, True)
+    """
+    try:
+        name = parse_host(host)
+        if isinstance(name, str):
+            local = name == "localhost" or name.endswith(".localhost")
+            return local or (ip_address is not None and not is_global(ip_address))
+        return not is_global(name)
+    except ValueError:
+        return False
+
+
+# One budget a host over all crawls of this machine: whoever sends a request to a host takes the next turn.
+# `scrapy sync --jobs 4` with four sources on one host would ask it four times as fast as its Crawl-delay says. The
+# turns are kept in a small SQLite file that the crawls of one user share. No Scrapy here.
+
+FARTHEST_SECS = 3600.0
+"""A turn farther away than this was taken before the machine was started anew: the clock began again."""
+
+BUSY_SECS = 5.0
+"""How long another process may hold the file."""
+
+_TAKE = """
+INSERT INTO turns (host, next) VALUES (:host, :now + :distance)
+ON CONFLICT (host) DO UPDATE SET next = :distance + CASE
+    WHEN next BETWEEN :now AND :now + :farthest THEN next ELSE :now END
+RETURNING next - :distance
+"""
+_POSTPONE = """
+INSERT INTO turns (host, next) VALUES (:host, :until)
+ON CONFLICT (host) DO UPDATE SET next = CASE
+    WHEN next BETWEEN :until AND :until + :farthest THEN next ELSE :until END
+"""
+
+
+class Turns:
+    """Turns to send a request, by host, on the clock of `time.monotonic`, which all processes of a machine share.
+
+    A file that cannot be used is said once; the crawl then keeps its own pace only.
+
+    Args:
+        file: the SQLite file; its folder is made.
+    """
+
+    def __init__(self, file: Path):
+        self._file = file
+        self._connection: sqlite3.Connection | None = None
+        self._failed = False
+
+    def take(self, host: str, distance_secs: float, now: float) -> float:
+        """Take the next turn, at least `distance_secs` after the one before it; returns when it is, `now` or later."""
+        values = {"host": host, "now": now, "distance": distance_secs, "farthest": FARTHEST_SECS}
+        rows = self._execute(_TAKE, values)
+        return float(rows[0][0]) if rows else now
+
+    def postpone(self, host: str, until: float) -> None:
+        """Let nobody send a request to the host before `until`."""
+        self._execute(_POSTPONE, {"host": host, "until": until, "farthest": FARTHEST_SECS})
+
+    def close(self) -> None:
+        """Close the file; idempotent."""
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            connection.close()
+
+    def _execute(self, statement: str, values: dict[str, object]) -> list[tuple[float]]:
+        if self._failed:
+            return []
+        try:
+            if self._connection is None:
+                self._connection = _opened(self._file)
+            return self._connection.execute(statement, values).fetchall()
+        except (OSError, sqlite3.Error) as error:
+            self._failed = True
+            self.close()
+            logger.warning(
+                "%(file)s: %(error)s; crawls of one host at the same time do not share its pace",
+                {"file": self._file, "error": error},
+            )
+            return []
+
+
+def shared_file() -> Path:
+    """Return where the crawls of this user on this machine keep their turns."""
+    user = str(os.getuid()) if hasattr(os, "getuid") else getpass.getuser()
+    return Path(tempfile.gettempdir()) / f"llmsspider-{user}" / "turns.sqlite"
+
+
+def _opened(file: Path) -> sqlite3.Connection:
+    file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    if hasattr(os, "getuid") and not _is_ours(file.parent):
+        raise PermissionError(f"{file.parent} belongs to somebody else")
+    connection = sqlite3.connect(file, timeout=BUSY_SECS, isolation_level=None)
+    try:
+        connection.execute("PRAGMA journal_mode=WAL")
+        connection.execute("PRAGMA synchronous=OFF")  # what is lost with the machine is of no use after it
+        connection.execute("CREATE TABLE IF NOT EXISTS turns (host TEXT PRIMARY KEY, next REAL NOT NULL)")
+    except sqlite3.Error:
+        connection.close()
+        raise
+    return connection
+
+
+def _is_ours(folder: Path) -> bool:
+    state = folder.lstat()
+    return stat.S_ISDIR(state.st_mode) and state.st_uid == os.getuid() and not state.st_mode & 0o022

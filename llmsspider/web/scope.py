@@ -1,0 +1,231 @@
+"""Which URLs belong to a crawl: one object that everything asks.
+
+Seeds, links, redirect ends, sitemap entries and page URLs claimed by full-text files all get the same
+`Verdict`. It is built once, when discovery is done (docs/scope.md).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Literal
+from urllib.parse import unquote, urlsplit
+
+from wcmatch import glob
+
+from llmsspider.items import Section
+from llmsspider.reasons import FilterReason
+from llmsspider.web.hosts import same_site
+from llmsspider.web.media_types import skipped_extension
+from llmsspider.web.urls import DEFAULT_PORTS, directory, host
+
+ScopeKind = Literal["auto", "section", "host", "domain", "listed"]
+
+_GLOB_FLAGS = glob.GLOBSTAR | glob.DOTGLOB | glob.BRACE | glob.FORCEUNIX
+
+
+@dataclass(slots=True, frozen=True)
+class Verdict:
+    """Whether a URL may be taken. Only when not, `reason` is what it is counted under and `rule` says why in words."""
+
+    allowed: bool
+    reason: FilterReason = "out-of-scope"
+    rule: str = ""
+
+
+ALLOWED = Verdict(allowed=True)
+
+
+def split_globs(text: str) -> list[str]:
+    r"""Split a comma- or newline-separated list of globs; commas inside braces belong to the glob.
+
+    >>> split_globs("/docs/**, /{api,ref}/**\\n!/docs/old/**")
+    ['/docs/**', '/{api,ref}/**', '!/docs/old/**']
+    """
+    parts, depth, start = [], 0, 0
+    for position, character in enumerate(text):
+        depth += (character == "{") - (character == "}")
+        if character == "\n" or (character == "," and depth <= 0):
+            parts.append(text[start:position])
+            start, depth = position + 1, 0
+    parts.append(text[start:])
+    return [part.strip() for part in parts if part.strip()]
+
+
+@lru_cache(maxsize=256)
+def _compiled(pattern: str) -> tuple[re.Pattern[str], ...]:
+    positive, _negative = glob.translate(pattern, flags=_GLOB_FLAGS)
+    return tuple(re.compile(expression) for expression in positive)
+
+
+def glob_matches(pattern: str, path: str) -> bool:
+    """Say whether a glob matches a URL path; both are compared with percent-encoding decoded.
+
+    A trailing slash of the path does not count, so `/docs/**` matches `/docs`, `/docs/` and all below.
+
+    >>> [glob_matches("/docs/**", path) for path in ("/docs", "/docs/", "/docs/.a/b", "/docsearch")]
+    [True, True, True, False]
+    """
+    pattern, path = unquote(pattern), unquote(path)
+    bare = path.rstrip("/")
+    candidates = {path, bare or "/", bare + "/"}
+    return any(expression.match(candidate) for expression in _compiled(pattern) for candidate in candidates)
+
+
+@dataclass(slots=True, frozen=True)
+class Scope:
+    """The bounds of one crawl.
+
+    `start_url` is the start page after redirects, `section` a directory path such as `/docs/`, `why` how it was
+    chosen. `listed_directories` maps another host of the same site to the directories of the pages that llms.txt
+    lists there. `allow` and `block` are globs on the URL path; `allow` replaces the section, `block` wins. `handled`
+    are extensions of files that a content handler reads.
+    """
+
+    kind: ScopeKind
+    start_url: str
+    section: str
+    allow: tuple[str, ...] = ()
+    block: tuple[str, ...] = ()
+    listed_directories: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    handled: frozenset[str] = frozenset()
+    why: str = ""
+
+    def verdict(self, url: str, *, listed: bool = False) -> Verdict:
+        """Judge an absolute URL; `listed` says that an llms.txt, full-text file or sitemap names it."""
+        parts = urlsplit(url)
+        if parts.scheme not in DEFAULT_PORTS:
+            return Verdict(allowed=False, reason="scheme", rule=f"{parts.scheme}: is not http(s)")
+        if host(url) != host(self.start_url) and not same_site(url, self.start_url):
+            return Verdict(allowed=False, reason="offsite", rule="another site")
+        ending = skipped_extension(url, listed=listed)
+        if ending and ending not in self.handled:
+            return Verdict(allowed=False, reason="file-type", rule=f".{ending} files are not pages")
+        path = parts.path or "/"
+        return self._by_host(url, path, listed=listed) or self._by_globs(path) or ALLOWED
+
+    def _by_host(self, url: str, path: str, *, listed: bool) -> Verdict | None:
+        if host(url) == host(self.start_url):
+            return self._by_section(path, listed=listed)
+        if self.kind in {"section", "host"}:
+            return _outside(f"another host than {host(self.start_url)}")
+        if self.kind == "domain" or listed:
+            return None
+        if self.kind == "auto" and path.startswith(self.listed_directories.get(host(url), ())):
+            return None
+        return _outside("another host, and below no directory that llms.txt lists there")
+
+    def _by_section(self, path: str, *, listed: bool) -> Verdict | None:
+        if self.kind in {"host", "domain"} or (listed and self.kind != "section"):
+            return None
+        if self.kind == "listed":
+            return _outside("not listed by llms.txt or a sitemap")
+        if self.allow or path.startswith(self.section) or path == self.section.rstrip("/"):
+            return None
+        return _outside(f"outside the section {self.section}")
+
+    def _by_globs(self, path: str) -> Verdict | None:
+        for pattern in self.block:
+            if glob_matches(pattern, path):
+                return Verdict(allowed=False, reason="block", rule=f"block={pattern}")
+        if self.allow and not any(glob_matches(pattern, path) for pattern in self.allow):
+            return Verdict(
+                allowed=False, reason="allow", rule=f"matches none of allow={','.join(self.allow)}"
+            )
+        return None
+
+    def describe(self) -> str:
+        """Say the scope in one line, with the argument that widens it."""
+        name = host(self.start_url)
+        why = f" ({self.why})" if self.why else ""
+        where = {
+            "auto": f"pages below {name}{self.section}{why}, and pages that llms.txt lists on the "
+            "same domain",
+            "section": f"pages below {name}{self.section}",
+            "host": f"all pages of {name}",
+            "domain": f"all pages of the domain of {name}",
+            "listed": "pages listed by llms.txt or a sitemap",
+        }[self.kind]
+        if self.allow and self.kind in {"auto", "section"}:
+            where = f"pages of {name} that match allow={','.join(self.allow)}"
+        if self.block:
+            where += f", without block={','.join(self.block)}"
+        return f"scope {self.kind}: {where}" + (f" (wider: {self.wider})" if self.wider else "")
+
+    @property
+    def wider(self) -> str:
+        """The argument that widens the scope; empty where there is none."""
+        if self.kind == "domain":
+            return ""
+        whole_host = self.kind == "host" or (self.kind in {"auto", "section"} and self.section == "/")
+        wider = "domain" if whole_host else "auto" if self.kind == "listed" else "host"
+        return f"-a scope={wider}"
+
+
+def _outside(rule: str) -> Verdict:
+    return Verdict(allowed=False, reason="out-of-scope", rule=rule)
+
+
+def build_scope(
+    kind: ScopeKind,
+    start_url: str,
+    covering_file: str | None,
+    listed: Iterable[str],
+    *,
+    allow: Sequence[str] = (),
+    block: Sequence[str] = (),
+    above: str | None = None,
+    evidence: Iterable[Section] = (),
+    handled: frozenset[str] = frozenset(),
+) -> Scope:
+    """Fix the scope after discovery.
+
+    Args:
+        kind: the `scope` argument.
+        start_url: the start page after redirects; a directory page ends in `/`.
+        covering_file: URL of the llms.txt found, or None.
+        listed: URLs of the pages that llms.txt lists.
+        allow: globs; those that begin with `!` are moved to `block`.
+        block: globs.
+        above: the directory that holds every language or version, where every one is wanted.
+        evidence: what start page and sitemaps say of the section; counts for `auto` without a covering llms.txt.
+        handled: extensions of files that a content handler reads.
+    """
+    section = _section(start_url, covering_file)
+    if kind == "auto" and covering_file is None:
+        section = _documentation(section.path, evidence) or section
+    if above is not None and section.path.startswith(above):
+        section = Section(above, "")
+    elsewhere: dict[str, set[str]] = {}
+    for url in listed:
+        name = host(url)
+        if name != host(start_url) and same_site(url, start_url):
+            elsewhere.setdefault(name, set()).add(directory(url))
+    return Scope(
+        kind=kind,
+        start_url=start_url,
+        section=section.path,
+        why=section.why,
+        allow=tuple(pattern for pattern in allow if not pattern.startswith("!")),
+        block=(*block, *(pattern[1:] for pattern in allow if pattern.startswith("!"))),
+        listed_directories={name: tuple(sorted(paths)) for name, paths in elsewhere.items()},
+        handled=handled,
+    )
+
+
+def _section(start_url: str, covering_file: str | None) -> Section:
+    """Return the directory of the covering llms.txt where that is not the root, else that of the start page."""
+    section = directory(start_url)
+    if covering_file and host(covering_file) == host(start_url):
+        covered = directory(covering_file)
+        if covered != "/" and not covered.startswith("/.well-known/") and section.startswith(covered):
+            return Section(covered, "the directory of its llms.txt")
+    return Section(section, "")
+
+
+def _documentation(start: str, evidence: Iterable[Section]) -> Section | None:
+    """Return the deepest section that is told of and holds the start page's directory, None where none is."""
+    above = [section for section in evidence if start.startswith(section.path)]
+    return max(above, key=lambda section: len(section.path), default=None)
