@@ -104,7 +104,7 @@ def _located(command: ScrapyCommand, args: list[str], opts: argparse.Namespace) 
     Raises:
         ArgumentsError: several folders could be meant.
     """
-    wanted = re.findall(r"[\[<]*(\w+)[\]>]*", command.syntax().replace("[options]", ""))
+    wanted = re.findall(r"\w+", command.syntax().replace("[options]", ""))
     if not wanted or wanted[0].lower() != "source":
         return args
     tree = next(_trees(map(Path, args[:1])), None)
@@ -115,7 +115,7 @@ def _located(command: ScrapyCommand, args: list[str], opts: argparse.Namespace) 
         tree = next((tree for tree in here if tree.source in args[:1]), None) or _only(here)
         if tree is None:
             return args
-        required = len(re.sub(r"\[[^\]]*\]", "", command.syntax()).split())
+        required = len(re.sub(r"\[[^\[\]]*\]", "", command.syntax()).split())
         args = [tree.source, *args] if len(args) == required - 1 else args
     else:
         args = [tree.source, *args[1:]]

@@ -44,7 +44,7 @@ class PageLimit:
     Args:
         max_pages: documents; 0 is no limit.
         progress: where this worker's documents are counted.
-        crew: the other workers, where there are any.
+        worker_group: the other workers, where there are any.
         max_requests: requests; 0 is no limit, None that which follows from `max_pages`.
     """
 

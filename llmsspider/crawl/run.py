@@ -98,7 +98,7 @@ class Run:
         config: the project's settings.
         count: adds a number to a stat by its name, e.g. `crawler.stats.inc_value`.
         resumes: id of the run that a JOBDIR continues, None for a new one.
-        crew: the other workers of this crawl, where it has any (`LLMS_REDIS_URL`).
+        worker_group: the other workers of this crawl, where it has any (`LLMS_REDIS_URL`).
     """
 
     outcome = ""

@@ -37,7 +37,7 @@ class SharedDupeFilter(PageDupeFilter):
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> SharedDupeFilter:
-        """Take the crew of the run."""
+        """Take the worker group of the run."""
         dupefilter = super().from_crawler(crawler)
         assert isinstance(dupefilter, cls)  # noqa: S101  # that is what it makes
         dupefilter.worker_group = crawler.spider.run.worker_group  # type: ignore[union-attr]
@@ -180,7 +180,7 @@ class SharedScheduler(BreadthFirstScheduler):
     """
 
     def open(self, spider: Spider) -> Deferred[None] | None:
-        """Take the crew of the run."""
+        """Take the worker group of the run."""
         self._crew: WorkerGroup = spider.run.worker_group  # type: ignore[attr-defined]
         self._shared = SharedQueue(self._crew, spider)
         return super().open(spider)

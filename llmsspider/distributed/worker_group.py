@@ -19,7 +19,7 @@ from llmsspider.store.runs import is_alive, this_host
 logger = logging.getLogger(__name__)
 
 
-# What has to happen in Redis in one step, as Lua. Keys and arguments are those of `crew.Crew`.
+# What has to happen in Redis in one step, as Lua. Keys and arguments are those of `WorkerGroup`.
 
 JOIN = """
 if redis.call('HLEN', KEYS[2]) == 0 then
@@ -149,7 +149,7 @@ class WorkerGroup:
                 break
             await asyncio.sleep(POLL_SECS)  # a crawl is ending: this one comes after it
         self.joined, self.leads = True, role == "leader"
-        threading.Thread(target=self._beat, name="llmsspider-crew", daemon=True).start()
+        threading.Thread(target=self._beat, name="llmsspider-worker-group", daemon=True).start()
 
     async def found(self) -> bytes | None:
         """Return what the leader found; None when this worker has to look for it, because it leads by now."""

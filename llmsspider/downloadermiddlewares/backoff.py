@@ -209,7 +209,7 @@ class BackoffMiddleware:
     @property
     def _workers(self) -> int:
         """How many workers ask the host (`LLMS_REDIS_URL`): each keeps so many times the distance."""
-        group = getattr(getattr(self.crawler.spider, "run", None), "crew", None)
+        group = getattr(getattr(self.crawler.spider, "run", None), "worker_group", None)
         return 1 if group is None else group.size
 
     @property

@@ -35,9 +35,9 @@ def candidates(url: str) -> list[str]:
     ['https://example.com/project/llms.txt', 'https://example.com/llms.txt']
     """
     root, segments = _root_and_directories(url)
-    paths = ["/" + "".join(f"{name}/" for name in segments[:depth]) for depth in range(len(segments), -1, -1)]
-    if len(paths) > MAX_CANDIDATES:
-        paths = [*paths[: MAX_CANDIDATES - 1], paths[-1]]
+    depths = range(len(segments), -1, -1)
+    probed = depths if len(depths) <= MAX_CANDIDATES else (*depths[: MAX_CANDIDATES - 1], 0)
+    paths = ["/" + "".join(f"{name}/" for name in segments[:depth]) for depth in probed]
     return [f"{root}{path}llms.txt" for path in paths] + [f"{root}/.well-known/llms.txt"]
 
 

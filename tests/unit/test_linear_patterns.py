@@ -22,6 +22,7 @@ SHORT_STEPS = 5_000_000
 NOT_CONSTANT = {
     "llmsspider.web.credentials.__init__": "secrets of the user's own, joined",
     "llmsspider.extraction.metadata.without_suffix": "parts of titles, of MAX_TITLE characters at most",
+    "llmsspider.web.outcomes.explained": "a few constants, on the one line of an exception",
     "llmsspider.web.scope._compiled": "globs of the user's own, translated by wcmatch",
 }
 """Functions that make patterns as they go, and what those are made of."""

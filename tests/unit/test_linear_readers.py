@@ -40,13 +40,13 @@ def test_the_package_is_searched_whole():
     names = {reader.name for reader in READERS}
 
     assert {
-        "challenges.challenge_of",
+        "web.outcomes.challenge_of",
         "extraction.convert(body)",
-        "linkheader.parse(header)",
+        "web.media_types.parse(header)",
         "llmstxt.parser.parse(text)",
         "markdown.reading.read(text)",
-        "optout.content_signals(robots_txt)",
-        "sitemaps.read",
+        "web.opt_out.content_signals(robots_txt)",
+        "discovery.sitemaps.read",
     } <= names
     assert len(names) > 100
 

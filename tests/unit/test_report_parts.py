@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from llmsspider.discovery.model import LlmsFile
 from llmsspider.llmstxt import Entry
-from llmsspider.report import render
 from llmsspider.report.gather import MAX_LINKS, MAX_NODES, site_tree
 from llmsspider.report.lint import MAX_PER_OUTCOME, Coverage, Listed, compare, lint
+from llmsspider.report.render import bars, timeline
 from llmsspider.web.urls import identity
 
 SITE = "https://e.com/"
@@ -152,11 +152,11 @@ def test_the_picture_of_a_large_site_is_bounded_and_says_so() -> None:
 
 
 def test_bars_escape_names_and_give_the_longest_the_whole_width() -> None:
-    svg = render.bars({"<b>": 1, "most": 40})
+    svg = bars({"<b>": 1, "most": 40})
     assert "&lt;b&gt;" in svg
     assert svg.index('class="w20"') < svg.index('class="w1"')
 
 
 def test_a_timeline_needs_two_points() -> None:
-    assert render.timeline([(0.0, 0, 0)]) == ""
-    assert 'aria-label="5 pages and 1 errors in 2.0 s"' in render.timeline([(0.0, 0, 0), (2.0, 5, 1)])
+    assert timeline([(0.0, 0, 0)]) == ""
+    assert 'aria-label="5 pages and 1 errors in 2.0 s"' in timeline([(0.0, 0, 0), (2.0, 5, 1)])
