@@ -10,7 +10,7 @@ from llmsspider.arguments import ARGUMENTS, DocsArguments, check_arguments
 from llmsspider.config import Config, take_environment
 from llmsspider.errors import ArgumentsError, LlmsspiderError, StoreError
 from llmsspider.output.feed_storage import feed_problems
-from llmsspider.output.mirror import folder_for, folder_problem
+from llmsspider.output.mirror import Kind, folder_for, folder_problem
 from llmsspider.profiles import load, put_in_force
 from llmsspider.sources import prepare
 
@@ -108,7 +108,7 @@ def crawl_problems(settings: BaseSettings, spider: str, arguments: dict[str, str
         if feeds := feed_problems(settings):
             return feeds
         if source is not None:
-            return _mirror_problems(config, source)
+            return _folder_problems(config, source)
     except StoreError:
         raise
     except LlmsspiderError as error:
@@ -116,8 +116,25 @@ def crawl_problems(settings: BaseSettings, spider: str, arguments: dict[str, str
     return []
 
 
-def _mirror_problems(config: Config, source: str) -> list[str]:
-    if not config.mirror_dir or config.plan_only:
+def _folder_problems(config: Config, source: str) -> list[str]:
+    """One line for each folder that cannot be kept: the tree's, the skill's."""
+    if config.plan_only:
         return []
-    problem = folder_problem(folder_for(config.mirror_dir, source), source)
-    return [f"setting LLMS_MIRROR_DIR: {problem}"] if problem else []
+    found = []
+    folders: list[tuple[str, Kind, str | None]] = [
+        ("LLMS_MIRROR_DIR", "tree", config.mirror_dir),
+        ("LLMS_SKILL_DIR", "skill", config.skill_dir),
+    ]
+    for setting, kind, wanted in folders:
+        problem = folder_problem(folder_for(wanted, source), source, kind) if wanted else None
+        found += [f"setting {setting}: {problem}"] if problem else []
+    if config.mirror_dir and config.mirror_dir == config.skill_dir:
+        found.append(
+            f"setting LLMS_SKILL_DIR: {config.skill_dir} is the folder of LLMS_MIRROR_DIR; choose another"
+        )
+    feed = folder_for(config.changes_feed, source) if config.changes_feed else None
+    if feed is not None and feed.is_dir():
+        found.append(
+            f"setting LLMS_CHANGES_FEED: {feed} is a folder; name a file, such as {feed / 'changes.atom'}"
+        )
+    return found

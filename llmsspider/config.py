@@ -26,7 +26,9 @@ if TYPE_CHECKING:
 ENVIRONMENT_PRIORITY = 35
 """Environment variables stand above profiles and spiders' settings (30), below the command line (40)."""
 
-SECRET = frozenset({"LLMS_HTTP_AUTH", "LLMS_REDIS_URL", "LLMS_STORE_URL"})
+SECRET = frozenset(
+    {"LLMS_HTTP_AUTH", "LLMS_REDIS_URL", "LLMS_STORE_URL", "LLMS_WEBHOOK_SECRET", "LLMS_WEBHOOK_URL"}
+)
 """Settings whose value is shown nowhere."""
 
 
@@ -114,6 +116,11 @@ class Config(BaseModel):
     )
 
     # --- output ---
+    skill_dir: types.Text = setting(
+        "LLMS_SKILL_DIR",
+        None,
+        "Folder of a skill for coding agents that is kept in step; `%(source)s` in it is the source.",
+    )
     mirror_dir: types.Text = setting(
         "LLMS_MIRROR_DIR",
         None,
@@ -208,6 +215,17 @@ class Config(BaseModel):
         "LLMS_PAGE_PROVIDERS",
         ["llmsspider.discovery.providers.GitHub"],
         "Paths of classes that know where a page's Markdown is by its URL alone.",
+    )
+
+    # --- changes ---
+    changes_feed: types.Text = setting(
+        "LLMS_CHANGES_FEED", None, "File of an Atom feed of changes; `%(source)s` in it is the source."
+    )
+    webhook_url: types.WebUrl = setting(
+        "LLMS_WEBHOOK_URL", None, "Address that is told what a crawl changed, as JSON."
+    )
+    webhook_secret: types.Text = setting(
+        "LLMS_WEBHOOK_SECRET", None, "Secret that the calls of the webhook are signed with."
     )
 
     # --- several workers ---

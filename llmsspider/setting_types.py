@@ -211,6 +211,18 @@ def _contact(value: Any) -> str | None:
     return _text(value)
 
 
+def _web_url(value: Any) -> str | None:
+    from llmsspider.errors import InvalidUrlError  # noqa: PLC0415
+    from llmsspider.web.urls import require_http_url  # noqa: PLC0415
+
+    if value is None or value == "":
+        return None
+    try:
+        return require_http_url(str(value))
+    except InvalidUrlError:
+        raise refused("an http or https URL is accepted") from None
+
+
 def _by(read: Callable[[Any], Any], value: Any) -> Any:
     try:
         return read(value)
@@ -229,6 +241,7 @@ Ports = Annotated[str, BeforeValidator(_ports)]
 Converter = Annotated[str, BeforeValidator(_converter)]
 EmbedderPath = Annotated[Any, BeforeValidator(_embedder)]
 RedisUrl = Annotated[str | None, BeforeValidator(_redis_url)]
+WebUrl = Annotated[str | None, BeforeValidator(_web_url)]
 Contact = Annotated[str | None, BeforeValidator(_contact)]
 
 if TYPE_CHECKING:

@@ -46,6 +46,7 @@ Stat = Literal[
     "mirror/written",
     "mirror/removed",
     "mirror/failed",
+    "skill/failed",
     "cloud/split",
     "cloud/refused",
 ]

@@ -28,6 +28,7 @@ from llmsspider import commands, settings, spiders, stats
 from llmsspider.config import DEFAULTS, Config
 from llmsspider.errors import ErrorKind
 from llmsspider.items import Change, DiscoveredBy, Document, Origin
+from llmsspider.lint.rules import RULES
 from llmsspider.reasons import BlockReason, FilterReason, GoneReason
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -286,6 +287,18 @@ def test_stats_are_counted_by_their_registry_only() -> None:
         if text.startswith(stats.PREFIX) and " " not in text
     }
     assert elsewhere == {}
+
+
+# --- lint ---
+
+
+def test_every_rule_of_the_lint_is_explained_with_its_level_and_remedy() -> None:
+    explained = sections(sections(text_of("lint.md"))["Rules"], "### ")
+    assert_same(explained, RULES, "lint.md", "the rules")
+    for rule, (level, remedy) in RULES.items():
+        article = "An" if level == "error" else "A"
+        assert explained[rule].startswith(f"\n\n{article} {level}. "), rule
+        assert explained[rule].rstrip().endswith(f"\nRemedy: {remedy}."), rule
 
 
 # --- links ---

@@ -26,13 +26,15 @@ from llmsspider.output.exports import (
     write_parquet,
 )
 from llmsspider.output.mirror import sync
+from llmsspider.output.skill import sync_skill
 from llmsspider.store import Store
 from llmsspider.storecommand import StoreCommand, one_source
 
 ROWS = ("jsonl", "csv", "parquet", "chunks")
 """Formats of one document or chunk a row; `--since` is for these."""
 
-FORMATS = (*ROWS, "flat", "tree", "graph")
+FORMATS = (*ROWS, "flat", "tree", "skill", "graph")
+FOLDERS = ("tree", "skill")
 GRAPHS: dict[str, Callable[[Store, BinaryIO], None]] = {
     "json": graph.write_json,
     "ascii": graph.write_ascii,
@@ -66,13 +68,13 @@ class Command(StoreCommand):
         )
         parser.add_argument("--order", default="breadth", help="flat: breadth (default) or depth first")
         parser.add_argument(
-            "--max-tokens", metavar="N", help="flat: stop before the page that would exceed N tokens"
+            "--max-tokens", metavar="N", help="flat, skill: leave out the pages that would exceed N tokens"
         )
         parser.add_argument(
             "-o",
             "--output",
             metavar="FILE",
-            help="replace FILE once all is written (.gz: compressed); tree: a folder",
+            help="replace FILE once all is written (.gz: compressed); tree, skill: a folder",
         )
 
     def work(self, args: list[str], opts: argparse.Namespace) -> None:
@@ -81,8 +83,8 @@ class Command(StoreCommand):
         _check(opts)
         with self.stores().open(source, create=False) as store:
             try:
-                if opts.format == "tree":
-                    self._tree(store, opts.output)
+                if opts.format in FOLDERS:
+                    self._folder(store, opts)
                 else:
                     self._file(store, source, opts)
             except BrokenPipeError:  # the reader of the pipe has seen enough
@@ -90,9 +92,13 @@ class Command(StoreCommand):
             except OSError as error:
                 self.fail(f"{opts.output or 'stdout'}: {error.strerror or error}", 1)
 
-    def _tree(self, store: Store, output: str) -> None:
+    def _folder(self, store: Store, opts: argparse.Namespace) -> None:
+        folder = Path(opts.output)
         try:
-            report = sync(store, Path(output), relative_links=self._config().mirror_links == "relative")
+            if opts.format == "skill":
+                report = sync_skill(store, folder, budget=_number("--max-tokens", opts.max_tokens))
+            else:
+                report = sync(store, folder, relative_links=self._config().mirror_links == "relative")
         except MirrorError as error:
             self.fail(str(error), 1)
         else:
@@ -141,8 +147,8 @@ def _check(opts: argparse.Namespace) -> None:
     ]
     if opts.since is not None and opts.format not in ROWS:
         problems.append(f"--since is for the formats {', '.join(ROWS)}")
-    if opts.format == "tree" and opts.output is None:
-        problems.append("--format tree needs a folder: -o DIR")
+    if opts.format in FOLDERS and opts.output is None:
+        problems.append(f"--format {opts.format} needs a folder: -o DIR")
     if problems:
         raise ArgumentsError(problems)
     _number("--since", opts.since)

@@ -309,6 +309,11 @@ class Run:
         return self.config.mirror_dir is not None and (self.worker_group is None or self.worker_group.leads)
 
     @property
+    def keeps_skill(self) -> bool:
+        """True when this run brings the skill in step: of several workers the leader does."""
+        return self.config.skill_dir is not None and (self.worker_group is None or self.worker_group.leads)
+
+    @property
     def watched(self) -> bool:
         """True for a crawl that takes its time; a plan is not watched."""
         return not self.config.plan_only

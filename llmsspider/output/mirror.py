@@ -7,6 +7,7 @@ import hashlib
 from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
+from typing import Literal
 
 import orjson
 
@@ -36,6 +37,10 @@ PART = ".llmsspider.part"
 """A file that is being written."""
 
 VERSION = 1
+Kind = Literal["tree", "skill"]
+SKILL_HOST = "(skill)"
+"""What stands for the main host in the manifest of a skill (`output.skill`)."""
+
 SOURCE_PLACEHOLDER = "%(source)s"
 
 
@@ -101,8 +106,8 @@ def folder_for(setting: str, source: str) -> Path:
     return Path(setting.replace(SOURCE_PLACEHOLDER, source_slug(source))).expanduser()
 
 
-def folder_problem(folder: Path, source: str) -> str | None:
-    """Say in one line why the tree of `source` cannot be kept in `folder`, or None."""
+def folder_problem(folder: Path, source: str, kind: Kind = "tree") -> str | None:
+    """Say in one line why the tree, or the skill, of `source` cannot be kept in `folder`, or None."""
     if folder.exists() and not folder.is_dir():
         return f"{folder} is a file; a folder is needed"
     try:
@@ -113,11 +118,19 @@ def folder_problem(folder: Path, source: str) -> str | None:
         return str(error)
     except OSError as error:
         return f"{folder}: {error.strerror}"
-    if manifest is not None and manifest.source != source:
+    return None if manifest is None else _problem_of(manifest, folder, source, kind)
+
+
+def _problem_of(manifest: Manifest, folder: Path, source: str, kind: str) -> str | None:
+    if manifest.source != source:
+        setting = "LLMS_MIRROR_DIR" if kind == "tree" else "LLMS_SKILL_DIR"
         return (
             f"{folder} holds the source {manifest.source!r}; choose another folder for {source!r}, or put "
-            f"{SOURCE_PLACEHOLDER} into LLMS_MIRROR_DIR"
+            f"{SOURCE_PLACEHOLDER} into {setting}"
         )
+    if (manifest.main_host == SKILL_HOST) != (kind == "skill"):
+        held = "a skill" if kind == "tree" else "a tree of Markdown"
+        return f"{folder} holds {held} of this source; choose another folder"
     return None
 
 

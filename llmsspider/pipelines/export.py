@@ -11,6 +11,7 @@ from scrapy.exceptions import DropItem
 from llmsspider import stats
 from llmsspider.errors import MirrorError, StoreError
 from llmsspider.output.mirror import MirrorReport, folder_for, sync
+from llmsspider.output.skill import sync_skill
 from llmsspider.spiderrun import run_of
 
 if TYPE_CHECKING:
@@ -59,7 +60,11 @@ class ExportPipeline:
     async def close_spider(self) -> None:
         """Write the Markdown tree, where one is asked for."""
         run = self.run
-        if not run.mirrors or run.config.plan_only or not run.id:
+        if run.config.plan_only or not run.id:
+            return
+        if run.keeps_skill:
+            await self._skill()
+        if not run.mirrors:
             return
         try:
             run.flush()
@@ -70,6 +75,22 @@ class ExportPipeline:
             return
         run.count("mirror/written", len(run.mirror.written))
         run.count("mirror/removed", len(run.mirror.removed))
+
+    async def _skill(self) -> None:
+        run = self.run
+        try:
+            run.flush()
+            report = await asyncio.to_thread(_write_skill, run.config, run.source)
+        except (MirrorError, StoreError, OSError) as error:
+            logger.error("the skill was not written: %(error)s", {"error": error})
+            run.count("skill/failed")
+            return
+        run.note(f"skill {report.describe()}")
+
+
+def _write_skill(config: Config, source: str) -> MirrorReport:
+    with config.stores.open(source, create=False) as store:
+        return sync_skill(store, folder_for(config.skill_dir or "", source))
 
 
 def _mirror(config: Config, source: str) -> MirrorReport:

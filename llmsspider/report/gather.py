@@ -11,8 +11,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
+from llmsspider.lint.findings import Finding
 from llmsspider.output.status import StatusData, run_data
-from llmsspider.report.lint import GROUPS, Coverage, Finding, Listed, compare, lint
+from llmsspider.report.lint import GROUPS, Coverage, Listed, compare, lint
 from llmsspider.store import LINKS
 from llmsspider.web.urls import identity
 
@@ -228,7 +229,7 @@ def _data(run: Run, said: StatusData, coverage: Coverage, findings: list[Finding
                 for name, group in coverage.groups.items()
             },
         },
-        "lint": [dataclasses.asdict(finding) for finding in findings],
+        "lint": [{"level": one.level, **dataclasses.asdict(one), "remedy": one.remedy} for one in findings],
     }
 
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
+from llmsspider.lint.findings import MAX_NAMED, Finding, finding, ordered
+from llmsspider.lint.text import lint_text
+from llmsspider.web.markdown_forms import is_markdown_url
 from llmsspider.web.urls import identity
 
 if TYPE_CHECKING:
@@ -123,27 +125,7 @@ def _count(found: Coverage, in_llms: bool, in_sitemap: bool, crawled: bool) -> N
     found.combined[combination] = found.combined.get(combination, 0) + 1
 
 
-# What the owner of an llms.txt should mend: the file itself, and how it fits the site it describes.
-
-Level = Literal["error", "warning", "hint"]
-
-MAX_PER_OUTCOME = 20
-"""URLs named for each finding."""
-
-LARGE_CHARACTERS = 100_000
-"""An index longer than this is more than a model reads at a glance."""
-
-
-@dataclass(slots=True, frozen=True)
-class Finding:
-    """One thing to mend: the file, what is wrong, what to do, how often, and some of the URLs."""
-
-    level: Level
-    file: str
-    problem: str
-    remedy: str
-    count: int = 1
-    urls: tuple[str, ...] = ()
+# What the owner of an llms.txt should mend, by what a crawl saw: the rules of `scrapy lint`, nothing is fetched.
 
 
 def lint(
@@ -159,83 +141,44 @@ def lint(
         origins: the origin of each document by its identity.
     """
     indexes = [file for file in files if file.kind == "index"]
-    found = [finding for file in indexes for finding in _of_file(file, coverage, origins)]
+    found = [one for file in indexes for one in _of_file(file, coverage, origins)]
     if indexes:
         found += _of_site(indexes[0].url, coverage)
-    order: list[Level] = ["error", "warning", "hint"]
-    return sorted(found, key=lambda finding: order.index(finding.level))
+    return ordered(found)
 
 
 def _of_file(file: LlmsFile, coverage: Coverage, origins: Mapping[str, str]) -> Iterator[Finding]:
-    yield from _form(file)
+    yield from lint_text(file.text, file.url, file.url)
     listed = {entry.url for entry in file.entries}
-    for group, level, problem, remedy in (
-        ("dead", "error", "links lead to pages that do not exist", "remove or correct them"),
-        ("soft-404", "error", "links lead to pages that say they do not exist", "remove or correct them"),
-        ("failed", "warning", "listed pages failed", "see that they answer without a login"),
-        ("left-out", "hint", "listed entries were left out by this crawl", "see the reasons below"),
+    for group, rule, problem in (
+        ("dead", "dead-link", "links to pages that do not exist"),
+        ("soft-404", "dead-link", "links to pages that say they do not exist"),
+        ("failed", "failing-link", "listed pages that failed"),
+        ("left-out", "left-out-link", "listed pages that this crawl left out"),
     ):
         urls = [url for url, _ in coverage.group(group).urls if url in listed]
         if urls:
-            yield _finding(level, file, problem, remedy, urls)  # type: ignore[arg-type]
+            yield finding(rule, file.url, f"{problem}: {len(urls)}", urls=urls)
     served = [
         entry.url
         for entry in file.entries
         if origins.get(identity(entry.url)) in {"markdown", "negotiated"} and _names_html(entry.url)
     ]
     if served:
-        yield _finding(
-            "hint", file, "links name HTML pages that have a Markdown form", "link the Markdown", served
-        )
-
-
-def _form(file: LlmsFile) -> Iterator[Finding]:
-    """Findings of the text alone; https://llmstxt.org asks for an H1 and allows the rest."""
-    if not file.title:
-        yield _finding("error", file, "there is no H1", "begin the file with `# Name of the project`")
-    if not file.summary:
-        yield _finding(
-            "warning", file, "there is no summary", "put `> One or two sentences` below the heading"
-        )
-    for warning in file.warnings:
-        yield _finding("warning", file, warning, "look at the text")
-    if not file.entries:
-        yield _finding("error", file, "no link could be read", "list pages as `- [Title](URL): description`")
-        return
-    if len(file.entries) > 10 and not any(entry.section for entry in file.entries):
-        yield _finding("hint", file, "there are no sections", "group the links below `## Headings`")
-    bare = [entry.url for entry in file.entries if not entry.description]
-    if len(bare) * 2 > len(file.entries):
-        yield _finding(
-            "hint", file, "most links have no description", "say after a colon what is there", bare
-        )
-    insecure = [entry.url for entry in file.entries if entry.url.startswith("http:")]
-    if insecure and file.url.startswith("https:"):
-        yield _finding("warning", file, "links use http", "use https", insecure)
-    titles = Counter(entry.title for entry in file.entries if entry.title)
-    same = [entry.url for entry in file.entries if entry.title and titles[entry.title] > 1]
-    if same:
-        yield _finding("hint", file, "links share their title with another one", "tell them apart", same)
-    if len(file.text) > LARGE_CHARACTERS:
-        problem = f"the file has {len(file.text):,} characters"
-        yield _finding("hint", file, problem, "split it into linked llms.txt files")
+        problem = f"links to HTML pages that have a Markdown version: {len(served)}"
+        yield finding("html-link", file.url, problem, urls=served)
 
 
 def _of_site(main: str, coverage: Coverage) -> Iterator[Finding]:
-    for name, problem in (
-        ("only-sitemap", "pages are in the sitemap but in no llms.txt"),
-        ("only-links", "pages were found by links only: neither llms.txt nor sitemap lists them"),
+    for name, rule, problem in (
+        ("only-sitemap", "only-in-sitemap", "pages of the sitemap that are in no llms.txt"),
+        ("only-links", "only-linked", "pages that neither llms.txt nor sitemap lists"),
     ):
         group = coverage.group(name)
         if group.count:
-            urls = tuple(url for url, _ in group.urls[:MAX_PER_OUTCOME])
-            yield Finding("hint", main, problem, "list those that matter", group.count, urls)
-
-
-def _finding(level: Level, file: LlmsFile, problem: str, remedy: str, urls: Sequence[str] = ()) -> Finding:
-    return Finding(level, file.url, problem, remedy, max(len(urls), 1), tuple(urls[:MAX_PER_OUTCOME]))
+            named = tuple(url for url, _ in group.urls[:MAX_NAMED])
+            yield Finding(rule, main, f"{problem}: {group.count}", count=group.count, urls=named)
 
 
 def _names_html(url: str) -> bool:
-    path = url.partition("?")[0].partition("#")[0]
-    return not path.endswith((".md", ".mdx", ".markdown", ".txt"))
+    return not is_markdown_url(url) and not url.partition("?")[0].partition("#")[0].endswith(".txt")

@@ -27,6 +27,7 @@ class Seen:
     path: str
     status: int
     headers: dict[str, str]
+    body: bytes = b""
 
 
 @dataclass
@@ -109,8 +110,9 @@ def serving(site: Site) -> Iterator[Site]:
             pass
 
         def do_GET(self) -> None:
+            sent = self.rfile.read(int(self.headers.get("Content-Length") or 0))
             seen = Seen(
-                self.command, self.path, 0, {key.lower(): value for key, value in self.headers.items()}
+                self.command, self.path, 0, {key.lower(): value for key, value in self.headers.items()}, sent
             )
             reply = site.reply(seen)
             body = reply.body if isinstance(reply.body, bytes) else reply.body.encode()
@@ -134,7 +136,7 @@ def serving(site: Site) -> Iterator[Site]:
                 with contextlib.suppress(ConnectionError):
                     self.wfile.write(body)
 
-        do_HEAD = do_GET
+        do_HEAD = do_POST = do_GET
 
     class Server(ThreadingHTTPServer):
         daemon_threads = True

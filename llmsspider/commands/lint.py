@@ -1,0 +1,164 @@
+"""`scrapy lint URL|FILE|SOURCE`: what the owner of an llms.txt should mend."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import get_args
+
+from llmsspider.discovery.files import MAX_FULL_BYTES
+from llmsspider.errors import ArgumentsError, InvalidUrlError
+from llmsspider.items import Origin
+from llmsspider.lint.findings import Finding
+from llmsspider.lint.formats import FORMATS
+from llmsspider.lint.rules import LEVELS, is_as_bad
+from llmsspider.lint.site import Bounds, Checked
+from llmsspider.lint.spider import LintSpider
+from llmsspider.lint.text import lint_body
+from llmsspider.llmstxt import is_llms_url
+from llmsspider.store import OUTLINE, Store
+from llmsspider.storecommand import StoreCommand
+from llmsspider.web.urls import identity, require_http_url
+
+HTML_ORIGINS = frozenset({"html", "rendered"})
+assert set(get_args(Origin)) > HTML_ORIGINS  # noqa: S101  # the names of the items
+NEVER = "never"
+
+
+class Command(StoreCommand):
+    """Checks a file on disk, or a site with the files that it offers."""
+
+    name = "lint"
+    requires_crawler_process = True
+
+    def syntax(self) -> str:
+        """Return the arguments."""
+        return "[options] URL|FILE|SOURCE"
+
+    def short_desc(self) -> str:
+        """Return the line of `scrapy -h`."""
+        return "Check an llms.txt, and the site it describes"
+
+    def add_options(self, parser: argparse.ArgumentParser) -> None:
+        """Add the format, and how much is asked."""
+        super().add_options(parser)
+        parser.add_argument("--format", default="text", help=f"one of: {', '.join(FORMATS)} (default: text)")
+        parser.add_argument(
+            "--fail-on",
+            default="error",
+            help=f"worst finding that is let pass is below: {', '.join(LEVELS)}, {NEVER} (default: error)",
+        )
+        parser.add_argument("--url", metavar="URL", help="FILE: the address that it is served at")
+        parser.add_argument(
+            "--max-links", metavar="N", default="200", help="URL, SOURCE: links to check (default: 200)"
+        )
+
+    def work(self, args: list[str], opts: argparse.Namespace) -> None:
+        """Check the arguments, lint, print, and set the exit code."""
+        target = _checked(args, opts)
+        notes: list[str] = []
+        if "://" in target:
+            findings = self._site(target, {}, None, opts, notes)
+        elif Path(target).exists():
+            findings = self._file(Path(target), opts)
+        else:
+            findings = self._source(target, opts, notes)
+        if findings is None:
+            return
+        sys.stdout.write(FORMATS[opts.format](findings, notes))
+        if opts.fail_on != NEVER and any(is_as_bad(one.level, opts.fail_on) for one in findings):
+            self.exitcode = 1
+
+    def _file(self, path: Path, opts: argparse.Namespace) -> list[Finding] | None:
+        if path.is_dir():
+            raise ArgumentsError([f"{path} is a folder: name the file, such as {path / 'llms.txt'}"])
+        try:
+            size = path.stat().st_size
+            if size > MAX_FULL_BYTES:
+                raise ArgumentsError([f"{path} has {size:,} bytes: at most {MAX_FULL_BYTES:,} are read"])
+            return lint_body(path.read_bytes(), str(path), opts.url)
+        except OSError as error:
+            self.fail(f"{path}: {error.strerror or error}", 1)
+            return None
+
+    def _source(self, name: str, opts: argparse.Namespace, notes: list[str]) -> list[Finding] | None:
+        with self.stores().open(name, create=False) as store:
+            record = store.source_record()
+            assert record is not None  # noqa: S101  # it is known
+            known = known_pages(store)
+        return self._site(record.url, known, record.llms_txt, opts, notes)
+
+    def _site(
+        self,
+        url: str,
+        known: dict[str, Checked],
+        llms_txt: str | None,
+        opts: argparse.Namespace,
+        notes: list[str],
+    ) -> list[Finding] | None:
+        self.stores()  # the settings are right
+        process = self.crawler_process
+        assert process is not None  # noqa: S101  # it is required
+        crawler = process.create_crawler(LintSpider)
+        process.crawl(
+            crawler,
+            url=url,
+            bounds=Bounds(int(opts.max_links)),
+            known=known,
+            llms_txt=llms_txt or (url if is_llms_url(url) else None),
+        )
+        process.start()
+        spider = crawler.spider
+        if not isinstance(spider, LintSpider) or spider.findings is None:
+            self.fail(f"{url}: the check did not come to an end", 1)
+            return None
+        if spider.unchecked:
+            notes.append(f"{spider.checked} links were checked, {spider.unchecked} were not: --max-links")
+        return spider.findings
+
+
+def known_pages(store: Store) -> dict[str, Checked]:
+    """What the last crawl knew of the pages of a source, by the identity of their addresses."""
+    known: dict[str, Checked] = {}
+    runs = store.runs()
+    for error in store.errors(runs[-1]) if runs else ():
+        dead = error.kind == "not_found"
+        known[identity(error.url)] = Checked(
+            error.url, "dead" if dead else "failing", f"{error.message} in the last crawl"
+        )
+    for page in store.iter_pages(parts=OUTLINE):
+        record = page.record
+        is_html = record.origin in HTML_ORIGINS
+        if record.fetched_url != record.url and record.origin != "llms-full":
+            known[identity(record.fetched_url)] = Checked(record.fetched_url, final_url=record.fetched_url)
+        markdown = record.fetched_url if not is_html and record.fetched_url != record.url else None
+        known[identity(record.url)] = Checked(
+            record.url,
+            final_url=record.url,
+            is_html=is_html or markdown is not None,
+            markdown=markdown,
+            named=True,  # the store does not know; nothing is said of it
+        )
+    return known
+
+
+def _checked(args: list[str], opts: argparse.Namespace) -> str:
+    """Return the one argument; raises `ArgumentsError`."""
+    problems = []
+    if len(args) != 1 or not args[0].strip():
+        problems.append("name one llms.txt: a URL, a file, or a source; `scrapy sources` lists these")
+    if opts.format not in FORMATS:
+        problems.append(f"--format {opts.format!r}: accepted are {', '.join(FORMATS)}")
+    if opts.fail_on not in {*LEVELS, NEVER}:
+        problems.append(f"--fail-on {opts.fail_on!r}: accepted are {', '.join(LEVELS)}, {NEVER}")
+    if not (opts.max_links.isascii() and opts.max_links.isdigit() and len(opts.max_links) < 7):
+        problems.append(f"--max-links {opts.max_links!r}: a number of 0 or more is accepted")
+    for url in [*(one for one in args[:1] if "://" in one), *([opts.url] if opts.url else [])]:
+        try:
+            require_http_url(url)
+        except InvalidUrlError as error:
+            problems.append(str(error))
+    if problems:
+        raise ArgumentsError(problems)
+    return args[0]

@@ -1,0 +1,142 @@
+"""Tell the world what a crawl changed: an Atom feed, a webhook."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from contextlib import closing
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from scrapy import signals
+from scrapy.exceptions import NotConfigured
+
+from llmsspider.errors import StoreError
+from llmsspider.output.mirror import folder_for
+
+if TYPE_CHECKING:
+    from scrapy.crawler import Crawler
+
+    from llmsspider.changes.source import SourceChanges
+    from llmsspider.crawl.run import Run
+    from llmsspider.store import SourceRecord
+
+logger = logging.getLogger(__name__)
+
+TAKERS = ("feed", "webhook")
+UNTOLD = "untold"
+"""Key of the source's record under which is kept after which change one of the two was told nothing."""
+
+
+class ChangeNews:
+    """Write the feed and call the webhook at `engine_stopped`, when the run is in the store.
+
+    `LLMS_CHANGES_FEED` is the file of the feed, `LLMS_WEBHOOK_URL` the address that is called. What one of them did
+    not take, the next run tells again.
+    """
+
+    def __init__(self, crawler: Crawler, run: Run):
+        self._crawler = crawler
+        self._run = run
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> ChangeNews:
+        """Take the run of the spider."""
+        run: Run | None = getattr(crawler.spider, "run", None)
+        if run is None or not run.watched or not (run.config.changes_feed or run.config.webhook_url):
+            raise NotConfigured  # the default: Scrapy would warn of a reason
+        if run.worker_group is not None and not run.worker_group.leads:
+            raise NotConfigured  # the leader of the workers tells
+        extension = cls(crawler, run)
+        crawler.signals.connect(extension.engine_stopped, signal=signals.engine_stopped)
+        return extension
+
+    async def engine_stopped(self) -> None:
+        """Tell what changed; a fault is an error line, and never the end of the crawl."""
+        run = self._run
+        if not run.id:
+            return  # it did not begin
+        try:
+            changes = await asyncio.to_thread(self._changes)
+            told = {
+                "feed": await asyncio.to_thread(self._write_feed, changes["feed"]),
+                "webhook": await self._call(changes["webhook"]),
+            }
+            await asyncio.to_thread(self._note, changes, told)
+        except StoreError as error:
+            self._fail("changes could not be read", error)
+
+    def _changes(self) -> dict[str, SourceChanges]:
+        """Return what each of the two has to be told: what this run changed, and what it did not take before."""
+        from llmsspider.changes.source import changes_since  # noqa: PLC0415  # crawls without news do without
+
+        run = self._run
+        with closing(run.config.stores.open(run.source, create=False)) as store:
+            untold = _untold(store.source_record())
+            since = {taker: min(run.seq_before, untold.get(taker, run.seq_before)) for taker in TAKERS}
+            found = {start: changes_since(store, run.source, start) for start in set(since.values())}
+            return {taker: found[start] for taker, start in since.items()}
+
+    def _write_feed(self, changes: SourceChanges) -> bool:
+        """Bring the feed in step; returns whether it is."""
+        from llmsspider.changes.atom import NotAFeedError, updated_feed  # noqa: PLC0415
+        from llmsspider.output.exports import staged  # noqa: PLC0415
+
+        run, setting = self._run, self._run.config.changes_feed
+        if not setting:
+            return True
+        path = folder_for(setting, run.source)
+        try:
+            existing = path.read_bytes() if path.exists() else None
+            if existing is not None and not changes.pages:
+                return True
+            body = updated_feed(existing, changes, run.arguments.url or "", datetime.now(UTC))
+            path.parent.mkdir(parents=True, exist_ok=True)
+            with staged(path) as out:
+                out.write(body)
+        except (OSError, NotAFeedError) as error:
+            run.delivered = False  # the exit code says it
+            self._fail(f"the feed {path} was not written", error)
+            return False
+        return True
+
+    async def _call(self, changes: SourceChanges) -> bool:
+        """Call the webhook, where anything changed; returns whether it took it."""
+        config = self._run.config
+        if not config.webhook_url or not changes.pages:
+            return True
+        from llmsspider.changes import webhook  # noqa: PLC0415
+
+        body = webhook.payload(changes, self._run.arguments.url or "", self._run.id)
+        message = f"{self._run.id}-{changes.since}"
+        headers = webhook.signed_headers(body, message, int(time.time()), config.webhook_secret)
+        try:
+            await webhook.send(config.webhook_url, body, headers, config.allowed_addresses)
+        except webhook.WebhookError as error:
+            self._fail("the webhook did not take what changed; the next run tells it again", error)
+            return False
+        return True
+
+    def _note(self, changes: dict[str, SourceChanges], told: dict[str, bool]) -> None:
+        """Remember what was not taken, forget what was."""
+        run = self._run
+        untold = {taker: changes[taker].since for taker in TAKERS if not told[taker]}
+        with closing(run.config.stores.open(run.source, create=False)) as store:
+            record = store.source_record()
+            if record is not None and _untold(record) != untold:
+                record.discovery[UNTOLD] = untold
+                store.upsert_source(record)
+
+    def _fail(self, what: str, error: Exception) -> None:
+        said = getattr(error, "strerror", None) or error
+        logger.error(
+            "%(what)s: %(error)s", {"what": what, "error": said}, extra={"spider": self._crawler.spider}
+        )
+
+
+def _untold(record: SourceRecord | None) -> dict[str, int]:
+    """The change after which each of the two was told nothing, as stored."""
+    found = record.discovery.get(UNTOLD) if record is not None else None
+    values = found if isinstance(found, dict) else {}
+    return {taker: values[taker] for taker in TAKERS if isinstance(values.get(taker), int)}

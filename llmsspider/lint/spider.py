@@ -1,0 +1,118 @@
+"""The crawl behind `scrapy lint URL`: discovery and the checks of links, through every downloader middleware."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+import scrapy
+from scrapy import Request
+
+from llmsspider import stats
+from llmsspider.arguments import PageArguments
+from llmsspider.callbacks.html_forms import FullerHtml
+from llmsspider.callbacks.rendering import ApiFiles, Renderer
+from llmsspider.checking import check_components
+from llmsspider.config import Config
+from llmsspider.discovery import FetchResult, Options, discover
+from llmsspider.errors import DiscoveryError, InvalidUrlError
+from llmsspider.lint.findings import Finding, finding
+from llmsspider.lint.site import Bounds, Checked, SiteLint
+from llmsspider.llmstxt import is_llms_url
+from llmsspider.requests import META
+from llmsspider.scheduling.downloader import EngineFetch
+from llmsspider.spiders.page import PageRun
+
+if TYPE_CHECKING:
+    from scrapy.crawler import Crawler
+    from scrapy.http import Response
+
+    from llmsspider.stats import Stat
+
+
+class LintSpider(scrapy.Spider):
+    """Checks one site; `findings` is what it found, None when it did not come to an end.
+
+    Args:
+        url: the site, or its llms.txt.
+        bounds: how much is asked.
+        known: what the store knows of pages, by identity.
+        llms_txt: the llms.txt to begin with; None looks for it.
+    """
+
+    name = "lint"
+    run: PageRun
+    renderer: Renderer
+    fuller: FullerHtml
+    api_files: ApiFiles
+
+    def __init__(
+        self, url: str, bounds: Bounds, known: Mapping[str, Checked], llms_txt: str | None, **kwargs: Any
+    ):
+        super().__init__(**kwargs)
+        self.url = url
+        self.bounds = bounds
+        self.known = known
+        self.llms_txt = llms_txt
+        self.findings: list[Finding] | None = None
+        self.checked = self.unchecked = 0
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler, *args: Any, **kwargs: Any) -> LintSpider:
+        """Make the spider and its `PageRun`, which the components ask."""
+        check_components(crawler.settings)
+        spider = super().from_crawler(crawler, *args, **kwargs)
+        arguments = PageArguments(url=spider.url)
+        spider.run = PageRun(arguments, Config.from_settings(crawler.settings), spider.count)
+        spider.renderer = Renderer(crawler, spider.run)
+        spider.fuller = FullerHtml(crawler, spider.run)
+        spider.api_files = ApiFiles(crawler, spider.run, spider.renderer)
+        return spider
+
+    def count(self, stat: Stat, number: int) -> None:
+        """Add to a stat."""
+        stats.count(self.crawler.stats, stat, number)
+
+    async def start(self) -> AsyncIterator[Any]:
+        """Yield the one request; it is not sent, its callback lints."""
+        self.run.open()
+        meta = {META: {"synthetic": True}}
+        yield Request("http://synthetic.invalid/", callback=self.parse, meta=meta, dont_filter=True)
+
+    def closed(self, reason: str) -> None:
+        """End the run."""
+        self.run.end(reason)
+
+    async def parse(self, response: Response) -> None:
+        """Discover the files of the site, and check them."""
+        fetch = _Recorded(EngineFetch(self.crawler, self.run))
+        options = Options(
+            llms_txt=self.llms_txt,
+            link_depth=self.run.config.link_depth,
+            max_linked_files=self.run.config.max_linked_files,
+        )
+        lint = SiteLint(fetch, self.run.workers.convert, self.bounds, self.known)
+        try:
+            found = await discover(fetch, self.url, options)
+        except (DiscoveryError, InvalidUrlError) as error:
+            self.findings = [finding("not-llms-txt", self.llms_txt or self.url, str(error))]
+            return
+        self.findings = await lint.run(found, fetch.files)
+        self.checked, self.unchecked = len(lint.checked), lint.unchecked
+
+
+class _Recorded:
+    """A fetch that keeps the answers for llms files."""
+
+    def __init__(self, fetch: EngineFetch):
+        self._fetch = fetch
+        self.files: dict[str, FetchResult] = {}
+
+    async def __call__(
+        self, url: str, *, accept: str | None = None, max_bytes: int | None = None
+    ) -> FetchResult:
+        """See `llmsspider.discovery.Fetch`."""
+        answer = await self._fetch(url, accept=accept, max_bytes=max_bytes)
+        if answer.ok and is_llms_url(answer.final_url):
+            self.files[answer.final_url] = answer
+        return answer
