@@ -33,8 +33,8 @@ HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
 
 import contestants  # noqa: E402
+import peer_sites as sites  # noqa: E402
 import results  # noqa: E402
-import sites  # noqa: E402
 from contestants import OUTPUT, Contestant, ours  # noqa: E402
 from measuring import TIMED_OUT, Cost, measure  # noqa: E402
 from smoke import PACKAGES, machine, version  # noqa: E402

@@ -113,8 +113,18 @@ def test_who_comes_while_a_crawl_ends_waits_for_it(enter: Enter, redis_url: str)
 
     async def late() -> bool:
         group = WorkerGroup(redis_url, "a")
+        looks, look_again = asyncio.Event(), group._enter
+
+        def looked() -> str:
+            role = look_again()
+            looks.set()
+            return role
+
+        group._enter = looked
         joining = asyncio.create_task(group.join())
-        await asyncio.sleep(0.5)
+        for _ in range(2):
+            looks.clear()
+            await looks.wait()
         waited = not joining.done()
         leader.leave()
         await asyncio.wait_for(joining, 30)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import signal
 import threading
@@ -165,7 +166,8 @@ def test_a_failed_night_leaves_yesterdays_file(serve, tmp_path):
 
 def test_a_time_limit_exports_what_there_is_and_says_incomplete(serve, tmp_path):
     half = Half(serve, 30, after=0)
-    process = half.begin(tmp_path, CLOSESPIDER_TIMEOUT=4)
+    limit = json.dumps({"own_classes.TimeIsUp": 0})
+    process = half.begin(tmp_path, "-s", f"EXTENSIONS={limit}", "-s", "TIME_IS_UP_AT=/p0.html")
     process.wait_for_log("Closing spider (closespider_timeout)")
     half.go.set()
     process.wait()

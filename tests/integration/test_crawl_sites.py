@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import threading
+
 import pytest
+from forked import HANGS_SECS
 from site_server import TYPES, Reply
 from sites import MARKDOWN, PLAIN, html
 
@@ -200,17 +203,21 @@ def test_max_depth_is_exact(serve, run_crawl, depth, expected):
 
 
 def test_depth_is_the_shortest_way_whatever_answers_first(serve, run_crawl):
-    import time
+    quick_answered = threading.Event()
 
     def slow(seen):
-        time.sleep(0.5)
+        quick_answered.wait(HANGS_SECS)
         return html("Slow", "<p>Slow.</p><a href='/target'>t</a>")
+
+    def quick(seen):
+        quick_answered.set()
+        return html("Q1", "<p>Q1.</p><a href='/quick2'>q</a>")
 
     site = serve(
         {
             "/": html("Home", "<p>Home.</p><a href='/slow'>s</a><a href='/quick1'>q</a>"),
             "/slow": slow,
-            "/quick1": html("Q1", "<p>Q1.</p><a href='/quick2'>q</a>"),
+            "/quick1": quick,
             "/quick2": html("Q2", "<p>Q2.</p><a href='/target'>t</a>"),
             "/target": html("Target", "<p>Target.</p>"),
         }

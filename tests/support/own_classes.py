@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import time
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from llmsspider.items import Link, Page, PageMeta
 from llmsspider.store import Store
+
+if TYPE_CHECKING:
+    from scrapy import Request
+    from scrapy.crawler import Crawler
 
 
 class Table:
@@ -81,3 +87,23 @@ class Failing:
 
     def convert(self, html: str) -> str:
         raise RecursionError
+
+
+class TimeIsUp:
+    """Ends a crawl as Scrapy's `CLOSESPIDER_TIMEOUT` does, at the request for the page that `TIME_IS_UP_AT` names."""
+
+    def __init__(self, crawler: Crawler):
+        from scrapy import signals  # not where a worker imports the handlers
+
+        self.crawler, self.path = crawler, crawler.settings["TIME_IS_UP_AT"]
+        crawler.signals.connect(self.sent, signals.request_reached_downloader)
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> TimeIsUp:
+        return cls(crawler)
+
+    def sent(self, request: Request) -> None:
+        if request.url.endswith(self.path):
+            assert self.crawler.engine is not None
+            closing = self.crawler.engine.close_spider_async(reason="closespider_timeout")
+            self.closing = asyncio.ensure_future(closing)
