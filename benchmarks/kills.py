@@ -1,8 +1,10 @@
 """Kill a crawl at random moments: `python benchmarks/kills.py --rounds 20 [--kinds crawl,refresh,mirror]`.
 
-Each round: a process that is killed (SIGKILL) at a random moment, then the same command again without a kill. What is
-there in the end has to be what an undisturbed process leaves. A round in which the process had ended before the signal
-came is not counted. The seed is printed, so that a failure can be run again.
+Each round: a process that is killed (SIGKILL) at a random moment, then the same command again without a kill. What
+is there in the end has to be what an undisturbed process leaves. The moment is a number of requests that the site has
+seen, and a while after it: as long as an undisturbed process takes to its first request, or from its last one to its
+end. A round in which the process had ended before the signal came is not counted: its exit code says so. The seed is
+printed, so that a failure can be run again.
 
     crawl    a first crawl into an empty store, every other one with a JOBDIR: the documents, none of them deleted
     refresh  `mode=refresh` after the site changed: the documents, and those of a consumer who read by number
@@ -19,9 +21,11 @@ import json
 import random
 import re
 import shutil
+import signal
 import sys
 import tempfile
 import time
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from multiprocessing.connection import wait
@@ -36,6 +40,33 @@ from generated_site import SiteWriter  # noqa: E402
 from site_server import Site, serving  # noqa: E402
 
 Rows = list[dict[str, Any]]
+
+
+@dataclass(frozen=True)
+class Moment:
+    """When a process is killed: so many seconds after the site has seen so many requests."""
+
+    requests: int
+    secs: float
+    phase: str
+
+
+@dataclass(frozen=True)
+class Course:
+    """How an undisturbed process went: its requests, the seconds before the first one and after the last one."""
+
+    requests: int
+    head_secs: float
+    tail_secs: float
+
+    def moment(self, chance: random.Random) -> Moment:
+        """Choose a moment: one in six before the first request, one in three after the last one."""
+        share = chance.random()
+        if share < 1 / 6 or not self.requests:
+            return Moment(0, chance.uniform(0.05, 1) * self.head_secs, "before the first request")
+        if share < 1 / 2:
+            return Moment(self.requests, chance.random() * self.tail_secs, "after the last request")
+        return Moment(chance.randrange(1, self.requests), chance.uniform(0, 0.02), "between requests")
 
 
 class Work:
@@ -70,13 +101,31 @@ class Work:
             )
         return outcome
 
-    def killed(self, arguments: tuple[str, ...], after_secs: float) -> bool:
-        """Start a command and kill it that long after its start; returns whether it was still going."""
+    def killed(self, arguments: tuple[str, ...], moment: Moment) -> bool:
+        """Start a command and kill it at its moment; returns whether it was killed, and had not ended before."""
         log = self.folder / "killed.log"
+        self.site.clear()
         process = crawling.begin(*arguments, cwd=self.folder, stdout=log, stderr=log)
-        going = not wait([process.sentinel], after_secs)
+        while process.exitcode is None and len(self.site.requests) < moment.requests:
+            time.sleep(0.001)
+        wait([process.sentinel], moment.secs)
         process.kill()
-        return going
+        return process.exitcode == -signal.SIGKILL
+
+    def timed(self, arguments: tuple[str, ...]) -> Course:
+        """Run a command and say how it went."""
+        log = self.folder / "timed.log"
+        self.site.clear()
+        began, seen = time.monotonic(), [time.monotonic()]
+        process = crawling.begin(*arguments, cwd=self.folder, stdout=log, stderr=log)
+        while process.exitcode is None:
+            seen += [time.monotonic()] * (len(self.site.requests) >= len(seen))
+            time.sleep(0.001)
+        if process.exitcode:
+            raise SystemExit(process.log[-3000:])
+        requests = len(self.site.requests)
+        first = seen[1] if len(seen) > 1 else time.monotonic()
+        return Course(requests, first - began, time.monotonic() - seen[-1])
 
     def rows(self, name: str) -> Rows:
         """The lines of a file."""
@@ -231,7 +280,8 @@ class Rounds:
         change(site)
         self.days.append(dict(site.pages))
         self.expected: dict[str, Any] = {}
-        self.whole_secs: dict[str, float] = {}
+        self.course: dict[str, Course] = {}
+        self.phases: Counter[str] = Counter()
 
     def work(self, name: str, kind: Kind, number: str) -> Work:
         """A folder as it is before the command, and the site as it is then."""
@@ -248,11 +298,9 @@ class Rounds:
     def undisturbed(self, name: str, kind: Kind) -> None:
         """What an undisturbed process leaves, and how long it takes."""
         work = self.work(name, kind, "undisturbed")
-        began = time.monotonic()
-        work.run(*kind.command(work))
-        self.whole_secs[name] = time.monotonic() - began
+        self.course[name] = work.timed(kind.command(work))
         self.expected[name] = kind.state(work)
-        print(f"{name}: undisturbed {self.whole_secs[name]:.1f} s", flush=True)
+        print(f"{name}: undisturbed {self.course[name]}", flush=True)
 
     def round(self, name: str, kind: Kind, number: int) -> tuple[bool, bool]:
         """Kill once and run again; returns whether the process was going, and whether all is as it should be."""
@@ -260,8 +308,9 @@ class Rounds:
         jobdir = ("-s", f"JOBDIR={work.folder / 'job'}") if name == "crawl" and number % 2 else ()
         arguments = (*kind.command(work), *jobdir)
         old = (work.folder / "chunks.jsonl").read_bytes() if name == "export" else b""
-        after_secs = self.chance.uniform(0.05, 1.0) * self.whole_secs[name]
-        going = work.killed(arguments, after_secs)
+        moment = self.course[name].moment(self.chance)
+        going = work.killed(arguments, moment)
+        self.phases[moment.phase] += going
         good = True
         if (
             name == "chunks"
@@ -277,7 +326,8 @@ class Rounds:
         if going:
             with_jobdir = " (JOBDIR)" if jobdir else ""
             print(
-                f"{number:>3} {name:<8} {'ok' if good else 'DIFFERS'}  killed after {after_secs:.2f} s{with_jobdir}",
+                f"{number:>3} {name:<8} {'ok' if good else 'DIFFERS'}  killed {moment.secs:.2f} s after "
+                f"{moment.requests} requests, {moment.phase}{with_jobdir}",
                 flush=True,
             )
         if good:
@@ -318,6 +368,7 @@ def main() -> None:
             failures += not good
             number += 1
     print(f"{sum(kills.values())} kills {kills} in {number} rounds, {failures} left something else")
+    print(", ".join(f"{phase}: {count}" for phase, count in sorted(rounds.phases.items())))
     raise SystemExit(bool(failures))
 
 

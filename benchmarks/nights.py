@@ -39,6 +39,8 @@ SIGN_IN = (
 DENIED = "<title>{path}</title><h1>No entry</h1><p>You may not see {path}. Reference: 18.{number}</p>"
 UPKEEP = "<title>Documentation</title><h1>Back soon</h1><p>We are working on this site, come again later.</p>"
 SHELL = "<head><title>Docs</title><script src='/app.js'></script></head><body><div id='view'></div></body>"
+SHOP = "<title>Shop</title><h1>Shop</h1><p>Buy the book of it.</p><a href='/shop/offer.html'>Offer</a>"
+OFFER = "<title>Offer</title><h1>Offer</h1><p>Today only, one book at the price of two.</p>"
 MISSING = "<title>Page not found</title><h1>Page not found</h1><p>There is nothing at this address.</p>"
 CONSTANT = "Sat, 21 Nov 2020 22:00:00 GMT"
 
@@ -57,6 +59,7 @@ class LyingSite:
         self.rewritten: Counter[str] = Counter()
         self.site, self.other = Site({}), Site({})
         self.moved = False
+        self.was_disturbed = False
 
     @property
     def base(self) -> str:
@@ -91,8 +94,10 @@ class LyingSite:
         """Return a page as HTML."""
         title, *parts = self.text(name, edition).strip().split("\n\n")
         body = "".join(f"<p>{part}</p>" for part in parts)
+        others = random.Random(name).sample(sorted(self.editions), 3)
+        nav = "".join(f"<a href='/{other}.html'>{other}</a>" for other in others)
         return (
-            f"<!doctype html><html><head><title>{name}</title></head><body><nav><a href='/'>Home</a></nav>"
+            f"<!doctype html><html><head><title>{name}</title></head><body><nav><a href='/'>Home</a>{nav}</nav>"
             f"<main><h1>{title[2:]}</h1>{body}</main></body></html>"
         )
 
@@ -123,10 +128,12 @@ class LyingSite:
                 self.text(name, n).replace("\n", f"\nSource: {{base}}/{name}.html\n", 1)
                 for name, n in sorted(full.items())
             )
+        self._shorten(pages, disturbed=not healthy)
         if "soft-404" in self.kinds:
             pages |= dict.fromkeys((f"/{name}.html" for name in self.removed - set(self.editions)), MISSING)
             if self.form == "markdown":
                 pages |= dict.fromkeys((f"/{name}.md" for name in self.removed - set(self.editions)), MISSING)
+        self.was_disturbed = self.was_disturbed and not healthy
         said = "healthy" if healthy else self._disturb(pages)
         self._stamp(pages)
         self.other.pages = pages if self.moved else {}
@@ -136,20 +143,41 @@ class LyingSite:
             self.site.missing = lambda seen: Reply("", 301, headers={"Location": self.other.url + seen.path})
         return said
 
+    def _shorten(self, pages: dict[str, Any], *, disturbed: bool) -> None:
+        """Cut lists or the full text off for a night, or take it away."""
+        if disturbed and "lists-cut" in self.kinds:
+            for path in {"/sitemap.xml", "/llms.txt"} & set(pages):
+                pages[path] = pages[path][: self.chance.randrange(len(pages[path]) // 2, len(pages[path]))]
+        full = pages.get("/llms-full.txt")
+        if disturbed and full is not None and "full-cut" in self.kinds:
+            pages["/llms-full.txt"] = full[: self.chance.randrange(len(full) // 2, len(full))]
+        if disturbed and full is not None and "full-down" in self.kinds:
+            pages["/llms-full.txt"] = self.chance.choice([Reply("", 503), Reply(SIGN_IN, content_type=HTML)])
+
     def _disturb(self, pages: dict[str, Any]) -> str:
         """Put something else in place of pages, as one of the kinds has it."""
         tonight = [kind for kind in self.kinds if kind in DISTURBANCES]
+        if self.was_disturbed:
+            tonight = [kind for kind in tonight if kind not in ONE_NIGHT]
+        self.was_disturbed = bool(tonight)
         if not tonight:
-            return ", ".join(self.kinds)
+            return ", ".join(kind for kind in self.kinds if kind not in DISTURBANCES) or "healthy"
         kind = self.chance.choice(tonight)
         share, made = DISTURBANCES[kind]
         candidates = ["/", *(f"/{name}" for name in sorted(self.editions))]
+        if kind in ONLY_START:
+            candidates = ["/"]
         chosen = self.chance.sample(candidates, max(1, int(share * len(candidates))))
         wall = made(self.chance)
         for path in chosen:
-            for key in {path, f"{path}.html", f"{path}.md"} & set(pages):
-                pages[key] = wall(key, pages[key])
-        pages |= {"/login": SIGN_IN, "/upkeep-notice": UPKEEP}
+            endings = ("md",) if kind in ONLY_MARKDOWN else ("html", "md")
+            for key in {
+                path if kind not in ONLY_MARKDOWN else "",
+                *(f"{path}.{ending}" for ending in endings),
+            }:
+                if key in pages:
+                    pages[key] = wall(key, pages[key])
+        pages |= {"/login": SIGN_IN, "/upkeep-notice": UPKEEP, "/shop/": SHOP, "/shop/offer.html": OFFER}
         return f"{kind} ({len(chosen)})"
 
     def _stamp(self, pages: dict[str, Any]) -> None:
@@ -197,6 +225,24 @@ def _elsewhere(_chance: random.Random) -> Wall:
     return lambda _path, _page: Reply("", 302, HTML, {"Location": "/upkeep-notice"})
 
 
+def _to_shop(chance: random.Random) -> Wall:
+    status = chance.choice([302, 303, 307])
+    return lambda _path, _page: Reply("", status, HTML, {"Location": "/shop/"})
+
+
+def _forbidden(_chance: random.Random) -> Wall:
+    return lambda _path, _page: Reply("<h1>403 Forbidden</h1>", 403, HTML)
+
+
+def _refused(chance: random.Random) -> Wall:
+    return chance.choice([_forbidden, _login])(chance)
+
+
+def _broken(chance: random.Random) -> Wall:
+    status = chance.choice([429, 500, 502, 503])
+    return lambda _path, _page: Reply("", status, HTML, {"Retry-After": "0"} if status == 429 else {})
+
+
 def _shells(_chance: random.Random) -> Wall:
     return lambda _path, _page: Reply(SHELL, content_type=HTML)
 
@@ -214,15 +260,36 @@ DISTURBANCES: dict[str, tuple[float, Callable[[random.Random], Wall]]] = {
     "empty-shell": (0.03, _shells),
     "empty-shells": (0.15, _shells),
     "truncation": (0.1, _truncated),
+    "wall-few": (0.05, _walls),
+    "forbidden-low": (0.08, _forbidden),
+    "forbidden-high": (0.7, _forbidden),
+    "errors": (0.5, _broken),
+    "markdown-refused": (0.2, _refused),
+    "start-elsewhere": (1, _to_shop),
+    "start-wall": (1, _walls),
 }
 """What a night may be like: the share of pages, and what comes in their place."""
 
-TRAITS = ("soft-404", "frozen-modified", "frozen-etag", "sitemap-lag", "full-lag", "new-host")
-"""What a site is like every night. `new-host`: after half of the nights all pages redirect to another host."""
+ONLY_START = frozenset({"start-elsewhere", "start-wall"})
+ONE_NIGHT = frozenset({"truncation", "wall-few", "start-elsewhere", "empty-shell", "empty-shells"})
+"""What is believed in the second run in a row: it does not last two nights here."""
+ONLY_MARKDOWN = frozenset({"markdown-refused"})
+
+TRAITS = (
+    "soft-404",
+    "frozen-modified",
+    "frozen-etag",
+    "sitemap-lag",
+    "full-lag",
+    "full-cut",
+    "full-down",
+    "lists-cut",
+    "new-host",
+)
+"""What a site is like every night, or on disturbed ones: `full-cut`, `full-down`, `lists-cut`. `new-host`: after half
+of the nights all pages redirect to another host."""
 
 KINDS = (*DISTURBANCES, *TRAITS)
-MISSES = frozenset({"truncation", "full-lag"})
-"""Kinds that are known not to be seen through (docs/faults.md); their figures are given, and fail nothing."""
 
 
 @dataclass
@@ -239,6 +306,8 @@ class FormCounts:
     missed_deletions: list[str] = field(default_factory=list)
     duplicates: int = 0
     disorder: int = 0
+    other_forms: int = 0
+    """Pages that came as `changed` with the text they had, in another form: full text that is back, or lags."""
     differs: list[str] = field(default_factory=list)
 
     @property
@@ -290,20 +359,24 @@ class Consumer:
             self.held.pop(row["url"], None)
             return
         if row["change"] != "unchanged" and not self._is_true(name, row["content"], old):
-            self.tally.false_changes.append(f"{where} {row['change']}")
+            again = old is not None and self._is_true(name, row["content"], None)
+            if again and old is not None and row["origin"] != old["origin"]:
+                self.tally.other_forms += 1
+            else:
+                self.tally.false_changes.append(f"{where} {row['change']}")
         self.held[row["url"]] = row
 
     def _name(self, url: str) -> str:
         return url.rpartition("/")[2].removesuffix(".html")
 
     def _is_true(self, name: str, content: str, old: dict[str, Any] | None) -> bool:
-        """Say whether a text is one that the page had, whole, and no older than the one held."""
+        """Say whether a text is one that the page had, whole, and newer than the one held."""
         if not name:
             return "All about it" in content
         edition = edition_of(name, content)
         if edition is None or f"end {name} {edition}" not in content:
             return False
-        return old is None or edition >= (edition_of(name, old["content"]) or 0)
+        return old is None or edition > (edition_of(name, old["content"]) or 0)
 
     def _replay(self) -> None:
         url = self.settings.get("LLMS_STORE_URL")
@@ -405,6 +478,7 @@ def line_of(kinds: tuple[str, ...], tally: FormCounts) -> str:
         delays[1],
         tally.duplicates,
         tally.disorder + len(tally.differs),
+        tally.other_forms,
     )
     return f"| {' + '.join(kinds) or 'in order'} | {' | '.join(map(str, figures))} |"
 
@@ -421,9 +495,9 @@ def main() -> None:
     options = parser.parse_args()
     print(
         "| kind | nights | not complete | false deletions | false changes | edits missed | nights late at most (edits) "
-        "| deletions missed | nights late at most (deletions) | duplicates | out of order |"
+        "| deletions missed | nights late at most (deletions) | duplicates | out of order | form only |"
     )
-    print("|---|---|---|---|---|---|---|---|---|---|---|")
+    print("|---|---|---|---|---|---|---|---|---|---|---|---|")
     good, began, details = True, time.monotonic(), []
     chance = random.Random(options.seed)
     for kind in options.kinds:
@@ -433,7 +507,7 @@ def main() -> None:
             if time.monotonic() - began > options.secs:
                 break
             if kind == "random":
-                kinds = tuple(chance.sample([each for each in KINDS if each not in MISSES], 3))
+                kinds = tuple(chance.sample(KINDS, 3))
             folder = Path(tempfile.mkdtemp(prefix="nights-"))
             try:
                 tally = simulate(
@@ -446,7 +520,7 @@ def main() -> None:
                 )
             finally:
                 shutil.rmtree(folder)
-            good = good and (tally.good or bool(MISSES & set(kinds)))
+            good = good and tally.good
             details.append({"kinds": kinds, "form": form, **_wrong(tally)})
             _add(total, tally)
         print(line_of((kind,), total), flush=True)

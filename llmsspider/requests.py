@@ -90,3 +90,8 @@ def nested_request(
     if parent is not None:
         meta.update({key: parent.meta[key] for key in CARRIED if key in parent.meta})
     return Request(url, meta=meta, dont_filter=True, **options)
+
+
+def is_permanent(request: Request) -> bool:
+    """Say whether every redirect of a request is one for good (301, 308)."""
+    return all(reason in {301, 308} for reason in request.meta.get("redirect_reasons", ()))

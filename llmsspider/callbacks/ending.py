@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any
 from scrapy import Request
 
 from llmsspider import stats
-from llmsspider.callbacks.failures import is_permanent, kind_of_failure
+from llmsspider.callbacks.failures import kind_of_failure
 from llmsspider.callbacks.pages import PageCallbacks
 from llmsspider.callbacks.requests import request_of
 from llmsspider.crawl.deletions import judgement_of, reason_not_to_delete
 from llmsspider.crawl.pages import PageResponse, utc_now
 from llmsspider.errors import ConversionError, ErrorKind
 from llmsspider.items import raw_hash
-from llmsspider.requests import info
+from llmsspider.requests import info, is_permanent
 from llmsspider.web.outcomes import kind_of_response
 from llmsspider.web.urls import identity, page_key
 
@@ -55,7 +55,7 @@ class EndCallbacks(PageCallbacks):
         if kind is not None:
             self._not_verified(key, kind)
         elif request.meta.get("redirect_urls") and identity(request.url) != identity(state.own_url):
-            self.run.known.moved(key, page_key(request.url), for_good=is_permanent(request))
+            self.run.known.moved(key, page_key(self.run.page_of(request.url)), for_good=is_permanent(request))
         elif self.run.unseen:
             self.run.known.record_outcome(key, "kept", "not-seen")
         else:

@@ -12,18 +12,19 @@ from llmsspider.crawl.bot_walls import (
     MAX_NEW_TEXT,
     Suspect,
     fingerprint,
+    has_lost_links,
     is_rewritten,
     is_shrunk,
     own_evidence,
 )
 from llmsspider.crawl.deferred import DeferredRetry
-from llmsspider.crawl.page_checks import drop_reason
+from llmsspider.crawl.page_checks import breaks_off, drop_reason
 from llmsspider.crawl.pages import PageResponse, page_record, read_page
 from llmsspider.discovery import FetchResult
 from llmsspider.download_errors import FilteredRequest, RefusedRequest, kind_of_exception
 from llmsspider.errors import ErrorKind
 from llmsspider.items import content_hash
-from llmsspider.requests import META, info
+from llmsspider.requests import META, info, is_permanent
 from llmsspider.web.markdown_forms import is_markdown_url, page_candidates
 from llmsspider.web.outcomes import kind_of_response
 from llmsspider.web.urls import identity, page_key
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from scrapy.http import Response
     from twisted.python.failure import Failure
 
+    from llmsspider.crawl.bot_walls import Wall
     from llmsspider.items import Change
     from llmsspider.store import PageRecord, PageState
 
@@ -214,11 +216,6 @@ class FailureCallbacks(DocumentCallbacks):
             yield from self.fail_page(lost.request, lost.kind, lost.message, lost.status)
 
 
-def is_permanent(request: Request) -> bool:
-    """Say whether every redirect of a request is one for good (301, 308)."""
-    return all(reason in {301, 308} for reason in request.meta.get("redirect_reasons", ()))
-
-
 def kind_of_failure(error: BaseException) -> ErrorKind:
     """Return the error kind of what an errback was given."""
     if not isinstance(error, HttpError):
@@ -243,9 +240,15 @@ class SuspectCallbacks(FailureCallbacks):
         itself waits; where nothing can wait, what is known by now counts.
         """
         run = self.run
-        suspect = self._suspect(record, answered.body)
+        suspect = self.suspect(record, answered.body)
         if suspect is None:
             return None
+        if suspect.cut:
+            wall = run.suspects.evidence(suspect)
+            is_half = wall is not None and not run.believes(suspect, wall)
+            return (
+                self.fail_page(request, wall.kind, wall.message, record.status) if wall and is_half else None
+            )
         suspect.start = bool(info(request).get("start"))
         start = run.discovery.start if run.discovery is not None else None
         led = suspect.start and start is not None and start.url != start.final_url
@@ -257,7 +260,14 @@ class SuspectCallbacks(FailureCallbacks):
             return self._known_links(record)
         return self._judge(suspect, record)
 
-    def _suspect(self, record: PageRecord, body: bytes) -> Suspect | None:
+    def half(self, suspect: Suspect | None) -> Wall | None:
+        """Return what is to be said of a page that breaks off, None for one that did so in the last run too."""
+        if suspect is None or not suspect.cut:
+            return None
+        wall = self.run.suspects.evidence(suspect)
+        return None if wall is None or self.run.believes(suspect, wall) else wall
+
+    def suspect(self, record: PageRecord, body: bytes) -> Suspect | None:
         """Return the suspect of an answer that is another text than stored, or new and short; else None."""
         run, text = self.run, record.content or ""
         state = run.known.state(record.key)
@@ -268,15 +278,24 @@ class SuspectCallbacks(FailureCallbacks):
         if state.content_hash is None or state.content_hash == bytes.fromhex(content_hash(text)):
             return None
         stored = run.store.load_page(state.key)
-        if stored is None or not is_rewritten(stored.content or "", text):
+        return self._other_text(record, state, stored, body) if stored is not None else None
+
+    def _other_text(
+        self, record: PageRecord, state: PageState, stored: PageRecord, body: bytes
+    ) -> Suspect | None:
+        """Return the suspect of an answer that is hardly an edition of the stored text, or ends too soon; else None."""
+        run, text, before = self.run, record.content or "", stored.content or ""
+        suspect = Suspect(state.key, fingerprint(text), state.content_hash, cut=breaks_off(before, text))
+        if suspect.cut:
+            return suspect
+        if not is_rewritten(before, text) or self._is_missing(record):
             return None
-        if self._is_missing(record):
-            return None
-        before, minimum = stored.content or "", run.config.min_characters
-        kind = own_evidence(before, text, record.title, body)
-        is_empty = drop_reason(text, None, min_characters=minimum)  # that has to be seen twice anyway
-        shrunk = is_empty is None and is_shrunk(before, text)
-        return Suspect(state.key, fingerprint(text), state.content_hash, kind, shrunk)
+        suspect.kind = own_evidence(before, text, record.title, body)
+        is_empty = drop_reason(text, None, min_characters=run.config.min_characters)  # seen twice anyway
+        suspect.bare = is_empty is None and (
+            is_shrunk(before, text) or has_lost_links(stored.follow, record.follow)
+        )
+        return suspect
 
     def _is_missing(self, record: PageRecord) -> bool:
         """Say whether an answer is what the site shows for pages that it does not have."""
@@ -326,7 +345,7 @@ class SuspectCallbacks(FailureCallbacks):
             by="link",
         )
         record.identity = identity(state.url)
-        suspect = self._suspect(record, answered.body)
+        suspect = self.suspect(record, answered.body)
         if suspect is not None and suspect.before is not None:
             run.suspects.see(suspect)
             return suspect

@@ -136,7 +136,7 @@ class FullTextCallbacks(PageCallbacks):
         self.run.remember(page_key(full_text.url))
         if self.run.discovery is not None and self.run.arguments.follow != "llms":
             self._say_whole(full_text.url, full_text.why_whole)
-        for result in self._results(await self._records([(page, full_text.url)], full_text)):
+        for result in self._results(await self._records([(page, full_text.url)], full_text), full_text.url):
             yield result
 
     async def _full_text_pages(
@@ -156,7 +156,7 @@ class FullTextCallbacks(PageCallbacks):
                         ahead.append(asyncio.ensure_future(self._records(batch, full_text)))
                     if not ahead:
                         break
-                    for result in self._results(await ahead.popleft()):
+                    for result in self._results(await ahead.popleft(), full_text.url):
                         yield result
             finally:
                 for task in ahead:
@@ -180,10 +180,18 @@ class FullTextCallbacks(PageCallbacks):
             "llms-full",
         )
 
-    def _results(self, records: list[FullTextRecord]) -> Iterator[Any]:
+    def _results(self, records: list[FullTextRecord], file: str) -> Iterator[Any]:
         for url, record, confirmed in records:
+            half = (
+                None if confirmed or isinstance(record, Exception) else self.half(self.suspect(record, b""))
+            )
             if isinstance(record, Exception):
                 self.run.fail(url, "parse", str(record))
+            elif half is not None:
+                self.run.previous_discovery.broke_off(file)
+                self.run.fail(url, half.kind, half.message)
+                self.run.known.record_outcome(page_key(url), "failed", half.kind)
+                yield from self.failed_page(page_key(url), record.depth)
             else:
                 yield from self.page_results(record, Request(url), confirmed=confirmed)
 

@@ -122,17 +122,25 @@ class PageCallbacks(SuspectCallbacks, LinkSourceCallbacks, MarkdownLinkCallbacks
         if not answered.body.strip():
             return "http", "the answer is empty"
         state = self.run.known.state(page_key(answered.page_url))
-        had_end_tag = state is not None and state.has_end_tag and answered.kind() == "html"
-        if state and had_end_tag and self.run.end_tags.breaks_off(state.key, answered.body):
+        if (
+            state is not None
+            and state.has_end_tag
+            and answered.is_form_of(state.origin)
+            and self.run.missing_ends.breaks_off(state.key, answered.body, answered.kind())
+        ):
             return _HALF
         return None
 
     async def _see_half(self, answered: PageResponse) -> None:
         """Take in an answer without its end tag: it may be a wall, which says what others with its text are."""
         state = self.run.known.state(page_key(answered.page_url))
+        suspect = None
         if state is not None:
             with contextlib.suppress(ConversionError):
-                await self.look_at(answered, state)
+                suspect = await self.look_at(answered, state)
+        wall = self.run.suspects.evidence(suspect) if suspect is not None else None
+        if suspect is not None and wall is not None:
+            self.run.believes(suspect, wall)  # it counts as seen in this run
 
     def _same(self, stored: PageRecord | None, request: Request, answered: PageResponse) -> Iterator[Any]:
         """Yield what an answer leads to that is the stored page, or says so in vain."""
@@ -216,13 +224,26 @@ class PageCallbacks(SuspectCallbacks, LinkSourceCallbacks, MarkdownLinkCallbacks
         yield from self.page_results(record, request)
 
     def _keep_text(self, record: PageRecord) -> None:
-        """Keep the text that was stored from a full-text file which lags, where the page says the same."""
+        """Keep the text that was stored from a full-text file which lags or is away, where the page says the same."""
         run = self.run
-        state = run.known.state(record.key) if run.lagging.files else None
-        stored = run.store.load_page(state.key) if state is not None and state.origin == "llms-full" else None
-        if stored is not None and words(stored.content or "") == words(record.content or ""):
-            record.content, record.title = stored.content, stored.title
-            record.description, record.language = stored.description, stored.language
+        state = run.known.state(record.key)
+        if state is None or state.origin != "llms-full":
+            return
+        is_away = state.fetched_url in run.previous_discovery.lost
+        stored = run.store.load_page(state.key) if is_away or run.lagging.files else None
+        if stored is None or words(stored.content or "") != words(record.content or ""):
+            return
+        record.content, record.title = stored.content, stored.title
+        record.description, record.language = stored.description, stored.language
+        if is_away:  # its text is that of the file, and is compared with it when it is back
+            record.origin, record.fetched_url, record.raw_hash = (
+                stored.origin,
+                stored.fetched_url,
+                stored.raw_hash,
+            )
+            record.validators_url, record.accept = stored.validators_url, stored.accept
+            record.etag, record.last_modified = stored.etag, stored.last_modified
+            record.has_end_tag = stored.has_end_tag
 
     def _listing(self, meta: PageMeta, request: Request) -> str | None:
         """Return why a page that only lists others is left out, in words; None for one that is kept."""
@@ -387,8 +408,11 @@ class PageCallbacks(SuspectCallbacks, LinkSourceCallbacks, MarkdownLinkCallbacks
 MIN_ROUTES = 2
 """Links to its own routes from which on the routes of a rendered page are pages; API references have places."""
 
-_HALF: tuple[ErrorKind, str] = ("network", "the page breaks off: it had </html>, and has none")
-"""Error kind and message of a page without its end tag."""
+_HALF: tuple[ErrorKind, str] = (
+    "network",
+    "the page breaks off: it had an end tag or a last line end, and has none",
+)
+"""Error kind and message of a page without its end."""
 
 _NO_LINKS = PageResult(Page("", [], [], PageMeta()), "html")
 

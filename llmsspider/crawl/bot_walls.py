@@ -6,7 +6,7 @@ import json
 import re
 import tempfile
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import IO, NamedTuple
 from urllib.parse import urlsplit
@@ -24,6 +24,13 @@ SHRUNK = 0.1
 
 KEPT_WORDS = 0.3
 """Part of all words, old and new, that both texts have; with less the page is another one."""
+
+MAX_MOVED_TO_ONE = 3
+"""Pages that may move to one page without being guarded; more of them look like a login or an error page, and so do two
+that redirect for now."""
+
+MIN_LINKS = 3
+"""Links that a page has had at least for the loss of all of them to say something."""
 
 BELIEVED_RUNS = 7
 """Runs in a row after which a page is what it answers, unless that is a login or a challenge."""
@@ -95,6 +102,16 @@ def is_shrunk(before: str, now: str) -> bool:
     return len(now) <= min(SHRUNK * len(before), MAX_WALL_TEXT)
 
 
+def has_lost_links(before: Iterable[str], now: Iterable[str]) -> bool:
+    """Say whether a page had links, to the site's other pages most of them, and has none of them any more.
+
+    >>> has_lost_links(["/a", "/b", "/c"], ["/login"]), has_lost_links(["/a", "/b", "/c"], ["/c"])
+    (True, False)
+    """
+    had = set(before)
+    return len(had) >= MIN_LINKS and had.isdisjoint(now)
+
+
 def fingerprint(text: str) -> str:
     """Return what two answers of one wall have in common.
 
@@ -113,8 +130,10 @@ class Suspect:
     before: bytes | None
     kind: ErrorKind | None = None
     """What the answer alone gives reason for, see `own_evidence`."""
-    shrunk: bool = False
-    """A tenth of the stored text is left, or less."""
+    bare: bool = False
+    """A tenth of the stored text is left, or less; or none of the stored links."""
+    cut: bool = False
+    """It ends where the stored text went on."""
     start: bool = False
     redirected: bool = False
     """It was reached by a redirect, and nothing links to it."""
@@ -146,23 +165,29 @@ class Suspects:
     _before: dict[str, set[bytes]] = field(default_factory=dict)
     """By text: the contents that the pages with it had before."""
     _kinds: dict[str, ErrorKind] = field(default_factory=dict)
-    _shrunk: set[str] = field(default_factory=set)
+    _bare: set[str] = field(default_factory=set)
     """The texts that a page has of which little is left."""
     _redirects: Counter[bytes] = field(default_factory=Counter)
+    _redirects_for_now: Counter[bytes] = field(default_factory=Counter)
     _file: IO[bytes] | None = None
 
     def see(self, suspect: Suspect) -> None:
         """Take an answer in as evidence."""
         if suspect.before is not None:
             self._before.setdefault(suspect.text, set()).add(suspect.before)
-            if suspect.shrunk:
-                self._shrunk.add(suspect.text)
+            if suspect.bare:
+                self._bare.add(suspect.text)
             if suspect.kind is not None and self._kinds.get(suspect.text) != "auth":
                 self._kinds[suspect.text] = suspect.kind
 
-    def see_redirect(self, target: bytes) -> None:
-        """Count a page that redirects to another one."""
+    def see_redirect(self, target: bytes, for_now: bool) -> None:
+        """Count a page that redirects to another one, for good or for now."""
         self._redirects[target] += 1
+        self._redirects_for_now[target] += for_now
+
+    def _is_led_to(self, page: bytes) -> bool:
+        """Say whether so many pages redirect to one that it looks like a notice."""
+        return self._redirects[page] > MAX_MOVED_TO_ONE or self._redirects_for_now[page] > 1
 
     def keep(self, suspect: Suspect, record: PageRecord) -> None:
         """Keep the record of a page until all evidence is in."""
@@ -182,6 +207,8 @@ class Suspects:
 
     def evidence(self, suspect: Suspect) -> Wall | None:
         """Return the wall that an answer is by all that was seen so far, or None."""
+        if suspect.cut:
+            return Wall("network", "the page breaks off where it went on before", self.confirm_runs)
         pages = len(self._before.get(suspect.text, ()))
         shared = self._kinds.get(suspect.text)
         kind = suspect.kind or shared
@@ -190,17 +217,24 @@ class Suspects:
             return Wall(
                 kind, f"{what} in place of the page, with status 200", self._runs(suspect, kind, shared)
             )
+        message = ""
         if pages >= SAME_TEXT:
             message = f"the same text in place of {pages} pages, with status 200"
-            return Wall("http", message, BELIEVED_RUNS)
-        if suspect.redirected and self._redirects[suspect.key] > SAME_TEXT:
+        elif suspect.redirected and self._is_led_to(suspect.key):
             message = f"{self._redirects[suspect.key]} pages redirect here, and nothing links here"
+        if message:
             return Wall("http", message, BELIEVED_RUNS)
-        if suspect.text in self._shrunk:
-            return Wall("http", "a tenth of the text is left, or less, with status 200", self.confirm_runs)
-        if not self.enabled and suspect.before is not None:
-            return Wall("http", "another text, with status 200", self.confirm_runs)
-        return None
+        return self._slight(suspect)
+
+    def _slight(self, suspect: Suspect) -> Wall | None:
+        """Return the wall of an answer that has to be seen again only, or None."""
+        message, runs = "", self.confirm_runs
+        if suspect.text in self._bare:
+            runs = BELIEVED_RUNS if suspect.start else runs
+            message = "next to nothing is left of its text, or of its links, with status 200"
+        elif not self.enabled and suspect.before is not None:
+            message = "another text, with status 200"
+        return Wall("http", message, runs) if message else None
 
     def _runs(self, suspect: Suspect, kind: ErrorKind, shared: ErrorKind | None) -> int:
         """Return the runs after which a login or a notice is believed: a new page may really be one."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from llmsspider.crawl.bot_walls import BELIEVED_RUNS
+from llmsspider.crawl.bot_walls import BELIEVED_RUNS, MAX_MOVED_TO_ONE
 from llmsspider.crawl.known_pages import DeletionPlan, judge
 from llmsspider.items import content_hash
 from llmsspider.store import LINKS
@@ -81,9 +81,6 @@ def _name(url: str) -> str:
 
 
 # What the end of a crawl may say of the stored pages that it did not reach. No Scrapy here.
-
-MAX_MOVED_TO_ONE = 3
-"""Pages that may move to one page without being guarded; more of them look like a login or an error page."""
 
 
 def outage(failed: Mapping[str, int], obtained: int, share: float) -> str | None:
@@ -160,7 +157,8 @@ def _doubt(run: Run, key: bytes, fate: str, arriving: Counter[bytes]) -> tuple[s
     target = run.known.targets.get(key)
     if fate != "moved" or target is None:
         return "", 0
-    many, for_now = arriving[target] > MAX_MOVED_TO_ONE, key in run.known.elsewhere_for_now
+    for_now = key in run.known.elsewhere_for_now
+    many = arriving[target] > (1 if for_now else MAX_MOVED_TO_ONE)
     return (
         (f"moved {target.hex()}", BELIEVED_RUNS if many and for_now else confirm)
         if many or for_now

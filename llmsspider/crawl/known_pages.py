@@ -12,6 +12,7 @@ from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Literal
 from urllib.parse import urlsplit
 
+from llmsspider.crawl.page_checks import breaks_off
 from llmsspider.items import content_hash
 from llmsspider.store import Resource
 from llmsspider.web.media_types import HTML_TYPES
@@ -265,6 +266,10 @@ KEPT_HEADERS = (
 """Headers of an answer that say what its body is; no others are stored."""
 
 
+_TEXT_FILES = ("text/plain", "text/markdown")
+"""Types of llms files; other formats say themselves that they are not whole."""
+
+
 class KnownResources:
     """The answers of an earlier run that are no documents: llms files, sitemaps, robots.txt, pages read for links.
 
@@ -303,6 +308,15 @@ class KnownResources:
             found is not None
             and found.body != body
             and says_unchanged(found.etag, found.last_modified, headers)
+        )
+
+    def breaks_off(self, url: str, accept: str | None, headers: Mapping[str, str], body: bytes) -> bool:
+        """Say whether a text file ends where the stored one went on, though it came as a whole one."""
+        if self._store is None or not headers.get("content-type", "").lower().startswith(_TEXT_FILES):
+            return False
+        found = self._store.resource(Resource(url, accept, None, None).key)
+        return found is not None and breaks_off(
+            found.body.decode("utf-8", "replace"), body.decode("utf-8", "replace")
         )
 
     def restored(self, url: str, accept: str | None) -> Resource | None:

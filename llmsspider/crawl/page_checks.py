@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from llmsspider.reasons import Filtered
+from llmsspider.web.media_types import Kind
 
 # Author's Markdown that is a stub: too short, or made of what its generator has not filled in. Pure.
 # Its page is asked for as HTML once, and the fuller of the two is the document (docs/markdown-forms.md). What a host
@@ -133,28 +134,59 @@ class HostStubs:
         return cls(min(asked, PROBES - 1) if fuller == 0 else asked, fuller)
 
 
-# HTML that breaks off without a sign: the end tag it had before is missing. No Scrapy here.
+# Pages that break off without a sign. No Scrapy here.
 # A body with the Content-Length of its half looks whole. `</html>` may be left out (HTML, section 13.1.2.4), so its
-# absence says nothing of a page by itself: it does where the page had one.
+# absence says nothing of a page by itself: it does where the page had one. The same holds for the line end that
+# closes a file of Markdown; and a text breaks off where the stored one went on in the middle of a line.
 
 END_TAG = b"</html"
 
 
-def has_end_tag(body: bytes) -> bool:
-    """Say whether HTML has its end tag.
+def has_end(body: bytes, kind: Kind) -> bool | None:
+    r"""Say whether HTML has its end tag, Markdown its last line end; None for what has no end.
 
-    >>> has_end_tag(b"<html><p>Text</HTML>"), has_end_tag(b"<html><p>Te")
-    (True, False)
+    >>> has_end(b"<html><p>Text</HTML>", "html"), has_end(b"<html><p>Te", "html"), has_end(b"# Text\n", "markdown")
+    (True, False, True)
     """
-    return END_TAG in body.lower()
+    if kind == "html":
+        return END_TAG in body.lower()
+    return body.endswith(b"\n") if kind == "markdown" else None
 
 
-class MissingEndTags:
-    """The stored pages that came without their end tag, each with the number of runs in a row in which it did.
+TAIL_WORDS = 8
+"""Words at the end of a text that are looked for in the stored one."""
+
+
+def breaks_off(before: str, now: str) -> bool:
+    r"""Say whether a text ends where the stored one went on: in the middle of a line, or with nothing else changed.
+
+    >>> breaks_off("# Setup\n\nInstall it.\n\nRun it now.\n", "# Setup\n\nInstall it.\n\nRun i\n")
+    True
+    >>> breaks_off("# Setup\n\nInstall it.\n\nRun it now.\n", "# Setup\n\nInstall it.\n\nRun it now, or later.\n")
+    False
+    """
+    before, now = before.rstrip(), now.rstrip()
+    if not now or len(now) >= len(before):
+        return False
+    if before.startswith(now):
+        return True
+    begin, *words = now.rsplit(None, TAIL_WORDS)
+    tail = now[len(begin) :].lstrip()
+    at = before.find(tail) if len(words) == TAIL_WORDS else -1
+    while at >= 0:
+        end = at + len(tail)
+        if end < len(before) and before[end] != "\n":
+            return True
+        at = before.find(tail, end)
+    return False
+
+
+class MissingEnds:
+    """The stored pages that came without their end, see `has_end`, each with its number of such runs in a row.
 
     Args:
         before: `counts` of the run before this one.
-        runs: runs in a row after which a page is believed, as a site may stop to write the tag; 0 for never.
+        runs: runs in a row after which a page is believed, as a site may stop to write it; 0 for never.
     """
 
     def __init__(self, before: Mapping[bytes, int], runs: int):
@@ -162,9 +194,9 @@ class MissingEndTags:
         self._runs = runs
         self.counts = dict(before)
 
-    def breaks_off(self, key: bytes, body: bytes) -> bool:
-        """Say whether HTML is only the beginning of a stored page, which had its end tag."""
-        times = 0 if has_end_tag(body) else self._before.get(key, 0) + 1
+    def breaks_off(self, key: bytes, body: bytes, kind: Kind) -> bool:
+        """Say whether a body is only the beginning of a stored page, which had its end."""
+        times = 0 if has_end(body, kind) else self._before.get(key, 0) + 1
         if times == 0 or (self._runs and times >= self._runs):
             self.counts.pop(key, None)
             return False

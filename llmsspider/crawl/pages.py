@@ -13,7 +13,7 @@ from urllib.parse import unquote, urlsplit
 from w3lib.encoding import http_content_type_encoding
 
 from llmsspider import markdown
-from llmsspider.crawl.page_checks import has_end_tag
+from llmsspider.crawl.page_checks import has_end
 from llmsspider.items import EXTRACTOR_VERSION, Page, PageMeta, raw_hash
 from llmsspider.llmstxt import is_llms_url
 from llmsspider.reasons import Filtered
@@ -84,6 +84,11 @@ class PageResponse:
     def kind(self) -> Kind:
         """What the body is."""
         return classify(self.mime_type, self.body, markdown_form=is_markdown_url(self.fetched_url))
+
+    def is_form_of(self, origin: Origin) -> bool:
+        """Say whether the body is what documents of this origin are made of, as it came."""
+        kind = "markdown" if origin in {"markdown", "negotiated"} else origin
+        return kind == self.kind()
 
     def text(self) -> str:
         """The body as text: strict UTF-8 first, since undeclared Latin-1 is guessed badly."""
@@ -244,9 +249,7 @@ def page_record(
         markdown_tokens=int(tokens) if tokens.isdigit() else None,
         extractor_version=extractor_version(converter),
         fetched_at=answered.fetched_at,
-        has_end_tag=has_end_tag(answered.body)
-        if result.origin == "html" and answered.kind() == "html"
-        else None,
+        has_end_tag=has_end(answered.body, answered.kind()) if answered.is_form_of(result.origin) else None,
     )
 
 

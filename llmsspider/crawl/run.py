@@ -24,7 +24,7 @@ from llmsspider.crawl.full_text_lag import LaggingFiles
 from llmsspider.crawl.jobs import Spool
 from llmsspider.crawl.known_pages import FullCheck, KnownPages, KnownResources
 from llmsspider.crawl.link_bases import LinkBases
-from llmsspider.crawl.page_checks import MissingEndTags, drop_reason
+from llmsspider.crawl.page_checks import MissingEnds, drop_reason
 from llmsspider.crawl.pages import extractor_version
 from llmsspider.crawl.progress import Progress, Snapshot
 from llmsspider.crawl.site import PreviousDiscovery, SiteKnowledge
@@ -438,7 +438,7 @@ class Run:
                 self._source_record.discovery["start"] = self.start_history.to_json()
         self._source_record.discovery["doubts"] = self.doubts.to_keep(complete=self.complete)
         self._source_record.discovery["unbelieved"] = sorted(self.full_check.unbelieved)
-        for name, found in (("missing", self.missing), ("no_end_tag", self.end_tags.counts)):
+        for name, found in (("missing", self.missing), ("no_end_tag", self.missing_ends.counts)):
             self._source_record.discovery[name] = {key.hex(): runs for key, runs in found.items()}
         self._source_record.discovery["full_text"] = self.lagging.to_json()
         if self.link_bases.learned():
@@ -529,10 +529,10 @@ class Run:
         return LinkBases(self._known_pages, self.site.page_of, self.note)
 
     @cached_property
-    def end_tags(self) -> MissingEndTags:
-        """The stored pages whose HTML breaks off."""
+    def missing_ends(self) -> MissingEnds:
+        """The stored pages that break off."""
         before = _runs_by_page(self._source_record, "no_end_tag")
-        return MissingEndTags(before, self.config.confirm_runs)
+        return MissingEnds(before, self.config.confirm_runs)
 
     @cached_property
     def lagging(self) -> LaggingFiles:

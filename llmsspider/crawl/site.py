@@ -45,6 +45,11 @@ class PreviousDiscovery:
         if gone:
             self._gone.add(url)
 
+    def broke_off(self, url: str) -> None:
+        """Note a file that ends too soon, so that pages may be missing in it."""
+        if url in self._before:
+            self._unread.append(url)
+
     def compare(self, discovery: Discovery) -> None:
         """Find the files that broke off, and those that gave no seeds though nobody says that they are gone."""
         self._unread += [url for url in discovery.broken if url in self._before]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
+from urllib.parse import urlsplit
 
 from llmsspider.discovery.files import section_url
 from llmsspider.discovery.model import Discovery, FetchResult
@@ -18,11 +19,13 @@ PERMANENT = frozenset({301, 308})
 class StartHistory:
     """What is remembered of a start page; empty strings are unknown.
 
-    `url` is the address that was asked for, `section` the one whose directory is its section, `led_to` where the last
-    run was led instead, and did not believe it. `told` is the section that the page itself named, with the reason.
+    `url` is the address that was asked for, `page` where it led, `section` the address whose directory is its section,
+    `led_to` where the last run was led instead, and did not believe it. `told` is the section that the page itself
+    named, with the reason.
     """
 
     url: str = ""
+    page: str = ""
     section: str = ""
     led_to: str = ""
     told: tuple[str, str] | None = None
@@ -32,32 +35,37 @@ class StartHistory:
         """Read what `to_json` wrote; anything else is nothing."""
         if not isinstance(found, dict):
             return cls()
-        url, section, led_to = (str(found.get(name) or "") for name in ("url", "section", "led_to"))
+        url, page, section, led_to = (
+            str(found.get(name) or "") for name in ("url", "page", "section", "led_to")
+        )
         match found.get("told"):
             case [path, why]:
-                return cls(url, section, led_to, (str(path), str(why)))
-        return cls(url, section, led_to)
+                return cls(url, page, section, led_to, (str(path), str(why)))
+        return cls(url, page, section, led_to)
 
     def to_json(self) -> dict[str, Any]:
         """Return what the store keeps."""
         return asdict(self)
 
     def led_elsewhere(self, answer: FetchResult, statuses: Sequence[object]) -> str | None:
-        """Return the section to which a start page redirects for the first time, None where it is to be believed.
+        """Return the page to which a start page redirects for the first time, None where it is to be believed.
 
-        Another section on the same host, or a redirect for now to another host, is believed in the second run in a row.
+        A redirect for now to another page than before, and any to another section of the same host, is believed in the
+        second run in a row.
 
         Args:
             answer: of the start page.
             statuses: of its redirects.
         """
-        if answer.url != self.url or not answer.ok or answer.final_url == answer.url:
+        page = answer.final_url
+        if answer.url != self.url or not answer.ok or page == answer.url:
+            return None
+        if _place(page) in {_place(self.page), _place(self.led_to)}:
             return None
         now = section_url(answer.url, answer)
-        if _place(now) in {_place(self.section), _place(self.led_to)}:
-            return None
-        is_for_good = all(status in PERMANENT for status in statuses)
-        return None if is_for_good and host(now) != host(self.section) else now
+        is_for_now = not all(status in PERMANENT for status in statuses)
+        is_other = directory(now) != directory(self.section) and host(now) == host(self.section)
+        return page if is_for_now or is_other else None
 
     def section_of(self, discovery: Discovery) -> str:
         """Return the address whose directory is the section: that of earlier runs where the start page failed."""
@@ -77,10 +85,11 @@ class StartHistory:
         known = self.told if discovery.start.url == self.url else None
         return StartHistory(
             discovery.start.url,
+            discovery.start.final_url,
             discovery.start_url,
             told=(told.path, told.why) if told is not None else known,
         )
 
 
 def _place(url: str) -> tuple[str, str]:
-    return (host(url), directory(url)) if url else ("", "")
+    return host(url), urlsplit(url).path

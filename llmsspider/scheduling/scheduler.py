@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from scrapy.core.scheduler import Scheduler
 from scrapy.dupefilters import RFPDupeFilter
 
+from llmsspider.requests import is_permanent
 from llmsspider.web.urls import identity, page_key
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ class PageDupeFilter(RFPDupeFilter):
     evidence for the run (`walls.Suspects`).
     """
 
-    redirected: Callable[[bytes], None] | None = None
+    redirected: Callable[[bytes, bool], None] | None = None
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> PageDupeFilter:
@@ -55,7 +56,7 @@ class PageDupeFilter(RFPDupeFilter):
         if redirects and identity(redirects[-1]) == identity(request.url):
             return False
         if redirects and self.redirected is not None:
-            self.redirected(page_key(request.url))
+            self.redirected(page_key(request.url), not is_permanent(request))
         return super().request_seen(request)
 
     def _fingerprint(self, request: Request) -> bytes:

@@ -156,7 +156,7 @@ class PageRecord:
     `identity` joins the spellings of one page. `content_hash` and `raw_hash` are SHA-256 in hex.
     `follow` is every URL the page links to, for the next crawl. `validators_url` and `accept` are the
     URL and representation that `etag` and `last_modified` belong to. `content` is None on a tombstone.
-    `has_end_tag` says that its HTML ended with `</html>`; None where it was no HTML.
+    `has_end_tag` says that its HTML had `</html>`, its Markdown a last line end; None where it was neither.
     """
 
     id: str

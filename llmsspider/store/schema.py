@@ -130,7 +130,9 @@ page = Table(
     Column("reached", Integer, nullable=False),  # the last run that reached it
     Column("gone", Boolean, nullable=False),
     Column("moved_from", Text),  # a JSON array of URLs; null: none
-    Column("has_end_tag", Boolean),  # its HTML ended with </html>; null: it was no HTML
+    Column(
+        "has_end_tag", Boolean
+    ),  # its HTML had </html>, its Markdown a last line end; null: it was neither
     UniqueConstraint("source_id", "key"),
     Index("page_seq", "source_id", "seq"),
 )

@@ -178,6 +178,28 @@ def test_a_site_that_moved_or_shrank_settles_by_itself(serve, run_crawl):
     assert set(changes(run_crawl(f"{site.url}/"), site.url).values()) == {"unchanged"}
 
 
+def test_pages_that_were_stored_from_their_markdown_move_to_pages(serve, run_crawl):
+    names = [f"p{index}" for index in range(8)]
+
+    def site_below(folder: str) -> dict[str, object]:
+        listed = "".join(f"- [{name}]({folder}{name}.md)\n" for name in names)
+        links = "".join(f"<a href='{folder}{name}.html'>{name}</a>" for name in names)
+        found: dict[str, object] = {"/": html("Home", f"<p>Welcome.</p>{links}")}
+        found["/llms.txt"] = f"# Site\n\n## Docs\n\n{listed}"
+        for name in names:
+            found[f"{folder}{name}.html"] = html(name, f"<p>The text of {name}.</p>")
+            found[f"{folder}{name}.md"] = f"# {name}\n\nThe text of {name}.\n"
+        return found
+
+    site = serve(site_below("/"))
+    assert len(run_crawl(f"{site.url}/").documents) == 9
+    site.pages = site_below("/moved/")
+    for path in [path for path in site.pages if path.startswith("/moved/")]:
+        site.pages[path.removeprefix("/moved")] = Reply("", 301, headers={"Location": f"{{base}}{path}"})
+    moved = Counter(changes(run_crawl(f"{site.url}/"), site.url).values())
+    assert moved == {"changed": 1, "new": 8, "deleted": 8}
+
+
 @pytest.mark.parametrize("arguments", [{"max_pages": 3}, {"max_depth": 0}], ids=["capped", "less deep"])
 def test_a_run_that_saw_less_deletes_nothing(serve, run_crawl, arguments):
     site = serve(PLAIN)

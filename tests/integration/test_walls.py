@@ -203,3 +203,47 @@ def test_a_start_page_that_leads_out_of_its_section_for_a_night_changes_no_scope
     assert told(run_crawl(f"{site.url}/docs/", settings=QUICK), site.url) == {}
     last = told(run_crawl(f"{site.url}/docs/", settings=QUICK), site.url)
     assert last["/"] == last["/offer.html"] == "new"
+
+
+def test_files_that_break_off_cost_no_page(serve, run_crawl):
+    """Their Content-Length is that of the half. A page that was edited too is cut in front of its last line end."""
+    names = [name.removesuffix(".html") for name in NAMES[:12]]
+    words = " ".join(WORDS * 3)
+    texts = {name: f"# Title of {name}\n\nSome of {name}: {words}.\n\nThe end of {name}.\n" for name in names}
+    site = serve(
+        {"/": html("Home", "<p>Welcome.</p>"), **{f"{name}.md": text for name, text in texts.items()}}
+    )
+    site.etags = True
+    site.pages |= {f"{name}.html": html(name, f"<p>{name}</p>") for name in names}
+    site.pages["/llms.txt"] = "# Site\n\n## Docs\n\n" + "".join(f"- [{name}]({name}.md)\n" for name in names)
+    assert len(run_crawl(f"{site.url}/", settings=QUICK).documents) == 13
+    whole = dict(site.pages)
+    for path, half in (
+        ("/llms.txt", whole["/llms.txt"][:-20]),
+        (f"{names[0]}.md", texts[names[0]][:90]),
+        (f"{names[1]}.md", f"# Title of {names[1]}\n\nNothing of what was there before is th"),
+    ):
+        site.pages = whole | {path: half}
+        night = run_crawl(f"{site.url}/", settings=QUICK)
+        assert (told(night, site.url), len(night.documents)) == ({}, 13)
+        assert night.exit_code == 0
+
+
+def test_a_full_text_file_that_breaks_off_or_is_away_costs_no_page(serve, run_crawl):
+    names = NAMES[:12]
+    texts = {
+        name: f"# Title of {name}\nSource: {{base}}{name}\n\nSome of {name}: {' '.join(WORDS)}.\n"
+        for name in names
+    }
+    page_of = {name: html(f"Title of {name}", f"<p>Some of {name}: {' '.join(WORDS)}.</p>") for name in names}
+    links = "".join(f"<a href='{name}'>{name}</a>" for name in names)
+    site = serve(
+        {"/": html("Home", f"<p>Welcome.</p>{links}"), **page_of, "/llms-full.txt": "\n".join(texts.values())}
+    )
+    first = run_crawl(f"{site.url}/", settings=QUICK)
+    assert first.stats["llms/origin/llms-full"] == 12
+    whole = site.pages["/llms-full.txt"]
+    for night in (whole[: whole.index(f"Some of {names[6]}") + 30], Reply("", 503), whole):
+        site.pages["/llms-full.txt"] = night
+        outcome = run_crawl(f"{site.url}/", settings=QUICK)
+        assert (told(outcome, site.url), len(outcome.documents)) == ({}, 13)

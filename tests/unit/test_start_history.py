@@ -25,7 +25,9 @@ def known(section: str = START) -> StartHistory:
     ("final_url", "statuses", "expected"),
     [
         pytest.param(START, [], None, id="no redirect"),
-        pytest.param("https://e.com/docs/intro.html", [302], None, id="a page of the section"),
+        pytest.param("https://e.com/docs/intro.html", [301], None, id="a page of the section"),
+        pytest.param("https://e.com/docs/?a", [302], None, id="a query"),
+        pytest.param("https://e.com/docs/soon", [302], "https://e.com/docs/soon", id="a page of it, for now"),
         pytest.param("https://e.com/", [302], "https://e.com/", id="the home page, for now"),
         pytest.param("https://e.com/", [301], "https://e.com/", id="the home page, for good"),
         pytest.param("https://e.com/docs/3.1/", [302], "https://e.com/docs/3.1/", id="a version"),
@@ -58,5 +60,7 @@ def test_a_start_page_that_fails_keeps_the_section():
     assert before.section_of(failed) == "https://e.com/docs/3.1/"
     assert before.after(failed, None, "").told == ("/docs/", "it says so")
     assert before.section_of(Discovery(answer(START), START)) == START
+    again = StartHistory().after(Discovery(answer("https://e.com/docs/intro"), START), None, "")
+    assert again.led_elsewhere(answer("https://e.com/docs/intro"), [302]) is None, "it always led there"
     assert StartHistory.from_json({"told": "damaged", "url": 3}).told is None
     assert StartHistory.from_json("damaged") == StartHistory()

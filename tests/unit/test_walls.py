@@ -18,6 +18,7 @@ from llmsspider.crawl.bot_walls import (
     leads_to_login,
     own_evidence,
 )
+from llmsspider.crawl.page_checks import breaks_off
 from llmsspider.items import Link, LlmsEntry
 from llmsspider.store import PageRecord
 
@@ -91,10 +92,13 @@ def test_what_one_page_proves_holds_for_all_with_its_text_the_new_ones_too():
     [
         pytest.param(suspect(1, kind="auth"), [], 0, id="a login in place of a page"),
         pytest.param(suspect(1, kind="http"), [], BELIEVED_RUNS, id="a notice in place of a page"),
-        pytest.param(suspect(1, shrunk=True), [], 2, id="little is left"),
-        pytest.param(suspect(1), [suspect(2, shrunk=True)], 2, id="little is left of another page"),
-        pytest.param(suspect(1, shrunk=True), [suspect(2), suspect(3)], BELIEVED_RUNS, id="three pages"),
-        pytest.param(NEW, [suspect(2, shrunk=True)], 2, id="new, little is left of a stored one"),
+        pytest.param(suspect(1, bare=True), [], 2, id="little is left"),
+        pytest.param(
+            suspect(1, bare=True, start=True), [], BELIEVED_RUNS, id="little is left of the start page"
+        ),
+        pytest.param(suspect(1), [suspect(2, bare=True)], 2, id="little is left of another page"),
+        pytest.param(suspect(1, bare=True), [suspect(2), suspect(3)], BELIEVED_RUNS, id="three pages"),
+        pytest.param(NEW, [suspect(2, bare=True)], 2, id="new, little is left of a stored one"),
         pytest.param(NEW, [suspect(2, kind="auth")], 0, id="new, as a login in place of a page"),
         pytest.param(replace(NEW, kind="http"), [], 2, id="new, a notice"),
         pytest.param(replace(NEW, kind="auth"), [], BELIEVED_RUNS, id="new, a login"),
@@ -115,12 +119,14 @@ def test_what_cannot_wait_has_to_be_seen_twice():
 
 
 def test_a_new_page_that_many_redirect_to():
-    seen, new = Suspects(), Suspect(b"\7", fingerprint("Soon"), None, redirected=True)
-    for _page in range(3):
-        seen.see_redirect(b"\7")
-    assert seen.evidence(new) is None
-    seen.see_redirect(b"\7")
-    assert seen.evidence(new) is not None
+    new = Suspect(b"\7", fingerprint("Soon"), None, redirected=True)
+    for for_now, enough in ((False, 3), (True, 1)):
+        seen = Suspects()
+        for _page in range(enough):
+            seen.see_redirect(b"\7", for_now)
+        assert seen.evidence(new) is None
+        seen.see_redirect(b"\7", for_now)
+        assert seen.evidence(new) is not None
 
 
 def test_records_wait_on_disk_as_they_are():
@@ -177,3 +183,32 @@ def test_editions_of_one_page_have_words_in_common():
     assert not is_rewritten("one two three four", "one two three five six")
     assert is_rewritten("one two three four", "five six")
     assert is_rewritten("one two", " ".join(map(str, range(50))) + " one two"), "a long text has most words"
+
+
+WORDS = "one two three four five six seven eight nine ten"
+
+
+@pytest.mark.parametrize(
+    ("before", "now", "expected"),
+    [
+        pytest.param(
+            f"# A\n\n{WORDS}\n", "# A\n\none two th\n", True, id="the same up to the middle of a word"
+        ),
+        pytest.param(f"{WORDS}\n\nLast.\n", f"{WORDS}\n", True, id="the same up to the last paragraph"),
+        pytest.param(
+            f"# A\n\n{WORDS}\n", f"# New\n\n{WORDS[:-6]}\n", True, id="edited before its last words"
+        ),
+        pytest.param(f"# A\n\n{WORDS}\n\nZ.\n", f"# New\n\n{WORDS}\n", False, id="edited, a paragraph less"),
+        pytest.param(f"# A\n\n{WORDS}\n", f"# A\n\n{WORDS} and more\n", False, id="longer"),
+        pytest.param(f"# A\n\n{WORDS}\n", "# A\n\nother words\n", False, id="other words"),
+        pytest.param(
+            "More, [deeper](https://e.com/guide/deep.html).",
+            "[d](https://e.com/guide/deep.html)",
+            False,
+            id="a link",
+        ),
+        pytest.param(WORDS, "", False, id="empty"),
+    ],
+)
+def test_a_text_that_ends_where_the_stored_one_went_on(before, now, expected):
+    assert breaks_off(before, now) is expected
