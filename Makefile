@@ -9,18 +9,24 @@ unexport PYTHONDONTWRITEBYTECODE
 OUT ?= documents.jsonl
 ARGS ?=
 
-.PHONY: crawl test lint format smoke bench fuzz lock licences install install-dev clean
+.PHONY: crawl test lint format smoke bench fuzz lock licences release-check docs docs-serve pictures install install-all install-dev clean
 
 install: $(VENV)/.installed
+install-all: $(VENV)/.installed-all
 install-dev: $(VENV)/.installed-dev .venv-llamaindex/.installed
 
-# requirements.lock: all of requirements.txt and what that needs, with hashes; what an index serves cannot differ.
-$(VENV)/.installed: requirements.lock
+# The locks hold all that is needed, with hashes; what an index serves cannot differ. A crawl needs the base alone.
+$(VENV)/.installed: requirements-base.lock
 	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-base.lock
+	@touch $@
+
+# Everything: the extras too (browser, Parquet, S3, PostgreSQL, Redis, MCP).
+$(VENV)/.installed-all: $(VENV)/.installed requirements.lock
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
 	@touch $@
 
-$(VENV)/.installed-dev: $(VENV)/.installed requirements-dev.lock
+$(VENV)/.installed-dev: $(VENV)/.installed-all requirements-dev.lock
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-dev.lock
 	@touch $@
 
@@ -72,13 +78,33 @@ LOCK_HEAD = \# Every package that $(1).txt brings, with its hashes: `make lock` 
 lock:
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check uv==0.13.9
 	$(UV_COMPILE) requirements.txt -o requirements.lock
+	$(UV_COMPILE) pyproject.toml -c requirements.lock -o requirements-base.lock
+	$(UV_COMPILE) pyproject.toml --extra mcp --extra postgresql -c requirements.lock -o requirements-server.lock
 	$(UV_COMPILE) requirements-dev.txt -c requirements.lock -o requirements-dev.lock
 	$(UV_COMPILE) requirements-cloud.txt -o requirements-cloud.lock
 	$(UV_COMPILE) requirements-llamaindex.txt -o requirements-llamaindex.lock
 	@sed -i '1i $(call LOCK_HEAD,requirements)' requirements.lock
+	@sed -i '1i # Every package that a plain install brings, with its hashes: `make lock` writes it.' requirements-base.lock
+	@sed -i '1i # What the container installs: the base, MCP and PostgreSQL, with hashes: `make lock` writes it.' requirements-server.lock
 	@sed -i '1i $(call LOCK_HEAD,requirements-dev)' requirements-dev.lock
 	@sed -i '1i $(call LOCK_HEAD,requirements-cloud)' requirements-cloud.lock
 	@sed -i '1i $(call LOCK_HEAD,requirements-llamaindex)' requirements-llamaindex.lock
+
+# Build wheel and sdist into dist/, check them, install them into an empty environment and crawl with that.
+release-check: install-dev
+	$(BIN)/python .ci/release_check.py
+
+# The documentation as a site in build/site, with its llms.txt and Markdown pages; served at DOCS_URL.
+DOCS_URL ?= http://127.0.0.1:8000/
+docs: install-dev
+	$(BIN)/python .ci/docs_site.py --url $(DOCS_URL)
+
+docs-serve: install-dev
+	$(BIN)/python .ci/docs_site.py --url $(DOCS_URL) --serve
+
+# The pictures of README.md; needs Chromium.
+pictures: install-dev
+	$(BIN)/python .ci/pictures.py
 
 licences: install-dev
 	$(BIN)/python tests/support/licences.py > docs/licences.md

@@ -9,6 +9,16 @@ if int(setuptools.__version__.partition(".")[0]) < 77:  # it would not understan
 setup(
     name="llmsspider",
     packages=find_packages(include=["llmsspider", "llmsspider.*", "pipelines_config"]),
-    package_data={"pipelines_config": ["*.toml"], "llmsspider": ["report/assets/*", "livepage/assets/*"]},
+    package_data={
+        "pipelines_config": ["*.toml"],
+        "llmsspider": [
+            "py.typed",
+            "templates/**/*.tmpl",
+            "templates/**/.*.tmpl",
+            "changes/assets/*",
+            "report/assets/*",
+            "livepage/assets/*",
+        ],
+    },
     zip_safe=True,
 )

@@ -134,7 +134,7 @@ class Page:
 
 # Versions of what is stored.
 
-EXTRACTOR_VERSION = 8
+EXTRACTOR_VERSION = 9
 """Grows with each change of the Markdown made from the same page: stored pages of another version are made again."""
 
 

@@ -18,6 +18,7 @@ from llmsspider import stats
 from llmsspider.browser.outbound import Dialer, OutboundProxies, OutboundProxy
 from llmsspider.browser.proxy import FilteringProxy
 from llmsspider.errors import BrowserUnavailableError, RenderingError
+from llmsspider.extras import missing
 from llmsspider.requests import META, info
 from llmsspider.resolver import guarded_resolver
 from llmsspider.web.politeness import with_contact
@@ -182,7 +183,7 @@ class BrowserSession:
         try:
             from llmsspider.browser.rendering import RenderingHandler  # noqa: PLC0415  # takes a second; most crawls need none
         except ImportError as error:
-            raise BrowserUnavailableError(MISSING.format(error)) from error
+            raise BrowserUnavailableError(missing("browser") or MISSING.format(error)) from error
         settings = self._crawler.settings
         if settings.get("LOG_LEVEL") != "DEBUG":
             logging.getLogger("scrapy-playwright").setLevel(logging.ERROR)  # failed pages are reported by us

@@ -96,9 +96,11 @@ class Command(CrawlCommand):
         ended: Run | None = getattr(self._crawler.spider, "run", None)
         assert self.settings is not None  # noqa: S101
         if ended is not None and ended.progress.documents:
-            feeds = [f"{uri} written" for uri in self.settings.getdict("FEEDS") if ended.delivered]
-            mirror = [ended.mirror.describe()] if ended.mirror is not None else []
-            lines = list(console.closing_lines(ended, [*mirror, *feeds]))
+            outputs = [ended.mirror.describe()] if ended.mirror is not None else []
+            if ended.delivered is not False:
+                outputs += [f"{uri} written" for uri in self.settings.getdict("FEEDS")]
+                outputs = outputs or ["no output is configured: write the documents with -O documents.jsonl"]
+            lines = list(console.closing_lines(ended, outputs))
         else:
             lines = [f"llmsspider: {console.nothing(ended)}"] if ended is not None else []
         for line in [*lines, *([f"log: {console.shown(self._log)}"] if self._log else [])]:

@@ -114,7 +114,10 @@ class Command(StoreCommand):
         with _target(opts.output) as out:
             if opts.format == "flat":
                 budget = _number("--max-tokens", opts.max_tokens)
-                _say(write_flat(store, out, order=opts.order, budget=budget))
+                done = write_flat(store, out, order=opts.order, budget=budget)
+                _say(done)
+                if not done.written:
+                    self.fail(f"--max-tokens {budget} leaves out every page: the first one needs more", 1)
             elif opts.format == "graph":
                 GRAPHS[opts.form](store, out)
             else:

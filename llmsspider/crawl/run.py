@@ -300,7 +300,11 @@ class Run:
             "phases": list(self.progress.phases),
             "outage": self.outage,
             "scope": self.bounds.scope.describe() if self.bounds.scope else None,
-            **({"workers": self.worker_group.most} if self.worker_group else {}),
+            **(
+                {"workers": self.worker_group.most, "leads": self.worker_group.leads}
+                if self.worker_group
+                else {}
+            ),
         }
 
     @property

@@ -13,6 +13,7 @@ from typing import Any, Literal
 from urllib.parse import urlsplit
 
 from llmsspider.errors import WorkerGroupError
+from llmsspider.extras import missing
 from llmsspider.store.database import source_slug
 from llmsspider.store.runs import is_alive, this_host
 
@@ -366,9 +367,5 @@ def url_problem(url: str) -> str | None:
     parts = urlsplit(url)
     if parts.scheme not in SCHEMES or not (parts.netloc or parts.path):
         return "setting LLMS_REDIS_URL: redis://host:6379/0 is accepted, also rediss:// and unix://"
-    try:
-        import redis  # noqa: F401, PLC0415
-        import scrapy_redis  # noqa: F401, PLC0415
-    except ImportError as error:
-        return f"setting LLMS_REDIS_URL needs {error.name}: pip install 'llmsspider[redis]'"
-    return None
+    lack = missing("redis")
+    return f"setting LLMS_REDIS_URL: {lack}" if lack else None

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from llmsspider.crawl.progress import duration, replay_command
-from llmsspider.errors import command
 from llmsspider.extensions.run_summary import came_to_nothing
 from llmsspider.store.database import resolve_data_dir, source_slug
 
@@ -130,10 +129,9 @@ def closing_lines(run: Run, outputs: list[str]) -> Iterator[str]:
         outputs: where the documents are, in words.
     """
     progress = run.progress
-    yield f"{progress.documents} pages of {run.source}{_by(progress.changes)}, {duration(progress.elapsed_secs)}"
-    yield from outputs or [
-        f"no output is configured: `{command('export', run.source)}` writes what is stored"
-    ]
+    pages = "1 page" if progress.documents == 1 else f"{progress.documents} pages"
+    yield f"{pages} of {run.source}{_by(progress.changes)}, {duration(progress.elapsed_secs)}"
+    yield from outputs
     for name, counts in (("failed", progress.errors), ("left out", progress.filtered)):
         if counts:
             yield f"{counts.total()} {name}{_by(counts)}"

@@ -6,7 +6,7 @@ import codecs
 import io
 import re
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
@@ -52,7 +52,8 @@ class Lines:
                     else:
                         yield line
             finally:
-                text.detach()
+                with suppress(ValueError):  # the file was closed before: nobody reads on
+                    text.detach()
 
     @contextmanager
     def _open(self) -> Iterator[BinaryIO]:

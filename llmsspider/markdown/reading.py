@@ -221,9 +221,9 @@ def draft(text: str) -> Draft:
     r"""Read one Markdown body, its links apart.
 
     The text stays as it is, but for: line ends as `\n`, no BOM, front matter moved to the metadata, banners
-    for agents removed, relative destinations of links and images made absolute, HTML comments, empty anchors
-    and tags of wrappers left out. Code, other HTML and MDX blocks are not touched; links in them count as links
-    to follow.
+    for agents removed, relative destinations of links and images made absolute, those in HTML tags too, HTML
+    comments, empty anchors and tags of wrappers left out. Code, other HTML and MDX blocks are not touched; links in
+    them count as links to follow.
     """
     text = text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
     front, text = split_front_matter(text)

@@ -194,6 +194,13 @@ _TITLE = {"Heading": "H1"}
 _DESTINATION = re.compile(rb"[\s>]*\]\([ \t]*(?:\n[> \t]*)?(<[^<>\n]*>|[^\s<]\S*)")
 _DEFINITION = re.compile(rb"\[(?:\\.|[^\]\\])+\]:[ \t]*(?:\n[> \t]*)?(<[^<>\n]*>|\S+)", re.DOTALL)
 
+_IN_HTML = re.compile(
+    rb"<(?:(?:img|source|video|audio)\b[^<>]*?\ssrc|(?:a|area)\b[^<>]*?\shref)\s*=\s*(?:\"([^\"<>]+)\"|'([^'<>]+)')",
+    re.IGNORECASE,
+)
+_VERBATIM = re.compile(rb"\s*<(?:pre|script|style|textarea)\b", re.IGNORECASE)
+"""How a block of HTML begins that holds code."""
+
 _COMMENTS = frozenset({"//", "comment"})
 """Labels of definitions that are comments: `[//]: # (note)`."""
 
@@ -204,8 +211,8 @@ class Scan:
 
     `source` is the text in UTF-8; `title` that of the first heading of level 1 that has one and stands in no
     list or quotation; `links` are pairs of text and URL, percent-encoded, in the order of their ends; `html` the
-    HTML blocks and tags, as written; `destinations` the spans in `source` of the destinations of links, images
-    and definitions, in order; `unseen` the spans of HTML that draws nothing.
+    HTML blocks and tags, as written; `destinations` the spans in `source` of the destinations of links, images,
+    definitions, and HTML tags with `src` or `href`, in order; `unseen` the spans of HTML that draws nothing.
     """
 
     source: bytes
@@ -289,17 +296,25 @@ class _Reading:
         elif name == "HtmlBlock":
             html = self.found.source[start:end].decode()
             self.found.html.append(html)
+            self._destinations_in_html(start, end)
             if is_unseen_block(html):
                 self.found.unseen.append((start, end))
 
     def _inline_html(self, tag: str, start: int, end: int) -> None:
         self.found.html.append(tag)
+        self._destinations_in_html(start, end)
         before, begin, stop = self._tag
         if is_unseen_tag(tag):
             self.found.unseen.append((start, end))
         elif stop == start and is_anchor(before, tag):
             self.found.unseen.append((begin, end))
         self._tag = tag, start, end
+
+    def _destinations_in_html(self, start: int, end: int) -> None:
+        source = self.found.source
+        if not _VERBATIM.match(source, start, end):
+            for found in _IN_HTML.finditer(source, start, end):
+                self.found.destinations.append(found.span(1) if found[1] is not None else found.span(2))
 
     def _end(self, value: Any, end: int) -> None:
         if isinstance(value, str):

@@ -8,13 +8,13 @@ import os
 import shlex
 import sys
 from collections.abc import Sequence
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 from llmsspider.cli import WRONG, OneLineParser, pairs
 from llmsspider.config import Config
 from llmsspider.errors import ArgumentsError, LlmsspiderError
+from llmsspider.extras import missing
 from llmsspider.mcp.crawls import Crawls
 from llmsspider.output.mirror import STORE_FOLDER
 from llmsspider.retrieval import Library
@@ -110,8 +110,8 @@ def main(argv: Sequence[str]) -> int:
             return 0
         address = _address(options.http) if options.http else None
         settings = _settings(options.folder, given)
-        if find_spec("mcp") is None:
-            raise ArgumentsError(["the extra is missing: pip install 'llmsspider[mcp]'"])
+        if lack := missing("mcp"):
+            raise ArgumentsError([lack])
         config = Config.from_settings(settings)
         library = Library(config.stores, embedder_of(config.embedder))
         library.names()

@@ -19,6 +19,7 @@ from scrapy.exporters import BaseItemExporter, CsvItemExporter
 
 from llmsspider import stats
 from llmsspider.errors import ArgumentsError
+from llmsspider.extras import missing
 from llmsspider.items import Document
 from llmsspider.markdown.chunks import Chunker, Count, tokens
 from llmsspider.output.graph import Order, SiteTree, write_json
@@ -98,8 +99,6 @@ ROW_GROUP = 500
 
 ROW_GROUP_CHARACTERS = 16 * 1024 * 1024
 """Characters of content and links at which a row group ends early."""
-
-NO_PYARROW = "Parquet needs pyarrow: pip install 'llmsspider[parquet]'"
 
 NUMBERS = {"seq", "depth", "status", "markdown_tokens"}
 NESTED = {"llms", "links", "moved_from"}
@@ -186,7 +185,7 @@ def _pyarrow() -> tuple[Any, Any]:
         import pyarrow  # noqa: PLC0415  # an extra
         import pyarrow.parquet  # noqa: PLC0415
     except ImportError:
-        raise ArgumentsError([NO_PYARROW]) from None
+        raise ArgumentsError([f"Parquet: {missing('parquet')}"]) from None
     return pyarrow, pyarrow.parquet
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import importlib.util
 import io
 import logging
 import os
@@ -15,7 +14,7 @@ from scrapy.extensions.feedexport import FileFeedStorage, S3FeedStorage
 from scrapy.utils.defer import ensure_awaitable
 
 from llmsspider.errors import StoreError
-from llmsspider.output.exports import NO_PYARROW
+from llmsspider.extras import Extra, missing
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable
@@ -179,24 +178,21 @@ def is_going(run: Any) -> bool:
 
 
 def feed_problems(settings: BaseSettings) -> list[str]:
-    """Return one line for each feed in Parquet that could not be written."""
+    """Return one line for each feed that could not be written."""
     problems = []
     for place, options in settings.getdict("FEEDS").items():
-        if options.get("format") != "parquet":
-            continue
-        if not _is_installed("pyarrow"):
-            problems.append(f"feed {place}: {NO_PYARROW}")
+        extras: list[Extra] = ["s3"] if str(place).startswith("s3:") else []
+        extras += ["parquet"] if options.get("format") == "parquet" else []
+        problems += [f"feed {place}: {lack}" for lack in map(missing, extras) if lack]
         target = Path(str(place).removeprefix("file://"))
-        if not options.get("overwrite") and target.is_file() and target.stat().st_size:
+        if (
+            "parquet" in extras
+            and not options.get("overwrite")
+            and target.is_file()
+            and target.stat().st_size
+        ):
             problems.append(f"feed {place}: nothing can be added to a Parquet file; replace it with -O")
     return problems
-
-
-def _is_installed(module: str) -> bool:
-    try:
-        return importlib.util.find_spec(module) is not None
-    except ValueError:  # it was set aside in sys.modules
-        return False
 
 
 def unwritable(target: Path) -> str | None:

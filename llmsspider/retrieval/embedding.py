@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, Protocol, cast, runtime_checkable
 
 from llmsspider.errors import ArgumentsError, SearchError
+from llmsspider.extras import missing
 from llmsspider.loading import find
 
 BATCH = 64
@@ -49,9 +50,9 @@ def embedder_of(path: object) -> Embedder | None:
     """
     if not path:
         return None
+    if lack := missing("embeddings"):
+        raise ArgumentsError([f"setting LLMS_EMBEDDER: {lack}"])
     try:
-        import numpy  # noqa: F401, PLC0415
-
         made = (path if callable(path) else cast("type", find(str(path))))()
         if not isinstance(made, Embedder):
             raise TypeError("it has no method embed")

@@ -100,12 +100,18 @@ class FetchedPage:
 
 
 class PageFailedError(Exception):
-    """A page could not be had. `kind` is None where it answered, but holds no text."""
+    """A page could not be had. `kind` is None where it answered, but holds no text.
 
-    def __init__(self, message: str, *, kind: ErrorKind | None, status: int | None = None):
+    `is_no_page` says that there is no such page, or that it is a picture or the like: nothing may stand in for it.
+    """
+
+    def __init__(
+        self, message: str, *, kind: ErrorKind | None, status: int | None = None, is_no_page: bool = False
+    ):
         super().__init__(message)
         self.kind = kind
         self.status = status
+        self.is_no_page = is_no_page
 
 
 Extract = Callable[[], Awaitable[FetchedPage]]
@@ -133,7 +139,7 @@ async def obtain(url: str, fetch: Fetch, extract: Extract, providers: Sequence[P
             raise PageFailedError("the page holds no text", kind=None, status=own.answered.status)
     except PageFailedError as error:
         logger.debug("Extraction failed for %(url)s: %(error)s", {"url": url, "error": error})
-        fallback = await _fallback(url, fetch)
+        fallback = None if error.is_no_page else await _fallback(url, fetch)
         if fallback is None:
             raise
         return fallback
@@ -193,6 +199,9 @@ def _answered(url: str, answer: FetchResult) -> PageResponse:
         fetched_at=utc_now(),
     )
 
+
+NO_PAGE = frozenset({"file-type", "soft-404", "unsupported-type"})
+"""Reasons that say that a URL is no page: nothing stands in for it."""
 
 MAX_HOPS = 5
 """Addresses a page's scripts may lead to, one after the other."""
@@ -256,9 +265,8 @@ class PageSpider(Args[PageArguments], scrapy.Spider):
         except PageFailedError as error:
             if error.kind is not None:
                 run.fail(url, error.kind, str(error), error.status)
-            logger.error(
-                "%(url)s: %(kind)s: %(error)s", {"url": url, "kind": error.kind or "empty", "error": error}
-            )
+            run.fault = f"{error.kind or 'no document'}: {error}"
+            logger.error("%(url)s: %(fault)s", {"url": url, "fault": run.fault})
             raise CloseSpider("start_failed" if error.kind else "no_documents") from error
         run.count_hidden(found.result.page)
         record = page_record(
@@ -291,7 +299,7 @@ class PageSpider(Args[PageArguments], scrapy.Spider):
                 kind = kind_of_exception(error)
                 raise PageFailedError(str(error), kind=kind, status=answered.status) from error
             if result.left_out is not None:
-                raise PageFailedError(": ".join(result.left_out), kind=None, status=answered.status)
+                raise self._left_out(result.left_out, answered)
             refused = refused_by_page(result.page.meta, answered, self.run.config)
             if refused is not None:
                 raise PageFailedError(": ".join(refused), kind="blocked", status=answered.status)
@@ -301,9 +309,14 @@ class PageSpider(Args[PageArguments], scrapy.Spider):
             content, title = result.page.markdown, result.page.meta.title
             dropped = drop_reason(content, title, min_characters=self.run.config.min_characters)
             if dropped is not None:
-                raise PageFailedError(": ".join(dropped), kind=None, status=answered.status)
+                raise self._left_out(dropped, answered)
             return FetchedPage(answered, result)
         raise PageFailedError("its scripts lead from one address to the next", kind="http")
+
+    def _left_out(self, why: tuple[str, str], answered: PageResponse) -> PageFailedError:
+        return PageFailedError(
+            ": ".join(why), kind=None, status=answered.status, is_no_page=why[0] in NO_PAGE
+        )
 
     async def _download(self, url: str) -> PageResponse:
         engine = self.crawler.engine
@@ -316,5 +329,10 @@ class PageSpider(Args[PageArguments], scrapy.Spider):
         answered = PageResponse.from_response(response, now=utc_now())
         kind = kind_of_response(answered.status, answered.headers, answered.body)
         if kind is not None:
-            raise PageFailedError(f"HTTP status {answered.status}", kind=kind, status=answered.status)
+            raise PageFailedError(
+                f"HTTP status {answered.status}",
+                kind=kind,
+                status=answered.status,
+                is_no_page=kind == "not_found",
+            )
         return answered

@@ -186,5 +186,5 @@ def test_faults_are_one_line_without_the_password(redis_url: str):  # noqa: F811
 def test_a_missing_package_is_named(monkeypatch: pytest.MonkeyPatch, module: str):
     monkeypatch.setitem(sys.modules, module, None)
     assert url_problem("redis://h:1/0") == (
-        f"setting LLMS_REDIS_URL needs {module}: pip install 'llmsspider[redis]'"
+        "setting LLMS_REDIS_URL: the extra \"redis\" is missing: pip install 'llmsspider[redis]'"
     )

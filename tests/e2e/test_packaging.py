@@ -19,6 +19,8 @@ import source_reading
 from forked import HANGS_SECS
 from sites import PLAIN
 
+from llmsspider.extras import MODULES
+
 ROOT = Path(__file__).resolve().parent.parent.parent
 LOCAL = ("-s", "LLMS_ALLOW_PRIVATE_ADDRESSES=127.0.0.1")
 NOT_COPIED = (".*", "__pycache__", "build", "dist", "*.egg-info", "venv")
@@ -174,7 +176,7 @@ def test_the_command_works_from_a_foreign_folder(unpacked: Unpacked, tmp_path: P
 def test_the_command_works_without_the_extras(unpacked: Unpacked, tmp_path: Path, serve) -> None:
     """As after a plain `pip install`: what only the extras bring cannot be imported."""
     site = serve(PLAIN)
-    extras = ["scrapy_playwright", "playwright", "psycopg", "pyarrow"]
+    extras = [module for modules in MODULES.values() for module in modules]
     before = f"import sys; sys.modules.update(dict.fromkeys({extras}))\n"
     said = unpacked.program("llmsspider", f"{site.url}/", "-o", "docs", *LOCAL, cwd=tmp_path, before=before)
     assert "docs: 4 files written" in said

@@ -41,10 +41,7 @@ def test_its_markdown_form_is_preferred(serve, run_crawl):
     [
         pytest.param(Reply("", content_type=TYPES["html"]), id="empty string"),
         pytest.param("<html><body> \n </body></html>", id="white space"),
-        pytest.param(Reply("gone", 404), id="not found"),
         pytest.param(Reply("later", 503), id="server error"),
-        pytest.param(html("Page not found", "<p>Sorry.</p>"), id="soft 404"),
-        pytest.param(Reply(b"\x89PNG\r\n\x1a\n\0\0", content_type="image/png"), id="binary"),
     ],
 )
 def test_the_llms_txt_of_its_directory_stands_in(serve, run_crawl, page):
@@ -62,9 +59,28 @@ def test_the_llms_txt_of_its_directory_stands_in(serve, run_crawl, page):
 
 
 @pytest.mark.parametrize(
+    ("page", "said"),
+    [
+        pytest.param(Reply("gone", 404), "not_found: HTTP status 404", id="not found"),
+        pytest.param(html("Page not found", "<p>Sorry.</p>"), "no document: soft-404", id="soft 404"),
+        pytest.param(
+            Reply(b"\x89PNG\r\n\x1a\n\0\0", content_type="image/png"),
+            "no document: unsupported-type: image/png",
+            id="picture",
+        ),
+    ],
+)
+def test_nothing_stands_in_for_what_is_no_page(serve, run_crawl, page, said):
+    site = serve({"/guide/intro": page, "/guide/llms.txt": LLMS_TXT})
+    outcome = run_page(run_crawl, f"{site.url}/guide/intro")
+    assert (outcome.exit_code, outcome.documents) == (1, [])
+    assert any(line.startswith(f"{site.url}/guide/intro: {said}") for line in outcome.lines), outcome.lines
+    assert "/guide/llms.txt" not in site.paths()
+
+
+@pytest.mark.parametrize(
     ("page", "kind", "reason"),
     [
-        pytest.param(Reply("gone", 404), "not_found", "start_failed", id="not found"),
         pytest.param(Reply("members", 403), "auth", "start_failed", id="forbidden"),
         pytest.param(
             html("Secret", "<p>No.</p>", "<meta name='robots' content='noai'>"),

@@ -67,7 +67,7 @@ SEEN = {
     "link": '<a id="x" href="https://e.org/b">c</a> <a href="https://e.org/b"></a>',
     "anchor with text": '<a id="x">b</a>',
     "wrapper with text": "<div>\na\n</div>",
-    "wrapper with a picture": '<div align="center">\n<img src="a.png">\n</div>',
+    "wrapper with a picture": '<div align="center">\n<img src="https://e.com/a.png">\n</div>',
     "details": "<details>\n<summary>a</summary>\n\nb\n\n</details>",
     "comment that names what to include": "<!-- include: a.md -->",
     "comment without an end": "a\n\n<!-- b",
@@ -406,3 +406,15 @@ def test_front_matter_of_many_levels_is_kept_as_it_is_written(levels):
     front, rest = split_front_matter(f"---\na: {written}\n---\n# T\n")
     assert (str(front["a"]), rest) == (written, "# T\n")
     assert isinstance(front["a"], list if levels == 90 else str)
+
+
+def test_links_and_pictures_of_html_become_absolute_and_code_stays():
+    source = (
+        '<img src=\'a.png\'> and <a class=x href="b.md#c">b</a>\n\n<p>\n<video src="/v.mp4"></video>\n</p>\n\n'
+        '`<img src="a.png">`\n\n<pre><img src="a.png"></pre>\n'
+    )
+    assert read(source, "https://e.com/d/").markdown == (
+        "<img src='https://e.com/d/a.png'> and <a class=x href=\"https://e.com/d/b.md#c\">b</a>\n\n"
+        '<p>\n<video src="https://e.com/v.mp4"></video>\n</p>\n\n'
+        '`<img src="a.png">`\n\n<pre><img src="a.png"></pre>\n'
+    )

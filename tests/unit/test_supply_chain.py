@@ -16,6 +16,9 @@ PINS = dict(
         r"^([\w.-]+)(?:\[\w+\])?==([^\s;#]+)", (licences.ROOT / "requirements.txt").read_text(), re.MULTILINE
     )
 )
+PARTS = ("requirements-base", "requirements-server")
+"""Locks of a part of requirements.lock: what a plain install and the container hold."""
+
 OTHERS = ("requirements-dev", "requirements-cloud", "requirements-llamaindex")
 
 
@@ -35,13 +38,24 @@ def test_the_lock_holds_what_requirements_txt_pins():
     }
 
 
-@pytest.mark.parametrize("name", ["requirements", *OTHERS])
+@pytest.mark.parametrize("name", ["requirements", *PARTS, *OTHERS])
 def test_every_package_of_a_lock_has_hashes_and_nothing_says_where_it_comes_from(name):
     lock = (licences.ROOT / f"{name}.lock").read_text()
     entries = re.split(r"(?m)^(?=[a-z])", lock)[1:]
     assert len(entries) > 50
     assert [entry.partition(" ")[0] for entry in entries if "--hash=sha256:" not in entry] == []
     assert not re.search(r"(?i)index-url|find-links|://|\.org|trusted-host", lock)
+
+
+@pytest.mark.parametrize("name", PARTS)
+def test_a_lock_of_a_part_has_the_versions_of_the_whole(name):
+    whole, part = licences.locked(), pins(licences.ROOT / f"{name}.lock")
+    assert {
+        package: whole[package] for package, version in part.items() if version not in whole[package]
+    } == {}
+    assert "scrapy" in part
+    assert part.keys().isdisjoint({"playwright", "pyarrow", "boto3", "redis", "numpy"})
+    assert ("mcp" in part, "psycopg" in part) == ((name == "requirements-server"),) * 2
 
 
 @pytest.mark.parametrize("name", OTHERS)

@@ -1,0 +1,82 @@
+"""`llmsspider init NAME`: a Scrapy project of the user's own around this one."""
+
+from __future__ import annotations
+
+import argparse
+import string
+import sys
+from importlib.resources import files
+from importlib.resources.abc import Traversable
+from importlib.util import find_spec
+from pathlib import Path
+
+from scrapy.commands import ScrapyCommand
+
+from llmsspider import __version__, errors
+
+TEMPLATES = "templates/project"
+SUFFIX = ".tmpl"
+MODULE = "module"
+"""The folder that gets the name of the project."""
+
+
+class Command(ScrapyCommand):
+    """Write the files of a project whose settings are ours, with a pipeline, a file of sources and deploy files."""
+
+    requires_crawler_process = False
+
+    def syntax(self) -> str:
+        """Return the arguments."""
+        return "[options] NAME"
+
+    def short_desc(self) -> str:
+        """Return the line of `scrapy -h`."""
+        return "Make a project of your own: settings, a pipeline, sources, deploy files"
+
+    def run(self, args: list[str], opts: argparse.Namespace) -> None:
+        """Write the project into a folder of its name."""
+        problem = _problem(args)
+        if problem is not None:
+            sys.stderr.write(f"{errors.called()} init: {problem}\n")
+            self.exitcode = 2
+            return
+        name = args[0]
+        written = write_project(name, Path(name))
+        sys.stdout.write(
+            f"{name}: {len(written)} files written\n"
+            f"Next: cd {name}, name your sites in sources.toml, and run llmsspider sync sources.toml\n"
+        )
+
+
+def write_project(name: str, folder: Path) -> list[Path]:
+    """Write the files of a project; returns them."""
+    values = {"name": name, "version": __version__}
+    return list(_write(files("llmsspider").joinpath(TEMPLATES), folder, values))
+
+
+def _write(source: Traversable, target: Path, values: dict[str, str]) -> list[Path]:
+    target.mkdir(parents=True, exist_ok=True)
+    written = []
+    for entry in source.iterdir():
+        name = values["name"] if entry.name == MODULE else entry.name
+        if entry.is_dir():
+            written += _write(entry, target / name, values)
+        elif name.endswith(SUFFIX):
+            file = target / name.removesuffix(SUFFIX)
+            text = string.Template(entry.read_text(encoding="utf-8")).substitute(values)
+            file.write_text(text, encoding="utf-8")
+            written.append(file)
+    return written
+
+
+def _problem(args: list[str]) -> str | None:
+    if len(args) != 1:
+        return "name the project, e.g. init mydocs"
+    name = args[0]
+    if not (name.isidentifier() and name.isascii() and name.islower()):
+        return f"{name!r}: a name of lower-case letters, digits and underscores is accepted"
+    if Path(name).exists() and (not Path(name).is_dir() or any(Path(name).iterdir())):
+        return f"{name} exists already; choose another name, or an empty folder"
+    if not Path(name).exists() and find_spec(name) is not None:
+        return f"a module named {name} exists already; choose another name"
+    return None

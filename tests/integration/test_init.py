@@ -1,0 +1,74 @@
+"""`llmsspider init NAME`: a project of the user's own."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from forked import HANGS_SECS, ROOT
+from site_server import Site
+from sites import html
+
+LOCAL = ("-s", "LLMS_ALLOW_PRIVATE_ADDRESSES=127.0.0.1")
+FILES = {
+    ".dockerignore", ".gitignore", "Dockerfile", "README.md", "compose.yaml", "requirements.txt", "scrapinghub.yml",
+    "scrapy.cfg", "setup.py", "sources.toml", "mydocs/__init__.py", "mydocs/settings.py", "mydocs/pipelines.py",
+}  # fmt: skip
+
+
+def run(cwd: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    """Run `python -m WORDS` in a folder with nothing of a project in the environment."""
+    environment = {
+        name: value for name, value in os.environ.items() if not name.startswith(("SCRAPY_", "LLMS_"))
+    }
+    return subprocess.run(
+        [sys.executable, "-m", *words],
+        cwd=cwd, env={**environment, "PYTHONPATH": str(ROOT)}, capture_output=True, text=True, check=False,
+        timeout=HANGS_SECS,
+    )  # fmt: skip
+
+
+def test_a_new_project_crawls_with_its_own_pipeline(
+    serve: Callable[[dict[str, str]], Site], tmp_path: Path
+) -> None:
+    made = run(tmp_path, "llmsspider", "init", "mydocs")
+    assert (made.returncode, made.stderr) == (0, "")
+    project = tmp_path / "mydocs"
+    assert {str(path.relative_to(project)) for path in project.rglob("*") if path.is_file()} == FILES
+    site = serve({"/": html("Home", "<p>Write to docs@example.com, please.</p>")})
+    (project / "sources.toml").write_text(f'[[sources]]\nurl = "{site.url}/"\n')
+    done = run(project, "llmsspider", "sync", "sources.toml", *LOCAL)
+    assert done.returncode == 0, done.stdout + done.stderr
+    name = site.url.removeprefix("http://")
+    (log,) = (project / ".scrapy").rglob("*.log")
+    assert "'mydocs.pipelines.RedactEmails'" in log.read_text()
+    (document,) = map(json.loads, run(project, "scrapy", "export", name).stdout.splitlines())
+    assert document["title"] == "Home"
+    assert run(project, "llmsspider", "status").stdout.startswith(f"{name}  {site.url}/")
+    (page,) = project.glob("docs/*/home.md")
+    assert "# Home" in page.read_text()
+
+
+WRONG = {
+    "no name": ((), "name the project, e.g. init mydocs"),
+    "not a module": (
+        ("my-docs",),
+        "'my-docs': a name of lower-case letters, digits and underscores is accepted",
+    ),
+    "a folder with files": (("taken",), "taken exists already; choose another name, or an empty folder"),
+    "a module": (("json",), "a module named json exists already; choose another name"),
+}
+
+
+@pytest.mark.parametrize(("arguments", "said"), WRONG.values(), ids=WRONG)
+def test_a_wrong_name_is_one_line(tmp_path: Path, arguments: tuple[str, ...], said: str) -> None:
+    (tmp_path / "taken").mkdir()
+    (tmp_path / "taken/notes.txt").write_text("mine")
+    done = run(tmp_path, "llmsspider", "init", *arguments)
+    assert (done.returncode, done.stdout, done.stderr) == (2, "", f"llmsspider init: {said}\n")
+    assert [path.name for path in tmp_path.rglob("*")] == ["taken", "notes.txt"]
