@@ -14,7 +14,6 @@ setup(
         "llmsspider": [
             "py.typed",
             "templates/**/*.tmpl",
-            "templates/**/.*.tmpl",
             "changes/assets/*",
             "report/assets/*",
             "livepage/assets/*",

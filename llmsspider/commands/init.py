@@ -16,6 +16,9 @@ from llmsspider import __version__, errors
 
 TEMPLATES = "templates/project"
 SUFFIX = ".tmpl"
+DOT = "dot-"
+"""How the names of hidden files begin: build tools leave out those that are hidden."""
+
 MODULE = "module"
 """The folder that gets the name of the project."""
 
@@ -58,7 +61,7 @@ def _write(source: Traversable, target: Path, values: dict[str, str]) -> list[Pa
     target.mkdir(parents=True, exist_ok=True)
     written = []
     for entry in source.iterdir():
-        name = values["name"] if entry.name == MODULE else entry.name
+        name = values["name"] if entry.name == MODULE else entry.name.replace(DOT, ".", 1)
         if entry.is_dir():
             written += _write(entry, target / name, values)
         elif name.endswith(SUFFIX):
