@@ -10,7 +10,8 @@ Both Markdown texts are read by the same CommonMark + tables parser. Every score
 
 headings   (level, text)            cells   text of table cells        tokens  words of the whole text
 code       exact text of blocks     items   text of list items
-language   tag of the blocks found  links   URL without its form       (language is an accuracy)
+language   tag of the blocks found  links   URL without its form       (language and title are accuracies)
+title      of the front matter, else the first heading of level 1, else the first heading
 
 `signs` counts permalink signs, `nav` pages with links that stand only in the navigation of the HTML.
 Peers are measured where they are installed; they are no requirement of the project.
@@ -38,9 +39,11 @@ from markdown_it.token import Token
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
 
-METRICS = ("tokens", "headings", "code", "language", "cells", "items", "links")
+METRICS = ("tokens", "headings", "code", "language", "cells", "items", "links", "title")
 PARSER = MarkdownIt("commonmark").enable(["table", "strikethrough"])
 PARSER.validateLink = lambda url: True
+FRONT_MATTER = re.compile(r"\A---\n.*?\n---\n", re.DOTALL)
+TITLE = re.compile(r"^title:[ \t]*(\S.*)$", re.MULTILINE)
 WORD = re.compile(r"\w+")
 SIGNS = re.compile(r"[¶🔗\uf0c1]|\[#\]\(|\[\u200b\]\(")
 HTML_LINK = re.compile(r"<a\s[^<>]*?href\s*=\s*[\"']([^\"']+)[\"']")
@@ -60,13 +63,15 @@ class Facts:
     items: Counter[str] = field(default_factory=Counter)
     links: Counter[str] = field(default_factory=Counter)
     link_texts: set[str] = field(default_factory=set)
+    title: str = ""
     signs: int = 0
 
 
 def facts_of(markdown: str, url: str) -> Facts:
     """Parse `markdown`, a page at `url`, into its facts."""
     facts = Facts()
-    text = re.sub(r"\A---\n.*?\n---\n", "", markdown.replace("\r\n", "\n"), flags=re.DOTALL)
+    front = FRONT_MATTER.match(markdown.replace("\r\n", "\n"))
+    text = markdown.replace("\r\n", "\n")[front.end() if front else 0 :]
     tokens = PARSER.parse(text)
     stack: list[str] = []
     item_starts: list[bool] = []
@@ -98,6 +103,11 @@ def facts_of(markdown: str, url: str) -> Facts:
         elif token.type == "list_item_close":
             item_starts.pop()
     del stack
+    named = TITLE.search(front[0]) if front else None
+    first = next(
+        (text for level, text in facts.headings if level == "h1"), next(iter(facts.headings), ("", ""))[1]
+    )
+    facts.title = squash(named[1]).strip("\"'") if named else first
     return facts
 
 
@@ -184,6 +194,10 @@ class Score:
                 self.want["language"] += 1
                 self.got["language"] += 1
                 self.hit["language"] += same_language(truth.language[code], ours.language[code])
+        if truth.title:
+            self.want["title"] += 1
+            self.got["title"] += 1
+            self.hit["title"] += truth.title.casefold() == ours.title.casefold()
         self.signs += max(0, ours.signs - truth.signs)
 
     def merge(self, other: Score) -> None:

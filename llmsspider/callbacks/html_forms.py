@@ -66,10 +66,14 @@ class LinkSourceCallbacks(DocsRequests):
             )
 
     def _docsify_lists(self, record: PageRecord, site: Docsify, *, unchanged: bool) -> Iterator[Request]:
-        """Yield the requests for the sidebar and the like of a Docsify site, once a run: with its first page."""
-        if identity(record.url) != identity(site.page) or not self.run.follows_links:
+        """Yield the requests for the sidebar and the like of a Docsify site, each once a run.
+
+        Those of its root come with its first page, those of a folder, which need not be there, with the folder's first.
+        """
+        if not self.run.follows_links:
             return
-        for url in site.lists:
+        is_root = identity(record.url) == identity(site.page)
+        for url in self.run.site.new_lists(site.lists if is_root else site.lists_beside(record.url)):
             self.run.count("link-sources")
             yield Request(
                 url,
@@ -77,7 +81,12 @@ class LinkSourceCallbacks(DocsRequests):
                 errback=self.docsify_list_failed,
                 meta={
                     "depth": record.depth,
-                    META: {"source": True, "unchanged": unchanged, "page": site.page},
+                    META: {
+                        "source": True,
+                        "unchanged": unchanged,
+                        "page": site.page if is_root else record.url,
+                        "optional": not is_root,
+                    },
                 },
                 priority=1 - record.depth,
                 dont_filter=True,
@@ -90,7 +99,8 @@ class LinkSourceCallbacks(DocsRequests):
         page_url = info(request)["page"]
         site = self.run.site.docsify_of(page_url)
         if site is None or answered.status != 200 or answered.kind() not in {"markdown", "text"}:
-            self._unread_list(request.url, f"HTTP status {answered.status}, {answered.mime_type}")
+            if not info(request).get("optional"):
+                self._unread_list(request.url, f"HTTP status {answered.status}, {answered.mime_type}")
             return
         draft = await self.run.workers.read_markdown(answered.text())
         page = draft.page(partial(site.join, page_url=page_url))
@@ -100,7 +110,10 @@ class LinkSourceCallbacks(DocsRequests):
 
     def docsify_list_failed(self, failure: Failure) -> None:
         """Count a sidebar or the like that could not be had: pages that only it names are not found."""
-        self._unread_list(failure.request.url, str(failure.value).partition("\n")[0])  # type: ignore[attr-defined]
+        request: Request = failure.request  # type: ignore[attr-defined]
+        is_missing = getattr(getattr(failure.value, "response", None), "status", 0) in {404, 410}
+        if not (is_missing and info(request).get("optional")):
+            self._unread_list(request.url, str(failure.value).partition("\n")[0])
 
     def _unread_list(self, url: str, why: str) -> None:
         self.run.count("link-sources/failed")

@@ -9,6 +9,7 @@ from scrapy import Request
 
 from llmsspider.callbacks.failures import SuspectCallbacks
 from llmsspider.callbacks.html_forms import LinkSourceCallbacks
+from llmsspider.callbacks.rendering import MIN_ROUTES
 from llmsspider.callbacks.requests import MarkdownLinkCallbacks, request_of
 from llmsspider.crawl.deferred import PendingPage
 from llmsspider.crawl.full_text_lag import words
@@ -355,9 +356,11 @@ class PageCallbacks(SuspectCallbacks, LinkSourceCallbacks, MarkdownLinkCallbacks
         if not title:
             return False
         titles.see(title, record.content or "", start=is_start)
+        titles.see_links(record.links)
         if not is_start:
             named = record.llms.title if record.llms else None
-            record.title = titles.own(title, record.content or "", named, title_from_url(record.url))
+            linked, path = titles.linked(record.url), title_from_url(record.url)
+            record.title = titles.own(title, record.content or "", named, linked, path)
         if record.title != title:
             self.run.count("titles/shared")
         return record.title != title
@@ -404,9 +407,6 @@ class PageCallbacks(SuspectCallbacks, LinkSourceCallbacks, MarkdownLinkCallbacks
             PendingPage(record, confirmed, request, shows_pages), room=run.limit.left
         )
 
-
-MIN_ROUTES = 2
-"""Links to its own routes from which on the routes of a rendered page are pages; API references have places."""
 
 _HALF: tuple[ErrorKind, str] = (
     "network",

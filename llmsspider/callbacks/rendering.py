@@ -41,6 +41,10 @@ MAX_IN_VAIN = 5
 """Pages in a row that were rendered once more in vain, after which none is: the site lacks what its pages ask for."""
 
 
+MIN_ROUTES = 2
+"""Links to its own routes from which on the routes of a page are pages; API references have them for places."""
+
+
 class Renderer:
     """Decides which pages the browser renders, and reads what it rendered.
 
@@ -175,9 +179,14 @@ class Renderer:
     def _unrendered(self, request: Request, result: PageResult, why: str) -> PageResult:
         """Return what there is without a browser; a stored rendering is better than the notice of a shell."""
         state = self.run.known.state(page_key(request.url))
+        meta = result.page.meta
+        if meta.is_shell and (info(request).get("start") or len(meta.routes) >= MIN_ROUTES):
+            self.run.incomplete(
+                f"{request.url} and the pages that it leads to are rendered by scripts ({why})"
+            )
         text = "".join(result.page.markdown.split())
         is_enough = len(text) >= SOME_TEXT and (state is None or state.origin != "rendered")
-        if not result.page.meta.is_shell or is_enough:
+        if not meta.is_shell or is_enough:
             return result
         return PageResult(result.page, "html", Filtered("needs-browser", why))
 
@@ -201,7 +210,8 @@ MAX_FILES = 3
 class ApiFiles:
     """Makes the document of an API reference from its OpenAPI file.
 
-    The files are those that the HTML names (`PageMeta.api_files`), or that the page fetched in the browser.
+    The files are those that the HTML names (`PageMeta.api_files`), or that the page fetched in the browser;
+    an API that a script of the page holds (`PageMeta.held_apis`) goes before them.
     A page without text of its own becomes the file's document; to any other the file's is added. Counts
     `llms/openapi/documents`, and `llms/openapi/failed` for pages none of whose files could be read.
     """
@@ -218,9 +228,10 @@ class ApiFiles:
 
         The result is None where the file is the one that is stored.
         """
-        named = result.page.meta.api_files
-        if not self._is_page(answered, result):
-            named = None
+        meta = result.page.meta
+        named, held = (meta.api_files, meta.held_apis) if self._is_page(answered, result) else (None, [])
+        if held and (written := await self._held(answered, result, held)) is not None:
+            return answered, written
         made = await self._made(request, answered, result, named) if named else None
         if made is not None:
             return made
@@ -230,6 +241,20 @@ class ApiFiles:
         if named and made is None:
             self.run.count("openapi/failed")
         return made or (rendered, page)
+
+    async def _held(
+        self, answered: PageResponse, result: PageResult, held: Sequence[str]
+    ) -> PageResult | None:
+        """Return a page with the documents of the APIs that its scripts hold, None where none can be read."""
+        made: list[tuple[PageResponse, Page]] = []
+        for text in held:
+            file = replace(answered, body=text.encode(), headers={"content-type": "application/json"})
+            if (page := await self._read(file)) is not None:
+                made.append((file, page))
+        if not made:
+            return None
+        self.run.count("openapi/documents")
+        return _together(answered, result, made)[1]
 
     async def _made(
         self, request: Request, answered: PageResponse, result: PageResult, urls: Sequence[str]

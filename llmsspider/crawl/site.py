@@ -69,6 +69,9 @@ class PreviousDiscovery:
 MAX_DOCSIFY = 50
 """Docsify sites that one crawl knows, and other pages with routes."""
 
+MAX_LISTS = 1_000
+"""Sidebars and the like of Docsify sites that one crawl asks for."""
+
 _EVERYWHERE = "*"
 """Stands for all hosts among the names of hosts in what the store remembers."""
 
@@ -86,6 +89,8 @@ class SiteKnowledge:
         self._listed: set[str] = set()
         self._section_roots: set[str] = set()
         self._docsify: list[Docsify] = []
+        self._lists: set[str] = set()
+        """Sidebars and the like that were asked for in this run."""
         self._routed: set[str] = set()
         """Pages, by identity, whose routes a browser renders as pages."""
         self._pages: frozenset[str] = frozenset()
@@ -200,6 +205,12 @@ class SiteKnowledge:
         if site is not None and site not in self._docsify and len(self._docsify) < MAX_DOCSIFY:
             self._docsify = [*(other for other in self._docsify if other.page != site.page), site]
         return site
+
+    def new_lists(self, urls: Iterable[str]) -> list[str]:
+        """Return the sidebars among `urls` that were not asked for in this run, `MAX_LISTS` of a run at most."""
+        new = [url for url in urls if url not in self._lists][: MAX_LISTS - len(self._lists)]
+        self._lists.update(new)
+        return new
 
     def docsify_of(self, url: str) -> Docsify | None:
         """Return the Docsify site that a URL is a route of, or the page; None for any other URL."""

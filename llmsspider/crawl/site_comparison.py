@@ -8,6 +8,8 @@ from collections.abc import Iterable
 from hashlib import blake2b
 from itertools import pairwise
 
+from llmsspider.items import Link
+
 # Chrome of a site, told from content by comparing pages: text that most pages begin or end with. Pure, bounded.
 
 MOST = 0.6
@@ -166,6 +168,15 @@ KEPT_TITLES = 512
 """Titles and headings that are counted; the rarest are forgotten."""
 LEARNED_TITLES = 16
 """Titles that the store keeps for the next run."""
+MAX_LINKED = 5_000
+"""Pages whose names in links are kept during a crawl."""
+_MAX_NAME = 100
+"""Characters of a name."""
+_POINTING = frozenset(
+    {"here", "more", "link", "this", "this page", "next", "previous", "prev", "back", "up", "home", "top", "index",
+     "contents", "read more", "learn more", "see also", "details", "source", "view source", "edit"}
+)  # fmt: skip
+"""Texts of links that name no page."""
 _TITLE_HEADING = re.compile(r"(#{1,6})[ \t]+(\S.*)")
 _MARKS = re.compile(r"\]\([^()\[\]\n]*\)|[\[\]`*\\]|<[^<>]*>")
 _NUMBER = re.compile(r"\A\d++(?:\.\d++)*+\.?\s++")
@@ -183,6 +194,7 @@ class SiteTitles:
         self._known: list[str] = []
         self._titles: Counter[str] = Counter()
         self._headings: Counter[str] = Counter()
+        self._linked: dict[str, str] = {}
 
     def see(self, title: str, markdown: str, *, start: bool = False) -> None:
         """Count a page with the title that it gives itself."""
@@ -197,12 +209,23 @@ class SiteTitles:
         """Say whether a title is that of so many pages that it is none of theirs."""
         return title in self._known or self._titles[title] >= max(LEAST_TITLES, MOST_TITLES * self.pages)
 
-    def own(self, title: str, markdown: str, *others: str | None) -> str:
+    def see_links(self, links: Iterable[Link]) -> None:
+        """Take note of what the links of a page call others, `MAX_LINKED` pages at most."""
+        for link in links:
+            url = link.url.partition("#")[0]
+            if len(self._linked) < MAX_LINKED and url not in self._linked and _says_something(link.text):
+                self._linked[url] = link.text
+
+    def linked(self, url: str) -> str | None:
+        """Return what the first link to a page calls it, None where none was seen."""
+        return self._linked.get(url)
+
+    def own(self, title: str, markdown: str, named: str | None, *last: str | None) -> str:
         """Return the title of a page that was seen: `title`, unless the site's pages share it.
 
-        Then it is the heading right below that of the site, the first `<h1>` that says something else, the first of
-        `others` (what llms.txt calls the page), the first heading that no other pages have, or the last of
-        `others` (what its URL says).
+        Then it is the heading right below that of the site, the first `<h1>` that says something else, `named` (what
+        llms.txt calls the page), the first heading that no other pages have, or the first of `last` (what links and
+        its URL call it).
         """
         headings = list(_headings(markdown))
         if not self.is_shared(title):
@@ -212,9 +235,9 @@ class SiteTitles:
         candidates = [
             self._right_below(title, headings),
             *(text for level, text, _ in headings if level == 1 and text != title),
-            *others[:-1],
+            named,
             *(text for level, text, _ in headings if level < 5 and not self._is_common(text)),
-            *others[-1:],
+            *last,
         ]
         return next(
             (name for name in candidates if name and name != title and not self.is_shared(name)), title
@@ -264,3 +287,7 @@ def _headings(markdown: str) -> Iterable[tuple[int, str, bool]]:
             yield len(found[1]), _NUMBER.sub("", text)[:200] or text[:200], follows
         if line.strip():
             follows = found is not None
+
+
+def _says_something(text: str) -> bool:
+    return 1 < len(text) <= _MAX_NAME and text.strip(" .…»›→").casefold() not in _POINTING

@@ -156,6 +156,23 @@ class Docsify:
         ]
         return list(dict.fromkeys(named))
 
+    def lists_beside(self, url: str) -> list[str]:
+        """Return the URLs of the sidebar and navigation bar beside the file of a route, where they are its own.
+
+        Docsify asks for them in each folder, and takes those of the folders above where there are none.
+
+        >>> Docsify("https://e.com/", "https://e.com/", sidebar="_sidebar.md").lists_beside("https://e.com/#/guide/a")
+        ['https://e.com/guide/_sidebar.md']
+        """
+        folder = self.file_of(url).rpartition("/")[0].removeprefix(self.files.rstrip("/")).strip("/")
+        names = [name for name in (self.sidebar, self.navbar) if name and not name.startswith("/")]
+        beside = [self.file_of(f"{self.page}#/{folder}/{name}") for name in names] if folder else []
+        return [name for name in dict.fromkeys(beside) if name not in self.lists]
+
+    def _is_list(self, path: str) -> bool:
+        names = {name.rpartition("/")[2] for name in (self.sidebar, self.navbar) if name}
+        return path in self.lists or path.rpartition("/")[2] in names
+
     def has_page(self, url: str) -> bool:
         """Say whether a URL is one of the site's routes, or its page."""
         return identity(split_route(url)[0]) == identity(self.page)
@@ -182,7 +199,7 @@ class Docsify:
         'https://e.com/d/#/guide/'
         """
         path = without_fragment(url)
-        if path in self.lists or not path.startswith(self.files) or not path.endswith(self.ext):
+        if self._is_list(path) or not path.startswith(self.files) or not path.endswith(self.ext):
             return None
         if path == urljoin(self.files, self.homepage):
             return self.page

@@ -21,6 +21,7 @@ from llmsspider.extraction.main_content import find_main, without_navigation
 from llmsspider.extraction.metadata import (
     api_files,
     follow_links,
+    held_apis,
     is_shell,
     joiner_for,
     read_meta,
@@ -39,6 +40,7 @@ from llmsspider.web.joining import Joiner
 
 __all__ = ["convert", "scan"]
 
+_TEX = (b"MathJax", b"mathjax", b"katex")
 _BLANK_LINES = re.compile(r"\n{3,}")
 
 
@@ -90,13 +92,12 @@ def convert(
 
 
 def _write(page: Page, root: _Element, joiner: Joiner, source: Source, converter: str) -> None:
-    body = source.received
     native = converter == loading.DEFAULT
     engine = None if native else loading.converter_named(converter)
     whole = whole_title(root)
-    main, generator = find_main(root, body, page.meta.generator, page.meta.title, whole)
+    main, generator = find_main(root, source, page.meta.generator, page.meta.title, whole)
     page.converter = converter
-    if _is_search_page(main, generator, body):
+    if _is_search_page(main, generator, source.body):
         return
     page.meta.lists_only = lists_only(main, joiner)
     page.meta.listing = listing_of(root, main, joiner, source, only_lists=page.meta.lists_only)
@@ -109,9 +110,10 @@ def _write(page: Page, root: _Element, joiner: Joiner, source: Source, converter
         joiner,
         MarkdownFormat() if native else HtmlFormat(),
         generator=generator,
-        has_tabs=b"tablist" in body,
-        has_notes=_has_notes(body),
-        has_tex=_has_tex(body),
+        has_tabs=source.may_hold(b"tablist"),
+        has_notes=source.may_hold(b"footnote", b"noteref", b"#fn"),
+        has_inline_blocks=source.may_hold(b"doc-md-description"),
+        has_tex=_has_tex(source),
         growth=joiner.growth if native else None,
     )
     text = walk.document(main, title)
@@ -153,12 +155,9 @@ def _with_contents(bare: Walk, main: _Element, title: str | None) -> str:
     return text
 
 
-def _has_notes(body: bytes) -> bool:
-    return b"footnote" in body or b"noteref" in body or b"#fn" in body
-
-
-def _has_tex(body: bytes) -> bool:
-    return b"MathJax" in body or b"mathjax" in body or b"katex" in body
+def _has_tex(source: Source) -> bool:
+    """Return True if a page has formulas set by scripts; the name of a program is written in its own way."""
+    return source.may_hold(b"mathjax", b"katex") and any(name in source.body for name in _TEX)
 
 
 def scan(body: bytes, url: str, encoding: str | None) -> Page:
@@ -169,11 +168,11 @@ def scan(body: bytes, url: str, encoding: str | None) -> Page:
 
 
 def _scan(source: Source, url: str, growth: Growth) -> tuple[_Element, Joiner, Page]:
-    body = source.received
     root = parse_source(source)
     joiner = joiner_for(root, url, growth)
     meta = read_meta(root, joiner)
     meta.is_shell = is_shell(root)
     meta.api_files = api_files(root, source, joiner)
-    meta.routes = routes(root, joiner) if b"#/" in body or b"#!/" in body else []
-    return root, joiner, Page(markdown="", links=[], follow=follow_links(root, joiner), meta=meta)
+    meta.held_apis = held_apis(root, source)
+    meta.routes = routes(root, joiner) if source.may_hold(b"#/", b"#!/") else []
+    return root, joiner, Page(markdown="", links=[], follow=follow_links(root, joiner, source), meta=meta)

@@ -110,7 +110,7 @@ class Format(Protocol):
         ...
 
     def emphasis(self, inner: str, mark: str, before: str, after: str) -> str:
-        """Return emphasis; `mark` is `*`, `**` or `~~`, `before` and `after` are the characters around."""
+        """Return emphasis; `mark` is `*`, `**` or `~~`, `before` two characters, `after` one."""
         ...
 
     def raw(self, html: str) -> str:
@@ -221,8 +221,12 @@ class MarkdownFormat:
 
     def emphasis(self, inner: str, mark: str, before: str, after: str) -> str:
         """Return emphasis with `mark`; HTML where the characters around would undo the mark (CommonMark 6.2)."""
-        if before != mark[0] and _flanks(before, inner[:1]) and _flanks(after, inner[-1:]):
-            return f"{mark}{inner}{mark}"
+        last = before[-1:]
+        if _flanks(last, inner[:1]) and _flanks(after, inner[-1:]):
+            if last != mark[0]:
+                return f"{mark}{inner}{mark}"
+            if before == "\\*" and "_" not in inner and not after.isalnum():  # a star that is text
+                return inner.join([mark.replace("*", "_")] * 2)
         tag = {"*": "em", "**": "strong", "~~": "del"}[mark]
         return f"<{tag}>{inner}</{tag}>"
 

@@ -12,6 +12,7 @@ from itertools import islice
 
 from lxml.etree import XPath, _Element
 
+from llmsspider.extraction.marks import ELEMENTS
 from llmsspider.extraction.tree import Source, inner_text, settable
 
 MAX_STYLE = 2_000
@@ -21,14 +22,14 @@ _TAGS = (
     "//template | //dialog | //noembed | //noframes | //audio | //canvas | //video | //object[@data]"
     " | //progress | //meter"
 )
-_ATTRIBUTES = (
-    (re.compile(rb"aria-hidden"), "//*/@aria-hidden/.."),
-    (re.compile(rb"hidden(?<![\w-]hidden)(?![\w-])"), "//*/@hidden/.."),
-    (re.compile(rb"popover"), "//*/@popover/.."),
-    (re.compile(rb"width\s*=\s*[\"']?(?:[01](?!\d)|&)"), "//img[@width and @height]"),
-    (re.compile(rb"<(?:template|dialog|noembed|noframes|audio|canvas|video|object|progress|meter)"), _TAGS),
+_MARKED = (
+    ((b"aria-hidden",), re.compile(rb""), "//*/@aria-hidden/.."),
+    ((b"hidden",), re.compile(rb"hidden(?<![\w-]hidden)(?![\w-])"), "//*/@hidden/.."),
+    ((b"popover",), re.compile(rb""), "//*/@popover/.."),
+    ((b"<img",), re.compile(rb"width\s*=\s*[\"']?(?:[01](?!\d)|&)"), "//img[@width and @height]"),
+    (ELEMENTS, re.compile(rb""), _TAGS),
 )
-"""What may hide an element: how it looks in the bytes of a page, in lower case, and where it is in the tree."""
+"""What may hide an element: marks and how it looks in the bytes of a page, in lower case; where it is in the tree."""
 _STYLE = re.compile(rb"style\s*=")
 _STYLES = XPath("//*/@style", smart_strings=False)
 _STYLED = "//*/@style/.."
@@ -46,6 +47,8 @@ _OPENED = re.compile(
 )
 """Classes of parts that a reader opens."""
 _OPENERS = frozenset({"button", "summary"})
+_LABELLED = 2
+"""Elements around a hidden one whose label may say what it does."""
 _BEHIND = 3
 """Elements before a hidden one that are looked at for what opens it."""
 _MAX_PIECES = 100
@@ -108,18 +111,21 @@ def remove_hidden(root: _Element, source: Source) -> int:
     for element in candidates:  # in the order of the page: what is around comes first
         if element in below:
             continue
-        if _is_empty(element):
-            gone.append(element)
+        is_leaf, text = not len(element), element.text
+        if is_leaf and (text is None or text.isspace()) and element.tag not in _VOID:
+            gone.append(element)  # whatever else is true of it, nothing is read there
             continue
         if _can_be_opened(element, around) or _is_needed(element, around):
             continue
-        if pages and len(element) and _is_page(element, root):
+        if pages and not is_leaf and _is_page(element, root):
             pages -= 1
             continue
         gone.append(element)
-        if len(element):
+        if is_leaf:
+            removed += bool(text and text.strip())
+        else:
             below.update(element.iterdescendants())
-        removed += bool(inner_text(element).strip())
+            removed += bool(inner_text(element).strip())
     for element in gone:
         _remove(element)
     return removed
@@ -127,7 +133,7 @@ def remove_hidden(root: _Element, source: Source) -> int:
 
 def _candidates(root: _Element, source: Source) -> list[_Element]:
     """Return the elements that may be hidden, in the order of the page."""
-    paths = [path for mark, path in _ATTRIBUTES if source.may_match(mark)]
+    paths = [path for marks, look, path in _MARKED if source.may_hold(*marks) and source.may_match(look)]
     if source.may_match(_STYLE) and any(is_unseen(style[:MAX_STYLE]) for style in set(_STYLES(root))):
         paths.append(_STYLED)
     return _union(tuple(paths))(root) if paths else []
@@ -136,11 +142,6 @@ def _candidates(root: _Element, source: Source) -> list[_Element]:
 @lru_cache(maxsize=64)
 def _union(paths: tuple[str, ...]) -> XPath:
     return XPath(" | ".join(paths), smart_strings=False)
-
-
-def _is_empty(element: _Element) -> bool:
-    """Say whether an element holds nothing: whatever else is true of it, nothing is read there."""
-    return not len(element) and not (element.text and element.text.strip()) and element.tag not in _VOID
 
 
 def _is_hidden(element: _Element) -> bool:
@@ -154,7 +155,10 @@ def _is_hidden(element: _Element) -> bool:
 
 def _is_unshown(element: _Element) -> bool:
     """Say whether an element is hidden by its attributes, other than its style."""
-    if (element.get("aria-hidden") or "").strip().lower() == "true" or element.get("popover") is not None:
+    silent = element.get("aria-hidden")
+    if silent == "true" or element.get("popover") is not None:
+        return True
+    if silent is not None and silent.strip().lower() == "true":
         return True
     hidden = element.get("hidden")
     if hidden is not None and hidden.strip().lower() != "until-found":
@@ -326,7 +330,7 @@ class _Around:
         self._root = root
         self._source = source
         self._math: dict[_Element, _Element | None] = {}
-        self._code: dict[_Element, bool] = {}
+        self.has_labels = source.may_hold(b"aria-label")
         self._has_formulas = source.may_hold(*_MATH_NAMES)
 
     def is_controlled(self, name: str) -> bool:
@@ -342,19 +346,6 @@ class _Around:
     def with_pre(self) -> set[_Element]:
         """The elements with a code block inside."""
         return {above for pre in self._root.iter("pre") for above in pre.iterancestors()}
-
-    def is_in_code(self, element: _Element) -> bool:
-        """Say whether an element is code or stands in it."""
-        path: list[_Element] = []
-        near: _Element | None = element
-        while near is not None and near not in self._code:
-            path.append(near)
-            if near.tag in _CODE:
-                break
-            near = near.getparent()
-        answer = near is not None and self._code.get(near, True)
-        self._code.update(dict.fromkeys(path, answer))
-        return answer
 
     def is_formula(self, element: _Element) -> bool | None:
         """Say whether the nearest element that is named for math holds a formula; None where there is no such."""
@@ -405,20 +396,24 @@ def _is_said_otherwise(element: _Element, around: _Around) -> bool:
     """Say whether what is not read aloud is code, or is said to listeners in other words beside it."""
     if element.tag in _SIGNS or element in around.with_pre:
         return True
-    parent = element.getparent()
-    if parent is None:
-        return False
-    label = parent.get("aria-label")
-    if label and _says(element, label):
-        return True
-    above = parent.getparent()
-    label = None if above is None else above.get("aria-label")
-    if label and _says(element, label):
+    if around.has_labels and _is_label(element):
         return True
     for near in (element.getprevious(), element.getnext()):
-        if near is not None and not _SPOKEN.isdisjoint((near.get("class") or "").split()):
+        if near is not None and (classes := near.get("class")) and not _SPOKEN.isdisjoint(classes.split()):
             return True
-    return around.is_in_code(parent)
+    return next(element.iterancestors(*_CODE), None) is not None
+
+
+def _is_label(element: _Element) -> bool:
+    """Say whether the text of an element is what one of the two elements around it is called for listeners."""
+    near = element.getparent()
+    for _ in range(_LABELLED):
+        if near is None:
+            return False
+        if (label := near.get("aria-label")) and _says(element, label):
+            return True
+        near = near.getparent()
+    return False
 
 
 def _says(element: _Element, label: str) -> bool:
@@ -438,10 +433,10 @@ def _remove(element: _Element) -> None:
     parent = element.getparent()
     if parent is None:
         return
-    tail = settable(element.tail)
-    before = element.getprevious()
-    if tail and before is not None:
-        before.tail = settable(before.tail) + tail
-    elif tail:
-        parent.text = settable(parent.text) + tail
+    if element.tail:
+        tail, before = settable(element.tail), element.getprevious()
+        if before is not None:
+            before.tail = settable(before.tail) + tail
+        else:
+            parent.text = settable(parent.text) + tail
     parent.remove(element)

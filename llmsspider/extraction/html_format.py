@@ -22,7 +22,7 @@ class HtmlFormat:
         return f"<code>{escape_html(text, quote=False)}</code>"
 
     def emphasis(self, inner: str, mark: str, before: str, after: str) -> str:
-        """Return emphasis; `mark` is `*`, `**` or `~~`, `before` and `after` are the characters around."""
+        """Return emphasis; `mark` is `*`, `**` or `~~`, `before` and `after` the characters around."""
         tag = {"*": "em", "**": "strong", "~~": "del"}[mark]
         return f"<{tag}>{inner}</{tag}>"
 

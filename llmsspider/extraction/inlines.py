@@ -132,8 +132,8 @@ Piece = str | list[str]
 def inline(walk: Walk, element: _Element, before: list[str]) -> Piece:
     """Return the inline piece that `element` is; a list where it turned out to be blocks (display math)."""
     tag = element.tag
-    kind = walk.rules.kind(element) if element.keys() else Kind.PLAIN
-    if kind is not Kind.PLAIN:
+    if names := element.keys():
+        kind = walk.rules.kind_of(element, tag, names)
         if kind is Kind.DROP:
             return ""
         if kind is Kind.MATH and (piece := _formula(walk, element)) is not None:
@@ -240,6 +240,12 @@ def _linked_code(walk: Walk, element: _Element) -> str:
     return "".join(pieces)
 
 
+def _is_emphasis(piece: str, mark: str) -> bool:
+    """Return True for a piece that is nothing but emphasis of this mark: what follows goes on with it."""
+    inner = piece[len(mark) : -len(mark)]
+    return bool(inner) and mark[0] not in inner and piece == f"{mark}{inner}{mark}"
+
+
 def _emphasis(mark: str) -> Callable[[Walk, _Element, list[str]], str]:
     def handler(walk: Walk, element: _Element, before: list[str]) -> str:
         inner = content(walk, element)
@@ -258,8 +264,11 @@ def _emphasis(mark: str) -> Callable[[Walk, _Element, list[str]], str]:
             return inner
         lead = " " if inner[0] == " " else ""
         trail = " " if inner[-1] == " " else ""
-        previous = "" if lead or not before else before[-1][-1:]
+        previous = "" if lead or not before else before[-1][-2:]
         following = "" if trail else (element.tail or "")[:1]
+        if not lead and before and _is_emphasis(before[-1], mark) and mark not in stripped:
+            stripped = before.pop()[len(mark) : -len(mark)] + stripped
+            previous = before[-1][-2:] if before else ""
         return lead + walk.format.emphasis(stripped, mark, previous, following) + trail
 
     return handler

@@ -26,7 +26,7 @@ _LIST = re.compile(r"[-*] |\d+[.)] |<[uo]l")
 
 def listing(walk: Walk, element: _Element) -> list[str]:
     """Return a `<ul>` or `<ol>` as one block."""
-    if element.get("class") in _FRAMES or any(part.tag in _SECTIONS for item in element for part in item):
+    if element.get("class") in _FRAMES or _lists_sections(element):
         return [block for item in element for block in walk.blocks(item)]
     items: list[list[str]] = []
     numbers: list[int] = []
@@ -64,6 +64,12 @@ def listing(walk: Walk, element: _Element) -> list[str]:
             Items(items, numbers if element.tag == "ol" else None, tight, alternate=_follows_list(element))
         )
     ]
+
+
+def _lists_sections(element: _Element) -> bool:
+    return next(element.iter(*_SECTIONS), None) is not None and any(
+        part.tag in _SECTIONS for item in element for part in item
+    )
 
 
 def _stray(walk: Walk, text: str | None) -> list[str]:

@@ -10,9 +10,10 @@ from cssselect import HTMLTranslator
 from lxml.etree import XPath, _Element
 
 from llmsspider.extraction.generators import GENERATORS, UNKNOWN, Generator
+from llmsspider.extraction.marks import GENERATOR_MARKS
 from llmsspider.extraction.rules import Kind, rules_for
 from llmsspider.extraction.titles import outer_title, page_headline
-from llmsspider.extraction.tree import inner_text, letters_outside_links, visible
+from llmsspider.extraction.tree import Source, inner_text, is_named_navigation, letters_outside_links, visible
 
 # Links that turn pages ("Next", "« previous | up | next »"): a block of nothing else is not content.
 # For pages of no known generator; generators name these blocks by a class.
@@ -102,13 +103,9 @@ _NO_TEXT = frozenset(
 """Elements whose text never counts."""
 _NOT_MAIN = frozenset({"aside", "form"})
 """Elements whose text counts only where it is most of the page's."""
+_HEADINGS = frozenset({"h1", "h2", "h3"})
 _MOST = 0.5
 """Part of the page's text outside links from which on a name or tag no longer says that an element is navigation."""
-_NOT_MAIN_NAME = re.compile(
-    r"(?:^|[-_\s])(?:nav|navbar|navigation|menu|sidebar|side-bar|sidenav|footer|breadcrumbs?|cookies?|banner|toc|social|share|related|"
-    r"comments?|promo|advert|ads?|popup|modal|masthead|topbar|newsletter|subscribe|pagination|pager|skip|navigate|navlinks?)(?:$|[-_\s])",
-    re.IGNORECASE,
-)
 _TRANSLATIONS = XPath(".//a[@hreflang][contains(concat(' ', @rel, ' '), ' alternate ')]", smart_strings=False)
 _SHARE = 0.8
 """Part of the text of an element that one child must hold for the search to go down into it."""
@@ -124,7 +121,7 @@ _LINKED = 0.6
 
 def find_main(
     root: _Element,
-    body: bytes,
+    source: Source,
     meta: str | None = None,
     title: str | None = None,
     whole: str | None = None,
@@ -134,12 +131,14 @@ def find_main(
     `meta` is what the page's `<meta name="generator">` says, `title` what its `<title>` does without
     the site's name, `whole` with it.
     """
+    body = source.body
+    named = {name for mark in source.marks for name in GENERATOR_MARKS.get(mark, ())}
     for generator in _ordered((meta or "").lower()):
-        if any(mark in body for mark in _marks(generator)):
+        if generator.name in named and any(mark in body for mark in _marks(generator)):
             main = _first(root, body, generator.main)
             if main is not None:
-                return _without_languages(main, body), generator
-    return _without_languages(_densest(root, body, title, whole), body), UNKNOWN
+                return _without_languages(main, source), generator
+    return _without_languages(_densest(root, body, title, whole), source), UNKNOWN
 
 
 @lru_cache(maxsize=64)
@@ -190,11 +189,27 @@ def _densest(root: _Element, body: bytes, title: str | None, whole: str | None) 
             continue
         chosen = best if chosen is None else chosen
         if page is None or _is_in(page, best) or outer_title(root, best, title, whole) is not None:
-            chosen = best
+            chosen = best if page is None else _with_headings(best, page, sizes)
             break
     if chosen is not None:
         return without_navigation(_descend(chosen, sizes, page, around=_AROUND), page)
     return without_navigation(_descend(start, sizes, page), page)
+
+
+def _with_headings(chosen: _Element, page: _Element, sizes: dict[_Element, int]) -> _Element:
+    """Return the element around `chosen` and `page`, its heading outside, if other headings stand between the two."""
+    around = set(page.iterancestors())
+    both = next((above for above in chosen.iterancestors() if above in around), None)
+    if both is None or page in chosen.iterdescendants("h1", "h2", "h3", "h4"):
+        return chosen
+    is_below = False
+    for element in both.iter("h1", "h2", "h3", chosen.tag):
+        if element is chosen:
+            break
+        if is_below and element.tag in _HEADINGS and element in sizes:
+            return both
+        is_below = is_below or element is page
+    return chosen
 
 
 def _measure(start: _Element, page: _Element | None, *, links: bool = False) -> dict[_Element, int]:
@@ -210,7 +225,7 @@ def _measure(start: _Element, page: _Element | None, *, links: bool = False) -> 
             element.getparent() in sizes and element.tag not in _NO_TEXT and (links or element.tag != "a")
         ):
             sizes[element] = len((element.text or "").strip())
-            if element is not start and (element.tag in _NOT_MAIN or _is_named_navigation(element)):
+            if element is not start and (element.tag in _NOT_MAIN or is_named_navigation(element)):
                 doubtful.append(element)
     for element in reversed(list(start.iter())):  # children come first
         parent = element.getparent()
@@ -278,15 +293,6 @@ def _is_in(inner: _Element, outer: _Element) -> bool:
     return any(above is outer for above in inner.iterancestors())
 
 
-def _is_named_navigation(element: _Element) -> bool:
-    name = f"{element.get('class') or ''} {element.get('id') or ''}"
-    return (
-        name != " "
-        and element.tag not in {"html", "body", "main", "article"}
-        and bool(_NOT_MAIN_NAME.search(name))
-    )
-
-
 def without_navigation(main: _Element, page: _Element | None = None) -> _Element:
     """Empty the blocks in `main` that are named like navigation and made of links, or turn pages, and return `main`.
 
@@ -299,7 +305,7 @@ def without_navigation(main: _Element, page: _Element | None = None) -> _Element
             element.getparent() is not None
             and element.get("role") != "tablist"
             and not (page is not None and _is_in(page, element))
-            and (_is_named_navigation(element) or element.tag == "aside")
+            and (is_named_navigation(element) or element.tag == "aside")
             and _is_linked(element)
         ):
             if "toc" in (element.get("class") or "").split("-"):
@@ -315,9 +321,9 @@ def _is_linked(element: _Element) -> bool:
     return linked >= _LINKED * text
 
 
-def _without_languages(main: _Element, body: bytes) -> _Element:
+def _without_languages(main: _Element, source: Source) -> _Element:
     """Empty the blocks in `main` that lead to the page in other languages (HTML standard 4.6.7.1)."""
-    if b"hreflang" not in body:
+    if not source.may_hold(b"hreflang"):
         return main
     for link in _TRANSLATIONS(main):
         block: _Element | None = None

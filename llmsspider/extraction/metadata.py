@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import re
+from collections.abc import Iterator
 
 from lxml.etree import XPath, _Element
 
+from llmsspider.extraction.marks import LINKS
 from llmsspider.extraction.tree import Source
 from llmsspider.items import PageMeta
 from llmsspider.web.decompression import Growth
@@ -116,17 +119,17 @@ def _clean(text: str | None) -> str | None:
     return _SPACE.sub(" ", text).strip() or None if text else None
 
 
-# The OpenAPI files that a page names for the program that draws its API reference.
+# The OpenAPI files that a page names for the program that draws its API reference, or holds in its scripts.
 
-_WORDS = (
-    re.compile(rb"swagger"),
-    re.compile(rb"redoc"),
-    re.compile(rb"api(?:doc|-doc|-reference|(?<=openapi)|(?<=elements-api))"),
-)
-"""What is in the bytes of a page that names such a file, in lower case; each begins with letters to look for."""
+_WORDS = (b"swagger", b"redoc", b"rapi-doc", b"rapidoc", b"openapi", b"elements-api", b"api-reference")
 _NAMED = XPath("//@spec-url | //@apidescriptionurl | //*[@id='api-reference']/@data-url", smart_strings=False)
 _INLINE_SCRIPTS = XPath("//script[not(@src)]/text()", smart_strings=False)
 _CALL = re.compile(r"\b(?:SwaggerUIBundle|SwaggerUi|Redoc\.init|RedocStandalone|createApiReference)\s*\(")
+_HELD = re.compile(
+    r"(?:(?<![\w$])[\"']?(?:spec|content|definition|swaggerDoc)[\"']?\s*:|__redoc_state\s*=|Redoc\.init\s*\()\s*(?=\{)"
+)
+"""What stands before an API that a script holds, as JSON."""
+_DATA = XPath("//script[@id='api-reference'][not(@src)]/text()", smart_strings=False)
 _FIRST = re.compile(r"\s*([\"'])([^\"'\s]{1,2000})\1")
 _URL = re.compile(
     r"(?<![\w$])[\"']?(?:spec|openapi|definition)?url[\"']?\s*:\s*([\"'])([^\"'\s]{1,2000})\1", re.IGNORECASE
@@ -138,6 +141,10 @@ _PLACES = XPath(
     smart_strings=False,
 )
 
+MAX_HELD = 3
+"""APIs that the scripts of one page may hold."""
+_MAX_TRIES = 20
+"""Places of a script that are read as JSON."""
 MAX_FILES = 10
 """Files that one page may name."""
 
@@ -150,7 +157,7 @@ def api_files(root: _Element, source: Source, joiner: Joiner) -> list[str] | Non
 
     Empty where it is an API reference and says in its scripts alone which file it draws; None for any other page.
     """
-    if not any(map(source.may_match, _WORDS)):
+    if not source.may_hold(*_WORDS):
         return None
     found = [str(named).strip() for named in _NAMED(root)]
     for script in _INLINE_SCRIPTS(root):
@@ -161,6 +168,48 @@ def api_files(root: _Element, source: Source, joiner: Joiner) -> list[str] | Non
     urls = dict.fromkeys(joiner.join(href) for href in found[:MAX_FILES] if href)
     urls_of_web = [url for url in urls if url.lower().startswith(HTTP)]
     return urls_of_web if urls_of_web or _PLACES(root) else None
+
+
+def held_apis(root: _Element, source: Source) -> list[str]:
+    """Return the OpenAPI descriptions that scripts of a page hold, as JSON; `MAX_HELD` at most.
+
+    What is no JSON, an object as JavaScript writes it, is not read.
+    """
+    if not source.may_hold(*_WORDS):
+        return []
+    found = [*_DATA(root), *(text for script in _INLINE_SCRIPTS(root) for text in _objects(script))]
+    return list(dict.fromkeys(text for held in found if (text := _description(held))))[:MAX_HELD]
+
+
+def _objects(script: str) -> Iterator[str]:
+    position = 0
+    for _ in range(_MAX_TRIES):
+        held = _HELD.search(script, position)
+        if held is None:
+            return
+        position = held.end()
+        try:
+            _, end = _JSON.raw_decode(script, position)
+        except (ValueError, RecursionError):
+            continue
+        yield script[position:end]
+        position = end
+
+
+def _description(text: str) -> str | None:
+    """Return the JSON of an API, out of the state of a page that was drawn before (Redoc); None for any other."""
+    try:
+        read = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    inner = read.get("spec") if isinstance(read, dict) else None
+    if isinstance(inner, dict) and isinstance(inner.get("data"), dict):
+        return json.dumps(inner["data"])
+    is_api = isinstance(read, dict) and (read.get("openapi") or read.get("swagger"))
+    return text if is_api else None
+
+
+_JSON = json.JSONDecoder()
 
 
 # Links of a page: every address for the crawl.
@@ -177,9 +226,10 @@ def joiner_for(root: _Element, url: str, growth: Growth | None = None) -> Joiner
     return Joiner(url, _BASE(root), growth)
 
 
-def follow_links(root: _Element, joiner: Joiner) -> list[str]:
+def follow_links(root: _Element, joiner: Joiner, source: Source) -> list[str]:
     """Return every http(s) URL in `a[href]`, `area[href]` and `frame[src]`: absolute, no fragment, each once."""
-    paths = dict.fromkeys(href.partition("#")[0] for href in _HREFS(root))
+    hrefs = _HREFS(root) if source.may_hold(*LINKS) else [link.get("href") or "" for link in root.iter("a")]
+    paths = dict.fromkeys(href.partition("#")[0] for href in hrefs)
     urls = dict.fromkeys(joiner.join(path) for path in paths if path.strip())
     return [url for url in urls if url[:8].lower().startswith(HTTP)]
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from urllib.parse import urljoin, urlsplit
 
 from lxml.etree import XPath, _Element
 
+from llmsspider.extraction.marks import TAGS
 from llmsspider.extraction.tree import Source
 from llmsspider.items import Section
 from llmsspider.web.joining import Joiner
@@ -267,7 +267,6 @@ _ENTRIES = frozenset({"li", "tr", "dt", "dd"})
 _BLOCKS = frozenset({"article", "div", "section"})
 _TITLE_LINKS = XPath("(h2 | h3 | h4 | header//h2 | header//h3 | div/h2 | div/h3)//a | a[h2 or h3 or h4]")
 _TAGS = XPath("//a[contains(concat(' ', @rel, ' '), ' tag ')]/@href", smart_strings=False)
-_TAG = re.compile(rb"rel\s*=\s*[\"']?[^\"'>]{0,200}?tag")
 _SIDEBARS = XPath(
     "//nav[not(ancestor::header)]//a | //aside//a | //*[contains(@class, 'sidebar') or contains(@class, 'menu')]//a"
 )
@@ -293,7 +292,7 @@ def listing_of(
 
 def tags_of(root: _Element, joiner: Joiner, source: Source) -> list[str]:
     """Return the URLs of the pages that a page names as its tags (`rel=tag`)."""
-    if not source.may_match(_TAG):
+    if not source.may_hold(*TAGS):
         return []
     return list(dict.fromkeys(joiner.join(href).partition("#")[0] for href in _TAGS(root)))
 

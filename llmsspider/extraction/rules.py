@@ -14,7 +14,7 @@ from llmsspider.extraction.tree import inner_text, letters, letters_outside_link
 # Whether an element whose class speaks for chrome is chrome: a name is evidence, what the element holds decides.
 
 DOUBTFUL = frozenset(
-    {"ad", "ads", "article-relatives", "breadcrumb", "breadcrumbs", "cookies", "copy", "feedback", "no-print",
+    {"ad", "ads", "article-relatives", "breadcrumb", "breadcrumbs", "cookies", "copy", "feedback", "footer", "no-print",
      "article-tags", "noprint", "page-feedback",
      "page-tags", "post-tags", "tag-list", "page-nav", "page-navigation", "page-toc", "pager", "pagination",
      "related-articles", "related-posts", "search-results", "section-index", "toc", "TOC"}
@@ -35,6 +35,7 @@ _PAGE_CONTENTS = re.compile(r"toc|contents|breadcrumb|pag(?:er|e-nav|ination)", 
 _PARAGRAPHS = XPath("boolean(.//p | .//pre | .//th)")
 _ASKS = re.compile(
     r"(?:was|did|is) this \w+ (?:help|use|answer)|helpful\?|rate this|(?:give|send|share|leave) (?:us |your )?feedback|"
+    r"copyright|all rights reserved|(?:powered|built|generated|created) (?:by|with)|last (?:updated|modified)|"
     r"(?:use|uses|using) cookies|advertis|sponsor|\bads? by|subscribe|sign up|newsletter",
     re.IGNORECASE,
 )
@@ -83,6 +84,7 @@ COMMON_DROPS = (
     "#table-of-contents", ".toctree-wrapper.hidden", ".breadcrumb", ".breadcrumbs", ".pagination", ".pager",
     ".prev-next", ".page-nav", ".page-navigation", ".navfooter", ".navheader", ".pagination-links",
     ".navsettop", ".navsetbottom",
+    ".footer",
     # links to edit and to the source, feedback, sharing
     ".tag-source", ".feedback--title", ".feedback--question", ".feedback--answer", ".feedback--response",
     ".edit-page", ".edit-link", ".edit-this-page", ".edit-page-link", ".page-edit", ".github-edit-link", ".srclink",
@@ -172,21 +174,24 @@ class Rules:
 
     def kind(self, element: _Element) -> Kind:
         """Return what `element` is."""
-        names = element.keys()
-        if not names:
-            return Kind.DROP if element.tag in self._tags else Kind.PLAIN
-        key = (element.tag, element.get("class"))
-        try:
-            answer = self._memo[key]
-        except KeyError:
-            answer = self._by_class(key[0], key[1] or "")
+        tag = element.tag
+        if names := element.keys():
+            return self.kind_of(element, tag, names)
+        return Kind.DROP if tag in self._tags else Kind.PLAIN
+
+    def kind_of(self, element: _Element, tag: str, names: list[str]) -> Kind:
+        """Return what `element` is; `names` are those of its attributes, at least one."""
+        key = (tag, element.get("class"))
+        answer = self._memo.get(key)
+        if answer is None:
+            answer = self._by_class(tag, key[1] or "")
             if len(self._memo) < 10_000:
                 self._memo[key] = answer
-        if answer is Kind.PLAIN and not self._names.isdisjoint(names):
+        if answer is Kind.PLAIN:
+            if self._names.isdisjoint(names):
+                return answer
             answer = self._by_attribute(element)
-        if answer in _JUDGED:
-            return self._judged(element, answer)
-        return answer
+        return self._judged(element, answer) if answer in _JUDGED else answer
 
     @staticmethod
     def _judged(element: _Element, by_name: Kind) -> Kind:

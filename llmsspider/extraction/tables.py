@@ -157,25 +157,35 @@ def _callouts(walk: Walk, rows: list[_Element]) -> list[str]:
 
 
 def _members(walk: Walk, rows: list[_Element]) -> list[str]:
-    """Return Doxygen's table of member declarations: headings, then one item per member with its brief text."""
+    """Return Doxygen's table of member declarations: headings, and tables of type, member and brief description."""
     found: list[str] = []
-    items: list[list[str]] = []
+    members: list[list[str]] = []
+    template = ""
     for row in rows:
         cells = _CELLS(row)
         classes = " ".join(cell.get("class") or "" for cell in cells)
-        line = " ".join(walk.line(cell) for cell in cells).replace("\xa0", " ").replace("\n", " ").strip()
+        texts = [_cell(walk, cell) for cell in cells]
         if next(row.iter("h2", "h3"), None) is not None:
-            found += _listed(walk, items) + walk.blocks(cells[0] if cells else row)
-            items = []
+            found += _member_table(walk, members) + walk.blocks(cells[0] if cells else row)
+            members = []
+        elif "memTemplParams" in classes:
+            template = " ".join(texts)
         elif "memItem" in classes or "memTempl" in classes:
-            items.append([walk.format.paragraph([line])])
-        elif "mdescRight" in classes and items and line:
-            items[-1].append(walk.format.paragraph([line]))
-    return found + _listed(walk, items)
+            kind, member = (["", *texts] if len(texts) < 2 else texts)[:2]
+            members.append([kind, f"{template} {member}".strip(), ""])
+            template = ""
+        elif "mdescRight" in classes and members:
+            members[-1][2] = texts[-1]
+    return found + _member_table(walk, members)
 
 
-def _listed(walk: Walk, items: list[list[str]]) -> list[str]:
-    return [walk.format.items(Items(items, tight=all(len(item) == 1 for item in items)))] if items else []
+def _member_table(walk: Walk, members: list[list[str]]) -> list[str]:
+    """Return members as a table, its columns without text left out."""
+    used = [column for column in range(3) if any(member[column] for member in members)]
+    if not used:
+        return []
+    rows = [[""] * len(used), *([member[column] for column in used] for member in members)]
+    return [walk.format.table(rows, [""] * len(used))]
 
 
 def _cell(walk: Walk, cell: _Element | None) -> str:

@@ -7,9 +7,10 @@ from itertools import islice
 
 from lxml.etree import XPath, _Element
 
-from llmsspider.extraction.tree import has_blocks, letters_outside_links, plain_text
+from llmsspider.extraction.tree import has_blocks, is_named_navigation, letters_outside_links, plain_text
 
 _HEADINGS = frozenset({"h1", "h2", "h3", "h4", "h5", "h6"})
+_NAVIGATIONS = frozenset({"nav", "aside"})
 _DRAWN = frozenset({"div", "p", "center", "font"})
 """Elements that old pages draw as a heading."""
 _LOOKED_AT = 200
@@ -43,11 +44,21 @@ def outer_title(root: _Element, main: _Element, title: str | None, whole: str | 
         text = plain_text(heading)
         if any(ancestor is main for ancestor in heading.iterancestors()):
             return None
-        if text and wanted.startswith(text.casefold()):
+        names_site = text.casefold() != wanted and _is_headed(main) and _in_navigation(heading)
+        if text and wanted.startswith(text.casefold()) and not names_site:
             inner = [plain_text(own).casefold() for own in main.iter("h1", "h2")]
             names_page = any(own and (own in wanted or [_key(own)] == last) for own in inner)
             return None if names_page and _key(text) not in last else text
     return None
+
+
+def _in_navigation(heading: _Element) -> bool:
+    """Return True if a heading stands in a navigation: it names the site."""
+    return any(above.tag in _NAVIGATIONS or is_named_navigation(above) for above in heading.iterancestors())
+
+
+def _is_headed(main: _Element) -> bool:
+    return next(main.iter("h1", "h2"), None) is not None
 
 
 def headline(scope: _Element, title: str | None, whole: str | None = None) -> _Element | None:

@@ -66,6 +66,7 @@ class Walk:
     has_tex: bool = False
     has_tabs: bool = True
     has_notes: bool = True
+    has_inline_blocks: bool = True
     headings: set[str] = field(default_factory=set)
     empty: set[str] = field(default_factory=set)
     in_link: bool = False
@@ -109,15 +110,18 @@ class Walk:
             self.depth -= 1
             return self._paragraph([self.text(inner_text(element))])
         found: list[str] = []
-        run = self._first_text(element.text)
+        text = element.text
+        run = [self.text(text)] if text and not text.isspace() else []  # white space alone starts no run
         for child in element:
             tag = child.tag
-            if child.get("class") in _INLINE_CLASSES:
+            if self.has_inline_blocks and child.get("class") in _INLINE_CLASSES:
                 run += [self.line(child), self.text(child.tail or "")]
                 continue
             if tag in BLOCKS or (tag not in INLINE and len(child) and has_blocks(child)):
-                found += self._paragraph(run)
-                run = self._first_text(child.tail)
+                if run:
+                    found += self._paragraph(run)
+                text = child.tail
+                run = [self.text(text)] if text and not text.isspace() else []
                 found += self.block(child)
                 continue
             if tag in _CODE and len(child) and code.is_listing(child):
@@ -136,17 +140,13 @@ class Walk:
                 found += self._paragraph(run)
                 run = []
                 found += self._inline_around_blocks(child)
-            if child.tail:
-                run.append(self.text(child.tail))
+            if text := child.tail:
+                run.append(self.text(text))
         found += self._paragraph(run)
         self.depth -= 1
         if self.growth is not None:
             self.growth.check(sum(map(len, found)))
         return found
-
-    def _first_text(self, text: str | None) -> list[str]:
-        """Return the text that starts a run: white space alone is none."""
-        return [self.text(text)] if text and not text.isspace() else []
 
     def text(self, text: str) -> str:
         """Return character data with its white space collapsed, written for the format."""
@@ -166,22 +166,20 @@ class Walk:
         if self.depth > _MAX_DEPTH:
             return [self.text(inner_text(element))]
         self.depth += 1
-        pieces = [self.text(element.text)] if element.text else []
+        pieces = [self.text(text)] if (text := element.text) else []
         for child in element:
             piece = inlines.inline(self, child, pieces)
             if isinstance(piece, list):
                 pieces.append(" ".join(piece))
             elif piece:
                 pieces.append(piece)
-            if child.tail:
-                pieces.append(self.text(child.tail))
+            if text := child.tail:
+                pieces.append(self.text(text))
         self.depth -= 1
         return pieces
 
     def _paragraph(self, run: list[str]) -> list[str]:
-        if not run:
-            return []
-        text = self.format.paragraph(run)
+        text = self.format.paragraph(run) if run else ""
         return [text] if text else []
 
     def block(self, element: _Element) -> list[str]:

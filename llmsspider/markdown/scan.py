@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+from llmsspider.extraction.formats import escape, escape_start
 from llmsspider.markdown import commonmark
 
 # Is a text HTML, is it Markdown: told from its first kilobytes.
@@ -102,6 +103,7 @@ _WRAPPER = re.compile(
 _ANCHOR = re.compile(rf"{_OPENED.pattern}\s*{_END.pattern}|{_CLOSED.pattern}", re.IGNORECASE)
 _WORD = re.compile(rb"[0-9A-Za-z\x80-\xff]")
 _BLANK = re.compile(rb"(?:[ \t]*\n)+")
+_PARTS = re.compile(r"\n{3,}")
 _LONGEST = 20_000
 """Characters of a block that is looked at."""
 
@@ -117,6 +119,23 @@ def is_unseen_block(html: str) -> bool:
     if len(html) > _LONGEST or (rest := _without_comments(html)) is None:
         return False
     return not _WRAPPER.sub("", _ANCHOR.sub("", rest)).strip(" \t\n>")
+
+
+def text_of_wrappers(html: str) -> str | None:
+    """Return the text of a block of HTML that is wrappers around plain text; None for any other block.
+
+    Where Markdown would read the text as more than text, it stays: in MDX it is Markdown, elsewhere it is not.
+
+    >>> text_of_wrappers("<div class='a'>snake_case</div>"), text_of_wrappers("<div>*a*</div>")
+    ('snake_case', None)
+    """
+    if len(html) > _LONGEST or (rest := _without_comments(html)) is None:
+        return None
+    text = _WRAPPER.sub("\n\n", _ANCHOR.sub("", rest))
+    lines = [line.strip() for line in text.strip().split("\n")]
+    if "<" in text or "{" in text or any(escape_start(escape(line)) != line for line in lines):
+        return None
+    return _PARTS.sub("\n\n", "\n".join(lines)) or None
 
 
 def is_unseen_tag(html: str) -> bool:
@@ -212,7 +231,8 @@ class Scan:
     `source` is the text in UTF-8; `title` that of the first heading of level 1 that has one and stands in no
     list or quotation; `links` are pairs of text and URL, percent-encoded, in the order of their ends; `html` the
     HTML blocks and tags, as written; `destinations` the spans in `source` of the destinations of links, images,
-    definitions, and HTML tags with `src` or `href`, in order; `unseen` the spans of HTML that draws nothing.
+    definitions, and HTML tags with `src` or `href`, in order; `unseen` the spans of HTML that draws nothing,
+    `unwrapped` of text in wrappers, with the text.
     """
 
     source: bytes
@@ -221,15 +241,16 @@ class Scan:
     html: list[str] = field(default_factory=list)
     destinations: list[tuple[int, int]] = field(default_factory=list)
     unseen: list[tuple[int, int]] = field(default_factory=list)
+    unwrapped: list[tuple[int, int, bytes]] = field(default_factory=list)
 
     def rewritten(self, change: Callable[[str], str], *, keep_unseen: bool = False) -> str:
         """Return the text with `change` applied to each destination as it is written (in `<…>` or bare).
 
-        HTML that draws nothing is left out, unless it is to be kept.
+        HTML that draws nothing is left out, and so are wrappers around text, unless they are to be kept.
         """
         replaced = [(start, end, self._changed(start, end, change)) for start, end in self.destinations]
-        if self.unseen and not keep_unseen:
-            replaced = sorted([*replaced, *cuts(self.source, self.unseen)])
+        if (self.unseen or self.unwrapped) and not keep_unseen:
+            replaced = sorted([*replaced, *cuts(self.source, self.unseen), *self.unwrapped])
         pieces: list[bytes] = []
         position = 0
         for start, end, instead in replaced:
@@ -299,6 +320,8 @@ class _Reading:
             self._destinations_in_html(start, end)
             if is_unseen_block(html):
                 self.found.unseen.append((start, end))
+            elif _is_line_start(self.found.source, start) and (text := text_of_wrappers(html)) is not None:
+                self.found.unwrapped.append((start, end, _parted(self.found.source, start, text)))
 
     def _inline_html(self, tag: str, start: int, end: int) -> None:
         self.found.html.append(tag)
@@ -345,6 +368,16 @@ class _Reading:
             if written and not label.startswith("^"):
                 self.found.destinations.append(written.span(1))
         self.found.destinations.sort()
+
+
+def _is_line_start(source: bytes, at: int) -> bool:
+    return at == 0 or source[at - 1 : at] == b"\n"
+
+
+def _parted(source: bytes, at: int, text: str) -> bytes:
+    """Return a text that stands at a place as a block of its own."""
+    before = "" if at == 0 or source[at - 2 : at] == b"\n\n" else "\n"
+    return f"{before}{text}\n".encode()
 
 
 def one_line(text: str) -> str:

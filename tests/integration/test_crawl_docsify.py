@@ -7,7 +7,7 @@ from site_server import Reply
 INDEX = """<!DOCTYPE html><html><head><title>Heron</title></head><body><div id="app">Please wait...</div>
 <script>
 window.$docsify = { name: 'Heron', loadSidebar: true, loadNavbar: '_nav.md', coverpage: true,
-  alias: { '/.*/_sidebar.md': '/_sidebar.md', '/old': '/new' }, search: { paths: 'auto' } }
+  alias: { '/old': '/new' }, search: { paths: 'auto' } }
 </script><script src="//cdn.example/docsify@4/lib/docsify.min.js"></script></body></html>"""
 
 
@@ -29,9 +29,14 @@ SITE = {
     "/docs/new.md": markdown("# New\n"),
     "/docs/ref/README.md": markdown("# Reference\n\nIts pages.\n"),
     "/docs/ref/api.md": markdown("# API\n\nAll of it.\n"),
+    "/docs/ref/_sidebar.md": markdown("- [Types](ref/types)\n- [API](/ref/api)\n"),
+    "/docs/ref/types.md": markdown("# Types\n\nEach of them.\n"),
     "/docs/missing.md": Reply(INDEX),
 }
-ROUTES = {"/docs/", *(f"/docs/#/{route}" for route in ("quickstart", "ref/", "ref/api", "covered", "old"))}
+ROUTES = {
+    "/docs/",
+    *(f"/docs/#/{route}" for route in ("quickstart", "ref/", "ref/api", "ref/types", "covered", "old")),
+}
 
 
 def test_the_files_are_documents_under_their_routes(serve, run_crawl):
@@ -61,3 +66,19 @@ def test_the_files_are_documents_under_their_routes(serve, run_crawl):
     reached = {"/", *ROUTES} - {"/docs/#/old"}  # which is not known to be gone
     assert changes == {**dict.fromkeys(reached, "unchanged"), "/docs/#/ref/api": "changed"}
     assert any("_nav.md, which links to the site's pages, could not be read" in line for line in again.lines)
+
+
+def test_a_shell_of_routes_that_no_browser_draws_is_not_the_whole_site(serve, run_crawl):
+    shell = (
+        "<html><head><title>Heron</title></head><body><nav><a href='#/guide'>The guide</a> <a href='#/api'>The API</a> "
+        "<a href='#/more'>More to read</a></nav><p>"
+        "Heron needs scripts to show you all of the pages that it has.</p><div id='app'></div>"
+        "<script src='/app.js'></script></body></html>"
+    )
+    site = serve(
+        {"/": "<main><h1>Home</h1><p>Welcome.</p><a href='/app/'>Documentation</a></main>", "/app/": shell}
+    )
+    crawl = run_crawl(f"{site.url}/", arguments={"render": "never"})
+
+    assert set(crawl.by_path(site.url)) == {"/", "/app/"}
+    assert any("/app/ and the pages that it leads to are drawn by scripts" in line for line in crawl.lines)

@@ -9,6 +9,10 @@ from sites import html
 
 REDOC = "<title>Reference</title><redoc spec-url='/harbour.json'></redoc><script src='/redoc.js'></script>"
 SWAGGER = "<div id='swagger-ui'></div><script>SwaggerUIBundle({url: '/harbour.json', dom_id: '#swagger-ui'})</script>"
+HELD = (
+    "<title>Held</title><div id='redoc'></div><script src='/redoc.js'></script><script>const __redoc_state = "
+    '{"menu": {}, "spec": {"data": %s}}; Redoc.hydrate(__redoc_state)</script>'
+)
 TOO_LARGE = "<!doctype html><rapi-doc spec-url='/large.json'></rapi-doc><script src='/rapidoc.js'></script>"
 
 
@@ -31,8 +35,11 @@ def test_the_document_is_made_from_the_file(serve, run_crawl):
     """Alone, or behind the text of its page; a recrawl sees that the file changed though the page did not."""
     site = serve(
         {
-            "/": html("Home", "<p>Home.</p><a href='/api'>API</a><a href='/large'>Large</a>"),
+            "/": html(
+                "Home", "<p>Home.</p><a href='/api'>API</a><a href='/held'>Held</a><a href='/large'>Large</a>"
+            ),
             "/api": REDOC,
+            "/held": HELD % api("Held ships").body,
             "/guide": html("Guide", f"<p>How to use it.</p>{SWAGGER}"),
             "/large": TOO_LARGE,
             "/harbour.json": api("List ships"),
@@ -47,19 +54,20 @@ def test_the_document_is_made_from_the_file(serve, run_crawl):
 
     first = crawl()
     documents = first.by_path(site.url)
-    assert set(documents) == {"/", "/api", "/guide"}
+    assert set(documents) == {"/", "/api", "/guide", "/held"}
     made = document("List ships").format(base=site.url)
     assert documents["/api"]["content"] == made
     assert documents["/api"]["title"] == "Harbour"
+    assert documents["/held"]["content"] == document("Held ships").format(base=site.url)
     assert documents["/guide"]["content"] == f"# Guide\n\nHow to use it.\n\n{made}"
-    assert {documents[path]["origin"] for path in ("/api", "/guide")} == {"text"}
-    assert (first.stats["llms/openapi/documents"], first.stats["llms/openapi/failed"]) == (2, 1)
+    assert {documents[path]["origin"] for path in ("/api", "/guide", "/held")} == {"text"}
+    assert (first.stats["llms/openapi/documents"], first.stats["llms/openapi/failed"]) == (3, 1)
     assert first.stats["llms/filtered/needs-browser"] == 1
 
     again = crawl().by_path(site.url)
     assert {page["change"] for page in again.values()} == {"unchanged"}
-    assert set(again) == {"/", "/api", "/guide"}
+    assert set(again) == {"/", "/api", "/guide", "/held"}
 
     site.pages["/harbour.json"] = api("All ships")
     changed = {path: page["change"] for path, page in crawl().by_path(site.url).items()}
-    assert changed == {"/": "unchanged", "/api": "changed", "/guide": "changed"}
+    assert changed == {"/": "unchanged", "/api": "changed", "/guide": "changed", "/held": "unchanged"}

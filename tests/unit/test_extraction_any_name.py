@@ -13,7 +13,7 @@ from lxml.etree import tostring
 
 from llmsspider.extraction import convert
 from llmsspider.extraction.main_content import find_main
-from llmsspider.extraction.tree import parse
+from llmsspider.extraction.tree import parse, read_source
 
 FIXTURES = Path(__file__).parent.parent / "fixtures"
 PAGES = sorted([*FIXTURES.glob("generators/*.html"), *FIXTURES.glob("fidelity/*.html")])
@@ -37,7 +37,7 @@ def words(markdown: str) -> Counter[str]:
 def renamed(body: bytes, name: str, *, outermost: bool) -> bytes:
     """Return the page with `name` as the class of its main content, and of all that is around it if `outermost`."""
     root = parse(body, None)
-    main, _ = find_main(root, body)
+    main, _ = find_main(root, read_source(body, None))
     around = [above for above in main.iterancestors() if above.tag not in {"html", "body"}]
     wrappers = [main, *around] if outermost else [main]
     if main.tag == "body":

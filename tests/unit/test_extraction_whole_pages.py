@@ -164,3 +164,78 @@ def test_lines_of_code_broken_by_br_stay_lines():
     body = f"<h1>T</h1>{PROSE}{lines}<p>Or <code>a</code> in a line.</p><p><code><br></code></p>"
     page = converted(BOOK.format(title="T", body=body))
     assert "\n\n```\nListen 80\n  Listen 8000\n```\n\nOr `a` in a line.\n" in page.markdown
+
+
+def test_a_heading_in_the_navigation_is_the_sites_name_where_the_page_has_one_of_its_own():
+    nav = '<div class="sidebar"><h1><a href="../">Widget</a></h1><ul><li><a href="a.html">Wheel</a></li></ul></div>'
+    page = converted(
+        BOOK.format(
+            title="Widget::Wheel - Widget 1.6",
+            body=f"{nav}<div><h1>class Widget::Wheel</h1>{PROSE * 3}</div>",
+        )
+    )
+
+    assert page.markdown.startswith("# class Widget::Wheel\n")
+    assert page.meta.title == "class Widget::Wheel"
+
+
+def test_a_heading_in_what_is_called_navigation_is_the_pages_title_where_the_title_says_so():
+    page = converted(
+        BOOK.format(
+            title="Wheels - Widget",
+            body=f'<div class="nav"><h1>Wheels</h1></div><div id="content"><h2>Mills</h2>{PROSE * 3}</div>',
+        )
+    )
+
+    assert page.markdown.startswith("# Wheels\n\n## Mills\n")
+
+
+def test_headings_between_the_title_and_the_article_are_content():
+    page = converted(
+        BOOK.format(
+            title="Mill",
+            body=f"<div id='top'><h1>Mill</h1><section><header><h2>wheel~Mill namespace</h2></header>"
+            f"<article><h3>Methods</h3>{PROSE * 5}</article></section></div>",
+        )
+    )
+
+    assert page.markdown.startswith("# Mill\n\n## wheel~Mill namespace\n\n### Methods\n")
+
+
+def test_a_footer_that_speaks_of_rights_is_no_content_and_one_with_prose_is():
+    footer = '<div class="footer"><p>{text}</p></div>'
+    rights, prose = (
+        converted(
+            BOOK.format(title="Mill", body=f"<div><h1>Mill</h1>{PROSE * 5}{footer.format(text=text)}</div>")
+        )
+        for text in (
+            "Copyright © 2009-2026 Widget Works. All Rights Reserved.",
+            "The mill was built long ago, of oak from the hills, and it turns still.",
+        )
+    )
+    named = converted(
+        BOOK.format(title="Mill", body=f"<h1>Mill</h1>{PROSE}<h2 id='footer'>Footer</h2>{PROSE}")
+    )
+
+    assert "Rights" not in rights.markdown
+    assert "built long ago" in prose.markdown
+    assert "## Footer" in named.markdown
+
+
+def test_members_of_a_class_are_a_table_under_their_headings():
+    row = '<tr class="memitem:"><td class="memItemLeft">{}</td><td class="memItemRight"><a href="#a">{}</a></td></tr>'
+    brief = '<tr class="memdesc:"><td class="mdescLeft">&#160;</td><td class="mdescRight">Turns it.</td></tr>'
+    template = '<tr><td class="memTemplParams" colspan="2">template&lt;class T&gt;</td></tr>'
+    heading = '<tr class="heading"><td colspan="2"><h2>{}</h2></td></tr>'
+    page = converted(
+        '<html><head><meta name="generator" content="Doxygen 1.9"></head><body><div id="doc-content">'
+        f'<div class="title">Wheel</div><table class="memberdecls">{heading.format("Functions")}'
+        f"{row.format('void&#160;', 'turn()')}{brief}{template}{row.format('T&#160;', 'get()')}"
+        f"{heading.format('Types')}{row.format('typedef int&#160;', 'size')}</table></div></body></html>"
+    )
+
+    assert page.markdown == (
+        "# Wheel\n\n## Functions\n\n|  |  |  |\n| --- | --- | --- |\n"
+        f"| void | [turn()]({URL}#a) | Turns it. |\n| T | template\\<class T> [get()]({URL}#a) |  |\n\n"
+        f"## Types\n\n|  |  |\n| --- | --- |\n| typedef int | [size]({URL}#a) |\n"
+    )

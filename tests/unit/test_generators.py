@@ -10,7 +10,7 @@ import pytest
 from llmsspider.extraction import convert
 from llmsspider.extraction.generators import GENERATORS
 from llmsspider.extraction.main_content import find_main
-from llmsspider.extraction.tree import parse
+from llmsspider.extraction.tree import parse, read_source
 
 FIXTURES = Path(__file__).parent.parent / "fixtures" / "generators"
 URL = "https://widget.example.org/docs/page"
@@ -43,7 +43,7 @@ def test_page_gives_its_markdown(name):
 @pytest.mark.parametrize("name", PAGES)
 def test_page_is_recognised_by_its_marks(name):
     body = page(name)
-    _, generator = find_main(parse(body, None), body)
+    _, generator = find_main(parse(body, None), read_source(body, None))
     assert generator.name == ENTRY.get(name, name)
 
 

@@ -273,3 +273,35 @@ def test_odd_descriptions(api, said):
 def test_the_files_a_page_names(html, expected):
     page = scan(f"<html><body>{html}</body></html>".encode(), "https://e.com/docs/", "utf-8")
     assert page.meta.api_files == expected
+
+
+HELD = '{"openapi": "3.0.0", "info": {"title": "Harbour"}, "paths": {}}'
+
+
+@pytest.mark.parametrize(
+    ("script", "expected"),
+    [
+        pytest.param(
+            f"<script>SwaggerUIBundle({{ spec: {HELD}, dom_id: '#x' }})</script>", [HELD], id="Swagger UI"
+        ),
+        pytest.param(f"<script>Redoc.init({HELD}, {{}}, document.body)</script>", [HELD], id="Redoc"),
+        pytest.param(
+            f'<script>o = {{"swaggerDoc": {HELD}}}; SwaggerUIBundle(o)</script>', [HELD], id="Express"
+        ),
+        pytest.param(
+            f"<script id='api-reference' type='application/json'>{HELD}</script>", [HELD], id="Scalar"
+        ),
+        pytest.param(
+            "<script>SwaggerUIBundle({ spec: {openapi: '3.0.0', paths: {}} })</script>", [], id="no JSON"
+        ),
+        pytest.param('<script>Redoc.init({"theme": {}})</script>', [], id="no API"),
+        pytest.param(
+            "<script>SwaggerUIBundle({ spec: " + '{"openapi":[' * 50_000 + "})</script>", [], id="deep"
+        ),
+        pytest.param(f"<pre>SwaggerUIBundle(spec: {HELD})</pre>", [], id="text"),
+    ],
+)
+def test_apis_that_scripts_hold(script, expected):
+    page = scan(f"<html><body>{script}</body></html>".encode(), "https://e.org/api/", None)
+
+    assert page.meta.held_apis == expected

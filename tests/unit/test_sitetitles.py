@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from llmsspider.crawl.site_comparison import KEPT_TITLES, LEAST_TITLES, SiteTitles
+from llmsspider.crawl.site_comparison import KEPT_TITLES, LEAST_TITLES, MAX_LINKED, SiteTitles
+from llmsspider.items import Link
 
 PAGES = [
     pytest.param(
@@ -88,3 +89,24 @@ def test_memory_is_bounded():
         titles.see("Widget" if number % 2 else f"Page {number}", f"# Page {number}\n\n## Part {number}\n")
     assert max(len(titles._titles), len(titles._headings)) <= KEPT_TITLES + 1
     assert titles.is_shared("Widget")
+
+
+def test_a_page_without_heading_is_called_what_links_call_it():
+    titles = shared()
+    url = "https://widget.example.org/w7.html"
+    titles.see_links([Link("here", url), Link("Wheels of oak", f"{url}#top"), Link("Another", url)])
+    titles.see("Widget", "Text.\n")
+
+    assert titles.own("Widget", "Text.\n", None, titles.linked(url), "w7") == "Wheels of oak"
+    assert titles.own("Widget", "Text.\n", None, titles.linked(f"{url}x"), "w7") == "w7"
+    assert titles.own("Widget", "Text.\n\n# Mills\n", None, titles.linked(url), "w7") == "Mills"
+
+
+def test_names_in_links_are_kept_in_bounded_memory():
+    titles = SiteTitles()
+    titles.see_links(
+        Link("Wheel", f"https://widget.example.org/{number}") for number in range(2 * MAX_LINKED)
+    )
+
+    assert titles.linked("https://widget.example.org/1")
+    assert titles.linked(f"https://widget.example.org/{MAX_LINKED}") is None

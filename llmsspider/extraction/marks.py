@@ -1,0 +1,49 @@
+"""Which of the byte strings that the extraction asks for a page holds, all told in one pass over its bytes.
+
+To search 30 KB for a string that is not there takes 15 µs; for all of these at once (Aho-Corasick), 60 µs.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+
+from ahocorasick_rs import BytesAhoCorasick, Implementation
+
+from llmsspider.extraction.generators import GENERATORS
+
+TAGS = (b'"tag', b"'tag", b"=tag", b'tag"', b"tag'", b" tag ")
+"""How a word `tag` stands in the value of an attribute."""
+LINKS = (b"<area", b"<frame")
+BREAKS = (b"<wbr", b"</br")
+ATTRIBUTES = (b"hidden", b"aria-hidden", b"popover", b"aria-label", b"<img")
+ELEMENTS = (
+    b"<template", b"<dialog", b"<noembed", b"<noframes", b"<audio", b"<canvas", b"<video", b"<object", b"<progress",
+    b"<meter",
+)  # fmt: skip
+WORDS = (
+    b"math", b"katex", b"mjx", b"arithmatex", b"mathjax", b"footnote", b"noteref", b"#fn", b"tablist", b"hreflang",
+    b"indextable", b"swagger", b"redoc", b"rapi-doc", b"rapidoc", b"openapi", b"elements-api", b"api-reference",
+    b"doc-md-description", b"#/", b"#!/",
+)  # fmt: skip
+
+GENERATOR_MARKS: dict[bytes, tuple[str, ...]] = {}
+"""The names of the generators that a mark, in lower case, speaks for."""
+for _generator in GENERATORS:
+    for _mark in _generator.marks:
+        _key = _mark.lower().encode()
+        GENERATOR_MARKS[_key] = (*GENERATOR_MARKS.get(_key, ()), _generator.name)
+
+MARKS = tuple(dict.fromkeys((*ATTRIBUTES, *ELEMENTS, *LINKS, *BREAKS, *TAGS, *WORDS, *GENERATOR_MARKS)))
+"""All that is looked for, in lower case."""
+KNOWN = frozenset(MARKS)
+
+
+@cache
+def _searcher() -> BytesAhoCorasick:
+    return BytesAhoCorasick(MARKS, implementation=Implementation.DFA)
+
+
+def marks_in(lowered: bytes) -> frozenset[bytes]:
+    """Return those of `MARKS` that stand in the bytes of a page, in lower case."""
+    numbers = {found[0] for found in _searcher().find_matches_as_indexes(lowered, overlapping=True)}
+    return frozenset([MARKS[number] for number in numbers])
