@@ -7,7 +7,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from llmsspider.extraction.formats import escape, escape_start
 from llmsspider.markdown import commonmark
 
 # Is a text HTML, is it Markdown: told from its first kilobytes.
@@ -104,6 +103,8 @@ _ANCHOR = re.compile(rf"{_OPENED.pattern}\s*{_END.pattern}|{_CLOSED.pattern}", r
 _WORD = re.compile(rb"[0-9A-Za-z\x80-\xff]")
 _BLANK = re.compile(rb"(?:[ \t]*\n)+")
 _PARTS = re.compile(r"\n{3,}")
+_PLAIN = re.compile(r"(?!\d{1,9}[.)](?: |\Z)|[-+=:])[^\\`*_\[\]<>{}#|~&]*")
+"""A line that Markdown reads as the text that it is."""
 _LONGEST = 20_000
 """Characters of a block that is looked at."""
 
@@ -126,14 +127,14 @@ def text_of_wrappers(html: str) -> str | None:
 
     Where Markdown would read the text as more than text, it stays: in MDX it is Markdown, elsewhere it is not.
 
-    >>> text_of_wrappers("<div class='a'>snake_case</div>"), text_of_wrappers("<div>*a*</div>")
-    ('snake_case', None)
+    >>> text_of_wrappers("<div class='a'>simple text</div>"), text_of_wrappers("<div>*a*</div>")
+    ('simple text', None)
     """
     if len(html) > _LONGEST or (rest := _without_comments(html)) is None:
         return None
     text = _WRAPPER.sub("\n\n", _ANCHOR.sub("", rest))
     lines = [line.strip() for line in text.strip().split("\n")]
-    if "<" in text or "{" in text or any(escape_start(escape(line)) != line for line in lines):
+    if not all(map(_PLAIN.fullmatch, lines)):
         return None
     return _PARTS.sub("\n\n", "\n".join(lines)) or None
 

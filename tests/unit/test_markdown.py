@@ -60,7 +60,7 @@ UNSEEN = {
     "span": ('<span id="x"></span>b', "b"),
     "wrapper": ('a\n\n<div class="b" style={{ c: 1 }}>\n\n**d**\n\n</div>\n\ne', "a\n\n**d**\n\ne"),
     "wrappers in wrappers": ("<div>\n<div>\n\na\n\n</div>\n</div>", "a"),
-    "wrapper with text": ("<div>\n  a b_c\n</div>", "a b_c"),
+    "wrapper with text": ("<div>\n  a, (b)!\n</div>", "a, (b)!"),
     "wrapper with text below a paragraph": ("a\n<div align='center'>b</div>\n\nc", "a\n\nb\n\nc"),
     "wrappers with text beside each other": ("<div>a</div>\n<div>b\nc</div>", "a\n\nb\nc"),
 }
@@ -70,6 +70,7 @@ SEEN = {
     "link": '<a id="x" href="https://e.org/b">c</a> <a href="https://e.org/b"></a>',
     "anchor with text": '<a id="x">b</a>',
     "wrapper with text in a quotation": "> <div>\n> a\n> </div>",
+    "wrapper with a number": "<div>\n1. a\n</div>",
     "wrapper with Markdown": "<div>\na **b**\n</div>",
     "wrapper with text and tags": "<div>\na <b>c</b>\n</div>",
     "wrapper with an expression": "<div>{name}</div>",
