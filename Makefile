@@ -9,7 +9,7 @@ unexport PYTHONDONTWRITEBYTECODE
 OUT ?= documents.jsonl
 ARGS ?=
 
-.PHONY: crawl test lint format smoke bench fuzz lock licences release-check docs docs-serve pictures install install-all install-dev clean
+.PHONY: crawl test test-lowest lint format smoke bench fuzz lock licences release-check docs docs-serve pictures install install-all install-dev clean
 
 install: $(VENV)/.installed
 install-all: $(VENV)/.installed-all
@@ -49,6 +49,19 @@ test: install-dev
 	$(BIN)/coverage combine --quiet
 	$(BIN)/coverage report $(if $(TESTS),,--fail-under=90)
 
+# The lowest versions that pyproject.toml declares, on the parts that use the libraries most.
+LOWEST := .venv-lowest
+LOWEST_TESTS ?= tests/components tests/integration/test_crawl_recrawl.py tests/integration/test_export_formats.py \
+	tests/integration/test_own_classes.py tests/integration/test_search_command.py
+
+$(LOWEST)/.installed: .ci/lowest.lock
+	$(PYTHON) -m venv $(LOWEST)
+	$(LOWEST)/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r .ci/lowest.lock
+	@touch $@
+
+test-lowest: $(LOWEST)/.installed
+	$(LOWEST)/bin/python -m pytest $(PYTEST_ARGS) $(LOWEST_TESTS)
+
 lint: install-dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -83,12 +96,14 @@ lock:
 	$(UV_COMPILE) requirements-dev.txt -c requirements.lock -o requirements-dev.lock
 	$(UV_COMPILE) requirements-cloud.txt -o requirements-cloud.lock
 	$(UV_COMPILE) requirements-llamaindex.txt -o requirements-llamaindex.lock
+	$(UV_COMPILE) --resolution lowest-direct --all-extras pyproject.toml .ci/lowest.txt -o .ci/lowest.lock
 	@sed -i '1i $(call LOCK_HEAD,requirements)' requirements.lock
 	@sed -i '1i # Every package that a plain install brings, with its hashes: `make lock` writes it.' requirements-base.lock
 	@sed -i '1i # What the container installs: the base, MCP and PostgreSQL, with hashes: `make lock` writes it.' requirements-server.lock
 	@sed -i '1i $(call LOCK_HEAD,requirements-dev)' requirements-dev.lock
 	@sed -i '1i $(call LOCK_HEAD,requirements-cloud)' requirements-cloud.lock
 	@sed -i '1i $(call LOCK_HEAD,requirements-llamaindex)' requirements-llamaindex.lock
+	@sed -i '1i # The lowest versions that pyproject.toml declares, with hashes: `make lock` writes it.' .ci/lowest.lock
 
 # Build wheel and sdist into dist/, check them, install them into an empty environment and crawl with that.
 release-check: install-dev
@@ -110,4 +125,4 @@ licences: install-dev
 	$(BIN)/python tests/support/licences.py > docs/licences.md
 
 clean:
-	rm -rf $(VENV) .venv-llamaindex build dist *.egg-info .coverage* .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) .venv-llamaindex $(LOWEST) build dist *.egg-info .coverage* .pytest_cache .mypy_cache .ruff_cache

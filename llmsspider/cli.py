@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import argparse
+import cProfile
 import difflib
 import os
+import pkgutil
 import re
 import shlex
 import sys
 from collections.abc import Sequence
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
-from scrapy import cmdline
+from scrapy.cmdline import ScrapyArgumentParser
 from scrapy.commands import ScrapyHelpFormatter
 from scrapy.crawler import AsyncCrawlerProcess
 from scrapy.exceptions import UsageError
+from scrapy.utils.misc import load_object
 from scrapy.utils.project import get_project_settings
 
 from llmsspider import __version__, errors
@@ -67,13 +71,15 @@ def project_settings() -> Settings:
 
 
 def commands(settings: Settings) -> dict[str, ScrapyCommand]:
-    """Return the commands of the project by name, as Scrapy finds them."""
-    return cmdline._get_commands_from_module(settings["COMMANDS_MODULE"], inproject=True)
+    """Return the commands of the project by name."""
+    package = import_module(settings["COMMANDS_MODULE"])
+    names = [module.name for module in pkgutil.iter_modules(package.__path__)]
+    return {name: load_object(f"{package.__name__}.{name}.Command")() for name in names}
 
 
 def run_command(command: ScrapyCommand, name: str, argv: Sequence[str], settings: Settings) -> int:
     """Run a command as `scrapy.cmdline` does; returns the exit code."""
-    parser = cmdline.ScrapyArgumentParser(
+    parser = ScrapyArgumentParser(
         prog=f"llmsspider {name}",
         usage=f"llmsspider {name} {command.syntax()}",
         description=command.long_desc(),
@@ -89,7 +95,12 @@ def run_command(command: ScrapyCommand, name: str, argv: Sequence[str], settings
         command.process_options(args, opts)
         if command.requires_crawler_process:
             command.crawler_process = AsyncCrawlerProcess(settings)
-        cmdline._run_command(command, args, opts)
+        if opts.profile:
+            with cProfile.Profile() as profile:
+                command.run(args, opts)
+            profile.dump_stats(opts.profile)
+        else:
+            command.run(args, opts)
     except UsageError as error:
         if str(error):
             parser.error(str(error))

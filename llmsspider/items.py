@@ -122,8 +122,8 @@ class Page:
     `follow` holds every http(s) URL the page links to anywhere (navigation included), absolute, without
     fragment, each once, in page order. `links` holds the links of the main content, fragments kept.
     `markdown` is normalised: `\\n` line ends, one trailing newline, empty string when there is no content.
-    `converter` names the engine that produced the Markdown. `hidden` counts the pieces of text that were left out
-    because no reader of the page sees them.
+    `converter` names the engine that produced the Markdown, `fallback` says why it is not the chosen one. `hidden`
+    counts the pieces of text that were left out because no reader of the page sees them.
     """
 
     markdown: str
@@ -132,6 +132,7 @@ class Page:
     meta: PageMeta
     converter: str = ""
     hidden: int = 0
+    fallback: str = ""
 
 
 # Versions of what is stored.

@@ -40,6 +40,7 @@ Stat = Literal[
     "twice",
     "same-body",
     "converted",
+    "converter/fallback",
     "hidden-text",
     "too-large",
     "reported/no-ai-training",
@@ -80,6 +81,12 @@ def count(collector: Collector | None, stat: Stat, number: int = 1) -> None:
     """Add to a stat; without a collector nothing is counted."""
     if collector is not None:
         collector.inc_value(PREFIX + stat, number)
+
+
+def count_scrapys(collector: Collector | None, name: str, number: int = 1) -> None:
+    """Add to a stat of Scrapy's, by its whole name, where a component of ours does what Scrapy's does."""
+    if collector is not None:
+        collector.inc_value(name, number)
 
 
 def filtered(reason: FilterReason) -> Stat:

@@ -25,6 +25,7 @@ from scrapy_spider_metadata import Args
 from scrapy_spider_metadata._utils import get_generic_param
 
 from llmsspider import commands, settings, spiders, stats
+from llmsspider.compat import PRIVATE_NAMES
 from llmsspider.config import DEFAULTS, Config
 from llmsspider.errors import ErrorKind
 from llmsspider.items import Change, DiscoveredBy, Document, Origin
@@ -299,6 +300,17 @@ def test_every_rule_of_the_lint_is_explained_with_its_level_and_remedy() -> None
         article = "An" if level == "error" else "A"
         assert explained[rule].startswith(f"\n\n{article} {level}. "), rule
         assert explained[rule].rstrip().endswith(f"\nRemedy: {remedy}."), rule
+
+
+# --- private names ---
+
+
+def test_every_private_name_is_documented() -> None:
+    documented = [
+        quoted(cells[0])[0] for cells in rows(sections(text_of("architecture.md"))["Private names"])
+    ]
+    existing = [f"{name.owner.rpartition('.')[2]}.{name.name}" for name in PRIVATE_NAMES]
+    assert_same(documented, existing, "architecture.md", "the private names")
 
 
 # --- links ---

@@ -127,7 +127,7 @@ class BrowserSession:
 
         async def prepare(page: Page, _request: Request) -> None:
             opened.append(page)
-            traffic.append(handler.watch(page))
+            traffic.append(await handler.watch(page))
             await self._prepare(page)
 
         request.meta["playwright_context_kwargs"] = self._context()
@@ -142,6 +142,8 @@ class BrowserSession:
         except TimeoutError:
             await self._abandon(opened)
             raise RenderingError(f"the page was not rendered within {seconds:g} s", kind="network") from None
+        if opened:
+            response = handler.whole(opened[-1], response)
         if traffic:
             request.meta[META] = {
                 **info(request),

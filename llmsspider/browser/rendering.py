@@ -5,16 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
-from scrapy_playwright.handler import ScrapyPlaywrightDownloadHandler
-
 from llmsspider.browser.idle import Traffic, is_framed, wait_until_idle
+from llmsspider.compat import playwright_handler
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
-
     from playwright.async_api import Page, Route
-    from playwright.async_api import Request as PageRequest
-    from scrapy import Request, Spider
     from scrapy.http import Response
 
 
@@ -82,12 +77,12 @@ async def whole_content(page: Page) -> str | None:
 
 
 # scrapy-playwright's download handler, with our idea of when a page is done. Imports Playwright: load it lazily.
-# The one place that relies on what scrapy-playwright keeps to itself (0.0.48): it starts at `engine_started` only,
-# and waits for the `load` event, which a page with one hanging script never fires. Shadow roots, which Playwright's
-# `content` leaves out, are read here.
+# Shadow roots, which Playwright's `content` leaves out, are read here.
+
+Handler: Any = playwright_handler()
 
 
-class RenderingHandler(ScrapyPlaywrightDownloadHandler):  # type: ignore[misc]  # scrapy-playwright is not typed
+class RenderingHandler(Handler):  # type: ignore[misc]
     """Starts when told to, and reads a page when it has settled."""
 
     def __init__(self, *args: object, **kwargs: object):
@@ -95,18 +90,14 @@ class RenderingHandler(ScrapyPlaywrightDownloadHandler):  # type: ignore[misc]  
         self._traffic: WeakKeyDictionary[Page, Traffic] = WeakKeyDictionary()
         self._whole: WeakKeyDictionary[Page, str] = WeakKeyDictionary()
 
-    async def start(self) -> None:
-        """Start Playwright and the browser."""
-        await self._launch()
-        await self._maybe_launch_browser()
-
-    def watch(self, page: Page) -> Traffic:
-        """Return the requests of a page from now on."""
+    async def watch(self, page: Page) -> Traffic:
+        """Return the requests of a page from now on; frames stay empty, since an aborted one renders an error page."""
+        await page.route("**", _empty_frame)
         self._traffic[page] = traffic = Traffic(page)
         return traffic
 
-    async def _apply_page_methods(self, page: Page, request: Request, spider: Spider) -> None:
-        await super()._apply_page_methods(page, request, spider)
+    async def page_answered(self, page: Page) -> None:
+        """Wait until the page has rendered itself."""
         if page in self._traffic:
             await wait_until_idle(page, self._traffic[page])
             if await expand(page):
@@ -115,22 +106,17 @@ class RenderingHandler(ScrapyPlaywrightDownloadHandler):  # type: ignore[misc]  
             if whole is not None:
                 self._whole[page] = whole
 
-    async def _download_request_with_page(self, request: Request, page: Page, spider: Spider) -> Response:
-        response: Response = await super()._download_request_with_page(request, page, spider)
+    def whole(self, page: Page, response: Response) -> Response:
+        """Return the response of a page with its shadow roots in place."""
         whole = self._whole.pop(page, None)
         if whole is None:
             return response
         encoding = getattr(response, "encoding", "utf-8")
         return response.replace(body=whole.encode(encoding, "xmlcharrefreplace"))
 
-    def _make_request_handler(self, **options: Any) -> Callable[[Route, PageRequest], Awaitable[None]]:
-        """Return what answers the requests of a page: frames stay empty, since an aborted one renders an error page."""
-        handle = super()._make_request_handler(**options)
 
-        async def answer(route: Route, request: PageRequest) -> None:
-            if is_framed(request):
-                await route.fulfill(status=204)
-            else:
-                await handle(route, request)
-
-        return answer
+async def _empty_frame(route: Route) -> None:
+    if is_framed(route.request):
+        await route.fulfill(status=204)
+    else:
+        await route.fallback()

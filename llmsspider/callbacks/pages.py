@@ -83,6 +83,7 @@ class PageCallbacks(SuspectCallbacks, LinkSourceCallbacks, MarkdownLinkCallbacks
                 yield kept
             return
         run.count_hidden(page.page)
+        run.count_fallback(answered.page_url, page.page)
         for result in self._read(page, answered, request):
             yield result
         for seed in await self._described(page, answered):

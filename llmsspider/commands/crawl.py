@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import gc
-import importlib
 import logging
 import sys
 from pathlib import Path
-from types import FrameType, ModuleType, SimpleNamespace
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from scrapy.commands.crawl import Command as CrawlCommand
+from scrapy.exceptions import UsageError
 from scrapy.spiderloader import get_spider_loader
-from scrapy.utils import deprecate
 from scrapy.utils.log import configure_logging
 
 from llmsspider import errors
@@ -25,9 +23,6 @@ from llmsspider.sources import default_name
 
 if TYPE_CHECKING:
     import argparse
-
-    from scrapy import Spider
-    from scrapy.crawler import Crawler
 
     from llmsspider.crawl.run import Run
 
@@ -93,7 +88,7 @@ class Command(CrawlCommand):
 
     def _say_end(self) -> None:
         """Print the closing lines where they stand in the place of the log."""
-        ended: Run | None = getattr(self._crawler.spider, "run", None)
+        ended: Run | None = getattr(self.crawler.spider, "run", None)
         assert self.settings is not None  # noqa: S101
         if ended is not None and ended.progress.documents:
             outputs = [ended.mirror.describe()] if ended.mirror is not None else []
@@ -119,10 +114,15 @@ class Command(CrawlCommand):
 
     def run(self, args: list[str], opts: argparse.Namespace) -> None:
         """Crawl, and set the exit code."""
-        _load_downloader()
-        super().run(args, opts)
-        stats = self._crawler.stats
-        ended: Any = getattr(self._crawler.spider, "run", None)
+        if len(args) != 1:
+            raise UsageError("name one spider")
+        assert self.crawler_process is not None  # noqa: S101  # as Scrapy's own commands do
+        self.crawler = self.crawler_process.create_crawler(args[0])
+        self.crawler_process.crawl(self.crawler, **opts.spargs)
+        self.crawler_process.start()
+        self.exitcode = 1 if self.crawler_process.bootstrap_failed else 0
+        stats = self.crawler.stats
+        ended: Any = getattr(self.crawler.spider, "run", None)
         undelivered = ended is not None and ended.delivered is False and ended.succeeded
         if ended is not None and ended.outage:
             self.exitcode = INCOMPLETE
@@ -130,10 +130,6 @@ class Command(CrawlCommand):
             self.exitcode = 1
         if self._quiet:
             self._say_end()
-
-    def _create_crawler(self, spidercls: type[Spider] | str) -> Crawler:
-        self._crawler = super()._create_crawler(spidercls)
-        return self._crawler
 
     def _problems(self, name: str, arguments: dict[str, str]) -> list[str]:
         assert self.settings is not None  # noqa: S101
@@ -145,26 +141,3 @@ class Command(CrawlCommand):
         if unloaded is not None:
             return [unloaded]
         return crawl_problems(self.settings, spidercls.name, arguments)
-
-
-def _load_downloader() -> None:
-    """Import Scrapy's download handler without the reading of sources that this takes.
-
-    It makes three deprecated classes, and for the name of their module each reads the source of every frame above it:
-    a sixth of the CPU time of starting. Two frames are enough for that (Scrapy 2.19, `create_deprecated_class`).
-    """
-    module: Any = deprecate
-    inspect = module.inspect
-    module.inspect = SimpleNamespace(stack=_two_frames, getmodule=_module_of)
-    try:
-        importlib.import_module("scrapy.core.downloader.handlers.http11")
-    finally:
-        module.inspect = inspect
-
-
-def _two_frames() -> list[tuple[FrameType]]:
-    return [(sys._getframe(1),), (sys._getframe(2),)]
-
-
-def _module_of(frame: FrameType) -> ModuleType | None:
-    return sys.modules.get(frame.f_globals["__name__"])

@@ -64,7 +64,7 @@ class Command(CrawlCommand):
     def run(self, args: list[str], opts: argparse.Namespace) -> None:
         """Run discovery and print the plan."""
         super().run(["docs"], opts)
-        ended: Run | None = getattr(self._crawler.spider, "run", None)
+        ended: Run | None = getattr(self.crawler.spider, "run", None)
         plan = ended.plan if ended is not None else None
         if plan is not None:
             plan["arguments"] = with_options(plan["arguments"], self._options)

@@ -133,6 +133,9 @@ class Progress:
     """Rows of chunk feeds, by change."""
     error_examples: dict[str, list[Example]] = field(default_factory=lambda: defaultdict(list))
     filtered_examples: dict[str, list[Example]] = field(default_factory=lambda: defaultdict(list))
+    fallbacks: int = 0
+    """Pages that another engine converted than the chosen one."""
+    fallback_examples: list[Example] = field(default_factory=list)
     began: float = field(default_factory=time.monotonic)
     ended: float | None = None
     phases: list[tuple[Phase, float]] = field(default_factory=list)
@@ -168,6 +171,11 @@ class Progress:
         """Count a URL that was left out."""
         self.filtered[reason] += 1
         _keep(self.filtered_examples[reason], url, detail)
+
+    def fallback(self, url: str, why: str) -> None:
+        """Count a page that another engine converted than the chosen one."""
+        self.fallbacks += 1
+        _keep(self.fallback_examples, url, why)
 
     def document(self, origin: Origin, change: Change) -> None:
         """Count an exported document."""

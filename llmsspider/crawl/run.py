@@ -669,6 +669,18 @@ class Run:
         if page.hidden:
             self.count("hidden-text", page.hidden)
 
+    def count_fallback(self, url: str, page: Page) -> None:
+        """Count and log a page that another engine converted than the chosen one."""
+        if not page.fallback:
+            return
+        logger.log(
+            logging.DEBUG if self.progress.fallbacks else logging.WARNING,
+            "%(url)s was converted by %(engine)s: %(chosen)s failed on it (%(why)s); the report names all such pages",
+            {"url": url, "engine": page.converter, "chosen": self.config.converter, "why": page.fallback},
+        )
+        self.count("converter/fallback")
+        self.progress.fallback(url, page.fallback)
+
     def record_filtered(self, url: str, reason: FilterReason, rule: str = "") -> None:
         """Count a URL that is left out, with its reason; nothing vanishes silently."""
         if reason in LIMITS:

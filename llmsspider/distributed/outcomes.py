@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, cast
 from pydantic import TypeAdapter
 from scrapy.exceptions import CloseSpider
 
+from llmsspider.compat import ask_scheduler
 from llmsspider.crawl.deletions import note_outage
 from llmsspider.discovery import Discovery, FetchResult
 from llmsspider.distributed.worker_group import POLL_SECS
@@ -119,7 +120,7 @@ async def _drained(crawler: Crawler, group: WorkerGroup) -> None:
     engine = crawler.engine
     while engine is not None:
         _share(engine.downloader, crawler.settings.getint("CONCURRENT_REQUESTS_PER_DOMAIN"), group.size)
-        engine._slot.nextcall.schedule()  # type: ignore[union-attr]
+        ask_scheduler(engine)
         await asyncio.sleep(POLL_SECS)
         if group.fault is not None:
             raise group.fault

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import logging
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 from scrapy import Request
@@ -36,10 +36,9 @@ class SharedDupeFilter(PageDupeFilter):
     worker_group: WorkerGroup
 
     @classmethod
-    def from_crawler(cls, crawler: Crawler) -> SharedDupeFilter:
+    def from_crawler(cls, crawler: Crawler) -> Self:
         """Take the worker group of the run."""
         dupefilter = super().from_crawler(crawler)
-        assert isinstance(dupefilter, cls)  # noqa: S101  # that is what it makes
         dupefilter.worker_group = crawler.spider.run.worker_group  # type: ignore[union-attr]
         return dupefilter
 

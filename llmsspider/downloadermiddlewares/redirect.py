@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Self
 
-from scrapy import signals
+from scrapy import Request, signals
 from scrapy.downloadermiddlewares import redirect
 
 from llmsspider import stats
@@ -14,7 +14,7 @@ from llmsspider.requests import info
 from llmsspider.web.url_gate import INVALID_URL, fault
 
 if TYPE_CHECKING:
-    from scrapy import Request, Spider
+    from scrapy import Spider
     from scrapy.crawler import Crawler
     from scrapy.http import Response
 
@@ -24,8 +24,23 @@ if TYPE_CHECKING:
 # Redirects without a Referer header and without loops; meta refresh only where nobody else reads the page.
 
 
-class RedirectMiddleware(redirect.RedirectMiddleware):
-    """Scrapy's; the project sends no Referer, so there is none to keep.
+class NoReferer(redirect.BaseRedirectMiddleware):
+    """The project sends no Referer, so a redirect has none to keep."""
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        """Make the middleware without Scrapy's search for a RefererMiddleware, which warns where there is none."""
+        middleware = cls(crawler.settings)
+        middleware.crawler = crawler
+        return middleware
+
+    def handle_referer(self, request: Request, response: Response) -> None:
+        """Remove the Referer."""
+        request.headers.pop("Referer", None)
+
+
+class RedirectMiddleware(NoReferer, redirect.RedirectMiddleware):
+    """Scrapy's, which sends no Referer.
 
     A redirect back to an address of its own chain is an error: the duplicate filter would drop it without a word.
     So is one to what the gate refuses, and one to a login, which is not asked.
@@ -36,11 +51,14 @@ class RedirectMiddleware(redirect.RedirectMiddleware):
     ) -> Request | Response:
         """Return the redirected request, or the response; raises `RefusedRequest`."""
         try:
-            return super().process_response(request, response)
+            answer = super().process_response(request, response)
         except ValueError:  # by `urljoin` and `safe_url_string`; what they say may hold a password
             raise _refused("its address cannot be read") from None
+        if isinstance(answer, Request):
+            self._check(answer, request)
+        return answer
 
-    def _redirect(self, redirected: Request, request: Request, reason: Any) -> Request:
+    def _check(self, redirected: Request, request: Request) -> None:
         why = fault(redirected.url)
         if why is not None:
             raise _refused(why)
@@ -51,17 +69,9 @@ class RedirectMiddleware(redirect.RedirectMiddleware):
             raise RefusedRequest(
                 f"redirects in a circle over {redirected.url}", reason="redirect-loop", kind="http"
             )
-        return super()._redirect(redirected, request, reason)
-
-    def handle_referer(self, request: Request, response: Response) -> None:
-        """Remove the Referer."""
-        request.headers.pop("Referer", None)
-
-    def _engine_started(self) -> None:
-        """Look for no RefererMiddleware."""
 
 
-class MetaRefreshMiddleware(redirect.MetaRefreshMiddleware):
+class MetaRefreshMiddleware(NoReferer, redirect.MetaRefreshMiddleware):
     """Scrapy's, for the requests of discovery: pages are read for it in the worker, without decoding them here."""
 
     def process_response(
@@ -71,21 +81,10 @@ class MetaRefreshMiddleware(redirect.MetaRefreshMiddleware):
         if not info(request).get("discovery"):
             return response
         try:
-            return super().process_response(request, response)
-        except ValueError:  # by `urljoin`, `safe_url_string` and `_redirect`
+            answer = super().process_response(request, response)
+        except ValueError:  # by `urljoin` and `safe_url_string`
             return response
-
-    def _redirect(self, redirected: Request, request: Request, reason: Any) -> Request:
-        if fault(redirected.url) is not None:
-            raise ValueError("refreshes to an invalid URL")
-        return super()._redirect(redirected, request, reason)
-
-    def handle_referer(self, request: Request, response: Response) -> None:
-        """Remove the Referer."""
-        request.headers.pop("Referer", None)
-
-    def _engine_started(self) -> None:
-        """Look for no RefererMiddleware."""
+        return response if isinstance(answer, Request) and fault(answer.url) is not None else answer
 
 
 def _refused(why: str) -> RefusedRequest:

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from typing import Literal
 from urllib.parse import urlsplit
 
-from scrapy import Request
+from scrapy import Request, signals
 from scrapy.crawler import Crawler
 from scrapy.downloadermiddlewares import robotstxt
 from scrapy.exceptions import IgnoreRequest, NotConfigured
 from scrapy.http import Response
+from scrapy.http.request import NO_CALLBACK
 from scrapy.robotstxt import RobotParser
 from scrapy.utils.httpobj import urlparse_cached
+from scrapy.utils.misc import load_object
 
 from llmsspider import stats
 from llmsspider.download_errors import RefusedRequest, kind_of_exception
@@ -50,7 +53,9 @@ class RobotsTxtMiddleware(robotstxt.RobotsTxtMiddleware):
 
     def __init__(self, crawler: Crawler):
         super().__init__(crawler)
-        self._robotstxt_useragent = self._token = robots_user_agent(crawler.settings)
+        self._token = robots_user_agent(crawler.settings)
+        self._parser: type[RobotParser] = load_object(crawler.settings["ROBOTSTXT_PARSER"])
+        self._rules: dict[str, asyncio.Future[RobotParser | None]] = {}
         self._obey_opt_out = crawler.settings.getbool("LLMS_OBEY_AI_OPTOUT", True)
         self._unreachable: dict[str, tuple[ErrorKind, str]] = {}
         self._texts: dict[str, str] = {}
@@ -63,7 +68,7 @@ class RobotsTxtMiddleware(robotstxt.RobotsTxtMiddleware):
             raise self._blocked(message, UNREACHABLE, kind)
         for url in filter(None, (request.url, info(request).get("page"))):
             if rp is not None and not rp.allowed(url, self._token):
-                self._stats.inc_value("robotstxt/forbidden")
+                stats.count_scrapys(self.crawler.stats, "robotstxt/forbidden")
                 raise self._blocked("forbidden by robots.txt (ROBOTSTXT_OBEY)", "robots", "blocked")
             opt_out = self._obey_opt_out and robots_opt_out(self._texts.get(netloc, ""), self._token, url)
             if opt_out:
@@ -73,7 +78,34 @@ class RobotsTxtMiddleware(robotstxt.RobotsTxtMiddleware):
         """Return the robots.txt that was read for the host of `url`: empty where it has none, None before."""
         return self._texts.get(urlsplit(url).netloc)
 
-    async def _parse_robots(self, response: Response, netloc: str, request: Request) -> None:
+    async def robot_parser(self, request: Request) -> RobotParser | None:
+        """Return the rules of a request's host; the first request fetches its robots.txt, the others wait for that."""
+        netloc = urlparse_cached(request).netloc
+        known = self._rules.get(netloc)
+        if known is not None:
+            return await asyncio.shield(known)
+        self._rules[netloc] = fetched = asyncio.get_running_loop().create_future()
+        rules = None
+        try:
+            rules = await self._fetch(request, netloc)
+        except asyncio.CancelledError:
+            self._rules.pop(netloc).cancel()
+            raise
+        except Exception as error:
+            self._failed(error, netloc)
+        fetched.set_result(rules)
+        stats.count_scrapys(self.crawler.stats, "robotstxt/request_count")
+        return rules
+
+    async def _fetch(self, request: Request, netloc: str) -> RobotParser:
+        url = f"{urlparse_cached(request).scheme}://{netloc}/robots.txt"
+        asked = Request(
+            url, priority=self.DOWNLOAD_PRIORITY, meta={"dont_obey_robotstxt": True}, callback=NO_CALLBACK
+        )
+        assert self.crawler.engine is not None  # noqa: S101  # there is one whenever a request is sent
+        return await self._parse(await self.crawler.engine.download_async(asked), netloc, request)
+
+    async def _parse(self, response: Response, netloc: str, request: Request) -> RobotParser:
         kind = kind_of_response(response.status, {})
         body = response.body[:ROBOTS_MAX_BYTES] if kind is None else b""
         if kind in {"network", "rate_limited"}:
@@ -81,13 +113,19 @@ class RobotsTxtMiddleware(robotstxt.RobotsTxtMiddleware):
             body = DISALLOW_ALL
         self._texts[netloc] = text = body.decode("utf-8", "replace")
         if training_reserved(text, self._token, request.url):
-            stats.count(self._stats, "reported/no-ai-training")
+            stats.count(self.crawler.stats, "reported/no-ai-training")
             logger.info(
                 "%(host)s asks not to train models with its pages (Content-Signal: ai-train=no)",
                 {"host": netloc},
                 extra={"spider": self.crawler.spider},
             )
-        await super()._parse_robots(response.replace(body=body), netloc, request)
+        stats.count_scrapys(self.crawler.stats, "robotstxt/response_count")
+        stats.count_scrapys(self.crawler.stats, f"robotstxt/response_status_count/{response.status}")
+        rules: RobotParser = self._parser.from_crawler(self.crawler, body)
+        await self.crawler.signals.send_catch_log_async(
+            signal=signals.robots_parsed, robotparser=rules, request=request
+        )
+        return rules
 
     def process_exception(self, request: Request, exception: Exception) -> None:
         """Raise the failure of a robots.txt as a `RefusedRequest`, which Scrapy does not log with its traceback."""
@@ -97,13 +135,13 @@ class RobotsTxtMiddleware(robotstxt.RobotsTxtMiddleware):
                 explained(exception), reason=UNREACHABLE, kind=kind_of_exception(exception)
             ) from exception
 
-    def _robots_error(self, exc: Exception, netloc: str) -> None:
-        if not isinstance(exc, IgnoreRequest):  # what was read could not be parsed
-            self._give_up(netloc, "network", explained(exc))
-        elif isinstance(exc, RefusedRequest) and exc.reason == UNREACHABLE:
-            self._stats.inc_value(f"robotstxt/exception_count/{type(exc.__cause__)}")
-            self._give_up(netloc, "network", str(exc))
-        super()._robots_error(exc, netloc)
+    def _failed(self, error: Exception, netloc: str) -> None:
+        if not isinstance(error, IgnoreRequest):  # what was read could not be parsed
+            stats.count_scrapys(self.crawler.stats, f"robotstxt/exception_count/{type(error)}")
+            self._give_up(netloc, "network", explained(error))
+        elif isinstance(error, RefusedRequest) and error.reason == UNREACHABLE:
+            stats.count_scrapys(self.crawler.stats, f"robotstxt/exception_count/{type(error.__cause__)}")
+            self._give_up(netloc, "network", str(error))
 
     def _give_up(self, netloc: str, kind: ErrorKind, why: str) -> None:
         self._unreachable[netloc] = kind, f"robots.txt could not be read: {why}"
@@ -114,7 +152,7 @@ class RobotsTxtMiddleware(robotstxt.RobotsTxtMiddleware):
         )
 
     def _blocked(self, message: str, reason: BlockReason, kind: ErrorKind) -> RefusedRequest:
-        stats.count(self._stats, stats.blocked(reason))
+        stats.count(self.crawler.stats, stats.blocked(reason))
         return RefusedRequest(message, reason=reason, kind=kind)
 
 

@@ -131,6 +131,9 @@ def summary(run: Run, reason: str) -> Iterator[str]:
     if progress.filtered:
         yield f"left out: {sum(progress.filtered.values())}{_by(progress.filtered)}"
         yield from _examples(progress.filtered_examples)
+    if progress.fallbacks:
+        yield f"converted by markdownify, since {run.config.converter} failed: {progress.fallbacks}"
+        yield from _examples({"fallback": progress.fallback_examples})
     if run.bounds.scope is not None:
         yield run.bounds.scope.describe()
     if run.mirror is not None:

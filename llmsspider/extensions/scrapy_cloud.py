@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import logging
 import os
-import subprocess
 from collections.abc import Iterator
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
@@ -54,23 +53,33 @@ def load(settings: BaseSettings) -> str | None:
     """
     if not enabled(settings):
         return None
-    problems: list[str] = []
-
-    def call(extension: Any, command: list[str]) -> None:
-        done = subprocess.run(  # noqa: S603  # the extension's own command
-            command, env=extension._env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False
-        )
-        if done.returncode != 0:
-            problems.append(" ".join(done.stdout.decode(errors="replace").split())[-500:])
-
-    loader: Any = type("Loader", (load_object(EXTENSION),), {"_call": call})
+    said = _Errors()
+    log = logging.getLogger(load_object(EXTENSION).__module__)
+    log.addFilter(said)
     try:
-        loader.from_crawler(SimpleNamespace(settings=settings, signals=SignalManager()))
+        load_object(EXTENSION).from_crawler(SimpleNamespace(settings=settings, signals=SignalManager()))
     except (NotConfigured, OSError) as error:
-        problems.append(str(error) or "it is not configured")
+        said.problems.append(str(error) or "it is not configured")
+    finally:
+        log.removeFilter(said)
+    problems = said.problems
     if problems:
         return f"DotScrapy persistence could not load the page stores of the last job: {problems[0]}"
     return None
+
+
+class _Errors(logging.Filter):
+    """Takes what the extension logs as an error: it says nothing else of a command that failed."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.problems: list[str] = []
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Keep the end of an error's message, in one line, in place of the record."""
+        if record.levelno >= logging.ERROR:
+            self.problems.append(" ".join(record.getMessage().split())[-500:])
+        return record.levelno < logging.ERROR
 
 
 # A document too large for one item, as several items that are each small enough. No Scrapy here.

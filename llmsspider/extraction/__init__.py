@@ -60,7 +60,7 @@ def convert(
         url: the final URL of the page, base of its links.
         encoding: charset of the HTTP header, or None.
         converter: one of `converters.NAMES`, or the path of a user's class. markdownify takes over where the
-            chosen one fails on the page; `Page.converter` tells which engine it was.
+            chosen one fails on the page; `Page.converter` tells which engine it was, `Page.fallback` why.
         keep_hidden: keep text that no reader of the page sees.
         max_growth: characters that one byte of the page may become, over and above a million.
 
@@ -78,13 +78,15 @@ def convert(
         _write(page, root, joiner, source, converter)
     except TooLargePageError:
         raise
-    except Exception:
+    except Exception as error:
         if converter == loading.FALLBACK:
             raise
+        why = f"{type(error).__name__}: {error}"
         growth = Growth(len(body), max_growth)
         root, joiner, page = _scan(source, url, growth)
         page.hidden = 0 if keep_hidden else remove_hidden(root, source)
         _write(page, root, joiner, source, loading.FALLBACK)
+        page.fallback = why
     growth.check(len(page.markdown))
     if not keep_hidden:
         take_invisible(page)

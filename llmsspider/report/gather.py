@@ -194,6 +194,11 @@ def _data(run: Run, said: StatusData, coverage: Coverage, findings: list[Finding
             ],
             "timeline": [[point.secs, point.done, point.errors] for point in run.progress.timeline],
         },
+        "conversion": {
+            "converter": run.config.converter,
+            "fallbacks": run.progress.fallbacks,
+            "urls": [{"url": one.url, "why": one.detail} for one in run.progress.fallback_examples],
+        },
         "discovery": None
         if discovery is None
         else {

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Coroutine
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from scrapy import Request
-from scrapy.core import downloader
 from scrapy.http import Response
 from scrapy.http.request import NO_CALLBACK
 from scrapy.utils.defer import deferred_from_coro, maybe_deferred_to_future
 from twisted.internet.defer import Deferred
 
+from llmsspider import compat
 from llmsspider.crawl.pages import text_headers
 from llmsspider.discovery import FetchResult
 from llmsspider.download_errors import kind_of_exception
@@ -35,14 +34,8 @@ if TYPE_CHECKING:
 # Scrapy's downloader: requests in flight to one host are held, and a page's Markdown may come first.
 
 
-class Downloader(downloader.Downloader):
-    """Keeps `CONCURRENT_REQUESTS_PER_DOMAIN` and turns; asks for a page's Markdown first where that is settled.
-
-    Scrapy 2.19 counts a request as in flight when the task that sends it runs for the first time, which on
-    the asyncio reactor is after the loop that starts them: everything that waits in the queue of a host is
-    sent at once. With a limit of 2, a server saw 10 requests at the same time. Here the request counts from
-    the moment it leaves the queue.
-    """
+class Downloader(compat.Downloader):
+    """Holds requests to one host to their turns; asks for a page's Markdown first where that is settled."""
 
     @cached_property
     def _negotiation(self) -> MarkdownNegotiationMiddleware | None:
@@ -73,17 +66,10 @@ class Downloader(downloader.Downloader):
     async def _through_middlewares(self, request: Request) -> Response | Request:
         return await maybe_deferred_to_future(super().fetch(request))
 
-    def _wait_for_download(
-        self, slot: downloader.Slot, request: Request, queue_dfd: Deferred[Response]
-    ) -> Coroutine[Any, Any, None]:
-        slot.transferring.add(request)
-        sending = super()._wait_for_download(slot, request, queue_dfd)
-        return sending if self._backoff is None else self._in_turn(request, sending)
-
-    async def _in_turn(self, request: Request, sending: Coroutine[Any, Any, None]) -> None:
+    async def before_sending(self, request: Request) -> None:
+        """Wait for the request's turn at its host."""
         if self._backoff is not None:
             await self._backoff.turn(request)
-        await sending
 
 
 # The `fetch` of discovery, by Scrapy's engine.

@@ -2,39 +2,60 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import contextlib
+import logging
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any, Self
 
 from scrapy.core.scheduler import Scheduler
-from scrapy.dupefilters import RFPDupeFilter
+from scrapy.dupefilters import BaseDupeFilter
+from scrapy.utils.job import job_dir
 
+from llmsspider import stats
 from llmsspider.requests import is_permanent
 from llmsspider.web.urls import identity, page_key
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from scrapy import Request
+    from scrapy import Request, Spider
     from scrapy.crawler import Crawler
+    from scrapy.statscollectors import StatsCollector
     from twisted.internet.defer import Deferred
+
+logger = logging.getLogger(__name__)
 
 
 # Each page once: requests are the same when their pages are (`urls.identity`), whatever Scrapy's fingerprint says.
 
+KEY_BYTES = 16
+"""Length of a key (`urls.page_key`)."""
 
-class PageDupeFilter(RFPDupeFilter):
+
+class PageDupeFilter(BaseDupeFilter):
     """Filter requests for a page that was requested before, in this run or the one a JOBDIR continues.
 
     Fingerprints stay stock, so HTTP cache and others are not affected. A request passes when a redirect led to
     it within one page (`/docs` to `/docs/`, `/a/index.html` to `/a/`). How many redirect to one page is
-    evidence for the run (`walls.Suspects`).
+    evidence for the run (`walls.Suspects`). In a JOBDIR the keys stand one after the other in `requests.seen`.
     """
 
     redirected: Callable[[bytes, bool], None] | None = None
 
+    def __init__(self, path: str | None = None, collector: StatsCollector | None = None):
+        self._collector = collector
+        self._file: IO[bytes] | None = None
+        self._pages: set[bytes] = set()
+        if path:
+            self._file = Path(path, "requests.seen").open("a+b")  # noqa: SIM115  # until `close`
+            self._file.seek(0)
+            kept = self._file.read()
+            self._pages.update(kept[at : at + KEY_BYTES] for at in range(0, len(kept), KEY_BYTES))
+
     @classmethod
-    def from_crawler(cls, crawler: Crawler) -> PageDupeFilter:
+    def from_crawler(cls, crawler: Crawler) -> Self:
         """Lend the set of pages to the run, which tests links against it before a Request exists."""
-        dupefilter = super().from_crawler(crawler)
+        dupefilter = cls(job_dir(crawler.settings), crawler.stats)
         run = getattr(crawler.spider, "run", None)
         if run is not None:
             run.seen = dupefilter.seen
@@ -44,11 +65,11 @@ class PageDupeFilter(RFPDupeFilter):
 
     def seen(self, key: bytes) -> bool:
         """Say whether the page with this key (`urls.page_key`) was requested."""
-        return key in self._fingerprints
+        return key in self._pages
 
     def remember(self, key: bytes) -> None:
         """Count a page as requested that came another way, such as a start page that failed in discovery."""
-        self._fingerprints.add(key)
+        self._pages.add(key)
 
     def request_seen(self, request: Request) -> bool:
         """Say whether the request's page was requested before, and remember it."""
@@ -57,10 +78,25 @@ class PageDupeFilter(RFPDupeFilter):
             return False
         if redirects and self.redirected is not None:
             self.redirected(page_key(request.url), not is_permanent(request))
-        return super().request_seen(request)
+        key = page_key(request.url)
+        if key in self._pages:
+            return True
+        self._pages.add(key)
+        if self._file is not None:
+            self._file.write(key)
+        return False
 
-    def _fingerprint(self, request: Request) -> bytes:
-        return page_key(request.url)
+    def log(self, request: Request, spider: Spider) -> None:
+        """Count and log a request that was filtered."""
+        stats.count_scrapys(self._collector, "dupefilter/filtered")
+        logger.debug(
+            "Filtered a request for a known page: %(request)s", {"request": request}, extra={"spider": spider}
+        )
+
+    def close(self, reason: str) -> None:
+        """Close the file of the JOBDIR."""
+        if self._file is not None:
+            self._file.close()
 
 
 # Exact breadth-first order where depth is bounded, and no more pages under way than are wanted.
@@ -96,8 +132,9 @@ class BreadthFirstScheduler(Scheduler):
 
     def close(self, reason: str) -> Deferred[None] | None:
         """Put a held request back, so that a JOBDIR keeps it."""
-        if self._held is not None and not self._dqpush(self._held):
-            self._mqpush(self._held)
+        if self._held is not None and self.dqs is not None:
+            with contextlib.suppress(ValueError):  # it cannot be serialised: it came from the queue in memory
+                self.dqs.push(self._held)
         self._held = None
         return super().close(reason)
 

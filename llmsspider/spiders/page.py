@@ -269,6 +269,7 @@ class PageSpider(Args[PageArguments], scrapy.Spider):
             logger.error("%(url)s: %(fault)s", {"url": url, "fault": run.fault})
             raise CloseSpider("start_failed" if error.kind else "no_documents") from error
         run.count_hidden(found.result.page)
+        run.count_fallback(found.answered.page_url, found.result.page)
         record = page_record(
             run.source,
             found.answered,

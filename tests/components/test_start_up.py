@@ -47,17 +47,3 @@ def test_scrapys_remote_control_and_cookies_are_not_loaded():
 def test_hosts_that_share_no_last_labels_are_told_apart_without_the_public_suffix_list():
     code = "from llmsspider.web.hosts import same_site\nassert not same_site('https://docs.site.com/', 'https://site.org/')"
     assert "tldextract" not in loaded_by(code)
-
-
-def test_the_download_handlers_deprecated_classes_name_their_modules():
-    code = (
-        "from llmsspider.commands import crawl\n"
-        "crawl._load_downloader()\n"
-        "from scrapy.core.downloader import contextfactory, tls\n"
-        "assert contextfactory.ScrapyClientContextFactory.__module__ == contextfactory.__name__\n"
-        "assert tls.ScrapyClientTLSOptions.__module__ == tls.__name__\n"
-        "from scrapy.utils import deprecate\n"
-        "import inspect\n"
-        "assert deprecate.inspect is inspect"
-    )
-    loaded_by(code)

@@ -159,3 +159,17 @@ def test_resolve_with_handlers_and_a_store_class(serve, tmp_path, monkeypatch):
 
     with pytest.raises(ArgumentsError, match="put it into a module of its own"):
         llmsspider.resolve(f"{site.url}/", handlers={"application/json": Local})
+
+
+def test_a_converter_that_fails_is_replaced_and_the_run_says_so(serve, run_crawl, tmp_path):
+    link = "<p>one <a href='/a.html'>a</a></p>"
+    site = serve({"/": html("Home", link), "/a.html": html("A", "<p>two</p>")})
+    settings = {"LLMS_CONVERTER": "own_classes.Failing", "LLMS_REPORT": "out"}
+    outcome = run_crawl(f"{site.url}/", settings=settings, env=PATHS)
+    assert len(outcome.documents) == 2
+    assert outcome.stats["llms/converter/fallback"] == 2
+    assert "was converted by markdownify: own_classes.Failing failed on it (RecursionError: )" in outcome.log
+    assert "converted by markdownify, since own_classes.Failing failed: 2" in outcome.log
+    said = json.loads((tmp_path / "out" / "run.json").read_text())["conversion"]
+    assert (said["fallbacks"], said["urls"][0]["why"]) == (2, "RecursionError: ")
+    assert "2 pages were converted by markdownify" in (tmp_path / "out" / "report.html").read_text()

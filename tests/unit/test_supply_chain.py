@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import re
 import sys
+import tomllib
 from importlib.metadata import packages_distributions, version
+from itertools import chain
 from pathlib import Path
 
 import licences
 import pytest
 import source_reading
+from packaging.requirements import Requirement
+from packaging.specifiers import SpecifierSet
+from packaging.version import Version
 
 PINS = dict(
     re.findall(
@@ -18,6 +23,9 @@ PINS = dict(
 )
 PARTS = ("requirements-base", "requirements-server")
 """Locks of a part of requirements.lock: what a plain install and the container hold."""
+
+BROUGHT = {"pydantic-core"}
+"""What is imported of packages that bring it in the one version they work with."""
 
 OTHERS = ("requirements-dev", "requirements-cloud", "requirements-llamaindex")
 
@@ -38,7 +46,7 @@ def test_the_lock_holds_what_requirements_txt_pins():
     }
 
 
-@pytest.mark.parametrize("name", ["requirements", *PARTS, *OTHERS])
+@pytest.mark.parametrize("name", ["requirements", *PARTS, *OTHERS, ".ci/lowest"])
 def test_every_package_of_a_lock_has_hashes_and_nothing_says_where_it_comes_from(name):
     lock = (licences.ROOT / f"{name}.lock").read_text()
     entries = re.split(r"(?m)^(?=[a-z])", lock)[1:]
@@ -66,6 +74,34 @@ def test_the_other_locks_hold_what_their_files_pin(name):
     assert pinned.items() <= locked.items()
 
 
+def declared() -> dict[str, SpecifierSet]:
+    """The ranges that pyproject.toml declares, those of the extras among them."""
+    project = tomllib.loads((licences.ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    lines = [*project["dependencies"], *chain.from_iterable(project["optional-dependencies"].values())]
+    found = map(Requirement, lines)
+    return {normalised(requirement.name): requirement.specifier for requirement in found}
+
+
+def test_pyproject_declares_ranges_and_the_newest_of_them_is_pinned():
+    pinned = {normalised(name): version for name, version in PINS.items()}
+    assert pinned.keys() == declared().keys()
+    assert {name: spec for name, spec in declared().items() if pinned[name] not in spec} == {}
+    assert [
+        name for name, spec in declared().items() if {"==", "==="} & {part.operator for part in spec}
+    ] == []
+
+
+def test_the_lowest_versions_that_are_declared_are_those_that_are_tested():
+    lowest = pins(licences.ROOT / ".ci" / "lowest.lock")
+    least = {
+        name: next(part.version for part in spec if part.operator == ">=")
+        for name, spec in declared().items()
+    }
+    assert {name: Version(lowest[name]) for name in least} == {
+        name: Version(version) for name, version in least.items()
+    }
+
+
 def test_tests_and_crawls_agree_on_versions():
     ours, dev = licences.locked(), pins(licences.ROOT / "requirements-dev.lock")
     assert {name: dev[name] for name in dev.keys() & ours.keys() if dev[name] not in ours[name]} == {}
@@ -86,7 +122,7 @@ def test_the_tests_run_with_the_versions_of_the_lock():
 
 
 def test_what_is_imported_is_pinned_itself():
-    pinned = {normalised(name) for name in PINS}
+    pinned = {normalised(name) for name in PINS} | BROUGHT
     providers = packages_distributions()
     ours = set(sys.stdlib_module_names) | {"llmsspider", "compression"}
     unpinned = {

@@ -1,0 +1,112 @@
+"""Every private name of Scrapy and of its plug-ins that this package touches, each with its reason.
+
+tests/components/test_compat.py holds `PRIVATE_NAMES` to what is installed: a name that upstream renames fails a test of
+that name, and so does a private name that is touched elsewhere. docs/architecture.md says what upstream would have to
+change.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Coroutine
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from scrapy.core import downloader
+
+if TYPE_CHECKING:
+    from scrapy import Request
+    from scrapy.core.engine import ExecutionEngine
+    from scrapy.http import Response
+    from twisted.internet.defer import Deferred
+
+
+class PrivateName(NamedTuple):
+    """A private name: the path of its class, its parameters (None for an attribute), and why it is touched."""
+
+    owner: str
+    name: str
+    parameters: tuple[str, ...] | None
+    why: str
+
+
+PLAYWRIGHT_HANDLER = "scrapy_playwright.handler.ScrapyPlaywrightDownloadHandler"
+
+PRIVATE_NAMES = (
+    PrivateName(
+        "scrapy.core.downloader.Downloader",
+        "_wait_for_download",
+        ("self", "slot", "request", "queue_dfd"),
+        "a request counts as in flight only when its task first runs, so the limit of a host does not hold",
+    ),
+    PrivateName(
+        "scrapy.core.engine.ExecutionEngine",
+        "_slot",
+        None,
+        "nothing else makes the engine ask the scheduler before its heartbeat, 5 s later",
+    ),
+    PrivateName(
+        PLAYWRIGHT_HANDLER,
+        "_launch",
+        ("self",),
+        "the handler starts at `engine_started` only; ours starts with the first page that needs it",
+    ),
+    PrivateName(
+        PLAYWRIGHT_HANDLER,
+        "_maybe_launch_browser",
+        ("self",),
+        "a browser that cannot start is to be known before a page is lost for it",
+    ),
+    PrivateName(
+        PLAYWRIGHT_HANDLER,
+        "_apply_page_methods",
+        ("self", "page", "request", "spider"),
+        "a page method is followed by a wait for `load`, which a page with one hanging script never fires",
+    ),
+)
+
+
+class Downloader(downloader.Downloader):
+    """Scrapy's; a request counts as in flight from the moment it leaves its host's queue, and may wait for its turn.
+
+    Scrapy 2.19 counts it when the task that sends it runs for the first time, which on the asyncio reactor is after
+    the loop that starts them: everything that waits in the queue of a host is sent at once. With a limit of 2, a
+    server saw 10 requests at the same time.
+    """
+
+    async def before_sending(self, request: Request) -> None:
+        """Wait for whatever a request has to wait for; a hook."""
+
+    def _wait_for_download(
+        self, slot: downloader.Slot, request: Request, queue_dfd: Deferred[Response]
+    ) -> Coroutine[Any, Any, None]:
+        slot.transferring.add(request)
+        return self._in_turn(request, super()._wait_for_download(slot, request, queue_dfd))
+
+    async def _in_turn(self, request: Request, sending: Coroutine[Any, Any, None]) -> None:
+        await self.before_sending(request)
+        await sending
+
+
+def ask_scheduler(engine: ExecutionEngine) -> None:
+    """Have the engine ask the scheduler for requests soon."""
+    if engine._slot is not None:
+        engine._slot.nextcall.schedule()
+
+
+def playwright_handler() -> Any:
+    """Return scrapy-playwright's download handler class with public methods. It takes a second to import Playwright."""
+    from scrapy_playwright.handler import ScrapyPlaywrightDownloadHandler  # noqa: PLC0415
+
+    class Handler(ScrapyPlaywrightDownloadHandler):  # type: ignore[misc]  # it is not typed
+        async def start(self) -> None:
+            """Start Playwright and the browser; raises Playwright's errors."""
+            await self._launch()
+            await self._maybe_launch_browser()
+
+        async def page_answered(self, page: Any) -> None:
+            """Do what has to be done with a page before it is read; a hook."""
+
+        async def _apply_page_methods(self, page: Any, request: Request, spider: Any) -> None:
+            await super()._apply_page_methods(page, request, spider)
+            await self.page_answered(page)
+
+    return Handler
