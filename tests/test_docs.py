@@ -35,6 +35,9 @@ from llmsspider.reasons import BlockReason, FilterReason, GoneReason
 ROOT = Path(__file__).resolve().parent.parent
 DOCS = ROOT / "docs"
 SCHEMA = DOCS / "document.schema.json"
+
+LONGEST = 160
+"""Characters of a line of prose."""
 SOURCES = sorted((ROOT / "llmsspider").rglob("*.py"))
 REGISTRIES = {"stats.py", "reasons.py", "errors.py", "items.py"}
 
@@ -339,6 +342,18 @@ def anchors(page: Path) -> set[str]:
     """The anchors GitHub gives the headings of a page."""
     headings = re.findall(r"^#+ (.+)$", page.read_text(encoding="utf-8"), flags=re.MULTILINE)
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize(
+    "page",
+    [ROOT / "README.md", ROOT / "CHANGELOG.md", *sorted(DOCS.glob("*.md"))],
+    ids=lambda page: page.name,
+)
+def test_no_line_of_prose_is_long(page: Path) -> None:
+    """Prose is what is neither a table nor code."""
+    text = re.sub(r"^```.*?^```", "", page.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
+    lines = [line for line in text.splitlines() if not line.startswith(("|", "    "))]
+    assert [line[:60] for line in lines if len(line) > LONGEST] == []
 
 
 def test_the_docs_a_message_names_exist() -> None:
