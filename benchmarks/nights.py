@@ -271,6 +271,8 @@ DISTURBANCES: dict[str, tuple[float, Callable[[random.Random], Wall]]] = {
 """What a night may be like: the share of pages, and what comes in their place."""
 
 ONLY_START = frozenset({"start-elsewhere", "start-wall"})
+FORMS_OF = {"markdown": ("markdown",), "full": ("full",)}
+"""The forms in which a kind says something, by the first word of its name; others say it in all."""
 ONE_NIGHT = frozenset({"truncation", "wall-few", "start-elsewhere", "empty-shell", "empty-shells"})
 """What is believed in the second run in a row: it does not last two nights here."""
 ONLY_MARKDOWN = frozenset({"markdown-refused"})
@@ -489,6 +491,7 @@ def main() -> None:
     parser.add_argument("--nights", type=int, default=60, help="nights of each kind, spread over the forms")
     parser.add_argument("--kinds", nargs="*", default=KINDS, help="kinds, combined with +; or: random")
     parser.add_argument("--forms", nargs="*", default=FORMS)
+    parser.add_argument("--pages", type=int, default=24)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--store-url", help="PostgreSQL")
     parser.add_argument("--secs", type=float, default=1e9, help="begin nothing new after so long")
@@ -503,7 +506,8 @@ def main() -> None:
     for kind in options.kinds:
         total = FormCounts()
         kinds: tuple[str, ...] = tuple(kind.split("+"))
-        for number, form in enumerate(options.forms):
+        forms = [form for form in options.forms if form in FORMS_OF.get(kind.partition("-")[0], FORMS)]
+        for number, form in enumerate(forms):
             if time.monotonic() - began > options.secs:
                 break
             if kind == "random":
@@ -513,15 +517,18 @@ def main() -> None:
                 tally = simulate(
                     kinds,
                     form,
-                    options.nights // len(options.forms) - 3,
+                    options.nights // len(forms) - 3,
                     options.seed * 100 + number,
                     folder,
+                    pages=options.pages,
                     settings={"LLMS_STORE_URL": options.store_url} if options.store_url else None,
                 )
             finally:
                 shutil.rmtree(folder)
             good = good and tally.good
             details.append({"kinds": kinds, "form": form, **_wrong(tally)})
+            if not tally.good:
+                print(json.dumps(details[-1]), file=sys.stderr, flush=True)
             _add(total, tally)
         print(line_of((kind,), total), flush=True)
     print()
