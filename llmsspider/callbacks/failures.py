@@ -292,9 +292,9 @@ class SuspectCallbacks(FailureCallbacks):
             return None
         suspect.kind = own_evidence(before, text, record.title, body)
         is_empty = drop_reason(text, None, min_characters=run.config.min_characters)  # seen twice anyway
-        suspect.bare = is_empty is None and (
-            is_shrunk(before, text) or has_lost_links(stored.follow, record.follow)
-        )
+        shrunk = is_empty is None and is_shrunk(before, text)
+        suspect.bare = shrunk or (is_empty is None and has_lost_links(stored.follow, record.follow))
+        suspect.blank = shrunk and not record.follow
         return suspect
 
     def _is_missing(self, record: PageRecord) -> bool:

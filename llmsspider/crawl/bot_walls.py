@@ -132,6 +132,8 @@ class Suspect:
     """What the answer alone gives reason for, see `own_evidence`."""
     bare: bool = False
     """A tenth of the stored text is left, or less; or none of the stored links."""
+    blank: bool = False
+    """A tenth of the stored text is left, or less, and there is no link at all."""
     cut: bool = False
     """It ends where the stored text went on."""
     start: bool = False
@@ -166,7 +168,8 @@ class Suspects:
     """By text: the contents that the pages with it had before."""
     _kinds: dict[str, ErrorKind] = field(default_factory=dict)
     _bare: set[str] = field(default_factory=set)
-    """The texts that a page has of which little is left."""
+    """The texts that a page has of which little is left, and those of them that are believed in a week only."""
+    _blank: set[str] = field(default_factory=set)
     _redirects: Counter[bytes] = field(default_factory=Counter)
     _redirects_for_now: Counter[bytes] = field(default_factory=Counter)
     _file: IO[bytes] | None = None
@@ -177,6 +180,8 @@ class Suspects:
             self._before.setdefault(suspect.text, set()).add(suspect.before)
             if suspect.bare:
                 self._bare.add(suspect.text)
+            if suspect.blank or (suspect.bare and suspect.start):
+                self._blank.add(suspect.text)
             if suspect.kind is not None and self._kinds.get(suspect.text) != "auth":
                 self._kinds[suspect.text] = suspect.kind
 
@@ -230,7 +235,7 @@ class Suspects:
         """Return the wall of an answer that has to be seen again only, or None."""
         message, runs = "", self.confirm_runs
         if suspect.text in self._bare:
-            runs = BELIEVED_RUNS if suspect.start else runs
+            runs = BELIEVED_RUNS if suspect.text in self._blank else runs
             message = "next to nothing is left of its text, or of its links, with status 200"
         elif not self.enabled and suspect.before is not None:
             message = "another text, with status 200"

@@ -179,7 +179,7 @@ def test_a_wall_without_a_form_says_what_a_new_page_with_its_text_is(serve, run_
 def test_a_page_of_which_little_is_left_is_believed_in_the_second_night(serve, run_crawl):
     site = serve(pages())
     run_crawl(f"{site.url}/", settings=QUICK)
-    site.pages[NAMES[1]] = "<html><title>Page 1</title><p>See page 2.</p></html>"
+    site.pages[NAMES[1]] = f"<html><title>Page 1</title><a href='{NAMES[2]}'>2</a></html>"
     assert told(run_crawl(f"{site.url}/", settings=QUICK), site.url) == {}
     assert told(run_crawl(f"{site.url}/", settings=QUICK), site.url) == {NAMES[1]: "changed"}
 

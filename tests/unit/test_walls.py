@@ -96,6 +96,7 @@ def test_what_one_page_proves_holds_for_all_with_its_text_the_new_ones_too():
         pytest.param(
             suspect(1, bare=True, start=True), [], BELIEVED_RUNS, id="little is left of the start page"
         ),
+        pytest.param(suspect(1, bare=True, blank=True), [], BELIEVED_RUNS, id="little is left, and no link"),
         pytest.param(suspect(1), [suspect(2, bare=True)], 2, id="little is left of another page"),
         pytest.param(suspect(1, bare=True), [suspect(2), suspect(3)], BELIEVED_RUNS, id="three pages"),
         pytest.param(NEW, [suspect(2, bare=True)], 2, id="new, little is left of a stored one"),
