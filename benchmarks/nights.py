@@ -330,6 +330,7 @@ class Consumer:
 
     def __init__(self, site: LyingSite, folder: Path, settings: dict[str, Any]):
         self.site, self.folder, self.settings = site, folder, settings
+        self.source = folder.name.lower()  # a database may have the sources of many runs
         self.held: dict[str, dict[str, Any]] = {}
         self.replayed: dict[str, str] = {}
         self.number = 0
@@ -342,7 +343,7 @@ class Consumer:
         site, tally = self.site, self.tally
         (self.folder / "documents.jsonl").unlink(missing_ok=True)
         url = f"{site.site.url}/"
-        outcome = crawl(url, self.folder, arguments={"source": "nights"}, settings=self.settings)
+        outcome = crawl(url, self.folder, arguments={"source": self.source}, settings=self.settings)
         rows = outcome.documents if outcome.exit_code in {0, 3} else []
         tally.nights += 1
         tally.incomplete += outcome.exit_code != 0
@@ -382,7 +383,7 @@ class Consumer:
 
     def _replay(self) -> None:
         url = self.settings.get("LLMS_STORE_URL")
-        with Store.open(url, self.folder / "store", "nights") as store:
+        with Store.open(url, self.folder / "store", self.source) as store:
             for page in store.changes_since(self.number):
                 self.tally.disorder += page.seq <= self.number
                 self.number = page.seq
