@@ -16,7 +16,7 @@ setup(
             "templates/**/*.tmpl",
             "changes/assets/*",
             "report/assets/*",
-            "livepage/assets/*",
+            "extensions/assets/*",
         ],
     },
     zip_safe=True,

@@ -33,7 +33,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from llmsspider.retrieval.index import SearchIndex
 from llmsspider.retrieval.library import OpenSource
-from llmsspider.retrieval.passages import passages
+from llmsspider.retrieval.pages import passages
 from llmsspider.retrieval.words import STOP_WORDS, words
 from llmsspider.store import PageRecord, SourceRecord, Store, open_store
 
@@ -81,9 +81,9 @@ def ours(store: Any, folder: str) -> tuple[Find, SearchIndex, float]:
     began = time.process_time()
     index.sync(store)
     spent = time.process_time() - began
-    shelf = OpenSource("bench", store, index)
+    opened = OpenSource("bench", store, index)
     return (
-        lambda query: [result.url.partition("#")[0] for result in shelf.search(query, MOST, None).results],
+        lambda query: [result.url.partition("#")[0] for result in opened.search(query, MOST, None).results],
         index,
         spent,
     )

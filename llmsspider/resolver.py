@@ -18,7 +18,6 @@ from twisted.internet.interfaces import IAddress, IHostnameResolver, IHostResolu
 from zope.interface import implementer
 
 from llmsspider.web.addresses import AllowedAddresses, is_resolvable
-from llmsspider.web.safety import allowed_addresses
 
 logger = logging.getLogger(__name__)
 
@@ -74,7 +73,11 @@ class AddressGuardResolver(CachingHostnameResolver):
         """Build from the settings of the process (`CrawlerProcess`) or of a crawl."""
         settings = crawler.settings
         cache_size = settings.getint("DNSCACHE_SIZE") if settings.getbool("DNSCACHE_ENABLED") else 0
-        return cls(reactor, cache_size, allowed_addresses(settings))
+        return cls(
+            reactor,
+            cache_size,
+            AllowedAddresses.from_setting(settings.get("LLMS_ALLOW_PRIVATE_ADDRESSES", False)),
+        )
 
     def allow(self, crawl: int, allowed: AllowedAddresses) -> None:
         """Take the rule of one crawl into account; `crawl` is any number that names it."""

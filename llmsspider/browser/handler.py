@@ -21,8 +21,9 @@ from llmsspider.errors import BrowserUnavailableError, RenderingError
 from llmsspider.extras import missing
 from llmsspider.requests import META, info
 from llmsspider.resolver import guarded_resolver
+from llmsspider.web.addresses import AllowedAddresses
+from llmsspider.web.credentials import Credentials
 from llmsspider.web.politeness import with_contact
-from llmsspider.web.safety import allowed_addresses, http_auth
 
 if TYPE_CHECKING:
     from playwright.async_api import Page, Route
@@ -105,7 +106,7 @@ class BrowserSession:
 
     def __init__(self, crawler: Crawler):
         self._crawler = crawler
-        self._credentials = http_auth(crawler.settings)
+        self._credentials = Credentials.from_setting(crawler.settings.get("LLMS_HTTP_AUTH"))
         self._lock = asyncio.Lock()
         self._handler: RenderingHandler | None = None
         self._proxy: FilteringProxy | None = None
@@ -189,7 +190,11 @@ class BrowserSession:
         settings = self._crawler.settings
         if settings.get("LOG_LEVEL") != "DEBUG":
             logging.getLogger("scrapy-playwright").setLevel(logging.ERROR)  # failed pages are reported by us
-        dialer = Dialer(guarded_resolver(self._crawler), allowed_addresses(settings), self._outbound)
+        dialer = Dialer(
+            guarded_resolver(self._crawler),
+            AllowedAddresses.from_setting(settings.get("LLMS_ALLOW_PRIVATE_ADDRESSES", False)),
+            self._outbound,
+        )
         self._proxy = FilteringProxy(dialer, self._refused)
         await self._proxy.start()
         handler = RenderingHandler(self._crawler)

@@ -20,8 +20,8 @@ from llmsspider.discovery import FetchResult, FullText
 from llmsspider.download_errors import kind_of_exception
 from llmsspider.errors import ConversionError, TooLargePageError
 from llmsspider.llmsfull import FullPage, Leftover
-from llmsspider.web.joining import Joiner
 from llmsspider.web.outcomes import kind_of_response
+from llmsspider.web.url_gate import Joiner
 from llmsspider.web.urls import identity, page_key
 
 if TYPE_CHECKING:

@@ -11,8 +11,8 @@ from lxml import etree
 from markupsafe import escape
 
 from llmsspider.changes.compare import Hunk
+from llmsspider.changes.render import headline, in_words, lines_of
 from llmsspider.changes.source import PageChange, SourceChanges
-from llmsspider.changes.told import headline, in_words, lines_of
 
 ATOM = "http://www.w3.org/2005/Atom"
 MAX_ENTRIES = 300

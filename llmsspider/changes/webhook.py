@@ -19,8 +19,8 @@ import orjson
 from aiohttp.abc import AbstractResolver, ResolveResult
 from aiohttp.resolver import ThreadedResolver
 
+from llmsspider.changes.render import MARKS, in_words
 from llmsspider.changes.source import SourceChanges
-from llmsspider.changes.told import MARKS, in_words
 from llmsspider.web.addresses import AllowedAddresses
 
 logger = logging.getLogger(__name__)

@@ -9,19 +9,12 @@ from pathlib import Path
 
 import orjson
 
-from llmsspider.changes.since import NothingBeforeError, since
-from llmsspider.changes.source import SourceChanges, changes_since
-from llmsspider.changes.told import as_dict, markdown, text
+from llmsspider.changes.render import as_dict, html, markdown, text
+from llmsspider.changes.source import NothingBeforeError, SourceChanges, changes_since, since
 from llmsspider.errors import ArgumentsError
 from llmsspider.output.exports import staged
 from llmsspider.output.status import printable
 from llmsspider.storecommand import StoreCommand, one_source
-
-
-def _html(changes: SourceChanges, *, summary: bool) -> str:
-    from llmsspider.changes.markup import html  # noqa: PLC0415  # jinja2, for this format only
-
-    return html(changes, summary=summary)
 
 
 def _json(changes: SourceChanges, *, summary: bool) -> str:
@@ -36,7 +29,7 @@ FORMATS: dict[str, Callable[..., str | Iterable[str]]] = {
     "text": text,
     "markdown": markdown,
     "json": _json,
-    "html": _html,
+    "html": html,
 }
 
 

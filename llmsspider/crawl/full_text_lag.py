@@ -17,7 +17,7 @@ from llmsspider import llmsfull
 from llmsspider.crawl.pages import PageResponse, read_page, utc_now
 from llmsspider.errors import ConversionError
 from llmsspider.llmsfull import FullPage
-from llmsspider.web.joining import Joiner
+from llmsspider.web.url_gate import Joiner
 from llmsspider.web.urls import identity, page_key
 
 if TYPE_CHECKING:

@@ -18,8 +18,8 @@ from typing import get_args
 from urllib.parse import urljoin, urlsplit
 
 from llmsspider.stats import LinkBase
-from llmsspider.web.joining import Joiner
 from llmsspider.web.media_types import skipped_extension
+from llmsspider.web.url_gate import Joiner
 from llmsspider.web.urls import host, identity, without_fragment
 
 Base = LinkBase

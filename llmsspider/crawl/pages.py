@@ -20,11 +20,10 @@ from llmsspider.reasons import Filtered
 from llmsspider.store import PageRecord
 from llmsspider.web import media_types, url_gate
 from llmsspider.web.hosts import same_site
-from llmsspider.web.joining import Joiner
 from llmsspider.web.markdown_forms import is_markdown_url
 from llmsspider.web.media_types import MARKDOWN_TYPES, TEXT_EXTENSIONS, Kind, classify, extension
 from llmsspider.web.opt_out import is_noindex, opt_out, robots_directives
-from llmsspider.web.url_gate import InvalidUrl, redacted
+from llmsspider.web.url_gate import InvalidUrl, Joiner, redacted
 from llmsspider.web.urls import document_id, identity, loose_key, without_fragment
 
 if TYPE_CHECKING:

@@ -22,7 +22,6 @@ from llmsspider.errors import ArgumentsError, ErrorKind
 from llmsspider.reasons import BlockReason
 from llmsspider.resolver import guarded_resolver
 from llmsspider.web.addresses import DEFAULT_PORTS, AllowedAddresses
-from llmsspider.web.safety import allowed_addresses
 
 logger = logging.getLogger(__name__)
 
@@ -55,7 +54,10 @@ class AddressGuardMiddleware:
             raise ArgumentsError(
                 ["TWISTED_REACTOR_ENABLED=False: names cannot be checked without the reactor"]
             )
-        middleware = cls(crawler, allowed_addresses(crawler.settings))
+        middleware = cls(
+            crawler,
+            AllowedAddresses.from_setting(crawler.settings.get("LLMS_ALLOW_PRIVATE_ADDRESSES", False)),
+        )
         crawler.signals.connect(middleware.spider_opened, signal=signals.spider_opened)
         crawler.signals.connect(middleware.spider_closed, signal=signals.spider_closed)
         return middleware

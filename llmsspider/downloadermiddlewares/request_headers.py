@@ -15,7 +15,6 @@ from scrapy.settings import BaseSettings
 from llmsspider.errors import ArgumentsError
 from llmsspider.web.credentials import Credentials, SecretsFilter, origin_of
 from llmsspider.web.politeness import product_token, with_contact
-from llmsspider.web.safety import http_auth
 
 if TYPE_CHECKING:
     from scrapy.downloadermiddlewares import cookies
@@ -77,7 +76,7 @@ class HostAuthMiddleware:
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> HostAuthMiddleware:
         """Read `LLMS_HTTP_AUTH`."""
-        middleware = cls(http_auth(crawler.settings))
+        middleware = cls(Credentials.from_setting(crawler.settings.get("LLMS_HTTP_AUTH")))
         middleware.redact_logs()
         crawler.signals.connect(middleware.spider_closed, signal=signals.engine_stopped)
         return middleware

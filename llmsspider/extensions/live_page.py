@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
 
     from llmsspider.crawl.run import Run
-    from llmsspider.livepage.server import LiveServer
+    from llmsspider.extensions.live_server import LiveServer
 
 logger = logging.getLogger(__name__)
 
@@ -49,7 +49,7 @@ class LivePage:
     async def spider_opened(self) -> None:
         """Start; the server is imported here, since most crawls run without."""
         from llmsspider.crawl.progress import numbers, state  # noqa: PLC0415
-        from llmsspider.livepage.server import LiveServer  # noqa: PLC0415
+        from llmsspider.extensions.live_server import LiveServer  # noqa: PLC0415
 
         run, extra = self._run, {"spider": self._crawler.spider}
         self._server = LiveServer(

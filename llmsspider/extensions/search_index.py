@@ -77,6 +77,6 @@ class SearchIndex:
         with Library(self._run.config.stores) as library:
             if self._mode != "on" and not library.has_index(self._run.source):
                 return None
-            shelf = library.shelf(self._run.source)
-            done = shelf.sync(max(LEAST_SECS, SHARE * self._run.snapshot().elapsed_secs))
-            return shelf.index.count()[1], done
+            opened = library.open(self._run.source)
+            done = opened.sync(max(LEAST_SECS, SHARE * self._run.snapshot().elapsed_secs))
+            return opened.index.count()[1], done

@@ -36,7 +36,7 @@ from llmsspider.extraction.walk import Walk
 from llmsspider.items import Page
 from llmsspider.markdown.commonmark import take_invisible
 from llmsspider.web.decompression import MAX_GROWTH, Growth
-from llmsspider.web.joining import Joiner
+from llmsspider.web.url_gate import Joiner
 
 __all__ = ["convert", "scan"]
 

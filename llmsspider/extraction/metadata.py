@@ -12,8 +12,7 @@ from llmsspider.extraction.marks import LINKS
 from llmsspider.extraction.tree import Source
 from llmsspider.items import PageMeta
 from llmsspider.web.decompression import Growth
-from llmsspider.web.joining import HTTP, Joiner
-from llmsspider.web.url_gate import split_route, without_fragment
+from llmsspider.web.url_gate import HTTP, Joiner, split_route, without_fragment
 
 # What a page says about itself in its head, read from the tree that is parsed for its content.
 

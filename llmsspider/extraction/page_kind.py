@@ -10,7 +10,7 @@ from lxml.etree import XPath, _Element
 from llmsspider.extraction.marks import TAGS
 from llmsspider.extraction.tree import Source
 from llmsspider.items import Section
-from llmsspider.web.joining import Joiner
+from llmsspider.web.url_gate import Joiner
 from llmsspider.web.urls import directory, host, identity
 
 # Which documentation a page belongs to, by what the page says: its generator, its navigation, its breadcrumb.

@@ -27,7 +27,7 @@ from llmsspider.extraction.tree import (
 )
 from llmsspider.items import Link
 from llmsspider.web.decompression import Growth
-from llmsspider.web.joining import Joiner
+from llmsspider.web.url_gate import Joiner
 
 _INLINE_CLASSES = frozenset({"doc-md-description"})
 """Blocks that their site's style sets into the line (mkdocstrings)."""

@@ -181,12 +181,12 @@ def _cut(content: str, start: int, size: int) -> int:
 
 def outline(library: Library, source: str, offset: int = 0) -> ToolResult[Listing[OutlineEntry]]:
     """The pages of a source: in the order of llms.txt and under its sections, then the others by directory."""
-    shelf = library.shelf(source)
-    records = [one.record for one in shelf.store.iter_pages("url", OUTLINE)]
+    opened = library.open(source)
+    records = [one.record for one in opened.store.iter_pages("url", OUTLINE)]
     listed = sorted((one for one in records if one.llms), key=lambda one: one.llms.order if one.llms else 0)
     entries = [_entry(one) for one in (*listed, *(one for one in records if not one.llms))]
     part, following = _part(entries, offset)
-    lines: list[str] = [f"{len(entries)} pages of {shelf.name}"]
+    lines: list[str] = [f"{len(entries)} pages of {opened.name}"]
     section = None
     for one in part:
         if one.section != section:
@@ -195,7 +195,7 @@ def outline(library: Library, source: str, offset: int = 0) -> ToolResult[Listin
         lines.append(f"- {one.title}: {one.url}{f' ({one.description})' if one.description else ''}")
     if following is not None:
         lines.append(f"\nread on with offset={following}")
-    return ToolResult(Listing(shelf.name, part, len(entries), following), "\n".join(lines))
+    return ToolResult(Listing(opened.name, part, len(entries), following), "\n".join(lines))
 
 
 def _entry(record: PageRecord) -> OutlineEntry:
@@ -212,18 +212,18 @@ def _entry(record: PageRecord) -> OutlineEntry:
 
 def changes(library: Library, source: str, since: str, offset: int = 0) -> ToolResult[Listing[Change]]:
     """The pages that are new, changed or deleted since a change number, a date, or the last run (`last`)."""
-    shelf = library.shelf(source)
-    number = _since(shelf.store, since)
+    opened = library.open(source)
+    number = _since(opened.store, since)
     found = [
         Change(one.seq, one.change, one.record.title or one.record.url, one.record.url)
-        for one in shelf.store.changes_since(number)
+        for one in opened.store.changes_since(number)
     ]
     part, following = _part(found, offset)
-    lines = [f"{len(found)} changes of {shelf.name} since number {number}"]
+    lines = [f"{len(found)} changes of {opened.name} since number {number}"]
     lines += [f"{one.seq} {one.change}: {one.title} {one.url}" for one in part]
     if following is not None:
         lines.append(f"read on with offset={following}")
-    return ToolResult(Listing(shelf.name, part, len(found), following), "\n".join(lines))
+    return ToolResult(Listing(opened.name, part, len(found), following), "\n".join(lines))
 
 
 def _since(store: Store, since: str) -> int:

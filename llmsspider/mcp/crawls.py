@@ -54,7 +54,7 @@ class Crawls:
 
     def recrawl(self, library: Library, source: str) -> str:
         """Start the next crawl of a source; returns its full name."""
-        name = library.shelf(source).name
+        name = library.open(source).name
         self._start(name, {"source": name})
         return name
 
@@ -69,7 +69,7 @@ class Crawls:
                     "status": "PENDING" if going else "ERROR",
                     "said": self._said(source),
                 }
-            library.shelf(source)  # says what there is
+            library.open(source)  # says what there is
         record = next(one for one in library.stores.list() if one.name == source)
         with library.stores.open(source, create=False) as store:
             return {

@@ -1,14 +1,15 @@
 """Search over the crawled documentation (docs/search.md).
 
-In: the page store of a source and a query. Out: passages with their addresses, read from the store. Imports the
-store and pure rooms below
-it; commands, the extension that brings indexes in step and the MCP server import it.
+In: the page store of a source and a query. Out: passages with their addresses, read from the store. Imports the store
+and pure rooms below it; commands, the extension that updates indexes and the MCP server import it.
 
-    words      words of a text         query      what is asked for        passages   pieces of a page
-    pages      what is indexed         index      SQLite FTS5              postgresql PostgreSQL's full text
-    ranking    the order of results    spelling   typing errors            embedding  vectors of a user's class
-    fragments  addresses of headings   sources    which source is meant    library    all sources, searched and read
-    results    what comes out
+    words         words of documentation and queries; typing errors
+    pages         what the index holds of a page: passages, hints, addresses of headings
+    tables        the tables of an index, words in SQLite FTS5 or PostgreSQL
+    index         an index updated from its store and queried; index_writer writes the rows
+    ranking       the order of results, and what a result is
+    embedding     vectors of a user's class
+    open_source   one source searched; library: all sources
 """
 
 from llmsspider.retrieval.library import Library, search

@@ -14,32 +14,34 @@ from dataclasses import replace
 from functools import partial
 from itertools import islice
 from pathlib import Path
-from types import ModuleType
 from typing import Any, Self
 
 from sqlalchemy import Connection, delete, func, insert, select, update
-from sqlalchemy.dialects import postgresql, sqlite
 
 from llmsspider.errors import SearchError, StoreError
-from llmsspider.retrieval import fts5, tsvector
+from llmsspider.retrieval.index_writer import BATCH, SEPARATOR, IndexWriter, state_of
 from llmsspider.retrieval.pages import (
-    IndexedPage,
     indexed_page,
     is_optional,
-    link_hints,
     own_hints,
     target_of,
-    url_words,
 )
 from llmsspider.retrieval.ranking import Candidates, Hit, PageHit, PageSignals, version_key
-from llmsspider.retrieval.schema import link, metadata, page, passage, source, touched
-from llmsspider.retrieval.words import IndexQuery, Query, beside
-from llmsspider.store import OUTLINE, Store, StoredPage
+from llmsspider.retrieval.tables import (
+    Fts5Words,
+    TsvectorWords,
+    Words,
+    link,
+    metadata,
+    page,
+    passage,
+    source,
+    touched,
+)
+from llmsspider.retrieval.words import IndexQuery, Query
+from llmsspider.store import OUTLINE, Store
 from llmsspider.store.database import POSTGRESQL_SCHEMA, Database, open_postgresql, open_sqlite
 from llmsspider.web.locales import replaced, tree_of
-
-BATCH = 100
-"""Pages of one transaction."""
 
 MOST_PASSAGES = 160
 """Passages that are considered for a query."""
@@ -56,10 +58,6 @@ ALWAYS_SELECTIVE = 2000
 MOST_VERSIONS = 30
 """Versions of one source that are told apart, the newest ones."""
 
-MOST_LINK_TEXTS = 2000
-"""Links to one page whose texts are counted."""
-
-_SEPARATOR = "\x1f"
 _HIT = (
     passage.c.id,
     page.c.key,
@@ -85,12 +83,13 @@ class SearchIndex:
 
     def __init__(self, database: Database, name: str, store: str):
         self._database = database
-        self._words: ModuleType = fts5 if database.is_sqlite else tsvector
+        self._words: Words = Fts5Words() if database.is_sqlite else TsvectorWords()
         self._versions_at: tuple[int, list[str]] = (-1, [])
         self._counted_at: tuple[int, tuple[int, int]] = (-1, (0, 0))
         try:
             self._id = database.write(lambda connection: self._prepare(connection, name, store))
             self._reader = database.reader()
+            self._writer = IndexWriter(self._words, self._id, is_sqlite=database.is_sqlite)
         except StoreError as error:
             database.engine.dispose()
             raise SearchError(f"search index: {error}") from error
@@ -157,93 +156,19 @@ class SearchIndex:
         Returns:
             Whether the index is in step.
         """
-        if self._words.KEEPS_DEAD_WORDS and self._state().dead > max(self.count()[1], 200):
+        if self._words.keeps_deleted_words and self._state().dead > max(self.count()[1], 200):
             self._write(lambda connection: self._clear(connection, self._id))
         changes = store.changes_since(self._state().seq)
         while batch := list(islice(changes, BATCH)):
             pages = [None if one.change == "deleted" else indexed_page(one.record) for one in batch]
-            self._write(partial(self._take, batch=batch, pages=pages))
+            self._write(partial(self._writer.replace_pages, batch=batch, pages=pages))
             if until():
                 return False
         self._take_outlines(store)
-        while left := self._write(self._take_hints):
+        while left := self._write(self._writer.write_hints):
             if until() and left:
                 return False
         return True
-
-    def _take(
-        self, connection: Connection, batch: Sequence[StoredPage], pages: Sequence[IndexedPage | None]
-    ) -> None:
-        """Replace the pages of a batch; those that another process has taken meanwhile are left."""
-        state = self._state(connection, lock=True)
-        todo = [(one, made) for one, made in zip(batch, pages, strict=True) if one.seq > state.seq]
-        if not todo:
-            return
-        dead = self._drop(connection, [one.record.key for one, _ in todo])
-        next_id = self._add(connection, [made for _, made in todo if made is not None], state.next_id)
-        values = {"seq": todo[-1][0].seq, "next_id": next_id, "dead": state.dead + dead}
-        connection.execute(update(source).where(source.c.id == self._id).values(values))
-
-    def _drop(self, connection: Connection, keys: Sequence[bytes]) -> int:
-        """Take pages out; returns how many passages went."""
-        mine = (page.c.source_id == self._id, page.c.key.in_(keys))
-        gone = connection.execute(select(page.c.id, page.c.target, page.c.words).where(*mine)).all()
-        ids = [row.id for row in gone]
-        if not ids:
-            return 0
-        targets = connection.execute(
-            select(link.c.target).where(link.c.page_id.in_(ids)).distinct()
-        ).scalars()
-        self._touch(connection, [*(row.target for row in gone), *targets])
-        passages = connection.execute(select(passage.c.id).where(passage.c.page_id.in_(ids))).scalars().all()
-        self._words.forget(connection, self._words.PASSAGES, passages)
-        self._words.forget(connection, self._words.PAGES, [row.words for row in gone if row.words])
-        for table in (passage, link):
-            connection.execute(delete(table).where(table.c.page_id.in_(ids)))
-        connection.execute(delete(page).where(page.c.id.in_(ids)))
-        return len(passages)
-
-    def _add(self, connection: Connection, pages: Sequence[IndexedPage], next_id: int) -> int:
-        """Put pages in; returns the next number."""
-        of_page, of_passage, of_link, words = [], [], [], []
-        for made in pages:
-            number, next_id = next_id, next_id + 1
-            of_page.append(_page_row(self._id, number, made))
-            of_link += [
-                {
-                    "source_id": self._id,
-                    "page_id": number,
-                    "target": target,
-                    "fragment": fragment,
-                    "text": text,
-                }
-                for target, fragment, text in made.links
-            ]
-            beside_title = beside(made.title)
-            for one in made.passages:
-                of_passage.append(
-                    {
-                        "id": next_id,
-                        "source_id": self._id,
-                        "page_id": number,
-                        "start": one.start,
-                        "stop": one.end,
-                        "headings": _SEPARATOR.join(one.heading_path),
-                        "digest": one.digest,
-                    }
-                )
-                below = "\n".join(heading for heading in one.heading_path if heading != made.title)
-                aside = f"{beside_title} {one.beside}"
-                words.append(
-                    {"id": next_id, "title": made.title, "headings": below, "body": one.text, "beside": aside}
-                )
-                next_id += 1
-        for table, rows in ((page, of_page), (passage, of_passage), (link, of_link)):
-            if rows:
-                connection.execute(insert(table), rows)
-        self._words.add(connection, self._words.PASSAGES, self._id, words)
-        self._touch(connection, [row["target"] for row in (*of_page, *of_link)])
-        return next_id
 
     def _take_outlines(self, store: Store) -> None:
         """Take what a run learned of pages that did not change: the notes of llms.txt, titles."""
@@ -264,72 +189,7 @@ class SearchIndex:
                     (record.key, record.url, dict(zip(("title", "own", "optional"), now, strict=True)))
                 )
 
-        def take(connection: Connection) -> None:
-            for key, url, values in changed:
-                mine = (page.c.source_id == self._id, page.c.key == key)
-                connection.execute(update(page).where(*mine).values(values))
-                self._touch(connection, [target_of(url)])
-            connection.execute(update(source).where(source.c.id == self._id).values(run=run))
-
-        self._write(take)
-
-    def _take_hints(self, connection: Connection) -> int:
-        """Write anew what is said of some of the pages that were touched; returns how many there were."""
-        state = self._state(connection, lock=True)
-        mine = touched.c.source_id == self._id
-        targets = connection.execute(select(touched.c.target).where(mine).limit(BATCH * 5)).scalars().all()
-        if not targets:
-            return 0
-        columns = (
-            page.c.id,
-            page.c.url,
-            page.c.target,
-            page.c.title,
-            page.c.own,
-            page.c.hints,
-            page.c.headings,
-            page.c.words,
-        )
-        found = connection.execute(
-            select(*columns).where(page.c.source_id == self._id, page.c.target.in_(targets))
-        ).all()
-        texts: dict[int, list[str]] = {}
-        to_them = (link.c.source_id == self._id, link.c.target.in_([row.target for row in found]))
-        for target, text in connection.execute(select(link.c.target, link.c.text).where(*to_them)):
-            known = texts.setdefault(target, [])
-            if len(known) < MOST_LINK_TEXTS:
-                known.append(text)
-        rows, gone, next_id = [], [], state.next_id
-        for row in found:
-            hints = f"{row.own}\n{link_hints(texts.get(row.target, ()))}"
-            if row.words and hints == row.hints:
-                continue
-            gone += [row.words] if row.words else []
-            aside = beside(f"{row.title}\n{hints}\n{row.headings}")
-            rows.append(
-                {
-                    "id": next_id,
-                    "title": row.title,
-                    "hints": hints,
-                    "url": url_words(row.url),
-                    "headings": row.headings,
-                    "beside": aside,
-                }
-            )
-            connection.execute(update(page).where(page.c.id == row.id).values(hints=hints, words=next_id))
-            next_id += 1
-        self._words.forget(connection, self._words.PAGES, gone)
-        self._words.add(connection, self._words.PAGES, self._id, rows)
-        connection.execute(delete(touched).where(mine, touched.c.target.in_(targets)))
-        connection.execute(update(source).where(source.c.id == self._id).values(next_id=next_id))
-        return len(targets)
-
-    def _touch(self, connection: Connection, targets: Iterable[int]) -> None:
-        """Note pages whose hints are to be written anew."""
-        dialect = sqlite if self._database.is_sqlite else postgresql
-        rows = [{"source_id": self._id, "target": target} for target in set(targets)]
-        if rows:
-            connection.execute(dialect.insert(touched).on_conflict_do_nothing(), rows)
+        self._write(lambda connection: self._writer.write_outlines(connection, changed, run))
 
     # Answers
 
@@ -342,7 +202,7 @@ class SearchIndex:
         if (
             query.last_is_open
             and not any(counts.get(last, (1,)))
-            and (opened := self._words.opened(query.terms[last]))
+            and (opened := self._words.prefix(query.terms[last]))
         ):
             terms[last], counts[last] = opened, self._counts(opened)
         rarity = tuple(_rarity(counted, totals) for counted in counts.values())
@@ -354,9 +214,9 @@ class SearchIndex:
         required = [place for place, term in enumerate(query.terms) if term.required]
         if any(not counts[place][1] for place in required):
             return Candidates([], {}, {}, rarity)
-        scores = self._best(self._words.PASSAGES, IndexQuery(selective, rarity, required, MOST_PASSAGES))
+        scores = self._best(self._words.passages, IndexQuery(selective, rarity, required, MOST_PASSAGES))
         hits = [_hit(row, *scores[row.id]) for row in self._passages(passage.c.id.in_(scores))]
-        of_pages = self._best(self._words.PAGES, IndexQuery(present, rarity, (), MOST_PAGES))
+        of_pages = self._best(self._words.pages, IndexQuery(present, rarity, (), MOST_PAGES))
         columns = (page.c.key, page.c.words)
         found = self._reader.execute(select(*columns).where(page.c.words.in_(of_pages)))
         pages = {bytes(row.key): PageHit(bytes(row.key), *of_pages[row.words]) for row in found}
@@ -365,13 +225,13 @@ class SearchIndex:
 
     def _counts(self, term: str) -> tuple[int, int]:
         """How many pages hold a term in what is said of them, and how many passages."""
-        pages, passages = self._words.PAGES, self._words.PASSAGES
+        pages, passages = self._words.pages, self._words.passages
         return self._words.count(self._reader, pages, self._id, term), self._words.count(
             self._reader, passages, self._id, term
         )
 
     def _best(self, table: str, asked: IndexQuery) -> dict[int, tuple[float, frozenset[int]]]:
-        if self._words.KEEPS_DEAD_WORDS:
+        if self._words.keeps_deleted_words:
             asked = replace(asked, limit=asked.limit + min(self._state().dead, asked.limit))
         found = self._words.best(self._reader, table, self._id, asked)
         return {row: (score, held) for row, score, held in found}
@@ -457,9 +317,8 @@ class SearchIndex:
 
     # The database
 
-    def _state(self, connection: Connection | None = None, *, lock: bool = False) -> Any:
-        asked = select(source).where(source.c.id == self._id)
-        return (connection or self._reader).execute(asked.with_for_update() if lock else asked).one()
+    def _state(self) -> Any:
+        return state_of(self._reader, self._id)
 
     def _write(self, work: Callable[[Connection], Any]) -> Any:
         try:
@@ -487,25 +346,6 @@ def remove(path: Path) -> None:
             path.with_name(path.name + suffix).unlink(missing_ok=True)
 
 
-def _page_row(source_id: int, number: int, made: IndexedPage) -> dict[str, Any]:
-    return {
-        "id": number,
-        "source_id": source_id,
-        "key": made.key,
-        "hash": made.content_hash,
-        "document": made.id,
-        "url": made.url,
-        "target": target_of(made.url),
-        "passages": len(made.passages),
-        "title": made.title,
-        "own": made.hints,
-        "hints": "",
-        "headings": made.headings,
-        "optional": made.optional,
-        "words": None,
-    }
-
-
 def _rarity(counts: tuple[int, int], totals: tuple[int, int]) -> float:
     """The inverse document frequency of a term among passages, or among pages where no passage holds it.
 
@@ -517,7 +357,7 @@ def _rarity(counts: tuple[int, int], totals: tuple[int, int]) -> float:
 
 
 def _hit(row: Any, score: float, terms: frozenset[int]) -> Hit:
-    path = tuple(row.headings.split(_SEPARATOR)) if row.headings else ()
+    path = tuple(row.headings.split(SEPARATOR)) if row.headings else ()
     return Hit(bytes(row.key), bytes(row.hash), row.start, row.stop, path, bytes(row.digest), score, terms)
 
 

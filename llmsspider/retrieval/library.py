@@ -8,32 +8,23 @@ gives from the store: what a crawl has changed is what the next answer says.
 from __future__ import annotations
 
 import os
-import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Self
 
 from llmsspider.errors import SearchError, StoreError
 from llmsspider.retrieval.embedding import Embedder, VectorIndex
 from llmsspider.retrieval.index import SearchIndex
+from llmsspider.retrieval.open_source import OpenSource
 from llmsspider.retrieval.pages import url_words
-from llmsspider.retrieval.passages import fragment_of
 from llmsspider.retrieval.ranking import (
-    Candidates,
-    Hit,
-    RankedPage,
     SearchResult,
     SearchResults,
     choose_source,
-    fuse,
-    rank,
-    said_words,
-    similar,
 )
-from llmsspider.retrieval.words import Query, corrected, parse_query
-from llmsspider.store import CONTENT, PageRecord, Store, Stores
+from llmsspider.store import PageRecord, Store, Stores
 from llmsspider.store.database import resolve_data_dir, source_file, source_slug
 
 DEFAULT_LIMIT = 8
@@ -41,145 +32,9 @@ DEFAULT_LIMIT = 8
 
 MOST_RESULTS = 50
 
-LONGEST_TEXT = 4000
-"""Characters of a passage in a result; what is longer is to be read from the page."""
-
-READ_AHEAD = 10
-"""Pages that are read from the store at once."""
-
-MOST_MORE = 4
-"""Further headings of a page that a result names."""
 
 SYNC_SECS = 30.0
 """How long a search may bring an index in step before it answers from what is there."""
-
-MOST_BY_MEANING = 60
-"""Passages that the vectors add."""
-
-
-@dataclass(slots=True)
-class OpenSource:
-    """A source that is open: its store, its index, and its vectors where there are any."""
-
-    name: str
-    store: Store
-    index: SearchIndex
-    vectors: VectorIndex | None = None
-    inode: tuple[int, int] | None = None
-    """Of the SQLite file of the store, as it was opened."""
-
-    def sync(self, seconds: float) -> bool:
-        """Bring index and vectors in step, for as long as given; returns whether they are."""
-        end = time.monotonic() + seconds
-
-        def until() -> bool:
-            return time.monotonic() >= end
-
-        done = self.index.sync(self.store, until) if self.index.is_behind(self.store) else True
-        return done and (self.vectors is None or self.vectors.add(self._without_vector(self.vectors), until))
-
-    def _without_vector(self, vectors: VectorIndex) -> Iterator[tuple[bytes, str]]:
-        every = self.index.digests()
-        missing = vectors.missing(digest for _, _, digest in every)
-        pages = dict.fromkeys(key for _, key, digest in every if digest in missing)
-        for key, record in zip(pages, self.store.load_pages(pages, CONTENT), strict=True):
-            for hit in self.index.passages_of(key):
-                if hit.digest in missing and (text := text_of(record, hit)):
-                    missing.discard(hit.digest)
-                    yield (
-                        hit.digest,
-                        "\n".join((record.title or "" if record else "", *hit.heading_path, text)),
-                    )
-
-    def search(self, text: str, limit: int, section: str | None) -> SearchResults:
-        """Search this source."""
-        query = parse_query(text)
-        found, note = self._candidates(query)
-        ranked = rank(query, found)
-        by_meaning = self._by_meaning(query)
-        if by_meaning:
-            ranked = _fused(ranked, by_meaning)
-        results = list(self._results(ranked, limit, section))
-        return SearchResults(query.text, results, note if results else _nothing(query, section, self))
-
-    def _candidates(self, query: Query) -> tuple[Candidates, str | None]:
-        found = self.index.candidates(query)
-        unknown = [place for place, rarity in enumerate(found.rarity) if not rarity]
-        if found.passages or found.pages or not query.terms:
-            return found, _unknown(query, unknown)
-        tried, instead = corrected(query, unknown, self.index.vocabulary())
-        if not instead:
-            return found, None
-        said = ", ".join(f"{other!r} for {word!r}" for word, other in instead.items())
-        return self.index.candidates(tried), f"nothing was found; searched for {said}"
-
-    def _by_meaning(self, query: Query) -> list[RankedPage]:
-        if self.vectors is None or not query.text:
-            return []
-        every = self.index.digests()
-        near = self.vectors.nearest(query.text, [digest for _, _, digest in every], MOST_BY_MEANING)
-        return rank(query, self.index.hits({every[place][0]: max(cosine, 0.0) for place, cosine in near}))
-
-    def _results(
-        self, ranked: Sequence[RankedPage], limit: int, section: str | None
-    ) -> Iterator[SearchResult]:
-        """Yield the results; passages that say the same are given once, with the addresses of the other pages."""
-        wanted = section.casefold() if section else None
-        given: list[SearchResult] = []
-        said: list[frozenset[str]] = []
-        for start in range(0, len(ranked), READ_AHEAD):
-            if len(given) >= limit and start >= 2 * limit:
-                break  # enough were looked at to name pages that say the same
-            pages = ranked[start : start + READ_AHEAD]
-            records = self.store.load_pages([one.key for one in pages], CONTENT)
-            for page, record in zip(pages, records, strict=True):
-                result = None if record is None else self._result(page, record)
-                if result is None or (wanted and wanted not in (result.section or "").casefold()):
-                    continue
-                says = said_words(result.text)
-                same = next((place for place, other in enumerate(said) if similar(other, says)), None)
-                if same is not None:
-                    given[same] = replace(given[same], also=(*given[same].also, result.url))
-                elif len(given) < limit:
-                    given.append(result)
-                    said.append(says)
-        yield from given
-
-    def _result(self, page: RankedPage, record: PageRecord) -> SearchResult | None:
-        hits = page.passages or self.index.passages_of(page.key)[:1]
-        if not hits:
-            return None
-        best = hits[0]
-        text = text_of(record, best)
-        if text is None:  # the crawl that is going on changed the page since the index was brought in step
-            return None
-        headings = [hit.heading_path[-1] for hit in hits[1:] if hit.heading_path]
-        more = [heading for heading in dict.fromkeys(headings) if heading not in best.heading_path[-1:]]
-        return SearchResult(
-            url=record.url + self._fragment(record.url, best.heading_path),
-            title=record.title or record.url,
-            heading_path=best.heading_path,
-            text=text if len(text) <= LONGEST_TEXT else text[:LONGEST_TEXT].rstrip() + " …",
-            score=round(page.score, 4),
-            source=self.name,
-            page_id=record.id,
-            section=record.llms.section if record.llms else None,
-            fetched_at=record.fetched_at,
-            offset=best.start,
-            length=best.end - best.start,
-            more=tuple(more[:MOST_MORE]),
-        )
-
-    def _fragment(self, url: str, heading_path: Sequence[str]) -> str:
-        fragment = fragment_of(heading_path, self.index.fragments(url)) if heading_path else None
-        return f"#{fragment}" if fragment else ""
-
-    def close(self) -> None:
-        """Close all of it."""
-        if self.vectors is not None:
-            self.vectors.close()
-        self.index.close()
-        self.store.close()
 
 
 class Library:
@@ -195,7 +50,7 @@ class Library:
         self.stores = stores
         self._embedder = embedder
         self._sync_secs = sync_secs
-        self._shelves: dict[str, OpenSource] = {}
+        self._opened: dict[str, OpenSource] = {}
 
     def search(
         self, text: str, source: str | None = None, *, section: str | None = None, limit: int = DEFAULT_LIMIT
@@ -215,8 +70,8 @@ class Library:
         """
         limit = max(1, min(limit, MOST_RESULTS))
         if source is not None:
-            return self._one(self.shelf(source), text, limit, section)
-        found = [self._one(self.shelf(name), text, limit, section) for name in self.names()]
+            return self._one(self.open(source), text, limit, section)
+        found = [self._one(self.open(name), text, limit, section) for name in self.names()]
         results = sorted((one for each in found for one in each.results), key=lambda one: -one.score)[:limit]
         if results:
             return SearchResults(found[0].query, results)
@@ -238,10 +93,10 @@ class Library:
         page = page.strip()
         names = self.names()
         for name in names:
-            shelf = self.shelf(name)
-            shelf.sync(self._sync_secs)
-            url = shelf.index.url_of(page) or (page if "://" in page else None)
-            record = shelf.store.page_by_url(url) if url else None
+            opened = self.open(name)
+            opened.sync(self._sync_secs)
+            url = opened.index.url_of(page) or (page if "://" in page else None)
+            record = opened.store.page_by_url(url) if url else None
             if record is not None:
                 return name, record
         near = self._nearest_pages(page, names)
@@ -250,12 +105,12 @@ class Library:
 
     def _nearest_pages(self, page: str, names: Sequence[str]) -> list[str]:
         asked = url_words(page) if "://" in page else page
-        found = [one for name in names for one in self.shelf(name).search(asked, 3, None).results]
+        found = [one for name in names for one in self.open(name).search(asked, 3, None).results]
         return [one.url for one in sorted(found, key=lambda one: -one.score)[:3]]
 
-    def _one(self, shelf: OpenSource, text: str, limit: int, section: str | None) -> SearchResults:
-        in_step = shelf.sync(self._sync_secs)
-        found = shelf.search(text, limit, section)
+    def _one(self, opened: OpenSource, text: str, limit: int, section: str | None) -> SearchResults:
+        in_step = opened.sync(self._sync_secs)
+        found = opened.search(text, limit, section)
         if in_step:
             return found
         behind = "the search index is still being made; results are from the part that is ready"
@@ -265,10 +120,10 @@ class Library:
         """The names of all sources that can be read."""
         return [record.name for record in self.stores.list()]
 
-    def shelf(self, source: str) -> OpenSource:
+    def open(self, source: str) -> OpenSource:
         """The open source of a name (`choose_source`); opened again where its store was deleted or replaced since."""
         name = source
-        known = self._shelves.get(name)
+        known = self._opened.get(name)
         if known is not None and self._is_there(known):
             return known
         self._drop(name)
@@ -278,7 +133,7 @@ class Library:
             chosen = choose_source(name, self.names())
             if chosen == name:
                 raise
-            return self.shelf(chosen)
+            return self.open(chosen)
         try:
             index = self._index(store, name)
         except BaseException:
@@ -287,15 +142,15 @@ class Library:
         vectors = (
             None if self._embedder is None else VectorIndex(self._file(name, ".vectors"), self._embedder)
         )
-        return self._shelves.setdefault(name, OpenSource(name, store, index, vectors, self._inode(name)))
+        return self._opened.setdefault(name, OpenSource(name, store, index, vectors, self._inode(name)))
 
-    def _is_there(self, shelf: OpenSource) -> bool:
+    def _is_there(self, opened: OpenSource) -> bool:
         """Whether the store that is open is still the source's."""
         if self.stores.url is None:
-            return shelf.inode is not None and self._inode(shelf.name) == shelf.inode
+            return opened.inode is not None and self._inode(opened.name) == opened.inode
         try:
-            with self.stores.open(shelf.name, create=False) as now:
-                return store_id(now) == store_id(shelf.store)
+            with self.stores.open(opened.name, create=False) as now:
+                return store_id(now) == store_id(opened.store)
         except StoreError:
             return False
 
@@ -320,14 +175,14 @@ class Library:
         return self._file(source, ".search").exists()
 
     def _drop(self, name: str) -> None:
-        shelf = self._shelves.pop(name, None)
-        if shelf is not None:
+        opened = self._opened.pop(name, None)
+        if opened is not None:
             with suppress(StoreError):
-                shelf.close()
+                opened.close()
 
     def close(self) -> None:
         """Close every source that is open."""
-        for name in list(self._shelves):
+        for name in list(self._opened):
             self._drop(name)
 
     def __enter__(self) -> Self:
@@ -372,34 +227,3 @@ def store_id(store: Store) -> str:
     """What tells a store from another one of the same name: when its source was first crawled."""
     record = store.source_record()
     return "" if record is None or record.created_at is None else record.created_at.isoformat()
-
-
-def text_of(record: PageRecord | None, hit: Hit) -> str | None:
-    """The text of a passage; None where the page has other content by now."""
-    if (
-        record is None
-        or record.content is None
-        or bytes.fromhex(record.content_hash or "") != hit.content_hash
-    ):
-        return None
-    return record.content[hit.start : hit.end].strip()
-
-
-def _fused(by_words: Sequence[RankedPage], by_meaning: Sequence[RankedPage]) -> list[RankedPage]:
-    """Join two orders of pages; a page keeps the passages its words found, before those of its meaning."""
-    pages = {page.key: page for page in (*by_meaning, *by_words)}
-    order = fuse([[page.key for page in by_words], [page.key for page in by_meaning]])
-    return [RankedPage(key, 1.0 / (place + 1), pages[key].passages) for place, key in enumerate(order)]
-
-
-def _unknown(query: Query, unknown: Sequence[int]) -> str | None:
-    missing = [" ".join(query.terms[place].words) for place in unknown if query.terms[place].words]
-    return f"no page has: {', '.join(dict.fromkeys(missing))}" if missing else None
-
-
-def _nothing(query: Query, section: str | None, shelf: OpenSource) -> str:
-    if not query.terms:
-        return "the query has no word to search for"
-    pages, _ = shelf.index.count()
-    where = f"section {section!r} of {shelf.name}" if section else shelf.name
-    return f"nothing found in {where} ({pages} pages); try fewer or other words"

@@ -1,20 +1,253 @@
-"""What an index is given of a page.
-
-Its passages with the words beside them, and what is said of the page as a whole.
-"""
+"""What the index holds of a page: its passages, and what is said of it as a whole."""
 
 from __future__ import annotations
 
 import hashlib
 import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from urllib.parse import unquote, urlsplit
 
-from llmsspider.retrieval.passages import passages
 from llmsspider.retrieval.words import beside, words
 from llmsspider.store.records import PageRecord
+
+# The address of a heading within its page.
+# A page's Markdown does not say which fragments the page has. Links of the site to `page#fragment` do: a heading has
+# one of those, or none that is known.
+
+_NOT_SLUG = re.compile(r"[^\w]+")
+
+
+def slug(heading: str) -> str:
+    """What is common to the ids that generators make of a heading.
+
+    >>> slug("Request.meta special keys"), slug("request-meta-special-keys")
+    ('requestmetaspecialkeys', 'requestmetaspecialkeys')
+    """
+    return _NOT_SLUG.sub("", heading).replace("_", "").casefold()
+
+
+def fragment_of(heading_path: Sequence[str], known: Sequence[tuple[str, str]]) -> str | None:
+    """The fragment of the innermost heading that has one.
+
+    Args:
+        heading_path: the headings above a passage, outermost first.
+        known: fragments of the page that links lead to, with the text of a link.
+    """
+    by_slug = {slug(fragment): fragment for fragment, _ in known}
+    for fragment, text in known:
+        by_slug.setdefault(slug(text), fragment)
+    for heading in reversed(heading_path[1:] or heading_path):
+        name = slug(heading)
+        found = by_slug.get(name) or next(
+            (by_slug[one] for one in by_slug if len(name) > 5 and one.endswith(name)), None
+        )
+        if found:
+            return found
+    return None
+
+
+# The passages of a page: what a search finds and an answer quotes.
+# The rules are those of `chunking` (sections apart, code fences and tables whole, a heading with the first block
+# below it), found by one pass over the lines in place of a parse: a search index is brought in step at the end of a
+# crawl and may cost a tenth of it. Positions are offsets of characters, so that the text itself stays in the page
+# store.
+
+PASSAGE_SIZE = 1600
+"""Characters of a passage; a code fence or table may be larger."""
+
+LARGEST_PASSAGE = 16_000
+"""Characters of a passage at most.
+
+What is larger is cut between lines, a line that is larger still between characters.
+"""
+
+SMALLEST_PASSAGE = 160
+"""Sections with less text are joined with the next one of their parent section.
+
+A heading and one sentence answer little.
+"""
+
+_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
+_SETEXT = re.compile(r" {0,3}(=+|-{2,})[ \t]*$")
+_MARKS = re.compile(r"!?\[([^\]\[]*)\]\([^()]*\)|[`*]|\\(?=[!-/:-@\[-`{-~])")
+_INTERESTING = re.compile(r"^ {0,3}(?:#{1,6}(?:[ \t]|$)|`{3}|~{3}|=+[ \t]*$|-{2,}[ \t]*$)", re.MULTILINE)
+
+
+@dataclass(slots=True, frozen=True)
+class Heading:
+    """A heading above a passage.
+
+    Its level (1 to 6), its text without marks, and its id where the page writes one (`{#id}`).
+    """
+
+    level: int
+    text: str
+    id: str | None = None
+
+
+@dataclass(slots=True, frozen=True)
+class Passage:
+    """A piece of a page: `content[start:end]`, below `headings` (outermost first, its own included)."""
+
+    start: int
+    end: int
+    headings: tuple[Heading, ...]
+
+    @property
+    def heading_path(self) -> tuple[str, ...]:
+        """The texts of its headings."""
+        return tuple(heading.text for heading in self.headings)
+
+
+@dataclass(slots=True)
+class _Section:
+    start: int
+    end: int
+    headings: tuple[Heading, ...]
+    body: int  # where the text below the heading begins
+
+
+def passages(content: str) -> Iterator[Passage]:
+    """Yield the passages of a page in order; together they are the page but for blank sections."""
+    for section in _joined(content, _sections(content)):
+        for start, end in _pieces(content, section):
+            if not content[start:end].isspace():
+                yield Passage(start, end, section.headings)
+
+
+def _sections(content: str) -> Iterator[_Section]:
+    path: tuple[Heading, ...] = ()
+    begin = body = 0
+    for start, end, heading in _heading_lines(content):
+        if start > begin:
+            yield _Section(begin, start, path, body)
+        path = (*(above for above in path if above.level < heading.level), heading)
+        begin, body = start, end
+    if begin < len(content):
+        yield _Section(begin, len(content), path, body)
+
+
+def _heading_lines(content: str) -> Iterator[tuple[int, int, Heading]]:
+    """Yield start and end of each heading's lines, and the heading; what stands in fences is none."""
+    fence = ""
+    after = 0
+    for found in _INTERESTING.finditer(content):
+        start = found.start()
+        if start < after:
+            continue
+        stop = content.find("\n", start)
+        end = len(content) if stop < 0 else stop + 1
+        line = content[start:end].rstrip("\n")
+        mark = _FENCE.match(line)
+        if fence:
+            if mark and mark[1].startswith(fence) and not line[mark.end() :].strip():
+                fence = ""
+        elif mark:
+            fence = mark[1]
+        elif (opened := line.lstrip(" ")).startswith("#"):
+            text = opened.lstrip("#")
+            yield start, end, _heading(len(opened) - len(text), _without_closing(text))
+        elif (under := _SETEXT.match(line)) is not None:
+            before = content.rfind("\n", 0, max(start - 1, 0)) + 1
+            text = content[before : max(start - 1, 0)]
+            if before >= after and text.strip() and not text.startswith(("    ", "\t", "|", ">", "- ", "* ")):
+                yield before, end, _heading(1 if "=" in under[1] else 2, text)
+        after = end
+
+
+def _without_closing(text: str) -> str:
+    """The text of an ATX heading without the marks that may close it."""
+    text = text.strip()
+    opened = text.rstrip("#")
+    return opened.rstrip() if not opened or opened[-1].isspace() else text
+
+
+def _heading(level: int, text: str) -> Heading:
+    text, own = _own_id(text)
+    return Heading(level, " ".join(_MARKS.sub(lambda found: found[1] or "", text).split()), own)
+
+
+def _own_id(text: str) -> tuple[str, str | None]:
+    """A heading apart from the id it ends with: `Title {#id .class}`."""
+    text = text.rstrip()
+    before, mark, attributes = text.rpartition("{")
+    if not mark or not attributes.endswith("}"):
+        return text, None
+    own = next((part[1:] for part in attributes[:-1].split() if part.startswith("#")), None)
+    return (before, own) if own else (text, None)
+
+
+def _joined(content: str, sections: Iterator[_Section]) -> Iterator[_Section]:
+    """Join sections that say little, and bare headings, with the section that follows below the same parent."""
+    waiting: _Section | None = None
+    for following in sections:
+        section = following
+        if waiting is not None:
+            follows = len(section.headings) >= len(waiting.headings) > 0 or not waiting.headings
+            bare = not content[waiting.body : waiting.end].strip()
+            if follows and (bare or section.headings[: len(waiting.headings) - 1] == waiting.headings[:-1]):
+                section = _Section(
+                    waiting.start, section.end, section.headings if bare else waiting.headings, section.body
+                )
+            else:
+                yield waiting
+        waiting = None
+        if section.end - section.start < SMALLEST_PASSAGE:
+            waiting = section
+        else:
+            yield section
+    if waiting is not None:
+        yield waiting
+
+
+def _pieces(content: str, section: _Section) -> Iterator[tuple[int, int]]:
+    """Yield as few pieces of a section as the size allows, cut between blocks."""
+    if section.end - section.start <= PASSAGE_SIZE:
+        yield section.start, section.end
+        return
+    start = reached = section.start
+    for end in _block_ends(content, section.body, section.end):
+        if end - start > PASSAGE_SIZE and reached > max(start, section.body):
+            yield from _bounded(content, start, reached)
+            start = reached
+        reached = end
+    yield from _bounded(content, start, section.end)
+
+
+def _block_ends(content: str, start: int, end: int) -> Iterator[int]:
+    """Yield where blocks end.
+
+    At blank lines outside fences, and at lines within a block that is larger than a passage.
+    """
+    position, block, fence, has_text = start, start, "", False
+    while position < end:
+        stop = content.find("\n", position, end)
+        after = end if stop < 0 else stop + 1
+        line = content[position:after]
+        mark = _FENCE.match(line)
+        if fence:
+            if mark and mark[1].startswith(fence) and not line[mark.end() :].strip():
+                fence = ""
+        elif mark:
+            fence = mark[1]
+        table = line.lstrip().startswith("|")
+        position = after
+        has_text = has_text or not line.isspace()
+        if has_text and not fence and (line.isspace() or (not table and after - block > PASSAGE_SIZE)):
+            yield after
+            block, has_text = after, False
+    yield end
+
+
+def _bounded(content: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+    while end - start > LARGEST_PASSAGE:
+        cut = content.rfind("\n", start, start + LARGEST_PASSAGE) + 1 or start + LARGEST_PASSAGE
+        yield start, cut
+        start = cut
+    yield start, end
+
 
 MOST_PASSAGES = 2000
 """Passages of one page that are indexed: about 3 MB of text."""

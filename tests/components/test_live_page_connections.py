@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from llmsspider.livepage.server import HOST, MAX_CONNECTIONS, LiveServer
+from llmsspider.extensions.live_server import HOST, MAX_CONNECTIONS, LiveServer
 
 
 async def _ask(port: int) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:

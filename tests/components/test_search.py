@@ -146,7 +146,7 @@ def test_many_edits_leave_an_index_that_finds_the_last_one(shelves: Shelves):
         shelves.crawl({f"p{page}": f"# Page {page}\n\nword{night} topic{page}\n" * 40 for page in range(10)})
         assert len(shelves.paths(f"word{night}", limit=20)) == 10
     assert shelves.paths("word3") == []
-    assert shelves.library.shelf(NAME).index.count() == (10, len(shelves.library.shelf(NAME).index.digests()))
+    assert shelves.library.open(NAME).index.count() == (10, len(shelves.library.open(NAME).index.digests()))
 
 
 def test_notes_of_llms_txt_and_texts_of_links_find_a_page(shelves: Shelves):
@@ -305,7 +305,7 @@ def test_an_index_file_that_is_damaged_is_made_again(tmp_path: Path):
 def test_an_index_is_made_in_bounded_steps(shelves: Shelves):
     shelves.crawl({f"p{page}": f"# Page {page}\n\nzebras\n" for page in range(250)})
     store = shelves.place.open()
-    index = shelves.library.shelf(NAME).index
+    index = shelves.library.open(NAME).index
     steps = 0
     while not index.sync(store, lambda: True):
         steps += 1

@@ -56,7 +56,7 @@ def test_the_egg_holds_the_package_and_the_profiles_and_nothing_else(egg: Path) 
     }
     assert {name for name in names if not name.startswith("EGG-INFO/")} == expected
     assert "pipelines_config/default.toml" in names
-    assert {"llmsspider/report/assets/report.css", "llmsspider/livepage/assets/page.html"} <= names
+    assert {"llmsspider/report/assets/report.css", "llmsspider/extensions/assets/page.html"} <= names
     assert not [name for name in names if "test" in name.lower()]
     entry_points = zipfile.ZipFile(egg).read("EGG-INFO/entry_points.txt").decode()
     assert "settings = llmsspider.settings" in entry_points

@@ -45,7 +45,6 @@ OURS = (
     "download_errors",
     "extensions",
     "extensions.scrapy_cloud",
-    "livepage",
     "loading",
     "mcp",
     "output.exports",
@@ -68,7 +67,6 @@ OURS = (
     "storecommand",
     "sync",
     "web.credentials",
-    "web.safety",
 )
 """Modules whose functions read what the user wrote, or what the readers below made."""
 NOT_READERS = {

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from llmsspider.changes.blocks import blocks
-from llmsspider.changes.compare import compare, words
-from llmsspider.changes.names import names
-from llmsspider.changes.noise import evidence, is_proven, mask, masked
+from llmsspider.changes.compare import blocks, compare, words
+from llmsspider.changes.hunks import evidence, is_proven, mask, masked, names
 
 PAGE = """# Client
 

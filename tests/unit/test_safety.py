@@ -7,7 +7,8 @@ from scrapy.settings import BaseSettings
 
 from llmsspider.config import Config
 from llmsspider.errors import ArgumentsError
-from llmsspider.web.safety import allowed_addresses, http_auth
+from llmsspider.web.addresses import AllowedAddresses
+from llmsspider.web.credentials import Credentials
 
 WRONG = [
     ("addresses", {"LLMS_ALLOW_PRIVATE_ADDRESSES": "a b"}, 1),
@@ -43,8 +44,8 @@ def test_the_environment_may_hold_the_credentials(monkeypatch):
     monkeypatch.setenv("LLMS_HTTP_AUTH", json.dumps({"a.example": "user:password"}))
     settings = BaseSettings()
     Config.from_settings(settings)
-    assert http_auth(settings).headers_for("https://a.example/")
+    assert Credentials.from_setting(settings.get("LLMS_HTTP_AUTH")).headers_for("https://a.example/")
 
 
 def test_private_addresses_are_refused_by_default():
-    assert allowed_addresses({}).refusal("http://127.0.0.1/")
+    assert AllowedAddresses.from_setting(False).refusal("http://127.0.0.1/")

@@ -29,13 +29,12 @@ from llmsspider.report.gather import site_tree
 from llmsspider.web import hosts, media_types
 from llmsspider.web.addresses import AllowedAddresses
 from llmsspider.web.credentials import Credentials
-from llmsspider.web.joining import Joiner
 from llmsspider.web.locales import directory_above, tree_of
 from llmsspider.web.markdown_forms import FORMS, is_markdown_url, is_twin_of, page_candidates, shape, twin
 from llmsspider.web.media_types import extension, skipped_extension
 from llmsspider.web.opt_out import content_signals
 from llmsspider.web.scope import build_scope
-from llmsspider.web.url_gate import InvalidUrl, fault, parse, redacted, shown
+from llmsspider.web.url_gate import InvalidUrl, Joiner, fault, parse, redacted, shown
 from llmsspider.web.urls import directory, document_id, host, identity, loose_key, page_key
 
 MALFORMED = {

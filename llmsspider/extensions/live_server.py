@@ -1,4 +1,4 @@
-"""The server of the live page: read-only, on 127.0.0.1, for pages of its own origin. Imported when it is wanted."""
+"""The server of the live page: read-only, on 127.0.0.1, for pages of its own origin. Imported when it is enabled."""
 
 from __future__ import annotations
 
@@ -198,4 +198,4 @@ def policy() -> str:
 
 
 def _asset(name: str) -> str:
-    return files("llmsspider.livepage").joinpath("assets", name).read_text(encoding="utf-8")
+    return files("llmsspider.extensions").joinpath("assets", name).read_text(encoding="utf-8")

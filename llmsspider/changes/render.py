@@ -1,14 +1,19 @@
-"""Changes as text for a terminal, Markdown, and JSON; HTML is in `markup`."""
+"""Changes as text for a terminal, Markdown, JSON, and one HTML page that loads nothing."""
 
 from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
+from functools import cache
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any
 
 from llmsspider.changes.compare import Hunk
 from llmsspider.changes.source import PageChange, SourceChanges
 from llmsspider.extraction.formats import escape
+
+if TYPE_CHECKING:
+    from jinja2 import Template
 
 MARKS = {"new": "+", "changed": "~", "moved": ">", "deleted": "-"}
 MAX_FOLDED = 5
@@ -204,3 +209,27 @@ def page_dict(page: PageChange) -> dict[str, Any]:
     found.pop("order")
     found["in_words"] = in_words(page)
     return found
+
+
+def html(changes: SourceChanges, *, summary: bool = False) -> str:
+    """Return the page."""
+    return _template().render(
+        changes=changes,
+        summary=summary,
+        headline=headline(changes),
+        folded=folded_in_words(changes),
+        in_words=in_words,
+        lines=lines_of,
+    )
+
+
+@cache
+def _template() -> Template:
+    from jinja2 import Environment, StrictUndefined  # noqa: PLC0415  # for this format only
+
+    environment = Environment(
+        autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    environment.tests["link"] = lambda url: url.startswith(("https://", "http://"))
+    source = files("llmsspider.changes").joinpath("assets", "diff.html.j2").read_text(encoding="utf-8")
+    return environment.from_string(source)
