@@ -6,4 +6,5 @@ compare     two contents of a page: blocks that were added, removed or changed, 
 hunks       names and versions that appear or vanish; dates and counters that change every time
 source      all changes of a source since a run, a date or a number; moved pages are recognised
 render      text, Markdown, JSON and HTML of the changes
+atom        an Atom feed of the changes; webhook: the same sent to a URL
 """
