@@ -147,8 +147,21 @@ class PageArguments(CommonArguments):
     url: Url = Field(description="The page, e.g. https://docs.example.com/guide/intro")
 
 
-ARGUMENTS: dict[str, type[CommonArguments]] = {"docs": DocsArguments, "page": PageArguments}
-"""The arguments of each spider, by its name."""
+NO_URL = "http://synthetic.invalid/"
+"""The URL of a spider that was made without arguments, by `scrapy shell` and `scrapy check`: it cannot crawl."""
+
+NO_URL_GIVEN = "argument url is missing: pass `-a url=https://docs.example.com/`"
+
+ARGUMENTS: dict[str, type[CommonArguments]] = {
+    "llmsspider.spiders.docs.DocsSpider": DocsArguments,
+    "llmsspider.spiders.page.PageSpider": PageArguments,
+}
+"""The arguments of each spider, by the path of its class."""
+
+
+def given(arguments: dict[str, Any], own: frozenset[str] = frozenset()) -> dict[str, Any]:
+    """Return the arguments that are ours to check: none that begin with `_`, none that a spider of the user takes."""
+    return {name: value for name, value in arguments.items() if not name.startswith("_") and name not in own}
 
 
 def check_arguments(model: type[ModelT], arguments: dict[str, Any]) -> ModelT:
@@ -157,9 +170,8 @@ def check_arguments(model: type[ModelT], arguments: dict[str, Any]) -> ModelT:
     Raises:
         ArgumentsError: with one line for each mistake: argument, value and what is accepted.
     """
-    given = {name: value for name, value in arguments.items() if not name.startswith("_")}
     try:
-        return model.model_validate(given)
+        return model.model_validate(given(arguments))
     except ValidationError as error:
         raise ArgumentsError([_line(model, dict(problem)) for problem in error.errors()]) from None
 

@@ -6,17 +6,20 @@ from typing import TYPE_CHECKING
 
 from scrapy.utils.misc import load_object
 
-from llmsspider.arguments import ARGUMENTS, DocsArguments, check_arguments
+from llmsspider.arguments import ARGUMENTS, DocsArguments, check_arguments, given
 from llmsspider.config import Config, take_environment
 from llmsspider.errors import ArgumentsError, LlmsspiderError, StoreError
 from llmsspider.output.feed_storage import feed_problems
 from llmsspider.output.mirror import Kind, folder_for, folder_problem
+from llmsspider.owncode import own_arguments
 from llmsspider.profiles import load, put_in_force
 from llmsspider.sources import prepare
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from scrapy import Spider
+    from scrapy.crawler import Crawler
     from scrapy.settings import BaseSettings
 
 
@@ -24,6 +27,11 @@ if TYPE_CHECKING:
 
 STORE = "llmsspider.pipelines.hash.HashPipeline"
 """The pipeline that writes the store; what stands before it may change documents."""
+
+NOT_OURS = (
+    "the settings of this project are not in force: begin yours with `from llmsspider.settings import *`, "
+    "or use scrapy.utils.project.get_project_settings() where scrapy.cfg names llmsspider.settings"
+)
 
 REQUIRED = {
     "SPIDER_MIDDLEWARES": {
@@ -41,6 +49,15 @@ REQUIRED = {
     },
 }
 """By setting, the classes (or one derived from them) that have to stand, and what would come of it without them."""
+
+
+def open_settings(crawler: Crawler) -> BaseSettings:
+    """Return the settings of a crawler; a copy in `scrapy shell`, which makes the spider when they are frozen."""
+    if not crawler.settings.frozen:
+        return crawler.settings
+    settings = crawler.settings.copy()
+    settings.frozen = False
+    return settings
 
 
 def check_components(settings: BaseSettings) -> None:
@@ -64,6 +81,10 @@ def _not_loaded(settings: BaseSettings) -> Iterator[str]:
 
 
 def _missing(settings: BaseSettings) -> Iterator[str]:
+    names = ("SPIDER_MIDDLEWARES", "DOWNLOADER_MIDDLEWARES", "EXTENSIONS")
+    if not any(set(REQUIRED[name]) & set(settings.get(f"{name}_BASE") or ()) for name in names):
+        yield NOT_OURS
+        return
     for name, required in REQUIRED.items():
         enabled = settings.get_component_priority_dict_with_base(name)
         if all(path in enabled for path in required):
@@ -81,23 +102,25 @@ def _missing(settings: BaseSettings) -> Iterator[str]:
 # Every mistake of a crawl's arguments and settings, found before anything starts.
 
 
-def crawl_problems(settings: BaseSettings, spider: str, arguments: dict[str, str]) -> list[str]:
-    """Return one line for each mistake; the arguments of spiders that are not ours are not checked.
+def crawl_problems(settings: BaseSettings, spider: type[Spider], arguments: dict[str, str]) -> list[str]:
+    """Return one line for each mistake; the arguments of a spider that is not derived from ours are not checked.
 
     The environment's settings are put into `settings`.
 
     Raises:
         StoreError: what was typed may be right, the page store cannot be used.
     """
-    model = ARGUMENTS.get(spider)
+    model = next((model for kind, model in ARGUMENTS.items() if kind in _paths(spider)), None)
     unknown = take_environment(settings)
     if model is None:
         return unknown
     settings = settings.copy()
+    spider.update_settings(settings)
+    arguments = given(arguments, own_arguments(spider))
     try:
         source = None
         if model is DocsArguments:
-            config, checked, _ = prepare(arguments, settings)
+            config, checked, _ = prepare(arguments, settings, spider)
             source = checked.source or ""
         else:
             put_in_force(load(check_arguments(model, arguments).profile), settings)
@@ -114,6 +137,10 @@ def crawl_problems(settings: BaseSettings, spider: str, arguments: dict[str, str
     except LlmsspiderError as error:
         return getattr(error, "problems", [str(error)])
     return []
+
+
+def _paths(spider: type[Spider]) -> set[str]:
+    return {f"{kind.__module__}.{kind.__qualname__}" for kind in spider.__mro__}
 
 
 def _folder_problems(config: Config, source: str) -> list[str]:

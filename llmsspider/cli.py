@@ -242,9 +242,10 @@ def crawl(given: list[str]) -> int:
     except LlmsspiderError as error:
         return _refuse(getattr(error, "problems", [str(error)]))
     from llmsspider.checking import crawl_problems  # noqa: PLC0415  # `--help` and mistakes need no Scrapy
+    from llmsspider.spiders.docs import DocsSpider  # noqa: PLC0415
 
     try:
-        problems = crawl_problems(settings, "docs", arguments)
+        problems = crawl_problems(settings, DocsSpider, arguments)
     except StoreError as error:
         return _refuse([str(error)], NOTHING)
     if problems:

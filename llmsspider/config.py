@@ -12,10 +12,11 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Protocol, cast
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, ValidationError
 
 from llmsspider import setting_types as types
 from llmsspider.errors import ArgumentsError
+from llmsspider.owncode import OwnCode
 from llmsspider.setting_types import choice, one_of
 from llmsspider.web.decompression import MAX_GROWTH
 
@@ -169,6 +170,9 @@ class Config(BaseModel):
     handlers: types.ContentHandlers = setting(
         "LLMS_CONTENT_HANDLERS", {}, "By media type, the class that makes Markdown of such answers."
     )
+    generators: types.Generators = setting(
+        "LLMS_GENERATORS", [], "Paths of rules for documentation generators, tried before those that ship."
+    )
     csv_formulas: Annotated[bool, choice(escape=False, keep=True)] = setting(
         "LLMS_CSV_FORMULAS", "escape", "CSV cells that a spreadsheet would calculate; `keep` leaves them."
     )
@@ -261,6 +265,19 @@ class Config(BaseModel):
         "LLMS_HTTP_AUTH", None, "Headers for private documentation, by host; a dict, or JSON."
     )
 
+    _own_code: OwnCode = PrivateAttr(default_factory=OwnCode)
+
+    @property
+    def own_code(self) -> OwnCode:
+        """The code of the user that documents pass before the store; no setting names it."""
+        return self._own_code
+
+    def with_own_code(self, own_code: OwnCode) -> Config:
+        """Return the same settings, with this code of the user."""
+        made = self.model_copy()
+        made._own_code = own_code
+        return made
+
     @cached_property
     def stores(self) -> Stores:
         """Where the page stores are."""
@@ -278,7 +295,12 @@ class Config(BaseModel):
     @property
     def converter_fingerprint(self) -> str:
         """What makes Markdown of pages: content made with anything else is made again."""
-        return self.converter + self.handlers.fingerprint + ("+hidden" if self.keep_hidden else "")
+        made = self.converter + self.handlers.fingerprint + ("+hidden" if self.keep_hidden else "")
+        if self.generators:
+            from llmsspider.extraction.generators import mark_of, own_generators  # noqa: PLC0415
+
+            made += mark_of(own_generators(self.generators))
+        return made + self.own_code.mark
 
     @classmethod
     def from_settings(cls, settings: SettingsLike) -> Config:

@@ -7,8 +7,8 @@ fields in the order given here.
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass, field
-from typing import Literal
+from dataclasses import dataclass, field, fields
+from typing import Any, Literal
 
 Change = Literal["new", "changed", "unchanged", "deleted"]
 Origin = Literal["markdown", "negotiated", "html", "rendered", "text", "llms-full", "llms-txt"]
@@ -70,6 +70,28 @@ class Document:
     markdown_tokens: int | None = None
     fetched_at: str = ""
     moved_from: list[str] = field(default_factory=list)
+
+
+class OpenDocument(Document):
+    """A document with fields that a pipeline added: its attributes beyond those of `Document`."""
+
+    __slots__ = ("__dict__",)
+
+
+FIELDS = tuple(one.name for one in fields(Document))
+"""The fields of a document, in the order of its rows."""
+
+
+def added_fields(document: Document) -> dict[str, Any]:
+    """Return the fields that pipelines added to a document, by name."""
+    return vars(document) if isinstance(document, OpenDocument) else {}
+
+
+def row_of(document: Document) -> Document | dict[str, Any]:
+    """Return what `orjson` writes of a document: itself, or its fields followed by those that were added."""
+    if not isinstance(document, OpenDocument):
+        return document
+    return {**{name: getattr(document, name) for name in FIELDS}, **vars(document)}
 
 
 @dataclass(slots=True, frozen=True)

@@ -48,6 +48,7 @@ FilterReason = Literal[
     "soft-404",
     "duplicate",
     "ai-opt-out",
+    "pipeline",
 ]
 """Why a URL is left out of a crawl: `llms/filtered/REASON`."""
 
@@ -88,6 +89,7 @@ FILTERED_AFTER_FETCH: frozenset[FilterReason] = frozenset(
         "empty",
         "listing",
         "noindex",
+        "pipeline",
         "redirect",
         "soft-404",
         "unsupported-type",

@@ -172,6 +172,15 @@ def _providers(value: Any) -> Any:
     return _by(load_providers, value.split(",") if isinstance(value, str) else list(value))
 
 
+def _generators(value: Any) -> tuple[str, ...]:
+    paths = tuple(value.split(",") if isinstance(value, str) else value)
+    if paths:
+        from llmsspider.extraction.generators import own_generators  # noqa: PLC0415
+
+        _by(own_generators, paths)
+    return paths
+
+
 def _embedder(value: Any) -> Any:
     from llmsspider.retrieval.embedding import check_embedder  # noqa: PLC0415
 
@@ -239,6 +248,7 @@ Text = Annotated[str | None, BeforeValidator(_text)]
 Workers = Annotated[int, BeforeValidator(_workers)]
 Ports = Annotated[str, BeforeValidator(_ports)]
 Converter = Annotated[str, BeforeValidator(_converter)]
+Generators = Annotated[tuple[str, ...], BeforeValidator(_generators)]
 EmbedderPath = Annotated[Any, BeforeValidator(_embedder)]
 RedisUrl = Annotated[str | None, BeforeValidator(_redis_url)]
 WebUrl = Annotated[str | None, BeforeValidator(_web_url)]

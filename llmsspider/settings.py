@@ -36,7 +36,8 @@ REDIRECT_MAX_TIMES = 10
 COOKIES_ENABLED = False
 TELNETCONSOLE_ENABLED = False
 REMOTE_CONTROL_ENABLED = False  # it runs Python sent over HTTP
-DOWNLOAD_HANDLERS = {
+DOWNLOAD_HANDLERS_BASE: dict[str, str | None] = {
+    **scrapys.DOWNLOAD_HANDLERS_BASE,
     "http": "llmsspider.browser.handler.BrowserDownloadHandler",  # Scrapy's own, and a browser for who asks for it
     "https": "llmsspider.browser.handler.BrowserDownloadHandler",
     "file": None,
@@ -112,6 +113,7 @@ EXTENSIONS_BASE: dict[str, int | None] = {
     "scrapy.extensions.logstats.LogStats": None,  # counts downloads, discovery and attempts included
     "llmsspider.extensions.logging.PrintableLog": -30,  # before any other logs what a site sent
     "llmsspider.extensions.terminal.TerminalProgress": -20,  # gives the terminal back before the summary
+    "llmsspider.extensions.pipeline_outcomes.PipelineOutcomes": -15,  # before the feed exporter, too
     "llmsspider.extensions.run_summary.RunSummary": -10,  # before Scrapy's feed exporter, which is at 0
     "llmsspider.extensions.heartbeat.Heartbeat": 0,
     "llmsspider.extensions.search_index.SearchIndex": 15,  # after the summary, which says that documents are there

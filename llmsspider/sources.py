@@ -12,6 +12,7 @@ from llmsspider import profiles
 from llmsspider.arguments import DocsArguments, check_arguments
 from llmsspider.config import Config, SettingsLike
 from llmsspider.errors import ArgumentsError
+from llmsspider.owncode import own_code
 from llmsspider.store import SourceRecord
 from llmsspider.web.urls import directory, host
 
@@ -27,9 +28,11 @@ class SettingsOfCrawl(SettingsLike, profiles.MutableSettings, Protocol):
 
 
 def prepare(
-    given: dict[str, Any], settings: SettingsOfCrawl
+    given: dict[str, Any], settings: SettingsOfCrawl, spider: type | None = None
 ) -> tuple[Config, DocsArguments, SourceRecord | None]:
     """Put the settings of the profile in force, that of the source included; see `resolve_arguments` for the rest.
+
+    `spider` is the class that is to crawl.
 
     Raises:
         ArgumentsError: an argument, the profile or a setting is wrong.
@@ -43,7 +46,7 @@ def prepare(
     if "profile" not in given:
         profiles.put_in_force(profiles.load(arguments.profile), settings)
         config = Config.from_settings(settings)
-    return config, arguments, record
+    return config.with_own_code(own_code(settings, spider)), arguments, record
 
 
 def resolve_arguments(given: dict[str, Any], config: Config) -> tuple[DocsArguments, SourceRecord | None]:

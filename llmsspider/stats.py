@@ -12,6 +12,8 @@ PREFIX = "llms/"
 
 Stat = Literal[
     "documents",
+    "items",
+    "altered-after-store",
     "markdown/hit",
     "markdown/miss",
     "markdown/asked-again",

@@ -275,7 +275,7 @@ class SuspectCallbacks(FailureCallbacks):
             if not run.known.states or len(text) > MAX_NEW_TEXT or run.bounds.is_alike(record.url):
                 return None
             return Suspect(record.key, fingerprint(text), None, own_evidence("", text, record.title, body))
-        if state.content_hash is None or state.content_hash == bytes.fromhex(content_hash(text)):
+        if state.markdown_hash is None or state.markdown_hash == bytes.fromhex(content_hash(text)):
             return None
         stored = run.store.load_page(state.key)
         return self._other_text(record, state, stored, body) if stored is not None else None

@@ -237,6 +237,7 @@ class PageCallbacks(SuspectCallbacks, LinkSourceCallbacks, MarkdownLinkCallbacks
             return
         record.content, record.title = stored.content, stored.title
         record.description, record.language = stored.description, stored.language
+        record.source_hash, record.extra = stored.source_hash, stored.extra
         if is_away:  # its text is that of the file, and is compared with it when it is back
             record.origin, record.fetched_url, record.raw_hash = (
                 stored.origin,

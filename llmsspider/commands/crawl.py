@@ -120,7 +120,9 @@ class Command(CrawlCommand):
         self.crawler = self.crawler_process.create_crawler(args[0])
         self.crawler_process.crawl(self.crawler, **opts.spargs)
         self.crawler_process.start()
-        self.exitcode = 1 if self.crawler_process.bootstrap_failed else 0
+        if self.crawler_process.bootstrap_failed:
+            self.exitcode = 1  # Scrapy has said why
+            return
         stats = self.crawler.stats
         ended: Any = getattr(self.crawler.spider, "run", None)
         undelivered = ended is not None and ended.delivered is False and ended.succeeded
@@ -140,4 +142,4 @@ class Command(CrawlCommand):
         unloaded = scrapy_cloud.load(self.settings)
         if unloaded is not None:
             return [unloaded]
-        return crawl_problems(self.settings, spidercls.name, arguments)
+        return crawl_problems(self.settings, spidercls, arguments)

@@ -27,6 +27,7 @@ from llmsspider.output.exports import (
 )
 from llmsspider.output.mirror import sync
 from llmsspider.output.skill import sync_skill
+from llmsspider.owncode import own_mark
 from llmsspider.store import Store
 from llmsspider.storecommand import StoreCommand, one_source
 
@@ -121,16 +122,21 @@ class Command(StoreCommand):
             elif opts.format == "graph":
                 GRAPHS[opts.form](store, out)
             else:
-                self._writer(opts.format, replay=since is not None)(documents(store, source, since), out)
+                write = self._writer(opts.format, store, replay=since is not None)
+                write(documents(store, source, since), out)
         if since is not None:
             store.note_replayed(since)
 
-    def _writer(self, name: str, *, replay: bool) -> Callable[..., object]:
+    def _writer(self, name: str, store: Store, *, replay: bool) -> Callable[..., object]:
         if name == "chunks":
             return partial(write_chunks, chunker=self._config().chunker, replay=replay)
+        if name == "jsonl":
+            return write_jsonl
+        record = store.source_record()
+        with_extra = record is not None and bool(own_mark(record.extractor_version))
         if name == "csv":
-            return partial(write_csv, formulas=self._config().csv_formulas)
-        return {"jsonl": write_jsonl, "parquet": write_parquet}[name]
+            return partial(write_csv, formulas=self._config().csv_formulas, with_extra=with_extra)
+        return partial(write_parquet, with_extra=with_extra)
 
     def _config(self) -> Config:
         assert self.settings is not None  # noqa: S101  # as Scrapy's own commands do

@@ -174,11 +174,25 @@ def automatic_workers() -> int:
 
 
 def _convert(  # noqa: PLR0917 - as they are sent to a worker
-    body: bytes, url: str, encoding: str | None, converter: str, keep_hidden: bool, max_growth: int
+    body: bytes,
+    url: str,
+    encoding: str | None,
+    converter: str,
+    keep_hidden: bool,
+    max_growth: int,
+    generators: tuple[str, ...] = (),
 ) -> Page:
     from llmsspider.extraction import convert  # noqa: PLC0415  # the crawling process need not load lxml for it
 
-    return convert(body, url, encoding, converter, keep_hidden=keep_hidden, max_growth=max_growth)
+    return convert(
+        body,
+        url,
+        encoding,
+        converter,
+        keep_hidden=keep_hidden,
+        max_growth=max_growth,
+        generators=generators,
+    )
 
 
 def _read_texts(texts: Sequence[str]) -> list[Draft]:
@@ -216,6 +230,7 @@ class ConversionPool:
             of their own, so that the time limit holds.
         keep_hidden: keep text that no reader of a page sees.
         max_growth: characters that one byte of a page may become.
+        generators: paths of the user's rules for generators.
     """
 
     def __init__(
@@ -227,6 +242,7 @@ class ConversionPool:
         *,
         keep_hidden: bool = False,
         max_growth: int = MAX_GROWTH,
+        generators: tuple[str, ...] = (),
     ):
         self.workers = workers
         self.timeout_secs = timeout_secs
@@ -234,6 +250,7 @@ class ConversionPool:
         self.handlers = handlers or {}
         self.keep_hidden = keep_hidden
         self.max_growth = max_growth
+        self.generators = generators
         self.processes = ProcessPool(
             max(workers, 1), ("llmsspider.extraction", "llmsspider.markdown"), _prepare
         )
@@ -254,7 +271,7 @@ class ConversionPool:
             ConversionError: when the worker crashed, ran out of time or memory, or the conversion raised.
         """
         in_place = not self.workers and len(body) <= MAX_HTML_IN_PLACE
-        arguments = body, url, encoding, self.converter, self.keep_hidden, self.max_growth
+        arguments = body, url, encoding, self.converter, self.keep_hidden, self.max_growth, self.generators
         return await self._run(_convert, arguments, in_place=in_place)
 
     async def scan(self, body: bytes, url: str, encoding: str | None) -> Page:

@@ -219,9 +219,12 @@ class Bounds:
             language_segments([*start_page.meta.hreflang.items(), *alternates]),
         )
 
-    def stored(self, urls: Iterable[str]) -> None:
-        """Fix the bounds of a run that asks for the stored pages only, by their URLs."""
-        self.scope = self._build(self._arguments.url or "", None, list(urls))
+    def stored(self, urls: Iterable[str], start: str | None = None) -> None:
+        """Fix the bounds of a run without discovery, by the URLs of the stored pages.
+
+        `start` is a page of the site where the argument `url` is none.
+        """
+        self.scope = self._build(start or self._arguments.url or "", None, list(urls))
 
     def _build(
         self, start_url: str, covering: str | None, listed: list[str], evidence: Iterable[Section] = ()

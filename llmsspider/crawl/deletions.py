@@ -71,8 +71,8 @@ class MovedPages:
         if self._stored is None:
             self._stored = defaultdict(list)
             for key, state in known.states.items():
-                if state.content_hash is not None:
-                    self._stored[state.content_hash].append(key)
+                if state.markdown_hash is not None:
+                    self._stored[state.markdown_hash].append(key)
         return self._stored.get(bytes.fromhex(content_hash(record.content or "")), [])
 
 

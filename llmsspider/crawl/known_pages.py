@@ -206,7 +206,7 @@ class KnownPages:
             and state.accept == record.accept
             and state.extractor_version == record.extractor_version
             and state.raw_hash != bytes.fromhex(record.raw_hash or "")
-            and state.content_hash != bytes.fromhex(content_hash(record.content or ""))
+            and state.markdown_hash != bytes.fromhex(content_hash(record.content or ""))
             and says_unchanged(state.etag, state.last_modified, headers)
         )
 
@@ -381,7 +381,11 @@ def judge(
     delete = {key: known.reasons[key] for key, fate in fates.items() if fate in deleted}
     keep = tuple(key for key, fate in fates.items() if fate in kept)
     times = {key: (missing or {}).get(key, 0) + 1 for key in delete if fates[key] == "gone"}
-    sure = {key for key in delete if key in arrived or (runs and times.get(key, 0) >= runs)}
+    sure = {
+        key
+        for key, reason in delete.items()
+        if reason == "pipeline" or key in arrived or (runs and times.get(key, 0) >= runs)
+    }
     doubtful = {key: reason for key, reason in delete.items() if key not in sure}
     if confirmed or len(doubtful) <= _deletable(len(judged)):
         return DeletionPlan(delete, keep)

@@ -15,6 +15,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from llmsspider import stats
+from llmsspider.arguments import NO_URL
 from llmsspider.conversion.workers import ConversionPool
 from llmsspider.crawl.bot_walls import Doubts, Suspects
 from llmsspider.crawl.bounds import Bounds, PageLimit
@@ -33,6 +34,7 @@ from llmsspider.discovery.starthistory import StartHistory
 from llmsspider.errors import ErrorKind, StoreError
 from llmsspider.items import content_hash
 from llmsspider.llmstxt import directory_url
+from llmsspider.owncode import own_mark
 from llmsspider.reasons import FILTERED_AFTER_FETCH, LIMITS, FilterReason
 from llmsspider.sources import kept_line, updated_record
 from llmsspider.stats import Stat
@@ -48,11 +50,11 @@ if TYPE_CHECKING:
     from llmsspider.config import Config
     from llmsspider.crawl.bot_walls import Suspect, Wall
     from llmsspider.crawl.plan import Plan
-    from llmsspider.discovery import Discovery
+    from llmsspider.discovery import Discovery, LlmsFile
     from llmsspider.distributed.worker_group import WorkerGroup
-    from llmsspider.items import Change, Page
+    from llmsspider.items import Change, LlmsEntry, Page
     from llmsspider.output.mirror import MirrorReport
-    from llmsspider.store import PageRecord, RunRecord, SourceRecord
+    from llmsspider.store import PageRecord, PageState, RunRecord, SourceRecord
 
 logger = logging.getLogger(__name__)
 
@@ -110,6 +112,9 @@ class Run:
     discovers = True
     """Whether the crawl begins with discovery and goes on in phases (`LlmsTxtStart`)."""
 
+    remembers = True
+    """Whether what is found is stored."""
+
     cut: str | None = None
     """Why the run was not to see everything, or ended too soon: a limit, a stop, a fault."""
 
@@ -142,6 +147,7 @@ class Run:
             config.handlers.paths,
             keep_hidden=config.keep_hidden,
             max_growth=config.max_growth,
+            generators=config.generators,
         )
         self.spool = Spool()
         self.links = LinkSources()
@@ -206,9 +212,11 @@ class Run:
             made_with = self._source_record.extractor_version
             if made_with and made_with != extractor_version(config.converter_fingerprint):
                 self.note(
-                    "stored pages were made by another version or converter: they are made again, and those that "
-                    "differ for it are changed, whatever the site did"
+                    "stored pages were made by another version, converter or pipelines: they are made again, and "
+                    "those that differ for it are changed, whatever the site did"
                 )
+                if config.own_code:
+                    self._source_record.discovery.pop("says", None)
             if (kept := kept_line(self.arguments, self._source_record)) is not None:
                 self.note(kept)
         store.upsert_source(self._updated_source())
@@ -225,9 +233,26 @@ class Run:
             full_check=self.full_check,
             moved_from=store.moved_from(),
         )
-        self.resources = KnownResources(store, trusted=not self.arguments.full, full_check=self.full_check)
+        if config.own_code:
+            store.drop_originals(extractor_version(config.converter_fingerprint))
+        self.resources = KnownResources(
+            None if config.own_code else store,  # pipelines may take out what the site's own text has
+            trusted=not self.arguments.full,
+            full_check=self.full_check,
+        )
         if not self.known.states or self.arguments.full:
             self.workers.open()
+
+    def begin_without_store(self, url: str) -> None:
+        """Begin a run of requests that the spider names itself: nothing is known before it, and nothing is stored.
+
+        `url` is the first of them; it gives the scope of a spider that was made without arguments.
+        """
+        self.remembers = False
+        self.note("the spider's own start takes the place of discovery: what comes of it is not stored")
+        self.incomplete("a start of its own")
+        self.workers.open()
+        self.bounds.stored((), url if self.arguments.url == NO_URL else None)
 
     def end(self, outcome: str) -> None:
         """Note how the crawl ended and release the workers; nothing more is read.
@@ -278,6 +303,8 @@ class Run:
         counts = {**self.counts(), "delivered": self.delivered}
         try:
             store.upsert_source(self._updated_source())
+            if self.config.own_code:
+                store.drop_originals(extractor_version(self.config.converter_fingerprint))
             store.finish_run(self.outcome, complete=self.complete, why=self.why_incomplete, counts=counts)
         except StoreError as error:  # the pages are stored, how the run ended is not
             self.outcome = "store_failed"
@@ -436,8 +463,9 @@ class Run:
         if self.discovery is not None:
             self._source_record.discovery["files"] = self.previous_discovery.to_keep(self.discovery)
             if (main := self.discovery.main_file) is not None:
-                said = {"title": main.title, "summary": main.summary, "notes": main.notes}
-                self._source_record.discovery["says"] = {"file": main.url, **said}
+                says = self.says(main)
+                if says is not None:
+                    self._source_record.discovery["says"] = {"file": main.url, **says}
             if self.worker_group is None or self.worker_group.leads:
                 self._source_record.discovery["start"] = self.start_history.to_json()
         self._source_record.discovery["doubts"] = self.doubts.to_keep(complete=self.complete)
@@ -453,6 +481,18 @@ class Run:
         if self.discovery is not None and self.complete and self.outcome == "finished":
             self._source_record.discovery["link_sources"] = self.links.asked
         return self._source_record
+
+    def says(self, file: LlmsFile) -> dict[str, str | None] | None:
+        """Return title, summary and notes of an llms.txt: as pipelines of the user left them, where there are any.
+
+        None for a file whose pages have not passed them.
+        """
+        if not self.config.own_code:
+            return {"title": file.title, "summary": file.summary, "notes": file.notes}
+        entry = self.said.get(file.url)
+        if entry is None:
+            return None
+        return {"title": entry.file_title, "summary": entry.file_summary, "notes": entry.file_notes}
 
     # --- what the crawl goes through ---
 
@@ -497,6 +537,11 @@ class Run:
     def requested(self, url: str) -> bool:
         """Say whether the page was requested in this run already."""
         return self.seen(page_key(url))
+
+    @cached_property
+    def said(self) -> dict[str, LlmsEntry]:
+        """An entry of each llms.txt as pipelines of the user left it, by the file's URL."""
+        return {}
 
     @cached_property
     def suspects(self) -> Suspects:
@@ -584,7 +629,28 @@ class Run:
     def is_stored(self, record: PageRecord) -> bool:
         """Say whether a page that was read anew has the text that is stored of it."""
         state = self.known.state(record.key)
-        return state is not None and state.content_hash == bytes.fromhex(content_hash(record.content or ""))
+        return state is not None and state.markdown_hash == bytes.fromhex(content_hash(record.content or ""))
+
+    def delivered_before(self, record: PageRecord) -> PageRecord | None:
+        """Return what is stored of a page whose source is as it was, where pipelines may make another document of it.
+
+        None where the document is to be taken as it is: another source, other pipelines, or `full=true`.
+        """
+        state = self.known.states.get(record.key)
+        is_same = (
+            bool(self.config.own_code)
+            and self.known.trusted
+            and state is not None
+            and state.markdown_hash == bytes.fromhex(record.source_hash or "")
+            and state.extractor_version == record.extractor_version
+        )
+        return self.store.load_page(record.key) if is_same else None
+
+    def drop_page(self, record: PageRecord, why: str) -> None:
+        """Leave out a page that a pipeline of the user dropped; what is stored of it is deleted at the end."""
+        if self.known.reasons.get(record.key) != "pipeline":
+            self.record_filtered(record.url, "pipeline", why)
+            self.known.record_outcome(record.key, "dropped", "pipeline")
 
     def may_have_moved(self, record: PageRecord) -> bool:
         """Take in a new page that has the text of a stored one which is not reached yet; it waits for the end."""
@@ -611,16 +677,29 @@ class Run:
         `confirmed` says that the page is as it was stored (304, equal body, or it could not be had).
         """
         self._take_note(record)
+        if not self.remembers:
+            return "new", None
         key = record.key
         if confirmed:
             self.store.touch_page(key, record.touch())
             return "unchanged", None
         state = self.known.states.get(key)
-        if state is not None and state.content_hash == bytes.fromhex(record.content_hash or ""):
+        is_same = state is not None and state.content_hash == bytes.fromhex(record.content_hash or "")
+        if state is not None and is_same and not self._is_altered(record, state):
             self.store.save_page(record, "unchanged")
             return "unchanged", None
         change: Change = "new" if state is None else "changed"
         return change, self.store.save_page(record, change)
+
+    def _is_altered(self, record: PageRecord, state: PageState) -> bool:
+        """Say whether pipelines made another document of a page whose content is the same."""
+        if not self.config.own_code and not own_mark(state.extractor_version):
+            return False
+        stored = self.store.load_page(record.key)
+        if stored is None or stored.extra != record.extra:
+            return stored is not None
+        with_others = state.extractor_version != record.extractor_version
+        return with_others and (stored.title, stored.description) != (record.title, record.description)
 
     def _give_up(self) -> None:
         """Count the lost pages that were not asked again as errors; the stored ones stay."""
@@ -641,7 +720,12 @@ class Run:
             self.record(record, confirmed=True)
 
     def _store_held(self) -> None:
-        """Store the pages of a stopped crawl that waited for their Markdown; a replay has them."""
+        """Store the pages of a stopped crawl that waited for their Markdown; a replay has them.
+
+        Those that pipelines of the user were to see first are left to the next crawl.
+        """
+        if self.config.own_code:
+            return
         for page in (self.pending_pages.waiting.pop(key) for key in list(self.pending_pages.waiting)):
             record, content = page.record, page.record.content or ""
             known = self.known.state(record.key) is not None

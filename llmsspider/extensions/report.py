@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import logging
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from scrapy import signals
 from scrapy.exceptions import NotConfigured
 
 from llmsspider.errors import StoreError
+from llmsspider.items import Document
 from llmsspider.pipelines.export import NotAskedFor
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
 
     from llmsspider.crawl.run import Run
-    from llmsspider.items import Document
 
 logger = logging.getLogger(__name__)
 
@@ -42,12 +42,12 @@ class RunReport:
         crawler.signals.connect(extension.engine_stopped, signal=signals.engine_stopped)
         return extension
 
-    def item_scraped(self, item: Document) -> None:
+    def item_scraped(self, item: Any) -> None:
         """Note which stored pages the run had something to say of; a first crawl has none."""
-        if self._run.known.states:
+        if self._run.known.states and isinstance(item, Document):
             self._seen.add(item.id)
 
-    def item_dropped(self, item: Document, exception: Exception) -> None:
+    def item_dropped(self, item: Any, exception: Exception) -> None:
         """Note those that did not change and are not exported for it."""
         if isinstance(exception, NotAskedFor):
             self.item_scraped(item)

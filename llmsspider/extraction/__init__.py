@@ -14,7 +14,7 @@ from llmsspider import loading
 from llmsspider.errors import TooLargePageError
 from llmsspider.extraction import lists
 from llmsspider.extraction.formats import MarkdownFormat
-from llmsspider.extraction.generators import UNKNOWN, Generator
+from llmsspider.extraction.generators import UNKNOWN, Generator, own_generators
 from llmsspider.extraction.hidden import remove_hidden
 from llmsspider.extraction.html_format import HtmlFormat
 from llmsspider.extraction.main_content import find_main, without_navigation
@@ -52,6 +52,7 @@ def convert(
     *,
     keep_hidden: bool = False,
     max_growth: int = MAX_GROWTH,
+    generators: tuple[str, ...] = (),
 ) -> Page:
     """Convert one HTML page.
 
@@ -63,6 +64,7 @@ def convert(
             chosen one fails on the page; `Page.converter` tells which engine it was, `Page.fallback` why.
         keep_hidden: keep text that no reader of the page sees.
         max_growth: characters that one byte of the page may become, over and above a million.
+        generators: paths of the user's generators, which are tried before the others.
 
     Raises:
         ValueError: for an unknown converter. Bad HTML never raises.
@@ -70,12 +72,13 @@ def convert(
     """
     if converter not in loading.NAMES and "." not in converter:
         raise ValueError(f"unknown converter {converter!r}: use one of {', '.join(loading.NAMES)}")
+    own = own_generators(generators)
     growth = Growth(len(body), max_growth)
     source = read_source(body, encoding)
     root, joiner, page = _scan(source, url, growth)
     try:
         page.hidden = 0 if keep_hidden else remove_hidden(root, source)
-        _write(page, root, joiner, source, converter)
+        _write(page, root, joiner, source, converter, own)
     except TooLargePageError:
         raise
     except Exception as error:
@@ -85,7 +88,7 @@ def convert(
         growth = Growth(len(body), max_growth)
         root, joiner, page = _scan(source, url, growth)
         page.hidden = 0 if keep_hidden else remove_hidden(root, source)
-        _write(page, root, joiner, source, loading.FALLBACK)
+        _write(page, root, joiner, source, loading.FALLBACK, own)
         page.fallback = why
     growth.check(len(page.markdown))
     if not keep_hidden:
@@ -93,11 +96,13 @@ def convert(
     return page
 
 
-def _write(page: Page, root: _Element, joiner: Joiner, source: Source, converter: str) -> None:
+def _write(  # noqa: PLR0917
+    page: Page, root: _Element, joiner: Joiner, source: Source, converter: str, own: tuple[Generator, ...]
+) -> None:
     native = converter == loading.DEFAULT
     engine = None if native else loading.converter_named(converter)
     whole = whole_title(root)
-    main, generator = find_main(root, source, page.meta.generator, page.meta.title, whole)
+    main, generator = find_main(root, source, page.meta.generator, page.meta.title, whole, own=own)
     page.converter = converter
     if _is_search_page(main, generator, source.body):
         return

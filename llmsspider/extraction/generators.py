@@ -10,8 +10,16 @@ many generators share (permalinks, copy buttons, admonitions, tabs, highlighters
 
 from __future__ import annotations
 
+import hashlib
+from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Literal
+
+from cssselect import HTMLTranslator
+
+from llmsspider.errors import ArgumentsError
+from llmsspider.loading import find
 
 
 @dataclass(frozen=True)
@@ -363,3 +371,39 @@ GENERATORS = (
     ),
 )
 # fmt: on
+
+
+@lru_cache(maxsize=8)
+def own_generators(paths: tuple[str, ...]) -> tuple[Generator, ...]:
+    """Return the generators of a user, by the paths that `LLMS_GENERATORS` names.
+
+    Raises:
+        ArgumentsError: one line for each that cannot be used.
+    """
+    found: list[Generator] = []
+    problems: list[str] = []
+    for path in paths:
+        try:
+            found.append(_checked(find(path)))
+        except Exception as error:  # whatever the user's module raises
+            said = f"the path of a Generator is accepted, see docs/extending.md ({type(error).__name__}: {error})"
+            problems.append(f"setting LLMS_GENERATORS, {path!r}: {said}")
+    if problems:
+        raise ArgumentsError(problems)
+    return tuple(found)
+
+
+def _checked(found: object) -> Generator:
+    if not isinstance(found, Generator):
+        raise TypeError("it is no llmsspider.extraction.generators.Generator")
+    if not found.marks or not found.main:
+        raise ValueError("it has no marks, or no main")
+    for selector in found.main:
+        HTMLTranslator().css_to_xpath(selector)
+    return found
+
+
+def mark_of(generators: Iterable[Generator]) -> str:
+    """Return what tells pages that were read by these rules from others; empty without any."""
+    told = repr(tuple(generators))
+    return "" if told == "()" else f"+rules-{hashlib.sha256(told.encode()).hexdigest()[:8]}"

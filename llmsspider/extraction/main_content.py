@@ -125,16 +125,19 @@ def find_main(
     meta: str | None = None,
     title: str | None = None,
     whole: str | None = None,
+    *,
+    own: tuple[Generator, ...] = (),
 ) -> tuple[_Element, Generator]:
     """Return the element with the main content of a page and the generator it was found by.
 
     `meta` is what the page's `<meta name="generator">` says, `title` what its `<title>` does without
-    the site's name, `whole` with it.
+    the site's name, `whole` with it. `own` are tried first.
     """
     body = source.body
     named = {name for mark in source.marks for name in GENERATOR_MARKS.get(mark, ())}
-    for generator in _ordered((meta or "").lower()):
-        if generator.name in named and any(mark in body for mark in _marks(generator)):
+    known = (one for one in _ordered((meta or "").lower()) if one.name in named)
+    for generator in (*own, *known):
+        if any(mark in body for mark in _marks(generator)):
             main = _first(root, body, generator.main)
             if main is not None:
                 return _without_languages(main, source), generator

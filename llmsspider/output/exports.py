@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import csv
-import dataclasses
 import io
 import os
 import tempfile
@@ -20,10 +19,11 @@ from scrapy.exporters import BaseItemExporter, CsvItemExporter
 from llmsspider import stats
 from llmsspider.errors import ArgumentsError
 from llmsspider.extras import missing
-from llmsspider.items import Document
+from llmsspider.items import FIELDS, Document, added_fields, row_of
 from llmsspider.markdown.chunks import Chunker, Count, tokens
 from llmsspider.output.graph import Order, SiteTree, write_json
 from llmsspider.output.status import without_formula
+from llmsspider.owncode import own_code
 from llmsspider.store import CONTENT, PageRecord, Store
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ def write_jsonl(rows: Iterable[Document], out: BinaryIO) -> int:
     """One JSON object a line, its keys in the order of `Document`."""
     count = 0
     for document in rows:
-        out.write(orjson.dumps(document, option=orjson.OPT_APPEND_NEWLINE))
+        out.write(orjson.dumps(row_of(document), option=orjson.OPT_APPEND_NEWLINE))
         count += 1
     return count
 
@@ -101,8 +101,9 @@ ROW_GROUP_CHARACTERS = 16 * 1024 * 1024
 """Characters of content and links at which a row group ends early."""
 
 NUMBERS = {"seq", "depth", "status", "markdown_tokens"}
-NESTED = {"llms", "links", "moved_from"}
-COLUMNS = [field.name for field in dataclasses.fields(Document)]
+NESTED = {"llms", "links", "moved_from", "extra"}
+EXTRA = "extra"
+"""The column of the fields that pipelines added, where there may be any: one JSON object."""
 
 
 def write_chunks(rows: Iterable[Document], out: BinaryIO, chunker: Chunker, *, replay: bool) -> None:
@@ -112,35 +113,45 @@ def write_chunks(rows: Iterable[Document], out: BinaryIO, chunker: Chunker, *, r
         out.writelines(orjson.dumps(row, option=orjson.OPT_APPEND_NEWLINE) for row in made)
 
 
-def write_csv(rows: Iterable[Document], out: BinaryIO, *, formulas: bool = False) -> None:
+def write_csv(
+    rows: Iterable[Document], out: BinaryIO, *, formulas: bool = False, with_extra: bool = False
+) -> None:
     """One document a row, after a header; `llms` and `links` as JSON, null as an empty cell.
 
-    Cells that a spreadsheet would calculate begin with an apostrophe, unless `formulas`.
+    Cells that a spreadsheet would calculate begin with an apostrophe, unless `formulas`. `with_extra` adds the column
+    `extra`.
     """
     text = io.TextIOWrapper(out, encoding="utf-8", errors="replace", newline="", write_through=True)
-    writer = csv.DictWriter(text, COLUMNS)
+    writer = csv.DictWriter(text, columns(with_extra=with_extra))
     writer.writeheader()
     for document in rows:
-        row = flat_row(document)
+        row = flat_row(document, with_extra=with_extra)
         writer.writerow(row if formulas else {name: without_formula(cell) for name, cell in row.items()})
     text.detach()
 
 
-def flat_row(document: Document) -> dict[str, Any]:
-    """The fields of a document, nested ones as JSON text."""
-    row = {name: getattr(document, name) for name in COLUMNS}
-    for name in NESTED:
-        row[name] = None if row[name] is None else orjson.dumps(row[name]).decode()
+def columns(*, with_extra: bool) -> list[str]:
+    """The names of the columns."""
+    return [*FIELDS, EXTRA] if with_extra else list(FIELDS)
+
+
+def flat_row(document: Document, *, with_extra: bool = False) -> dict[str, Any]:
+    """The fields of a document, nested ones as JSON text; those that pipelines added as one object, where asked for."""
+    row = {name: getattr(document, name) for name in FIELDS}
+    if with_extra:
+        row[EXTRA] = added_fields(document) or None
+    for name in NESTED & set(row):
+        row[name] = None if row[name] is None else orjson.dumps(row[name], default=str).decode()
     return row
 
 
-def write_parquet(rows: Iterable[Document], out: Any) -> None:
+def write_parquet(rows: Iterable[Document], out: Any, *, with_extra: bool = False) -> None:
     """One document a row, compressed by zstd; `llms` and `links` as JSON text.
 
     Raises:
         ArgumentsError: the extra is not installed.
     """
-    file = ParquetFile(out)
+    file = ParquetFile(out, with_extra=with_extra)
     for document in rows:
         file.add(document)
     file.close()
@@ -153,17 +164,19 @@ class ParquetFile:
         ArgumentsError: the extra is not installed.
     """
 
-    def __init__(self, out: Any):
+    def __init__(self, out: Any, *, with_extra: bool = False):
         self._pyarrow, parquet = _pyarrow()
+        self._with_extra = with_extra
+        names = columns(with_extra=with_extra)
         text, number = self._pyarrow.string(), self._pyarrow.int64()
-        self._schema = self._pyarrow.schema([(name, number if name in NUMBERS else text) for name in COLUMNS])
+        self._schema = self._pyarrow.schema([(name, number if name in NUMBERS else text) for name in names])
         self._writer = parquet.ParquetWriter(out, self._schema, compression="zstd")
         self._rows: list[dict[str, Any]] = []
         self._held = 0
 
     def add(self, document: Document) -> None:
         """Add a row."""
-        row = flat_row(document)
+        row = flat_row(document, with_extra=self._with_extra)
         self._rows.append(row)
         self._held += len(row["content"] or "") + len(row["links"] or "")
         if len(self._rows) >= ROW_GROUP or self._held >= ROW_GROUP_CHARACTERS:
@@ -250,7 +263,9 @@ class JsonLinesExporter(BaseItemExporter):
 
     def export_item(self, item: Any) -> None:
         """Write one line."""
-        if not isinstance(item, Document) or self.fields_to_export is not None:
+        if isinstance(item, Document) and self.fields_to_export is None:
+            item = row_of(item)
+        else:
             item = dict(self.get_serialized_fields(item, default_value=None, include_empty=True))
         self.file.write(orjson.dumps(item, default=_plain, option=orjson.OPT_APPEND_NEWLINE))
 
@@ -287,7 +302,9 @@ class ChunksExporter(BaseItemExporter):
         return cls(file, run=crawler.spider.run, **kwargs)  # type: ignore[union-attr]
 
     def export_item(self, item: Any) -> None:
-        """Write the rows of a document."""
+        """Write the rows of a document; an item of yours has none."""
+        if not isinstance(item, Document):
+            return
         before = self.run.chunks_before.get(item.id, frozenset())
         changes = self.run.arguments.emit == "changes"
         for row in self.run.config.chunker.rows(item, before, changes=changes):
@@ -299,13 +316,19 @@ class ChunksExporter(BaseItemExporter):
 class ParquetExporter(BaseItemExporter):
     """The format `parquet`: the columns of `scrapy export --format parquet`, written while the crawl goes."""
 
-    def __init__(self, file: IO[bytes], **kwargs: Any):
+    def __init__(self, file: IO[bytes], *, with_extra: bool = False, **kwargs: Any):
         super().__init__(dont_fail=True, **kwargs)
-        self.parquet = ParquetFile(file)
+        self.parquet = ParquetFile(file, with_extra=with_extra)
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler, file: IO[bytes], **kwargs: Any) -> ParquetExporter:
+        """Look for pipelines of the user, which may add fields."""
+        return cls(file, with_extra=bool(own_code(crawler.settings, type(crawler.spider))), **kwargs)
 
     def export_item(self, item: Any) -> None:
-        """Add a row."""
-        self.parquet.add(item)
+        """Add a row; an item of yours has other columns, and none here."""
+        if isinstance(item, Document):
+            self.parquet.add(item)
 
     def finish_exporting(self) -> None:
         """Write the last rows and the index of the file."""

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from typing import TYPE_CHECKING
-
-from scrapy.exceptions import DropItem
+from typing import TYPE_CHECKING, Any
 
 from llmsspider import stats
 from llmsspider.errors import MirrorError, StoreError
+from llmsspider.items import Document
 from llmsspider.output.mirror import MirrorReport, folder_for, sync
 from llmsspider.output.skill import sync_skill
+from llmsspider.pipelines import CountedDrop
 from llmsspider.spiderrun import run_of
 
 if TYPE_CHECKING:
@@ -19,12 +19,11 @@ if TYPE_CHECKING:
 
     from llmsspider.config import Config
     from llmsspider.crawl.run import Run
-    from llmsspider.items import Document
 
 logger = logging.getLogger(__name__)
 
 
-class NotAskedFor(DropItem):
+class NotAskedFor(CountedDrop):
     """A document that is stored and counted, and not exported (`emit=changes`)."""
 
 
@@ -43,8 +42,11 @@ class ExportPipeline:
         """Take the run of the spider."""
         return cls(run_of(crawler))
 
-    def process_item(self, item: Document) -> Document:
-        """Return the document, or raise `NotAskedFor`."""
+    def process_item(self, item: Any) -> Any:
+        """Return the document, or raise `NotAskedFor`; an item of yours is counted, and left as it is."""
+        if not isinstance(item, Document):
+            self.run.count("items")
+            return item
         run = self.run
         run.count(stats.change(item.change))
         if item.change == "deleted":

@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 import contextlib
-from typing import TYPE_CHECKING
-
-from scrapy.exceptions import DropItem
+from typing import TYPE_CHECKING, Any
 
 from llmsspider.crawl.page_checks import drop_reason
 from llmsspider.errors import WorkerGroupError
-from llmsspider.items import content_hash
+from llmsspider.items import Document, content_hash
+from llmsspider.pipelines import CountedDrop
 from llmsspider.reasons import Filtered
 from llmsspider.spiderrun import run_of
+from llmsspider.store import PageItem
 from llmsspider.web.urls import loose_key, page_key
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
 
     from llmsspider.crawl.run import Run
-    from llmsspider.items import Document
 
 
 class FilterPipeline:
@@ -37,12 +36,12 @@ class FilterPipeline:
         """Take the run of the spider."""
         return cls(run_of(crawler))
 
-    def process_item(self, item: Document) -> Document:
-        """Return the document with its `content_hash`, or raise `DropItem`."""
-        if item.change == "deleted" or item.content is None:
+    def process_item(self, item: Any) -> Any:
+        """Return the document, or raise `DropItem`; an item of yours is left as it is."""
+        if not isinstance(item, Document) or item.change == "deleted" or item.content is None:
             return item
-        item.content_hash = item.content_hash or content_hash(item.content)
-        reason = self._reason(item)
+        of_source = item.record.source_hash if isinstance(item, PageItem) else None
+        reason = self._reason(item, of_source or content_hash(item.content))
         if reason is None:
             if self.run.known.state(page_key(item.url)) is None:
                 self.run.bounds.look_alikes.learn(item.url, item.content)
@@ -50,24 +49,24 @@ class FilterPipeline:
         self.run.record_filtered(item.url, *reason)
         if reason.reason != "max-pages":
             self.run.known.record_outcome(page_key(item.url), "dropped", reason.reason)
-        raise DropItem(f"{item.url}: {reason.rule}")
+        raise CountedDrop(f"{item.url}: {reason.rule}")
 
-    def _reason(self, item: Document) -> Filtered | None:
+    def _reason(self, item: Document, source_hash: str) -> Filtered | None:
         run = self.run
         if item.change != "unchanged":  # an unchanged page passed these rules when it was stored
             reason = drop_reason(item.content or "", item.title, min_characters=run.config.min_characters)
             if reason is not None:
                 return reason
-            if item.discovered_by != "start" and item.content_hash in run.site.soft404_hashes:
+            if item.discovered_by != "start" and source_hash in run.site.soft404_hashes:
                 return Filtered("soft-404", "the same text the site shows for files it does not have")
-        duplicate = self._duplicate(item)
+        duplicate = self._duplicate(item, source_hash)
         if duplicate is None and not run.limit.take():
             run.incomplete("max_pages")
             return Filtered("max-pages", run.limit.verdict.rule)
         return duplicate
 
-    def _duplicate(self, item: Document) -> Filtered | None:
-        spelling = f"{loose_key(item.url)} {item.content_hash}"
+    def _duplicate(self, item: Document, source_hash: str) -> Filtered | None:
+        spelling = f"{loose_key(item.url)} {source_hash}"
         first = self._spellings.setdefault(spelling, item.url)
         group = self.run.worker_group
         if first == item.url and group is not None:
@@ -75,5 +74,6 @@ class FilterPipeline:
                 first = group.first_spelling(spelling, item.url)
         if first == item.url:
             return None
-        self.run.store.add_alias(page_key(item.url), page_key(first), item.url)
+        if self.run.remembers:
+            self.run.store.add_alias(page_key(item.url), page_key(first), item.url)
         return Filtered("duplicate", f"the same page as {first}")

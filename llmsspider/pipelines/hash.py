@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from typing import TYPE_CHECKING
+from types import NoneType
+from typing import TYPE_CHECKING, Any
 
-from scrapy.exceptions import DropItem
+import orjson
+from itemadapter import ItemAdapter
 
 from llmsspider.errors import StoreError
+from llmsspider.items import Link, LlmsEntry, added_fields, content_hash
+from llmsspider.pipelines import CountedDrop
 from llmsspider.spiderrun import run_of
 from llmsspider.store import PageItem
 
@@ -16,18 +20,34 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
 
     from llmsspider.crawl.run import Run
-    from llmsspider.items import Document
     from llmsspider.store import PageRecord
 
 
 logger = logging.getLogger(__name__)
 
+FOLLOWED = ("title", "description", "language", "content", "links")
+"""The fields that are stored as pipelines left them, beside `llms` and the fields that they added."""
+
+KINDS: dict[str, tuple[type, ...]] = {
+    "content": (str,),
+    "title": (str, NoneType),
+    "description": (str, NoneType),
+    "language": (str, NoneType),
+    "links": (list,),
+    "llms": (LlmsEntry, NoneType),
+}
+"""What a pipeline may make of a field."""
+
+FIXED = ("id", "url", "fetched_url")
+"""The fields that belong to the crawl."""
+
 
 class HashPipeline:
-    """Compare each document with the stored page and record it: `change`, `seq`.
+    """Compare each document with the stored page and record it as it is here: `change`, `seq`, `content_hash`.
 
-    What cannot be stored is not exported either. When the store does not take any more, the crawl ends
-    (`store_failed`): the next one finds those pages again.
+    Content that comes from the store has been through the pipelines before: what they do to it now is put back. What
+    cannot be stored is not exported either. When the store does not take any more, the crawl ends (`store_failed`): the
+    next one finds those pages again.
     """
 
     def __init__(self, crawler: Crawler, run: Run, *, chunks: bool = False):
@@ -42,18 +62,29 @@ class HashPipeline:
         feeds = crawler.settings.getdict("FEEDS").values()
         return cls(crawler, run_of(crawler), chunks=any(feed.get("format") == "chunks" for feed in feeds))
 
-    def process_item(self, item: Document) -> Document:
-        """Return the document with `change` and `seq` filled in; raises `DropItem` for one that is not stored."""
-        if not isinstance(item, PageItem) or item.record is None:
+    def process_item(self, item: Any) -> Any:
+        """Return the document as it is stored; raises `DropItem` for one that is not."""
+        record: PageRecord | None = getattr(item, "record", None) if isinstance(item, PageItem) else None
+        if record is None:
+            self._check_is_not_ours(item)
             return item  # of a spider of yours
-        if not self.run.is_first(item.record):
+        if not self.run.is_first(record):
             self.run.count("twice")
-            raise DropItem(f"{item.url}: it has a document in this run")
+            raise CountedDrop(f"{item.url}: it has a document in this run")
         try:
-            return self._recorded(item, item.record)
+            return self._recorded(item, record)
         except StoreError as error:
             self._end(error)
-            raise DropItem(f"{item.url}: not stored") from error
+            raise CountedDrop(f"{item.url}: not stored") from error
+
+    def _check_is_not_ours(self, item: Any) -> None:
+        """Raise `TypeError` for another object in place of a document: the store would not know its page."""
+        found = ItemAdapter(item) if ItemAdapter.is_item(item) else {}
+        if self.run.id and found.get("run") == self.run.id:
+            raise TypeError(
+                f"a pipeline before order 800 returned {type(item).__name__} in place of the item: change the fields "
+                "of the item that it is given and return that, or make items of your own in a pipeline above 900"
+            )
 
     def _end(self, error: StoreError) -> None:
         if self._ending is None and self.crawler.engine is not None:
@@ -61,19 +92,65 @@ class HashPipeline:
             closing = self.crawler.engine.close_spider_async(reason="store_failed")
             self._ending = asyncio.ensure_future(closing)
 
-    def _recorded(self, item: PageItem, record: PageRecord) -> Document:
+    def _recorded(self, item: PageItem, record: PageRecord) -> PageItem:
         before = self._content_before(record) if self.chunks and not item.confirmed else None
         if before is not None:
             self.run.chunks_before[item.id] = self.run.config.chunker.ids(item.id, before)
         if item.change == "deleted":
             item.seq = self.run.delete(record)
+            item.content, item.content_hash, item.links = None, None, []
+            vars(item).clear()
             return item
-        record.content_hash = item.content_hash
+        self._settle(item, record)
+        if not (item.content or "").strip():
+            self.run.drop_page(record, "its pipelines left no text")
+            raise CountedDrop(f"{item.url}: its pipelines left no text")
         item.change, item.seq = self.run.record(record, confirmed=item.confirmed)
         return item
+
+    def _settle(self, item: PageItem, record: PageRecord) -> None:
+        """Bring item and record in step: the record takes what pipelines did, unless it was delivered before."""
+        for name in FIXED:
+            setattr(item, name, getattr(record, name))
+        record.llms = item.llms
+        if record.llms is not None:
+            self.run.said[record.llms.file] = record.llms
+        if not item.stored:
+            _take(item, record)
+            delivered = self.run.delivered_before(record)
+            if delivered is None:
+                return
+            for name in (*FOLLOWED, "content_hash", "extra"):
+                setattr(record, name, getattr(delivered, name))
+        elif record.content_hash is None:  # changed since it was read from the store
+            record.content_hash = content_hash(record.content or "")
+        for name in (*FOLLOWED, "content_hash"):
+            setattr(item, name, getattr(record, name))
+        vars(item).clear()
+        vars(item).update(record.extra)
 
     def _content_before(self, record: PageRecord) -> str | None:
         if record.key not in self.run.known.states:
             return None
         stored = self.run.store.load_page(record.key)
         return None if stored is None else stored.content
+
+
+def _take(item: PageItem, record: PageRecord) -> None:
+    """Take over into the record what pipelines made of the item.
+
+    Raises:
+        TypeError: a field is not what it has to be.
+    """
+    for name, kinds in KINDS.items():
+        value = getattr(item, name)
+        if not isinstance(value, kinds):
+            raise TypeError(f"a pipeline made {name} a {type(value).__name__}; raise DropItem to drop a page")
+    if not all(isinstance(link, Link) for link in item.links):
+        raise TypeError("a pipeline made links of something else than llmsspider.items.Link")
+    altered = item.content is not record.content
+    for name in FOLLOWED:
+        setattr(record, name, getattr(item, name))
+    record.extra = orjson.loads(orjson.dumps(added_fields(item), default=str, option=orjson.OPT_NON_STR_KEYS))
+    record.content_hash = content_hash(item.content or "") if altered else record.source_hash
+    item.content_hash = record.content_hash

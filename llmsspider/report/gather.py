@@ -19,6 +19,7 @@ from llmsspider.web.urls import identity
 
 if TYPE_CHECKING:
     from llmsspider.crawl.run import Run
+    from llmsspider.discovery import LlmsFile
     from llmsspider.store import PageRecord, RunRecord, Store
 
 
@@ -209,8 +210,7 @@ def _data(run: Run, said: StatusData, coverage: Coverage, findings: list[Finding
                 {
                     "url": file.url,
                     "kind": file.kind,
-                    "title": file.title,
-                    "summary": file.summary,
+                    **_titles(run, file),
                     "entries": len(file.entries),
                 }
                 for file in discovery.files
@@ -236,6 +236,11 @@ def _data(run: Run, said: StatusData, coverage: Coverage, findings: list[Finding
         },
         "lint": [{"level": one.level, **dataclasses.asdict(one), "remedy": one.remedy} for one in findings],
     }
+
+
+def _titles(run: Run, file: LlmsFile) -> dict[str, str | None]:
+    says = run.says(file) or {}
+    return {name: says.get(name) for name in ("title", "summary")}
 
 
 def _listed(run: Run) -> Iterator[Listed]:

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Self
 
 from llmsspider.errors import SearchError, StoreError
+from llmsspider.owncode import own_mark
 from llmsspider.retrieval.embedding import Embedder, VectorIndex
 from llmsspider.retrieval.index import SearchIndex
 from llmsspider.retrieval.open_source import OpenSource
@@ -226,4 +227,6 @@ def search(
 def store_id(store: Store) -> str:
     """What tells a store from another one of the same name: when its source was first crawled."""
     record = store.source_record()
-    return "" if record is None or record.created_at is None else record.created_at.isoformat()
+    if record is None or record.created_at is None:
+        return ""
+    return record.created_at.isoformat() + own_mark(record.extractor_version)

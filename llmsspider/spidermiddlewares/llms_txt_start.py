@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from scrapy import Request, signals
 from scrapy.exceptions import CloseSpider, NotConfigured
 
+from llmsspider.arguments import NO_URL, NO_URL_GIVEN
 from llmsspider.crawl import jobs
 from llmsspider.crawl.deferred import AT_ONCE, MAX_SECS
 from llmsspider.crawl.deletions import (
@@ -90,7 +91,20 @@ class LlmsTxtStart:
         return cls(crawler)
 
     async def process_start(self, start: AsyncIterator[Any]) -> AsyncIterator[Any]:
-        """Yield the requests of every phase; raises `CloseSpider` when the run came to nothing, or the store failed."""
+        """Yield the requests of every phase; raises `CloseSpider` when the run came to nothing, or the store failed.
+
+        Where the spider's own `start` yields any, those are all.
+        """
+        own = await anext(start, None)
+        if own is not None:
+            self.run.begin_without_store(getattr(own, "url", ""))
+            yield own
+            async for request in start:
+                yield request
+            return
+        if self.run.arguments.url == NO_URL:
+            logger.error(NO_URL_GIVEN, extra={"spider": self.spider})
+            raise CloseSpider("start_failed")
         try:
             async for request in self._phases():
                 yield request

@@ -8,15 +8,17 @@ from scrapy import Request
 from scrapy_spider_metadata import Args  # type: ignore[attr-defined]  # it has no __all__
 
 from llmsspider import stats
-from llmsspider.arguments import DocsArguments
+from llmsspider.arguments import NO_URL, DocsArguments, given
 from llmsspider.callbacks.ending import EndCallbacks
 from llmsspider.callbacks.full_text import FullTextCallbacks
 from llmsspider.callbacks.html_forms import FullerHtml
 from llmsspider.callbacks.rendering import ApiFiles, Renderer
-from llmsspider.checking import check_components
+from llmsspider.checking import check_components, open_settings
 from llmsspider.crawl import jobs
 from llmsspider.crawl.run import Run
 from llmsspider.distributed.worker_group import WorkerGroup
+from llmsspider.owncode import own_arguments
+from llmsspider.pipelines.added_fields import register
 from llmsspider.sources import prepare
 from llmsspider.stats import Stat
 
@@ -31,6 +33,8 @@ SHARED = {
     "DUPEFILTER_CLASS": "llmsspider.distributed.scheduler.SharedDupeFilter",
 }
 """What a crawl by several workers needs (`LLMS_REDIS_URL`)."""
+
+register()
 
 
 class DocsSpider(Args[DocsArguments], FullTextCallbacks, EndCallbacks):
@@ -49,18 +53,23 @@ class DocsSpider(Args[DocsArguments], FullTextCallbacks, EndCallbacks):
     def from_crawler(cls, crawler: Crawler, *args: Any, **kwargs: Any) -> DocsSpider:
         """Make the spider and its `Run`; the profile's settings take effect here.
 
+        Without any argument it is made all the same, for `scrapy shell` and `scrapy check`; it cannot crawl then. What
+        a class derived from this one takes by name in its `__init__` is left to it.
+
         Raises:
             ArgumentsError: an argument, the profile or a setting is wrong.
         """
-        config, arguments, source = prepare(kwargs, crawler.settings)
-        check_components(crawler.settings)
+        kwargs = kwargs if given(kwargs) else {**kwargs, "url": NO_URL}
+        settings = open_settings(crawler)
+        config, arguments, source = prepare(given(kwargs, own_arguments(cls)), settings, cls)
+        check_components(settings)
         if arguments.emit == "changes":  # no change is a result too: an empty feed replaces the last one
-            crawler.settings.set("FEED_STORE_EMPTY", True, priority="spider")
+            settings.set("FEED_STORE_EMPTY", True, priority="spider")
         spider = super().from_crawler(crawler, *args, **kwargs)
         resumes = jobs.prepare(crawler.settings.get("JOBDIR"))
         group = None
         if config.redis_url and not config.plan_only:
-            crawler.settings.setdict(SHARED, priority="spider")
+            settings.setdict(SHARED, priority="spider")
             group = WorkerGroup(config.redis_url, arguments.source or "")
         spider.run = Run(arguments, source, config, _counter(crawler), resumes=resumes, group=group)
         spider.renderer = Renderer(crawler, spider.run)
@@ -69,7 +78,10 @@ class DocsSpider(Args[DocsArguments], FullTextCallbacks, EndCallbacks):
         return spider
 
     async def start(self) -> AsyncIterator[Any]:
-        """Yield nothing: the start belongs to the spider middleware `LlmsTxtStart`."""
+        """Yield nothing: the start belongs to the spider middleware `LlmsTxtStart`.
+
+        Requests that another `start` yields are sent in place of discovery and its seeds (`scrapy parse`).
+        """
         no_requests: tuple[Request, ...] = ()
         for request in no_requests:
             yield request

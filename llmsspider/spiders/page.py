@@ -14,10 +14,10 @@ from scrapy.exceptions import CloseSpider
 from scrapy_spider_metadata import Args  # type: ignore[attr-defined]  # it has no __all__
 
 from llmsspider import llmstxt, markdown, stats
-from llmsspider.arguments import DocsArguments, PageArguments, check_arguments
+from llmsspider.arguments import NO_URL, NO_URL_GIVEN, DocsArguments, PageArguments, check_arguments, given
 from llmsspider.callbacks.html_forms import FullerHtml
 from llmsspider.callbacks.rendering import ApiFiles, Renderer
-from llmsspider.checking import check_components
+from llmsspider.checking import check_components, open_settings
 from llmsspider.config import Config
 from llmsspider.crawl.page_checks import drop_reason
 from llmsspider.crawl.pages import (
@@ -35,6 +35,8 @@ from llmsspider.discovery.files import judge
 from llmsspider.discovery.providers import Provider
 from llmsspider.download_errors import kind_of_exception
 from llmsspider.errors import ConversionError, ErrorKind, RenderingError
+from llmsspider.owncode import own_arguments
+from llmsspider.pipelines.added_fields import register
 from llmsspider.profiles import load, put_in_force
 from llmsspider.requests import META
 from llmsspider.scheduling.downloader import EngineFetch
@@ -50,9 +52,6 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
     from scrapy.http import Response
 
-    from llmsspider.items import Change
-    from llmsspider.store import PageRecord
-
 logger = logging.getLogger(__name__)
 
 
@@ -63,6 +62,7 @@ class PageRun(Run):
     """One page, wherever it leads; nothing is remembered."""
 
     discovers = False
+    remembers = False
 
     def __init__(self, arguments: PageArguments, config: Config, count: Callable[[Stat, int], None]):
         as_docs = DocsArguments(
@@ -82,10 +82,6 @@ class PageRun(Run):
     def watched(self) -> bool:
         """False: one page is soon done."""
         return False
-
-    def record(self, record: PageRecord, *, confirmed: bool) -> tuple[Change, int | None]:
-        """Return what every page of such a run is: new, and no change of a stored source."""
-        return "new", None
 
 
 # One page, in whatever way works: a provider, its own content, else the llms.txt of its directory. No Scrapy here.
@@ -206,6 +202,8 @@ NO_PAGE = frozenset({"file-type", "soft-404", "unsupported-type"})
 MAX_HOPS = 5
 """Addresses a page's scripts may lead to, one after the other."""
 
+register()
+
 
 class PageSpider(Args[PageArguments], scrapy.Spider):
     """Get one page: a provider that knows its host, else its own content, else the llms.txt of its directory.
@@ -232,11 +230,13 @@ class PageSpider(Args[PageArguments], scrapy.Spider):
         Raises:
             ArgumentsError: an argument, the profile or a setting is wrong.
         """
-        arguments = check_arguments(PageArguments, kwargs)
-        put_in_force(load(arguments.profile), crawler.settings)
-        check_components(crawler.settings)
+        kwargs = kwargs if given(kwargs) else {**kwargs, "url": NO_URL}
+        arguments = check_arguments(PageArguments, given(kwargs, own_arguments(cls)))
+        settings = open_settings(crawler)
+        put_in_force(load(arguments.profile), settings)
+        check_components(settings)
         spider = super().from_crawler(crawler, *args, **kwargs)
-        spider.run = PageRun(arguments, Config.from_settings(crawler.settings), spider.count)
+        spider.run = PageRun(arguments, Config.from_settings(settings), spider.count)
         spider.renderer = Renderer(crawler, spider.run)
         spider.fuller = FullerHtml(crawler, spider.run)
         spider.api_files = ApiFiles(crawler, spider.run, spider.renderer)
@@ -245,6 +245,9 @@ class PageSpider(Args[PageArguments], scrapy.Spider):
 
     async def start(self) -> AsyncIterator[Any]:
         """Yield the one request; it is not sent, its callback gets the page."""
+        if self.args.url == NO_URL:
+            logger.error(NO_URL_GIVEN)
+            raise CloseSpider("start_failed")
         self.run.open()
         meta = {META: {"synthetic": True}}
         yield Request("http://synthetic.invalid/", callback=self.parse, meta=meta, dont_filter=True)

@@ -13,7 +13,7 @@ from sqlalchemy import Connection, bindparam, delete, exists, func, insert, sele
 
 from llmsspider.store.records import StoredPage
 from llmsspider.store.rows import decompress, hex_digest
-from llmsspider.store.schema import content, page, version
+from llmsspider.store.schema import content, page, resource, version
 
 DEFAULT_VERSIONS = 5
 DAY_SECS = 86_400
@@ -112,6 +112,14 @@ def drop_old(connection: Connection, source_id: int, run_number: int, retention:
         changed = of_source.where(page.c.run == run_number)
         condition = version.c.page_id.in_(changed) & (number >= retention.versions)
     connection.execute(delete(version).where(condition))
+
+
+def drop_originals(connection: Connection, source_id: int, extractor_version: str) -> None:
+    """Drop stored answers, and contents not made with `extractor_version`. Call in a write transaction."""
+    of_source = select(page.c.id).where(page.c.source_id == source_id)
+    others = version.c.extractor_version != extractor_version
+    connection.execute(delete(version).where(others, version.c.page_id.in_(of_source)))
+    connection.execute(delete(resource).where(resource.c.source_id == source_id))
 
 
 def of_pages(connection: Connection, page_ids: Iterable[int]) -> dict[int, tuple[Version, ...]]:

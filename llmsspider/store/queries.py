@@ -36,6 +36,7 @@ STATE = (
     page.c.origin,
     page.c.depth,
     page.c.has_end_tag,
+    page.c.source_hash,
 )
 """The columns of `rows.page_state`, in its order."""
 
@@ -129,6 +130,7 @@ def writes(is_sqlite: bool) -> Writes:
             change="deleted",
             reason=bindparam("b_reason"),
             run=bindparam("b_run"),
+            extra=None,
         ),
         aliases=aliases.on_conflict_do_update(
             index_elements=["source_id", "key"],

@@ -7,7 +7,16 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal, TypeVar
 
-from llmsspider.items import Change, DiscoveredBy, Document, Link, LlmsEntry, Origin
+from llmsspider.items import (
+    Change,
+    DiscoveredBy,
+    Document,
+    Link,
+    LlmsEntry,
+    OpenDocument,
+    Origin,
+    content_hash,
+)
 from llmsspider.web.urls import identity_key
 
 Status = Literal["PENDING", "CRAWLING", "INDEXED", "UPDATING", "ERROR", "lost"]
@@ -142,6 +151,13 @@ class PageState:
     origin: Origin
     depth: int
     has_end_tag: bool = False
+    source_hash: bytes | None = None
+    """None where it is the same as `content_hash`."""
+
+    @property
+    def markdown_hash(self) -> bytes | None:
+        """The hash of its Markdown before pipelines."""
+        return self.source_hash or self.content_hash
 
     @property
     def own_url(self) -> str:
@@ -153,7 +169,10 @@ class PageState:
 class PageRecord:
     """A page as the store keeps it: the fields of `Document` that are not of a run, and what a recrawl needs.
 
-    `identity` joins the spellings of one page. `content_hash` and `raw_hash` are SHA-256 in hex.
+    `identity` joins the spellings of one page. The three hashes are SHA-256 in hex: `raw_hash` of the body that was
+    sent, `source_hash` of the Markdown made of it, `content_hash` of `content`, which pipelines may have altered.
+    `extra` holds the fields that pipelines added. `source_hash` is set where a record comes from the store, and once it
+    is on its way through the pipelines.
     `follow` is every URL the page links to, for the next crawl. `validators_url` and `accept` are the
     URL and representation that `etag` and `last_modified` belong to. `content` is None on a tombstone.
     `has_end_tag` says that its HTML had `</html>`, its Markdown a last line end; None where it was neither.
@@ -168,6 +187,7 @@ class PageRecord:
     language: str | None = None
     content: str | None = None
     content_hash: str | None = None
+    source_hash: str | None = None
     raw_hash: str | None = None
     origin: Origin = "html"
     discovered_by: DiscoveredBy = "link"
@@ -186,6 +206,7 @@ class PageRecord:
     fetched_at: str = ""
     moved_from: list[str] = field(default_factory=list)
     has_end_tag: bool | None = None
+    extra: Json = field(default_factory=dict)
 
     @property
     def key(self) -> bytes:
@@ -193,17 +214,25 @@ class PageRecord:
         return identity_key(self.identity)
 
     def document(self, *, source: str, run: str, seq: int | None, change: Change) -> Document:
-        """The page as it leaves a crawl or an export; a deleted one has no content, hash or links."""
-        return self._made(Document, source=source, run=run, seq=seq, change=change)
+        """The page as it leaves an export; a deleted one has no content, hash, links or added fields."""
+        kind = OpenDocument if self.extra and change != "deleted" else Document
+        made = self._made(kind, source=source, run=run, seq=seq, change=change)
+        if change == "deleted":
+            made.content, made.content_hash, made.links = None, None, []
+        elif isinstance(made, OpenDocument):
+            vars(made).update(self.extra)
+        return made
 
     def item(self, *, source: str, run: str, change: Change, confirmed: bool = False) -> PageItem:
         """The page as its document and this record travel through the pipelines, see `PageItem`."""
         made = self._made(PageItem, source=source, run=run, seq=None, change=change)
-        made.record, made.confirmed = self, confirmed
+        made.record, made.confirmed, made.stored = self, confirmed, self.source_hash is not None
+        if self.source_hash is None:
+            self.source_hash = content_hash(self.content or "")
+        vars(made).update(self.extra)
         return made
 
     def _made(self, kind: type[_Made], *, source: str, run: str, seq: int | None, change: Change) -> _Made:
-        gone = change == "deleted"
         return kind(
             id=self.id,
             url=self.url,
@@ -214,14 +243,14 @@ class PageRecord:
             title=self.title,
             description=self.description,
             language=self.language,
-            content=None if gone else self.content,
-            content_hash=None if gone else self.content_hash,
+            content=self.content,
+            content_hash=self.content_hash,
             change=change,
             origin=self.origin,
             discovered_by=self.discovered_by,
             depth=self.depth,
             llms=self.llms,
-            links=[] if gone else self.links,
+            links=self.links,
             status=self.status,
             mime_type=self.mime_type,
             etag=self.etag,
@@ -246,14 +275,19 @@ class PageRecord:
         )
 
 
-class PageItem(Document):
+class PageItem(OpenDocument):
     """A document on its way through the pipelines, with what the store keeps of its page.
 
-    `confirmed` says that the page is as it was stored. Neither of the two is a field of the item, so no feed has them.
+    `confirmed` says that the page is as it was stored, `stored` that its content comes from the store: it has been
+    through the pipelines before. None of the three is a field of the item, so no feed has them. A tombstone has the
+    content that goes until it reaches the store.
     """
 
-    record: PageRecord | None = None
-    confirmed: bool = False
+    __slots__ = ("confirmed", "record", "stored")
+
+    record: PageRecord
+    confirmed: bool
+    stored: bool
 
 
 @dataclass(slots=True, frozen=True)

@@ -135,6 +135,8 @@ def page_row(record: PageRecord) -> Row:
         "fetched_at": record.fetched_at,
         "moved_from": moved_from_column(record.moved_from),
         "has_end_tag": record.has_end_tag,
+        "source_hash": None if record.source_hash == record.content_hash else digest(record.source_hash),
+        "extra": storable(dump(record.extra)) if record.extra else None,
     }
 
 
@@ -203,6 +205,8 @@ def page_record(row: Mapping[str, Any]) -> PageRecord:
         fetched_at=row["fetched_at"],
         moved_from=orjson.loads(row["moved_from"]) if row["moved_from"] else [],
         has_end_tag=row["has_end_tag"],
+        source_hash=hex_digest(row["source_hash"] or row["content_hash"]),
+        extra=load(row["extra"]) if row["extra"] else {},
     )
 
 
@@ -222,6 +226,7 @@ def page_state(row: Any) -> PageState:
     (
         *(key, url, fetched_url, validators_url, accept, etag, modified, raw, digest, version, origin, depth),
         has_end_tag,
+        source_hash,
     ) = row
     fetched_url = fetched_url or url
     return PageState(
@@ -238,6 +243,7 @@ def page_state(row: Any) -> PageState:
         origin=cast("Any", sys.intern(origin)),
         depth=depth,
         has_end_tag=bool(has_end_tag),
+        source_hash=source_hash,
     )
 
 

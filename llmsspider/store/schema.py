@@ -133,6 +133,8 @@ page = Table(
     Column(
         "has_end_tag", Boolean
     ),  # its HTML had </html>, its Markdown a last line end; null: it was neither
+    Column("source_hash", LargeBinary),  # of its Markdown before pipelines; null: the same as content_hash
+    Column("extra", Text),  # fields that pipelines added, a JSON object; null: none
     UniqueConstraint("source_id", "key"),
     Index("page_seq", "source_id", "seq"),
 )
@@ -273,7 +275,20 @@ def _add_versions(connection: Connection) -> None:
     )
 
 
-STEPS: tuple[Step, ...] = (_add_resources, _add_moved_from, _add_has_end_tag, _add_versions)
+def _add_what_pipelines_do(connection: Connection) -> None:
+    """Version 6: the hash of a page's Markdown before pipelines, and the fields that they added."""
+    binary = "BLOB" if connection.dialect.name == "sqlite" else "BYTEA"
+    connection.execute(text(f"ALTER TABLE page ADD COLUMN source_hash {binary}"))
+    connection.execute(text("ALTER TABLE page ADD COLUMN extra TEXT"))
+
+
+STEPS: tuple[Step, ...] = (
+    _add_resources,
+    _add_moved_from,
+    _add_has_end_tag,
+    _add_versions,
+    _add_what_pipelines_do,
+)
 """`STEPS[n]` takes version n+1 to n+2. A step is never edited once released, and says its own DDL: the tables
 of `schema` may have moved on. In it, unqualified names are the store's tables on both databases."""
 

@@ -344,6 +344,17 @@ class Store:
         row = found.mappings().first()
         return None if row is None else rows.resource_record(row)
 
+    def drop_originals(self, extractor_version: str) -> None:
+        """Drop stored answers, and earlier contents of pages that were not made with `extractor_version`.
+
+        They are text as the site sent it, or as other pipelines left it.
+        """
+        source_id = self._known_source()
+        self.flush()
+        self._database.write(
+            lambda connection: history.drop_originals(connection, source_id, extractor_version)
+        )
+
     # What went wrong or was left out
 
     def record_error(self, url: str, kind: str, message: str, status: int | None = None) -> None:

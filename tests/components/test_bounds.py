@@ -123,9 +123,11 @@ def test_the_project_bounds_what_scrapy_leaves_open():
     assert project.DOWNLOAD_VERIFY_CERTIFICATES is True
     assert project.TELNETCONSOLE_ENABLED is False
     assert project.REMOTE_CONTROL_ENABLED is False
-    assert [scheme for scheme, handler in project.DOWNLOAD_HANDLERS.items() if handler is None] == [
-        "file",
+    assert sorted(
+        scheme for scheme, handler in project.DOWNLOAD_HANDLERS_BASE.items() if handler is None
+    ) == [
         "data",
+        "file",
         "ftp",
         "s3",
     ]

@@ -8,6 +8,7 @@ from scrapy.utils.conf import build_component_list
 
 from llmsspider import profiles
 from llmsspider.checking import crawl_problems
+from llmsspider.spiders.docs import DocsSpider
 
 OURS = [
     "llmsspider.pipelines.filter.FilterPipeline",
@@ -107,7 +108,7 @@ WRONG = {
 def test_what_makes_no_sense_is_one_line(name, value, said):
     settings = project()
     settings.set(name, value, priority="cmdline")
-    (problem,) = crawl_problems(settings, "docs", {"url": "https://e.com/"})
+    (problem,) = crawl_problems(settings, DocsSpider, {"url": "https://e.com/"})
     assert said in problem
 
 
@@ -115,5 +116,5 @@ def test_what_can_be_spared_is_taken_out_without_a_word():
     settings = project()
     settings.set("ITEM_PIPELINES", {OURS[0]: None}, priority="cmdline")
     settings.set("EXTENSIONS", {"llmsspider.extensions.live_page.LivePage": None}, priority="cmdline")
-    assert crawl_problems(settings, "docs", {"url": "https://e.com/"}) == []
+    assert crawl_problems(settings, DocsSpider, {"url": "https://e.com/"}) == []
     assert enabled(settings) == OURS[1:]

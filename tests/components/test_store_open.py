@@ -292,7 +292,7 @@ def test_an_older_store_is_taken_forward_with_its_pages(place: Place):
     migrate(database, (*STEPS, add_colour))
     migrate(database, (*STEPS, add_colour))
     assert "colour" in page_columns(database)
-    with pytest.raises(StoreError, match="version 6, this llmsspider knows 5"):
+    with pytest.raises(StoreError, match="version 7, this llmsspider knows 6"):
         place.open()
     with Store(database, NAME) as store:
         assert store.load_page(record().key) == record(validators_url=record().url)

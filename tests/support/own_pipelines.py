@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
+import uuid
 
 from itemadapter import ItemAdapter
 from scrapy.exceptions import DropItem
@@ -35,4 +36,43 @@ class Short:
     def process_item(self, item):
         if len(item.content) < 60:
             raise DropItem("shorter than 60 characters")
+        return item
+
+
+class Stamp:
+    """Makes another text of a page each time, and would do so twice of the same."""
+
+    def process_item(self, item):
+        item.content += f"\nStamp {uuid.uuid4()}\n"
+        item.seen = str(uuid.uuid4())
+        return item
+
+
+class Unruly:
+    """Does to each page what its name says."""
+
+    def process_item(self, item):
+        if "raise" in item.url:
+            raise KeyError("a word that is not there")
+        if "swap" in item.url:
+            return dict(ItemAdapter(item))
+        if "empty" in item.url:
+            item.content = " "
+        if "links" in item.url:
+            item.links = ["https://e.com/"]
+        if "moved" in item.url:
+            item.url = "https://public.example/moved"
+        if item.change == "deleted":
+            raise DropItem("no tombstones for me")
+        return item
+
+
+class Late:
+    """Stands after the store."""
+
+    def process_item(self, item):
+        if "late" in item.url:
+            item.content = "# Late\n"
+        if "after" in item.url:
+            raise DropItem("not for the feed")
         return item

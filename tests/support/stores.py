@@ -45,6 +45,7 @@ def record(path: str = "a", content: str | None = "# A\n", **fields: Any) -> Pag
         "content": content,
         "content_hash": digest,
         "raw_hash": digest,
+        "source_hash": digest,
         "extractor_version": "1",
         "fetched_at": "2026-11-21T22:00:00Z",
     }
@@ -75,6 +76,8 @@ def full_record() -> PageRecord:
         markdown_tokens=12,
         moved_from=[SITE + "old", SITE + "older"],
         has_end_tag=False,
+        source_hash=hashlib.sha256(b"# Guide for you@site.com").hexdigest(),
+        extra={"words": 3, "tags": ["a", "b"], "\N{SNOWMAN}": None},
     )
 
 

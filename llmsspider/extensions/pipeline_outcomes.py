@@ -1,0 +1,96 @@
+"""What pipelines of the user do to documents besides changing them in time: drop them, fail, change them too late."""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING, Any
+
+from scrapy import signals
+
+from llmsspider import stats
+from llmsspider.items import content_hash
+from llmsspider.pipelines import CountedDrop
+from llmsspider.spiderrun import run_of
+from llmsspider.store import PageItem
+
+if TYPE_CHECKING:
+    from scrapy.crawler import Crawler
+    from twisted.python.failure import Failure
+
+    from llmsspider.crawl.run import Run
+    from llmsspider.store import PageRecord
+
+logger = logging.getLogger(__name__)
+
+
+class PipelineOutcomes:
+    """Count a page that a pipeline dropped, and note that one for which a pipeline failed is kept as it is stored.
+
+    A tombstone is recorded whatever a pipeline does to it. What pipelines after the store do comes too late, which is
+    said once.
+    """
+
+    def __init__(self, crawler: Crawler, run: Run):
+        self.crawler = crawler
+        self.run = run
+        self._said: set[str] = set()
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> PipelineOutcomes:
+        """Take the run of the spider."""
+        extension = cls(crawler, run_of(crawler))
+        crawler.signals.connect(extension.item_dropped, signal=signals.item_dropped)
+        crawler.signals.connect(extension.item_error, signal=signals.item_error)
+        crawler.signals.connect(extension.item_scraped, signal=signals.item_scraped)
+        return extension
+
+    def item_dropped(self, item: Any, exception: Exception) -> None:
+        """Count a page that a pipeline of the user dropped."""
+        if isinstance(exception, CountedDrop) or not isinstance(item, PageItem):
+            return
+        if not self.run.is_first(item.record):
+            self._say_once(item, "dropped it")
+        elif item.change == "deleted":
+            self._bury(item.record)
+        else:
+            self.run.drop_page(item.record, str(exception))
+
+    def item_error(self, item: Any, failure: Failure) -> None:
+        """Count a page for which a pipeline failed; it stays as it is stored."""
+        if not isinstance(item, PageItem) or not self.run.is_first(item.record):
+            return
+        if item.change == "deleted":
+            self._bury(item.record)
+            return
+        if self.run.known.fates.get(item.record.key) == "kept":
+            return  # it failed for the page as it is stored, too
+        why = f"a pipeline failed: {type(failure.value).__name__}: {failure.value}"
+        self.run.fail(item.record.url, "parse", why, item.record.status)
+        self.run.known.record_outcome(item.record.key, "kept", "parse")
+
+    def item_scraped(self, item: Any) -> None:
+        """Give content that was changed after it was stored its own hash."""
+        if isinstance(item, PageItem) and item.change != "deleted" and item.content != item.record.content:
+            item.content_hash = None if item.content is None else content_hash(item.content)
+            self.run.count("altered-after-store")
+            self._say_once(item, "changed its content")
+
+    def _bury(self, record: PageRecord) -> None:
+        self.run.delete(record)
+        self.run.count(stats.change("deleted"))
+        self.run.progress.changes["deleted"] += 1
+        logger.warning(
+            "%(url)s is deleted; a pipeline left out its tombstone, so that no feed says it",
+            {"url": record.url},
+            extra={"spider": self.crawler.spider},
+        )
+
+    def _say_once(self, item: PageItem, what: str) -> None:
+        if what not in self._said:
+            self._said.add(what)
+            logger.warning(
+                "%(url)s: a pipeline %(what)s after it was stored: the store, and what is made of it, has it as it "
+                "was; an order below 800 comes before the store",
+                {"url": item.url, "what": what},
+                extra={"spider": self.crawler.spider},
+            )
