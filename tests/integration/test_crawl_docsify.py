@@ -81,4 +81,4 @@ def test_a_shell_of_routes_that_no_browser_draws_is_not_the_whole_site(serve, ru
     crawl = run_crawl(f"{site.url}/", arguments={"render": "never"})
 
     assert set(crawl.by_path(site.url)) == {"/", "/app/"}
-    assert any("/app/ and the pages that it leads to are drawn by scripts" in line for line in crawl.lines)
+    assert any("/app/ and the pages that it leads to are rendered by scripts" in line for line in crawl.lines)
