@@ -52,7 +52,8 @@ test: install-dev
 # The lowest versions that pyproject.toml declares, on the parts that use the libraries most.
 LOWEST := .venv-lowest
 LOWEST_TESTS ?= tests/components tests/integration/test_crawl_recrawl.py tests/integration/test_export_formats.py \
-	tests/integration/test_own_classes.py tests/integration/test_search_command.py
+	tests/integration/test_malformed_links.py tests/integration/test_own_classes.py \
+	tests/integration/test_search_command.py
 
 $(LOWEST)/.installed: .ci/lowest.lock
 	$(PYTHON) -m venv $(LOWEST)
