@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections import Counter, defaultdict
+from collections import Counter, defaultdict, deque
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
@@ -22,6 +22,9 @@ Phase = Literal["starting", "discovery", "crawling", "verifying", "finishing", "
 
 MAX_EXAMPLES = 50
 """Examples kept for each reason a URL was left out or failed; counts are always exact."""
+
+MAX_RECENT = 8
+"""Pages that are named as the last ones."""
 
 MAX_POINTS = 240
 """Points kept of the timeline; when there are more, every second one goes."""
@@ -113,6 +116,17 @@ class Snapshot:
         return ", ".join(parts)
 
 
+@dataclass(slots=True, frozen=True)
+class Fetched:
+    """One page that was settled: when, in seconds since the start, and what came of it."""
+
+    url: str
+    what: str
+    status: int | None
+    size: int
+    secs: float
+
+
 @dataclass(slots=True)
 class Progress:
     """The counters of a run."""
@@ -138,6 +152,8 @@ class Progress:
     fallback_examples: list[Example] = field(default_factory=list)
     began: float = field(default_factory=time.monotonic)
     ended: float | None = None
+    recent: deque[Fetched] = field(default_factory=lambda: deque(maxlen=MAX_RECENT))
+    """The pages settled last."""
     phases: list[tuple[Phase, float]] = field(default_factory=list)
     """The phases entered, each with the seconds since the start."""
     timeline: list[Point] = field(default_factory=list)
@@ -162,9 +178,10 @@ class Progress:
         documents = self.documents - self.changes["deleted"] - self.kept
         return max(documents, 0) + sum(self.errors.values()) + seen
 
-    def error(self, kind: ErrorKind, url: str, detail: str) -> None:
+    def error(self, kind: ErrorKind, url: str, detail: str, status: int | None = None) -> None:
         """Count a failed page."""
         self.errors[kind] += 1
+        self.settled(url, kind, status)
         _keep(self.error_examples[kind], url, detail)
 
     def record_filtered(self, reason: FilterReason, url: str, detail: str) -> None:
@@ -176,6 +193,10 @@ class Progress:
         """Count a page that another engine converted than the chosen one."""
         self.fallbacks += 1
         _keep(self.fallback_examples, url, why)
+
+    def settled(self, url: str, what: str, status: int | None, size: int = 0) -> None:
+        """Remember a page as one of the last: its origin or error kind, HTTP status, characters of Markdown."""
+        self.recent.append(Fetched(url, what, status, size, round(self.elapsed_secs, 1)))
 
     def document(self, origin: Origin, change: Change) -> None:
         """Count an exported document."""
@@ -280,6 +301,7 @@ def numbers(run: Run) -> State:
         "source": run.source,
         "url": run.arguments.url,
         "run": run.id,
+        "recent": [asdict(page) for page in reversed(run.progress.recent)],
         "timeline": [[point.secs, point.done, point.errors] for point in run.progress.timeline],
         "ended": bool(run.outcome),
         "outcome": run.outcome or None,

@@ -780,7 +780,7 @@ class Run:
         """Count a page that could not be had."""
         if kind == "not_found":
             self._brought_nothing(url)
-        self.progress.error(kind, url, message)
+        self.progress.error(kind, url, message, status)
         self.count(stats.errors(kind))
         if self._store is not None:
             self._store.record_error(url, kind, message, status)

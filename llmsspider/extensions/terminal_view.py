@@ -28,7 +28,7 @@ def view(snapshot: Snapshot, source: str) -> RenderableType:
         Text(f"{snapshot.done}/{snapshot.total} pages ({snapshot.percent}%)", style="bold"),
     )
     facts = Table.grid(padding=(0, 2))
-    facts.add_column(style="dim", no_wrap=True)
+    facts.add_column(style="dim", no_wrap=True, min_width=len("documents"))
     facts.add_column(overflow="ellipsis", no_wrap=True)
     facts.add_row("found", Text(_found(snapshot)))
     facts.add_row("documents", _counted(snapshot.documents, snapshot.origins, "green"))

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from llmsspider.crawl.progress import duration
 
@@ -144,7 +144,7 @@ def run_data(run: RunRecord, errors: Sequence[PageError], filtered: Sequence[Fil
         "started": _iso(run.started_at),
         "finished": _iso(run.finished_at),
         "heartbeat": _iso(run.heartbeat_at),
-        "elapsed_secs": round((_end(run) - run.started_at).total_seconds(), 1),
+        "elapsed_secs": _elapsed_secs(run),
         "outcome": run.outcome,
         "complete": run.complete,
         "why": run.why,
@@ -181,6 +181,13 @@ def run_data(run: RunRecord, errors: Sequence[PageError], filtered: Sequence[Fil
 def _merged(counted: dict[str, int], named: Iterable[str]) -> dict[str, int]:
     """The counts of the last heartbeat, raised to what the store has kept by name since then."""
     return dict(Counter(counted) | Counter(named))
+
+
+def _elapsed_secs(run: RunRecord) -> float:
+    """The time a run took, by its own clock where it has ended: what its log and its report say."""
+    if run.finished_at is not None and "elapsed_secs" in run.counts:
+        return float(cast("float", run.counts["elapsed_secs"]))
+    return round((_end(run) - run.started_at).total_seconds(), 1)
 
 
 def _end(run: RunRecord) -> datetime:

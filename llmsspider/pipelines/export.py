@@ -53,6 +53,7 @@ class ExportPipeline:
             run.progress.changes["deleted"] += 1
             return item
         run.progress.document(item.origin, item.change)
+        run.progress.settled(item.url, item.origin, item.status, len(item.content or ""))
         run.count("documents")
         run.count(stats.origin(item.origin))
         if item.change == "unchanged" and run.arguments.emit == "changes":

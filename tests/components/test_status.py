@@ -94,13 +94,14 @@ def test_a_finished_run_is_kept_with_totals_and_changes(place, status) -> None:
         "finished",
         complete=True,
         why=None,
-        counts={**COUNTS, "done": 2, "queued": 0, "documents": 1, "changes": {"new": 1}},
+        counts={**COUNTS, "done": 2, "queued": 0, "elapsed_secs": 7.5, "documents": 1, "changes": {"new": 1}},
     )
     text = status().stdout
     assert "  status     INDEXED\n" in text
     assert ", complete\n" in text
     assert "  pages      1 stored; 2/2 pages (100%)\n" in text
     assert "  changes    new 1\n" in text
+    assert "  elapsed    7.5 s\n" in text, "the time of the run's own clock, as the log has it"
     (found,) = json.loads(status("--json").stdout)
     assert found["run"]["errors"]["urls"] == [
         {"url": SITE + "bad", "kind": "not_found", "reason": "HTTP status 404", "status": 404}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import re
 import signal
 import sys
@@ -13,9 +14,13 @@ from typing import Any
 import pytest
 from crawling import begin_crawl
 from forked import HANGS_SECS, Forked
+from rich.console import Console
 from site_server import Site
 from sites import html
 from terminal import in_terminal
+
+from llmsspider.crawl.progress import Progress
+from llmsspider.extensions.terminal_view import view
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="pty is of POSIX systems")
 
@@ -130,3 +135,18 @@ def test_a_single_page_has_neither_display_nor_live_page(serve, tmp_path: Path) 
     assert code == 0
     assert "\x1b" not in shown
     assert "live page" not in shown
+
+
+@pytest.mark.parametrize("columns", [60, 100])
+def test_the_display_names_its_lines_in_a_narrow_terminal(columns: int) -> None:
+    progress = Progress(
+        discovered_file="https://docs.example.com/en/latest/guide/llms.txt", discovered_file_type="llms.txt"
+    )
+    progress.enter("crawling")
+    progress.document("markdown", "new")
+    console = Console(width=columns, file=io.StringIO())
+    console.print(view(progress.snapshot(queued=200), "docs.example.com/en/latest/guide"))
+    lines = console.file.getvalue().splitlines()
+    assert {len(line) for line in lines} == {columns}
+    for name in ("found", "documents", "queued", "errors", "filtered", "pace"):
+        assert any(line.startswith(f"│ {name} ") for line in lines), lines

@@ -23,24 +23,33 @@ function bars(id, values) {
     row.children[2].textContent = count(value);
   });
 }
+const WINDOW = [5, 0.05];  // a rate is taken over so many seconds, or so much of the crawl, whichever is longer
+function rates(points) {
+  const window = Math.max(WINDOW[0], WINDOW[1] * points.at(-1)[0]), found = [];
+  let from = 0;
+  points.forEach(([secs, done], index) => {
+    while (from < index - 1 && secs - points[from + 1][0] >= window) from += 1;
+    if (index > 1 && secs - points[from][0] >= 1) found.push([secs, 60 * (done - points[from][1]) / (secs - points[from][0])]);
+  });
+  return found;
+}
 function rate(points) {
-  const chart = byId("rate");
-  if (!points || points.length < 3) return;
-  const least = points.at(-1)[0] / Math.min(points.length, 60) / 2, rates = [];
-  let from = points[0];
-  for (const point of points) {
-    const secs = point[0] - from[0];
-    if (secs < least) continue;  // the last point may come right after the one before: no time to take a rate from
-    if (secs > 0) rates.push([point[0], 60 * (point[1] - from[1]) / secs]);
-    from = point;
-  }
-  if (rates.length < 2) return;
-  const end = rates.at(-1)[0], top = Math.max(1, ...rates.map((point) => point[1]));
-  const path = "M" + rates.map(([secs, value]) => `${(600 * secs / end).toFixed(1)} ${(150 - value / top * 146).toFixed(1)}`).join(" L");
+  const found = points && points.length > 2 ? rates(points) : [];
+  say("rest", state.ended ? "0 s" : found.length && found.at(-1)[1] > 0 ? duration(60 * state.queued / found.at(-1)[1]) : "–");
+  if (found.length < 2) return;
+  const chart = byId("rate"), end = found.at(-1)[0], top = Math.max(1, ...found.map((point) => point[1]));
+  const path = "M" + found.map(([secs, value]) => `${(600 * secs / end).toFixed(1)} ${(150 - value / top * 146).toFixed(1)}`).join(" L");
   const [area, line] = chart.querySelectorAll("path");
   line.setAttribute("d", path);
-  area.setAttribute("d", `${path} L600 150 L${(600 * rates[0][0] / end).toFixed(1)} 150 Z`);
+  area.setAttribute("d", `${path} L600 150 L${(600 * found[0][0] / end).toFixed(1)} 150 Z`);
   say("rate-top", `${count(Math.round(top))} pages/min`); say("rate-end", duration(end));
+}
+function recent() {
+  byId("recent").replaceChildren(...(state.recent || []).map((page) => {
+    const row = make("li");
+    row.append(make("b", page.status || "–"), make("span", page.url), " ", make("span", `${page.what}, ${count(page.size)} characters, after ${page.secs} s`, "soft"));
+    return row;
+  }));
 }
 function numbers() {
   document.title = `${state.ended ? "done" : `${state.percent}%`} · ${state.source}`;
@@ -62,7 +71,7 @@ function numbers() {
   if (state.discovered_file) say("found", `Found ${state.discovered_file_type} at ${state.discovered_file}` + (state.linked_files ? `, and ${state.linked_files} linked` : ""));
   else if (!["starting", "discovery"].includes(state.phase)) say("found", "No llms.txt, llms-full.txt or sitemap: links are followed.");
   bars("origins", state.origins); bars("changes", state.changes); bars("errors", state.errors); bars("filtered", state.filtered);
-  rate(state.timeline);
+  rate(state.timeline); recent();
 }
 function entry([reason, url, detail]) {
   const row = make("li");
@@ -85,11 +94,12 @@ function lists() {
   }
   search();
 }
+const isPicture = ([reason, url]) => reason === "file-type" && /\.(png|jpe?g|gif|svg|webp|avif|ico)([?#]|$)/i.test(url);
 function search() {
   const word = byId("search").value.trim().toLowerCase(), reason = byId("reason").value, all = state.filtered_examples || [];
-  const found = all.filter((row) => (!reason || row[0] === reason) && (!word || row.some((text) => text.toLowerCase().includes(word))));
+  const found = all.filter((row) => !isPicture(row) && (!reason || row[0] === reason) && (!word || row.some((text) => text.toLowerCase().includes(word))));
   byId("filtered-list").replaceChildren(...found.slice(0, 300).map(entry));
-  say("shown", `${count(found.length)} shown of ${count(state.left_out || 0)}; 50 of each reason are kept here`);
+  say("shown", `${count(found.length)} shown of ${count(state.left_out || 0)}; 50 of each reason are kept here, pictures are not listed`);
 }
 async function details() {
   const now = `${state.failed} ${state.left_out} ${state.phase}`;
@@ -118,8 +128,13 @@ byId("search").addEventListener("input", search);
 byId("reason").addEventListener("change", search);
 const stream = new EventSource("/events");
 stream.addEventListener("state", (event) => { state = JSON.parse(event.data); numbers(); lists(); say("line", ""); });
-stream.addEventListener("numbers", (event) => { state = { ...state, ...JSON.parse(event.data) }; numbers(); details(); });
-stream.addEventListener("end", async (event) => { state = JSON.parse(event.data); numbers(); lists(); await ended(); stream.close(); });
+let paused = false;
+byId("pause").addEventListener("click", () => {
+  paused = !paused;
+  say("pause", paused ? "Go on" : "Pause the display"); byId("pause").setAttribute("aria-pressed", paused);
+});
+stream.addEventListener("numbers", (event) => { if (paused) return; state = { ...state, ...JSON.parse(event.data) }; numbers(); details(); });
+stream.addEventListener("end", async (event) => { state = JSON.parse(event.data); byId("pause").hidden = true; numbers(); lists(); await ended(); stream.close(); });
 let lost = 0;
 stream.addEventListener("open", () => { lost = 0; });
 stream.addEventListener("error", () => {

@@ -104,6 +104,7 @@ function paint() {
   const size = Math.max(2, Math.min(7, 4 * Math.sqrt(view.zoom)));
   pen.font = "12px system-ui, sans-serif";
   const labels = view.zoom > 0.55 || nodes.length < 80;
+  const near = focus < 0 ? new Set() : new Set([...nodes[focus].out, ...nodes[focus].into]);
   const captions = [[], [], []], soft = css("--soft"), byValue = Number(byId("colour").value);
   nodes.forEach((node, index) => {
     const [x, y] = at(node);
@@ -113,6 +114,7 @@ function paint() {
     pen.fillStyle = node.page < 0 ? soft : colours.get(documents[node.page][byValue]); pen.beginPath(); pen.arc(x, y, strong ? size + 3 : node.page < 0 ? size * 0.7 : size, 0, 7); pen.fill();
     pen.globalAlpha = 1;
     if (strong) captions[0].push([node.name, x, y]);
+    else if (near.has(index)) captions[1].push([node.name, x, y]);
     else if (!matches && (labels || node.parent === 0) && node.page < 0) captions[1].push([node.name, x, y]);
     else if (!matches && labels) captions[2].push([node.name, x, y]);
   });
@@ -122,7 +124,8 @@ function write(captions, away) {  // what matters most comes first; a name that 
   const taken = new Map();
   pen.fillStyle = css("--ink");
   for (const [name, x, y] of captions) {
-    const text = name.slice(0, 32), from = x + away, to = from + 7 * text.length, row = Math.floor(y / 15);
+    const text = name.slice(0, 32), wide = pen.measureText(text).width, row = Math.floor(y / 15);
+    const from = x + away + wide < canvas.clientWidth ? x + away : x - away - wide, to = from + wide;
     const near = [row - 1, row, row + 1].flatMap((place) => taken.get(place) || []);
     if (near.some((other) => Math.abs(other.y - y) < 14 && from < other.to && to > other.from)) continue;
     pen.fillText(text, from, y + 4);
