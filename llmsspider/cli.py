@@ -26,6 +26,7 @@ from llmsspider import __version__, errors
 from llmsspider.errors import ArgumentsError, LlmsspiderError, MirrorError, StoreError
 from llmsspider.output.mirror import STORE_FOLDER, read_manifest
 from llmsspider.sources import default_name
+from llmsspider.spiderrun import run_of
 from llmsspider.store.database import DATA_DIR_VARIABLE, project_dir, source_slug
 from llmsspider.web.urls import require_http_url
 
@@ -35,8 +36,6 @@ if TYPE_CHECKING:
     from scrapy.commands import ScrapyCommand
     from scrapy.crawler import Crawler
     from scrapy.settings import Settings
-
-    from llmsspider.crawl.run import Run
 
 
 # `llmsspider COMMAND …`: the commands of the project, from any folder; the same as `scrapy COMMAND …` in a project.
@@ -342,7 +341,7 @@ def _report(crawler: Crawler, folder: Path, given: Sequence[str], log: Path | No
     from llmsspider.extensions import console  # noqa: PLC0415
 
     _keep_out_of_git(folder / STORE_FOLDER)
-    run: Run | None = getattr(crawler.spider, "run", None)
+    run = run_of(crawler)
     details = f"log: {console.shown(log)}\n" if log is not None else ""
     if run is None or run.mirror is None or not run.progress.documents:
         why = console.nothing(run) if run is not None else "the crawl did not start"

@@ -1,4 +1,4 @@
-"""The run of a crawler's spider; spiders that are not of this project have none."""
+"""How components get the run of a crawl. Spiders that are not of this project have none."""
 
 from __future__ import annotations
 
@@ -6,15 +6,23 @@ from typing import TYPE_CHECKING
 
 from scrapy.exceptions import NotConfigured
 
-from llmsspider.crawl.run import Run
-
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
 
+    from llmsspider.crawl.run import Run
 
-def run_of(crawler: Crawler) -> Run:
-    """Return the run of the spider; raises `NotConfigured`, which disables a component, where it has none."""
+
+def run_of(crawler: Crawler) -> Run | None:
+    """Return the run of the crawler's spider, None where it has none."""
+    from llmsspider.crawl.run import Run  # noqa: PLC0415  # commands look here before a crawl is wanted
+
     run = getattr(crawler.spider, "run", None)
-    if not isinstance(run, Run):
-        raise NotConfigured
+    return run if isinstance(run, Run) else None
+
+
+def required_run(crawler: Crawler) -> Run:
+    """Return the run of the crawler's spider; raises `NotConfigured`, which disables a component, where it has none."""
+    run = run_of(crawler)
+    if run is None:
+        raise NotConfigured  # a spider of another project: Scrapy would warn of a reason
     return run

@@ -312,7 +312,7 @@ class MarkdownLinkCallbacks(DocsRequests):
         links = bases.look(page_url, fetched_url, origin, draft.hrefs)
         if links.group in bases.decided:
             self._release(links.group)
-        elif bases.is_open(links) and self.run.worker_group is None:
+        elif bases.is_open(links) and self.run.worker_group.is_alone:
             await self._decision(links)
         if links.differs:
             self.run.count(stats.markdown_links(bases.base_of(links)))

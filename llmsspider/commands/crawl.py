@@ -6,7 +6,7 @@ import gc
 import logging
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 from scrapy.commands.crawl import Command as CrawlCommand
 from scrapy.exceptions import UsageError
@@ -20,11 +20,11 @@ from llmsspider.crawl.jobs import on_scrapy_cloud
 from llmsspider.errors import StoreError
 from llmsspider.extensions import console, scrapy_cloud
 from llmsspider.sources import default_name
+from llmsspider.spiderrun import run_of
 
 if TYPE_CHECKING:
     import argparse
 
-    from llmsspider.crawl.run import Run
 
 logger = logging.getLogger(__name__)
 
@@ -88,7 +88,7 @@ class Command(CrawlCommand):
 
     def _say_end(self) -> None:
         """Print the closing lines where they stand in the place of the log."""
-        ended: Run | None = getattr(self.crawler.spider, "run", None)
+        ended = run_of(self.crawler)
         assert self.settings is not None  # noqa: S101
         if ended is not None and ended.progress.documents:
             outputs = [ended.mirror.describe()] if ended.mirror is not None else []
@@ -124,7 +124,7 @@ class Command(CrawlCommand):
             self.exitcode = 1  # Scrapy has said why
             return
         stats = self.crawler.stats
-        ended: Any = getattr(self.crawler.spider, "run", None)
+        ended = run_of(self.crawler)
         undelivered = ended is not None and ended.delivered is False and ended.succeeded
         if ended is not None and ended.outage:
             self.exitcode = INCOMPLETE

@@ -15,11 +15,10 @@ from llmsspider.commands.crawl import Command as CrawlCommand
 from llmsspider.crawl.plan import plan_lines, with_options
 from llmsspider.extensions import console
 from llmsspider.output.status import printable
+from llmsspider.spiderrun import run_of
 
 if TYPE_CHECKING:
     import argparse
-
-    from llmsspider.crawl.run import Run
 
 
 class Command(CrawlCommand):
@@ -64,7 +63,7 @@ class Command(CrawlCommand):
     def run(self, args: list[str], opts: argparse.Namespace) -> None:
         """Run discovery and print the plan."""
         super().run(["docs"], opts)
-        ended: Run | None = getattr(self.crawler.spider, "run", None)
+        ended = run_of(self.crawler)
         plan = ended.plan if ended is not None else None
         if plan is not None:
             plan["arguments"] = with_options(plan["arguments"], self._options)

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING
 from urllib.parse import urljoin
 
 from llmsspider.crawl.traps import MAX_URL_LENGTH, LookAlikes, shape_of, trap_reason
-from llmsspider.errors import WorkerGroupError
 from llmsspider.items import Section
 from llmsspider.llmstxt import is_llms_url
 from llmsspider.web.locales import Trees, directory_above, language_segments
@@ -20,7 +18,6 @@ if TYPE_CHECKING:
     from llmsspider.crawl.progress import Progress
     from llmsspider.crawl.site import SiteKnowledge
     from llmsspider.discovery import Discovery
-    from llmsspider.distributed.worker_group import WorkerGroup
     from llmsspider.items import Page
     from llmsspider.store import PageState
 
@@ -44,7 +41,6 @@ class PageLimit:
     Args:
         max_pages: documents; 0 is no limit.
         progress: where this worker's documents are counted.
-        worker_group: the other workers, where there are any.
         max_requests: requests; 0 is no limit, None that which follows from `max_pages`.
     """
 
@@ -52,19 +48,16 @@ class PageLimit:
         self,
         max_pages: int,
         progress: Progress,
-        group: WorkerGroup | None = None,
         max_requests: int | None = None,
     ):
         by_pages = REQUESTS_PER_PAGE * max_pages + MIN_REQUESTS if max_pages else 0
         self.max_requests = by_pages if max_requests is None else max_requests
         self.requests = 0
-        """Requests sent for pages, by all workers as far as this one knows; discovery and robots.txt do not count."""
+        """Requests sent for pages; discovery and robots.txt do not count."""
         self.cut = False
         """True once links were left out because more pages wait than `max_requests` leaves requests."""
         self._max_pages = max_pages
         self._progress = progress
-        self._crew = group
-        self._crowded = False
 
     @property
     def reached(self) -> bool:
@@ -73,7 +66,7 @@ class PageLimit:
 
     @property
     def _has_all_pages(self) -> bool:
-        return self._crowded or self.left == 0
+        return self.left == 0
 
     @property
     def left(self) -> int | None:
@@ -82,19 +75,11 @@ class PageLimit:
 
     def take(self) -> bool:
         """Take a place for one more document; False when `max_pages` documents have been exported."""
-        if self._crew is None or self._has_all_pages:
-            return not self._has_all_pages
-        with contextlib.suppress(WorkerGroupError):  # the crawl ends for it
-            number = self._crew.count_document()
-            self._crowded = 0 < self._max_pages < number
-        return not self._crowded
+        return not self._has_all_pages
 
     def count_request(self) -> None:
         """Count a request that is sent for a page."""
         self.requests += 1
-        if self._crew is not None and self.max_requests:
-            with contextlib.suppress(WorkerGroupError):  # the crawl ends for it
-                self.requests = self._crew.count_request()
 
     def room(self, queued: int) -> int | None:
         """Return how many more pages may be queued where `queued` wait already, None without a limit."""
@@ -104,12 +89,8 @@ class PageLimit:
 
     @property
     def documents(self) -> int:
-        """The documents exported, by all workers where there are several."""
-        number = self._progress.documents
-        if self._crew is not None and self._crew.joined:
-            with contextlib.suppress(WorkerGroupError):
-                number = max(number, self._crew.documents())
-        return number
+        """The documents exported."""
+        return self._progress.documents
 
     @property
     def verdict(self) -> Verdict:

@@ -18,7 +18,7 @@ from llmsspider import stats
 from llmsspider.arguments import NO_URL
 from llmsspider.conversion.workers import ConversionPool
 from llmsspider.crawl.bot_walls import Doubts, Suspects
-from llmsspider.crawl.bounds import Bounds, PageLimit
+from llmsspider.crawl.bounds import Bounds
 from llmsspider.crawl.deferred import DeadLinks, DeferredRetries, LinkSources, PendingPages
 from llmsspider.crawl.deletions import MovedPages
 from llmsspider.crawl.full_text_lag import LaggingFiles
@@ -30,6 +30,7 @@ from llmsspider.crawl.pages import extractor_version
 from llmsspider.crawl.progress import Progress, Snapshot
 from llmsspider.crawl.site import PreviousDiscovery, SiteKnowledge
 from llmsspider.crawl.traps import LookAlikes, shape_of
+from llmsspider.crawl.workers import Workers
 from llmsspider.discovery.starthistory import StartHistory
 from llmsspider.errors import ErrorKind, StoreError
 from llmsspider.items import content_hash
@@ -50,8 +51,8 @@ if TYPE_CHECKING:
     from llmsspider.config import Config
     from llmsspider.crawl.bot_walls import Suspect, Wall
     from llmsspider.crawl.plan import Plan
+    from llmsspider.crawl.workers import PageKeys
     from llmsspider.discovery import Discovery, LlmsFile
-    from llmsspider.distributed.worker_group import WorkerGroup
     from llmsspider.items import Change, LlmsEntry, Page
     from llmsspider.output.mirror import MirrorReport
     from llmsspider.store import PageRecord, PageState, RunRecord, SourceRecord
@@ -99,8 +100,9 @@ class Run:
         source: the source as stored, None on its first crawl.
         config: the project's settings.
         count: adds a number to a stat by its name, e.g. `crawler.stats.inc_value`.
+        queued: returns how many pages are waiting or under way.
         resumes: id of the run that a JOBDIR continues, None for a new one.
-        worker_group: the other workers of this crawl, where it has any (`LLMS_REDIS_URL`).
+        workers: the workers of this crawl, where it has several (`LLMS_REDIS_URL`).
     """
 
     outcome = ""
@@ -130,16 +132,17 @@ class Run:
         source: SourceRecord | None,
         config: Config,
         count: Callable[[Stat, int], None],
+        queued: Callable[[], int],
         *,
         resumes: str | None = None,
-        group: WorkerGroup | None = None,
+        workers: Workers | None = None,
     ):
         self.arguments = arguments
         self.config = config
         self.source: str = arguments.source or ""
-        self.worker_group = group
+        self.worker_group = workers or Workers()
         self.progress = Progress()
-        self.limit = PageLimit(arguments.max_pages, self.progress, group, arguments.max_requests)
+        self.limit = self.worker_group.page_limit(arguments.max_pages, self.progress, arguments.max_requests)
         self.workers = ConversionPool(
             config.convert_workers,
             config.convert_timeout_secs,
@@ -174,14 +177,9 @@ class Run:
         """What an output said that it did not deliver, in words."""
         self.undelivered_since: int | None = None
         """The change to replay from, where an earlier run stored changes that it did not deliver."""
-        self.seen: Callable[[bytes], bool] = lambda _key: False
-        """Whether a page key was requested in this run; the dupefilter puts itself here."""
-        self.remember: Callable[[bytes], None] = lambda _key: None
-        """Count a page key as requested."""
         self.report: tuple[Path, str] | None = None
         """Where the HTML report was written, and its text."""
-        self.queued: Callable[[], int] = lambda: 0
-        """How many pages are waiting or under way; the heartbeat puts itself here."""
+        self.queued = queued
         self._source_record = source
         self.resumes = resumes
         """The run that this one continues (JOBDIR), or None."""
@@ -204,7 +202,7 @@ class Run:
         if self._source_record is not None:
             self.site.remember(self._source_record.forms)
             self.links = LinkSources(self._source_record.link_sources)
-            if self.worker_group is None:
+            if self.worker_group.is_alone:
                 dead = self._source_record.discovery.get("dead_links")
                 self.dead_links = DeadLinks(dead, trusted=not self.arguments.full)
             self.link_bases.remember(self._source_record.discovery.get("link_bases"))
@@ -278,10 +276,7 @@ class Run:
         self.suspects.close()
         if outcome != "finished":
             self.incomplete(outcome)
-        if self.worker_group is not None:
-            self.worker_group.leave(
-                lost="" if outcome == "finished" else f"worker {self.worker_group.me} was stopped ({outcome})"
-            )
+        self.worker_group.end(outcome)
 
     def close(self, *, delivered: bool | None) -> None:
         """Finish the run in the store and close it; idempotent.
@@ -327,22 +322,18 @@ class Run:
             "phases": list(self.progress.phases),
             "outage": self.outage,
             "scope": self.bounds.scope.describe() if self.bounds.scope else None,
-            **(
-                {"workers": self.worker_group.most, "leads": self.worker_group.leads}
-                if self.worker_group
-                else {}
-            ),
+            **self.worker_group.counts(),
         }
 
     @property
     def mirrors(self) -> bool:
         """True when this run brings the Markdown tree in step: of several workers the leader does."""
-        return self.config.mirror_dir is not None and (self.worker_group is None or self.worker_group.leads)
+        return self.config.mirror_dir is not None and self.worker_group.leads
 
     @property
     def keeps_skill(self) -> bool:
         """True when this run brings the skill in step: of several workers the leader does."""
-        return self.config.skill_dir is not None and (self.worker_group is None or self.worker_group.leads)
+        return self.config.skill_dir is not None and self.worker_group.leads
 
     @property
     def watched(self) -> bool:
@@ -466,7 +457,7 @@ class Run:
                 says = self.says(main)
                 if says is not None:
                     self._source_record.discovery["says"] = {"file": main.url, **says}
-            if self.worker_group is None or self.worker_group.leads:
+            if self.worker_group.leads:
                 self._source_record.discovery["start"] = self.start_history.to_json()
         self._source_record.discovery["doubts"] = self.doubts.to_keep(complete=self.complete)
         self._source_record.discovery["unbelieved"] = sorted(self.full_check.unbelieved)
@@ -476,7 +467,7 @@ class Run:
         if self.link_bases.learned():
             self._source_record.discovery["link_bases"] = dict(self.link_bases.learned())
         whole = self.complete and self.outcome == "finished" and self.resumes is None
-        if self.discovery is not None and self.outcome and self.worker_group is None and self.follows_links:
+        if self.discovery is not None and self.outcome and self.worker_group.is_alone and self.follows_links:
             self._source_record.discovery["dead_links"] = self.dead_links.to_keep(whole=whole)
         if self.discovery is not None and self.complete and self.outcome == "finished":
             self._source_record.discovery["link_sources"] = self.links.asked
@@ -536,7 +527,16 @@ class Run:
 
     def requested(self, url: str) -> bool:
         """Say whether the page was requested in this run already."""
-        return self.seen(page_key(url))
+        return page_key(url) in self.requested_pages
+
+    @property
+    def requested_pages(self) -> PageKeys:
+        """The keys of the pages that were requested in this run."""
+        return self.worker_group.requested
+
+    def remember(self, key: bytes) -> None:
+        """Count a page as requested that comes another way, such as one that a full-text file holds."""
+        self.requested_pages.add(key)
 
     @cached_property
     def said(self) -> dict[str, LlmsEntry]:
@@ -591,7 +591,7 @@ class Run:
 
     def lags(self, file: str) -> bool:
         """Say whether a full-text file lags; of several workers only one would know its pages, so none does."""
-        return self.worker_group is None and file in self.lagging.files
+        return self.worker_group.is_alone and file in self.lagging.files
 
     @property
     def number(self) -> int:

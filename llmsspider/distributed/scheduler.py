@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import contextlib
 import logging
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 from scrapy import Request
 from scrapy_redis.queue import PriorityQueue
 
+from llmsspider.distributed.worker_group import WorkerGroup
 from llmsspider.errors import WorkerGroupError
 from llmsspider.items import DiscoveredBy
 from llmsspider.requests import ALLOWED_STATUSES, META, info
@@ -19,10 +19,9 @@ from llmsspider.web.urls import identity, page_key
 
 if TYPE_CHECKING:
     from scrapy import Spider
-    from scrapy.crawler import Crawler
     from twisted.internet.defer import Deferred
 
-    from llmsspider.distributed.worker_group import WorkerGroup
+    from llmsspider.crawl.run import Run
 
 logger = logging.getLogger(__name__)
 
@@ -35,24 +34,10 @@ class SharedDupeFilter(PageDupeFilter):
 
     worker_group: WorkerGroup
 
-    @classmethod
-    def from_crawler(cls, crawler: Crawler) -> Self:
-        """Take the worker group of the run."""
-        dupefilter = super().from_crawler(crawler)
-        dupefilter.worker_group = crawler.spider.run.worker_group  # type: ignore[union-attr]
-        return dupefilter
-
-    def seen(self, key: bytes) -> bool:
-        """Say whether any worker has asked for the page with this key."""
-        try:
-            return self.worker_group.seen(key)
-        except WorkerGroupError:  # the crawl ends for it
-            return True
-
-    def remember(self, key: bytes) -> None:
-        """Count a page as asked for."""
-        with contextlib.suppress(WorkerGroupError):
-            self.worker_group.remember(key)
+    def share(self, run: Run) -> None:
+        """Take the worker group of the run: its pages are in Redis."""
+        assert isinstance(run.worker_group, WorkerGroup)  # noqa: S101  # `LLMS_REDIS_URL` sets this dupefilter
+        self.worker_group = run.worker_group
 
     def request_seen(self, request: Request) -> bool:
         """Say whether any worker has asked for the request's page, and remember it."""
@@ -143,19 +128,19 @@ class SharedQueue(PriorityQueue):  # type: ignore[misc]  # it is not typed
 
     def __init__(self, group: WorkerGroup, spider: Spider):
         super().__init__(None, spider, group.keys["queue"])
-        self._crew = group
+        self._group = group
 
     def __len__(self) -> int:
-        return self._crew.queued()
+        return self._group.queued()
 
     def push(self, request: Request) -> None:
         """Queue a request; raises `TypeError` for one that is no plain page."""
         data = QueuedPage.of(request).model_dump_json(exclude_defaults=True).encode()
-        self._crew.push(-request.priority, data)
+        self._group.push(-request.priority, data)
 
     def pop(self, *, busy: bool, exact: bool) -> Request | None:
         """Take a request, see `WorkerGroup.take`; what is no page is dropped with a warning."""
-        while (data := self._crew.take(busy=busy, exact=exact)) is not None:
+        while (data := self._group.take(busy=busy, exact=exact)) is not None:
             try:
                 return QueuedPage.model_validate_json(data).request(self.spider)
             except ValidationError as error:
@@ -180,8 +165,8 @@ class SharedScheduler(BreadthFirstScheduler):
 
     def open(self, spider: Spider) -> Deferred[None] | None:
         """Take the worker group of the run."""
-        self._crew: WorkerGroup = spider.run.worker_group  # type: ignore[attr-defined]
-        self._shared = SharedQueue(self._crew, spider)
+        self._group: WorkerGroup = spider.run.worker_group  # type: ignore[attr-defined]
+        self._shared = SharedQueue(self._group, spider)
         return super().open(spider)
 
     def enqueue_request(self, request: Request) -> bool:
@@ -202,7 +187,12 @@ class SharedScheduler(BreadthFirstScheduler):
     def next_request(self) -> Request | None:
         """Return a request of this worker's own, else take one of the shared queue; None while there is none."""
         request = super().next_request()
-        if request is not None or not self._crew.joined or self._crew.fault is not None or self._has_enough():
+        if (
+            request is not None
+            or not self._group.joined
+            or self._group.fault is not None
+            or self._has_enough()
+        ):
             return request
         try:
             return self._shared.pop(busy=self._is_busy(), exact=self._bounded())
@@ -210,7 +200,7 @@ class SharedScheduler(BreadthFirstScheduler):
             return None
 
     def __len__(self) -> int:
-        if self._crew.fault is not None:
+        if self._group.fault is not None:
             return super().__len__()
         return super().__len__() + len(self._shared)
 

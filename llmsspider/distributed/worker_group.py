@@ -8,14 +8,20 @@ import os
 import secrets
 import threading
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
-from typing import Any, Literal
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import urlsplit
 
+from llmsspider.crawl.workers import Workers
+from llmsspider.distributed.shared_pages import SharedPageKeys, SharedPageLimit
 from llmsspider.errors import WorkerGroupError
 from llmsspider.extras import missing
 from llmsspider.store.database import source_slug
 from llmsspider.store.runs import is_alive, this_host
+
+if TYPE_CHECKING:
+    from llmsspider.crawl.bounds import PageLimit
+    from llmsspider.crawl.progress import Progress
 
 logger = logging.getLogger(__name__)
 
@@ -114,7 +120,7 @@ PARTS = ("crawl", "workers", "beats", "lost", "queue", "seen", "spellings", "fat
 SCHEMES = ("redis", "rediss", "unix")
 
 
-class WorkerGroup:
+class WorkerGroup(Workers):
     """One worker's view of the crawl it takes part in.
 
     Args:
@@ -122,8 +128,12 @@ class WorkerGroup:
         source: name of the source; workers of one source belong together.
     """
 
+    is_alone = False
+
     def __init__(self, url: str, source: str):
+        super().__init__()
         self._url = url
+        self.requested = SharedPageKeys(self)
         self.me = f"{os.getpid()}-{secrets.token_hex(3)}"
         self.keys = {part: f"llmsspider:{source_slug(source)}:{part}" for part in PARTS}
         self.leads = False
@@ -191,6 +201,14 @@ class WorkerGroup:
                 self._off(self.me, lost)
             except WorkerGroupError as fault:
                 logger.warning("%s", fault)
+
+    def end(self, outcome: str) -> None:
+        """Leave; a worker that was stopped has not done what it took."""
+        self.leave("" if outcome == "finished" else f"worker {self.me} was stopped ({outcome})")
+
+    def counts(self) -> dict[str, Any]:
+        """Return how many workers have been in the crawl, and whether this one leads them."""
+        return {"workers": self.most, "leads": self.leads}
 
     def _enter(self) -> Literal["leader", "worker", "closing"]:
         self.look()
@@ -271,10 +289,18 @@ class WorkerGroup:
         return bool(self._ask(lambda server: server.sadd(self.keys["seen"], key)))
 
     def first_spelling(self, spelling: str, url: str) -> str:
-        """Return the page that was first exported under a loose spelling; `url` where this is the first."""
-        if self._ask(lambda server: server.hsetnx(self.keys["spellings"], spelling, url)):
-            return url
-        return str(self._ask(lambda server: server.hget(self.keys["spellings"], spelling)).decode())
+        """Return the page that any worker was the first to export under a loose spelling."""
+        first = super().first_spelling(spelling, url)
+        if first != url:
+            return first
+        with suppress(WorkerGroupError):  # the crawl ends for it
+            if not self._ask(lambda server: server.hsetnx(self.keys["spellings"], spelling, url)):
+                first = self._ask(lambda server: server.hget(self.keys["spellings"], spelling)).decode()
+        return first
+
+    def page_limit(self, max_pages: int, progress: Progress, max_requests: int | None) -> PageLimit:
+        """Return how many documents and requests all workers together may have."""
+        return SharedPageLimit(self, max_pages, progress, max_requests)
 
     def count_document(self) -> int:
         """Count a document; returns how many all workers have."""

@@ -18,6 +18,7 @@ from llmsspider import stats
 from llmsspider.download_errors import RefusedRequest
 from llmsspider.downloadermiddlewares.request_headers import robots_user_agent
 from llmsspider.requests import info
+from llmsspider.spiderrun import run_of
 from llmsspider.web.politeness import (
     DEFAULT_RATE,
     START_DELAY_SECS,
@@ -141,7 +142,7 @@ class BackoffMiddleware:
         self._note_stop(key)
 
     def _note_stop(self, key: str) -> None:
-        pace, run = self._paces[key], getattr(self.crawler.spider, "run", None)
+        pace, run = self._paces[key], run_of(self.crawler)
         if not pace.stopped or run is None:
             return
         why = f"{key} is not asked any more: {pace.stopped}"
@@ -209,8 +210,8 @@ class BackoffMiddleware:
     @property
     def _workers(self) -> int:
         """How many workers ask the host (`LLMS_REDIS_URL`): each keeps so many times the distance."""
-        group = getattr(getattr(self.crawler.spider, "run", None), "worker_group", None)
-        return 1 if group is None else group.size
+        run = run_of(self.crawler)
+        return 1 if run is None else run.worker_group.size
 
     @property
     def _downloader(self) -> Downloader:

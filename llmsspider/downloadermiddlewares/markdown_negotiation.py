@@ -16,7 +16,7 @@ from llmsspider.crawl.bot_walls import BELIEVED_RUNS
 from llmsspider.crawl.pages import text_headers
 from llmsspider.download_errors import RefusedRequest, kind_of_exception
 from llmsspider.requests import HTML_ACCEPT, info, nested_request
-from llmsspider.spiderrun import run_of
+from llmsspider.spiderrun import required_run
 from llmsspider.web.hosts import same_site
 from llmsspider.web.markdown_forms import is_markdown_url, is_twin_of, page_candidates
 from llmsspider.web.media_types import classify
@@ -68,7 +68,7 @@ class MarkdownNegotiationMiddleware:
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> MarkdownNegotiationMiddleware:
         """Take the run of the spider."""
-        return cls(crawler, run_of(crawler))
+        return cls(crawler, required_run(crawler))
 
     async def process_request(self, request: Request) -> Response | None:
         """Return the Markdown of the page, the start page from memory, or None to download the page itself.

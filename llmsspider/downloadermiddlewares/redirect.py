@@ -11,6 +11,7 @@ from llmsspider import stats
 from llmsspider.crawl.bot_walls import leads_to_login
 from llmsspider.download_errors import FilteredRequest, RefusedRequest
 from llmsspider.requests import info
+from llmsspider.spiderrun import run_of
 from llmsspider.web.url_gate import INVALID_URL, fault
 
 if TYPE_CHECKING:
@@ -108,7 +109,7 @@ class ScopeMiddleware:
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> ScopeMiddleware:
         """Take the run of the spider, if it has one."""
-        middleware = cls(getattr(crawler.spider, "run", None))
+        middleware = cls(run_of(crawler))
         crawler.signals.connect(middleware.request_reached_downloader, signals.request_reached_downloader)
         return middleware
 

@@ -14,7 +14,7 @@ from scrapy.utils.httpobj import urlparse_cached
 
 from llmsspider.crawl.pages import text_headers
 from llmsspider.requests import info, nested_request
-from llmsspider.spiderrun import run_of
+from llmsspider.spiderrun import required_run
 from llmsspider.web.urls import host, without_fragment
 
 if TYPE_CHECKING:
@@ -121,7 +121,7 @@ class RevalidationMiddleware:
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> RevalidationMiddleware:
         """Take the run of the spider."""
-        return cls(crawler, run_of(crawler))
+        return cls(crawler, required_run(crawler))
 
     async def process_request(self, request: Request) -> Response | None:
         """Add the headers; return a 304 where HEAD says that nothing changed."""

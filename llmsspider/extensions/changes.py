@@ -14,6 +14,7 @@ from scrapy.exceptions import NotConfigured
 
 from llmsspider.errors import StoreError
 from llmsspider.output.mirror import folder_for
+from llmsspider.spiderrun import required_run
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
@@ -43,10 +44,10 @@ class ChangeNews:
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> ChangeNews:
         """Take the run of the spider."""
-        run: Run | None = getattr(crawler.spider, "run", None)
-        if run is None or not run.watched or not (run.config.changes_feed or run.config.webhook_url):
+        run = required_run(crawler)
+        if not run.watched or not (run.config.changes_feed or run.config.webhook_url):
             raise NotConfigured  # the default: Scrapy would warn of a reason
-        if run.worker_group is not None and not run.worker_group.leads:
+        if not run.worker_group.leads:
             raise NotConfigured  # the leader of the workers tells
         extension = cls(crawler, run)
         crawler.signals.connect(extension.engine_stopped, signal=signals.engine_stopped)

@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from scrapy import signals
-from scrapy.exceptions import NotConfigured
 from scrapy.extensions.memusage import MemoryUsage
 from scrapy.utils.asyncio import create_looping_call
 
 from llmsspider.errors import StoreError
+from llmsspider.spiderrun import required_run
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
@@ -30,19 +30,15 @@ INTERVAL_SECS = 5.0
 class Heartbeat:
     """Write the counts of the run to the store every five seconds."""
 
-    def __init__(self, crawler: Crawler, run: Run):
-        self._crawler = crawler
+    def __init__(self, run: Run):
         self._run = run
         self._task = create_looping_call(self._beat)
-        run.queued = self.queued
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Heartbeat:
         """Take the run of the spider; a spider without one has nothing to tell."""
-        run = getattr(crawler.spider, "run", None)
-        if run is None:
-            raise NotConfigured  # a spider of another project
-        heartbeat = cls(crawler, run)
+        run = required_run(crawler)
+        heartbeat = cls(run)
         crawler.signals.connect(heartbeat.spider_opened, signal=signals.spider_opened)
         crawler.signals.connect(heartbeat.engine_stopped, signal=signals.engine_stopped)
         return heartbeat
@@ -61,19 +57,6 @@ class Heartbeat:
             self._run.heartbeat()
         except StoreError:  # the writer has said it; the next page to be stored ends the crawl
             self._task.stop()
-
-    def queued(self) -> int:
-        """Return how many pages wait in the scheduler, are being downloaded or being read.
-
-        The downloads that belong to a page (its Markdown form) have no callback and are not counted.
-        """
-        engine = self._crawler.engine
-        slot = getattr(engine, "_slot", None)  # Scrapy offers no other way to ask
-        if engine is None or slot is None:
-            return 0
-        scheduler = engine.scheduler
-        waiting = len(scheduler) if scheduler is not None else 0  # type: ignore[arg-type]
-        return waiting + sum(request.callback is not None for request in slot.inprogress)
 
 
 # Scrapy's memory limit for a job whose limit counts every process: the conversion worker and the browser too.

@@ -11,6 +11,7 @@ from scrapy.exceptions import NotConfigured
 
 from llmsspider.crawl.jobs import is_job, is_terminal
 from llmsspider.setting_types import parse_ports
+from llmsspider.spiderrun import required_run
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
@@ -33,8 +34,8 @@ class LivePage:
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> LivePage:
         """Take the run of the spider and decide whether the page is wanted."""
-        run: Run | None = getattr(crawler.spider, "run", None)
-        if run is None or not run.watched:
+        run = required_run(crawler)
+        if not run.watched:
             raise NotConfigured  # a plan or a single page: nothing to warn of
         wanted = str(crawler.settings.get("LLMS_STATUS_PORT"))
         ports = parse_ports(wanted)

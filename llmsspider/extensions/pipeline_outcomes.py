@@ -10,7 +10,7 @@ from scrapy import signals
 from llmsspider import stats
 from llmsspider.items import content_hash
 from llmsspider.pipelines import CountedDrop
-from llmsspider.spiderrun import run_of
+from llmsspider.spiderrun import required_run
 from llmsspider.store import PageItem
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ class PipelineOutcomes:
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> PipelineOutcomes:
         """Take the run of the spider."""
-        extension = cls(crawler, run_of(crawler))
+        extension = cls(crawler, required_run(crawler))
         crawler.signals.connect(extension.item_dropped, signal=signals.item_dropped)
         crawler.signals.connect(extension.item_error, signal=signals.item_error)
         crawler.signals.connect(extension.item_scraped, signal=signals.item_scraped)

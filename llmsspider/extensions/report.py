@@ -11,6 +11,7 @@ from scrapy.exceptions import NotConfigured
 from llmsspider.errors import StoreError
 from llmsspider.items import Document
 from llmsspider.pipelines.export import NotAskedFor
+from llmsspider.spiderrun import required_run
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
@@ -32,9 +33,9 @@ class RunReport:
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> RunReport:
         """Take the run of the spider."""
-        run: Run | None = getattr(crawler.spider, "run", None)
+        run = required_run(crawler)
         setting = crawler.settings.get("LLMS_REPORT")
-        if run is None or not run.watched or not setting:
+        if not run.watched or not setting:
             raise NotConfigured  # the default: Scrapy would warn of a reason
         extension = cls(crawler, run, str(setting))
         crawler.signals.connect(extension.item_scraped, signal=signals.item_scraped)
@@ -70,4 +71,4 @@ class RunReport:
 
     def _all_seen(self) -> set[str] | None:
         """Return the ids of the documents of this run; None where other processes yielded a part of them."""
-        return None if self._run.resumes or self._run.worker_group else self._seen
+        return None if self._run.resumes or not self._run.worker_group.is_alone else self._seen

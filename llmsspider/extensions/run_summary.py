@@ -6,13 +6,13 @@ import logging
 from typing import TYPE_CHECKING
 
 from scrapy import signals
-from scrapy.exceptions import NotConfigured
 from scrapy.extensions.feedexport import FeedExporter
 
 from llmsspider.crawl import jobs
 from llmsspider.crawl.progress import delivered, replay_command
 from llmsspider.errors import command
 from llmsspider.extensions.scrapy_cloud import ScrapyCloud
+from llmsspider.spiderrun import required_run
 
 if TYPE_CHECKING:
     from collections import Counter
@@ -47,9 +47,7 @@ class RunSummary:
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> RunSummary:
         """Take the run of the spider; a spider without one is not summed up."""
-        run = getattr(crawler.spider, "run", None)
-        if run is None:
-            raise NotConfigured  # a spider of another project
+        run = required_run(crawler)
         extension = cls(crawler, run)
         crawler.signals.connect(extension.spider_closed, signal=signals.spider_closed)
         crawler.signals.connect(extension.close, signal=signals.feed_exporter_closed)

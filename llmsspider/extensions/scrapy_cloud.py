@@ -18,6 +18,7 @@ from scrapy.utils.misc import load_object
 from llmsspider import stats
 from llmsspider.crawl.jobs import on_scrapy_cloud
 from llmsspider.items import Document
+from llmsspider.spiderrun import run_of
 from llmsspider.store import PageItem
 
 if TYPE_CHECKING:
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
     from scrapy.settings import BaseSettings
 
-    from llmsspider.crawl.run import Run
 
 logger = logging.getLogger(__name__)
 
@@ -210,6 +210,6 @@ class ScrapyCloud:
             extra={"spider": spider},
         )
         stats.count(self.crawler.stats, "cloud/refused")
-        run: Run | None = getattr(spider, "run", None)
+        run = run_of(self.crawler)
         if run is not None:
             run.undelivered.append(f"item of {url}: {why}")

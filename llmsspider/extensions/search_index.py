@@ -10,6 +10,7 @@ from scrapy import signals
 from scrapy.exceptions import NotConfigured
 
 from llmsspider.errors import LlmsspiderError
+from llmsspider.spiderrun import required_run
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
@@ -39,9 +40,9 @@ class SearchIndex:
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> SearchIndex:
         """Take the run of the spider."""
-        run: Run | None = getattr(crawler.spider, "run", None)
+        run = required_run(crawler)
         mode = str(crawler.settings.get("LLMS_SEARCH_INDEX") or "auto")
-        if run is None or mode == "off" or run.config.plan_only:
+        if mode == "off" or run.config.plan_only:
             raise NotConfigured  # asked for: Scrapy would warn of a reason
         extension = cls(crawler, run, mode)
         crawler.signals.connect(extension.engine_stopped, signal=signals.engine_stopped)

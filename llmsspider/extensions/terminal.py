@@ -13,6 +13,7 @@ from scrapy.exceptions import NotConfigured
 from scrapy.utils.asyncio import create_looping_call
 
 from llmsspider.crawl.jobs import is_terminal
+from llmsspider.spiderrun import required_run
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -47,8 +48,8 @@ class TerminalProgress:
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> TerminalProgress:
         """Take the run of the spider and look whether stderr is a terminal."""
-        run: Run | None = getattr(crawler.spider, "run", None)
-        if run is None or not run.watched:
+        run = required_run(crawler)
+        if not run.watched:
             raise NotConfigured  # a plan or a single page: nothing to warn of
         interval = crawler.settings.getfloat("LOGSTATS_INTERVAL")
         extension = cls(crawler, run, live=wants_display(crawler.settings, sys.stderr), interval=interval)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import scrapy
@@ -21,6 +22,7 @@ from llmsspider.lint.site import Bounds, Checked, SiteLint
 from llmsspider.llmstxt import is_llms_url
 from llmsspider.requests import META
 from llmsspider.scheduling.downloader import EngineFetch
+from llmsspider.scheduling.scheduler import queued_requests
 from llmsspider.spiders.page import PageRun
 
 if TYPE_CHECKING:
@@ -63,7 +65,8 @@ class LintSpider(scrapy.Spider):
         check_components(crawler.settings)
         spider = super().from_crawler(crawler, *args, **kwargs)
         arguments = PageArguments(url=spider.url)
-        spider.run = PageRun(arguments, Config.from_settings(crawler.settings), spider.count)
+        config, queued = Config.from_settings(crawler.settings), partial(queued_requests, crawler)
+        spider.run = PageRun(arguments, config, spider.count, queued)
         spider.renderer = Renderer(crawler, spider.run)
         spider.fuller = FullerHtml(crawler, spider.run)
         spider.api_files = ApiFiles(crawler, spider.run, spider.renderer)

@@ -15,6 +15,7 @@ from scrapy.utils.defer import ensure_awaitable
 
 from llmsspider.errors import StoreError
 from llmsspider.extras import Extra, missing
+from llmsspider.spiderrun import run_of
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable
@@ -98,7 +99,7 @@ class StagedFileFeedStorage(FileFeedStorage):
         Raises:
             NotConfigured: the target cannot be written; Scrapy logs it and goes on without feeds.
         """
-        run = getattr(crawler.spider, "run", None)
+        run = run_of(crawler)
         resumable = bool(crawler.settings.get("JOBDIR"))
         storage = cls(uri, feed_options=feed_options, run=run, resumable=resumable)
         problem = unwritable(storage.target)
@@ -227,7 +228,7 @@ class StagedS3FeedStorage(S3FeedStorage):
     ) -> StagedS3FeedStorage:
         """Take the run of the spider, which knows how the crawl ended."""
         storage = super().from_crawler(crawler, uri, feed_options=feed_options)
-        storage.run = getattr(crawler.spider, "run", None)
+        storage.run = run_of(crawler)
         return storage
 
     def store(self, file: IO[bytes]) -> Awaitable[None] | None:  # type: ignore[override]

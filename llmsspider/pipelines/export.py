@@ -12,7 +12,7 @@ from llmsspider.items import Document
 from llmsspider.output.mirror import MirrorReport, folder_for, sync
 from llmsspider.output.skill import sync_skill
 from llmsspider.pipelines import CountedDrop
-from llmsspider.spiderrun import run_of
+from llmsspider.spiderrun import required_run
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
@@ -40,7 +40,7 @@ class ExportPipeline:
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> ExportPipeline:
         """Take the run of the spider."""
-        return cls(run_of(crawler))
+        return cls(required_run(crawler))
 
     def process_item(self, item: Any) -> Any:
         """Return the document, or raise `NotAskedFor`; an item of yours is counted, and left as it is."""

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import contextlib
 from typing import TYPE_CHECKING, Any
 
 from llmsspider.crawl.page_checks import drop_reason
-from llmsspider.errors import WorkerGroupError
 from llmsspider.items import Document, content_hash
 from llmsspider.pipelines import CountedDrop
 from llmsspider.reasons import Filtered
-from llmsspider.spiderrun import run_of
+from llmsspider.spiderrun import required_run
 from llmsspider.store import PageItem
 from llmsspider.web.urls import loose_key, page_key
 
@@ -29,12 +27,11 @@ class FilterPipeline:
 
     def __init__(self, run: Run):
         self.run = run
-        self._spellings: dict[str, str] = {}
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> FilterPipeline:
         """Take the run of the spider."""
-        return cls(run_of(crawler))
+        return cls(required_run(crawler))
 
     def process_item(self, item: Any) -> Any:
         """Return the document, or raise `DropItem`; an item of yours is left as it is."""
@@ -67,11 +64,7 @@ class FilterPipeline:
 
     def _duplicate(self, item: Document, source_hash: str) -> Filtered | None:
         spelling = f"{loose_key(item.url)} {source_hash}"
-        first = self._spellings.setdefault(spelling, item.url)
-        group = self.run.worker_group
-        if first == item.url and group is not None:
-            with contextlib.suppress(WorkerGroupError):  # the crawl ends for it
-                first = group.first_spelling(spelling, item.url)
+        first = self.run.worker_group.first_spelling(spelling, item.url)
         if first == item.url:
             return None
         if self.run.remembers:

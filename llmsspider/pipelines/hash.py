@@ -13,7 +13,7 @@ from itemadapter import ItemAdapter
 from llmsspider.errors import StoreError
 from llmsspider.items import Link, LlmsEntry, added_fields, content_hash
 from llmsspider.pipelines import CountedDrop
-from llmsspider.spiderrun import run_of
+from llmsspider.spiderrun import required_run
 from llmsspider.store import PageItem
 
 if TYPE_CHECKING:
@@ -60,7 +60,9 @@ class HashPipeline:
     def from_crawler(cls, crawler: Crawler) -> HashPipeline:
         """Take the run of the spider; a feed of chunks needs to know which ones a page had."""
         feeds = crawler.settings.getdict("FEEDS").values()
-        return cls(crawler, run_of(crawler), chunks=any(feed.get("format") == "chunks" for feed in feeds))
+        return cls(
+            crawler, required_run(crawler), chunks=any(feed.get("format") == "chunks" for feed in feeds)
+        )
 
     def process_item(self, item: Any) -> Any:
         """Return the document as it is stored; raises `DropItem` for one that is not."""

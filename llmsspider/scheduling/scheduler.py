@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import logging
+from functools import cached_property
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, Self
+from typing import IO, TYPE_CHECKING, Self
 
 from scrapy.core.scheduler import Scheduler
 from scrapy.dupefilters import BaseDupeFilter
@@ -13,6 +14,7 @@ from scrapy.utils.job import job_dir
 
 from llmsspider import stats
 from llmsspider.requests import is_permanent
+from llmsspider.spiderrun import run_of
 from llmsspider.web.urls import identity, page_key
 
 if TYPE_CHECKING:
@@ -22,6 +24,9 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
     from scrapy.statscollectors import StatsCollector
     from twisted.internet.defer import Deferred
+
+    from llmsspider.crawl.run import Run
+    from llmsspider.crawl.workers import PageKeys
 
 logger = logging.getLogger(__name__)
 
@@ -45,31 +50,29 @@ class PageDupeFilter(BaseDupeFilter):
     def __init__(self, path: str | None = None, collector: StatsCollector | None = None):
         self._collector = collector
         self._file: IO[bytes] | None = None
-        self._pages: set[bytes] = set()
+        self._jobs_pages: set[bytes] = set()
+        self._pages: PageKeys = self._jobs_pages
         if path:
             self._file = Path(path, "requests.seen").open("a+b")  # noqa: SIM115  # until `close`
             self._file.seek(0)
             kept = self._file.read()
-            self._pages.update(kept[at : at + KEY_BYTES] for at in range(0, len(kept), KEY_BYTES))
+            self._jobs_pages.update(kept[at : at + KEY_BYTES] for at in range(0, len(kept), KEY_BYTES))
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
-        """Lend the set of pages to the run, which tests links against it before a Request exists."""
+        """Keep the pages in the set of the run, which tests links against it before a Request exists."""
         dupefilter = cls(job_dir(crawler.settings), crawler.stats)
-        run = getattr(crawler.spider, "run", None)
+        run = run_of(crawler)
         if run is not None:
-            run.seen = dupefilter.seen
-            run.remember = dupefilter.remember
-            dupefilter.redirected = run.suspects.see_redirect
+            dupefilter.share(run)
         return dupefilter
 
-    def seen(self, key: bytes) -> bool:
-        """Say whether the page with this key (`urls.page_key`) was requested."""
-        return key in self._pages
-
-    def remember(self, key: bytes) -> None:
-        """Count a page as requested that came another way, such as a start page that failed in discovery."""
-        self._pages.add(key)
+    def share(self, run: Run) -> None:
+        """Put the pages of a JOBDIR into the set of the run, and have it in place of an own one."""
+        for key in self._jobs_pages:
+            run.requested_pages.add(key)
+        self._pages = run.requested_pages
+        self.redirected = run.suspects.see_redirect
 
     def request_seen(self, request: Request) -> bool:
         """Say whether the request's page was requested before, and remember it."""
@@ -157,11 +160,28 @@ class BreadthFirstScheduler(Scheduler):
 
     def _has_enough(self) -> bool:
         """Say whether what is under way may be all that `max_pages` leaves; once it is reached, the rest drops out."""
-        left: int = getattr(self._of_run("limit"), "left", None) or 0
+        left = (self._run.limit.left if self._run is not None else None) or 0
         return left > 0 and max(left, LAST_UNDER_WAY) <= self._under_way()
 
     def _bounded(self) -> bool:
-        return getattr(self._of_run("arguments"), "max_depth", None) is not None
+        return self._run is not None and self._run.arguments.max_depth is not None
 
-    def _of_run(self, name: str) -> Any:
-        return getattr(getattr(self.spider, "run", None), name, None)
+    @cached_property
+    def _run(self) -> Run | None:
+        return run_of(self.crawler) if self.crawler is not None else None
+
+
+def queued_requests(crawler: Crawler) -> int:
+    """Return how many pages wait in the scheduler, are being downloaded or being read.
+
+    The downloads that belong to a page (its Markdown form) have no callback and are not counted.
+    """
+    if not crawler.crawling:
+        return 0
+    engine = crawler.engine
+    slot = getattr(engine, "_slot", None)  # Scrapy offers no other way to ask
+    if engine is None or slot is None:
+        return 0
+    scheduler = engine.scheduler
+    waiting = len(scheduler) if scheduler is not None else 0  # type: ignore[arg-type]
+    return waiting + sum(request.callback is not None for request in slot.inprogress)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from scrapy import Request
@@ -19,6 +20,7 @@ from llmsspider.crawl.run import Run
 from llmsspider.distributed.worker_group import WorkerGroup
 from llmsspider.owncode import own_arguments
 from llmsspider.pipelines.added_fields import register
+from llmsspider.scheduling.scheduler import queued_requests
 from llmsspider.sources import prepare
 from llmsspider.stats import Stat
 
@@ -67,11 +69,14 @@ class DocsSpider(Args[DocsArguments], FullTextCallbacks, EndCallbacks):
             settings.set("FEED_STORE_EMPTY", True, priority="spider")
         spider = super().from_crawler(crawler, *args, **kwargs)
         resumes = jobs.prepare(crawler.settings.get("JOBDIR"))
-        group = None
+        workers = None
         if config.redis_url and not config.plan_only:
             settings.setdict(SHARED, priority="spider")
-            group = WorkerGroup(config.redis_url, arguments.source or "")
-        spider.run = Run(arguments, source, config, _counter(crawler), resumes=resumes, group=group)
+            workers = WorkerGroup(config.redis_url, arguments.source or "")
+        queued = partial(queued_requests, crawler)
+        spider.run = Run(
+            arguments, source, config, _counter(crawler), queued, resumes=resumes, workers=workers
+        )
         spider.renderer = Renderer(crawler, spider.run)
         spider.fuller = FullerHtml(crawler, spider.run)
         spider.api_files = ApiFiles(crawler, spider.run, spider.renderer)

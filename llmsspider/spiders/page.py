@@ -6,6 +6,7 @@ import logging
 import uuid
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import scrapy
@@ -40,6 +41,7 @@ from llmsspider.pipelines.added_fields import register
 from llmsspider.profiles import load, put_in_force
 from llmsspider.requests import META
 from llmsspider.scheduling.downloader import EngineFetch
+from llmsspider.scheduling.scheduler import queued_requests
 from llmsspider.sources import default_name
 from llmsspider.stats import Stat
 from llmsspider.web.media_types import classify
@@ -64,14 +66,20 @@ class PageRun(Run):
     discovers = False
     remembers = False
 
-    def __init__(self, arguments: PageArguments, config: Config, count: Callable[[Stat, int], None]):
+    def __init__(
+        self,
+        arguments: PageArguments,
+        config: Config,
+        count: Callable[[Stat, int], None],
+        queued: Callable[[], int],
+    ):
         as_docs = DocsArguments(
             url=arguments.url,
             source=default_name(arguments.url),
             render=arguments.render,
             profile=arguments.profile,
         )
-        super().__init__(as_docs, None, config, count)
+        super().__init__(as_docs, None, config, count, queued)
         self.progress.crawl_type = "page"
 
     def open(self) -> None:
@@ -236,7 +244,8 @@ class PageSpider(Args[PageArguments], scrapy.Spider):
         put_in_force(load(arguments.profile), settings)
         check_components(settings)
         spider = super().from_crawler(crawler, *args, **kwargs)
-        spider.run = PageRun(arguments, Config.from_settings(settings), spider.count)
+        queued = partial(queued_requests, crawler)
+        spider.run = PageRun(arguments, Config.from_settings(settings), spider.count, queued)
         spider.renderer = Renderer(crawler, spider.run)
         spider.fuller = FullerHtml(crawler, spider.run)
         spider.api_files = ApiFiles(crawler, spider.run, spider.renderer)

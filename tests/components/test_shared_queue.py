@@ -9,8 +9,8 @@ import pytest
 from scrapy import Request
 
 from llmsspider.discovery import Discovery, FetchResult, FullText
-from llmsspider.distributed.outcomes import SharedDiscovery
 from llmsspider.distributed.scheduler import SharedQueue
+from llmsspider.distributed.start import SharedDiscovery
 from llmsspider.requests import META
 
 
@@ -68,7 +68,7 @@ def test_a_page_is_what_it_was():
 def test_secrets_of_headers_stay_with_the_worker():
     shared = queue()
     shared.push(page(headers={"Authorization": "Bearer secret"}))
-    assert b"secret" not in shared._crew.entries[0]
+    assert b"secret" not in shared._group.entries[0]
 
 
 @pytest.mark.parametrize(
@@ -102,7 +102,7 @@ GOOD = {"url": "https://example.com/a", "priority": 0, "depth": 0, "page": {"by"
 )
 def test_what_is_no_page_is_dropped_and_the_next_taken(entry):
     shared = queue()
-    shared._crew.entries = [json.dumps(entry).encode(), b"\x80\x04not json", json.dumps(GOOD).encode()]
+    shared._group.entries = [json.dumps(entry).encode(), b"\x80\x04not json", json.dumps(GOOD).encode()]
     assert shared.pop(busy=True, exact=False).url == GOOD["url"]
     assert len(shared) == 0
 

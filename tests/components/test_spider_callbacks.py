@@ -19,6 +19,7 @@ from llmsspider import settings as project
 from llmsspider.items import Document
 from llmsspider.pipelines.filter import FilterPipeline
 from llmsspider.pipelines.hash import HashPipeline
+from llmsspider.scheduling.scheduler import PageDupeFilter
 from llmsspider.spiders.docs import DocsSpider
 from llmsspider.web.urls import page_key
 
@@ -54,11 +55,8 @@ def answer(spider, response, **meta):
 
 @pytest.mark.parametrize("url", [URL])
 def test_a_recorded_page_gives_its_document_and_its_links(response, spider):
-    known: set[bytes] = set()
     response = response.replace(headers={"Content-Type": "text/html; charset=utf-8"})
-    spider.run.remember = known.add
-    spider.run.seen = known.__contains__
-    known.add(page_key(URL))
+    spider.run.remember(page_key(URL))
     results = collect(spider.parse(answer(spider, response)))
     (document,) = [result for result in results if isinstance(result, Document)]
     assert document.content == (
@@ -80,6 +78,15 @@ def test_a_link_is_followed_once(spider):
     second = collect(spider.parse(answer(spider, page.replace(url="https://docs.example.com/other"))))
     followed = [result.url for result in [*first, *second] if isinstance(result, Request)]
     assert followed == ["https://docs.example.com/a"]
+
+
+def test_run_and_dupefilter_have_one_set_of_pages(spider):
+    dupefilter = PageDupeFilter()
+    dupefilter.share(spider.run)
+    spider.run.remember(page_key(URL))
+    assert dupefilter.request_seen(Request(URL))
+    assert not dupefilter.request_seen(Request("https://docs.example.com/other"))
+    assert spider.run.requested("https://docs.example.com/other#part")
 
 
 def test_requests_survive_a_jobdir(spider):

@@ -1,0 +1,141 @@
+"""The last phases: what only the end of a crawl can tell. Each begins when nothing of the one before is under way."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable
+from time import monotonic
+from typing import TYPE_CHECKING
+
+from scrapy import Request
+
+from llmsspider.crawl.deferred import AT_ONCE, MAX_SECS
+from llmsspider.crawl.deletions import (
+    exports_unreached,
+    note_outage,
+    reason_not_to_delete,
+    settle_doubts,
+    unreached,
+)
+
+if TYPE_CHECKING:
+    from llmsspider.discovery import Discovery
+    from llmsspider.phases.phase import Phase
+
+
+async def undecided_pages(phase: Phase, discovery: Discovery | None) -> AsyncIterator[Request]:
+    """Yield the pages that waited until it was known which languages and versions are copies."""
+    while phase.run.pending_pages.undecided:
+        for request in phase.spider.decided_requests():
+            yield request
+        await phase.idle.wait_until_idle()
+    phase.run.judge_limit()
+    phase.run.count_dead_links()
+
+
+async def failed_pages(phase: Phase, discovery: Discovery | None) -> AsyncIterator[Request]:
+    """Retry the pages that failed, a few at a time; those for which there is no time are given up."""
+    retries, end = phase.run.retries, monotonic() + MAX_SECS
+    if retries.waiting:
+        phase.note(f"asking once more for {len(retries.waiting)} pages that failed")
+    while retries.waiting and monotonic() < end:
+        for lost in retries.take(AT_ONCE):
+            phase.run.count("second-chance")
+            yield lost.request
+        await phase.idle.wait_until_idle()
+    if retries.waiting:
+        yield phase.spider.synthetic_request(phase.spider.parse_lost)
+
+
+async def pages_without_markdown(phase: Phase, discovery: Discovery | None) -> AsyncIterator[Request]:
+    """Ask the pages that came as HTML before their host's forms were known for their Markdown, and yield them."""
+    pending = phase.run.pending_pages
+    pending.enabled = False
+    if not pending.waiting:
+        return
+    requests = list(phase.spider.held_requests())
+    if requests:
+        phase.note(f"asking {len(requests)} pages for their Markdown, whose URL was not known when they came")
+        phase.run.count("markdown/asked-again", len(requests))
+    for request in requests:
+        yield request
+    await phase.idle.wait_until_idle()
+    yield phase.spider.synthetic_request(phase.spider.parse_held)
+
+
+async def suspect_answers(phase: Phase, discovery: Discovery | None) -> AsyncIterator[Request]:
+    """Judge the answers that may stand in place of their pages."""
+    while phase.run.suspects.waiting:
+        yield phase.spider.synthetic_request(phase.spider.parse_suspects)
+        await phase.idle.wait_until_idle()
+
+
+async def lagging_full_texts(phase: Phase, discovery: Discovery | None) -> AsyncIterator[Request]:
+    """Take the pages from full-text files that lag which are not there themselves."""
+    if phase.run.lagging.missing:
+        yield phase.spider.synthetic_request(phase.spider.parse_lagging_full_texts)
+
+
+async def whole_full_texts(phase: Phase, discovery: Discovery | None) -> AsyncIterator[Request]:
+    """Take full-text files as documents where no page came; else say which of them are left out."""
+    run = phase.run
+    if discovery is None or run.arguments.follow == "llms":
+        return
+    lists = [file for file in discovery.files if file.kind == "index" and file.is_called_full]
+    whole = {text.url: text.why_whole for text in discovery.full_texts}
+    whole |= dict.fromkeys((file.url for file in lists), "it lists pages")
+    if whole and not run.limit.documents:
+        yield phase.spider.synthetic_request(phase.spider.parse_whole_full_texts)
+        return
+    split = {text.url for text in discovery.full_texts if text.is_usable}
+    for url, why in whole.items():
+        if url not in split:
+            run.record_filtered(url, "full-text-unsplit", f"{why}; its pages are crawled")
+
+
+async def verification(phase: Phase, discovery: Discovery | None) -> AsyncIterator[Request]:
+    """Yield one request for each stored page that nothing led to this time."""
+    run = phase.run
+    note_outage(run)
+    if not run.known.states:
+        return
+    run.progress.enter("verifying")
+    reason = reason_not_to_delete(run)
+    if reason is not None:
+        phase.note(f"nothing is deleted: {reason}")
+    elif run.arguments.mode != "refresh":
+        stored = (phase.spider.verification_request(state) for state in unreached(run))
+        async for request in phase.idle.in_portions(stored):
+            yield request
+
+
+async def moved_pages(phase: Phase, discovery: Discovery | None) -> AsyncIterator[Request]:
+    """Yield the new pages that have the text of a stored one."""
+    settle_doubts(phase.run)
+    note_outage(phase.run)
+    if phase.run.moved_pages.waiting:
+        yield phase.spider.synthetic_request(phase.spider.parse_moved)
+
+
+async def tombstones(phase: Phase, discovery: Discovery | None) -> AsyncIterator[Request]:
+    """Yield the tombstones of the stored pages that are gone, or those pages where none may be deleted."""
+    run = phase.run
+    run.progress.enter("finishing")
+    if reason_not_to_delete(run) is not None:
+        if run.known.states and exports_unreached(run):
+            yield phase.spider.synthetic_request(phase.spider.parse_kept)
+    elif run.known.fates:
+        yield phase.spider.synthetic_request(phase.spider.parse_end)
+
+
+ENDING: tuple[Callable[[Phase, Discovery | None], AsyncIterator[Request]], ...] = (
+    undecided_pages,
+    failed_pages,
+    pages_without_markdown,
+    suspect_answers,
+    lagging_full_texts,
+    whole_full_texts,
+    verification,
+    moved_pages,
+    tombstones,
+)
+"""The phases in their order; the crawl is idle before and after each of them."""
