@@ -134,7 +134,7 @@ class LyingSite:
             if self.form == "markdown":
                 pages |= dict.fromkeys((f"/{name}.md" for name in self.removed - set(self.editions)), MISSING)
         self.was_disturbed = self.was_disturbed and not healthy
-        said = "healthy" if healthy else self._disturb(pages)
+        said = "healthy" if healthy else self._disturb(pages, self.past[-1] if self.past else {})
         self._stamp(pages)
         self.other.pages = pages if self.moved else {}
         self.site.pages = pages
@@ -154,7 +154,7 @@ class LyingSite:
         if disturbed and full is not None and "full-down" in self.kinds:
             pages["/llms-full.txt"] = self.chance.choice([Reply("", 503), Reply(SIGN_IN, content_type=HTML)])
 
-    def _disturb(self, pages: dict[str, Any]) -> str:
+    def _disturb(self, pages: dict[str, Any], before: dict[str, int]) -> str:
         """Put something else in place of pages, as one of the kinds has it."""
         tonight = [kind for kind in self.kinds if kind in DISTURBANCES]
         if self.was_disturbed:
@@ -167,6 +167,8 @@ class LyingSite:
         candidates = ["/", *(f"/{name}" for name in sorted(self.editions))]
         if kind in ONLY_START:
             candidates = ["/"]
+        if kind == "wall-few":  # of one page alone nobody can say that it is none, where it was never seen
+            candidates = ["/", *(f"/{name}" for name in sorted(self.editions) if name in before)]
         chosen = self.chance.sample(candidates, max(1, int(share * len(candidates))))
         wall = made(self.chance)
         for path in chosen:

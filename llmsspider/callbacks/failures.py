@@ -285,7 +285,8 @@ class SuspectCallbacks(FailureCallbacks):
     ) -> Suspect | None:
         """Return the suspect of an answer that is hardly an edition of the stored text, or ends too soon; else None."""
         run, text, before = self.run, record.content or "", stored.content or ""
-        suspect = Suspect(state.key, fingerprint(text), state.content_hash, cut=breaks_off(before, text))
+        suspect = Suspect(state.key, fingerprint(text), state.content_hash)
+        suspect.cut = not record.has_end_tag and breaks_off(before, text)
         if suspect.cut:
             return suspect
         if not is_rewritten(before, text) or self._is_missing(record):

@@ -315,9 +315,10 @@ class KnownResources:
         if self._store is None or not headers.get("content-type", "").lower().startswith(_TEXT_FILES):
             return False
         found = self._store.resource(Resource(url, accept, None, None).key)
-        return found is not None and breaks_off(
-            found.body.decode("utf-8", "replace"), body.decode("utf-8", "replace")
-        )
+        if found is None or len(body) >= len(found.body):
+            return False
+        before, now = found.body.decode("utf-8", "replace"), body.decode("utf-8", "replace")
+        return (before.endswith("\n") and not now.endswith("\n")) or breaks_off(before, now)
 
     def restored(self, url: str, accept: str | None) -> Resource | None:
         """Return the stored answer that a 304 stands for, or None."""

@@ -195,7 +195,7 @@ WORDS = "one two three four five six seven eight nine ten"
         pytest.param(
             f"# A\n\n{WORDS}\n", "# A\n\none two th\n", True, id="the same up to the middle of a word"
         ),
-        pytest.param(f"{WORDS}\n\nLast.\n", f"{WORDS}\n", True, id="the same up to the last paragraph"),
+        pytest.param(f"{WORDS}\n\nLast.\n", f"{WORDS}\n", False, id="a paragraph less"),
         pytest.param(
             f"# A\n\n{WORDS}\n", f"# New\n\n{WORDS[:-6]}\n", True, id="edited before its last words"
         ),
