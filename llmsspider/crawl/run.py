@@ -33,7 +33,7 @@ from llmsspider.crawl.traps import LookAlikes, shape_of
 from llmsspider.crawl.workers import Workers
 from llmsspider.discovery.starthistory import StartHistory
 from llmsspider.errors import ErrorKind, StoreError
-from llmsspider.items import content_hash
+from llmsspider.items import content_hash, raw_hash
 from llmsspider.llmstxt import directory_url
 from llmsspider.owncode import own_mark
 from llmsspider.reasons import FILTERED_AFTER_FETCH, LIMITS, FilterReason
@@ -547,6 +547,10 @@ class Run:
     def suspects(self) -> Suspects:
         """The answers of this run that may stand in place of their pages."""
         return Suspects(confirm_runs=max(self.config.confirm_runs, 2))
+
+    def is_confirmed(self, file: str, body: bytes) -> bool:
+        """Say whether a file that ends too soon was the same in the runs before, so that this is all of it."""
+        return self.doubts.again(page_key(file), f"cut {raw_hash(body)}") >= self.suspects.confirm_runs
 
     def believes(self, suspect: Suspect, wall: Wall) -> bool:
         """Say whether an answer that looks like a wall is the page by now: it is so in many runs, or confirmed."""

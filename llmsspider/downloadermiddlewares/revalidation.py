@@ -200,9 +200,12 @@ class RevalidationMiddleware:
             headers = text_headers(response)
             if self.run.resources.is_false(url, accept, headers, response.body):
                 self.run.disbelieve(url)
-            if self.run.resources.breaks_off(url, accept, headers, response.body):
+            if self.run.resources.breaks_off(
+                url, accept, headers, response.body
+            ) and not self.run.is_confirmed(url, response.body):
                 self.run.previous_discovery.broke_off(url)
-            self.run.resources.keep(url, accept, headers, response.body)
+            else:
+                self.run.resources.keep(url, accept, headers, response.body)
         stored = self.run.resources.restored(url, accept) if response.status == 304 else None
         if stored is None:
             return response

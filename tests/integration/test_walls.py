@@ -219,6 +219,7 @@ def test_files_that_break_off_cost_no_page(serve, run_crawl):
     assert len(run_crawl(f"{site.url}/", settings=QUICK).documents) == 13
     whole = dict(site.pages)
     for path, half in (
+        ("/llms.txt", whole["/llms.txt"][:-60]),
         ("/llms.txt", whole["/llms.txt"][:-20]),
         (f"{names[0]}.md", texts[names[0]][:90]),
         (f"{names[1]}.md", f"# Title of {names[1]}\n\nNothing of what was there before is th"),
