@@ -253,7 +253,9 @@ class _Cascade:
         if self.found.sitemaps:
             count = self.seeds.new_in_sitemaps()
             self._discovered(self.found.sitemaps[0], "sitemap")
-            self.note(f"{count} more pages from {len(self.found.sitemaps)} sitemap files")
+            if count:
+                files = len(self.found.sitemaps)
+                self.note(f"{_number(count, 'more page')} from {_number(files, 'sitemap file')}")
 
     def _discovered(self, url: str, kind: FileType) -> None:
         """Say what was found; the first find is the discovered file."""
@@ -278,3 +280,7 @@ def _external_warning(urls: list[str]) -> str:
     named = ", ".join(urls[:5])
     more = f" and {len(urls) - 5} more" if len(urls) > 5 else ""
     return f"llms files on other sites are not followed: {named}{more}"
+
+
+def _number(count: int, noun: str) -> str:
+    return f"{count} {noun}{'' if count == 1 else 's'}"

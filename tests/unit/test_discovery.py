@@ -683,7 +683,7 @@ def test_sitemap_only() -> None:
         (HOST + "/docs/a", "sitemap", None, "2026-01-01")
     ]
     assert (found.discovered_file, found.discovered_file_type) == (HOST + "/sitemap.xml", "sitemap")
-    assert notes == ["found sitemap at /sitemap.xml", "1 more pages from 1 sitemap files"]
+    assert notes == ["found sitemap at /sitemap.xml", "1 more page from 1 sitemap file"]
 
 
 def test_a_page_that_llms_txt_lists_as_markdown_is_no_more_page_of_the_sitemap() -> None:
@@ -691,7 +691,7 @@ def test_a_page_that_llms_txt_lists_as_markdown_is_no_more_page_of_the_sitemap()
     pages = sitemap(*(f"{HOST}/docs/{name}" for name in ("a", "b/", "c.html", "d", "")))
     notes = list[str]()
     found = run(Site({"/docs/": "<html>", "/docs/llms.txt": listing, "/sitemap.xml": pages}), notes=notes)
-    assert notes[-1] == "1 more pages from 1 sitemap files"
+    assert notes[-1] == "1 more page from 1 sitemap file"
     assert found.start_in_sitemap
 
 
