@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class NoReferer(redirect.BaseRedirectMiddleware):
-    """The project sends no Referer, so a redirect has none to keep."""
+    """The project sends no Referer, so a redirect has none to keep; what its target must not be is refused here."""
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
@@ -36,8 +36,11 @@ class NoReferer(redirect.BaseRedirectMiddleware):
         return middleware
 
     def handle_referer(self, request: Request, response: Response) -> None:
-        """Remove the Referer."""
+        """Remove the Referer, and refuse an address that the gate refuses: Scrapy logs it next, password included."""
         request.headers.pop("Referer", None)
+        why = fault(request.url)
+        if why is not None:
+            raise _refused(why)
 
 
 class RedirectMiddleware(NoReferer, redirect.RedirectMiddleware):
@@ -60,9 +63,6 @@ class RedirectMiddleware(NoReferer, redirect.RedirectMiddleware):
         return answer
 
     def _check(self, redirected: Request, request: Request) -> None:
-        why = fault(redirected.url)
-        if why is not None:
-            raise _refused(why)
         if leads_to_login(request.url, redirected.url):
             raise RefusedRequest(f"redirects to a login: {redirected.url}", reason="login", kind="auth")
         if redirected.url in request.meta.get("redirect_urls", ()):
@@ -82,10 +82,9 @@ class MetaRefreshMiddleware(NoReferer, redirect.MetaRefreshMiddleware):
         if not info(request).get("discovery"):
             return response
         try:
-            answer = super().process_response(request, response)
-        except ValueError:  # by `urljoin` and `safe_url_string`
+            return super().process_response(request, response)
+        except (ValueError, RefusedRequest):  # by `urljoin` and `safe_url_string`, or `handle_referer`
             return response
-        return response if isinstance(answer, Request) and fault(answer.url) is not None else answer
 
 
 def _refused(why: str) -> RefusedRequest:
