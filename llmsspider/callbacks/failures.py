@@ -271,14 +271,28 @@ class SuspectCallbacks(FailureCallbacks):
         """Return the suspect of an answer that is another text than stored, or new and short; else None."""
         run, text = self.run, record.content or ""
         state = run.known.state(record.key)
-        if state is None:
+        if (
+            state is None or state.source_hash is not None
+        ):  # new, or stored as pipelines of the user altered it
             if not run.known.states or len(text) > MAX_NEW_TEXT or run.bounds.is_alike(record.url):
                 return None
-            return Suspect(record.key, fingerprint(text), None, own_evidence("", text, record.title, body))
-        if state.markdown_hash is None or state.markdown_hash == bytes.fromhex(content_hash(text)):
+            if state is None or not self._is_same(record, state):
+                return Suspect(
+                    record.key, fingerprint(text), None, own_evidence("", text, record.title, body)
+                )
+            return None
+        if state.markdown_hash is None or self._is_same(record, state):
             return None
         stored = run.store.load_page(state.key)
         return self._other_text(record, state, stored, body) if stored is not None else None
+
+    @staticmethod
+    def _is_same(record: PageRecord, state: PageState) -> bool:
+        """Say whether a page is as it was, in its Markdown, or in the body that another rule made Markdown of."""
+        in_markdown = state.markdown_hash == bytes.fromhex(content_hash(record.content or ""))
+        return in_markdown or (
+            state.raw_hash is not None and state.raw_hash == bytes.fromhex(record.raw_hash or "")
+        )
 
     def _other_text(
         self, record: PageRecord, state: PageState, stored: PageRecord, body: bytes

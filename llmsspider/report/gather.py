@@ -173,8 +173,14 @@ def gather(run: Run, seen: Container[str] | None = None) -> Report:
     )
     origins = {identity(row[1]): row[3] for row in pages.rows}
     findings = lint(run.discovery.files if run.discovery else (), coverage, origins)
+    if run.config.own_code:  # it may take out what a file names that is no page, such as mail addresses
+        findings = [dataclasses.replace(one, urls=tuple(filter(_is_page, one.urls))) for one in findings]
     tree = site_tree([row[1] for row in pages.rows if row[4] != "deleted"], pages.links())
     return Report(_data(run, said, coverage, findings), coverage, findings, pages.rows, tree)
+
+
+def _is_page(url: str) -> bool:
+    return urlsplit(url).scheme in {"", "http", "https"}
 
 
 def _data(run: Run, said: StatusData, coverage: Coverage, findings: list[Finding]) -> dict[str, Any]:
