@@ -215,6 +215,10 @@ def _within_blog(found: Section, page: str) -> Section:
 # that is nothing but links and teasers. A page that the navigation beside the content names is part of the
 # documentation, and so is one with prose of its own.
 
+_FRAME_LINKS = 3
+"""Links of a page that is the list of a frame set."""
+_OWN_WINDOWS = frozenset({"", "_self", "_blank", "_top"})
+"""Targets of links that open in the page's own window, a new one, or out of all frames (HTML standard, 7.3.1.6)."""
 PROSE = 80
 """Letters outside links, headings and teasers that a page with prose of its own has."""
 TAXONOMIES = frozenset(
@@ -284,10 +288,19 @@ def listing_of(
         return "an archive (WordPress)"
     if source.may_hold(b"indextable") and _GENERATED(main):
         return "a generated index (Sphinx)"
+    if only_lists and _leads_other_frames(root, main):
+        return "links that open in another frame"
     named = _in_address(joiner.page) if only_lists else None
     if named and not _is_in_sidebar(root, joiner):
         return f"{named} in its address, and nothing but links"
     return None
+
+
+def _leads_other_frames(root: _Element, main: _Element) -> bool:
+    """Say whether the links of a page open in another frame of its frame set (Javadoc, YARD)."""
+    base = next((base.get("target") for base in root.iter("base") if base.get("target")), "")
+    targets = [link.get("target") or base for link in main.iter("a") if link.get("href")]
+    return len(targets) >= _FRAME_LINKS and all(target.lower() not in _OWN_WINDOWS for target in targets)
 
 
 def tags_of(root: _Element, joiner: Joiner, source: Source) -> list[str]:

@@ -38,6 +38,14 @@ LISTED = {
     "a tag by its address": (page(f"<ul>{ENTRIES}</ul>"), "/docs/tags/first"),
     "all tags": (page(f"<ul>{ENTRIES}</ul>"), "/docs/tags/"),
     "a later page of teasers": (page(TEASERS), "/blog/page/2/"),
+    "the list of a frame set, Javadoc": (
+        page("".join(f"<li><a href='{name}.html' target='classFrame'>{name}</a>" for name in "abc")),
+        "/api/allclasses-frame.html",
+    ),
+    "the list of a frame set, YARD": (
+        page(f"<ul>{ENTRIES}</ul>").replace(b"<title>", b"<base target='_parent'><title>"),
+        "/class_list.html",
+    ),
     "a category in a table": (
         page("<table><tr><td><a href='/a'>a</a></td><td>An entry with a few words on it.</td></tr></table>"),
         "/category/things.html",
@@ -54,6 +62,14 @@ KEPT = {
     "headings with anchors of their own": (
         page(f"<section><h2>Use<a href='#use'>#</a></h2>{PROSE}</section><ul>{ENTRIES}</ul>"),
         "/docs/tags/",
+    ),
+    "links that lead out of frames": (
+        page("".join(f"<li><a href='{name}.html' target='_top'>{name}</a>" for name in "abc")),
+        "/api/list.html",
+    ),
+    "prose with links to another frame": (
+        page(PROSE + "".join(f"<li><a href='{name}.html' target='classFrame'>{name}</a>" for name in "abc")),
+        "/api/overview.html",
     ),
     "no entry at all": (page("<p>No page has this tag.</p>"), "/docs/tags/none"),
     "a section called tag": (page(f"{PROSE}"), "/guide/tag/format"),
