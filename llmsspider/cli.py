@@ -339,6 +339,7 @@ def _crawl(settings: Settings, arguments: dict[str, str]) -> Crawler:
 
 def _report(crawler: Crawler, folder: Path, given: Sequence[str], log: Path | None) -> int:
     from llmsspider.extensions import console  # noqa: PLC0415
+    from llmsspider.output import summary  # noqa: PLC0415
 
     _keep_out_of_git(folder / STORE_FOLDER)
     run = run_of(crawler)
@@ -347,7 +348,7 @@ def _report(crawler: Crawler, folder: Path, given: Sequence[str], log: Path | No
         why = console.nothing(run) if run is not None else "the crawl did not start"
         sys.stderr.write(f"llmsspider: {why}\n{details}")
         return NOTHING
-    for line in console.closing_lines(run, [run.mirror.describe()]):
+    for line in summary.console_lines(run, [run.mirror.describe()]):
         sys.stdout.write(line + "\n")
     sys.stdout.write(details)
     again = shlex.join(["llmsspider", *given])

@@ -1,6 +1,6 @@
 """The docs say what the code does: nothing is missing, nothing is made up.
 
-`python tests/test_docs.py` writes docs/document.schema.json and the table of docs/settings.md anew.
+`python tests/test_docs.py` writes the JSON Schemas of docs/ and the table of docs/settings.md again.
 """
 
 from __future__ import annotations
@@ -27,10 +27,13 @@ from scrapy_spider_metadata._utils import get_generic_param
 from llmsspider import commands, settings, spiders, stats
 from llmsspider.compat import PRIVATE_NAMES
 from llmsspider.config import DEFAULTS, Config
+from llmsspider.crawl.plan import Plan
 from llmsspider.errors import ErrorKind
 from llmsspider.items import Change, DiscoveredBy, Document, Origin
 from llmsspider.lint.rules import RULES
+from llmsspider.output.status import SourceStatus
 from llmsspider.reasons import BlockReason, FilterReason, GoneReason
+from llmsspider.report.values import RunReport
 
 ROOT = Path(__file__).resolve().parent.parent
 DOCS = ROOT / "docs"
@@ -242,6 +245,16 @@ def test_every_origin_and_error_kind_is_documented(heading: str, values: Any) ->
     assert_same(documented, get_args(values), "documents.md", heading)
 
 
+OUTPUTS = {"plan": Plan, "run": RunReport, "status": SourceStatus}
+"""By the name of its schema in docs/, what `scrapy plan --json`, `run.json` and `scrapy status --json` hold."""
+
+
+def output_schema(value: type) -> dict[str, Any]:
+    """The JSON Schema of a dataclass; descriptions are the docstrings."""
+    schema = TypeAdapter(value).json_schema(mode="serialization")
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}
+
+
 def document_schema() -> dict[str, Any]:
     """The JSON Schema of a document, as feeds write it; the meanings are those of docs/documents.md."""
     adapter = TypeAdapter(Document)
@@ -268,6 +281,25 @@ def test_the_json_schema_is_that_of_a_document() -> None:
 def documented_stats() -> list[str]:
     """The stats named on the page, without `llms/`."""
     return re.findall(rf"`{stats.PREFIX}([\w/-]+)`", text_of("stats.md"))
+
+
+@pytest.mark.parametrize("name", OUTPUTS)
+def test_the_json_schema_of_an_output_is_that_of_its_value(name: str) -> None:
+    stored = json.loads((DOCS / f"{name}.schema.json").read_text(encoding="utf-8"))
+    assert stored == output_schema(OUTPUTS[name]), "write it again with `python tests/test_docs.py`"
+
+
+def test_the_table_of_places_names_files_that_exist() -> None:
+    table = sections(text_of("architecture.md"))["Where would I change …"]
+    places = [name for cells in rows(table) for name in quoted(cells[1])]
+    assert len(places) > 15
+    missing = [
+        place
+        for place in places
+        if "." in place or "/" in place
+        if not (ROOT / "llmsspider" / place).exists()
+    ]
+    assert missing == []
 
 
 def test_every_stat_and_reason_is_documented() -> None:
@@ -371,4 +403,7 @@ if __name__ == "__main__":
     _, _, rest = rest.partition("\n\n")
     page.write_text(f"{head}{settings_table()}\n\n{rest}", encoding="utf-8")
     SCHEMA.write_text(json.dumps(document_schema(), indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+    for stem, value in OUTPUTS.items():
+        text = json.dumps(output_schema(value), indent=2, ensure_ascii=False)
+        (DOCS / f"{stem}.schema.json").write_text(f"{text}\n", encoding="utf-8")
     sys.stdout.write(f"{SCHEMA}\n")

@@ -19,6 +19,7 @@ from llmsspider.checking import crawl_problems
 from llmsspider.crawl.jobs import on_scrapy_cloud
 from llmsspider.errors import StoreError
 from llmsspider.extensions import console, scrapy_cloud
+from llmsspider.output import summary
 from llmsspider.sources import default_name
 from llmsspider.spiderrun import run_of
 
@@ -95,7 +96,7 @@ class Command(CrawlCommand):
             if ended.delivered is not False:
                 outputs += [f"{uri} written" for uri in self.settings.getdict("FEEDS")]
                 outputs = outputs or ["no output is configured: write the documents with -O documents.jsonl"]
-            lines = list(console.closing_lines(ended, outputs))
+            lines = list(summary.console_lines(ended, outputs))
         else:
             lines = [f"llmsspider: {console.nothing(ended)}"] if ended is not None else []
         for line in [*lines, *([f"log: {console.shown(self._log)}"] if self._log else [])]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import logging
 import sys
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class Command(CrawlCommand):
-    """Run discovery only: what a crawl of URL would find, take and leave out. Nothing is stored."""
+    """Run discovery only: what a crawl of URL would find, fetch and filter. Nothing is stored."""
 
     _options: Sequence[str] = ()
     """What was given beside the URL."""
@@ -66,12 +67,12 @@ class Command(CrawlCommand):
         ended = run_of(self.crawler)
         plan = ended.plan if ended is not None else None
         if plan is not None:
-            plan["arguments"] = with_options(plan["arguments"], self._options)
-        self.exitcode = 1 if plan is None or (plan["start"]["error"] and not plan["seeds"]) else 0
+            plan.arguments = with_options(plan.arguments, self._options)
+        self.exitcode = 1 if plan is None or (plan.start.error and not plan.seeds) else 0
         if self.exitcode:
             why = ended.nothing_obtained if ended is not None else "the crawl did not start"
             print(f"{errors.called()} plan: {printable(why)}", file=sys.stderr)
         if plan is not None and opts.json:
-            print(json.dumps(plan, indent=2, ensure_ascii=False))
+            print(json.dumps(dataclasses.asdict(plan), indent=2, ensure_ascii=False))
         elif plan is not None and not self.exitcode:
             print("\n".join(map(printable, plan_lines(plan))))

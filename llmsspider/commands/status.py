@@ -11,7 +11,7 @@ from contextlib import closing
 import orjson
 
 from llmsspider.errors import ArgumentsError
-from llmsspider.output.status import StatusData, printable, read_status, status_lines
+from llmsspider.output.status import SourceStatus, printable, read_status, status_lines
 from llmsspider.store.runs import unknown_source
 from llmsspider.storecommand import StoreCommand
 
@@ -53,13 +53,13 @@ class Command(StoreCommand):
                 found = list(self._read(name))
                 sys.stdout.write(_shown(found, name, opts))
                 sys.stdout.flush()
-                if not opts.watch or not any(status["status"] in GOING for status in found):
+                if not opts.watch or not any(status.status in GOING for status in found):
                     return
                 time.sleep(WATCH_SECS)
         except KeyboardInterrupt:
             return
 
-    def _read(self, name: str | None) -> Iterator[StatusData]:
+    def _read(self, name: str | None) -> Iterator[SourceStatus]:
         stores = self.stores()
         records, problems = stores.list_sources()
         for problem in problems:
@@ -74,7 +74,7 @@ class Command(StoreCommand):
                 yield read_status(store, record)
 
 
-def _shown(found: list[StatusData], name: str | None, opts: argparse.Namespace) -> str:
+def _shown(found: list[SourceStatus], name: str | None, opts: argparse.Namespace) -> str:
     """Return the text of one look."""
     if opts.json:
         value = found[0] if name is not None else found

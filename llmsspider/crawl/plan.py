@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 import shlex
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Container, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from llmsspider import errors
 from llmsspider.crawl.link_bases import WORDS
@@ -21,74 +22,144 @@ if TYPE_CHECKING:
     from llmsspider.items import Page
     from llmsspider.web.scope import Scope
 
-Plan = dict[str, Any]
-"""JSON-ready; the keys are those of `make_plan`."""
-
 MAX_SAMPLE = 5
-"""URLs named for each reason."""
+"""Number of URLs named for each reason."""
+
+
+@dataclass(slots=True, frozen=True)
+class StartPage:
+    """The response of the start page, or the kind of error and its message."""
+
+    url: str
+    status: int | None
+    error: str | None
+    message: str | None
+
+
+@dataclass(slots=True, frozen=True)
+class FoundFile:
+    """The file that the crawl would follow."""
+
+    type: str
+    file: str | None
+
+
+@dataclass(slots=True, frozen=True)
+class PlanFile:
+    """An llms.txt or llms-full.txt that discovery read."""
+
+    url: str
+    kind: str
+    entries: int
+
+
+@dataclass(slots=True, frozen=True)
+class TriedLocation:
+    """A location that discovery requested, and what came of it."""
+
+    url: str
+    outcome: str
+    reason: str | None
+
+
+@dataclass(slots=True, frozen=True)
+class PlanScope:
+    """The scope of the crawl; `text` is what the log says of it."""
+
+    kind: str
+    section: str | None
+    text: str
+
+
+@dataclass(slots=True, frozen=True)
+class FilteredSample:
+    """A URL that would be filtered, and the rule that filters it."""
+
+    url: str
+    rule: str
+
+
+@dataclass(slots=True)
+class FilteredPages:
+    """URLs that would be filtered for one reason: all of them counted, and some of them."""
+
+    count: int = 0
+    sample: list[FilteredSample] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class Plan:
+    """What a crawl would do, as `scrapy plan --json` gives it (docs/plan.schema.json)."""
+
+    url: str | None
+    start: StartPage
+    found: FoundFile
+    files: list[PlanFile]
+    sitemaps: list[str]
+    tried: list[TriedLocation]
+    scope: PlanScope
+    seeds: int
+    sections: dict[str, int]
+    full_text_pages: int
+    start_links: int
+    markdown_links: dict[str, str]
+    languages: dict[str, int]
+    versions: dict[str, int]
+    left_out: dict[str, FilteredPages]
+    requests: int
+    arguments: dict[str, str]
 
 
 def make_plan(run: Run, discovery: Discovery, scope: Scope, start_page: Page) -> Plan:
     """Return the plan of a run whose discovery is done: nothing is fetched."""
     pages = _pages(run, discovery, start_page)
     sections: Counter[str] = Counter()
-    left_out: dict[str, list[tuple[str, str]]] = defaultdict(list)
-    counts: Counter[str] = Counter()
+    filtered: dict[str, FilteredPages] = defaultdict(FilteredPages)
     links = 0
 
-    def leave_out(url: str, reason: FilterReason, rule: str) -> None:
-        counts[reason] += 1
-        if len(left_out[reason]) < MAX_SAMPLE:
-            left_out[reason].append((url, rule))
+    def count(url: str, reason: FilterReason, rule: str) -> None:
+        filtered[reason].count += 1
+        if len(filtered[reason].sample) < MAX_SAMPLE:
+            filtered[reason].sample.append(FilteredSample(url, rule))
 
     for cut in discovery.cut:
         if cut.reason == INVALID_URL:
-            leave_out(cut.url, cut.reason, cut.rule)
+            count(cut.url, cut.reason, cut.rule)
     for link in dict.fromkeys(map(parse, start_page.follow)):
         if isinstance(link, InvalidUrl):
-            leave_out(link.display, INVALID_URL, link.why)
+            count(link.display, INVALID_URL, link.why)
     for page, (section, is_listed) in pages.items():
         verdict = run.bounds.verdict(page, listed=run.bounds.is_listed(page))
         if not verdict.allowed:
-            leave_out(page, verdict.reason, verdict.rule)
+            count(page, verdict.reason, verdict.rule)
         elif is_listed:
             sections[section or "(sitemap or no section)"] += 1
         else:
             links += 1
     trees = [tree_of(page) for page in pages if host(page) == host(discovery.start_url)]
-    return {
-        "url": run.arguments.url,
-        "start": {
-            "url": discovery.start.final_url,
-            "status": discovery.start.status,
-            "error": discovery.start.error,
-            "message": discovery.start.message,
-        },
-        "found": {"type": discovery.discovered_file_type, "file": discovery.discovered_file},
-        "files": [
-            {"url": file.url, "kind": file.kind, "entries": len(file.entries)} for file in discovery.files
-        ],
-        "sitemaps": list(discovery.sitemaps),
-        "tried": [
-            {"url": tried.url, "outcome": tried.outcome, "reason": tried.reason} for tried in discovery.tried
-        ],
-        "scope": {"kind": scope.kind, "section": scope.section, "text": scope.describe()},
-        "seeds": sum(sections.values()),
-        "sections": dict(sections),
-        "full_text_pages": sum(
+    return Plan(
+        url=run.arguments.url,
+        start=StartPage(
+            discovery.start.final_url, discovery.start.status, discovery.start.error, discovery.start.message
+        ),
+        found=FoundFile(discovery.discovered_file_type, discovery.discovered_file),
+        files=[PlanFile(file.url, file.kind, len(file.entries)) for file in discovery.files],
+        sitemaps=list(discovery.sitemaps),
+        tried=[TriedLocation(one.url, one.outcome, one.reason) for one in discovery.tried],
+        scope=PlanScope(scope.kind, scope.section, scope.describe()),
+        seeds=sum(sections.values()),
+        sections=dict(sections),
+        full_text_pages=sum(
             text.report.pages for text in discovery.full_texts if text.report and text.is_usable
         ),
-        "start_links": links,
-        "markdown_links": {group: WORDS[base] for group, base in run.link_bases.learned().items()},
-        "languages": dict(Counter(tree["language"] for tree in trees if "language" in tree)),
-        "versions": dict(Counter(tree["version"] for tree in trees if "version" in tree)),
-        "left_out": {
-            reason: {"count": counts[reason], "sample": [{"url": url, "rule": rule} for url, rule in sample]}
-            for reason, sample in left_out.items()
-        },
-        "requests": discovery.requests,
-        "arguments": _arguments(run, scope, counts),
-    }
+        start_links=links,
+        markdown_links={group: WORDS[base] for group, base in run.link_bases.learned().items()},
+        languages=dict(Counter(tree["language"] for tree in trees if "language" in tree)),
+        versions=dict(Counter(tree["version"] for tree in trees if "version" in tree)),
+        left_out=dict(filtered),
+        requests=discovery.requests,
+        arguments=_arguments(run, scope, set(filtered)),
+    )
 
 
 def _pages(run: Run, discovery: Discovery, start_page: Page) -> dict[str, tuple[str | None, bool]]:
@@ -101,15 +172,15 @@ def _pages(run: Run, discovery: Discovery, start_page: Page) -> dict[str, tuple[
     return pages
 
 
-def _arguments(run: Run, scope: Scope, left_out: Counter[str]) -> dict[str, str]:
+def _arguments(run: Run, scope: Scope, filtered: Container[str]) -> dict[str, str]:
     """Return ready-to-paste commands by what they do."""
     start = errors.command("crawl", "docs", "-a", f"url={run.arguments.url}")
     suggestions = {"as planned": start}
-    if left_out["out-of-scope"]:
+    if "out-of-scope" in filtered:
         suggestions["the whole host"] = f"{start} -a scope={'domain' if scope.section == '/' else 'host'}"
-    if left_out["version"]:
+    if "version" in filtered:
         suggestions["every version"] = f"{start} -a versions=all"
-    if left_out["language"]:
+    if "language" in filtered:
         suggestions["every language"] = f"{start} -a language=all"
     if scope.section == "/":
         suggestions["one part only"] = f"{start} -a 'allow=/docs/**' -a 'block=/docs/archive/**'"
@@ -133,36 +204,32 @@ def with_options(commands: dict[str, str], options: Sequence[str]) -> dict[str, 
 
 def plan_lines(plan: Plan) -> Iterator[str]:
     """Yield the plan as text for a terminal."""
-    start = plan["start"]
-    yield f"start page   {start['url']}" + (
-        f" ({start['error']}: {start['message']})" if start["error"] else ""
-    )
-    found = plan["found"]
-    yield f"found        {found['type']}" + (
-        f" at {found['file']}" if found["file"] else ", links are followed"
-    )
-    for file in plan["files"]:
-        yield f"  {file['kind']:<6} {file['url']} ({file['entries']} entries)"
-    for url in plan["sitemaps"]:
+    start = plan.start
+    yield f"start page   {start.url}" + (f" ({start.error}: {start.message})" if start.error else "")
+    found = plan.found
+    yield f"found        {found.type}" + (f" at {found.file}" if found.file else ", links are followed")
+    for file in plan.files:
+        yield f"  {file.kind:<6} {file.url} ({file.entries} entries)"
+    for url in plan.sitemaps:
         yield f"  sitemap {url}"
-    if plan["full_text_pages"]:
-        yield f"full text    {plan['full_text_pages']} pages that need not be fetched"
-    yield plan["scope"]["text"].replace("scope ", "scope        ", 1)
-    yield f"seeds        {plan['seeds']}, and {plan['start_links']} more links on the start page"
-    for section, number in plan["sections"].items():
+    if plan.full_text_pages:
+        yield f"full text    {plan.full_text_pages} pages that need not be fetched"
+    yield plan.scope.text.replace("scope ", "scope        ", 1)
+    yield f"seeds        {plan.seeds}, and {plan.start_links} more links on the start page"
+    for section, number in plan.sections.items():
         yield f"  {number:>5}  {section}"
-    for group, base in plan["markdown_links"].items():
+    for group, base in plan.markdown_links.items():
         name, _, origin = group.partition(" ")
         yield f"links        of the Markdown of {name} ({origin}) begin at {base}"
-    for axis in ("languages", "versions"):
-        if plan[axis]:
-            yield f"{axis:<12} " + ", ".join(f"{name} {number}" for name, number in plan[axis].items())
-    if plan["left_out"]:
-        yield "left out"
-        for reason, entry in plan["left_out"].items():
-            yield f"  {entry['count']:>5}  {reason}"
-            for example in entry["sample"]:
-                yield f"         {example['url']} ({example['rule']})"
+    for axis, counts in (("languages", plan.languages), ("versions", plan.versions)):
+        if counts:
+            yield f"{axis:<12} " + ", ".join(f"{name} {number}" for name, number in counts.items())
+    if plan.left_out:
+        yield "filtered"
+        for reason, entry in plan.left_out.items():
+            yield f"  {entry.count:>5}  {reason}"
+            for example in entry.sample:
+                yield f"         {example.url} ({example.rule})"
     yield "commands"
-    for what, command in plan["arguments"].items():
+    for what, command in plan.arguments.items():
         yield f"  {command}   # {what}"

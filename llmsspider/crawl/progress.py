@@ -109,7 +109,7 @@ class Snapshot:
             f"{self.phase}: {self.done}/{self.total} pages ({self.percent}%)",
             f"{self.unchanged} unchanged",
             f"{sum(self.errors.values())} errors",
-            f"{sum(self.filtered.values())} left out",
+            f"{sum(self.filtered.values())} filtered",
             f"{self.pages_per_min:.0f} pages/min",
             duration(self.elapsed_secs),
         ]

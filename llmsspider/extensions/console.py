@@ -5,12 +5,10 @@ from __future__ import annotations
 import logging
 import sys
 from collections import Counter
-from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from llmsspider.crawl.progress import duration, replay_command
-from llmsspider.extensions.run_summary import came_to_nothing
+from llmsspider.output.summary import failure
 from llmsspider.store.database import resolve_data_dir, source_slug
 
 if TYPE_CHECKING:
@@ -109,41 +107,10 @@ def nothing(run: Run) -> str:
     """Return one line on a crawl without a document: why, and what to do."""
     if run.outcome == "shutdown":
         return "stopped before the first page"
-    return (
-        came_to_nothing(run, run.outcome)
-        or f"nothing was obtained ({run.outcome or 'the crawl did not start'})"
-    )
+    return failure(run, run.outcome) or f"nothing was obtained ({run.outcome or 'the crawl did not start'})"
 
 
 def shown(path: Path) -> str:
     """Return a path as a person in the working directory would write it."""
     here = Path.cwd()
     return str(path.relative_to(here) if path.is_relative_to(here) else path)
-
-
-def closing_lines(run: Run, outputs: list[str]) -> Iterator[str]:
-    """Yield what a person wants to know when a crawl has ended with something to show.
-
-    Args:
-        run: the run, closed.
-        outputs: where the documents are, in words.
-    """
-    progress = run.progress
-    pages = "1 page" if progress.documents == 1 else f"{progress.documents} pages"
-    yield f"{pages} of {run.source}{_by(progress.changes)}, {duration(progress.elapsed_secs)}"
-    yield from outputs
-    for name, counts in (("failed", progress.errors), ("left out", progress.filtered)):
-        if counts:
-            yield f"{counts.total()} {name}{_by(counts)}"
-    yield from filter(None, (run.start_failure, run.missed, came_to_nothing(run, run.outcome)))
-    if run.delivered is False and run.outcome != "store_failed":
-        yield f"not delivered: an output could not be stored; `{replay_command(run.source, run.seq_before)}` gives it"
-    if not run.complete or run.outcome != "finished":
-        stopped = "stopped" if run.outcome == "shutdown" else "the crawl is incomplete"
-        why = run.why_incomplete or run.outcome
-        yield f"{stopped}{'' if why == 'shutdown' else f': {why}'}; nothing was deleted, and the next crawl goes on"
-
-
-def _by(counts: Counter[str]) -> str:
-    parts = ", ".join(f"{name} {number}" for name, number in counts.most_common())
-    return f" ({parts})" if parts else ""

@@ -1,4 +1,4 @@
-"""Close the run and say, in the last lines of the log, what it found, wrote and left out."""
+"""Close the run, and log the summary at its end."""
 
 from __future__ import annotations
 
@@ -12,24 +12,16 @@ from llmsspider.crawl import jobs
 from llmsspider.crawl.progress import delivered, replay_command
 from llmsspider.errors import command
 from llmsspider.extensions.scrapy_cloud import ScrapyCloud
+from llmsspider.output import summary
 from llmsspider.spiderrun import required_run
 
 if TYPE_CHECKING:
-    from collections import Counter
-    from collections.abc import Iterator
-
     from scrapy import Spider
     from scrapy.crawler import Crawler
 
-    from llmsspider.crawl.progress import Example, Progress
     from llmsspider.crawl.run import Run
 
 logger = logging.getLogger(__name__)
-
-STORE_FAILED = (
-    "the page store took no more: make room or free it, and crawl again; what was stored is whole, and nothing was "
-    "deleted"
-)
 
 
 class RunSummary:
@@ -86,7 +78,7 @@ class RunSummary:
         self.close()  # where feeds should have done it
         if self.run.config.plan_only:
             return
-        for line in summary(self.run, self.reason):
+        for line in summary.log_lines(self.run, self.reason):
             logger.info("%(line)s", {"line": line}, extra={"spider": self.crawler.spider})
         if self.run.delivered is False and self.run.progress.documents:
             logger.error(
@@ -100,7 +92,7 @@ class RunSummary:
             )
         for line in filter(None, (self.run.start_failure, self.run.missed)):
             logger.warning("%(line)s", {"line": line}, extra={"spider": self.crawler.spider})
-        advice = came_to_nothing(self.run, self.reason)
+        advice = summary.failure(self.run, self.reason)
         if advice is not None:
             logger.error("%(reason)s: %(advice)s", {"reason": self.reason, "advice": advice})
         if self.run.progress.documents and not self.run.config.mirror_dir and not _has_output(self.crawler):
@@ -109,57 +101,6 @@ class RunSummary:
                 "FEEDS, or `%(command)s`",
                 {"command": command("export", self.run.source)},
             )
-
-
-def came_to_nothing(run: Run, reason: str) -> str | None:
-    """Return one line on why a run came to nothing, and what to do; None for one that did not."""
-    if reason == "store_failed":
-        return STORE_FAILED
-    return run.nothing_obtained if reason in {"start_failed", "no_documents"} else None
-
-
-def summary(run: Run, reason: str) -> Iterator[str]:
-    """Yield the closing lines of a run."""
-    progress = run.progress
-    yield _found(progress)
-    yield f"documents: {progress.documents}{_by(progress.origins)}{_by(progress.changes)}"
-    if progress.errors:
-        yield f"failed: {sum(progress.errors.values())}{_by(progress.errors)}"
-        yield from _examples(progress.error_examples)
-    if progress.filtered:
-        yield f"left out: {sum(progress.filtered.values())}{_by(progress.filtered)}"
-        yield from _examples(progress.filtered_examples)
-    if progress.fallbacks:
-        yield f"converted by markdownify, since {run.config.converter} failed: {progress.fallbacks}"
-        yield from _examples({"fallback": progress.fallback_examples})
-    if run.bounds.scope is not None:
-        yield run.bounds.scope.describe()
-    if run.mirror is not None:
-        yield f"tree {run.mirror.describe()}"
-    complete = (
-        "complete"
-        if run.complete and reason == "finished"
-        else f"incomplete ({run.why_incomplete or reason})"
-    )
-    yield f"source {run.source}, run {run.id}: {complete}, {run.snapshot().elapsed_secs:.1f} s"
-
-
-def _found(progress: Progress) -> str:
-    if progress.discovered_file is None:
-        return "found no llms.txt, llms-full.txt or sitemap: followed links from the start page"
-    linked = f" and {progress.linked_files} linked" if progress.linked_files else ""
-    return f"found {progress.discovered_file_type}: {progress.discovered_file}{linked}"
-
-
-def _by(counter: Counter[str]) -> str:
-    parts = ", ".join(f"{name} {number}" for name, number in counter.most_common())
-    return f" ({parts})" if parts else ""
-
-
-def _examples(examples: dict[str, list[Example]]) -> Iterator[str]:
-    for reason, found in examples.items():
-        for example in found[:2]:
-            yield f"  {reason}: {example.url}" + (f" ({example.detail})" if example.detail else "")
 
 
 def _has_output(crawler: Crawler) -> bool:

@@ -13,6 +13,7 @@ from scrapy.exceptions import NotConfigured
 from scrapy.utils.asyncio import create_looping_call
 
 from llmsspider.crawl.jobs import is_terminal
+from llmsspider.output.status import printable
 from llmsspider.spiderrun import required_run
 
 if TYPE_CHECKING:
@@ -159,17 +160,3 @@ class LinesAbove:
 
     def flush(self) -> None:
         """Do nothing: lines are written at once."""
-
-
-def printable(line: str) -> str:
-    r"""Return a line with its control characters written out.
-
-    >>> printable("a\x1b[2Jb\tc")
-    'a\\x1b[2Jb\tc'
-    """
-    if line.isprintable():
-        return line
-    return "".join(
-        char if char == "\t" or not (ord(char) < 32 or 127 <= ord(char) < 160) else f"\\x{ord(char):02x}"
-        for char in line
-    )

@@ -11,13 +11,14 @@ from rich.table import Table
 from rich.text import Text
 
 from llmsspider.crawl.progress import duration
+from llmsspider.output import summary
 
 if TYPE_CHECKING:
     from llmsspider.crawl.progress import Snapshot
 
 
 def view(snapshot: Snapshot, source: str) -> RenderableType:
-    """Return the display: a bar, and what was found, done and left out."""
+    """Return the display: a bar, and what was found, done and filtered."""
     bar = Table.grid(padding=(0, 1), expand=True)
     bar.add_column(no_wrap=True)
     bar.add_column(ratio=1)
@@ -43,13 +44,9 @@ def view(snapshot: Snapshot, source: str) -> RenderableType:
 def _found(snapshot: Snapshot) -> str:
     if snapshot.phase in {"starting", "discovery"} and snapshot.discovered_file is None:
         return "looking for llms.txt, llms-full.txt and sitemaps"
-    if snapshot.discovered_file is None:
-        return "no llms.txt or sitemap, following links"
-    linked = f" and {snapshot.linked_files} linked" if snapshot.linked_files else ""
-    return f"{snapshot.discovered_file_type}: {snapshot.discovered_file}{linked}"
+    return summary.found(snapshot)
 
 
-def _counted(count: int, by: dict[str, int], colour: str) -> Text:
+def _counted(count: int, counts: dict[str, int], colour: str) -> Text:
     text = Text(str(count), style=colour if count else "")
-    parts = ", ".join(f"{name} {number}" for name, number in sorted(by.items(), key=lambda item: -item[1]))
-    return text.append(f"  {parts}", style="dim") if parts else text
+    return text.append(f"  {summary.parts(counts)}", style="dim") if counts else text

@@ -6,14 +6,16 @@ import logging
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 from llmsspider.crawl.progress import duration
+from llmsspider.output.summary import by, found, parts
+from llmsspider.store.records import FilteredUrl, RunKind, Status
 
 if TYPE_CHECKING:
-    from llmsspider.store import FilteredUrl, PageError, RunRecord, SourceRecord, Store
+    from llmsspider.store import PageError, RunRecord, SourceRecord, Store
 
 
 # Text of strangers on its way to a terminal, a log file or a spreadsheet: shown, and never acted on. Pure.
@@ -58,10 +60,92 @@ class PrintableFilter(logging.Filter):
         return True
 
 
-# What the store says of a source and its last run: the data behind `scrapy status`, and its text.
+@dataclass(slots=True, frozen=True)
+class FailedUrl:
+    """A page that failed: the kind of error, its message, and the HTTP status where there was a response."""
 
-StatusData = dict[str, Any]
-"""JSON-ready; docs/progress.md lists its keys."""
+    url: str
+    kind: str
+    reason: str
+    status: int | None
+
+
+@dataclass(slots=True, frozen=True)
+class Errors:
+    """Failed pages: all of them counted, by kind of error, and those that the store keeps by URL."""
+
+    count: int
+    by_kind: dict[str, int]
+    urls: list[FailedUrl]
+
+
+@dataclass(slots=True, frozen=True)
+class Filtered:
+    """Filtered URLs: all of them counted, by reason, and those that the store keeps by URL."""
+
+    count: int
+    by_reason: dict[str, int]
+    urls: list[FilteredUrl]
+
+
+@dataclass(slots=True, frozen=True)
+class RunStatus:
+    """What the store keeps of a run; times are ISO 8601 in UTC."""
+
+    id: str
+    kind: RunKind
+    state: Literal["finished", "lost", "going"]
+    pid: int
+    host: str
+    started: str | None
+    finished: str | None
+    heartbeat: str | None
+    elapsed_secs: float
+    outcome: str | None
+    complete: bool
+    why: str | None
+    outage: str | None
+    phase: str
+    done: int
+    queued: int
+    total: int
+    percent: int
+    documents: int
+    unchanged: int
+    changes: dict[str, int]
+    origins: dict[str, int]
+    chunks: dict[str, int]
+    pages_per_min: float
+    discovered_file: str | None
+    discovered_file_type: str
+    linked_files: int
+    crawl_type: str | None
+    scope: str | None
+    errors: Errors
+    filtered: Filtered
+
+
+@dataclass(slots=True, frozen=True)
+class History:
+    """Earlier contents of pages that the store keeps, and their size as stored."""
+
+    versions: int
+    bytes: int
+
+
+@dataclass(slots=True, frozen=True)
+class SourceStatus:
+    """A source and its last run, as `scrapy status --json` gives it; `run` is None before the first."""
+
+    source: str
+    url: str
+    status: Status
+    pages: int
+    last_crawl: str | None
+    runs: int
+    history: History
+    run: RunStatus | None
+
 
 SUMS = ("documents", "done", "unchanged", "pages_per_min")
 TALLIES = ("changes", "origins", "chunks")
@@ -71,12 +155,12 @@ SHOWN = 5
 """URLs the text names for each reason; JSON has all that the store kept."""
 
 
-def read_status(store: Store, record: SourceRecord) -> StatusData:
+def read_status(store: Store, record: SourceRecord) -> SourceStatus:
     """Return the state of a source and of its last run; raises `StoreError`.
 
     Args:
         store: the open store of the source.
-        record: the source with status and number of pages, as `store.survey` gives it.
+        record: the source with status and number of pages, as `Stores.list_sources` gives it.
     """
     runs = store.runs()
     last = of_last_crawl(runs)
@@ -84,16 +168,16 @@ def read_status(store: Store, record: SourceRecord) -> StatusData:
     filtered = [url for run in last for url in store.filtered(run)]
     finished = [run for run in runs if run.finished_at is not None]
     versions, stored_bytes = store.history_size()
-    return {
-        "source": record.name,
-        "url": record.url,
-        "status": record.status,
-        "pages": record.pages,
-        "last_crawl": _iso(finished[-1].finished_at) if finished else None,
-        "runs": len(runs),
-        "history": {"versions": versions, "bytes": stored_bytes},
-        "run": run_data(_whole(last), errors, filtered) if last else None,
-    }
+    return SourceStatus(
+        source=record.name,
+        url=record.url,
+        status=record.status,
+        pages=record.pages,
+        last_crawl=_iso(finished[-1].finished_at) if finished else None,
+        runs=len(runs),
+        history=History(versions, stored_bytes),
+        run=run_status(_whole(last), errors, filtered) if last else None,
+    )
 
 
 def of_last_crawl(runs: Sequence[RunRecord]) -> list[RunRecord]:
@@ -128,54 +212,48 @@ def _added(*counted: dict[str, int]) -> dict[str, int]:
     return dict(sum(map(Counter, counted), Counter[str]()))
 
 
-def run_data(run: RunRecord, errors: Sequence[PageError], filtered: Sequence[FilteredUrl]) -> StatusData:
-    """Return what the store keeps of a run, ready for JSON."""
+def run_status(run: RunRecord, errors: Sequence[PageError], filtered: Sequence[FilteredUrl]) -> RunStatus:
+    """Return what the store keeps of a run."""
     counts: dict[str, Any] = dict(run.counts)
     done, queued = int(counts.get("done", 0)), int(counts.get("queued", 0))
     total = done + queued
     by_kind = _merged(run.errors, (error.kind for error in errors))
     by_reason = _merged(run.filtered, (url.reason for url in filtered))
-    return {
-        "id": run.id,
-        "kind": run.kind,
-        "state": "finished" if run.finished_at else "lost" if run.lost else "going",
-        "pid": run.pid,
-        "host": run.host.partition(" ")[0],
-        "started": _iso(run.started_at),
-        "finished": _iso(run.finished_at),
-        "heartbeat": _iso(run.heartbeat_at),
-        "elapsed_secs": _elapsed_secs(run),
-        "outcome": run.outcome,
-        "complete": run.complete,
-        "why": run.why,
-        "outage": counts.get("outage"),
-        "phase": counts.get("phase", "starting"),
-        "done": done,
-        "queued": queued,
-        "total": total,
-        "percent": done * 100 // total if total else 0,
-        "documents": counts.get("documents", 0),
-        "unchanged": counts.get("unchanged", 0),
-        "changes": counts.get("changes", {}),
-        "origins": counts.get("origins", {}),
-        "chunks": counts.get("chunks", {}),
-        "pages_per_min": counts.get("pages_per_min", 0),
-        "discovered_file": counts.get("discovered_file"),
-        "discovered_file_type": counts.get("discovered_file_type", "none"),
-        "linked_files": counts.get("linked_files", 0),
-        "crawl_type": counts.get("crawl_type"),
-        "scope": counts.get("scope"),
-        "errors": {
-            "count": sum(by_kind.values()),
-            "by_kind": by_kind,
-            "urls": [{"url": e.url, "kind": e.kind, "reason": e.message, "status": e.status} for e in errors],
-        },
-        "filtered": {
-            "count": sum(by_reason.values()),
-            "by_reason": by_reason,
-            "urls": [{"url": f.url, "reason": f.reason, "rule": f.rule} for f in filtered],
-        },
-    }
+    return RunStatus(
+        id=run.id,
+        kind=run.kind,
+        state="finished" if run.finished_at else "lost" if run.lost else "going",
+        pid=run.pid,
+        host=run.host.partition(" ")[0],
+        started=_iso(run.started_at),
+        finished=_iso(run.finished_at),
+        heartbeat=_iso(run.heartbeat_at),
+        elapsed_secs=_elapsed_secs(run),
+        outcome=run.outcome,
+        complete=run.complete,
+        why=run.why,
+        outage=counts.get("outage"),
+        phase=counts.get("phase", "starting"),
+        done=done,
+        queued=queued,
+        total=total,
+        percent=done * 100 // total if total else 0,
+        documents=counts.get("documents", 0),
+        unchanged=counts.get("unchanged", 0),
+        changes=counts.get("changes", {}),
+        origins=counts.get("origins", {}),
+        chunks=counts.get("chunks", {}),
+        pages_per_min=counts.get("pages_per_min", 0),
+        discovered_file=counts.get("discovered_file"),
+        discovered_file_type=counts.get("discovered_file_type", "none"),
+        linked_files=counts.get("linked_files", 0),
+        crawl_type=counts.get("crawl_type"),
+        scope=counts.get("scope"),
+        errors=Errors(
+            sum(by_kind.values()), by_kind, [FailedUrl(e.url, e.kind, e.message, e.status) for e in errors]
+        ),
+        filtered=Filtered(sum(by_reason.values()), by_reason, list(filtered)),
+    )
 
 
 def _merged(counted: dict[str, int], named: Iterable[str]) -> dict[str, int]:
@@ -191,80 +269,70 @@ def _elapsed_secs(run: RunRecord) -> float:
 
 
 def _end(run: RunRecord) -> datetime:
-    """When the run ended; the last sign of life of a lost one, now for one that is going."""
+    """When the run ended; the last heartbeat of a lost one, now for one that is going."""
     if run.finished_at is not None:
         return run.finished_at
     return run.heartbeat_at if run.lost else datetime.now(UTC)
 
 
-def status_lines(status: StatusData) -> Iterator[str]:
+def status_lines(status: SourceStatus) -> Iterator[str]:
     """Yield the state of a source as text."""
-    run = status["run"]
-    yield f"{status['source']}  {status['url']}"
-    yield _row("status", status["status"])
+    run = status.run
+    yield f"{status.source}  {status.url}"
+    yield _row("status", status.status)
     if run is None:
         return
-    if status["history"]["versions"]:
-        yield _row("history", _history(status["history"]))
-    if run["state"] == "finished":
+    if status.history.versions:
+        yield _row("history", _history(status.history))
+    if run.state == "finished":
         yield from _finished(status, run)
     else:
-        yield _row(
-            "progress", f"{run['done']}/{run['total']} pages ({run['percent']}%), {run['phase']}{_rate(run)}"
-        )
-        yield _row("found", _found(run))
-    yield _row("unchanged", str(run["unchanged"]))
-    yield _row("errors", _counted(run["errors"]["count"], run["errors"]["by_kind"]))
-    yield from _named(run["errors"]["urls"], "kind", "reason")
-    yield _row("filtered", _counted(run["filtered"]["count"], run["filtered"]["by_reason"]))
-    yield from _named(run["filtered"]["urls"], "reason", "rule")
-    yield _row("started", f"{run['started']} (run {run['id']})")
-    yield _row("elapsed", duration(run["elapsed_secs"]))
-    if run["state"] == "lost":
-        yield _row("lost", f"process {run['pid']} on {run['host']}, last seen {run['heartbeat']}")
+        yield _row("progress", f"{run.done}/{run.total} pages ({run.percent}%), {run.phase}{_rate(run)}")
+        yield _row("found", found(run) if run.discovered_file or run.done else "nothing yet")
+    yield _row("unchanged", str(run.unchanged))
+    yield _row("errors", _counted(run.errors.count, run.errors.by_kind))
+    yield from _named((one.kind, one.url, one.reason) for one in run.errors.urls)
+    yield _row("filtered", _counted(run.filtered.count, run.filtered.by_reason))
+    yield from _named((one.reason, one.url, one.rule) for one in run.filtered.urls)
+    yield _row("started", f"{run.started} (run {run.id})")
+    yield _row("elapsed", duration(run.elapsed_secs))
+    if run.state == "lost":
+        yield _row("lost", f"process {run.pid} on {run.host}, last seen {run.heartbeat}")
 
 
-def _finished(status: StatusData, run: StatusData) -> Iterator[str]:
-    ended = "complete" if run["complete"] else f"incomplete: {run['why'] or run['outcome']}"
-    yield _row("last crawl", f"{run['finished']}, {ended}")
-    yield _row("pages", f"{status['pages']} stored; {run['done']}/{run['total']} pages ({run['percent']}%)")
-    yield _row("found", _found(run))
-    yield _row("documents", _counted(run["documents"], run["origins"]))
-    yield _row("changes", ", ".join(f"{name} {count}" for name, count in run["changes"].items()) or "none")
-    if run["chunks"]:
-        yield _row("chunks", _counted(sum(run["chunks"].values()), run["chunks"]))
+def _finished(status: SourceStatus, run: RunStatus) -> Iterator[str]:
+    ended = "complete" if run.complete else f"incomplete: {run.why or run.outcome}"
+    yield _row("last crawl", f"{run.finished}, {ended}")
+    yield _row("pages", f"{status.pages} stored; {run.done}/{run.total} pages ({run.percent}%)")
+    yield _row("found", found(run))
+    yield _row("documents", _counted(run.documents, run.origins))
+    yield _row("changes", parts(run.changes) or "none")
+    if run.chunks:
+        yield _row("chunks", _counted(sum(run.chunks.values()), run.chunks))
 
 
-def _history(history: dict[str, int]) -> str:
-    return f"{history['versions']} earlier contents of pages, {history['bytes'] / 1e6:.1f} MB"
+def _history(history: History) -> str:
+    return f"{history.versions} earlier contents of pages, {history.bytes / 1e6:.1f} MB"
 
 
-def _found(run: StatusData) -> str:
-    if not run["discovered_file"]:
-        return "no llms.txt, llms-full.txt or sitemap; following links" if run["done"] else "nothing yet"
-    linked = f" and {run['linked_files']} linked" if run["linked_files"] else ""
-    return f"{run['discovered_file_type']} at {run['discovered_file']}{linked}"
+def _rate(run: RunStatus) -> str:
+    return f", {run.pages_per_min:.0f} pages/min" if run.pages_per_min else ""
 
 
-def _rate(run: StatusData) -> str:
-    return f", {run['pages_per_min']:.0f} pages/min" if run["pages_per_min"] else ""
+def _counted(count: int, counts: dict[str, int]) -> str:
+    return f"{count}{by(counts)}"
 
 
-def _counted(count: int, by: dict[str, int]) -> str:
-    parts = ", ".join(f"{name} {number}" for name, number in sorted(by.items(), key=lambda item: -item[1]))
-    return f"{count} ({parts})" if parts else str(count)
-
-
-def _named(urls: Sequence[dict[str, Any]], reason: str, detail: str) -> Iterator[str]:
-    """Yield a few URLs of each reason, and how many there are beside."""
-    by: dict[str, list[dict[str, Any]]] = {}
-    for url in urls:
-        by.setdefault(url[reason], []).append(url)
-    for name, found in by.items():
-        for url in found[:SHOWN]:
-            yield f"    {name}: {url['url']}" + (f" ({url[detail]})" if url[detail] else "")
-        if len(found) > SHOWN:
-            yield f"    {name}: {len(found) - SHOWN} more, see --json"
+def _named(urls: Iterable[tuple[str, str, str | None]]) -> Iterator[str]:
+    """Yield a few URLs of each reason, given as (reason, URL, detail), and the number of further ones."""
+    grouped: dict[str, list[tuple[str, str | None]]] = {}
+    for reason, url, detail in urls:
+        grouped.setdefault(reason, []).append((url, detail))
+    for reason, named in grouped.items():
+        for url, detail in named[:SHOWN]:
+            yield f"    {reason}: {url}" + (f" ({detail})" if detail else "")
+        if len(named) > SHOWN:
+            yield f"    {reason}: {len(named) - SHOWN} more, see --json"
 
 
 def _row(name: str, value: str) -> str:

@@ -1,4 +1,4 @@
-"""Everything a report shows, from the Run and the store, with the picture of the site: nothing is fetched."""
+"""Everything a report shows, collected from the Run and the store: nothing is fetched."""
 
 from __future__ import annotations
 
@@ -12,18 +12,34 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from llmsspider.lint.findings import Finding
-from llmsspider.output.status import StatusData, run_data
+from llmsspider.output.status import run_status
 from llmsspider.report.lint import GROUPS, Coverage, Listed, compare, lint
+from llmsspider.report.values import (
+    Combination,
+    Conversion,
+    CoverageReport,
+    DiscoveryReport,
+    Fallback,
+    File,
+    GroupReport,
+    GroupUrl,
+    LintFinding,
+    PhaseTime,
+    Request,
+    RunReport,
+    Timings,
+)
 from llmsspider.store import LINKS
 from llmsspider.web.urls import identity
 
 if TYPE_CHECKING:
     from llmsspider.crawl.run import Run
-    from llmsspider.discovery import LlmsFile
+    from llmsspider.discovery import Discovery, LlmsFile
+    from llmsspider.output.status import RunStatus
     from llmsspider.store import PageRecord, RunRecord, Store
 
 
-# The picture of a site: its pages as a tree of paths, laid out in a circle, with the links between them.
+# --- the picture of a site: pages as a tree of paths in a circle, with the links between them ---
 
 MAX_NODES = 3000
 MAX_LINKS = 9000
@@ -61,27 +77,27 @@ def site_tree(urls: Sequence[str], links: Iterable[tuple[int, int]]) -> dict[str
             break
         of_page[index] = _insert(nodes, _path(url, with_host=len(hosts) > 1), index)
     places = _places(nodes)
-    drawn, left = _links(links, of_page)
+    shown, left = _links(links, of_page)
     return {
         "nodes": [
             [node.name, node.parent, -1 if node.page is None else node.page, *place]
             for node, place in zip(nodes, places, strict=True)
         ],
-        "links": drawn,
+        "links": shown,
         "pages_left": len(urls) - len(of_page),
         "links_left": left,
     }
 
 
 def _links(links: Iterable[tuple[int, int]], of_page: dict[int, int]) -> tuple[list[list[int]], int]:
-    drawn: list[list[int]] = []
+    shown: list[list[int]] = []
     left = 0
     for source, target in links:
-        if source in of_page and target in of_page and len(drawn) < MAX_LINKS:
-            drawn.append([of_page[source], of_page[target]])
+        if source in of_page and target in of_page and len(shown) < MAX_LINKS:
+            shown.append([of_page[source], of_page[target]])
         else:
             left += 1
-    return drawn, left
+    return shown, left
 
 
 def _path(url: str, *, with_host: bool) -> list[str]:
@@ -127,7 +143,7 @@ def _places(nodes: list[_Node]) -> list[tuple[float, float]]:
     return places
 
 
-# Everything a report shows, from the Run and the store: nothing is fetched.
+# --- the report ---
 
 LINKS_PER_PAGE = 20
 """Links of one page that the picture may show."""
@@ -143,7 +159,7 @@ class Report:
     The columns are title, URL, section, origin, change, depth, and what it was found by (the reason when deleted).
     """
 
-    data: dict[str, Any]
+    data: RunReport
     coverage: Coverage
     findings: list[Finding]
     documents: list[list[Any]]
@@ -160,7 +176,7 @@ def gather(run: Run, seen: Container[str] | None = None) -> Report:
     """
     with closing(run.config.stores.open(run.source, create=False)) as store:
         record = next(record for record in store.runs() if record.id == run.id)
-        said = run_data(record, store.errors(record), store.filtered(record))
+        status = run_status(record, store.errors(record), store.filtered(record))
         pages = _Pages(store, record, seen)
         if run.progress.changes["deleted"]:
             pages.add_deleted(store)
@@ -168,85 +184,78 @@ def gather(run: Run, seen: Container[str] | None = None) -> Report:
     coverage = compare(
         _listed(run),
         crawled,
-        {identity(error["url"]): (error["kind"], error["reason"]) for error in said["errors"]["urls"]},
-        {identity(url["url"]): (url["reason"], url["rule"] or "") for url in said["filtered"]["urls"]},
+        {identity(error.url): (error.kind, error.reason) for error in status.errors.urls},
+        {identity(url.url): (url.reason, url.rule or "") for url in status.filtered.urls},
     )
     origins = {identity(row[1]): row[3] for row in pages.rows}
     findings = lint(run.discovery.files if run.discovery else (), coverage, origins)
     if run.config.own_code:  # it may take out what a file names that is no page, such as mail addresses
         findings = [dataclasses.replace(one, urls=tuple(filter(_is_page, one.urls))) for one in findings]
     tree = site_tree([row[1] for row in pages.rows if row[4] != "deleted"], pages.links())
-    return Report(_data(run, said, coverage, findings), coverage, findings, pages.rows, tree)
+    return Report(_data(run, status, coverage, findings), coverage, findings, pages.rows, tree)
 
 
 def _is_page(url: str) -> bool:
     return urlsplit(url).scheme in {"", "http", "https"}
 
 
-def _data(run: Run, said: StatusData, coverage: Coverage, findings: list[Finding]) -> dict[str, Any]:
-    discovery = run.discovery
-    phases = run.progress.phases
-    ends = [secs for _, secs in phases[1:]] + [phases[-1][1] if phases else 0.0]
-    return {
-        "source": run.source,
-        "url": run.arguments.url,
-        "arguments": run.arguments.model_dump(mode="json", exclude_unset=True),
-        "scope": run.bounds.scope.describe() if run.bounds.scope else None,
-        "run": said,
-        "timings": {
-            "phases": [
-                {"phase": phase, "secs": round(end - begin, 3)}
-                for (phase, begin), end in zip(phases, ends, strict=True)
-                if phase != "finished"
+def _data(run: Run, status: RunStatus, coverage: Coverage, findings: list[Finding]) -> RunReport:
+    return RunReport(
+        source=run.source,
+        url=run.arguments.url,
+        arguments=run.arguments.model_dump(mode="json", exclude_unset=True),
+        scope=run.bounds.scope.describe() if run.bounds.scope else None,
+        run=status,
+        timings=_timings(run),
+        conversion=Conversion(
+            converter=run.config.converter,
+            fallbacks=run.progress.fallbacks,
+            urls=[Fallback(one.url, one.detail) for one in run.progress.fallback_examples],
+        ),
+        discovery=None if run.discovery is None else _discovery(run, run.discovery),
+        coverage=CoverageReport(
+            combined=[
+                Combination(*where, pages=count)
+                for where, count in sorted(coverage.combined.items(), reverse=True)
             ],
-            "timeline": [[point.secs, point.done, point.errors] for point in run.progress.timeline],
-        },
-        "conversion": {
-            "converter": run.config.converter,
-            "fallbacks": run.progress.fallbacks,
-            "urls": [{"url": one.url, "why": one.detail} for one in run.progress.fallback_examples],
-        },
-        "discovery": None
-        if discovery is None
-        else {
-            "requests": discovery.requests,
-            "file": discovery.discovered_file,
-            "type": discovery.discovered_file_type,
-            "files": [
-                {
-                    "url": file.url,
-                    "kind": file.kind,
-                    **_titles(run, file),
-                    "entries": len(file.entries),
-                }
-                for file in discovery.files
-            ],
-            "sitemaps": list(discovery.sitemaps),
-            "tried": [tried._asdict() for tried in discovery.tried],
-            "external": list(discovery.external),
-            "seeds": len(discovery.seeds),
-        },
-        "coverage": {
-            "combined": [
-                {"llms_txt": llms, "sitemap": sitemap, "crawled": crawled, "pages": count}
-                for (llms, sitemap, crawled), count in sorted(coverage.combined.items(), reverse=True)
-            ],
-            "groups": {
-                name: {
-                    "meaning": GROUPS[name],
-                    "pages": group.count,
-                    "urls": [{"url": url, "detail": detail} for url, detail in group.urls],
-                }
+            groups={
+                name: GroupReport(GROUPS[name], group.count, [GroupUrl(*url) for url in group.urls])
                 for name, group in coverage.groups.items()
             },
-        },
-        "lint": [{"level": one.level, **dataclasses.asdict(one), "remedy": one.remedy} for one in findings],
-    }
+        ),
+        lint=[LintFinding(level=one.level, **dataclasses.asdict(one), remedy=one.remedy) for one in findings],
+    )
 
 
-def _titles(run: Run, file: LlmsFile) -> dict[str, str | None]:
+def _timings(run: Run) -> Timings:
+    phases = run.progress.phases
+    ends = [secs for _, secs in phases[1:]] + [phases[-1][1] if phases else 0.0]
+    return Timings(
+        phases=[
+            PhaseTime(phase, round(end - begin, 3))
+            for (phase, begin), end in zip(phases, ends, strict=True)
+            if phase != "finished"
+        ],
+        timeline=[(point.secs, point.done, point.errors) for point in run.progress.timeline],
+    )
+
+
+def _discovery(run: Run, discovery: Discovery) -> DiscoveryReport:
+    return DiscoveryReport(
+        requests=discovery.requests,
+        file=discovery.discovered_file,
+        type=discovery.discovered_file_type,
+        files=[_file(run, file) for file in discovery.files],
+        sitemaps=list(discovery.sitemaps),
+        tried=[Request(**tried._asdict()) for tried in discovery.tried],
+        external=list(discovery.external),
+        seeds=len(discovery.seeds),
+    )
+
+
+def _file(run: Run, file: LlmsFile) -> File:
     says = run.says(file) or {}
-    return {name: says.get(name) for name in ("title", "summary")}
+    return File(file.url, file.kind, says.get("title"), says.get("summary"), len(file.entries))
 
 
 def _listed(run: Run) -> Iterator[Listed]:

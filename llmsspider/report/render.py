@@ -27,7 +27,7 @@ HEIGHT = 160
 
 
 def timeline(points: Sequence[tuple[float, int, int]]) -> Markup:
-    """Draw pages done and errors over time; `points` are (seconds, done, errors)."""
+    """Render pages done and errors over time; `points` are (seconds, done, errors)."""
     if len(points) < 2 or points[-1][0] <= 0:
         return Markup("")
     end, top = points[-1][0], max(points[-1][1], 1)
@@ -53,7 +53,7 @@ def timeline(points: Sequence[tuple[float, int, int]]) -> Markup:
 
 
 def bars(values: Mapping[str, int]) -> Markup:
-    """Draw one bar for each name, the longest first."""
+    """Render one bar for each name, the longest first."""
     most = max(values.values(), default=0)
     rows = [
         f'<div class="bar"><span>{escape(name)}</span>'
@@ -76,7 +76,7 @@ def _polyline(points: Sequence[tuple[float, float]]) -> str:
 
 def render(report: Report) -> str:
     """Return the HTML of a report."""
-    run = report.data["run"]
+    run = report.data.run
     living = [row for row in report.documents if row[4] != "deleted"]
     return (
         _environment()
@@ -88,7 +88,7 @@ def render(report: Report) -> str:
             findings=report.findings,
             living=len(living),
             bars=bars,
-            timeline=timeline(report.data["timings"]["timeline"]),
+            timeline=timeline(report.data.timings.timeline),
             origins=dict(Counter(row[3] for row in living)),
             changes=dict(Counter(row[4] for row in report.documents)),
             sections=dict(Counter(sections_of(living)).most_common(30)),
@@ -167,7 +167,7 @@ def report_paths(setting: str, source: str) -> tuple[Path, Path]:
 
 def write_report(report: Report, setting: str) -> tuple[Path, str]:
     """Write HTML and JSON; returns the absolute path of the HTML, and its text. Raises `OSError`."""
-    page, data = report_paths(setting, report.data["source"])
+    page, data = report_paths(setting, report.data.source)
     page.parent.mkdir(parents=True, exist_ok=True)
     text = render(report)
     with staged(data) as out:

@@ -111,7 +111,7 @@ def test_without_a_terminal_lines_tell_how_far_it_is(serve, tmp_path: Path) -> N
     assert process.wait() == 0
     assert "\x1b" not in process.log
     lines = re.findall(
-        r"INFO: crawling: (\d+)/(\d+) pages \(\d+%\), \d+ unchanged, (\d+) errors, (\d+) left out",
+        r"INFO: crawling: (\d+)/(\d+) pages \(\d+%\), \d+ unchanged, (\d+) errors, (\d+) filtered",
         process.log,
     )
     assert lines
