@@ -12,7 +12,8 @@ from llmsspider.callbacks.failures import kind_of_failure
 from llmsspider.callbacks.pages import PageCallbacks
 from llmsspider.callbacks.requests import request_of
 from llmsspider.crawl.deletions import judgement_of, reason_not_to_delete
-from llmsspider.crawl.pages import PageResponse, utc_now
+from llmsspider.crawl.pages import PageResponse
+from llmsspider.crawl.records import utc_now
 from llmsspider.errors import ConversionError, ErrorKind
 from llmsspider.items import raw_hash
 from llmsspider.requests import info, is_permanent

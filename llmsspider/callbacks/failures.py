@@ -19,7 +19,8 @@ from llmsspider.crawl.bot_walls import (
 )
 from llmsspider.crawl.deferred import DeferredRetry
 from llmsspider.crawl.page_checks import breaks_off, drop_reason
-from llmsspider.crawl.pages import PageResponse, page_record, read_page
+from llmsspider.crawl.pages import PageResponse, read_page
+from llmsspider.crawl.records import answered_record
 from llmsspider.discovery import FetchResult
 from llmsspider.download_errors import FilteredRequest, RefusedRequest, kind_of_exception
 from llmsspider.errors import ErrorKind
@@ -350,7 +351,7 @@ class SuspectCallbacks(FailureCallbacks):
         """Take in as evidence what a stored page answers that is no document of this run; raises `ConversionError`."""
         run = self.run
         page = await read_page(answered, run.workers, listed=True)
-        record = page_record(
+        record = answered_record(
             run.source,
             answered,
             page,

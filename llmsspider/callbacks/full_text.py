@@ -15,7 +15,8 @@ from scrapy.spidermiddlewares.httperror import HttpError
 from llmsspider import llmsfull
 from llmsspider.callbacks.pages import PageCallbacks
 from llmsspider.callbacks.requests import request_of
-from llmsspider.crawl.pages import PageResponse, full_text_hash, full_text_record, llms_file_record, utc_now
+from llmsspider.crawl.pages import PageResponse
+from llmsspider.crawl.records import full_text_hash, full_text_record, llms_file_record, utc_now
 from llmsspider.discovery import FetchResult, FullText
 from llmsspider.download_errors import kind_of_exception
 from llmsspider.errors import ConversionError, TooLargePageError

@@ -12,7 +12,8 @@ from scrapy import Request
 from llmsspider.callbacks.rendering import Renderer
 from llmsspider.callbacks.requests import DocsRequests, request_of
 from llmsspider.crawl.page_checks import is_fuller, stub
-from llmsspider.crawl.pages import PageResponse, PageResult, read_page, refused_by_page, utc_now
+from llmsspider.crawl.pages import PageResponse, PageResult, read_page, refused_by_page
+from llmsspider.crawl.records import utc_now
 from llmsspider.errors import ConversionError, RenderingError
 from llmsspider.requests import HTML_ACCEPT, META, info, nested_request
 from llmsspider.web.markdown_forms import is_markdown_url, page_candidates

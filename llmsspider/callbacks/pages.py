@@ -18,13 +18,11 @@ from llmsspider.crawl.pages import (
     PageResult,
     markdown_alternate,
     named_llms_txt,
-    page_record,
     read_page,
     refused_by_page,
     same_page_elsewhere,
-    title_from_url,
-    utc_now,
 )
+from llmsspider.crawl.records import answered_record, title_from_url, utc_now
 from llmsspider.discovery import Options, read_described
 from llmsspider.download_errors import kind_of_exception
 from llmsspider.errors import ConversionError, ErrorKind, RenderingError, TooLargePageError
@@ -204,7 +202,7 @@ class PageCallbacks(SuspectCallbacks, LinkSourceCallbacks, MarkdownLinkCallbacks
         if alternate is not None:
             yield from self._alternate(alternate, page, request)
             return
-        record = page_record(
+        record = answered_record(
             run.source,
             answered,
             page,

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from llmsspider import llmsfull
-from llmsspider.crawl.pages import PageResponse, read_page, utc_now
+from llmsspider.crawl.pages import PageResponse, read_page
+from llmsspider.crawl.records import utc_now
 from llmsspider.errors import ConversionError
 from llmsspider.llmsfull import FullPage
 from llmsspider.web.url_gate import Joiner

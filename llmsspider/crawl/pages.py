@@ -6,34 +6,29 @@ No Scrapy classes beyond duck typing: a response is read once into `PageResponse
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Protocol
-from urllib.parse import unquote, urlsplit
+from urllib.parse import urlsplit
 
 from w3lib.encoding import http_content_type_encoding
 
 from llmsspider import markdown
-from llmsspider.crawl.page_checks import has_end
-from llmsspider.items import EXTRACTOR_VERSION, Page, PageMeta, raw_hash
+from llmsspider.items import Page, PageMeta
 from llmsspider.llmstxt import is_llms_url
 from llmsspider.reasons import Filtered
-from llmsspider.store import PageRecord
 from llmsspider.web import media_types, url_gate
 from llmsspider.web.hosts import same_site
 from llmsspider.web.markdown_forms import is_markdown_url
 from llmsspider.web.media_types import MARKDOWN_TYPES, TEXT_EXTENSIONS, Kind, classify, extension
 from llmsspider.web.opt_out import is_noindex, opt_out, robots_directives
 from llmsspider.web.url_gate import InvalidUrl, Joiner, redacted
-from llmsspider.web.urls import document_id, identity, loose_key, without_fragment
+from llmsspider.web.urls import identity, loose_key, without_fragment
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from llmsspider.config import Config
     from llmsspider.conversion.workers import ConversionPool
-    from llmsspider.discovery import FullText, LlmsFile
-    from llmsspider.items import DiscoveredBy, Link, LlmsEntry, Origin
-    from llmsspider.llmsfull import FullPage
+    from llmsspider.items import Link, Origin
     from llmsspider.markdown import Draft
 
 
@@ -209,118 +204,6 @@ def _without_passwords(links: list[Link]) -> list[Link]:
     return [replace(link, url=redacted(link.url)) if "@" in link.url else link for link in links]
 
 
-def page_record(
-    source: str,
-    answered: PageResponse,
-    result: PageResult,
-    *,
-    converter: str,
-    entry: LlmsEntry | None,
-    depth: int,
-    by: DiscoveredBy,
-) -> PageRecord:
-    """Return everything the store keeps of a page, from which its `Document` is made."""
-    page, url = result.page, answered.page_url
-    headers = answered.headers
-    tokens = headers.get("x-markdown-tokens", "")
-    return PageRecord(
-        id=document_id(source, url),
-        identity=identity(url),
-        url=url,
-        fetched_url=answered.fetched_url,
-        title=page.meta.title or (entry.title if entry else None) or title_from_url(url),
-        description=page.meta.description or (entry.description if entry else None),
-        language=page.meta.language or _header_language(headers),
-        content=page.markdown,
-        raw_hash=raw_hash(answered.body),
-        origin=result.origin,
-        discovered_by=by,
-        depth=depth,
-        llms=entry,
-        links=page.links,
-        follow=page.follow,
-        status=answered.status,
-        mime_type=answered.mime_type,
-        etag=headers.get("etag") if answered.is_whole else None,
-        last_modified=headers.get("last-modified") if answered.is_whole else None,
-        validators_url=answered.fetched_url,
-        accept=answered.accept,
-        markdown_tokens=int(tokens) if tokens.isdigit() else None,
-        extractor_version=extractor_version(converter),
-        fetched_at=answered.fetched_at,
-        has_end_tag=has_end(answered.body, answered.kind()) if answered.is_form_of(result.origin) else None,
-    )
-
-
-def full_text_hash(page: FullPage) -> str:
-    """Return the SHA-256 of a page as the full-text file holds it, in hex."""
-    return raw_hash(page.text.encode("utf-8", "surrogatepass"))
-
-
-def full_text_record(
-    source: str,
-    page: FullPage,
-    read: Page,
-    *,
-    url: str,
-    file: FullText,
-    converter: str,
-    entry: LlmsEntry | None,
-    now: str,
-) -> PageRecord:
-    """Return the record of a page that a full-text file holds, `read` as Markdown.
-
-    The file's validators are not the page's.
-    """
-    read = checked(read)
-    return PageRecord(
-        id=document_id(source, url),
-        identity=identity(url),
-        url=url,
-        fetched_url=file.url,
-        title=read.meta.title or page.title or (entry.title if entry else None) or title_from_url(url),
-        description=read.meta.description or (entry.description if entry else None),
-        language=read.meta.language,
-        content=read.markdown,
-        raw_hash=full_text_hash(page),
-        origin="llms-full",
-        discovered_by="llms-full.txt",
-        llms=entry,
-        links=read.links,
-        follow=read.follow,
-        status=file.answer.status,
-        mime_type=file.answer.content_type,
-        extractor_version=extractor_version(converter),
-        fetched_at=now,
-    )
-
-
-def llms_file_record(source: str, file: LlmsFile, *, converter: str, now: str) -> PageRecord:
-    """Return the record of an index that is a document itself: `follow=llms`, or no page could be had."""
-    read = checked(markdown.read(file.text, file.url))
-    return PageRecord(
-        id=document_id(source, file.url),
-        identity=identity(file.url),
-        url=file.url,
-        fetched_url=file.url,
-        title=file.title or read.meta.title or title_from_url(file.url),
-        description=file.summary,
-        content=read.markdown,
-        raw_hash=raw_hash(file.text.encode("utf-8", "surrogatepass")),
-        origin="llms-txt",
-        discovered_by="llms.txt",
-        links=read.links,
-        status=200,
-        extractor_version=extractor_version(converter),
-        fetched_at=now,
-    )
-
-
-def extractor_version(converter: str) -> str:
-    """Return what content of this version is made with; other content is made again."""
-    return f"{EXTRACTOR_VERSION}:{converter}"
-
-
 def refused_by_page(meta: PageMeta, answered: PageResponse, config: Config) -> Filtered | None:
     """Return the reason when the page itself asks to be left out, or None.
 
@@ -389,27 +272,6 @@ def text_headers(response: Any) -> dict[str, str]:
         name.decode("latin-1").lower(): b", ".join(values).decode("latin-1")
         for name, values in response.headers.items()
     }
-
-
-def utc_now() -> str:
-    """Return the time as `Document.fetched_at` has it: ISO 8601, UTC, to the second."""
-    return datetime.now(UTC).isoformat(timespec="seconds")
-
-
-def title_from_url(url: str) -> str:
-    """Return the last path segment in words, or the host.
-
-    >>> title_from_url("https://e.com/guide/getting-started.html"), title_from_url("https://e.com/")
-    ('getting started', 'e.com')
-    """
-    parts = urlsplit(url)
-    name = unquote(parts.path.rstrip("/").rpartition("/")[2])
-    name = name.removesuffix(".html").removesuffix(".htm").removesuffix(".md")
-    return name.replace("-", " ").replace("_", " ").strip() or parts.netloc
-
-
-def _header_language(headers: dict[str, str]) -> str | None:
-    return headers.get("content-language", "").partition(",")[0].strip() or None
 
 
 def normalised(text: str) -> str:

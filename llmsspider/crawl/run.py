@@ -26,8 +26,8 @@ from llmsspider.crawl.jobs import Spool
 from llmsspider.crawl.known_pages import FullCheck, KnownPages, KnownResources
 from llmsspider.crawl.link_bases import LinkBases
 from llmsspider.crawl.page_checks import MissingEnds, drop_reason
-from llmsspider.crawl.pages import extractor_version
 from llmsspider.crawl.progress import Progress, Snapshot
+from llmsspider.crawl.records import extractor_version
 from llmsspider.crawl.site import PreviousDiscovery, SiteKnowledge
 from llmsspider.crawl.traps import LookAlikes, shape_of
 from llmsspider.crawl.workers import Workers

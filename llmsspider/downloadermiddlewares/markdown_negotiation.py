@@ -6,7 +6,7 @@ import asyncio
 import logging
 from collections import defaultdict
 from typing import TYPE_CHECKING
-from weakref import WeakKeyDictionary, WeakSet
+from weakref import WeakSet
 
 from scrapy.exceptions import IgnoreRequest
 from scrapy.http import Response
@@ -24,8 +24,6 @@ from llmsspider.web.outcomes import OUTAGES, kind_of_response
 from llmsspider.web.urls import host, identity, page_key, split_route
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
-
     from scrapy import Request
     from scrapy.crawler import Crawler
 
@@ -42,9 +40,7 @@ class MarkdownNegotiationMiddleware:
 
     The Markdown URL is asked by a nested download, which passes every other downloader middleware; its response
     is returned for the page's request, so `response.request.url` is the page and `response.url` the Markdown
-    file. Where there is none, the page itself is downloaded (its `Accept` header asks for Markdown too). Once the
-    host's form is settled, the nested download comes first (`ahead`): where it gives the page's Markdown, the page's
-    own request need not pass the middlewares.
+    file. Where there is none, the page itself is downloaded (its `Accept` header asks for Markdown too).
 
     While the form is open, one page at a time asks and the others wait; a host without Markdown costs at most
     `hostforms.MAX_WASTED` guesses. What a file, a page or the store names is no guess: it is always asked. Where links
@@ -58,8 +54,6 @@ class MarkdownNegotiationMiddleware:
         self.crawler = crawler
         self.run = run
         self._locks: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
-        self._outcomes: WeakKeyDictionary[Request, tuple[str, Response | Exception]] = WeakKeyDictionary()
-        """What came of Markdown URLs that were asked ahead in vain, by the request of the page."""
         self._page_first: WeakSet[Request] = WeakSet()
         """Pages that are downloaded before their Markdown is asked for."""
         self._in_vain: WeakSet[Request] = WeakSet()
@@ -124,56 +118,6 @@ class MarkdownNegotiationMiddleware:
             and self.run.site.markdown_of(url) is None
             and bool(forms.to_try(url))
         )
-
-    async def ahead(
-        self, request: Request, url: str, fetch: Callable[[Request], Awaitable[Response | Request]]
-    ) -> Response | None:
-        """Return the Markdown of a page from a `settled` URL, before the page's request enters the middlewares.
-
-        Anything else that comes of the URL waits here until `process_request` asks for it.
-
-        Args:
-            request: the request of the page.
-            url: its Markdown URL.
-            fetch: downloads a request; one that it returns is to be downloaded in its place (redirect, retry).
-        """
-        try:
-            outcome = await fetch(nested_request(url, request, page=request.url))
-            while not isinstance(outcome, Response):
-                outcome = await fetch(outcome)
-        except Exception as error:  # whatever it was, `process_request` judges it
-            self._outcomes[request] = url, error
-            return None
-        if not self._acceptable(outcome, url, request.url):
-            self._outcomes[request] = url, outcome
-            return None
-        named = self._named(request, self.run.known.state(page_key(request.url)))
-        forms = self.run.site.forms_of(request.url)
-        forms.alive += not named
-        forms.hit(request.url, url, named=url in named)
-        self.run.count("markdown/hit")
-        outcome.request = request
-        return outcome
-
-    def settled(self, request: Request) -> str | None:
-        """Return the Markdown URL that is asked first for a page, None where that is still open or none is."""
-        page, run = info(request), self.run
-        if split_route(request.url)[1]:
-            return None
-        if "by" not in page or page.get("start") or "redirect_times" in request.meta or run.limit.reached:
-            return None
-        if "alike" in page and run.bounds.crowded(request.url, listed=page["alike"] == "listed"):
-            return None
-        if is_markdown_url(request.url):
-            return request.url
-        forms = run.site.forms_of(request.url)
-        if forms.hits == 0 or self._is_first(request):
-            return None
-        state = run.known.state(page_key(request.url))
-        url = next(iter(self._named(request, state)), None)
-        if url is None and state is None and forms.is_settled(request.url):
-            url = next((made for _form, made in forms.to_try(request.url)), None)
-        return url if url is not None and host(url) == host(request.url) else None
 
     async def _markdown(self, request: Request) -> Response | None:
         forms = self.run.site.forms_of(request.url)
@@ -261,17 +205,12 @@ class MarkdownNegotiationMiddleware:
     async def _download(
         self, request: Request, url: str, *, accept: str | None = None, stored: bool = False
     ) -> Response | None:
-        asked, outcome = self._outcomes.pop(request, ("", None))
         engine = self.crawler.engine
         if engine is None:
             return None
         try:
-            if asked != url:
-                nested = nested_request(url, request, headers={"Accept": accept} if accept else None)
-                outcome = await engine.download_async(nested)
-            if isinstance(outcome, Exception):
-                raise outcome
-            return outcome
+            nested = nested_request(url, request, headers={"Accept": accept} if accept else None)
+            return await engine.download_async(nested)
         except Exception as error:  # any download error: the page itself is asked next, and reported
             if stored:
                 self._raise_outage(url, kind_of_exception(error), str(error) or type(error).__name__)

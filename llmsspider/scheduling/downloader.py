@@ -1,4 +1,4 @@
-"""Scrapy's downloader: requests in flight to one host are held, Markdown may come first; discovery's fetch."""
+"""Scrapy's downloader: requests in flight to one host are held; discovery's fetch."""
 
 from __future__ import annotations
 
@@ -9,15 +9,12 @@ from urllib.parse import urlsplit
 from scrapy import Request
 from scrapy.http import Response
 from scrapy.http.request import NO_CALLBACK
-from scrapy.utils.defer import deferred_from_coro, maybe_deferred_to_future
-from twisted.internet.defer import Deferred
 
 from llmsspider import compat
 from llmsspider.crawl.pages import text_headers
 from llmsspider.discovery import FetchResult
 from llmsspider.download_errors import kind_of_exception
 from llmsspider.downloadermiddlewares.backoff import BackoffMiddleware
-from llmsspider.downloadermiddlewares.markdown_negotiation import MarkdownNegotiationMiddleware
 from llmsspider.downloadermiddlewares.robots import RobotsTxtMiddleware
 from llmsspider.errors import UNREAD_KINDS
 from llmsspider.llmstxt import is_llms_url
@@ -31,40 +28,15 @@ if TYPE_CHECKING:
     from llmsspider.crawl.run import Run
 
 
-# Scrapy's downloader: requests in flight to one host are held, and a page's Markdown may come first.
+# Scrapy's downloader: requests in flight to one host are held.
 
 
 class Downloader(compat.Downloader):
-    """Holds requests to one host to their turns; asks for a page's Markdown first where that is settled."""
-
-    @cached_property
-    def _negotiation(self) -> MarkdownNegotiationMiddleware | None:
-        return self.crawler.get_downloader_middleware(MarkdownNegotiationMiddleware)
+    """Holds requests to one host to their turns."""
 
     @cached_property
     def _backoff(self) -> BackoffMiddleware | None:
         return self.crawler.get_downloader_middleware(BackoffMiddleware)
-
-    def fetch(self, request: Request) -> Deferred[Response | Request]:  # type: ignore[override]
-        """Download a request through the middlewares, or only the Markdown file that answers it."""
-        negotiation = self._negotiation
-        url = negotiation.settled(request) if negotiation is not None else None
-        if negotiation is None or url is None:
-            return super().fetch(request)
-        self.active.add(request)  # now: the coroutine begins after the engine's loop that starts requests
-        return deferred_from_coro(self._markdown_first(request, url, negotiation))
-
-    async def _markdown_first(
-        self, request: Request, url: str, negotiation: MarkdownNegotiationMiddleware
-    ) -> Response | Request:
-        try:
-            response = await negotiation.ahead(request, url, self._through_middlewares)
-        finally:
-            self.active.discard(request)
-        return response or await self._through_middlewares(request)
-
-    async def _through_middlewares(self, request: Request) -> Response | Request:
-        return await maybe_deferred_to_future(super().fetch(request))
 
     async def before_sending(self, request: Request) -> None:
         """Wait for the request's turn at its host."""

@@ -21,15 +21,8 @@ from llmsspider.callbacks.rendering import ApiFiles, Renderer
 from llmsspider.checking import check_components, open_settings
 from llmsspider.config import Config
 from llmsspider.crawl.page_checks import drop_reason
-from llmsspider.crawl.pages import (
-    PageResponse,
-    PageResult,
-    normalised,
-    page_record,
-    read_page,
-    refused_by_page,
-    utc_now,
-)
+from llmsspider.crawl.pages import PageResponse, PageResult, normalised, read_page, refused_by_page
+from llmsspider.crawl.records import answered_record, utc_now
 from llmsspider.crawl.run import Run
 from llmsspider.discovery import Fetch, FetchResult
 from llmsspider.discovery.files import judge
@@ -282,7 +275,7 @@ class PageSpider(Args[PageArguments], scrapy.Spider):
             raise CloseSpider("start_failed" if error.kind else "no_documents") from error
         run.count_hidden(found.result.page)
         run.count_fallback(found.answered.page_url, found.result.page)
-        record = page_record(
+        record = answered_record(
             run.source,
             found.answered,
             found.result,

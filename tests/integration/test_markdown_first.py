@@ -1,4 +1,4 @@
-"""A host whose Markdown form is settled: the Markdown comes before the page, and what comes of it is the same."""
+"""A host that has the Markdown of its pages: it is asked for first, and taken where it is the page's."""
 
 from __future__ import annotations
 
@@ -25,15 +25,14 @@ def pages():
     }
 
 
-def test_each_page_passes_the_middlewares_once(serve, run_crawl, pages):
+def test_each_page_comes_as_its_markdown(serve, run_crawl, pages):
     site = serve(pages)
     outcome = run_crawl(f"{site.url}/")
     documents = outcome.by_path(site.url)
     assert set(documents) == {"/", *PAGES}
     assert {documents[path]["origin"] for path in PAGES} == {"markdown"}
     assert outcome.stats["llms/markdown/hit"] == len(PAGES)
-    twice = outcome.stats["downloader/response_count"] - outcome.stats["downloader/request_count"]
-    assert twice <= 16, "those that were under way before the form was settled"
+    assert [site.paths().count(f"{path}.md") for path in PAGES] == [1] * len(PAGES)
 
 
 def test_markdown_that_is_not_there_is_asked_once(serve, run_crawl, pages):

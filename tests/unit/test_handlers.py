@@ -10,7 +10,7 @@ import pytest
 
 from llmsspider.conversion import workers
 from llmsspider.conversion.workers import Handlers, checked, handle
-from llmsspider.crawl.pages import extractor_version
+from llmsspider.crawl.records import extractor_version
 from llmsspider.errors import ArgumentsError, ConversionError
 from llmsspider.items import Link, Page, PageMeta
 from llmsspider.store import Store

@@ -1,0 +1,192 @@
+"""The record of a page: what the store keeps of it, and what its `Document` is made of.
+
+One builder makes them all; pages of an answer, of a full-text file and an index add what only they have.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+from urllib.parse import unquote, urlsplit
+
+from llmsspider import markdown
+from llmsspider.crawl.page_checks import has_end
+from llmsspider.crawl.pages import checked
+from llmsspider.items import EXTRACTOR_VERSION, raw_hash
+from llmsspider.store import PageRecord
+from llmsspider.web.urls import document_id, identity
+
+if TYPE_CHECKING:
+    from llmsspider.crawl.pages import PageResponse, PageResult
+    from llmsspider.discovery import FullText, LlmsFile
+    from llmsspider.items import DiscoveredBy, LlmsEntry, Origin, Page
+    from llmsspider.llmsfull import FullPage
+
+
+def page_record(
+    source: str,
+    url: str,
+    page: Page,
+    *,
+    fetched_url: str,
+    body_hash: str,
+    origin: Origin,
+    by: DiscoveredBy,
+    converter: str,
+    now: str,
+    entry: LlmsEntry | None = None,
+    title: str | None = None,
+) -> PageRecord:
+    """Return what the store keeps of any page.
+
+    Args:
+        source: name of the source.
+        url: the page's address.
+        page: the page as it was read.
+        fetched_url: the URL whose body holds it.
+        body_hash: SHA-256 in hex of the bytes that it was read from.
+        origin: what it was made from.
+        by: what named it first.
+        converter: fingerprint of the converter (`Config.converter_fingerprint`).
+        now: ISO 8601 time.
+        entry: its entry in an llms.txt.
+        title: the title where the page has none itself.
+    """
+    meta = page.meta
+    return PageRecord(
+        id=document_id(source, url),
+        identity=identity(url),
+        url=url,
+        fetched_url=fetched_url,
+        title=meta.title or title or (entry.title if entry else None) or title_from_url(url),
+        description=meta.description or (entry.description if entry else None),
+        language=meta.language,
+        content=page.markdown,
+        raw_hash=body_hash,
+        origin=origin,
+        discovered_by=by,
+        llms=entry,
+        links=page.links,
+        follow=page.follow,
+        extractor_version=extractor_version(converter),
+        fetched_at=now,
+    )
+
+
+def answered_record(
+    source: str,
+    answered: PageResponse,
+    result: PageResult,
+    *,
+    converter: str,
+    entry: LlmsEntry | None,
+    depth: int,
+    by: DiscoveredBy,
+) -> PageRecord:
+    """Return the record of a page that was fetched: with its depth, its validators and what its headers say of it."""
+    headers = answered.headers
+    tokens = headers.get("x-markdown-tokens", "")
+    record = page_record(
+        source,
+        answered.page_url,
+        result.page,
+        fetched_url=answered.fetched_url,
+        body_hash=raw_hash(answered.body),
+        origin=result.origin,
+        by=by,
+        converter=converter,
+        now=answered.fetched_at,
+        entry=entry,
+    )
+    return replace(
+        record,
+        language=record.language or headers.get("content-language", "").partition(",")[0].strip() or None,
+        depth=depth,
+        status=answered.status,
+        mime_type=answered.mime_type,
+        etag=headers.get("etag") if answered.is_whole else None,
+        last_modified=headers.get("last-modified") if answered.is_whole else None,
+        validators_url=answered.fetched_url,
+        accept=answered.accept,
+        markdown_tokens=int(tokens) if tokens.isdigit() else None,
+        has_end_tag=has_end(answered.body, answered.kind()) if answered.is_form_of(result.origin) else None,
+    )
+
+
+def full_text_record(
+    source: str,
+    page: FullPage,
+    read: Page,
+    *,
+    url: str,
+    file: FullText,
+    converter: str,
+    entry: LlmsEntry | None,
+    now: str,
+) -> PageRecord:
+    """Return the record of a page that a full-text file holds, `read` as Markdown.
+
+    The file's validators are not the page's.
+    """
+    record = page_record(
+        source,
+        url,
+        checked(read),
+        fetched_url=file.url,
+        body_hash=full_text_hash(page),
+        origin="llms-full",
+        by="llms-full.txt",
+        converter=converter,
+        now=now,
+        entry=entry,
+        title=page.title,
+    )
+    return replace(record, status=file.answer.status, mime_type=file.answer.content_type)
+
+
+def llms_file_record(source: str, file: LlmsFile, *, converter: str, now: str) -> PageRecord:
+    """Return the record of an index that is a document itself: `follow=llms`, or no page came.
+
+    Its links lead to pages that are out of such a crawl.
+    """
+    record = page_record(
+        source,
+        file.url,
+        checked(markdown.read(file.text, file.url)),
+        fetched_url=file.url,
+        body_hash=raw_hash(file.text.encode("utf-8", "surrogatepass")),
+        origin="llms-txt",
+        by="llms.txt",
+        converter=converter,
+        now=now,
+    )
+    title = file.title or record.title
+    return replace(record, title=title, description=file.summary, language=None, follow=[], status=200)
+
+
+def full_text_hash(page: FullPage) -> str:
+    """Return the SHA-256 of a page as the full-text file holds it, in hex."""
+    return raw_hash(page.text.encode("utf-8", "surrogatepass"))
+
+
+def extractor_version(converter: str) -> str:
+    """Return what content of this version is made with; other content is made again."""
+    return f"{EXTRACTOR_VERSION}:{converter}"
+
+
+def utc_now() -> str:
+    """Return the time as `Document.fetched_at` has it: ISO 8601, UTC, to the second."""
+    return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+def title_from_url(url: str) -> str:
+    """Return the last path segment in words, or the host.
+
+    >>> title_from_url("https://e.com/guide/getting-started.html"), title_from_url("https://e.com/")
+    ('getting started', 'e.com')
+    """
+    parts = urlsplit(url)
+    name = unquote(parts.path.rstrip("/").rpartition("/")[2])
+    name = name.removesuffix(".html").removesuffix(".htm").removesuffix(".md")
+    return name.replace("-", " ").replace("_", " ").strip() or parts.netloc
