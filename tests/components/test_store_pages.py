@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from stores import SITE, Place, full_record, record
 
 from llmsspider.errors import StoreError
 from llmsspider.items import Link, LlmsEntry
-from llmsspider.store import CONTENT, LINKS, OUTLINE, WHOLE, Touch, Validators
+from llmsspider.store import CONTENT, LINKS, OUTLINE, WHOLE, Resource, Retention, Touch, Validators
 
 
 def replayed(store, since):
@@ -295,3 +296,26 @@ def test_content_and_its_hash_are_written_together_or_not_at_all(place: Place):
         store.save_page(record("a", "# A wall\n", content_hash=record("a").content_hash), "new")
     assert store.load_page(record("a").key) is None
     assert store.last_seq() == 0
+
+
+def test_what_is_replaced_is_gone_from_the_file(tmp_path: Path):
+    place = Place(None, tmp_path)
+    for title in ("Needle of the first edition", "Second"):
+        with place.open() as store:
+            store.begin_run("crawl", {}, retention=Retention(0))
+            store.save_page(record(title=title * 20, content=f"# {title}\n"), "new")
+    (file,) = tmp_path.glob("*.sqlite")
+    assert b"Needle" not in file.read_bytes()
+
+
+def test_originals_are_dropped_but_not_what_was_made_the_same_way(tmp_path: Path):
+    with Place(None, tmp_path).open() as store:
+        store.begin_run("crawl", {})
+        store.save_resource(Resource(SITE + "llms.txt", None, '"1"', None, {}, b"# Site"))
+        for version, content in (("1", "# One\n"), ("2", "# Two\n"), ("2", "# Three\n")):
+            store.save_page(record(content=content, extractor_version=version), "changed")
+            store.flush()
+        store.drop_originals("2")
+        assert store.resource(Resource(SITE + "llms.txt", None, None, None).key) is None
+        (history,) = store.history_since(0)
+        assert [version.content for version in history.versions] == ["# Two\n"]

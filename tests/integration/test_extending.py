@@ -108,6 +108,8 @@ def test_no_address_is_left_anywhere_over_two_crawls(serve, run_crawl, tmp_path,
     settings = {
         "ITEM_PIPELINES": json.dumps(PIPELINES),
         "LLMS_MIRROR_DIR": tmp_path / "mirror",
+        "LLMS_SKILL_DIR": tmp_path / "skill",
+        "LLMS_CHANGES_FEED": tmp_path / "changes.atom",
         "LLMS_REPORT": tmp_path / "report.html",
         "LLMS_SEARCH_INDEX": "on",
     }

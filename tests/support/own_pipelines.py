@@ -7,6 +7,7 @@ import re
 import uuid
 
 from itemadapter import ItemAdapter
+from scrapy.core.downloader.handlers.http11 import HTTP11DownloadHandler
 from scrapy.exceptions import DropItem
 
 EMAIL = re.compile(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+")
@@ -76,3 +77,29 @@ class Late:
         if "after" in item.url:
             raise DropItem("not for the feed")
         return item
+
+
+class Handler(HTTP11DownloadHandler):
+    """A download handler of an add-on."""
+
+    async def download_request(self, request):
+        self.crawler.stats.inc_value("addon/requests")
+        return await super().download_request(request)
+
+
+class Passing:
+    """A middleware of an add-on."""
+
+    def process_request(self, request):
+        request.headers.setdefault("X-Addon", "1")
+
+
+class Addon:
+    """Does to the settings what add-ons for download services do: it changes dictionaries in place."""
+
+    def update_settings(self, settings):
+        before = settings.getwithbase("DOWNLOAD_HANDLERS")["http"]
+        settings.set("ADDON_FALLBACK", before, "addon")
+        settings["DOWNLOAD_HANDLERS"]["http"] = "own_pipelines.Handler"
+        settings.setdefault_in_component_priority_dict("DOWNLOADER_MIDDLEWARES", Passing, 633)
+        settings.set("REQUEST_FINGERPRINTER_CLASS", "scrapy.utils.request.RequestFingerprinter", "addon")

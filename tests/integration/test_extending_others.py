@@ -1,0 +1,51 @@
+"""Settings that users bring with other packages."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+from crawling import ROOT
+from redis import Redis
+from redis_server import redis_url  # noqa: F401  (fixture)
+from sites import PLAIN
+
+SUPPORT = {"PYTHONPATH": os.pathsep.join([str(ROOT), str(ROOT / "tests" / "support")])}
+PLAYWRIGHT = "scrapy_playwright.handler.ScrapyPlaywrightDownloadHandler"
+
+
+def test_the_download_handlers_of_scrapy_playwright(serve, run_crawl):
+    site = serve(PLAIN)
+    settings = {"DOWNLOAD_HANDLERS": json.dumps({"http": PLAYWRIGHT, "https": PLAYWRIGHT})}
+    outcome = run_crawl(f"{site.url}/", settings=settings)
+    assert (outcome.exit_code, len(outcome.documents)) == (0, 4), outcome.log
+    assert "[scrapy-playwright]" in outcome.log  # its handler, not ours
+
+
+def test_an_addon_that_changes_settings_in_place(serve, run_crawl):
+    site = serve(PLAIN)
+    settings = {"ADDONS": '{"own_pipelines.Addon": 500}'}
+    outcome = run_crawl(f"{site.url}/", settings=settings, env=SUPPORT)
+    assert (outcome.exit_code, len(outcome.documents)) == (0, 4), outcome.log
+    assert outcome.stats["addon/requests"] == len(site.requests)
+    assert {seen.headers.get("x-addon") for seen in site.requests} == {"1"}
+
+
+@pytest.mark.redis
+def test_pipeline_and_queue_of_scrapy_redis(serve, run_crawl, redis_url: str, tmp_path: Path):  # noqa: F811
+    site = serve(PLAIN)
+    settings = {
+        "REDIS_URL": redis_url,
+        "ITEM_PIPELINES": '{"scrapy_redis.pipelines.RedisPipeline": 950}',
+        "SCHEDULER": "scrapy_redis.scheduler.Scheduler",
+        "DUPEFILTER_CLASS": "scrapy_redis.dupefilter.RFPDupeFilter",
+    }
+    outcome = run_crawl(f"{site.url}/", settings=settings)
+    assert (outcome.exit_code, len(outcome.documents)) == (0, 4), outcome.log
+    with Redis.from_url(redis_url) as server:
+        pushed = [json.loads(row) for row in server.lrange("docs:items", 0, -1)]
+    assert sorted((row["url"], row["change"]) for row in pushed) == sorted(
+        (document["url"], "new") for document in outcome.documents
+    )
