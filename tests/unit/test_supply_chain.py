@@ -61,7 +61,13 @@ def test_a_lock_of_a_part_has_the_versions_of_the_whole(name):
     assert {
         package: whole[package] for package, version in part.items() if version not in whole[package]
     } == {}
-    assert "scrapy" in part
+    project = tomllib.loads((licences.ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    extras = ["mcp", "postgresql"] if name == "requirements-server" else []
+    wanted = [
+        *project["dependencies"],
+        *(line for extra in extras for line in project["optional-dependencies"][extra]),
+    ]
+    assert {normalised(re.split(r"[\[=]", line)[0]) for line in wanted} <= part.keys(), "run: make lock"
     assert part.keys().isdisjoint({"playwright", "pyarrow", "boto3", "redis", "numpy"})
     assert ("mcp" in part, "psycopg" in part) == ((name == "requirements-server"),) * 2
 
