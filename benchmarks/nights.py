@@ -56,7 +56,8 @@ class LyingSite:
         self.removed: set[str] = set()
         self.past: list[dict[str, int]] = []
         """The editions of the nights before, the last one last."""
-        self.rewritten: Counter[str] = Counter()
+        self.rewritten: Counter[tuple[str, int]] = Counter()
+        """How often the words of a page were changed, by its name and edition."""
         self.site, self.other = Site({}), Site({})
         self.moved = False
         self.was_disturbed = False
@@ -71,8 +72,9 @@ class LyingSite:
         self.past.append(dict(self.editions))
         names = sorted(self.editions)
         for name in self.chance.sample(names, 3):
-            self.editions[name] += 1
-            self.rewritten[name] += self.chance.random() < 0.2
+            edition = self.editions[name]
+            self.editions[name] = edition + 1
+            self.rewritten[name, edition + 1] = self.rewritten[name, edition] + (self.chance.random() < 0.2)
         gone = self.chance.choice(names)
         del self.editions[gone]
         self.removed.add(gone)
@@ -81,9 +83,9 @@ class LyingSite:
 
     def text(self, name: str, edition: int) -> str:
         """Return a page as Markdown, with the mark of its edition in front and one at its end."""
-        words = random.Random(f"{name} {self.rewritten[name]}")
+        words = random.Random(f"{name} {self.rewritten[name, edition]}")
         prose = [" ".join(words.choices(WORDS, k=30)) + f" {name}." for _ in range(6)]
-        own = f"{name} {self.rewritten[name]} " * 8
+        own = f"{name} {self.rewritten[name, edition]} " * 8
         return (
             f"# {name}\n\nmark {name} {edition} begins\n\n{own}\n\n"
             + "\n\n".join(prose)

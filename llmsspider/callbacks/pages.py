@@ -227,11 +227,15 @@ class PageCallbacks(SuspectCallbacks, LinkSourceCallbacks, MarkdownLinkCallbacks
         """Keep the text that was stored from a full-text file which lags or is away, where the page says the same."""
         run = self.run
         state = run.known.state(record.key)
-        if state is None or state.origin != "llms-full":
+        is_of_file = state is not None and state.origin == "llms-full"
+        was_of_file = record.key in run.lagging.pages and not is_of_file
+        if state is None or not (is_of_file or was_of_file):
             return
-        is_away = state.fetched_url in run.previous_discovery.lost
+        is_away = is_of_file and state.fetched_url in run.previous_discovery.lost
         stored = run.store.load_page(state.key) if is_away or run.lagging.files else None
         if stored is None or words(stored.content or "") != words(record.content or ""):
+            return
+        if was_of_file and stored.title != record.title:
             return
         record.content, record.title = stored.content, stored.title
         record.description, record.language = stored.description, stored.language
