@@ -148,6 +148,8 @@ class FullTextCallbacks(PageCallbacks):
         await self.sample_full_text(full_text)
         with full_text.answer.open() as body:
             pieces = llmsfull.cut(body, full_text.report)
+            if full_text.url in self.run.previous_discovery.lost:  # it breaks off, in its last page
+                pieces = _all_but_last(pieces)
             pages = self._wanted(pieces, full_text.url) if only is None else self._among(pieces, only)
             batches = iter(lambda: list(islice(pages, FULL_TEXT_BATCH)), [])
             ahead: deque[asyncio.Task[list[FullTextRecord]]] = deque()
@@ -310,3 +312,12 @@ class FullTextCallbacks(PageCallbacks):
 
 def _beginning(text: str) -> str:
     return " ".join(text[:200].split())[:80]
+
+
+def _all_but_last(pieces: Iterable[FullPage | Leftover]) -> Iterator[FullPage | Leftover]:
+    """Yield the pieces of a file without the last one."""
+    before: FullPage | Leftover | None = None
+    for piece in pieces:
+        if before is not None:
+            yield before
+        before = piece
