@@ -167,6 +167,11 @@ class Config(BaseModel):
     convert_timeout_secs: types.Number = setting(
         "LLMS_CONVERT_TIMEOUT", 60, "Time one page may take in a worker.", unit="seconds"
     )
+    formats: types.FormatModes = setting(
+        "LLMS_FORMATS",
+        {},
+        "By format (openapi, notebook, rst, asciidoc, pdf): off, listed (files that are listed are pages) or linked.",
+    )
     handlers: types.ContentHandlers = setting(
         "LLMS_CONTENT_HANDLERS", {}, "By media type, the class that makes Markdown of such answers."
     )
@@ -295,7 +300,12 @@ class Config(BaseModel):
     @property
     def converter_fingerprint(self) -> str:
         """What makes Markdown of pages: content made with anything else is made again."""
-        made = self.converter + self.handlers.fingerprint + ("+hidden" if self.keep_hidden else "")
+        made = (
+            self.converter
+            + self.handlers.fingerprint
+            + self.formats.fingerprint
+            + ("+hidden" if self.keep_hidden else "")
+        )
         if self.generators:
             from llmsspider.extraction.generators import mark_of, own_generators  # noqa: PLC0415
 

@@ -142,6 +142,15 @@ def _history(value: Any) -> Any:
         raise refused("a number of versions, or of days such as '90 days', is accepted") from None
 
 
+def _formats(value: Any) -> Any:
+    from llmsspider.formats import Formats  # noqa: PLC0415
+
+    try:
+        return Formats.parse(value)
+    except ValueError as error:
+        raise refused(str(error)) from None
+
+
 def _handlers(value: Any) -> Any:
     from llmsspider.conversion.workers import checked  # noqa: PLC0415
 
@@ -257,6 +266,7 @@ Contact = Annotated[str | None, BeforeValidator(_contact)]
 if TYPE_CHECKING:
     from llmsspider.conversion.workers import Handlers
     from llmsspider.discovery.providers import Provider
+    from llmsspider.formats import Formats
     from llmsspider.markdown.chunks import Count
     from llmsspider.store import Retention, Store
     from llmsspider.web.addresses import AllowedAddresses
@@ -265,6 +275,7 @@ if TYPE_CHECKING:
     Addresses = AllowedAddresses
     ChunkUnit = Count
     ContentHandlers = Handlers
+    FormatModes = Formats
     History = Retention
     HttpAuth = Credentials
     Providers = list[Provider]
@@ -273,6 +284,7 @@ else:  # what the checks return; a process that only reads settings need not imp
     Addresses = Annotated[Any, BeforeValidator(_addresses)]
     ChunkUnit = Annotated[Any, BeforeValidator(_chunk_unit)]
     ContentHandlers = Annotated[Any, BeforeValidator(_handlers)]
+    FormatModes = Annotated[Any, BeforeValidator(_formats)]
     History = Annotated[Any, BeforeValidator(_history)]
     HttpAuth = Annotated[Any, BeforeValidator(_http_auth)]
     Providers = Annotated[Any, BeforeValidator(_providers)]

@@ -101,9 +101,13 @@ class EndCallbacks(PageCallbacks):
         """Yield the new pages that have the text of a stored one, those that moved with their former address."""
         run = self.run
         if reason_not_to_delete(run) is None and run.arguments.mode != "refresh":
-            run.moved_pages.pair(run.known)
+            run.moved_pages.pair(run.known, self._stored_text)
         for record in run.moved_pages.take():
             yield from self.documents(record)
+
+    def _stored_text(self, key: bytes) -> str:
+        record = self.run.store.load_page(key)
+        return (record.content if record is not None else None) or ""
 
     def parse_end(self, response: Response) -> Iterator[Any]:
         """Yield the tombstones, and the stored pages that could not be judged."""

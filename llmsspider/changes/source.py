@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 
 from llmsspider.changes.compare import Hunk, blocks, compare
 from llmsspider.changes.hunks import PAGES, Names, evidence, is_labelled, is_proven, masked, names
+from llmsspider.changes.moves import is_one_page, words
 from llmsspider.errors import ArgumentsError
 
 if TYPE_CHECKING:
@@ -92,6 +93,9 @@ def _moment(value: str) -> datetime:
         raise ArgumentsError([f"--since {value!r}: this moment has not come yet"])
     return moment
 
+
+MAX_PAIRS = 40_000
+"""New and deleted pages that are compared word by word."""
 
 Kind = Literal["new", "changed", "moved", "deleted"]
 
@@ -197,6 +201,7 @@ class _Reading:
         self._compared: list[_Compared] = []
         self._new: list[tuple[PageHistory, str]] = []
         self._deleted: list[tuple[PageHistory, Version | None]] = []
+        self._words: dict[str, Counter[str]] = {}
 
     def take(self, page: PageHistory) -> None:
         """Take in a page."""
@@ -224,6 +229,8 @@ class _Reading:
             )
             former = [one for one in former if one[0].now.record.url not in moved]
             if not former:
+                former = self._rewritten(page, moved)
+            if not former:
                 self._compared.append(_Compared(_change("new", page)))
                 continue
             gone, before = former[0]
@@ -240,6 +247,23 @@ class _Reading:
                 change.reason = page.now.reason
                 self._compared.append(_Compared(change))
         return self._compared
+
+    def _rewritten(self, page: PageHistory, moved: set[str]) -> list[tuple[PageHistory, Version | None]]:
+        """The deleted page whose text is all but that of a new one; none where there are too many to compare."""
+        if len(self._new) * len(self._deleted) > MAX_PAIRS:
+            return []
+        here = words(page.now.record.content or "", page.now.record.url)
+        for gone, before in self._deleted:
+            free = before is not None and gone.now.record.url not in moved
+            if free and before is not None and is_one_page(self._words_of(gone, before), here):
+                return [(gone, before)]
+        return []
+
+    def _words_of(self, gone: PageHistory, before: Version) -> Counter[str]:
+        url = gone.now.record.url
+        if url not in self._words:
+            self._words[url] = words(before.content, url)
+        return self._words[url]
 
 
 def fingerprint(content: str, url: str) -> str:

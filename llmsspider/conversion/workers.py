@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Protocol, TypeVar
 from llmsspider import markdown
 from llmsspider.conversion.processes import DeadWorkerError, ProcessPool, attempt
 from llmsspider.errors import ArgumentsError, ConversionError
+from llmsspider.formats import Formats
 from llmsspider.items import Link, Page, PageMeta
 from llmsspider.loading import find, path_of
 from llmsspider.web.decompression import MAX_GROWTH
@@ -228,6 +229,7 @@ class ConversionPool:
         converter: name of the HTML to Markdown engine.
         handlers: paths of the users' classes that read other answers, by media type. They always work in a process
             of their own, so that the time limit holds.
+        formats: which other formats are read (`LLMS_FORMATS`).
         keep_hidden: keep text that no reader of a page sees.
         max_growth: characters that one byte of a page may become.
         generators: paths of the user's rules for generators.
@@ -240,11 +242,13 @@ class ConversionPool:
         converter: str,
         handlers: Mapping[str, str] | None = None,
         *,
+        formats: Formats | None = None,
         keep_hidden: bool = False,
         max_growth: int = MAX_GROWTH,
         generators: tuple[str, ...] = (),
     ):
         self.workers = workers
+        self.formats = formats or Formats()
         self.timeout_secs = timeout_secs
         self.converter = converter
         self.handlers = handlers or {}
@@ -306,10 +310,15 @@ class ConversionPool:
                 return [error]
         return [result for text in texts for result in await self.read_texts([text])]
 
-    async def handle(self, body: bytes, url: str, mime_type: str, encoding: str | None) -> Page:
-        """Return what the handler of the media type makes of a body; raises `ConversionError`."""
-        path = self.handlers[mime_type]
-        return await self._run(_handle, (path, body, url, mime_type, encoding))
+    def reader_of(self, mime_type: str, url: str, body: bytes, *, listed: bool) -> str | None:
+        """Return the path of the class that reads such an answer: the user's, else ours; None where none does."""
+        return self.handlers.get(mime_type) or self.formats.reader(mime_type, url, body, listed=listed)
+
+    async def read_with(
+        self, reader: str, body: bytes, url: str, mime_type: str, encoding: str | None
+    ) -> Page:
+        """Return what the class at the path `reader` makes of a body; raises `ConversionError`."""
+        return await self._run(_handle, (reader, body, url, mime_type, encoding))
 
     async def read_api(self, body: bytes, url: str, mime_type: str, encoding: str | None) -> Page:
         """Return the document of an OpenAPI file, made by the handler of its media type where the user has one.

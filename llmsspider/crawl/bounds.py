@@ -163,6 +163,7 @@ class Bounds:
         requested: says whether a page was requested in this run.
         handled: file extensions that a handler of the project reads.
         look_alikes: what is known of pages whose URLs differ in numbers only.
+        handled_if_listed: extensions of files that the project reads where they are listed.
     """
 
     def __init__(
@@ -172,7 +173,10 @@ class Bounds:
         requested: Callable[[str], bool],
         handled: frozenset[str],
         look_alikes: LookAlikes,
+        *,
+        handled_if_listed: frozenset[str] = frozenset(),
     ):
+        self._handled_if_listed = handled_if_listed
         self.scope: Scope | None = None
         self._arguments = arguments
         self._site = site
@@ -226,6 +230,7 @@ class Bounds:
             above=directory_above(start_url, widened),
             evidence=evidence,
             handled=self._handled,
+            handled_if_listed=self._handled_if_listed,
         )
 
     # --- what they say ---

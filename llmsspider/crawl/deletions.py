@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Container, Iterator, Mapping
+from collections.abc import Callable, Container, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
+from llmsspider.changes.moves import is_one_page, words
 from llmsspider.crawl.bot_walls import BELIEVED_RUNS, MAX_MOVED_TO_ONE
 from llmsspider.crawl.known_pages import DeletionPlan, judge
 from llmsspider.items import content_hash
@@ -22,9 +23,12 @@ if TYPE_CHECKING:
     from llmsspider.store import PageRecord, PageState
 
 
-# New pages that have the text of a stored page which this run has not reached: they may be that page, moved. Pure.
+# New pages that have the text, or the name, of a stored page which this run has not reached: they may be that page,
+# moved. Pure.
 # Their documents wait until the end of the crawl, when it is known whether the stored page is gone.
 
+MAX_NAMESAKES = 5
+"""Stored pages whose address ends alike that may be the page that moved; a name of more (`index`) says nothing."""
 MAX_PAGES = 1000
 """So many pages wait; the documents of more say nothing of where they were."""
 
@@ -35,6 +39,8 @@ class MovedPages:
 
     enabled: bool = False
     waiting: list[PageRecord] = field(default_factory=list)
+    _named: dict[str, list[bytes]] = field(default_factory=dict)
+    """Keys of the stored pages by the last part of their address."""
     _stored: dict[bytes, list[bytes]] | None = None
     """Keys of the stored pages by the hash of their text."""
 
@@ -53,13 +59,25 @@ class MovedPages:
         self.waiting.append(record)
         return True
 
-    def pair(self, known: KnownPages) -> None:
-        """Note where the stored pages moved to that are gone, or that nothing leads to any more."""
+    def pair(self, known: KnownPages, text: Callable[[bytes], str]) -> None:
+        """Note where the stored pages moved to that are gone, or that nothing leads to any more.
+
+        Args:
+            known: the stored pages and their fates.
+            text: the stored text of a page, by its key.
+        """
         for record in self.waiting:
             gone = [key for key in self._alike(record, known) if known.fates.get(key) in {"gone", "unlinked"}]
+            same_text = [key for key in gone if self._is_same(key, record, known)]
             same_name = [key for key in gone if _name(known.states[key].url) == _name(record.url)]
-            if len(gone) == 1 or len(same_name) == 1:
-                known.moved((same_name or gone)[0], record.key)
+            if len(same_text) == 1 or (same_text and len(same_name) == 1 and same_name[0] in same_text):
+                known.moved((same_name if len(same_text) > 1 else same_text)[0], record.key)
+                continue
+            here = words(record.content or "", record.url) if same_name and not same_text else None
+            for key in same_name if here is not None else ():
+                if is_one_page(words(text(key), known.states[key].url), here or Counter()):
+                    known.moved(key, record.key)
+                    break
 
     def take(self) -> Iterator[PageRecord]:
         """Yield the pages that wait, in the order in which they came; from now on none waits."""
@@ -68,12 +86,19 @@ class MovedPages:
             yield self.waiting.pop(0)
 
     def _alike(self, record: PageRecord, known: KnownPages) -> list[bytes]:
+        """The stored pages that have the text of a page, or the last part of its address."""
         if self._stored is None:
-            self._stored = defaultdict(list)
+            self._stored, self._named = defaultdict(list), defaultdict(list)
             for key, state in known.states.items():
                 if state.markdown_hash is not None:
                     self._stored[state.markdown_hash].append(key)
-        return self._stored.get(bytes.fromhex(content_hash(record.content or "")), [])
+                self._named[_name(state.url)].append(key)
+        named = self._named.get(_name(record.url), [])
+        same = self._stored.get(bytes.fromhex(content_hash(record.content or "")), [])
+        return list(dict.fromkeys([*same, *(named if len(named) <= MAX_NAMESAKES else ())]))
+
+    def _is_same(self, key: bytes, record: PageRecord, known: KnownPages) -> bool:
+        return known.states[key].markdown_hash == bytes.fromhex(content_hash(record.content or ""))
 
 
 def _name(url: str) -> str:

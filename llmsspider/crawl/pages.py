@@ -146,9 +146,10 @@ async def _read_body(
     answered: PageResponse, workers: ConversionPool, listed: bool, join: LinkJoiner
 ) -> PageResult:
     kind = answered.kind()
-    if answered.mime_type in workers.handlers:
-        body, url, mime_type = answered.body, answered.fetched_url, answered.mime_type or ""
-        page = await workers.handle(body, url, mime_type, answered.encoding)
+    body, url, mime_type = answered.body, answered.fetched_url, answered.mime_type or ""
+    reader = workers.reader_of(mime_type, url, body, listed=listed and kind != "html")
+    if reader is not None:
+        page = await workers.read_with(reader, body, url, mime_type, answered.encoding)
         return PageResult(page, "html" if kind == "html" else "text")
     if kind == "html":
         return PageResult(

@@ -148,6 +148,7 @@ class Run:
             config.convert_timeout_secs,
             config.converter,
             config.handlers.paths,
+            formats=config.formats,
             keep_hidden=config.keep_hidden,
             max_growth=config.max_growth,
             generators=config.generators,
@@ -160,7 +161,14 @@ class Run:
         """Stored pages that were held though they are gone: in how many judging runs in a row, by key."""
         self.resources = KnownResources()
         look_alikes = LookAlikes(config.max_look_alikes, self._stored_look_alikes)
-        self.bounds = Bounds(arguments, self.site, self.requested, config.handlers.extensions, look_alikes)
+        self.bounds = Bounds(
+            arguments,
+            self.site,
+            self.requested,
+            config.handlers.extensions | config.formats.extensions("linked"),
+            look_alikes,
+            handled_if_listed=config.formats.extensions("listed"),
+        )
         self.unseen: set[str] = set()
         """The limits that left out pages, by reason: what only those lead to was not seen in this run."""
         self.previous_discovery = PreviousDiscovery(source)

@@ -91,6 +91,7 @@ class Scope:
     block: tuple[str, ...] = ()
     listed_directories: dict[str, tuple[str, ...]] = field(default_factory=dict)
     handled: frozenset[str] = frozenset()
+    handled_if_listed: frozenset[str] = frozenset()
     why: str = ""
 
     def verdict(self, url: str, *, listed: bool = False) -> Verdict:
@@ -101,7 +102,7 @@ class Scope:
         if host(url) != host(self.start_url) and not same_site(url, self.start_url):
             return Verdict(allowed=False, reason="offsite", rule="another site")
         ending = skipped_extension(url, listed=listed)
-        if ending and ending not in self.handled:
+        if ending and ending not in self.handled and not (listed and ending in self.handled_if_listed):
             return Verdict(allowed=False, reason="file-type", rule=f".{ending} files are not pages")
         path = parts.path or "/"
         return self._by_host(url, path, listed=listed) or self._by_globs(path) or ALLOWED
@@ -179,6 +180,7 @@ def build_scope(
     above: str | None = None,
     evidence: Iterable[Section] = (),
     handled: frozenset[str] = frozenset(),
+    handled_if_listed: frozenset[str] = frozenset(),
 ) -> Scope:
     """Fix the scope after discovery.
 
@@ -192,6 +194,7 @@ def build_scope(
         above: the directory that holds every language or version, where every one is wanted.
         evidence: what start page and sitemaps say of the section; counts for `auto` without a covering llms.txt.
         handled: extensions of files that a content handler reads.
+        handled_if_listed: those of files that are read where they are listed.
     """
     section = _section(start_url, covering_file)
     if kind == "auto" and covering_file is None:
@@ -212,6 +215,7 @@ def build_scope(
         block=(*block, *(pattern[1:] for pattern in allow if pattern.startswith("!"))),
         listed_directories={name: tuple(sorted(paths)) for name, paths in elsewhere.items()},
         handled=handled,
+        handled_if_listed=handled_if_listed,
     )
 
 

@@ -142,6 +142,16 @@ def test_a_page_that_links_to_its_own_parts_moved_with_them(folder: Path):
         assert [page.kind for page in changes_since(store, NAME, since).pages] == ["moved"]
 
 
+def test_a_page_moved_though_its_build_is_another(folder: Path):
+    long = "# A\n\nMany words say what it does and how it does it, and where to look for more of it.\n\nBuild {}\n"
+    with Place(None, folder / ".scrapy" / "llmsspider").open() as store:
+        crawl(store, {"a": long.format(1), "z": long.format(1).replace("Many", "Few")})
+        since = store.last_seq()
+        crawl(store, {"a": None, "b": long.format(2)})
+        (page,) = changes_since(store, NAME, since).pages
+        assert (page.kind, page.moved_from) == ("moved", SITE + "a")
+
+
 def test_a_text_that_is_not_kept_any_more_is_said(folder: Path, scrapy: Scrapy):
     with Place(None, folder / ".scrapy" / "llmsspider").open() as store:
         for number in range(7):

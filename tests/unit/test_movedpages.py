@@ -19,9 +19,13 @@ def known(**texts: str) -> KnownPages:
     for name, text in texts.items():
         page = record(name.replace("__", "/"), text)
         states[page.key] = SimpleNamespace(
-            key=page.key, url=page.url, content_hash=bytes.fromhex(content_hash(text))
+            key=page.key, url=page.url, markdown_hash=bytes.fromhex(content_hash(text))
         )
     return KnownPages(states)
+
+
+def no_text(_: bytes) -> str:
+    return ""
 
 
 def key(path: str) -> bytes:
@@ -33,7 +37,7 @@ def test_a_new_page_with_a_known_text_waits_and_is_the_page_that_is_gone():
     assert moved.keep(record("new", "text\n"), stored, set())
     assert not moved.keep(record("fresh", "nobody had it\n"), stored, set())
     stored.record_outcome(key("old"), "gone", "not-found")
-    moved.pair(stored)
+    moved.pair(stored, no_text)
     assert stored.fates == {key("old"): "moved"}
     assert stored.moved_from[key("new")] == [SITE + "old"]
     assert [page.url for page in moved.take()] == [SITE + "new"]
@@ -44,7 +48,7 @@ def test_a_page_that_is_still_there_has_not_moved():
     stored, moved = known(old="text\n"), MovedPages(enabled=True)
     assert not moved.keep(record("copy", "text\n"), stored, {key("old")})
     assert moved.keep(record("copy", "text\n"), stored, set())
-    moved.pair(stored)
+    moved.pair(stored, no_text)
     assert (stored.fates, stored.moved_from) == ({}, {})
 
 
@@ -63,5 +67,22 @@ def test_of_several_pages_with_one_text_the_name_decides(new: str, former: list[
     moved.keep(page, stored, set())
     for path in ("a/x", "a/y"):
         stored.record_outcome(key(path), "unlinked")
-    moved.pair(stored)
+    moved.pair(stored, no_text)
+    assert stored.moved_from.get(page.key, []) == [SITE + path for path in former]
+
+
+LONG = "# Guide\n\nIts many words say what it does and how it does it, and where one looks for more.\n\nBuild {}\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "former"),
+    [(LONG.format(4711), ["a/guide"]), ("# Guide\n\nAnother text altogether, with other words in it.\n", [])],
+    ids=["a new build", "another text"],
+)
+def test_a_page_of_the_same_name_moved_where_its_text_is_all_but_the_same(text: str, former: list[str]):
+    stored, moved = known(a__guide=LONG.format(4710), other="text\n"), MovedPages(enabled=True)
+    page = record("b/guide", text)
+    assert moved.keep(page, stored, set())
+    stored.record_outcome(key("a/guide"), "gone", "not-found")
+    moved.pair(stored, lambda _: LONG.format(4710))
     assert stored.moved_from.get(page.key, []) == [SITE + path for path in former]
