@@ -53,7 +53,8 @@ def anchor(walk: Walk, element: _Element, before: list[str]) -> str:
     href = element.get("href")
     if href is None or walk.in_link:
         return content(walk, element)
-    if href[:1] == "#" or "#" in href:
+    text = None
+    if "#" in href:
         text = visible(element)
         if (
             text.lower() in PERMALINK_SIGNS
@@ -68,7 +69,7 @@ def anchor(walk: Walk, element: _Element, before: list[str]) -> str:
     walk.in_link = True
     inner = content(walk, element)
     walk.in_link = False
-    return inline_link(walk, element, inner)
+    return inline_link(walk, element, inner, text)
 
 
 def _label(element: _Element) -> str:
@@ -76,15 +77,18 @@ def _label(element: _Element) -> str:
     return visible(element) or " ".join(image.get("alt") or "" for image in element.iter("img")).strip()
 
 
-def inline_link(walk: Walk, element: _Element, inner: str) -> str:
-    """Return a link to the `href` of `element` around `inner`, and note it; white space goes outside."""
+def inline_link(walk: Walk, element: _Element, inner: str, text: str | None = None) -> str:
+    """Return a link to the `href` of `element` around `inner`, and note it; white space goes outside.
+
+    `text` is what is visible of `element`, where that is known.
+    """
     stripped = inner.strip(" \n")
     if not stripped:
         return inner
     url = walk.joiner.join(element.get("href") or "")
     if url[:11].lower().startswith(("javascript:", "data:", "blob:")):
         return inner
-    text = visible(element)
+    text = visible(element) if text is None else text
     on_web = url[:8].lower().startswith(_WEB)
     if on_web:
         walk.links.append(Link(text, url))

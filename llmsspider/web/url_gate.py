@@ -202,6 +202,25 @@ _CONTROL = re.compile(r"[\t\n\r]")
 _PLAIN = re.compile(r"(?!\.)[\w~-][^:?/\\]*(?:/(?!\.)[^:/\\]+)*/?\Z")
 
 
+@lru_cache(maxsize=8192)
+def _below(directory: str, origin: int, path: str) -> str | None:
+    """Return a plain relative path joined to a directory, whose origin has so many characters; None for any other.
+
+    Pages of a directory share their navigation: most of a page's paths were joined for the page before.
+    """
+    relative = path.removeprefix("./")
+    up = 0
+    while relative.startswith("../", up * 3):
+        up += 1
+    rest = relative[up * 3 :]
+    if rest and not _PLAIN.match(rest):
+        return None
+    if not up:
+        return directory + rest
+    folders = directory[origin + 1 : -1].split("/") if len(directory) > origin + 1 else []
+    return "/".join([directory[:origin], *folders[: max(len(folders) - up, 0)], rest])
+
+
 class Joiner:
     """Joins hrefs to the base URL of one page, remembering the answers.
 
@@ -217,8 +236,8 @@ class Joiner:
         parts = urlsplit(self.base)
         self._origin = f"{parts.scheme}://{parts.netloc}"
         self._scheme = parts.scheme
-        self._folders = parts.path.split("/")[1:-1]
-        self._directory = "/".join([self._origin, *self._folders, ""])
+        folders = parts.path.split("/")[1:-1]
+        self._directory = "/".join([self._origin, *folders, ""])
         self._seen: dict[str, str] = {}
 
     def join(self, href: str) -> str:
@@ -247,16 +266,7 @@ class Joiner:
             return path if "/." not in path else self._safe_join(path, "")
         if path[0] == "/" and "/." not in path:
             return f"{self._scheme}:{path}" if path[1:2] == "/" else self._origin + path
-        relative = path.removeprefix("./")
-        up = 0
-        while relative.startswith("../", up * 3):
-            up += 1
-        rest = relative[up * 3 :]
-        if not _PLAIN.match(rest) and rest:
-            return self._safe_join(self.base, path)
-        if not up:
-            return self._directory + rest if rest else self._directory
-        return "/".join([self._origin, *self._folders[: max(len(self._folders) - up, 0)], rest])
+        return _below(self._directory, len(self._origin), path) or self._safe_join(self.base, path)
 
     @staticmethod
     def _safe_join(base: str, href: str) -> str:
