@@ -27,7 +27,7 @@ UNKNOWN = "https://site.invalid/llms.txt"
 _INVISIBLE = re.compile("[\u00ad\u200b\u200e\u200f\u202a-\u202e\u2060\u2066-\u2069]")
 _LINE_ENDS = re.compile("\r\n?|[\u2028\u2029\u0085\v\f]")
 _UNSPACED = re.compile(r"^#[^#\s!].*", re.MULTILINE)
-_UNTITLED = frozenset({"", "null", "none", "undefined", "untitled", "link", "here"})
+_UNTITLED = frozenset({"", "null", "none", "undefined", "untitled", "here"})
 _BLANKED = re.compile(r"[^\n]")
 
 
