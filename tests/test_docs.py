@@ -283,6 +283,18 @@ def documented_stats() -> list[str]:
     return re.findall(rf"`{stats.PREFIX}([\w/-]+)`", text_of("stats.md"))
 
 
+def test_a_field_of_a_document_is_in_the_files_that_the_docs_list() -> None:
+    """`markdown_tokens` stands for all fields that are read from a response, stored and exported."""
+    listed = set(re.findall(r"^\d\. `llmsspider/([\w/.]+)`", text_of("extending.md"), flags=re.MULTILINE))
+    naming = {
+        path.relative_to(ROOT / "llmsspider").as_posix()
+        for path in SOURCES
+        if "markdown_tokens" in path.read_text(encoding="utf-8")
+    }
+    assert naming == listed
+    assert len(listed) == 4
+
+
 @pytest.mark.parametrize("name", OUTPUTS)
 def test_the_json_schema_of_an_output_is_that_of_its_value(name: str) -> None:
     stored = json.loads((DOCS / f"{name}.schema.json").read_text(encoding="utf-8"))

@@ -8,7 +8,7 @@ import io
 import os
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, BinaryIO
 
@@ -100,8 +100,8 @@ ROW_GROUP = 500
 ROW_GROUP_CHARACTERS = 16 * 1024 * 1024
 """Characters of content and links at which a row group ends early."""
 
-NUMBERS = {"seq", "depth", "status", "markdown_tokens"}
-NESTED = {"llms", "links", "moved_from", "extra"}
+NUMBERS = {one.name for one in fields(Document) if str(one.type).startswith("int")}
+NESTED = {one.name for one in fields(Document) if str(one.type).startswith(("list", "LlmsEntry"))} | {"extra"}
 EXTRA = "extra"
 """The column of the fields that pipelines added, where there may be any: one JSON object."""
 

@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Literal, TypeVar
 
 from llmsspider.items import (
+    FIELDS,
     Change,
     DiscoveredBy,
     Document,
@@ -32,6 +33,9 @@ WHOLE: Parts = frozenset({"content", "links"})
 CONTENT: Parts = frozenset({"content"})
 LINKS: Parts = frozenset({"links"})
 OUTLINE: Parts = frozenset()
+
+_OWN_FIELDS = tuple(name for name in FIELDS if name not in {"source", "run", "seq", "change"})
+"""The fields of a document that its record has too; the others are those of a run."""
 
 _Made = TypeVar("_Made", bound=Document)
 
@@ -233,32 +237,8 @@ class PageRecord:
         return made
 
     def _made(self, kind: type[_Made], *, source: str, run: str, seq: int | None, change: Change) -> _Made:
-        return kind(
-            id=self.id,
-            url=self.url,
-            fetched_url=self.fetched_url,
-            source=source,
-            run=run,
-            seq=seq,
-            title=self.title,
-            description=self.description,
-            language=self.language,
-            content=self.content,
-            content_hash=self.content_hash,
-            change=change,
-            origin=self.origin,
-            discovered_by=self.discovered_by,
-            depth=self.depth,
-            llms=self.llms,
-            links=self.links,
-            status=self.status,
-            mime_type=self.mime_type,
-            etag=self.etag,
-            last_modified=self.last_modified,
-            markdown_tokens=self.markdown_tokens,
-            fetched_at=self.fetched_at,
-            moved_from=self.moved_from,
-        )
+        own = {name: getattr(self, name) for name in _OWN_FIELDS}
+        return kind(source=source, run=run, seq=seq, change=change, **own)
 
     def touch(self) -> Touch:
         """What a run learned about the page, when it did not change."""

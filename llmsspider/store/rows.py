@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import fields
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any, cast
 
 import orjson
+from sqlalchemy import BigInteger, Column, Integer, Text
 
 from llmsspider.items import Link, LlmsEntry
 from llmsspider.store.records import (
@@ -23,6 +26,7 @@ from llmsspider.store.records import (
     Touch,
     Validators,
 )
+from llmsspider.store.schema import page
 
 # Values that a database can hold, whatever a site sent: compression, JSON, hashes, text, numbers.
 # What sites send is hostile: control characters in an ETag, NUL and lone surrogates in a title, numbers of fifty
@@ -106,35 +110,56 @@ def bounded(value: int | None, limit: int) -> int | None:
 
 Row = dict[str, Any]
 
+_CONVERTED = frozenset(
+    {
+        *(
+            "id",
+            "fetched_url",
+            "content",
+            "content_hash",
+            "raw_hash",
+            "source_hash",
+            "llms",
+            "links",
+            "follow",
+        ),
+        *("etag", "last_modified", "validators_url", "moved_from", "extra"),
+    }
+)
+"""Fields of a record that are stored in another form; every other field is a column of its name."""
+
+
+def _copy_of(column: Column[Any]) -> Callable[[Any], Any]:
+    """What makes a value of a field one that its column can hold."""
+    if isinstance(column.type, Text):
+        return storable_or_none
+    if isinstance(column.type, Integer):
+        return partial(bounded, limit=INT64_MAX if isinstance(column.type, BigInteger) else INT32_MAX)
+    return _unchanged
+
+
+def _unchanged(value: Any) -> Any:
+    return value
+
+
+_COPIED = {
+    field.name: _copy_of(page.c[field.name]) for field in fields(PageRecord) if field.name not in _CONVERTED
+}
+
 
 def page_row(record: PageRecord) -> Row:
     """Columns of `page` for a record, its change and run left out."""
-    return {
+    return {name: copy(getattr(record, name)) for name, copy in _COPIED.items()} | {
         "key": record.key,
-        "identity": storable(record.identity),
         "document_id": record.id,
-        "url": storable(record.url),
         "fetched_url": None if record.fetched_url == record.url else storable(record.fetched_url),
-        "title": storable_or_none(record.title),
-        "description": storable_or_none(record.description),
-        "language": storable_or_none(record.language),
         "content_hash": digest(record.content_hash),
         "raw_hash": digest(record.raw_hash),
-        "origin": record.origin,
-        "discovered_by": record.discovered_by,
-        "depth": record.depth,
         "llms": _llms(record.llms),
-        "status": bounded(record.status, INT32_MAX),
-        "mime_type": storable_or_none(record.mime_type),
         "etag": validator(record.etag),
         "last_modified": validator(record.last_modified),
         "validators_url": _validators_url(record.validators_url, record.fetched_url),
-        "accept": storable_or_none(record.accept),
-        "markdown_tokens": bounded(record.markdown_tokens, INT64_MAX),
-        "extractor_version": record.extractor_version,
-        "fetched_at": record.fetched_at,
         "moved_from": moved_from_column(record.moved_from),
-        "has_end_tag": record.has_end_tag,
         "source_hash": None if record.source_hash == record.content_hash else digest(record.source_hash),
         "extra": storable(dump(record.extra)) if record.extra else None,
     }
@@ -178,33 +203,19 @@ def page_record(row: Mapping[str, Any]) -> PageRecord:
     """The record of a row of `page` joined with `content` and `link` (either may be left out)."""
     fetched_url = row["fetched_url"] or row["url"]
     return PageRecord(
+        **{name: row[name] for name in _COPIED},
         id=row["document_id"],
-        identity=row["identity"],
-        url=row["url"],
         fetched_url=fetched_url,
-        title=row["title"],
-        description=row["description"],
-        language=row["language"],
         content=None if row.get("data") is None else decompress(row["data"]).decode("utf-8"),
         content_hash=hex_digest(row["content_hash"]),
         raw_hash=hex_digest(row["raw_hash"]),
-        origin=row["origin"],
-        discovered_by=row["discovered_by"],
-        depth=row["depth"],
         llms=LlmsEntry(**orjson.loads(row["llms"])) if row["llms"] else None,
         links=_links(row.get("links")),
         follow=orjson.loads(decompress(row["follow"])) if row.get("follow") else [],
-        status=row["status"],
-        mime_type=row["mime_type"],
         etag=row["etag"],
         last_modified=row["last_modified"],
         validators_url=row["validators_url"] or fetched_url,
-        accept=row["accept"],
-        markdown_tokens=row["markdown_tokens"],
-        extractor_version=row["extractor_version"],
-        fetched_at=row["fetched_at"],
         moved_from=orjson.loads(row["moved_from"]) if row["moved_from"] else [],
-        has_end_tag=row["has_end_tag"],
         source_hash=hex_digest(row["source_hash"] or row["content_hash"]),
         extra=load(row["extra"]) if row["extra"] else {},
     )
