@@ -153,7 +153,7 @@ def _only(trees: list[Tree]) -> Tree | None:
 
 
 def _placed(opts: argparse.Namespace) -> bool:
-    """Say whether the place of the stores was given."""
+    """Return whether the place of the stores was given."""
     return any(pair.startswith(f"{name}=") for pair in opts.set for name in PLACES) or any(
         os.environ.get(name) for name in PLACES
     )

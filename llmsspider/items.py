@@ -157,13 +157,13 @@ class Page:
     fallback: str = ""
 
 
-# Versions of what is stored.
+# --- version of stored documents ---
 
 EXTRACTOR_VERSION = 9
 """Grows with each change of the Markdown made from the same page: stored pages of another version are made again."""
 
 
-# Hashes of bodies and of content: what "changed" means.
+# --- hashes of bodies and of content: what "changed" means ---
 
 
 def content_hash(content: str) -> str:

@@ -7,7 +7,7 @@ import sys
 from functools import lru_cache
 from typing import Any, Protocol, cast
 
-# Classes and functions of users, by the dotted path that a setting names.
+# --- classes and functions of users, by the dotted path that a setting names ---
 
 
 def find(path: str) -> object:

@@ -93,5 +93,5 @@ def nested_request(
 
 
 def is_permanent(request: Request) -> bool:
-    """Say whether every redirect of a request is one for good (301, 308)."""
+    """Return whether every redirect of a request is one for good (301, 308)."""
     return all(reason in {301, 308} for reason in request.meta.get("redirect_reasons", ()))

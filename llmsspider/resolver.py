@@ -92,7 +92,7 @@ class AddressGuardResolver(CachingHostnameResolver):
         self._proxies.add(host.lower())
 
     def permits(self, ip: str, host: str, port: int) -> bool:
-        """Say whether a connection to the address `ip` may be made for the name `host`."""
+        """Return whether a connection to the address `ip` may be made for the name `host`."""
         if host.lower() in self._proxies:
             return True
         rules = self._crawls.values() or (self._default,)

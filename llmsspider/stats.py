@@ -92,7 +92,7 @@ def count_scrapys(collector: Collector | None, name: str, number: int = 1) -> No
 
 
 def filtered(reason: FilterReason) -> Stat:
-    """URLs left out."""
+    """Filtered URLs."""
     return _of("filtered", reason)
 
 

@@ -54,12 +54,12 @@ _LOOK = """() => {
 
 
 def is_needless(request: Request) -> bool:
-    """Say whether a request of a page is not made (`PLAYWRIGHT_ABORT_REQUEST`)."""
+    """Return whether a request of a page is not made (`PLAYWRIGHT_ABORT_REQUEST`)."""
     return request.resource_type in NEEDLESS
 
 
 def is_framed(request: Request) -> bool:
-    """Say whether a request asks for the document of a frame; frames are not read."""
+    """Return whether a request asks for the document of a frame; frames are not read."""
     from playwright.async_api import Error  # noqa: PLC0415  # only where a browser runs
 
     if request.resource_type != "document":

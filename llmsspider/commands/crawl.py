@@ -78,7 +78,7 @@ class Command(CrawlCommand):
             )
 
     def _for_people(self, spider: str, opts: argparse.Namespace) -> bool:
-        """Say whether the lines for people stand in the place of the log."""
+        """Return whether the lines for people stand in the place of the log."""
         wanted = errors.called() == "llmsspider" and spider in ARGUMENTS
         return wanted and not opts.logfile and not opts.nolog
 

@@ -95,7 +95,7 @@ class Worker:
         return self._process.sentinel
 
     def is_idle(self) -> bool:
-        """Say whether the process lives and waits for a call; one that waits has nothing to say."""
+        """Return whether the process lives and waits for a call; one that waits has nothing to say."""
         try:
             self._socket.recv(1, socket.MSG_PEEK)
         except BlockingIOError:

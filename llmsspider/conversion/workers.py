@@ -356,7 +356,7 @@ class _TooLongError(BaseException):
 
 
 def _can_interrupt() -> bool:
-    """Say whether a call can be interrupted here: where there are timers, and signals reach this thread."""
+    """Return whether a call can be interrupted here: where there are timers, and signals reach this thread."""
     return hasattr(signal, "setitimer") and threading.current_thread() is threading.main_thread()
 
 

@@ -170,7 +170,7 @@ class FullText:
         """Whether its pages take the place of fetching them.
 
         A file that only headings split is used when every one of its pages is matched to a listed title:
-        elsewhere the end of a page is not sure, and the pages themselves are to be had.
+        elsewhere the end of a page is not sure, and the pages themselves can be fetched.
         """
         report = self.report
         if report is None or report.rule is None:

@@ -174,7 +174,7 @@ class Docsify:
         return path in self.lists or path.rpartition("/")[2] in names
 
     def has_page(self, url: str) -> bool:
-        """Say whether a URL is one of the site's routes, or its page."""
+        """Return whether a URL is one of the site's routes, or its page."""
         return identity(split_route(url)[0]) == identity(self.page)
 
     def file_of(self, url: str) -> str:

@@ -70,7 +70,7 @@ class Session:
             self._silent[host] = 0
 
 
-# The pages discovery found, each once, in the order the files list them.
+# --- the pages discovery found, each once, in the order the files list them ---
 
 MAX_SITEMAP_SEEDS = 250_000
 """So many pages are taken from sitemaps; what is more is counted as cut."""

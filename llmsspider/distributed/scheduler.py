@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 
-# Each page once, whichever worker is the first to ask for it.
+# --- duplicate filter shared by workers ---
 
 
 class SharedDupeFilter(PageDupeFilter):
@@ -40,7 +40,7 @@ class SharedDupeFilter(PageDupeFilter):
         self.worker_group = run.worker_group
 
     def request_seen(self, request: Request) -> bool:
-        """Say whether any worker has asked for the request's page, and remember it."""
+        """Return whether any worker has asked for the request's page, and remember it."""
         redirects = request.meta.get("redirect_urls")
         if redirects and identity(redirects[-1]) == identity(request.url):
             return False

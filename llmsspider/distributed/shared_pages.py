@@ -23,7 +23,7 @@ class SharedPageKeys:
         self._group = group
 
     def __contains__(self, key: object) -> bool:
-        """Say whether any worker has requested the page; True where Redis is lost."""
+        """Return whether any worker has requested the page; True where Redis is lost."""
         try:
             return isinstance(key, bytes) and self._group.seen(key)
         except WorkerGroupError:

@@ -95,7 +95,7 @@ def _without_body(answer: FetchResult) -> FetchResult:
     return dataclasses.replace(answer, body=b"", spool=None)
 
 
-# How a crawl starts and ends, with one worker and with several.
+# --- how a crawl starts and ends, with one worker and with several ---
 
 PART = "one of several workers: the run of the first one says how the whole ended"
 """Why the runs of the others are no complete ones."""

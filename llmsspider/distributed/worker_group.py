@@ -181,7 +181,7 @@ class WorkerGroup(Workers):
         self._ask(lambda server: server.hset(self.keys["crawl"], "phase", "crawling"))
 
     def drained(self) -> bool:
-        """Say whether every worker is idle and nothing is queued; nobody can join any more then."""
+        """Return whether every worker is idle and nothing is queued; nobody can join any more then."""
         keys = [self.keys[part] for part in ("crawl", "queue", "workers")]
         return bool(self._ask(lambda server: server.eval(DRAINED, len(keys), *keys)))
 
@@ -273,7 +273,7 @@ class WorkerGroup(Workers):
             return 0
 
     def seen(self, key: bytes) -> bool:
-        """Say whether any worker has asked for the page."""
+        """Return whether any worker has asked for the page."""
         if key in self._seen:
             return True
         known = bool(self._ask(lambda server: server.sismember(self.keys["seen"], key)))

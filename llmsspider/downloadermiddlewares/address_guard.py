@@ -116,7 +116,7 @@ def _handlers_with_own_resolver(crawler: Crawler) -> set[str]:
 
 
 def _asks_the_reactor(handler: type) -> bool:
-    """Say whether a download handler connects to what the resolver of the reactor answers."""
+    """Return whether a download handler connects to what the resolver of the reactor answers."""
     if issubclass(handler, HTTP11DownloadHandler):
         return True
     try:

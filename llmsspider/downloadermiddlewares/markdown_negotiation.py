@@ -43,10 +43,10 @@ class MarkdownNegotiationMiddleware:
     file. Where there is none, the page itself is downloaded (its `Accept` header asks for Markdown too).
 
     While the form is open, one page at a time asks and the others wait; a host without Markdown costs at most
-    `hostforms.MAX_WASTED` guesses. What a file, a page or the store names is no guess: it is always asked. Where links
+    `host_forms.MAX_WASTED` guesses. What a file, a page or the store names is no guess: it is always asked. Where links
     that nothing else names are mostly dead, such a page is downloaded first and its Markdown only if it is there.
     Counts `llms/markdown/hit`, `llms/markdown/miss`. The policy is `HostForms.to_try`. A stored page that came as
-    Markdown is not taken as HTML because its Markdown cannot be had this time: that is the page's error, and it stays
+    Markdown is not taken as HTML because its Markdown fails in this run: that is the page's error, and it stays
     as it was stored. What fails in `BELIEVED_RUNS` runs in a row is given up, and the page is taken as HTML.
     """
 
@@ -105,7 +105,7 @@ class MarkdownNegotiationMiddleware:
         return markdown or response
 
     def _is_first(self, request: Request) -> bool:
-        """Say whether to download the page before its Markdown: only links name it, and those are mostly dead."""
+        """Return whether to download the page before its Markdown: only links name it, and those are mostly dead."""
         page, url = info(request), request.url
         forms = self.run.site.forms_of(url)
         return (
@@ -218,7 +218,7 @@ class MarkdownNegotiationMiddleware:
         return None
 
     def _acceptable(self, response: Response, asked: str, page_url: str) -> bool:
-        """Say whether an answer is the page's Markdown (docs/markdown-forms.md)."""
+        """Return whether an answer is the page's Markdown (docs/markdown-forms.md)."""
         if response.status == 304:
             return self.run.known.validated(asked) is not None
         if response.status != 200 or not same_site(response.url, asked):
@@ -246,5 +246,5 @@ class MarkdownNegotiationMiddleware:
 
 
 def is_html(response: Response) -> bool:
-    """Say whether an answer calls itself HTML."""
+    """Return whether an answer calls itself HTML."""
     return b"html" in (response.headers.get("Content-Type") or b"").lower()

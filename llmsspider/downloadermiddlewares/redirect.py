@@ -91,7 +91,7 @@ def _refused(why: str) -> RefusedRequest:
     return RefusedRequest(f"redirects to an invalid URL: {why}", reason=INVALID_URL, kind="invalid_url")
 
 
-# The scope, asked once more where a request ended up: at redirect targets.
+# --- scope of redirect targets ---
 
 
 class ScopeMiddleware:

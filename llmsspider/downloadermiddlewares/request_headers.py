@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 
-# Say who asks.
+# --- user agent ---
 
 
 class UserAgentMiddleware(useragent.UserAgentMiddleware):
@@ -54,7 +54,7 @@ def robots_user_agent(settings: BaseSettings) -> str:
     return configured or product_token(settings["USER_AGENT"])
 
 
-# Send the operator's headers to the hosts they belong to, and to no other.
+# --- credentials for configured hosts ---
 
 
 class HostAuthMiddleware:
@@ -126,7 +126,7 @@ def _with_cookie(request: Request, value: str) -> str:
     return value if not present or value in present else f"{present}; {value}"
 
 
-# Cookies of the site, for who asks for them.
+# --- cookies ---
 
 
 class CookiesMiddleware:

@@ -52,7 +52,7 @@ class HeadAnswer:
         return bool(self.etag or self.last_modified)
 
     def says_unchanged(self, sent: Mapping[str, str]) -> bool:
-        """Say whether this answer to HEAD means that the page is as it was.
+        """Return whether this answer to HEAD means that the page is as it was.
 
         Args:
             sent: the conditional request headers, `If-None-Match` and `If-Modified-Since`.
@@ -216,7 +216,7 @@ class RevalidationMiddleware:
 
 
 def is_resource(request: Request) -> bool:
-    """Say whether the answer is no page: asked by discovery, for its links only, or by Scrapy for robots.txt."""
+    """Return whether the answer is no page: asked by discovery, for its links only, or by Scrapy for robots.txt."""
     page = info(request)
     if page:
         return bool(page.get("discovery") or page.get("source"))

@@ -156,7 +156,7 @@ class RobotsTxtMiddleware(robotstxt.RobotsTxtMiddleware):
         return RefusedRequest(message, reason=reason, kind=kind)
 
 
-# Keep out pages whose answer says that they are not for AI.
+# --- AI opt-out of responses ---
 
 
 class AiOptOutMiddleware:

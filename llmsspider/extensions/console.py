@@ -49,7 +49,7 @@ class ForPeople(logging.Filter):
         self._alike: Counter[str] = Counter()
 
     def filter(self, record: logging.LogRecord) -> bool:
-        """Say whether a record is shown."""
+        """Return whether a record is shown."""
         ours = record.name.startswith("llmsspider.") and record.name not in TOLD_AT_THE_END
         if not ours or record.levelno < self._level:
             return False

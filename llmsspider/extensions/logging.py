@@ -11,7 +11,7 @@ from scrapy.logformatter import LogFormatter, LogFormatterResult
 
 from llmsspider.output.status import PrintableFilter
 
-# Log lines that name a document by its URL and never print it whole.
+# --- log lines of documents ---
 
 
 class ShortLogFormatter(LogFormatter):
@@ -59,7 +59,7 @@ def _url(item: Any) -> str:
     return getattr(item, "url", None) or type(item).__name__
 
 
-# Keep control characters that a site sends out of the log.
+# --- control characters in log lines ---
 
 
 class PrintableLog:

@@ -104,5 +104,5 @@ class RunSummary:
 
 
 def _has_output(crawler: Crawler) -> bool:
-    """Say whether documents leave the crawl: into feeds, or as the items of a job of Scrapy Cloud."""
+    """Return whether documents leave the crawl: into feeds, or as the items of a job of Scrapy Cloud."""
     return bool(crawler.settings.getdict("FEEDS")) or crawler.get_extension(ScrapyCloud) is not None

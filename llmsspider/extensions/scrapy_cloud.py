@@ -39,7 +39,7 @@ EXTENSION = "scrapy_dotpersistence.DotScrapyPersistence"
 
 
 def enabled(settings: BaseSettings) -> bool:
-    """Say whether the extension is configured and works in this process."""
+    """Return whether the extension is configured and works in this process."""
     wanted = settings.getbool("DOTSCRAPY_ENABLED") or settings.get("DOTSCRAPYPERSISTENCE_ENABLED")
     if not wanted or "SCRAPY_JOB" not in os.environ:
         return False  # to look further loads every extension of Scrapy

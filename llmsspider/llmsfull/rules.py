@@ -23,7 +23,7 @@ from llmsspider.llmsfull.marks import (
 from llmsspider.llmsfull.titles import Titles
 from llmsspider.web import hosts
 
-# Tell Markdown from reStructuredText and HTML by the look of the lines.
+# --- detecting Markdown by its lines ---
 
 Kind = Literal["markdown", "rst", "html"]
 
@@ -73,7 +73,7 @@ class Shape:
         return "markdown"
 
 
-# The first look at a full-text file: every line once, for every rule.
+# --- scanning a full-text file once for all rules ---
 
 _MARKED = re.compile(r"[#<=>]|\s*(?:`{3}|~{3}|-{3}|\*{3}|_{3})")
 """How a line begins that is a heading, a tag, a fence, a separator or a banner."""
@@ -151,7 +151,7 @@ class Scan:
         return is_separator
 
 
-# Pick the rule that explains how a full-text file was joined.
+# --- pick the rule that explains how a full-text file was joined ---
 
 MAX_PREAMBLE_SHARE = 0.15
 MAX_PREAMBLE_LINES = 150

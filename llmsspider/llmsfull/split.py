@@ -17,7 +17,7 @@ from llmsspider.llmsfull.rules import Kind, Scan, choose
 from llmsspider.llmsfull.titles import Locator
 from llmsspider.reasons import FilterReason
 
-# Read a text file of any size and encoding line by line, as often as needed.
+# --- read a text file of any size and encoding line by line, as often as needed ---
 
 MAX_LINE_CHARS = 64 * 1024
 """A longer line comes in parts."""
@@ -89,7 +89,7 @@ def _apart(line: str) -> Iterator[str]:
     yield from parts
 
 
-# Look at a full-text file and cut it into pages.
+# --- inspecting and splitting a file ---
 
 MAX_PAGE_CHARS = 20 * 1024 * 1024
 """A page longer than this is left out: no documentation page is, a missed boundary may be."""

@@ -9,7 +9,7 @@ from typing import Any
 
 from llmsspider.markdown import commonmark
 
-# Is a text HTML, is it Markdown: told from its first kilobytes.
+# --- detecting HTML and Markdown by the first kilobytes ---
 
 _SPACE = re.compile(r"\s*+")
 _HTML_START = re.compile(r"<(?:!doctype\s+html|html[\s>]|head[\s>]|body[\s>])", re.IGNORECASE)
@@ -110,7 +110,7 @@ _LONGEST = 20_000
 
 
 def is_unseen_block(html: str) -> bool:
-    """Say whether a block of HTML is comments, empty anchors and tags of wrappers only, which draw nothing.
+    """Return whether a block of HTML is comments, empty anchors and tags of wrappers only, which render nothing.
 
     A comment that speaks of an include is what a generator has left out: it stays.
 
@@ -140,7 +140,7 @@ def text_of_wrappers(html: str) -> str | None:
 
 
 def is_unseen_tag(html: str) -> bool:
-    """Say whether inline HTML is a comment or an empty anchor by itself."""
+    """Return whether inline HTML is a comment or an empty anchor by itself."""
     if len(html) > _LONGEST:
         return False
     return bool(_CLOSED.fullmatch(html)) or _without_comments(html) == ""
@@ -160,7 +160,7 @@ def _without_comments(html: str) -> str | None:
 
 
 def is_anchor(opening: str, closing: str) -> bool:
-    """Say whether two tags, nothing between them, are an anchor."""
+    """Return whether two tags, nothing between them, are an anchor."""
     return len(opening) <= _LONGEST and bool(_END.fullmatch(closing) and _OPENED.fullmatch(opening))
 
 

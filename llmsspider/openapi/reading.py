@@ -10,7 +10,7 @@ from urllib.parse import unquote
 
 import yaml
 
-# The body of an OpenAPI file as plain values, and the references in it.
+# --- the body of an OpenAPI file as plain values, and the references in it ---
 
 MAX_DEPTH = 200
 """Levels of lists and mappings of YAML that are read."""
@@ -71,7 +71,7 @@ def read_description(body: bytes) -> Description:
 
 
 def is_description(read: object) -> TypeGuard[Mapping[str, Any]]:
-    """Say whether what was read describes an API."""
+    """Return whether what was read describes an API."""
     if not isinstance(read, Mapping) or not (read.get("openapi") or read.get("swagger")):
         return False
     return any(isinstance(read.get(part), Mapping) for part in ("paths", "webhooks", "components"))

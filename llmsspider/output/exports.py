@@ -92,7 +92,7 @@ def _mode(target: Path) -> int:
     return 0o666 & ~mask
 
 
-# Documents and chunks as rows: JSON Lines, CSV, Parquet.
+# --- documents and chunks as rows: JSON Lines, CSV, Parquet ---
 
 ROW_GROUP = 500
 """Rows of a Parquet file held in memory at a time."""
@@ -202,7 +202,7 @@ def _pyarrow() -> tuple[Any, Any]:
     return pyarrow, pyarrow.parquet
 
 
-# All pages in one Markdown file.
+# --- all pages in one Markdown file ---
 
 
 @dataclass(slots=True, frozen=True)

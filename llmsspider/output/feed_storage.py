@@ -174,7 +174,7 @@ class StagedFileFeedStorage(FileFeedStorage):
 
 
 def is_going(run: Any) -> bool:
-    """Say whether a run, where there is one, has not ended yet."""
+    """Return whether a run, where there is one, has not ended yet."""
     return run is not None and not run.ended.is_set()
 
 

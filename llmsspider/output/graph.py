@@ -139,7 +139,7 @@ _ROW, _COLUMN = 18, 260
 
 
 def nodes(store: Store) -> Iterator[dict[str, Any]]:
-    """Yield the nodes breadth-first, then those of pages that could not be had in the last run.
+    """Yield the nodes breadth-first, then those of pages that failed in the last run.
 
     `links` are those of the main content; `to` is the id of the node a link leads to, null where it is none.
     """

@@ -188,7 +188,7 @@ def link_path(from_name: str, to_name: str) -> str:
     return quote("/".join([".."] * (len(here) - common) + there[common:]), safe="/~@=&,;+!$'.-_")
 
 
-# Which file of the tree a URL leads to.
+# --- the file of a URL in the tree ---
 
 
 class LinkMap:

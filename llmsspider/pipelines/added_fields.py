@@ -19,12 +19,12 @@ class OpenDocumentAdapter(DataclassAdapter):
 
     @classmethod
     def is_item(cls, item: Any) -> bool:
-        """Say whether an item may have more fields."""
+        """Return whether an item may have more fields."""
         return isinstance(item, OpenDocument)
 
     @classmethod
     def is_item_class(cls, item_class: type) -> bool:
-        """Say whether items of a class may have more fields."""
+        """Return whether items of a class may have more fields."""
         return isinstance(item_class, type) and issubclass(item_class, OpenDocument)
 
     def field_names(self) -> KeysView[str]:

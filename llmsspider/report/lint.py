@@ -80,7 +80,7 @@ def compare(
         listed: every listed page, once for each list or spelling that names it.
         crawled: URL of each document by its identity.
         errors: (kind, message) of each page that failed, by identity.
-        filtered: (reason, rule) of each URL that was left out, by identity.
+        filtered: (reason, rule) of each filtered URL, by identity.
     """
     found = Coverage(groups={name: Group() for name in GROUPS})
     known = _joined(listed)

@@ -125,7 +125,7 @@ def csp_hash(script: str) -> str:
 
 
 def is_link(url: str) -> bool:
-    """Say whether a URL may be a link of the report: what a site writes may be `javascript:`."""
+    """Return whether a URL may be a link of the report: what a site writes may be `javascript:`."""
     return url.startswith(("https://", "http://"))
 
 

@@ -75,7 +75,7 @@ class SearchIndex:
     Args:
         database: it lies in; its tables are made where they are missing.
         name: of the source.
-        store: tells one store from another of the same name (one that was deleted and crawled anew).
+        store: tells one store from another of the same name (one that was deleted and crawled again).
 
     Raises:
         SearchError: the database cannot be used, or its SQLite has no FTS5; one line.

@@ -49,7 +49,7 @@ def fragment_of(heading_path: Sequence[str], known: Sequence[tuple[str, str]]) -
 
 
 # The passages of a page: what a search finds and an answer quotes.
-# The rules are those of `chunking` (sections apart, code fences and tables whole, a heading with the first block
+# The rules are those of `markdown.chunks` (sections apart, code fences and tables whole, a heading with the first block
 # below it), found by one pass over the lines in place of a parse: a search index is brought in step at the end of a
 # crawl and may cost a tenth of it. Positions are offsets of characters, so that the text itself stays in the page
 # store.

@@ -12,7 +12,7 @@ from functools import cache
 from llmsspider.errors import UnknownSourceError
 from llmsspider.retrieval.words import Query, words
 
-# What a search gives back.
+# --- search results ---
 
 
 @dataclass(slots=True, frozen=True)

@@ -78,7 +78,7 @@ class EngineFetch:
         await middleware.robot_parser(Request(url))
         text = middleware.text_of(url)
         if text is None:
-            return None  # it could not be had: a download says why
+            return None  # it failed; the download logs why
         if not text:
             return FetchResult(url, url, 404, error="not_found", message="there is none")
         return FetchResult(url, url, 200, {"content-type": "text/plain; charset=utf-8"}, text.encode())

@@ -75,7 +75,7 @@ class PageDupeFilter(BaseDupeFilter):
         self.redirected = run.suspects.see_redirect
 
     def request_seen(self, request: Request) -> bool:
-        """Say whether the request's page was requested before, and remember it."""
+        """Return whether the request's page was requested before, and remember it."""
         redirects = request.meta.get("redirect_urls")
         if redirects and identity(redirects[-1]) == identity(request.url):
             return False
@@ -159,7 +159,7 @@ class BreadthFirstScheduler(Scheduler):
         return len(engine.downloader.active) + reading
 
     def _has_enough(self) -> bool:
-        """Say whether what is under way may be all that `max_pages` leaves; once it is reached, the rest drops out."""
+        """Return whether the requests under way may reach `max_pages`; the rest is filtered then."""
         left = (self._run.limit.left if self._run is not None else None) or 0
         return left > 0 and max(left, LAST_UNDER_WAY) <= self._under_way()
 

@@ -235,7 +235,7 @@ DELETE_CONTENT = delete(content).where(content.c.page_id == bindparam("b_page_id
 DELETE_LINKS = delete(link).where(link.c.page_id == bindparam("b_page_id"))
 
 
-# Reading many pages with flat memory, and the details of a run.
+# --- reading many pages with flat memory, and the details of a run ---
 
 Order = Literal["found", "depth", "url"]
 """`found`: as first saved; `depth`: breadth-first, then as first saved; `url`: by URL."""
@@ -306,7 +306,7 @@ def errors(read: Callable[[Any], Any], source_id: int, run_number: int) -> list[
 
 
 def filtered_urls(read: Callable[[Any], Any], source_id: int, run_number: int) -> list[FilteredUrl]:
-    """The URLs a run left out that are kept by name, oldest first."""
+    """The filtered URLs of a run that are stored, oldest first."""
     columns = (filtered.c.url, filtered.c.reason, filtered.c.rule)
     mine = (filtered.c.source_id == source_id, filtered.c.run == run_number)
     return [FilteredUrl(*row) for row in read(select(*columns).where(*mine).order_by(filtered.c.id))]
@@ -323,7 +323,7 @@ def _by_id(
             yield found[page_id]
 
 
-# The connection that single pages and numbers are read on.
+# --- the connection that single pages and numbers are read on ---
 
 
 class Reader:

@@ -326,7 +326,7 @@ class PageError:
 
 @dataclass(slots=True, frozen=True)
 class FilteredUrl:
-    """A URL a run left out: the reason (a stat key's last part) and the rule that said so."""
+    """A URL that a run filtered: the reason (a stat key's last part) and the rule that said so."""
 
     url: str
     reason: str

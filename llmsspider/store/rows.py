@@ -106,7 +106,7 @@ def bounded(value: int | None, limit: int) -> int | None:
     return value if value is not None and -limit <= value <= limit else None
 
 
-# Between records and database rows; the values are made storable by `encoding`.
+# --- records to rows and back ---
 
 Row = dict[str, Any]
 
@@ -233,7 +233,7 @@ def stored_page(row: Mapping[str, Any]) -> StoredPage:
 
 
 def page_state(row: Any) -> PageState:
-    """The state of a page from the columns of `statements.STATE`, in that order."""
+    """The state of a page from the columns of `queries.STATE`, in that order."""
     (
         *(key, url, fetched_url, validators_url, accept, etag, modified, raw, digest, version, origin, depth),
         has_end_tag,

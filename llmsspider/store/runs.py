@@ -28,7 +28,7 @@ from llmsspider.store.records import Json, RunKind, RunRecord, SourceRecord, Sta
 from llmsspider.store.rows import dump
 from llmsspider.store.schema import alias, change, error, filtered, migrate, page, resource, run, source
 
-# Opening the database of one source, by name.
+# --- opening the database of one source, by name ---
 
 
 def open_database(url: str | None, data_dir: Path | None, source_name: str, *, create: bool) -> Database:
@@ -58,7 +58,7 @@ def unknown_source(name: str) -> UnknownSourceError:
 HEARTBEAT_LIMIT_SECS = 60
 """A run that has been silent for longer is lost; call `Store.heartbeat` at least every 15 s."""
 DETAIL_RUNS = 20
-"""The lists of errors and of URLs left out are kept for this many runs of a source; counts for ever."""
+"""The lists of errors and of filtered URLs are kept for this many runs of a source; counts for ever."""
 RESOURCE_RUNS = 20
 """Answers of discovery and link sources are dropped when so many runs of the source did not use them."""
 FAILED_OUTCOMES = frozenset({"start_failed", "no_documents"})
@@ -235,7 +235,7 @@ def is_alive(pid: int) -> bool:
     return True
 
 
-# All sources of a data directory or a database: listing, deleting.
+# --- all sources of a data directory or a database: listing, deleting ---
 
 
 def list_sources(url: str | None, data_dir: Path | None) -> tuple[list[SourceRecord], list[str]]:

@@ -91,7 +91,7 @@ run = Table(
     Column("complete", Boolean, nullable=False),
     Column("why", Text),
     Column("counts", Text, nullable=False),
-    Column("filtered", Text, nullable=False),  # exact number of URLs left out, by reason
+    Column("filtered", Text, nullable=False),  # exact number of filtered URLs, by reason
     Column("errors", Text, nullable=False),  # exact number of page errors, by kind
 )
 

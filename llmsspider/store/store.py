@@ -362,7 +362,7 @@ class Store:
         self._running().error(PageError(url, kind, message, status))
 
     def record_filtered(self, url: str, reason: str, rule: str | None = None) -> None:
-        """Count a URL that was left out, and keep it by name while there are few of its reason."""
+        """Count a filtered URL, and keep it by name while there are few of its reason."""
         self._running().left_out(FilteredUrl(url, reason, rule))
 
     def errors(self, run: RunRecord) -> list[PageError]:
@@ -371,7 +371,7 @@ class Store:
         return queries.errors(self._reader.read, self._known_source(), run.number)
 
     def filtered(self, run: RunRecord) -> list[FilteredUrl]:
-        """The URLs a run left out, as far as kept by name."""
+        """The URLs that a run filtered, as far as kept by name."""
         self.flush()
         return queries.filtered_urls(self._reader.read, self._known_source(), run.number)
 

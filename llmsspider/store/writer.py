@@ -234,7 +234,7 @@ class RunWriter:
         self._writer.put(operation)
 
     def holds(self, key: bytes) -> bool:
-        """Say whether a page may have been written and not yet committed."""
+        """Return whether a page may have been written and not yet committed."""
         return key in self._queued
 
     def next_seq(self) -> int:
@@ -248,7 +248,7 @@ class RunWriter:
             self._writer.put(page_error)
 
     def left_out(self, url: FilteredUrl) -> None:
-        """Count a URL that was left out, and keep it by name while there are few of its reason."""
+        """Count a filtered URL, and keep it by name while there are few of its reason."""
         self._filtered[url.reason] += 1
         if self._filtered[url.reason] <= DETAIL_LIMIT:
             self._writer.put(url)

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from llmsspider.sync.sourcefile import Entry
 
 
-# One sync at a time for a store, as seen from one machine.
+# --- one sync at a time for a store, as seen from one machine ---
 
 NAME = "sync.lock"
 

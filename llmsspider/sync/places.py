@@ -37,7 +37,7 @@ class Place(Protocol):
     slots: int
 
     async def has(self, entry: Entry) -> bool:
-        """Say whether an earlier job for the source waits or runs here; raises `PlaceFailed`."""
+        """Return whether an earlier job for the source waits or runs here; raises `PlaceFailed`."""
         ...
 
     async def crawl(self, entry: Entry) -> str:
@@ -98,7 +98,7 @@ def _last_error(path: Path) -> str:
     return (errors or lines or ["no log"])[-1].strip()
 
 
-# A Scrapyd node as the place where sources are crawled, over its JSON API.
+# --- a Scrapyd node as the place where sources are crawled, over its JSON API ---
 
 POLL_SECS = 1.0
 """Time between two looks at the jobs of a node."""
@@ -142,7 +142,7 @@ class Node:
         self._job = job
 
     async def has(self, entry: Entry) -> bool:
-        """Say whether a job of an earlier sync for the source waits or runs here."""
+        """Return whether a job of an earlier sync for the source waits or runs here."""
         jobs = await self._jobs()
         prefix = f"{source_slug(entry.name)}."
         return any(job.startswith(prefix) for job in (*jobs["pending"], *jobs["running"]))

@@ -77,7 +77,7 @@ _UNSAFE_IN_NETLOC = re.compile(r"[\s\\\x00-\x20\x7f]")
 
 
 def is_global(address: Address | str) -> bool:
-    """Say whether an IP address is globally reachable unicast.
+    """Return whether an IP address is globally reachable unicast.
 
     IPv6 forms that carry an IPv4 address are judged by that address.
 
@@ -225,7 +225,7 @@ class AllowedAddresses:
         return cls(hosts=frozenset(hosts), networks=tuple(networks), ports=tuple(ports))
 
     def permits(self, address: Address | str, host: str = "", port: int | None = None) -> bool:
-        """Say whether a connection to `address`, reached under the name `host`, is allowed.
+        """Return whether a connection to `address`, reached under the name `host`, is allowed.
 
         >>> allowed = AllowedAddresses.from_setting("127.0.0.1:8000")
         >>> allowed.permits("127.0.0.1", port=8000), allowed.permits("127.0.0.1", port=22)

@@ -112,7 +112,7 @@ def _bounded(chunks: Iterable[bytes], max_size: int) -> bytes:
 
 
 def _is_plain(body: bytes) -> bool:
-    """Say whether a body is text; compressed data is no valid UTF-8 for long."""
+    """Return whether a body is text; compressed data is no valid UTF-8 for long."""
     try:
         return "\0" not in body.decode("utf-8")
     except UnicodeDecodeError:

@@ -1,6 +1,6 @@
 """What a host has taught of its Markdown forms: which to ask a page's Markdown by, and when to stop guessing.
 
-Pure: the downloader middleware asks a `HostForms` what to try and tells it what came of it. A URL that a file, a page
+Pure: the downloader middleware asks a `HostForms` what to try and reports the outcome. A URL that a file, a page
 or the store names is no guess: it is always asked, and counts against nothing.
 """
 
@@ -133,12 +133,12 @@ class HostForms:
         return None
 
     def is_proven(self, url: str) -> bool:
-        """Say whether pages of this shape in the page's own directory came as Markdown."""
+        """Return whether pages of this shape in the page's own directory came as Markdown."""
         own = self._own(url)
         return own is not None and bool(own.hits)
 
     def expects_dead(self, *, lists: bool) -> bool:
-        """Say whether a page that only links name is more likely dead than alive, where a form is known.
+        """Return whether a page that only links name is more likely dead than alive, where a form is known.
 
         Args:
             lists: an llms.txt or sitemap names pages of the site; what it does not name is suspect from the start.
@@ -146,7 +146,7 @@ class HostForms:
         return self.dead >= self.alive if lists else self.dead > self.alive
 
     def is_settled(self, url: str) -> bool:
-        """Say whether pages of this shape in the page's own directory came as Markdown that nothing had named."""
+        """Return whether pages of this shape in the page's own directory came as Markdown that nothing had named."""
         own = self._own(url)
         return own is not None and own.found > 0
 
@@ -165,17 +165,17 @@ class HostForms:
         return tries if own is not None and own.hits else tries[: self._guesses_left(url)]
 
     def learning(self, url: str) -> bool:
-        """Say whether asking for this page is a guess, so that one page at a time should ask."""
+        """Return whether asking for this page is a guess, so that one page at a time should ask."""
         return (
             not self.negotiates and not self.is_settled(url) and (self.awaits_named or bool(self.to_try(url)))
         )
 
     def to_ask_again(self, url: str) -> bool:
-        """Say whether a page that was taken as HTML is worth asking for its Markdown, now that the host has some."""
+        """Return whether a page that was taken as HTML is worth asking for its Markdown, now that the host has some."""
         return self.has_markdown and bool(self.to_try(url))
 
     def is_open(self, url: str) -> bool:
-        """Say whether a page that was taken as HTML may be found to have Markdown, once more is known of the host."""
+        """Return whether a page taken as HTML may have Markdown that later pages of the host reveal."""
         if shape(url) is None or self.negotiates or not self.is_evident or self.is_proven(url):
             return False
         page = identity(url)

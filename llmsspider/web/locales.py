@@ -76,7 +76,7 @@ def tree_of(url: str) -> dict[Axis, str]:
 
 
 def same_language(wanted: str, tag: str) -> bool:
-    """Say whether a language tag is the wanted language or a variety of it (RFC 4647, basic filtering).
+    """Return whether a language tag is the wanted language or a variety of it (RFC 4647, basic filtering).
 
     >>> same_language("pt", "pt-BR"), same_language("pt-BR", "pt"), same_language("en", "eo")
     (True, False, False)
@@ -86,7 +86,7 @@ def same_language(wanted: str, tag: str) -> bool:
 
 
 def _is_bare(url: str) -> bool:
-    """Say whether the last path segment itself is a language or version (`/docs/fr`)."""
+    """Return whether the last path segment itself is a language or version (`/docs/fr`)."""
     return axis_of(urlsplit(url).path.rpartition("/")[2]) is not None
 
 
@@ -148,7 +148,7 @@ class Trees:
         return None
 
     def is_undecided(self, url: str) -> bool:
-        """Say whether the URL may belong to a copy that is not wanted: the same page may come to be known elsewhere."""
+        """Return whether the URL may belong to an unwanted copy: the same page may be found elsewhere later."""
         return any(tree not in self.found | self.settled for _, _, tree in self._unwanted(url))
 
     def settle(self, urls: Iterable[str]) -> None:
@@ -169,7 +169,7 @@ class Trees:
                 yield axis, segment, _directory_of(url, segment)
 
     def _is_sibling(self, axis: Axis, segment: str, tree: str) -> bool:
-        """Say whether a tree lies beside the start page's own; numbers alone may be chapters or years."""
+        """Return whether a tree lies beside the start page's own; numbers alone may be chapters or years."""
         home = self._home.get(axis)
         return (
             home is not None
@@ -185,7 +185,7 @@ class Trees:
         return segment == home
 
     def _is_copy(self, url: str, segment: str, home: str | None) -> bool:
-        """Say whether the same page is known in the start page's tree."""
+        """Return whether the same page is known in the start page's tree."""
         if self._is_root(url, segment):
             named = segment.lower() in _NAMED and urlsplit(url).path.endswith("/")  # /next may be a page
             return home is not None or segment in self.language_trees or named

@@ -91,7 +91,7 @@ def twins(url: str) -> Iterator[str]:
 
 
 def is_markdown_url(url: str) -> bool:
-    """Say whether the URL names a Markdown file by its extension.
+    """Return whether the URL names a Markdown file by its extension.
 
     >>> is_markdown_url("https://e.com/a.html.md?x#y"), is_markdown_url("https://e.com/a.html")
     (True, False)
@@ -148,7 +148,7 @@ def _source_path(path: str) -> str | None:
 
 
 def is_twin_of(markdown_url: str, page_url: str) -> bool:
-    """Say whether, by any form, `markdown_url` is the Markdown of `page_url` (used after redirects)."""
+    """Return whether, by any form, `markdown_url` is the Markdown of `page_url` (used after redirects)."""
     page = identity(page_url)
     return identity(markdown_url) == page or any(
         identity(candidate) == page for candidate in page_candidates(markdown_url).values()

@@ -48,7 +48,7 @@ def robots_directives(values: Iterable[str], user_agent: str = "llmsspider") -> 
 
 
 def is_noindex(directives: frozenset[str]) -> bool:
-    """Say whether robots directives (header or meta) ask not to be indexed."""
+    """Return whether robots directives (header or meta) ask not to be indexed."""
     return not directives.isdisjoint({"noindex", "none"})
 
 
@@ -89,7 +89,7 @@ def robots_opt_out(robots_txt: str, user_agent: str, url: str) -> str | None:
 
 
 def training_reserved(robots_txt: str, user_agent: str, url: str) -> bool:
-    """Say whether robots.txt asks not to train models with `url`."""
+    """Return whether robots.txt asks not to train models with `url`."""
     return content_signals(robots_txt, user_agent, url).get("ai-train") == "no"
 
 
@@ -150,7 +150,7 @@ def _path_and_signals(line: str) -> tuple[str, str]:
 
 
 def _fits(pattern: str, path: str) -> bool:
-    """Say whether `path` begins with `pattern`: `*` is any text, `$` at the end ends the path (RFC 9309, 2.2.3).
+    """Return whether `path` begins with `pattern`: `*` is any text, `$` at the end ends the path (RFC 9309, 2.2.3).
 
     Each part is looked for once, leftmost: a regular expression would try every way to share a path among its stars.
     """

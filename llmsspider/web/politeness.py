@@ -242,7 +242,7 @@ class HostPace:
 
 
 def paces_freely(host: str, ip_address: str | None = None) -> bool:
-    """Say whether nobody is hurt by a fast crawl of a host: it is this machine, or one of a private network.
+    """Return whether nobody is hurt by a fast crawl of a host: it is this machine, or one of a private network.
 
     `ip_address` is where the host answered from, once it did; a name alone tells it for localhost only.
 

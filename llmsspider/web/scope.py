@@ -61,7 +61,7 @@ def _compiled(pattern: str) -> tuple[re.Pattern[str], ...]:
 
 
 def glob_matches(pattern: str, path: str) -> bool:
-    """Say whether a glob matches a URL path; both are compared with percent-encoding decoded.
+    """Return whether a glob matches a URL path; both are compared with percent-encoding decoded.
 
     A trailing slash of the path does not count, so `/docs/**` matches `/docs`, `/docs/` and all below.
 

@@ -78,7 +78,7 @@ def identity(url: str) -> str:
 
     The steps: w3lib's canonical form (case of scheme and host, percent-encoding, dot segments, query order,
     no fragment but a route), no default port, no tracking parameters, a directory instead of its index file. What
-    the gate (`urlgate`) refuses has no page, and stays as it is written.
+    the gate (`url_gate`) refuses has no page, and stays as it is written.
 
     >>> identity("HTTPS://Docs.Example.com:443/guide/index.html?utm_source=x#top")
     'https://docs.example.com/guide/'
