@@ -14,7 +14,9 @@ from re import _constants as sre  # type: ignore[attr-defined]
 from re import _parser  # type: ignore[attr-defined]
 from typing import Any
 
-sys.setrecursionlimit(max(sys.getrecursionlimit(), 100_000))
+DEPTH = 100_000
+"""Python calls within each other that a match may take."""
+
 Next = Callable[[int], bool]
 Node = Callable[[int, Next], bool]
 
@@ -41,6 +43,14 @@ class Counter:
 
     def count(self, text: str, method: str) -> int:
         """Return the steps of `method` (match, fullmatch, search, or finditer for all that go over the whole text)."""
+        usual = sys.getrecursionlimit()
+        sys.setrecursionlimit(max(usual, DEPTH))
+        try:
+            return self._count(text, method)
+        finally:
+            sys.setrecursionlimit(usual)  # elsewhere, what is nested too deep has to be an error
+
+    def _count(self, text: str, method: str) -> int:
         self.text, self.steps, self.found = text, 0, []
         position = 0
         while position <= len(text):
