@@ -14,7 +14,6 @@ from scrapy.spiderloader import get_spider_loader
 from scrapy.utils.log import configure_logging
 
 from llmsspider import errors
-from llmsspider.arguments import ARGUMENTS
 from llmsspider.checking import crawl_problems
 from llmsspider.crawl.jobs import on_scrapy_cloud
 from llmsspider.errors import StoreError
@@ -79,7 +78,7 @@ class Command(CrawlCommand):
 
     def _for_people(self, spider: str, opts: argparse.Namespace) -> bool:
         """Return whether the lines for people stand in the place of the log."""
-        wanted = errors.called() == "llmsspider" and spider in ARGUMENTS
+        wanted = errors.called() == "llmsspider" and not opts.spargs.keys().isdisjoint({"url", "source"})
         return wanted and not opts.logfile and not opts.nolog
 
     def _begin_console(self, opts: argparse.Namespace) -> Path | None:

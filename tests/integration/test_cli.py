@@ -191,6 +191,7 @@ def test_commands_find_the_store_of_a_folder_without_a_project(serve, llmsspider
     again = llmsspider("recrawl", *LOCAL)
     assert again.returncode == 0, again.stderr
     assert "docs: 1 files written, 3 untouched, 0 removed" in again.stderr
+    assert "[scrapy" not in again.stderr, "lines for people, not Scrapy's log"
     assert not (tmp_path / ".scrapy").exists()
 
     assert llmsspider(f"{site.url}/guide/intro.html", "-o", "more", *LOCAL).returncode == 0
