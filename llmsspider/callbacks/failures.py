@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from scrapy import Request
 from scrapy.spidermiddlewares.httperror import HttpError
 
-from llmsspider.callbacks.requests import DocsRequests
+from llmsspider.callbacks.documents import DocumentCallbacks
 from llmsspider.crawl.bot_walls import (
     MAX_NEW_TEXT,
     Suspect,
@@ -19,6 +19,7 @@ from llmsspider.crawl.bot_walls import (
 )
 from llmsspider.crawl.deferred import DeferredRetry
 from llmsspider.crawl.page_checks import breaks_off, drop_reason
+from llmsspider.crawl.page_comparison import compare_with_site
 from llmsspider.crawl.pages import PageResponse, read_page
 from llmsspider.crawl.records import answered_record
 from llmsspider.discovery import FetchResult
@@ -31,66 +32,13 @@ from llmsspider.web.outcomes import kind_of_response
 from llmsspider.web.urls import identity, page_key
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
     from scrapy.http import Response
     from twisted.python.failure import Failure
 
     from llmsspider.crawl.bot_walls import Wall
-    from llmsspider.items import Change
     from llmsspider.store import PageRecord, PageState
-
-
-# The documents of pages on their way to the pipelines, and of stored pages in place of those that failed.
-
-
-class DocumentCallbacks(DocsRequests):
-    """Yields documents; what becomes of them, the pipelines decide."""
-
-    def documents(self, record: PageRecord, *, start: bool = False, confirmed: bool = False) -> Iterator[Any]:
-        """Yield the document of a page on its way to the pipelines; none for a start page out of scope."""
-        run = self.run
-        if run.arguments.mode == "refresh" and record.key not in run.known.states:
-            run.record_filtered(record.url, "not-stored", "mode=refresh takes no new pages")
-            return
-        if run.keeps_findings and not confirmed:
-            self._as_found_before(record)
-        unlisted = run.arguments.follow == "listed" and not run.site.is_listed(record.url)
-        if start and (unlisted or not run.bounds.allowed(record.url)):
-            run.record_filtered(record.url, "out-of-scope", "the start page itself is outside the scope")
-            return
-        if not start and not confirmed and run.may_have_moved(record):
-            return
-        record.moved_from = list(run.known.moved_from.get(record.key, ()))
-        change: Change = "unchanged" if confirmed else "new"
-        yield record.item(source=run.source, run=run.id, change=change, confirmed=confirmed)
-
-    def _as_found_before(self, record: PageRecord) -> None:
-        """Keep what only discovery knows of a page: this run had none."""
-        earlier = self.run.store.load_page(record.key)
-        if earlier is not None:
-            record.llms, record.depth = earlier.llms, earlier.depth
-            record.discovered_by = earlier.discovered_by
-
-    def stored_page(self, key: bytes) -> Iterator[Any]:
-        """Yield the document of a page as it is stored."""
-        state = self.run.known.state(key)
-        record = self.run.store.load_page(state.key) if state is not None else None
-        if record is not None:
-            yield from self.documents(record, confirmed=True)
-
-    def failed_page(self, key: bytes, depth: int | None = None) -> Iterator[Any]:
-        """Yield a stored page in place of one that failed, and the requests for its stored links.
-
-        So an outage of one page does not make the pages behind it look unlinked.
-        """
-        state = self.run.known.state(key)
-        record = self.run.store.load_page(state.key) if state is not None else None
-        if record is not None:
-            self.run.progress.kept += 1
-            record.depth = record.depth if depth is None else depth
-            yield from self.documents(record, confirmed=True)
-            yield from self.link_requests(record.follow, record.depth + 1, on=record.url, unchanged=True)
 
 
 # What becomes of a page that could not be had: another address, a second chance, the stored page in its place.
@@ -231,9 +179,6 @@ def kind_of_failure(error: BaseException) -> ErrorKind:
 class SuspectCallbacks(FailureCallbacks):
     """Holds back suspicious answers, and decides about them when all evidence is in."""
 
-    page_results: Callable[..., Iterator[Any]]
-    settle: Callable[..., bool]
-
     def doubt(self, record: PageRecord, answered: PageResponse, request: Request) -> Iterator[Any] | None:
         """Return what a page leads to whose answer may be a wall, None for one that is taken as it is.
 
@@ -344,7 +289,7 @@ class SuspectCallbacks(FailureCallbacks):
             run.disbelieve(record.fetched_url)
         by, depth = record.discovered_by, record.depth
         request = self.page_request(record.url, by=by, depth=depth, start=suspect.start, held=True)
-        self.settle(record, request)
+        compare_with_site(run, record, is_start=suspect.start)
         yield from self.page_results(record, request)
 
     async def look_at(self, answered: PageResponse, state: PageState) -> Suspect | None:

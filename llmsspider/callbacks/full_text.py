@@ -174,7 +174,7 @@ class FullTextCallbacks(PageCallbacks):
             pages = (piece for piece in pieces if isinstance(piece, FullPage) and piece.url is not None)
             sample = list(islice(pages, SAMPLED_PAGES))
         drafts = await self.run.workers.read_texts([page.text for page in sample])
-        self.sample_links(
+        self.markdown_links.sample(
             (
                 (self.run.page_of(page.url), draft)
                 for page, draft in zip(sample, drafts, strict=True)
@@ -259,7 +259,11 @@ class FullTextCallbacks(PageCallbacks):
         if isinstance(draft, ConversionError):
             return draft
         is_page = page.rule != "whole"
-        join = await self.link_joiner(draft, url, url, "llms-full") if is_page else Joiner(file.url).join
+        join = (
+            await self.markdown_links.joiner(draft, url, url, "llms-full")
+            if is_page
+            else Joiner(file.url).join
+        )
         try:
             read = draft.page(join, keep_hidden=run.workers.keep_hidden, max_growth=run.workers.max_growth)
         except TooLargePageError as error:

@@ -10,9 +10,9 @@ from scrapy import Request
 from llmsspider.callbacks.failures import SuspectCallbacks
 from llmsspider.callbacks.html_forms import LinkSourceCallbacks
 from llmsspider.callbacks.rendering import MIN_ROUTES
-from llmsspider.callbacks.requests import MarkdownLinkCallbacks, request_of
-from llmsspider.crawl.deferred import PendingPage
+from llmsspider.callbacks.requests import request_of
 from llmsspider.crawl.full_text_lag import words
+from llmsspider.crawl.page_comparison import compare_with_site
 from llmsspider.crawl.pages import (
     PageResponse,
     PageResult,
@@ -22,12 +22,12 @@ from llmsspider.crawl.pages import (
     refused_by_page,
     same_page_elsewhere,
 )
-from llmsspider.crawl.records import answered_record, title_from_url, utc_now
+from llmsspider.crawl.records import answered_record, utc_now
 from llmsspider.discovery import Options, read_described
 from llmsspider.download_errors import kind_of_exception
 from llmsspider.errors import ConversionError, ErrorKind, RenderingError, TooLargePageError
-from llmsspider.items import Page, PageMeta, content_hash, raw_hash
-from llmsspider.reasons import FilterReason
+from llmsspider.items import Page, PageMeta, raw_hash
+from llmsspider.reasons import Filtered, FilterReason
 from llmsspider.requests import CARRIED, META, info
 from llmsspider.scheduling.downloader import EngineFetch
 from llmsspider.web.outcomes import kind_of_response
@@ -40,52 +40,66 @@ if TYPE_CHECKING:
     from scrapy.http import Response
 
     from llmsspider.callbacks.html_forms import FullerHtml
+    from llmsspider.callbacks.markdown_links import MarkdownLinks
     from llmsspider.callbacks.rendering import ApiFiles
     from llmsspider.store import PageRecord
 
 
-class PageCallbacks(SuspectCallbacks, LinkSourceCallbacks, MarkdownLinkCallbacks):
+class PageCallbacks(SuspectCallbacks, LinkSourceCallbacks):
     """Callback of page requests."""
 
+    markdown_links: MarkdownLinks
     fuller: FullerHtml
     api_files: ApiFiles
 
     async def parse(self, response: Response) -> AsyncIterator[Any]:
-        """Yield the page's document and the requests for its links."""
-        run = self.run
-        request = request_of(response)
-        answered = PageResponse.from_response(response, now=utc_now())
-        unread = await self._unread(request, answered)
-        if unread is not None:
-            for result in unread:
-                yield result
-            return
-        run.count("converted")
-        try:
-            listed = bool(info(request).get("listed"))
-            read = await read_page(answered, run.workers, listed=listed, join=self.link_joiner)
-            answered, fuller = await self.fuller.take(request, answered, read)
-            if fuller is None:
-                for result in self._same(self._as_stored(answered), request, answered):
-                    yield result
-                return
-            answered, page = await self.api_files.render(request, answered, fuller)
-            if page is None:
-                for result in self._same(self._as_stored(answered), request, answered):
-                    yield result
-                return
-        except (ConversionError, RenderingError) as error:
-            if isinstance(error, TooLargePageError):
-                run.count("too-large")
-            for kept in self.fail_page(request, kind_of_exception(error), str(error), answered.status):
-                yield kept
-            return
-        run.count_hidden(page.page)
-        run.count_fallback(answered.page_url, page.page)
-        for result in self._read(page, answered, request):
+        """Yield what the answer for a page leads to: answer, page, document, links.
+
+        An answer may be an error, or say that the page is as it was stored. What it holds is read as a page, which may
+        be none of the documentation or lie elsewhere. Else its record is made, which gives the document and the
+        requests for its links.
+        """
+        request, answer = request_of(response), PageResponse.from_response(response, now=utc_now())
+        page, results = None, await self._of_answer(request, answer)
+        if results is None:
+            try:
+                answer, page = await self._read(request, answer)
+            except (ConversionError, RenderingError) as error:
+                results = self._unreadable(request, answer, error)
+            else:
+                results = self._of_page(page, answer, request) if page else self._as_before(request, answer)
+        for result in results:
             yield result
-        for seed in await self._described(page, answered):
+        for seed in await self._described(page, answer) if page is not None else ():
             yield seed
+
+    async def _read(self, request: Request, answer: PageResponse) -> tuple[PageResponse, PageResult | None]:
+        """Return the page that an answer holds, and the answer it was read from in the end.
+
+        That is its Markdown, its HTML where this says more, what a browser rendered, or what an API file describes;
+        None in place of the page where that is the one that is stored.
+
+        Raises:
+            ConversionError: the body could not be converted.
+            RenderingError: the browser could not render it.
+        """
+        run = self.run
+        run.count("converted")
+        listed = bool(info(request).get("listed"))
+        read = await read_page(answer, run.workers, listed=listed, join=self.markdown_links.joiner)
+        answer, page = await self.fuller.take(request, answer, read)
+        if page is not None:
+            answer, page = await self.api_files.render(request, answer, page)
+        if page is not None:
+            run.count_hidden(page.page)
+            run.count_fallback(answer.page_url, page.page)
+        return answer, page
+
+    def _unreadable(self, request: Request, answer: PageResponse, error: Exception) -> Iterator[Any]:
+        """Yield what is left of a page that could not be read: the stored one."""
+        if isinstance(error, TooLargePageError):
+            self.run.count("too-large")
+        yield from self.fail_page(request, kind_of_exception(error), str(error), answer.status)
 
     def _docsify(self, request: Request, answered: PageResponse) -> Iterator[Any] | None:
         """Return what a Docsify site's page leads to, its Markdown file in its place; None for any other page."""
@@ -98,7 +112,7 @@ class PageCallbacks(SuspectCallbacks, LinkSourceCallbacks, MarkdownLinkCallbacks
             return None
         return self._alternate(site.file_of(site.page), _NO_LINKS, request)
 
-    async def _unread(self, request: Request, answered: PageResponse) -> Iterator[Any] | None:
+    async def _of_answer(self, request: Request, answered: PageResponse) -> Iterator[Any] | None:
         """Return what an answer leads to that need not be read: an error, or the page as it is stored; else None."""
         wrong = self._what_is_wrong(answered)
         if wrong is _HALF:
@@ -110,7 +124,9 @@ class PageCallbacks(SuspectCallbacks, LinkSourceCallbacks, MarkdownLinkCallbacks
         if docsify is not None:
             return docsify
         stored = self._as_stored(answered)
-        return self._same(stored, request, answered) if stored is not None or answered.status == 304 else None
+        if stored is None and answered.status != 304:
+            return None
+        return self._same(stored, request, answered)
 
     def _what_is_wrong(self, answered: PageResponse) -> tuple[ErrorKind, str] | None:
         """Return (error kind, message) of an answer that is no page, or half of one, or None."""
@@ -142,6 +158,10 @@ class PageCallbacks(SuspectCallbacks, LinkSourceCallbacks, MarkdownLinkCallbacks
         if suspect is not None and wall is not None:
             self.run.believes(suspect, wall)  # it counts as seen in this run
 
+    def _as_before(self, request: Request, answered: PageResponse) -> Iterator[Any]:
+        """Yield what a page leads to that was fetched in another form, which is the stored one."""
+        return self._same(self._as_stored(answered), request, answered)
+
     def _same(self, stored: PageRecord | None, request: Request, answered: PageResponse) -> Iterator[Any]:
         """Yield what an answer leads to that is the stored page, or says so in vain."""
         if stored is not None:
@@ -165,43 +185,14 @@ class PageCallbacks(SuspectCallbacks, LinkSourceCallbacks, MarkdownLinkCallbacks
             run.site.enter(seed)
         return [request for seed in seeds if (request := self.seed_request(seed)) is not None]
 
-    def _read(self, page: PageResult, answered: PageResponse, request: Request) -> Iterator[Any]:
-        """Yield what a page that was read leads to: nothing, another page, or its document and links."""
+    def _of_page(self, page: PageResult, answered: PageResponse, request: Request) -> Iterator[Any]:
+        """Yield what a page leads to: nothing, another page, or its document and links."""
+        self._learn_links(page, answered)
+        other = self._no_document(page, answered, request)
+        if other is not None:
+            yield from other
+            return
         run = self.run
-        meta = page.page.meta
-        if page.origin == "rendered" and len(meta.routes) >= MIN_ROUTES and meta.api_files is None:
-            run.site.learn_routes(answered.page_url)
-            page.page.follow = [*page.page.follow, *meta.routes]
-        if page.origin in {"html", "rendered"}:
-            run.link_bases.learn(page.page.follow, answered.page_url)
-        left_out = page.left_out or refused_by_page(page.page.meta, answered, run.config)
-        if left_out is not None:
-            run.record_filtered(request.url, *left_out)
-            if left_out.reason == "needs-browser":  # not gone: the next run may have a browser
-                run.known.record_outcome(page_key(request.url), "failed", left_out.reason)
-                yield from self.failed_page(page_key(request.url), request.meta.get("depth"))
-            else:
-                run.known.record_outcome(page_key(request.url), "dropped", left_out.reason)
-            return
-        target = self._elsewhere(page.page.meta, request)
-        if target is not None:
-            run.record_filtered(request.url, *target[1:])
-            run.known.moved(page_key(request.url), page_key(target[0]))
-            yield from self._other_page(target[0], request)
-            return
-        listing = self._listing(page.page.meta, request)
-        if listing is not None:
-            run.record_filtered(request.url, "listing", listing)
-            run.known.record_outcome(page_key(request.url), "dropped", "listing")
-            yield from self.link_requests(
-                page.page.follow, int(request.meta.get("depth", 0)) + 1, on=request.url
-            )
-            return
-        is_asked = page.was_stub or info(request).get("alternate")
-        alternate = None if is_asked else markdown_alternate(page, answered)
-        if alternate is not None:
-            yield from self._alternate(alternate, page, request)
-            return
         record = answered_record(
             run.source,
             answered,
@@ -217,11 +208,61 @@ class PageCallbacks(SuspectCallbacks, LinkSourceCallbacks, MarkdownLinkCallbacks
             yield from doubted
             return
         is_false = run.known.is_false(record, answered.headers)
-        self.settle(record, request)
+        self._compare(record, request)
         if is_false and run.known.is_false(record, answered.headers):  # as it came, and as it would be stored
             run.disbelieve(record.fetched_url)
         self._keep_text(record)
         yield from self.page_results(record, request)
+
+    def _learn_links(self, page: PageResult, answered: PageResponse) -> None:
+        """Learn what the links of HTML say of the site; the routes of a rendered page are links too."""
+        run, meta = self.run, page.page.meta
+        if page.origin == "rendered" and len(meta.routes) >= MIN_ROUTES and meta.api_files is None:
+            run.site.learn_routes(answered.page_url)
+            page.page.follow = [*page.page.follow, *meta.routes]
+        if page.origin in {"html", "rendered"}:
+            run.link_bases.learn(page.page.follow, answered.page_url)
+
+    def _no_document(
+        self, page: PageResult, answered: PageResponse, request: Request
+    ) -> Iterator[Any] | None:
+        """Return what a page leads to that is no document itself; None for one that is."""
+        meta = page.page.meta
+        refused = page.left_out or refused_by_page(meta, answered, self.run.config)
+        if refused is not None:
+            return self._refused(refused, request)
+        elsewhere = self._elsewhere(meta, request)
+        if elsewhere is not None:
+            return self._moved(*elsewhere, request)
+        listing = self._listing(meta, request)
+        if listing is not None:
+            return self._links_only(listing, page, request)
+        is_asked = page.was_stub or info(request).get("alternate")
+        alternate = None if is_asked else markdown_alternate(page, answered)
+        return None if alternate is None else self._alternate(alternate, page, request)
+
+    def _refused(self, refused: Filtered, request: Request) -> Iterator[Any]:
+        """Count a page that is filtered once it was read; a browser may make it a document in the next run."""
+        run, key = self.run, page_key(request.url)
+        run.record_filtered(request.url, *refused)
+        if refused.reason == "needs-browser":
+            run.known.record_outcome(key, "failed", refused.reason)
+            yield from self.failed_page(key, request.meta.get("depth"))
+        else:
+            run.known.record_outcome(key, "dropped", refused.reason)
+
+    def _moved(self, target: str, reason: FilterReason, rule: str, request: Request) -> Iterator[Any]:
+        """Yield the request for the page that this one says it is."""
+        self.run.record_filtered(request.url, reason, rule)
+        self.run.known.moved(page_key(request.url), page_key(target))
+        yield from self._other_page(target, request)
+
+    def _links_only(self, why: str, page: PageResult, request: Request) -> Iterator[Any]:
+        """Yield the requests for the links of a page that only lists others."""
+        self.run.record_filtered(request.url, "listing", why)
+        self.run.known.record_outcome(page_key(request.url), "dropped", "listing")
+        depth = int(request.meta.get("depth", 0)) + 1
+        yield from self.link_requests(page.page.follow, depth, on=request.url)
 
     def _keep_text(self, record: PageRecord) -> None:
         """Keep the text that was stored from a full-text file which lags or is away, where the page says the same."""
@@ -342,74 +383,14 @@ class PageCallbacks(SuspectCallbacks, LinkSourceCallbacks, MarkdownLinkCallbacks
             record.depth = int(request.meta.get("depth", 0))
             record.discovered_by = info(request).get("by", "link")
             record.llms = self.run.site.entries.get(identity(request.url))
-        is_same = not self.settle(record, request)
+        is_same = not self._compare(record, request)
         yield from self.page_results(
             record, request, confirmed=is_same and record.key in self.run.known.states
         )
 
-    def settle(self, record: PageRecord, request: Request) -> bool:
-        """Compare a page of HTML with the site's others: its title, its chrome; return whether it is another now."""
-        if record.origin not in {"html", "rendered"}:
-            return False
-        is_retitled = self._settle_title(record, is_start=bool(info(request).get("start")))
-        return (not self.run.config.keep_shared and self._take_off_chrome(record)) or is_retitled
-
-    def _settle_title(self, record: PageRecord, *, is_start: bool) -> bool:
-        """Give a page a title of its own where the site's pages share one; return whether it is another."""
-        titles, title = self.run.site.titles, record.title
-        if not title:
-            return False
-        titles.see(title, record.content or "", start=is_start)
-        titles.see_links(record.links)
-        if not is_start:
-            named = record.llms.title if record.llms else None
-            linked, path = titles.linked(record.url), title_from_url(record.url)
-            record.title = titles.own(title, record.content or "", named, linked, path)
-        if record.title != title:
-            self.run.count("titles/shared")
-        return record.title != title
-
-    def _take_off_chrome(self, record: PageRecord) -> bool:
-        """Take off what most pages of the site begin or end with; return whether there was any."""
-        site, whole = self.run.site, record.content or ""
-        site.chrome.see(whole)
-        content = site.chrome.without(whole)
-        if content == whole or content_hash(whole) in site.soft404_hashes:
-            return False
-        self.run.count("chrome/shared")
-        record.content, record.content_hash = content, None
-        record.links = [
-            link for link in record.links if f"({link.url}" in content or f"({link.url}" not in whole
-        ]
-        return True
-
-    def page_results(self, record: PageRecord, request: Request, *, confirmed: bool = False) -> Iterator[Any]:
-        """Yield a page's document, the requests for its links, and that for its HTML where the policy wants it."""
-        held = self.run.pending_pages.waiting.pop(record.id, None)
-        start = bool(info(request).get("start"))
-        same = confirmed or self.run.is_stored(record)
-        links = list(self.link_requests(record.follow, record.depth + 1, on=record.url, unchanged=same))
-        if not self._waits(record, request, confirmed=confirmed, shows_pages=bool(links)):
-            yield from self.documents(record, start=start, confirmed=confirmed)
-        yield from links
-        if held is not None and held.shows_pages:
-            self.run.links.take(record.url)
-        elif held is None and record.origin in {"markdown", "negotiated", "llms-full"}:
-            yield from self.link_source(record, start=start, unchanged=same)
-
-    def _waits(self, record: PageRecord, request: Request, *, confirmed: bool, shows_pages: bool) -> bool:
-        """Say whether a page that came as HTML waits for its host's forms to be known; it is kept then."""
-        run = self.run
-        if (
-            record.origin not in {"html", "rendered"}
-            or "by" not in info(request)
-            or info(request).get("held")
-        ):
-            return False
-        is_open = run.site.forms_of(record.url).is_open(record.url)
-        return is_open and run.pending_pages.keep(
-            PendingPage(record, confirmed, request, shows_pages), room=run.limit.left
-        )
+    def _compare(self, record: PageRecord, request: Request) -> bool:
+        """Compare a page with the site's others (`crawl.page_comparison`); return whether it is another now."""
+        return compare_with_site(self.run, record, is_start=bool(info(request).get("start")))
 
 
 _HALF: tuple[ErrorKind, str] = (

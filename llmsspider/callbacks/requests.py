@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
-import contextlib
-from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 import scrapy
 from scrapy import Request
 
-from llmsspider import stats
 from llmsspider.crawl.run import Run
 from llmsspider.crawl.traps import without_session_id
 from llmsspider.discovery.files import MAX_FULL_BYTES
@@ -24,9 +20,7 @@ if TYPE_CHECKING:
 
     from scrapy.http import Response
 
-    from llmsspider.crawl.link_bases import PageLinks
     from llmsspider.discovery import Seed
-    from llmsspider.markdown import Draft
     from llmsspider.store import PageState
     from llmsspider.web.scope import Verdict
 
@@ -278,82 +272,3 @@ class DocsRequests(scrapy.Spider):
 def request_of(response: Response) -> Request:
     """Return the request a response answers."""
     return response.request if response.request is not None else Request(response.url)
-
-
-# What the relative links of Markdown pages mean, asked of the run; a few pages wait until others have shown it.
-
-MAX_WAITING = 16
-"""Pages that wait at a time; one more ends it for all."""
-
-MAX_WAIT_SECS = 10.0
-"""How long a page waits at most, should nothing else end it."""
-
-
-class MarkdownLinkCallbacks(DocsRequests):
-    """Makes the links of Markdown absolute, by `run.link_bases`.
-
-    A page whose own links do not show what they are relative to waits for pages that do, so that it does not matter
-    which comes first. The wait ends when that is decided, or when nothing but waiting pages is left.
-    """
-
-    @cached_property
-    def _link_waits(self) -> list[tuple[str, asyncio.Event]]:
-        """The pages that wait, by the group they belong to."""
-        return []
-
-    async def link_joiner(
-        self, draft: Draft, page_url: str, fetched_url: str, origin: str
-    ) -> Callable[[str], str]:
-        """Return the function that makes the hrefs of a Markdown page absolute."""
-        site = self.run.site.docsify_of(page_url)
-        if site is not None:
-            return partial(site.join, page_url=page_url)
-        bases = self.run.link_bases
-        links = bases.look(page_url, fetched_url, origin, draft.hrefs)
-        if links.group in bases.decided:
-            self._release(links.group)
-        elif bases.is_open(links) and self.run.worker_group.is_alone:
-            await self._decision(links)
-        if links.differs:
-            self.run.count(stats.markdown_links(bases.base_of(links)))
-        return bases.join(links)
-
-    def sample_links(self, pages: Iterable[tuple[str, Draft]], origin: str) -> None:
-        """Decide by the first pages of a file, given by address, before the first of them is converted."""
-        for url, draft in pages:
-            self.run.link_bases.look(url, url, origin, draft.hrefs)
-        self.run.link_bases.conclude()
-
-    async def _decision(self, links: PageLinks) -> None:
-        waits, decided = self._link_waits, asyncio.Event()
-        waits.append((links.group, decided))
-        if len(waits) > MAX_WAITING or self._only_waiting():
-            self.end_waits()
-        with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(decided.wait(), MAX_WAIT_SECS)
-
-    def end_waits_if_alone(self) -> None:
-        """Let the waiting pages go on where nothing else is under way that could decide."""
-        if self._link_waits and self._only_waiting():
-            self.end_waits()
-
-    def end_waits(self) -> None:
-        """Decide by what there is, and let the waiting pages go on."""
-        for group in {group for group, _event in self._link_waits}:
-            self.run.link_bases.conclude(group)
-            self._release(group)
-
-    def _release(self, group: str) -> None:
-        waits = self._link_waits
-        for name, event in waits:
-            if name == group:
-                event.set()
-        waits[:] = [wait for wait in waits if wait[0] != group]
-
-    def _only_waiting(self) -> bool:
-        engine = self.crawler.engine
-        if engine is None or engine.scheduler is None or engine.scraper.slot is None:
-            return True
-        slot = engine.scraper.slot
-        busy = len(slot.active) + len(slot.queue) + len(engine.downloader.active)
-        return busy <= len(self._link_waits) and not engine.scheduler.has_pending_requests()

@@ -32,7 +32,7 @@ class Phase:
     @classmethod
     def of(cls, crawler: Crawler, spider: DocsSpider) -> Phase:
         """Return the phase context of a crawl."""
-        idle = EngineIdle(crawler, spider.end_waits_if_alone)
+        idle = EngineIdle(crawler, spider.markdown_links.end_waits_if_alone)
         return cls(crawler, spider, spider.run, EngineFetch(crawler, spider.run), idle)
 
     def note(self, line: str) -> None:

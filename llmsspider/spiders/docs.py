@@ -13,6 +13,7 @@ from llmsspider.arguments import NO_URL, DocsArguments, given
 from llmsspider.callbacks.ending import EndCallbacks
 from llmsspider.callbacks.full_text import FullTextCallbacks
 from llmsspider.callbacks.html_forms import FullerHtml
+from llmsspider.callbacks.markdown_links import MarkdownLinks
 from llmsspider.callbacks.rendering import ApiFiles, Renderer
 from llmsspider.checking import check_components, open_settings
 from llmsspider.crawl import jobs
@@ -77,6 +78,7 @@ class DocsSpider(Args[DocsArguments], FullTextCallbacks, EndCallbacks):
         spider.run = Run(
             arguments, source, config, _counter(crawler), queued, resumes=resumes, workers=workers
         )
+        spider.markdown_links = MarkdownLinks(crawler, spider.run)
         spider.renderer = Renderer(crawler, spider.run)
         spider.fuller = FullerHtml(crawler, spider.run)
         spider.api_files = ApiFiles(crawler, spider.run, spider.renderer)
