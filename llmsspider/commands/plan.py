@@ -13,6 +13,7 @@ from scrapy.exceptions import UsageError
 
 from llmsspider import errors
 from llmsspider.commands.crawl import Command as CrawlCommand
+from llmsspider.crawl.outcome_lines import nothing_obtained
 from llmsspider.crawl.plan import plan_lines, with_options
 from llmsspider.extensions import console
 from llmsspider.output.status import printable
@@ -70,7 +71,7 @@ class Command(CrawlCommand):
             plan.arguments = with_options(plan.arguments, self._options)
         self.exitcode = 1 if plan is None or (plan.start.error and not plan.seeds) else 0
         if self.exitcode:
-            why = ended.nothing_obtained if ended is not None else "the crawl did not start"
+            why = nothing_obtained(ended) if ended is not None else "the crawl did not start"
             print(f"{errors.called()} plan: {printable(why)}", file=sys.stderr)
         if plan is not None and opts.json:
             print(json.dumps(dataclasses.asdict(plan), indent=2, ensure_ascii=False))

@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -25,11 +24,13 @@ from llmsspider.crawl.full_text_lag import LaggingFiles
 from llmsspider.crawl.jobs import Spool
 from llmsspider.crawl.known_pages import FullCheck, KnownPages, KnownResources
 from llmsspider.crawl.link_bases import LinkBases
-from llmsspider.crawl.page_checks import MissingEnds, drop_reason
+from llmsspider.crawl.page_checks import MissingEnds
 from llmsspider.crawl.progress import Progress, Snapshot
 from llmsspider.crawl.records import extractor_version
 from llmsspider.crawl.site import PreviousDiscovery, SiteKnowledge
-from llmsspider.crawl.traps import LookAlikes, shape_of
+from llmsspider.crawl.source_memory import StoredLookAlikes, runs_by_page, source_to_keep
+from llmsspider.crawl.stopped import give_up_failed_pages, keep_suspects, store_pending_pages
+from llmsspider.crawl.traps import LookAlikes
 from llmsspider.crawl.workers import Workers
 from llmsspider.discovery.starthistory import StartHistory
 from llmsspider.errors import ErrorKind, StoreError
@@ -37,12 +38,11 @@ from llmsspider.items import content_hash, raw_hash
 from llmsspider.llmstxt import directory_url
 from llmsspider.owncode import own_mark
 from llmsspider.reasons import FILTERED_AFTER_FETCH, LIMITS, FilterReason
-from llmsspider.sources import kept_line, updated_record
+from llmsspider.sources import kept_line
 from llmsspider.stats import Stat
-from llmsspider.store import CONTENT, RunKind, Store
-from llmsspider.web.outcomes import remedied
+from llmsspider.store import RunKind, Store
 from llmsspider.web.url_gate import usable
-from llmsspider.web.urls import host, identity, page_key
+from llmsspider.web.urls import identity, page_key
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -59,37 +59,10 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-ALLOWS = "LLMS_ALLOW_PRIVATE_ADDRESSES"
-"""The setting that lists the addresses that are allowed though they are not public."""
-
-FEW_DOCUMENTS, MANY_LINKS = 3, 5
-"""With so few documents and so many links out of scope a run says how to widen its scope."""
-
 
 def succeeded(outcome: str) -> bool:
     """Say whether a crawl that ended so ended by itself or by a limit the user set."""
     return outcome == "finished" or outcome.startswith("closespider_")
-
-
-WHAT_TO_DO = {
-    "empty": 'the pages hold no text without JavaScript: install the extra "browser" and Chromium',
-    "needs-browser": 'the pages need JavaScript: install the extra "browser" and Chromium',
-    "out-of-scope": "widen the scope with -a scope=host or -a scope=domain",
-    "ai-opt-out": "its publisher asks to be left out of AI use",
-    "noindex": "the pages are marked noindex: -s LLMS_OBEY_NOINDEX=False takes them",
-    "unsupported-type": "it is no page: name an HTML or Markdown page of the documentation",
-}
-"""What to do where no document came of the pages, by the reason that left out the most of them."""
-
-
-def no_documents(filtered: Counter[str]) -> str:
-    """Return what to do where pages answered and none became a document, to follow a sentence.
-
-    >>> no_documents(Counter({"ai-opt-out": 1}))
-    ': its publisher asks to be left out of AI use'
-    """
-    reasons = [WHAT_TO_DO[reason] for reason, _ in filtered.most_common() if reason in WHAT_TO_DO]
-    return f": {reasons[0]}" if reasons else ""
 
 
 class Run:
@@ -157,10 +130,10 @@ class Run:
         self.links = LinkSources()
         self.site = SiteKnowledge()
         self.known = KnownPages()
-        self.missing: dict[bytes, int] = _runs_by_page(source, "missing")
+        self.missing: dict[bytes, int] = runs_by_page(source, "missing")
         """Stored pages that were held though they are gone: in how many judging runs in a row, by key."""
         self.resources = KnownResources()
-        look_alikes = LookAlikes(config.max_look_alikes, self._stored_look_alikes)
+        look_alikes = LookAlikes(config.max_look_alikes, StoredLookAlikes(self))
         self.bounds = Bounds(
             arguments,
             self.site,
@@ -225,7 +198,7 @@ class Run:
                     self._source_record.discovery.pop("says", None)
             if (kept := kept_line(self.arguments, self._source_record)) is not None:
                 self.note(kept)
-        store.upsert_source(self._updated_source())
+        store.upsert_source(self._keep_source())
         self.undelivered_since = store.undelivered_since()
         kind: RunKind = "refresh" if self.arguments.mode == "refresh" else "crawl"
         given = self.arguments.model_dump(mode="json", exclude_unset=True)
@@ -269,10 +242,10 @@ class Run:
             outcome: Scrapy's finish reason.
         """
         try:
-            self._give_up()
-            self._keep_suspects()
+            give_up_failed_pages(self)
+            keep_suspects(self)
             if not succeeded(outcome):
-                self._store_held()
+                store_pending_pages(self)
             self.flush()
         except StoreError as error:  # what was waiting to be written is not
             self.incomplete(str(error))
@@ -305,7 +278,7 @@ class Run:
     def _finish(self, store: Store) -> None:
         counts = {**self.counts(), "delivered": self.delivered}
         try:
-            store.upsert_source(self._updated_source())
+            store.upsert_source(self._keep_source())
             if self.config.own_code:
                 store.drop_originals(extractor_version(self.config.converter_fingerprint))
             store.finish_run(self.outcome, complete=self.complete, why=self.why_incomplete, counts=counts)
@@ -354,46 +327,6 @@ class Run:
         return succeeded(self.outcome)
 
     @property
-    def start_failure(self) -> str | None:
-        """One line on a start page that failed while other pages came, or None."""
-        start = self.discovery.start if self.discovery is not None else None
-        if start is None or not start.error or not self.progress.documents:
-            return None
-        why = start.message or (f"HTTP status {start.status}" if start.status else start.error)
-        return f"the start page failed: {start.final_url} ({start.error}: {why}); the documents come from other pages"
-
-    @property
-    def nothing_obtained(self) -> str:
-        """One line on why a run came to nothing, and what to do; it says what the start page answered."""
-        start = self.discovery.start if self.discovery is not None else None
-        if start is None or self.fault:
-            return f"nothing was obtained from {self.source}: {self.fault or 'the crawl did not start'}"
-        if not start.error:
-            return f"{start.final_url} answered, but no document came of it{no_documents(self.progress.filtered)}"
-        why = self.forbidden_start or remedied(start.error, start.message or f"HTTP status {start.status}")
-        return f"nothing was obtained from {start.final_url}: {why}"
-
-    @property
-    def forbidden_start(self) -> str | None:
-        """One line on a start page whose address is not public, with the setting that allows it, or None."""
-        start = self.discovery.start if self.discovery is not None else None
-        if start is None or start.error != "blocked" or ALLOWS not in (start.message or ""):
-            return None
-        return f"{host(start.url)} is not a public address: -s {ALLOWS}={host(start.url)} allows it"
-
-    @property
-    def missed(self) -> str | None:
-        """One line where few documents came while many links of the site were out of scope, or None."""
-        outside, documents = self.progress.filtered["out-of-scope"], self.progress.documents
-        scope = self.bounds.scope
-        if scope is None or documents > FEW_DOCUMENTS or outside < MANY_LINKS or not scope.wider:
-            return None
-        return (
-            f"only {documents} document{'' if documents == 1 else 's'}, while {outside} links of the site were out of "
-            f"scope: {scope.wider} takes them in, or -a allow=/PATH/** a part of them"
-        )
-
-    @property
     def id(self) -> str:
         """The id of the run; empty before it was opened."""
         return self._record.id if self._record else ""
@@ -402,6 +335,11 @@ class Run:
     def seq_before(self) -> int:
         """The last change that was stored before this run."""
         return self._record.seq_before if self._record else 0
+
+    @property
+    def is_open(self) -> bool:
+        """True between `open` and `close`, for a run with a store."""
+        return self._store is not None
 
     @property
     def store(self) -> Store:
@@ -452,33 +390,8 @@ class Run:
                     link, "dead-link", "404 in an earlier crawl, and no page that links to it changed"
                 )
 
-    def _updated_source(self) -> SourceRecord:
-        self._source_record = updated_record(
-            self.arguments,
-            self._source_record,
-            forms=self.site.learned(),
-            extractor_version=extractor_version(self.config.converter_fingerprint),
-        )
-        if self.discovery is not None:
-            self._source_record.discovery["files"] = self.previous_discovery.to_keep(self.discovery)
-            if (main := self.discovery.main_file) is not None:
-                says = self.says(main)
-                if says is not None:
-                    self._source_record.discovery["says"] = {"file": main.url, **says}
-            if self.worker_group.leads:
-                self._source_record.discovery["start"] = self.start_history.to_json()
-        self._source_record.discovery["doubts"] = self.doubts.to_keep(complete=self.complete)
-        self._source_record.discovery["unbelieved"] = sorted(self.full_check.unbelieved)
-        for name, found in (("missing", self.missing), ("no_end_tag", self.missing_ends.counts)):
-            self._source_record.discovery[name] = {key.hex(): runs for key, runs in found.items()}
-        self._source_record.discovery["full_text"] = self.lagging.to_json()
-        if self.link_bases.learned():
-            self._source_record.discovery["link_bases"] = dict(self.link_bases.learned())
-        whole = self.complete and self.outcome == "finished" and self.resumes is None
-        if self.discovery is not None and self.outcome and self.worker_group.is_alone and self.follows_links:
-            self._source_record.discovery["dead_links"] = self.dead_links.to_keep(whole=whole)
-        if self.discovery is not None and self.complete and self.outcome == "finished":
-            self._source_record.discovery["link_sources"] = self.links.asked
+    def _keep_source(self) -> SourceRecord:
+        self._source_record = source_to_keep(self, self._source_record)
         return self._source_record
 
     def says(self, file: LlmsFile) -> dict[str, str | None] | None:
@@ -592,7 +505,7 @@ class Run:
     @cached_property
     def missing_ends(self) -> MissingEnds:
         """The stored pages that break off."""
-        before = _runs_by_page(self._source_record, "no_end_tag")
+        before = runs_by_page(self._source_record, "no_end_tag")
         return MissingEnds(before, self.config.confirm_runs)
 
     @cached_property
@@ -713,43 +626,6 @@ class Run:
         with_others = state.extractor_version != record.extractor_version
         return with_others and (stored.title, stored.description) != (record.title, record.description)
 
-    def _give_up(self) -> None:
-        """Count the lost pages that were not asked again as errors; the stored ones stay."""
-        for lost in self.retries.take(len(self.retries.waiting)):
-            self.fail(lost.url, lost.kind, lost.message, lost.status)
-            self._keep_stored(page_key(lost.url))
-
-    def _keep_suspects(self) -> None:
-        """Keep the stored pages of a stopped crawl whose answers were not judged; new ones are for the next crawl."""
-        for suspect, _record in self.suspects.take():
-            self._keep_stored(suspect.key)
-
-    def _keep_stored(self, key: bytes) -> None:
-        """Confirm a stored page that has no document in this run, so that a run which continues this one has it."""
-        state = self.known.state(key)
-        record = self.store.load_page(state.key) if state is not None and self._store is not None else None
-        if record is not None and self.is_first(record):
-            self.record(record, confirmed=True)
-
-    def _store_held(self) -> None:
-        """Store the pages of a stopped crawl that waited for their Markdown; a replay has them.
-
-        Those that pipelines of the user were to see first are left to the next crawl.
-        """
-        if self.config.own_code:
-            return
-        for page in (self.pending_pages.waiting.pop(key) for key in list(self.pending_pages.waiting)):
-            record, content = page.record, page.record.content or ""
-            known = self.known.state(record.key) is not None
-            in_scope = self.bounds.allowed(record.url) and self.arguments.follow != "listed"
-            dropped = drop_reason(content, record.title, min_characters=self.config.min_characters)
-            record.content_hash = content_hash(content)
-            is_document = in_scope and not dropped and record.content_hash not in self.site.soft404_hashes
-            if self.is_first(record) and (known or (is_document and self.arguments.mode == "crawl")):
-                self.site.forms_of(record.url).missed.pop(identity(record.url), None)
-                self.record(record, confirmed=page.confirmed or not is_document)
-                self.count("stored-at-stop")
-
     # --- counting ---
 
     def count(self, stat: Stat, number: int = 1) -> None:
@@ -801,27 +677,6 @@ class Run:
         if self.known.state(page_key(url)) is None:
             self.bounds.look_alikes.wasted(url)
 
-    def _stored_look_alikes(self, shape: str) -> Iterator[str]:
-        """Yield the texts of the stored pages of a shape, where there are so many that the limit matters."""
-        keys = self._stored_by_shape.get(shape, [])
-        if self._store is not None and len(keys) >= self.config.max_look_alikes:
-            for record in self._store.load_pages(keys, CONTENT):
-                if record is not None:
-                    yield record.content or ""
-
-    @cached_property
-    def _stored_by_shape(self) -> dict[str, list[bytes]]:
-        keys = defaultdict(list)
-        for key, state in self.known.states.items():
-            if (shape := shape_of(state.url)) is not None:
-                keys[shape].append(key)
-        return keys
-
     def snapshot(self) -> Snapshot:
         """Return the state of the run at this moment."""
         return self.progress.snapshot(queued=self.queued())
-
-
-def _runs_by_page(source: SourceRecord | None, name: str) -> dict[bytes, int]:
-    found = source.discovery.get(name) if source else None
-    return {bytes.fromhex(key): int(runs) for key, runs in found.items()} if isinstance(found, dict) else {}

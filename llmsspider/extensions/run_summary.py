@@ -9,6 +9,7 @@ from scrapy import signals
 from scrapy.extensions.feedexport import FeedExporter
 
 from llmsspider.crawl import jobs
+from llmsspider.crawl.outcome_lines import links_out_of_scope, start_failure
 from llmsspider.crawl.progress import delivered, replay_command
 from llmsspider.errors import command
 from llmsspider.extensions.scrapy_cloud import ScrapyCloud
@@ -90,7 +91,7 @@ class RunSummary:
                 },
                 extra={"spider": self.crawler.spider},
             )
-        for line in filter(None, (self.run.start_failure, self.run.missed)):
+        for line in filter(None, (start_failure(self.run), links_out_of_scope(self.run))):
             logger.warning("%(line)s", {"line": line}, extra={"spider": self.crawler.spider})
         advice = summary.failure(self.run, self.reason)
         if advice is not None:

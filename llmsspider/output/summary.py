@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Protocol
 
+from llmsspider.crawl.outcome_lines import links_out_of_scope, nothing_obtained, start_failure
 from llmsspider.crawl.progress import duration, replay_command
 
 if TYPE_CHECKING:
@@ -54,7 +55,7 @@ def failure(run: Run, reason: str) -> str | None:
     """Return one line on why a run has no documents, and what to do; None for a run that has some."""
     if reason == "store_failed":
         return STORE_FAILED
-    return run.nothing_obtained if reason in {"start_failed", "no_documents"} else None
+    return nothing_obtained(run) if reason in {"start_failed", "no_documents"} else None
 
 
 def log_lines(run: Run, reason: str) -> Iterator[str]:
@@ -100,7 +101,7 @@ def console_lines(run: Run, outputs: list[str]) -> Iterator[str]:
     for name, counts in (("failed", progress.errors), ("filtered", progress.filtered)):
         if counts:
             yield f"{counts.total()} {name}{by(counts)}"
-    yield from filter(None, (run.start_failure, run.missed, failure(run, run.outcome)))
+    yield from filter(None, (start_failure(run), links_out_of_scope(run), failure(run, run.outcome)))
     if run.delivered is False and run.outcome != "store_failed":
         yield f"not delivered: an output could not be stored; `{replay_command(run.source, run.seq_before)}` gives it"
     if not run.complete or run.outcome != "finished":
