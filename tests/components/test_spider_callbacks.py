@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import fields
+from types import SimpleNamespace
 
 import pytest
 from itemadapter import ItemAdapter
@@ -16,9 +17,15 @@ from scrapy.statscollectors import MemoryStatsCollector
 from scrapy.utils.request import request_from_dict
 
 from llmsspider import settings as project
+from llmsspider.crawl.deferred import DeferredRetry
+from llmsspider.discovery import Discovery, FetchResult, FullText
 from llmsspider.items import Document
+from llmsspider.phases.ending import failed_pages, whole_full_texts
+from llmsspider.phases.phase import Phase
 from llmsspider.pipelines.filter import FilterPipeline
 from llmsspider.pipelines.hash import HashPipeline
+from llmsspider.scheduling.downloader import EngineFetch
+from llmsspider.scheduling.idle import EngineIdle
 from llmsspider.scheduling.scheduler import PageDupeFilter
 from llmsspider.spiders.docs import DocsSpider
 from llmsspider.web.urls import page_key
@@ -142,3 +149,33 @@ def test_what_the_store_keeps_is_no_field_of_the_item(spider):
         if isinstance(item, Document)
     ]
     assert list(ItemAdapter(document)) == [field.name for field in fields(Document)]
+
+
+@pytest.fixture
+def phase(spider):
+    """The crawl of the spider for one phase alone, with nothing under way in its engine."""
+    idle = EngineIdle(SimpleNamespace(engine=None), lambda: None)
+    return Phase(spider.crawler, spider, spider.run, EngineFetch(spider.crawler, spider.run), idle)
+
+
+def test_the_phase_of_failed_pages_asks_for_each_once_more(phase):
+    run, urls = phase.run, [f"https://docs.example.com/{name}" for name in "ab"]
+    run.retries.enabled = True
+    for url in urls:
+        request = phase.spider.page_request(url, by="link", depth=1)
+        assert run.retries.keep(DeferredRetry(phase.spider.again(request, url), url, "network", "lost", None))
+    requests = collect(failed_pages(phase, None))
+    assert [request.url for request in requests] == urls
+    assert run.retries.waiting == []
+    assert collect(failed_pages(phase, None)) == []
+
+
+def test_the_phase_of_full_text_says_which_files_are_left_out(phase):
+    start = FetchResult("https://docs.example.com/", "https://docs.example.com/", 200)
+    full = "https://docs.example.com/llms-full.txt"
+    discovery = Discovery(start, start.url, full_texts=[FullText(full, FetchResult(full, full, 200))])
+    (request,) = collect(whole_full_texts(phase, discovery))
+    assert request.callback == phase.spider.parse_whole_full_texts, "no page came: it is a document itself"
+    phase.run.progress.documents = 1
+    assert collect(whole_full_texts(phase, discovery)) == []
+    assert phase.run.progress.filtered == {"full-text-unsplit": 1}
