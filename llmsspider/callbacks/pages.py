@@ -110,7 +110,9 @@ class PageCallbacks(SuspectCallbacks, LinkSourceCallbacks):
             return self.fail_page(request, "not_found", "HTML in place of its Markdown file", answered.status)
         if site is None or self.run.arguments.render == "always" or info(request).get("alternate"):
             return None
-        return self._alternate(site.file_of(site.page), _NO_LINKS, request)
+        return self._alternate(
+            site.file_of(site.page), PageResult(Page("", [], [], PageMeta()), "html"), request
+        )
 
     async def _of_answer(self, request: Request, answered: PageResponse) -> Iterator[Any] | None:
         """Return what an answer leads to that need not be read: an error, or the page as it is stored; else None."""
@@ -398,8 +400,6 @@ _HALF: tuple[ErrorKind, str] = (
     "the page breaks off: it had an end tag or a last line end, and has none",
 )
 """Error kind and message of a page without its end."""
-
-_NO_LINKS = PageResult(Page("", [], [], PageMeta()), "html")
 
 _KEPT_META = ("depth", "handle_httpstatus_list", *CARRIED)
 """What a page keeps when it is asked once more; how its first download went belongs to that one."""
