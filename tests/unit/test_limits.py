@@ -5,7 +5,11 @@ import io
 
 import pytest
 from backports import zstd
+from scrapy import Request
+from scrapy.http import Response
+from scrapy.utils.test import get_crawler
 
+from llmsspider.download_errors import RefusedRequest
 from llmsspider.downloadermiddlewares.compression import HttpCompressionMiddleware
 from llmsspider.errors import TooLargePageError
 from llmsspider.extraction import convert, scan
@@ -47,10 +51,18 @@ def test_an_answer_of_a_few_hundred_bytes_that_unfolds_to_members_is_refused():
         decompress(twice, "gzip", 32 * 1024 * 1024)
 
 
+def decoded(encodings: str, body: bytes) -> bytes:
+    middleware = HttpCompressionMiddleware.from_crawler(get_crawler())
+    answer = Response(URL, headers={"Content-Encoding": encodings}, body=body)
+    response = middleware.process_response(Request(URL), answer)
+    assert isinstance(response, Response)
+    return response.body
+
+
 def test_many_encodings_one_upon_the_other_are_refused():
-    assert HttpCompressionMiddleware._split_encodings([b"zstd, gzip", b"br"])[0] == [b"br", b"gzip", b"zstd"]
-    with pytest.raises(BodyTooLargeError):
-        HttpCompressionMiddleware._split_encodings([b"gzip, " * 20 + b"gzip"])
+    assert decoded("gzip, zstd", zstd.compress(gzip.compress(b"text"))) == b"text"
+    with pytest.raises(RefusedRequest):
+        decoded("gzip, " * 20 + "gzip", b"text")
 
 
 @pytest.mark.parametrize(
