@@ -70,10 +70,10 @@ def test_files_of_the_site_that_fail_delete_nothing(tmp_path):
         first = changes()
         assert set(first) == {"", *(f"{name}.html" for name in names)}
         for night, scripts in NIGHTS.items():
-            site.send_outcomes(scripts)
+            site.set_faults(scripts)
             found = changes()
             if changes.exit_code == 0:  # with robots.txt down nothing is asked, and yesterday's file stays
                 assert found == dict.fromkeys(first, "unchanged"), night
-        site.send_outcomes({})
+        site.set_faults({})
         site.pages["/sitemap.xml"] = sitemap(5)
         assert changes() == {**dict.fromkeys(first, "unchanged"), "mapped5.html": "deleted"}

@@ -87,7 +87,7 @@ class FaultSite(Site):
         self._taken: Counter[str] = Counter()
         self._chance = random.Random(seed)
 
-    def send_outcomes(self, scripts: dict[str, str]) -> None:
+    def set_faults(self, scripts: dict[str, str]) -> None:
         """Replace the scripts and begin them anew."""
         with self._lock:
             self.scripts = {key: script(text) for key, text in scripts.items()}
