@@ -11,7 +11,7 @@ from llmsspider.callbacks.failures import SuspectCallbacks
 from llmsspider.callbacks.html_forms import LinkSourceCallbacks
 from llmsspider.callbacks.rendering import MIN_ROUTES
 from llmsspider.callbacks.requests import request_of
-from llmsspider.crawl.full_text_lag import words
+from llmsspider.crawl.full_text_lag import keep_text_of_file
 from llmsspider.crawl.page_comparison import compare_with_site
 from llmsspider.crawl.pages import (
     PageResponse,
@@ -213,7 +213,7 @@ class PageCallbacks(SuspectCallbacks, LinkSourceCallbacks):
         self._compare(record, request)
         if is_false and run.known.is_false(record, answered.headers):  # as it came, and as it would be stored
             run.disbelieve(record.fetched_url)
-        self._keep_text(record)
+        keep_text_of_file(run, record)
         yield from self.page_results(record, request)
 
     def _learn_links(self, page: PageResult, answered: PageResponse) -> None:
@@ -265,33 +265,6 @@ class PageCallbacks(SuspectCallbacks, LinkSourceCallbacks):
         self.run.known.record_outcome(page_key(request.url), "dropped", "listing")
         depth = int(request.meta.get("depth", 0)) + 1
         yield from self.link_requests(page.page.follow, depth, on=request.url)
-
-    def _keep_text(self, record: PageRecord) -> None:
-        """Keep the text that was stored from a full-text file which lags or is away, where the page says the same."""
-        run = self.run
-        state = run.known.state(record.key)
-        is_of_file = state is not None and state.origin == "llms-full"
-        was_of_file = record.key in run.lagging.pages and not is_of_file
-        if state is None or not (is_of_file or was_of_file):
-            return
-        is_away = is_of_file and state.fetched_url in run.previous_discovery.lost
-        stored = run.store.load_page(state.key) if is_away or run.lagging.files else None
-        if stored is None or words(stored.content or "") != words(record.content or ""):
-            return
-        if was_of_file and stored.title != record.title:
-            return
-        record.content, record.title = stored.content, stored.title
-        record.description, record.language = stored.description, stored.language
-        record.source_hash, record.extra = stored.source_hash, stored.extra
-        if is_away:  # its text is that of the file, and is compared with it when it is back
-            record.origin, record.fetched_url, record.raw_hash = (
-                stored.origin,
-                stored.fetched_url,
-                stored.raw_hash,
-            )
-            record.validators_url, record.accept = stored.validators_url, stored.accept
-            record.etag, record.last_modified = stored.etag, stored.last_modified
-            record.has_end_tag = stored.has_end_tag
 
     def _listing(self, meta: PageMeta, request: Request) -> str | None:
         """Return why a page that only lists others is left out, in words; None for one that is kept."""

@@ -24,6 +24,7 @@ from llmsspider.web.urls import identity, page_key
 if TYPE_CHECKING:
     from llmsspider.crawl.run import Run
     from llmsspider.discovery import Discovery, Fetch, FullText
+    from llmsspider.store import PageRecord
 
 
 # Full-text files that lag behind the pages they hold: built by another job, two builds late. Pure.
@@ -292,3 +293,30 @@ class FullTextSamples:
                     if len(found) == len(named):
                         break
         return list(found.values())
+
+
+def keep_text_of_file(run: Run, record: PageRecord) -> None:
+    """Keep the text that was stored from a full-text file which lags or is away, where the page says the same."""
+    state = run.known.state(record.key)
+    is_of_file = state is not None and state.origin == "llms-full"
+    was_of_file = record.key in run.lagging.pages and not is_of_file
+    if state is None or not (is_of_file or was_of_file):
+        return
+    is_away = is_of_file and state.fetched_url in run.previous_discovery.lost
+    stored = run.store.load_page(state.key) if is_away or run.lagging.files else None
+    if stored is None or words(stored.content or "") != words(record.content or ""):
+        return
+    if was_of_file and stored.title != record.title:
+        return
+    record.content, record.title = stored.content, stored.title
+    record.description, record.language = stored.description, stored.language
+    record.source_hash, record.extra = stored.source_hash, stored.extra
+    if is_away:  # its text is that of the file, and is compared with it when it is back
+        record.origin, record.fetched_url, record.raw_hash = (
+            stored.origin,
+            stored.fetched_url,
+            stored.raw_hash,
+        )
+        record.validators_url, record.accept = stored.validators_url, stored.accept
+        record.etag, record.last_modified = stored.etag, stored.last_modified
+        record.has_end_tag = stored.has_end_tag
