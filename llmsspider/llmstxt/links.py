@@ -17,18 +17,18 @@ _WEB_SUFFIXES = frozenset({"com", "org", "net", "io", "dev", "ai", "app", "edu",
 
 
 def absolute_url(href: str, base: str) -> str | url_gate.InvalidUrl | None:
-    """Return the absolute http(s) URL of a link without its fragment, see `urlgate.parse`; None where it is no page.
+    """Return the absolute http(s) URL of a link without its fragment, see `url_gate.parse`; None where it is no page.
 
     `base` is the URL of the file. Fragment-only links and other schemes are no pages. An address without a
     scheme whose first segment is a host is taken as one.
 
-    >>> resolve("../guide.md#top", "https://example.com/docs/llms.txt")
+    >>> absolute_url("../guide.md#top", "https://example.com/docs/llms.txt")
     'https://example.com/guide.md'
-    >>> resolve("docs.example.com/guide", "https://example.com/llms.txt")
+    >>> absolute_url("docs.example.com/guide", "https://example.com/llms.txt")
     'https://docs.example.com/guide'
-    >>> resolve("/guide.md:", "https://example.com/llms.txt")
+    >>> absolute_url("/guide.md:", "https://example.com/llms.txt")
     'https://example.com/guide.md'
-    >>> resolve("#usage", "https://example.com/llms.txt") is None
+    >>> absolute_url("#usage", "https://example.com/llms.txt") is None
     True
     """
     href = re.sub(r"[\t\r\n]", "", href.strip())
@@ -191,3 +191,79 @@ def _trim(url: str) -> str:
         else:
             break
     return url
+
+
+# --- what the text beside a link says of it ---
+
+_CONNECTIVE = re.compile(r"[ \t]{0,9}(?:[,/|&+·]|and|or)[ \t]{0,9}")
+_SEPARATOR = re.compile(r"\s*(?:[:\-–—|•·→]|=>)+\s*")
+_LABEL_ENDS = (":", "-", "–", "—", "|", "•", "·", "→", "=>")
+_BULLETS = re.compile(r"(?<![\s*+\-•·|])[\s*+\-•·|]++\Z")
+
+
+def plain_lines(pieces: list[Piece]) -> list[str]:
+    """Return the lines of a run of text without links, none of them empty."""
+    text = "".join(piece for piece in pieces if isinstance(piece, str))
+    return [line.strip() for line in text.split("\n") if line.strip()]
+
+
+def has_link(pieces: Sequence[Piece]) -> bool:
+    """Return whether a run of inline text has a link."""
+    return any(isinstance(piece, Reference) for piece in pieces)
+
+
+def described_links(pieces: list[Piece]) -> Iterator[tuple[str | None, str, str | None]]:
+    """Yield title, href and description of each link in a run of inline text."""
+    for index, piece in enumerate(pieces):
+        if not isinstance(piece, Reference):
+            continue
+        before = pieces[index - 1] if index else ""
+        after = pieces[index + 1] if index + 1 < len(pieces) else ""
+        title = piece.text or None
+        if piece.bare:
+            title = _label(before) if isinstance(before, str) else None
+        is_last = index + 2 >= len(pieces)
+        leads = index == 0
+        described = _description(after, is_last=is_last, leads=leads) if isinstance(after, str) else None
+        yield title, piece.href, described or _shared_description(pieces, index)
+
+
+def _shared_description(pieces: list[Piece], index: int) -> str | None:
+    """Return what follows the last of several links that stand on one line with nothing but commas between them."""
+    end = index
+    while (
+        end + 2 < len(pieces)
+        and isinstance(pieces[end + 2], Reference)
+        and isinstance(between := pieces[end + 1], str)
+        and _CONNECTIVE.fullmatch(between)
+    ):
+        end += 2
+    after = pieces[end + 1] if index < end and end + 1 < len(pieces) else ""
+    if not isinstance(after, str) or not _SEPARATOR.match(after):
+        return None
+    return _description(after, is_last=end + 2 >= len(pieces), leads=False)
+
+
+def _label(before: str) -> str | None:
+    """Return the name in `Name: https://…`, the text before a bare address on its line."""
+    line = before.rpartition("\n")[2]
+    line = line.rstrip()
+    name = line
+    while name.endswith(_LABEL_ENDS):
+        name = name[: -2 if name.endswith("=>") else -1]
+    name = " ".join(name.split()) if name != line else ""
+    return name.strip("*_ ") or None if len(name) <= 120 else None
+
+
+def _description(after: str, *, is_last: bool, leads: bool) -> str | None:
+    """Return what the text after a link says of it, up to the line of the next link."""
+    if not is_last and "\n" in after:
+        after = after[: after.rindex("\n")]
+    if (bullets := _BULLETS.search(after)) and "\n" in bullets[0]:
+        after = after[: after.index("\n", bullets.start())]
+    separator = _SEPARATOR.match(after)
+    if separator:
+        after = after[separator.end() :]
+    elif not (leads and is_last):
+        return None
+    return " ".join(after.split()) or None

@@ -15,7 +15,16 @@ from typing import Any
 
 from llmsspider import markdown
 from llmsspider.errors import ConversionError
-from llmsspider.llmstxt.links import INVISIBLE, InlineRun, Piece, Reference, absolute_url, plain
+from llmsspider.llmstxt.links import (
+    INVISIBLE,
+    InlineRun,
+    Piece,
+    absolute_url,
+    described_links,
+    has_link,
+    plain,
+    plain_lines,
+)
 from llmsspider.markdown import commonmark
 from llmsspider.web.url_gate import InvalidUrl
 
@@ -319,14 +328,14 @@ class _Reader:
 
     def _add_row(self, cells: list[list[Piece]]) -> None:
         """Add the links of a table row; cells without a link describe them."""
-        description = " ".join(filter(None, (plain(cell) for cell in cells if not _has_link(cell)))) or None
+        description = " ".join(filter(None, (plain(cell) for cell in cells if not has_link(cell)))) or None
         for cell in cells:
             self._add_pieces(cell, description)
 
     def _add_pieces(self, pieces: list[Piece], description: str | None = None) -> None:
-        if pieces and not _has_link(pieces):
+        if pieces and not has_link(pieces):
             self._add_plain(plain_lines(pieces), description)
-        for title, href, described in _described(pieces):
+        for title, href, described in described_links(pieces):
             target = self._resolved(href)
             if target is not None:
                 text = described or description
@@ -379,76 +388,3 @@ def _href(link: dict[str, str]) -> str:
 
 def _destination(written: str) -> str:
     return commonmark.encoded(INVISIBLE.sub("", written).strip())
-
-
-_CONNECTIVE = re.compile(r"[ \t]{0,9}(?:[,/|&+·]|and|or)[ \t]{0,9}")
-_SEPARATOR = re.compile(r"\s*(?:[:\-–—|•·→]|=>)+\s*")
-_LABEL_ENDS = (":", "-", "–", "—", "|", "•", "·", "→", "=>")
-_BULLETS = re.compile(r"(?<![\s*+\-•·|])[\s*+\-•·|]++\Z")
-
-
-def plain_lines(pieces: list[Piece]) -> list[str]:
-    """Return the lines of a run of text without links, none of them empty."""
-    text = "".join(piece for piece in pieces if isinstance(piece, str))
-    return [line.strip() for line in text.split("\n") if line.strip()]
-
-
-def _has_link(pieces: list[Piece]) -> bool:
-    return any(isinstance(piece, Reference) for piece in pieces)
-
-
-def _described(pieces: list[Piece]) -> Iterator[tuple[str | None, str, str | None]]:
-    """Yield title, href and description of each link in a run of inline text."""
-    for index, piece in enumerate(pieces):
-        if not isinstance(piece, Reference):
-            continue
-        before = pieces[index - 1] if index else ""
-        after = pieces[index + 1] if index + 1 < len(pieces) else ""
-        title = piece.text or None
-        if piece.bare:
-            title = _label(before) if isinstance(before, str) else None
-        is_last = index + 2 >= len(pieces)
-        leads = index == 0
-        described = _description(after, is_last=is_last, leads=leads) if isinstance(after, str) else None
-        yield title, piece.href, described or _shared_description(pieces, index)
-
-
-def _shared_description(pieces: list[Piece], index: int) -> str | None:
-    """Return what follows the last of several links that stand on one line with nothing but commas between them."""
-    end = index
-    while (
-        end + 2 < len(pieces)
-        and isinstance(pieces[end + 2], Reference)
-        and isinstance(between := pieces[end + 1], str)
-        and _CONNECTIVE.fullmatch(between)
-    ):
-        end += 2
-    after = pieces[end + 1] if index < end and end + 1 < len(pieces) else ""
-    if not isinstance(after, str) or not _SEPARATOR.match(after):
-        return None
-    return _description(after, is_last=end + 2 >= len(pieces), leads=False)
-
-
-def _label(before: str) -> str | None:
-    """Return the name in `Name: https://…`, the text before a bare address on its line."""
-    line = before.rpartition("\n")[2]
-    line = line.rstrip()
-    name = line
-    while name.endswith(_LABEL_ENDS):
-        name = name[: -2 if name.endswith("=>") else -1]
-    name = " ".join(name.split()) if name != line else ""
-    return name.strip("*_ ") or None if len(name) <= 120 else None
-
-
-def _description(after: str, *, is_last: bool, leads: bool) -> str | None:
-    """Return what the text after a link says of it, up to the line of the next link."""
-    if not is_last and "\n" in after:
-        after = after[: after.rindex("\n")]
-    if (bullets := _BULLETS.search(after)) and "\n" in bullets[0]:
-        after = after[: after.index("\n", bullets.start())]
-    separator = _SEPARATOR.match(after)
-    if separator:
-        after = after[separator.end() :]
-    elif not (leads and is_last):
-        return None
-    return " ".join(after.split()) or None
