@@ -224,7 +224,7 @@ def main() -> None:
 def soak(site: FaultSite, scripts: dict[str, str], folder: Path, options: argparse.Namespace) -> Soak:
     """Crawl with these scripts."""
     folder.mkdir(exist_ok=True)
-    site.send_outcomes(scripts)
+    site.set_faults(scripts)
     return crawl(f"{site.url}/", folder, site, options.timeout, options.workers)
 
 

@@ -187,7 +187,7 @@ class Weeks:
     def night(self, number: int, outage: str, scripts: dict[str, str], work: dict[str, int]) -> None:
         """Crawl once and have both consumers follow."""
         site = self.site.site
-        site.send_outcomes(self._scripts(scripts))
+        site.set_faults(self._scripts(scripts))
         began = time.monotonic()
         arguments = {"source": "weeks", "emit": "changes"}
         outcome = crawl(
@@ -290,7 +290,7 @@ def run(
             )
             weeks.night(number, outage, scripts, work)
             print(_line(weeks.result.nights[-1]), flush=True)
-        site.site.send_outcomes({})
+        site.site.set_faults({})
         return weeks.finish()
 
 

@@ -308,19 +308,19 @@ def run_matrix(folder: Path, chosen: list[Case] | None = None) -> Matrix:
         faulty = {places.key(case): case.script for case in matrix.cases if case.script != "ok"}
         faulty |= {f"{DOCS}/broken.html": "500"}
         names = ",".join(f"{name}.example.com{times}" for name, times in (("gone", ""), ("flaky", "*1")))
-        site.send_outcomes(faulty)
+        site.set_faults(faulty)
         site.closed_ports = {ports[host] for host in ports if host == "tls-reset"}
         matrix.first = crawler.documents(matrix, "first", names=names)
         matrix.first_errors = crawler.errors(matrix, "first")
-        site.send_outcomes({})
+        site.set_faults({})
         site.closed_ports = set()
         matrix.healed = crawler.documents(matrix, "healed")
-        site.send_outcomes(faulty)
+        site.set_faults(faulty)
         site.closed_ports = {ports[host] for host in ports if host == "tls-reset"}
         del site.pages["/really-gone.html"]
         matrix.again = crawler.documents(matrix, "again", names=names)
         matrix.again_errors = crawler.errors(matrix, "again")
-        site.send_outcomes({})
+        site.set_faults({})
         site.closed_ports = set()
         fill(site, matrix.cases, places, edition=2)
         matrix.edited = crawler.documents(matrix, "edited")
