@@ -204,7 +204,7 @@ def test_a_tree_of_the_store(export, tmp_path):
 WRONG = {
     "format": (
         ("--format", "pdf"),
-        "--format 'pdf': accepted are jsonl, csv, parquet, chunks, flat, tree, graph",
+        "--format 'pdf': accepted are jsonl, csv, parquet, chunks, flat, tree, skill, graph",
     ),
     "form of a graph": (
         ("--format", "graph", "--as", "png"),
