@@ -7,50 +7,11 @@ import tomllib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-import yaml
-
 from llmsspider.items import Link, Page, PageMeta
 from llmsspider.markdown.commonmark import take_invisible
 from llmsspider.markdown.scan import Scan, one_line, scan
 from llmsspider.web.decompression import MAX_GROWTH, Growth
 from llmsspider.web.url_gate import HTTP, Joiner, without_fragment
-
-_DEEPEST = 100
-"""Levels of lists and mappings that are read."""
-
-
-class _Loader(yaml.SafeLoader):
-    def __init__(self, text: str):
-        super().__init__(text)
-        self._depth = 0
-
-    def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
-        if self.check_event(yaml.AliasEvent):
-            raise yaml.YAMLError("aliases are not read")
-        self._depth += 1
-        if self._depth > _DEEPEST:
-            raise yaml.YAMLError(f"more than {_DEEPEST} levels")
-        node = super().compose_node(parent, index)
-        self._depth -= 1
-        return node
-
-
-_Loader.yaml_implicit_resolvers = {
-    first: [(tag, pattern) for tag, pattern in resolvers if tag != "tag:yaml.org,2002:timestamp"]
-    for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
-}
-
-
-def load(text: str) -> object:
-    """Return what a YAML text holds.
-
-    Raises `ValueError` where it is none or too deep; `!!bool x` is a KeyError.
-    """
-    try:
-        return yaml.load(text, _Loader)  # noqa: S506  # a SafeLoader
-    except yaml.YAMLError as error:
-        raise ValueError(str(error)) from error
-
 
 # Front matter: the YAML (`---`) or TOML (`+++`) head of a Markdown file.
 
@@ -82,6 +43,7 @@ def split_front_matter(text: str) -> tuple[dict[str, object], str]:
 def _load_yaml(head: str) -> dict[str, object] | None:
     if not head.strip():
         return {}
+    from llmsspider.markdown.safe_yaml import load  # noqa: PLC0415  # most pages have no front matter
 
     try:
         values = load(head)

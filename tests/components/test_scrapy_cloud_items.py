@@ -12,6 +12,7 @@ import pytest
 from scrapy.exceptions import NotConfigured
 from scrapy.settings import Settings
 
+from llmsspider.crawl.run import Run
 from llmsspider.extensions.heartbeat import descendants
 from llmsspider.extensions.scrapy_cloud import MAX_ITEM_BYTES, ScrapyCloud
 from llmsspider.items import Document
@@ -32,7 +33,10 @@ def cloud():
         stats=SimpleNamespace(inc_value=lambda name, number: stats.update({name: number})),
     )
     platform = SimpleNamespace(item_scraped=lambda item, _spider: written.append(item))
-    spider = SimpleNamespace(run=SimpleNamespace(undelivered=[]))
+    run = Run.__new__(Run)
+    run.undelivered = []
+    spider = SimpleNamespace(run=run)
+    crawler.spider = spider
     return ScrapyCloud(crawler, platform), written, stats, spider
 
 
