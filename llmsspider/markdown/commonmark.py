@@ -140,6 +140,8 @@ def _beyond_ascii(text: str) -> str:
 def take_invisible(page: Page) -> None:
     """Take the invisible runs out of a page's Markdown, title, description and link texts; count those in Markdown."""
     page.markdown, removed = without_invisible(page.markdown)
+    if removed:  # a first or last line may have been nothing else
+        page.markdown = page.markdown.strip("\n") + "\n"
     if not page.markdown.strip():
         page.markdown = ""
     page.hidden += removed

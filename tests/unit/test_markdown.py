@@ -334,6 +334,7 @@ _bodies = st.lists(st.sampled_from(_PIECES), max_size=30).map("".join) | st.text
 @given(_bodies)
 @example("## Agent Instructions\n## Agent Instructions\n")
 @example("## Agent Instructions")
+@example("\U000e0000")
 def test_what_was_read_is_read_as_it_is(text):
     page = read("# T\n\n" + text, URL)
     assert read(page.markdown, URL).markdown == page.markdown
