@@ -109,6 +109,7 @@ def test_the_wheel_and_its_extras_require_what_requirements_txt_pins_a_version_o
         "starlette": "mcp",
         "uvicorn": "mcp",
         "numpy": "embeddings",
+        "pypdf": "pdf",
     }
 
 

@@ -36,9 +36,10 @@ PAGES = {
 }
 ONE_MIB = 1024 * 1024
 LEFT_OUT = {
-    "scrapy-playwright", "playwright", "pyarrow", "scrapy-redis", "redis", "mcp", "starlette", "uvicorn", "numpy"
+    "scrapy-playwright", "playwright", "pyarrow", "scrapy-redis", "redis", "mcp", "starlette", "uvicorn", "numpy",
+    "pypdf",
 }  # fmt: skip
-"""What only extras need that jobs do without: browser, Parquet, workers, the MCP server, embeddings."""
+"""What only extras need that jobs do without: browser, Parquet, workers, the MCP server, embeddings, PDF."""
 
 
 def pins(text: str) -> set[str]:
