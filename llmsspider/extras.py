@@ -5,13 +5,14 @@ from __future__ import annotations
 from importlib.util import find_spec
 from typing import Literal
 
-Extra = Literal["browser", "embeddings", "mcp", "parquet", "postgresql", "redis", "s3"]
+Extra = Literal["browser", "embeddings", "mcp", "parquet", "pdf", "postgresql", "redis", "s3"]
 
 MODULES: dict[Extra, tuple[str, ...]] = {
     "browser": ("scrapy_playwright", "playwright"),
     "embeddings": ("numpy",),
     "mcp": ("mcp",),
     "parquet": ("pyarrow",),
+    "pdf": ("pypdf",),
     "postgresql": ("psycopg",),
     "redis": ("redis", "scrapy_redis"),
     "s3": ("boto3",),

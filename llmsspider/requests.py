@@ -27,6 +27,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Literal, TypedDict, cast
 
 from scrapy import Request
@@ -90,6 +91,12 @@ def nested_request(
     if parent is not None:
         meta.update({key: parent.meta[key] for key in CARRIED if key in parent.meta})
     return Request(url, meta=meta, dont_filter=True, **options)
+
+
+def synthetic_request(callback: Callable[..., Any]) -> Request:
+    """Return a request that is never sent: its callback yields what the crawl knows already."""
+    meta = {META: {"synthetic": True}}
+    return Request("http://synthetic.invalid/", callback=callback, meta=meta, dont_filter=True, priority=1)
 
 
 def is_permanent(request: Request) -> bool:

@@ -6,11 +6,13 @@ import json
 import math
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Annotated, Any
+from urllib.parse import urlsplit
 
 from pydantic import BeforeValidator
 from pydantic_core import PydanticCustomError
 
 from llmsspider.errors import ArgumentsError
+from llmsspider.extras import missing
 
 # The values of `LLMS_STATUS_PORT`.
 
@@ -198,10 +200,20 @@ def _embedder(value: Any) -> Any:
     return value
 
 
-def _redis_url(value: Any) -> str | None:
-    from llmsspider.distributed.worker_group import url_problem  # noqa: PLC0415
+REDIS_SCHEMES = ("redis", "rediss", "unix")
 
-    problem = url_problem(str(value)) if value else None
+
+def redis_problem(url: str) -> str | None:
+    """Return what is wrong with `LLMS_REDIS_URL`, or that its package is missing; None when nothing is."""
+    parts = urlsplit(url)
+    if parts.scheme not in REDIS_SCHEMES or not (parts.netloc or parts.path):
+        return "setting LLMS_REDIS_URL: redis://host:6379/0 is accepted, also rediss:// and unix://"
+    lack = missing("redis")
+    return f"setting LLMS_REDIS_URL: {lack}" if lack else None
+
+
+def _redis_url(value: Any) -> str | None:
+    problem = redis_problem(str(value)) if value else None
     if problem:
         raise lines_of(ArgumentsError([problem]))
     return _text(value)

@@ -6,10 +6,15 @@ from typing import TYPE_CHECKING
 
 from scrapy.exceptions import NotConfigured
 
+from llmsspider import stats
+
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from scrapy.crawler import Crawler
 
     from llmsspider.crawl.run import Run
+    from llmsspider.stats import Stat
 
 
 def run_of(crawler: Crawler) -> Run | None:
@@ -18,6 +23,15 @@ def run_of(crawler: Crawler) -> Run | None:
 
     run = getattr(crawler.spider, "run", None)
     return run if isinstance(run, Run) else None
+
+
+def counter(crawler: Crawler) -> Callable[[Stat, int], None]:
+    """Return what adds to a stat of the crawl. Spiders are made before the crawler has its stats collector."""
+
+    def count(stat: Stat, number: int) -> None:
+        stats.count(crawler.stats, stat, number)
+
+    return count
 
 
 def required_run(crawler: Crawler) -> Run:

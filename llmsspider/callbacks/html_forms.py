@@ -157,8 +157,8 @@ class LinkSourceCallbacks(DocsRequests):
 class FullerHtml:
     """Takes the HTML of a page in place of Markdown that is a stub.
 
-    One nested download a stub, as long as that pays for the host (`stubs.HostStubs`). Counts `llms/markdown/stub` and
-    `llms/markdown/stub/html`. The document's `origin` is then `html`.
+    One nested download a stub, as long as that pays for the host (`page_checks.HostStubs`). Counts
+    `llms/markdown/stub` and `llms/markdown/stub/html`. The document's `origin` is then `html`.
     """
 
     def __init__(self, crawler: Crawler, run: Run):

@@ -174,13 +174,6 @@ class DocsRequests(scrapy.Spider):
             dont_filter=True,
         )
 
-    def synthetic_request(self, callback: Callable[..., Any]) -> Request:
-        """Return a request that is never sent: its callback yields what the crawl knows already."""
-        meta = {META: {"synthetic": True}}
-        return Request(
-            "http://synthetic.invalid/", callback=callback, meta=meta, dont_filter=True, priority=1
-        )
-
     def link_requests(
         self, urls: list[str], depth: int, *, on: str, unchanged: bool = False
     ) -> Iterator[Request]:

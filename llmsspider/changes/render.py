@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from llmsspider.changes.compare import Hunk
 from llmsspider.changes.source import PageChange, SourceChanges
 from llmsspider.extraction.formats import escape
+from llmsspider.markdown.commonmark import fence_for
 
 if TYPE_CHECKING:
     from jinja2 import Template
@@ -158,7 +159,7 @@ def _hunk_markdown(hunk: Hunk) -> Iterator[str]:
         yield ""
     if hunk.kind in {"code", "table"}:
         lines = lines_of(hunk)
-        fence = "`" * max(3, 1 + max((_ticks(line) for line in lines), default=0))
+        fence = fence_for("\n".join(lines))
         yield f"{fence}diff"
         yield from lines
         yield fence
@@ -175,10 +176,6 @@ def lines_of(hunk: Hunk) -> Sequence[str]:
     """The lines of a code block or table as a diff, of one that came or went too."""
     mark = "+" if hunk.change == "added" else "-"
     return hunk.lines or [f"{mark}{line}" for line in (hunk.after or hunk.before).splitlines()]
-
-
-def _ticks(line: str) -> int:
-    return len(line) - len(line.lstrip("+- `")) if "```" in line else 0
 
 
 def _marked(piece: str, begin: str, end: str) -> str:

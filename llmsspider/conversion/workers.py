@@ -20,6 +20,7 @@ from llmsspider.errors import ArgumentsError, ConversionError
 from llmsspider.formats import Formats
 from llmsspider.items import Link, Page, PageMeta
 from llmsspider.loading import find, path_of
+from llmsspider.markdown.commonmark import with_line_feeds
 from llmsspider.web.decompression import MAX_GROWTH
 
 if TYPE_CHECKING:
@@ -135,7 +136,7 @@ def _whole(page: Page) -> Page:
     """Return a handler's page, with what the crawl relies on made sure."""
     if not isinstance(page, Page) or not isinstance(page.meta, PageMeta):
         raise TypeError(f"it returned {type(page).__name__}, not Markdown or a Page")
-    text = page.markdown.replace("\r\n", "\n").replace("\r", "\n").strip("\n")
+    text = with_line_feeds(page.markdown).strip("\n")
     return Page(
         markdown=f"{text}\n" if text.strip() else "",
         links=[Link(str(link.text), str(link.url)) for link in page.links],

@@ -14,6 +14,7 @@ from w3lib.encoding import http_content_type_encoding
 from llmsspider import markdown
 from llmsspider.items import Page, PageMeta
 from llmsspider.llmstxt import is_llms_url
+from llmsspider.markdown.commonmark import with_line_feeds
 from llmsspider.reasons import Filtered
 from llmsspider.web import media_types, url_gate
 from llmsspider.web.hosts import same_site
@@ -277,5 +278,5 @@ def text_headers(response: Any) -> dict[str, str]:
 
 def normalised(text: str) -> str:
     r"""Return text with `\n` line ends and one trailing new line; empty text stays empty."""
-    lines = text.replace("\r\n", "\n").replace("\r", "\n").strip("\n")
+    lines = with_line_feeds(text).strip("\n")
     return f"{lines}\n" if lines else ""

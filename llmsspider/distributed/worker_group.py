@@ -15,7 +15,6 @@ from urllib.parse import urlsplit
 from llmsspider.crawl.workers import Workers
 from llmsspider.distributed.shared_pages import SharedPageKeys, SharedPageLimit
 from llmsspider.errors import WorkerGroupError
-from llmsspider.extras import missing
 from llmsspider.store.database import source_slug
 from llmsspider.store.runs import is_alive, this_host
 
@@ -117,7 +116,6 @@ POLL_SECS = 0.2
 """Time between two looks of a worker that has nothing to do."""
 
 PARTS = ("crawl", "workers", "beats", "lost", "queue", "seen", "spellings", "fates", "why", "unseen")
-SCHEMES = ("redis", "rediss", "unix")
 
 
 class WorkerGroup(Workers):
@@ -386,12 +384,3 @@ def shown(url: str) -> str:
     """
     parts = urlsplit(url)
     return parts.netloc.rpartition("@")[2] + parts.path
-
-
-def url_problem(url: str) -> str | None:
-    """Say what is wrong with the setting `LLMS_REDIS_URL`, or that its package is missing; None when nothing is."""
-    parts = urlsplit(url)
-    if parts.scheme not in SCHEMES or not (parts.netloc or parts.path):
-        return "setting LLMS_REDIS_URL: redis://host:6379/0 is accepted, also rediss:// and unix://"
-    lack = missing("redis")
-    return f"setting LLMS_REDIS_URL: {lack}" if lack else None

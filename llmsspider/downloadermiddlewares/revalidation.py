@@ -107,7 +107,7 @@ class RevalidationMiddleware:
 
     With `LLMS_REVALIDATE_METHOD=HEAD` a nested HEAD asks first, and where that says that nothing changed, its answer
     is a 304 and no GET is sent. The GET that follows otherwise says whether HEAD can be believed
-    (`headanswers.disagreement`); a host where it cannot is asked with GET from then on, which is logged once.
+    (`disagreement`); a host where it cannot is asked with GET from then on, which is logged once.
     """
 
     def __init__(self, crawler: Crawler, run: Run):

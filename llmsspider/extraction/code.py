@@ -16,6 +16,7 @@ from llmsspider.extraction.tree import (
     collapsed,
     inner_text,
 )
+from llmsspider.markdown.commonmark import with_line_feeds
 
 # Math as TeX: MathML annotations, KaTeX, MathJax, and the `math` classes of Sphinx, pandoc and AsciiDoc.
 
@@ -150,7 +151,7 @@ def code_text(pre: _Element) -> str:
     else:
         text = inner_text(pre)
     if "\r" in text:
-        text = text.replace("\r\n", "\n").replace("\r", "\n")
+        text = with_line_feeds(text)
     if "\xa0" in text and (" " not in text or _INDENT_NBSP.search(text)):
         text = text.replace("\xa0", " ")
     text = text.replace("\u200b", "")

@@ -6,6 +6,8 @@ import re
 from dataclasses import dataclass
 from typing import Protocol
 
+from llmsspider.markdown.commonmark import code_block
+
 # Escapes that make text read back as the same text, and no more than that.
 # Rules of CommonMark 0.31 (2.4, 4.1 to 4.10, 5, 6) and GFM. Text has its white space collapsed first, so only the
 # start of a block can start a block construct.
@@ -274,8 +276,7 @@ class MarkdownFormat:
 
     def code_block(self, text: str, language: str) -> str:
         """Return a fenced code block; the fence is longer than any run of backticks in `text`."""
-        fence = "```" if "```" not in text else "`" * (max(map(len, _BACKTICKS.findall(text))) + 1)
-        return f"{fence}{language}\n{text}\n{fence}"
+        return code_block(text, language)
 
     def math_block(self, tex: str) -> str:
         """Return display TeX."""

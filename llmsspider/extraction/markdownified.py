@@ -7,6 +7,8 @@ from typing import Any
 
 from markdownify import ATX, MarkdownConverter
 
+from llmsspider.markdown.commonmark import code_block
+
 _BACKTICKS = re.compile(r"`{3,}")
 
 
@@ -41,8 +43,7 @@ class MarkdownifyConverter(MarkdownConverter):
             ),
             "",
         )
-        fence = "`" * max(3, *(len(run) + 1 for run in _BACKTICKS.findall(content)), 3)
-        return f"\n\n{fence}{language}\n{content}\n{fence}\n\n"
+        return f"\n\n{code_block(content, language)}\n\n"
 
     def convert_kbd(self, el: Any, text: str, parent_tags: set[str]) -> str:
         """Return a key as HTML."""

@@ -12,9 +12,10 @@ import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from importlib.util import find_spec
 from typing import Literal, NamedTuple, cast, get_args
 from urllib.parse import unquote, urlsplit
+
+from llmsspider.extras import Extra, missing
 
 Mode = Literal["off", "listed", "linked"]
 """Which files of a format are pages: none, those that an llms.txt or sitemap lists, or linked ones too."""
@@ -33,7 +34,7 @@ class Format(NamedTuple):
     extensions: tuple[str, ...]
     default: Mode
     sniff: re.Pattern[bytes] | None = None
-    needs: str | None = None
+    extra: Extra | None = None
 
 
 FORMATS: dict[str, Format] = {
@@ -64,7 +65,7 @@ FORMATS: dict[str, Format] = {
         "listed",
     ),
     "pdf": Format(
-        "llmsspider.formats.pdf.PdfHandler", frozenset({"application/pdf"}), ("pdf",), "off", needs="pypdf"
+        "llmsspider.formats.pdf.PdfHandler", frozenset({"application/pdf"}), ("pdf",), "off", extra="pdf"
     ),
 }
 """Every format by its name in `LLMS_FORMATS`."""
@@ -91,9 +92,9 @@ class Formats:
                 raise ValueError(f"{name!r} is no format: accepted are {', '.join(FORMATS)}")
             if mode not in get_args(Mode):
                 raise ValueError(f"{name}={mode!r}: accepted are {', '.join(get_args(Mode))}")
-            needed = FORMATS[name].needs
-            if mode != "off" and needed is not None and find_spec(needed) is None:
-                raise ValueError(f"{name} needs {needed}: pip install 'llmsspider[{name}]'")
+            extra = FORMATS[name].extra
+            if mode != "off" and extra is not None and (lack := missing(extra)) is not None:
+                raise ValueError(f"{name}: {lack}")
             modes[name] = cast("Mode", mode)
         return cls(modes)
 

@@ -9,6 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from llmsspider.markdown.commonmark import fence_for, with_line_feeds
+
 _HEADING = re.compile(r"(={1,6})\s+(\S.*)")
 _ATTRIBUTE = re.compile(r":!?([\w-]{1,80})!?:(?:\s+(.*))?\Z")
 _BLOCK = re.compile(r"\[([^\[\]\n]{0,300})\]\Z")
@@ -39,7 +41,7 @@ class AsciiDocHandler:
 
 def markdown_of(text: str) -> str:
     """Return the Markdown of a text."""
-    lines = [line.rstrip() for line in text.replace("\r\n", "\n").replace("\r", "\n").split("\n")]
+    lines = [line.rstrip() for line in with_line_feeds(text).split("\n")]
     return "\n".join(_Reading(lines).lines()).strip("\n") + "\n"
 
 
@@ -76,7 +78,7 @@ class _Reading:
         return at
 
     def _code(self, code: list[str]) -> Iterator[str]:
-        fence = "````" if any("```" in line for line in code) else "```"
+        fence = fence_for("\n".join(code))
         yield from (f"{fence}{self._language}", *code, fence)
         self._language = ""
 

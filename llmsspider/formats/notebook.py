@@ -11,13 +11,14 @@ from typing import Any
 
 import orjson
 
+from llmsspider.markdown.commonmark import code_block
+
 MAX_OUTPUT = 2_000
 """Characters shown of one output."""
 MAX_OUTPUTS = 200_000
 """Characters shown of all outputs of a notebook."""
 
 _ESCAPES = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
-_TICKS = re.compile(r"`{3,}")
 _EMBEDDED = re.compile(r"!\[[^\]\[\n!]{0,300}\]\((?:attachment:|data:)[^)\n!\[]*\)")
 
 
@@ -81,7 +82,7 @@ class _Writing:
                 yield f"{'#' * (level if isinstance(level, int) and 0 < level < 7 else 1)} {source.strip()}"
             elif kind == "code":
                 if source.strip():
-                    yield _fenced(source.strip("\n"), self._language)
+                    yield code_block(source.strip("\n"), self._language)
                 for output in cell.get("outputs") or []:
                     yield from self._output(output)
 
@@ -96,7 +97,7 @@ class _Writing:
         if left > 0:
             text = f"{text[:MAX_OUTPUT]}\n… ({left} more characters)"
         self._room -= len(text)
-        yield text if is_markdown and left <= 0 else _fenced(text, "")
+        yield text if is_markdown and left <= 0 else code_block(text, "")
 
 
 def _shown(output: dict[str, Any]) -> tuple[str, bool]:
@@ -118,9 +119,3 @@ def _text(value: Any) -> str:
     if isinstance(value, list):
         return "".join(part for part in value if isinstance(part, str))
     return value if isinstance(value, str) else ""
-
-
-def _fenced(text: str, language: str) -> str:
-    longest = max((len(run) for run in _TICKS.findall(text)), default=2)
-    fence = "`" * (longest + 1)
-    return f"{fence}{language}\n{text}\n{fence}"

@@ -10,6 +10,8 @@ import re
 import textwrap
 from collections.abc import Iterable, Iterator
 
+from llmsspider.markdown.commonmark import fence_for, with_line_feeds
+
 CODE = frozenset(
     {"code", "code-block", "sourcecode", "parsed-literal", "highlight-block", "ipython", "doctest"}
 )
@@ -87,9 +89,7 @@ class RstHandler:
 
 def markdown_of(text: str) -> str:
     """Return the Markdown of a text."""
-    lines = [
-        line.rstrip().expandtabs(8) for line in text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
-    ]
+    lines = [line.rstrip().expandtabs(8) for line in with_line_feeds(text).split("\n")]
     return "\n".join(_without_gaps(_Reading(lines).lines())).strip("\n") + "\n"
 
 
@@ -247,7 +247,7 @@ def _indent(line: str) -> int:
 def _fence(code: str, indent: str, language: str) -> Iterator[str]:
     if not code.strip():
         return
-    fence = "````" if "```" in code else "```"
+    fence = fence_for(code)
     yield ""
     yield f"{indent}{fence}{language}"
     yield from (f"{indent}{line}" if line else "" for line in code.split("\n"))

@@ -7,12 +7,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import scrapy
-from scrapy import Request
 
-from llmsspider import stats
 from llmsspider.arguments import PageArguments
-from llmsspider.callbacks.html_forms import FullerHtml
-from llmsspider.callbacks.rendering import ApiFiles, Renderer
 from llmsspider.checking import check_components
 from llmsspider.config import Config
 from llmsspider.discovery import FetchResult, Options, discover
@@ -20,16 +16,15 @@ from llmsspider.errors import DiscoveryError, InvalidUrlError
 from llmsspider.lint.findings import Finding, finding
 from llmsspider.lint.site import Bounds, Checked, SiteLint
 from llmsspider.llmstxt import is_llms_url
-from llmsspider.requests import META
+from llmsspider.requests import synthetic_request
 from llmsspider.scheduling.downloader import EngineFetch
 from llmsspider.scheduling.scheduler import queued_requests
+from llmsspider.spiderrun import counter
 from llmsspider.spiders.page import PageRun
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
     from scrapy.http import Response
-
-    from llmsspider.stats import Stat
 
 
 class LintSpider(scrapy.Spider):
@@ -44,9 +39,6 @@ class LintSpider(scrapy.Spider):
 
     name = "lint"
     run: PageRun
-    renderer: Renderer
-    fuller: FullerHtml
-    api_files: ApiFiles
 
     def __init__(
         self, url: str, bounds: Bounds, known: Mapping[str, Checked], llms_txt: str | None, **kwargs: Any
@@ -66,21 +58,13 @@ class LintSpider(scrapy.Spider):
         spider = super().from_crawler(crawler, *args, **kwargs)
         arguments = PageArguments(url=spider.url)
         config, queued = Config.from_settings(crawler.settings), partial(queued_requests, crawler)
-        spider.run = PageRun(arguments, config, spider.count, queued)
-        spider.renderer = Renderer(crawler, spider.run)
-        spider.fuller = FullerHtml(crawler, spider.run)
-        spider.api_files = ApiFiles(crawler, spider.run, spider.renderer)
+        spider.run = PageRun(arguments, config, counter(crawler), queued)
         return spider
-
-    def count(self, stat: Stat, number: int) -> None:
-        """Add to a stat."""
-        stats.count(self.crawler.stats, stat, number)
 
     async def start(self) -> AsyncIterator[Any]:
         """Yield the one request; it is not sent, its callback lints."""
         self.run.open()
-        meta = {META: {"synthetic": True}}
-        yield Request("http://synthetic.invalid/", callback=self.parse, meta=meta, dont_filter=True)
+        yield synthetic_request(self.parse)
 
     def closed(self, reason: str) -> None:
         """End the run."""

@@ -91,6 +91,29 @@ def encoded(destination: str) -> str:
     return normalizeLink(destination)
 
 
+_BACKTICKS = re.compile(r"`{3,}")
+
+
+def code_block(text: str, language: str = "") -> str:
+    r"""Return a fenced code block; the fence is longer than any run of backticks in the text.
+
+    >>> code_block("x", "py"), code_block("```\n````")
+    ('```py\nx\n```', '`````\n```\n````\n`````')
+    """
+    fence = fence_for(text)
+    return f"{fence}{language}\n{text}\n{fence}"
+
+
+def fence_for(text: str) -> str:
+    """Return the fence of a code block of this text: three backticks, or one more than any run of them in it."""
+    return "```" if "```" not in text else "`" * (max(map(len, _BACKTICKS.findall(text))) + 1)
+
+
+def with_line_feeds(text: str) -> str:
+    r"""Return a text with every line end as `\n`."""
+    return text.replace("\r\n", "\n").replace("\r", "\n")
+
+
 # Characters that no reader sees and a model does: Unicode tags, runs of zero-width characters.
 
 _TAG = "\U000e0000-\U000e007f"

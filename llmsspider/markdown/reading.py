@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from llmsspider.items import Link, Page, PageMeta
-from llmsspider.markdown.commonmark import take_invisible
+from llmsspider.markdown.commonmark import take_invisible, with_line_feeds
 from llmsspider.markdown.scan import Scan, one_line, scan
 from llmsspider.web.decompression import MAX_GROWTH, Growth
 from llmsspider.web.url_gate import HTTP, Joiner, without_fragment
@@ -224,7 +224,7 @@ def draft(text: str) -> Draft:
     comments, empty anchors and tags of wrappers left out. Code, other HTML and MDX blocks are not touched; links in
     them count as links to follow.
     """
-    text = text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
+    text = with_line_feeds(text.removeprefix("\ufeff"))
     front, text = split_front_matter(text)
     return Draft(front, scan(without_banners(text)))
 

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from llmsspider.errors import TooLargePageError
+from llmsspider.markdown.commonmark import code_block
 from llmsspider.openapi.reading import (
     MAX_ROWS,
     Description,
@@ -221,8 +222,7 @@ def _examples(api: Description, media: dict[str, Any]) -> Iterator[str]:
         if name:
             yield f"Example {code(name)}:"
         text = as_json(value)
-        fence = "`" * max(3, 1 + max((len(run) for run in re.findall(r"`+", text)), default=0))
-        yield f"{fence}{'' if isinstance(value, str) else 'json'}\n{text}\n{fence}"
+        yield code_block(text, "" if isinstance(value, str) else "json")
 
 
 def _table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:

@@ -10,7 +10,7 @@ import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, BinaryIO
+from typing import IO, TYPE_CHECKING, Any, BinaryIO, Self
 
 import orjson
 from itemadapter import ItemAdapter
@@ -288,8 +288,8 @@ class CsvExporter(CsvItemExporter):
         return cell if self.formulas else without_formula(cell)
 
 
-class ChunksExporter(BaseItemExporter):
-    """The format `chunks`: one chunk a line, as many as a document has, and tombstones for those that are gone."""
+class RunExporter(BaseItemExporter):
+    """A format that needs more than the items: the run knows it."""
 
     def __init__(self, file: IO[bytes], *, run: Run, **kwargs: Any):
         super().__init__(dont_fail=True, **kwargs)
@@ -297,9 +297,13 @@ class ChunksExporter(BaseItemExporter):
         self.run = run
 
     @classmethod
-    def from_crawler(cls, crawler: Crawler, file: IO[bytes], **kwargs: Any) -> ChunksExporter:
+    def from_crawler(cls, crawler: Crawler, file: IO[bytes], **kwargs: Any) -> Self:
         """Take the run of the spider."""
         return cls(file, run=crawler.spider.run, **kwargs)  # type: ignore[union-attr]
+
+
+class ChunksExporter(RunExporter):
+    """The format `chunks`: one chunk a line, as many as a document has, and tombstones for those that are gone."""
 
     def export_item(self, item: Any) -> None:
         """Write the rows of a document; an item of yours has none."""
@@ -335,18 +339,8 @@ class ParquetExporter(BaseItemExporter):
         self.parquet.close()
 
 
-class GraphExporter(BaseItemExporter):
+class GraphExporter(RunExporter):
     """The format `graph`: pages, failed pages and links as `scrapy export --format graph` writes them, at the end."""
-
-    def __init__(self, file: IO[bytes], *, run: Run, **kwargs: Any):
-        super().__init__(dont_fail=True, **kwargs)
-        self.file = file
-        self.run = run
-
-    @classmethod
-    def from_crawler(cls, crawler: Crawler, file: IO[bytes], **kwargs: Any) -> GraphExporter:
-        """Take the run of the spider."""
-        return cls(file, run=crawler.spider.run, **kwargs)  # type: ignore[union-attr]
 
     def export_item(self, item: Any) -> None:
         """Do nothing: the store has it."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import Literal
@@ -21,7 +22,7 @@ from llmsspider.output.mirror_files import (
     front_matter,
     page_text,
 )
-from llmsspider.store import OUTLINE, PageRecord, Store
+from llmsspider.store import OUTLINE, PageRecord, SourceRecord, Store
 from llmsspider.store.database import source_slug
 from llmsspider.web.urls import host, identity
 
@@ -177,14 +178,30 @@ def sync(store: Store, folder: Path, *, relative_links: bool = True) -> MirrorRe
     Raises:
         MirrorError: the folder belongs to something else, or cannot be written; one line.
     """
+    return sync_folder(
+        store,
+        folder,
+        "tree",
+        lambda source: _Sync(store, source, folder, relative_links=relative_links).run(),
+    )
+
+
+def sync_folder(
+    store: Store, folder: Path, kind: Kind, run: Callable[[SourceRecord], MirrorReport]
+) -> MirrorReport:
+    """Bring a folder in step with a store by `run`; a source without pages leaves it alone.
+
+    Raises:
+        MirrorError: the folder belongs to something else, or cannot be written; one line.
+    """
     source = store.source_record()
     if source is None or store.count_pages() == 0:
         return MirrorReport(folder)
-    problem = folder_problem(folder, source.name)
+    problem = folder_problem(folder, source.name, kind)
     if problem is not None:
         raise MirrorError(problem)
     try:
-        return _Sync(store, folder, relative_links=relative_links).run()
+        return run(source)
     except OSError as error:
         raise MirrorError(f"{error.filename or folder}: {error.strerror or error}") from error
 
@@ -192,13 +209,11 @@ def sync(store: Store, folder: Path, *, relative_links: bool = True) -> MirrorRe
 class _Sync:
     """One pass over a tree."""
 
-    def __init__(self, store: Store, folder: Path, *, relative_links: bool):
-        record = store.source_record()
-        assert record is not None  # noqa: S101  # sync() has seen to it
-        self.store, self.folder, self.source = store, folder, record
+    def __init__(self, store: Store, source: SourceRecord, folder: Path, *, relative_links: bool):
+        self.store, self.folder, self.source = store, folder, source
         self.relative_links = relative_links
         self.report = MirrorReport(folder)
-        self.manifest = read_manifest(folder) or Manifest(record.name, _main_host(store, record.url))
+        self.manifest = read_manifest(folder) or Manifest(source.name, _main_host(store, source.url))
         self.links = LinkMap(store.aliases())
         self.lines: list[Line] = []
 

@@ -15,17 +15,17 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from llmsspider.changes.source import section_of
-from llmsspider.errors import MirrorError
 from llmsspider.markdown.chunks import tokens
+from llmsspider.markdown.scan import one_line
 from llmsspider.output.exports import page_text
 from llmsspider.output.mirror import (
     SKILL_HOST,
     Entry,
     Manifest,
     MirrorReport,
-    folder_problem,
     read_manifest,
     replace_file,
+    sync_folder,
 )
 from llmsspider.store import OUTLINE, PageRecord, SourceRecord, Store
 
@@ -61,16 +61,7 @@ def sync_skill(store: Store, folder: Path, *, budget: int | None = None) -> Mirr
     Raises:
         MirrorError: the folder belongs to something else, or cannot be written; one line.
     """
-    source = store.source_record()
-    if source is None or store.count_pages() == 0:
-        return MirrorReport(folder)
-    problem = folder_problem(folder, source.name, kind="skill")
-    if problem is not None:
-        raise MirrorError(problem)
-    try:
-        return _Skill(store, source, folder, budget).run()
-    except OSError as error:
-        raise MirrorError(f"{error.filename or folder}: {error.strerror or error}") from error
+    return sync_folder(store, folder, "skill", lambda source: _Skill(store, source, folder, budget).run())
 
 
 class _Skill:
@@ -132,15 +123,15 @@ class _Skill:
     def _reference(self, part: _Part) -> str:
         pages = [page for record in part.pages if (page := self._store.load_page(record.key)) is not None]
         contents = "".join(f"- {_title(page)}\n" for page in pages)
-        head = f"# {_one_line(part.section)}\n\n{contents}\n" if len(pages) > 1 else ""
+        head = f"# {one_line(part.section)}\n\n{contents}\n" if len(pages) > 1 else ""
         return head + "".join(page_text(page) for page in pages)
 
     def _skill(self, parts: list[_Part], left_out: list[PageRecord]) -> str:
         says = self._source.says
-        title = _one_line(says["title"] or self._source.name)
+        title = one_line(says["title"] or self._source.name)
         front = _front_matter(skill_name(self._source), self._description(title, says["summary"], parts))
         lines = [f"# {title}", ""]
-        lines += [_one_line(says["summary"]), ""] if says["summary"] else []
+        lines += [one_line(says["summary"]), ""] if says["summary"] else []
         lines += [
             f"The documentation of {self._source.url}, as Markdown. Before answering from memory, find the pages that",
             "apply in the outline and read their reference; the `Source:` line of a page is its address.",
@@ -161,9 +152,9 @@ class _Skill:
             found = list(group)
             if not whole:
                 names = ", ".join(f"[{part.file}]({part.file}) ({len(part.pages)} pages)" for part in found)
-                yield f"- {_one_line(section)}: {names}"
+                yield f"- {one_line(section)}: {names}"
                 continue
-            yield f"### {_one_line(section)}"
+            yield f"### {one_line(section)}"
             yield ""
             for part in found:
                 yield from (f"- [{_title(page)}]({part.file}){_note(page)}" for page in part.pages)
@@ -172,9 +163,9 @@ class _Skill:
     def _description(self, title: str, summary: str | None, parts: list[_Part]) -> str:
         """What the skill knows and when to use it: an agent sees this alone before it decides."""
         subjects = ", ".join(
-            dict.fromkeys(_one_line(part.section) for part in parts if part.section[0] != "/")
+            dict.fromkeys(one_line(part.section) for part in parts if part.section[0] != "/")
         )
-        said = f"Documentation of {title}. {_one_line(summary or '')}".strip()
+        said = f"Documentation of {title}. {one_line(summary or '')}".strip()
         use = f"Use it for questions and code about {title}" + (f": {subjects}" if subjects else "") + "."
         room = MAX_DESCRIPTION - min(len(use), 400) - 1
         return f"{_cut(said, room)} {_cut(use, 400)}"
@@ -224,16 +215,12 @@ def _front_matter(name: str, description: str) -> str:
 
 def _title(record: PageRecord) -> str:
     title = (record.llms.title if record.llms else None) or record.title or record.url
-    return _one_line(title).replace("[", "\\[").replace("]", "\\]")
+    return one_line(title).replace("[", "\\[").replace("]", "\\]")
 
 
 def _note(record: PageRecord) -> str:
     said = (record.llms.description if record.llms else None) or record.description
-    return f": {_cut(_one_line(said), MAX_NOTE)}" if said else ""
-
-
-def _one_line(text: str) -> str:
-    return " ".join(text.split())
+    return f": {_cut(one_line(said), MAX_NOTE)}" if said else ""
 
 
 def _cut(text: str, room: int) -> str:

@@ -16,6 +16,7 @@ from llmsspider.crawl.deletions import (
     settle_doubts,
     unreached,
 )
+from llmsspider.requests import synthetic_request
 
 if TYPE_CHECKING:
     from llmsspider.discovery import Discovery
@@ -43,7 +44,7 @@ async def failed_pages(phase: Phase, discovery: Discovery | None) -> AsyncIterat
             yield lost.request
         await phase.idle.wait_until_idle()
     if retries.waiting:
-        yield phase.spider.synthetic_request(phase.spider.parse_lost)
+        yield synthetic_request(phase.spider.parse_lost)
 
 
 async def pages_without_markdown(phase: Phase, discovery: Discovery | None) -> AsyncIterator[Request]:
@@ -59,20 +60,20 @@ async def pages_without_markdown(phase: Phase, discovery: Discovery | None) -> A
     for request in requests:
         yield request
     await phase.idle.wait_until_idle()
-    yield phase.spider.synthetic_request(phase.spider.parse_held)
+    yield synthetic_request(phase.spider.parse_held)
 
 
 async def suspect_answers(phase: Phase, discovery: Discovery | None) -> AsyncIterator[Request]:
     """Judge the answers that may stand in place of their pages."""
     while phase.run.suspects.waiting:
-        yield phase.spider.synthetic_request(phase.spider.parse_suspects)
+        yield synthetic_request(phase.spider.parse_suspects)
         await phase.idle.wait_until_idle()
 
 
 async def lagging_full_texts(phase: Phase, discovery: Discovery | None) -> AsyncIterator[Request]:
     """Take the pages from full-text files that lag which are not there themselves."""
     if phase.run.lagging.missing:
-        yield phase.spider.synthetic_request(phase.spider.parse_lagging_full_texts)
+        yield synthetic_request(phase.spider.parse_lagging_full_texts)
 
 
 async def whole_full_texts(phase: Phase, discovery: Discovery | None) -> AsyncIterator[Request]:
@@ -84,7 +85,7 @@ async def whole_full_texts(phase: Phase, discovery: Discovery | None) -> AsyncIt
     whole = {text.url: text.why_whole for text in discovery.full_texts}
     whole |= dict.fromkeys((file.url for file in lists), "it lists pages")
     if whole and not run.limit.documents:
-        yield phase.spider.synthetic_request(phase.spider.parse_whole_full_texts)
+        yield synthetic_request(phase.spider.parse_whole_full_texts)
         return
     split = {text.url for text in discovery.full_texts if text.is_usable}
     for url, why in whole.items():
@@ -113,7 +114,7 @@ async def moved_pages(phase: Phase, discovery: Discovery | None) -> AsyncIterato
     settle_doubts(phase.run)
     note_outage(phase.run)
     if phase.run.moved_pages.waiting:
-        yield phase.spider.synthetic_request(phase.spider.parse_moved)
+        yield synthetic_request(phase.spider.parse_moved)
 
 
 async def tombstones(phase: Phase, discovery: Discovery | None) -> AsyncIterator[Request]:
@@ -122,9 +123,9 @@ async def tombstones(phase: Phase, discovery: Discovery | None) -> AsyncIterator
     run.progress.enter("finishing")
     if reason_not_to_delete(run) is not None:
         if run.known.states and exports_unreached(run):
-            yield phase.spider.synthetic_request(phase.spider.parse_kept)
+            yield synthetic_request(phase.spider.parse_kept)
     elif run.known.fates:
-        yield phase.spider.synthetic_request(phase.spider.parse_end)
+        yield synthetic_request(phase.spider.parse_end)
 
 
 ENDING: tuple[Callable[[Phase, Discovery | None], AsyncIterator[Request]], ...] = (

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from llmsspider.crawl.full_text_lag import FullTextSamples
 from llmsspider.discovery import Seed
+from llmsspider.requests import synthetic_request
 from llmsspider.web.markdown_forms import is_markdown_url
 from llmsspider.web.outcomes import OUTAGES
 from llmsspider.web.urls import host, identity, page_key
@@ -53,14 +54,14 @@ async def _stored_or_failed(phase: Phase) -> AsyncIterator[Request]:
 
 
 async def _llms_files(phase: Phase) -> AsyncIterator[Request]:
-    yield phase.spider.synthetic_request(phase.spider.parse_llms_files)
+    yield synthetic_request(phase.spider.parse_llms_files)
 
 
 async def _site(phase: Phase, discovery: Discovery) -> AsyncIterator[Request]:
     """Yield full text first: the pages that it holds are not fetched. Then the start page and the listed pages."""
     if any(full_text.is_usable for full_text in discovery.full_texts):
         await FullTextSamples(phase.run, phase.fetch).look(discovery)
-        yield phase.spider.synthetic_request(phase.spider.parse_full_texts)
+        yield synthetic_request(phase.spider.parse_full_texts)
         await phase.idle.wait_until_idle()
         _list_lagging(phase, discovery)
     for request in (*_named_markdown(phase, discovery), *_start_page(phase, discovery)):

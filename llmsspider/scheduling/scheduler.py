@@ -42,7 +42,7 @@ class PageDupeFilter(BaseDupeFilter):
 
     Fingerprints stay stock, so HTTP cache and others are not affected. A request passes when a redirect led to
     it within one page (`/docs` to `/docs/`, `/a/index.html` to `/a/`). How many redirect to one page is
-    evidence for the run (`walls.Suspects`). In a JOBDIR the keys stand one after the other in `requests.seen`.
+    evidence for the run (`bot_walls.Suspects`). In a JOBDIR the keys stand one after the other in `requests.seen`.
     """
 
     redirected: Callable[[bytes, bool], None] | None = None

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 from scrapy import Request
 from scrapy_spider_metadata import Args  # type: ignore[attr-defined]  # it has no __all__
 
-from llmsspider import stats
 from llmsspider.arguments import NO_URL, DocsArguments, given
 from llmsspider.callbacks.ending import EndCallbacks
 from llmsspider.callbacks.full_text import FullTextCallbacks
@@ -23,10 +22,10 @@ from llmsspider.owncode import own_arguments
 from llmsspider.pipelines.added_fields import register
 from llmsspider.scheduling.scheduler import queued_requests
 from llmsspider.sources import prepare
-from llmsspider.stats import Stat
+from llmsspider.spiderrun import counter
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable
+    from collections.abc import AsyncIterator
 
     from scrapy.crawler import Crawler
 
@@ -76,7 +75,7 @@ class DocsSpider(Args[DocsArguments], FullTextCallbacks, EndCallbacks):
             workers = WorkerGroup(config.redis_url, arguments.source or "")
         queued = partial(queued_requests, crawler)
         spider.run = Run(
-            arguments, source, config, _counter(crawler), queued, resumes=resumes, workers=workers
+            arguments, source, config, counter(crawler), queued, resumes=resumes, workers=workers
         )
         spider.markdown_links = MarkdownLinks(crawler, spider.run)
         spider.renderer = Renderer(crawler, spider.run)
@@ -92,10 +91,3 @@ class DocsSpider(Args[DocsArguments], FullTextCallbacks, EndCallbacks):
         no_requests: tuple[Request, ...] = ()
         for request in no_requests:
             yield request
-
-
-def _counter(crawler: Crawler) -> Callable[[Stat, int], None]:
-    def count(stat: Stat, number: int) -> None:
-        stats.count(crawler.stats, stat, number)
-
-    return count

@@ -14,7 +14,7 @@ from scrapy import Request
 from scrapy.exceptions import CloseSpider
 from scrapy_spider_metadata import Args  # type: ignore[attr-defined]  # it has no __all__
 
-from llmsspider import llmstxt, markdown, stats
+from llmsspider import llmstxt, markdown
 from llmsspider.arguments import NO_URL, NO_URL_GIVEN, DocsArguments, PageArguments, check_arguments, given
 from llmsspider.callbacks.html_forms import FullerHtml
 from llmsspider.callbacks.rendering import ApiFiles, Renderer
@@ -32,10 +32,11 @@ from llmsspider.errors import ConversionError, ErrorKind, RenderingError
 from llmsspider.owncode import own_arguments
 from llmsspider.pipelines.added_fields import register
 from llmsspider.profiles import load, put_in_force
-from llmsspider.requests import META
+from llmsspider.requests import META, synthetic_request
 from llmsspider.scheduling.downloader import EngineFetch
 from llmsspider.scheduling.scheduler import queued_requests
 from llmsspider.sources import default_name
+from llmsspider.spiderrun import counter
 from llmsspider.stats import Stat
 from llmsspider.web.media_types import classify
 from llmsspider.web.outcomes import kind_of_response
@@ -238,7 +239,7 @@ class PageSpider(Args[PageArguments], scrapy.Spider):
         check_components(settings)
         spider = super().from_crawler(crawler, *args, **kwargs)
         queued = partial(queued_requests, crawler)
-        spider.run = PageRun(arguments, Config.from_settings(settings), spider.count, queued)
+        spider.run = PageRun(arguments, Config.from_settings(settings), counter(crawler), queued)
         spider.renderer = Renderer(crawler, spider.run)
         spider.fuller = FullerHtml(crawler, spider.run)
         spider.api_files = ApiFiles(crawler, spider.run, spider.renderer)
@@ -251,16 +252,11 @@ class PageSpider(Args[PageArguments], scrapy.Spider):
             logger.error(NO_URL_GIVEN)
             raise CloseSpider("start_failed")
         self.run.open()
-        meta = {META: {"synthetic": True}}
-        yield Request("http://synthetic.invalid/", callback=self.parse, meta=meta, dont_filter=True)
+        yield synthetic_request(self.parse)
 
     def closed(self, reason: str) -> None:
         """End the run, before the feeds are stored: they ask how it ended."""
         self.run.end(reason)
-
-    def count(self, stat: Stat, number: int) -> None:
-        """Add to a stat."""
-        stats.count(self.crawler.stats, stat, number)
 
     async def parse(self, response: Response) -> AsyncIterator[Any]:
         """Yield the page's document; raises `CloseSpider` when there is none."""

@@ -30,7 +30,7 @@ from sqlalchemy.schema import CreateSchema
 from llmsspider.errors import StoreError
 from llmsspider.store.database import POSTGRESQL_SCHEMA, Database
 
-# The tables of the page store; whoever changes them adds a step to `migrations.STEPS`.
+# The tables of the page store; whoever changes them adds a step to `STEPS`.
 # One database holds one source (SQLite) or many (PostgreSQL); every table but `meta` therefore hangs on `source`.
 # Content and links live beside the page, not in it, so that reading the state of all pages stays cheap. Times are
 # seconds since the epoch; hashes are raw bytes; JSON is text; `content.data`, `version.data`, `resource.data`,

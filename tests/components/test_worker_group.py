@@ -10,8 +10,9 @@ import pytest
 from redis import Redis
 from redis_server import PASSWORD, redis_url  # noqa: F401  (fixture)
 
-from llmsspider.distributed.worker_group import WorkerGroup, shown, url_problem
+from llmsspider.distributed.worker_group import WorkerGroup, shown
 from llmsspider.errors import WorkerGroupError
+from llmsspider.setting_types import redis_problem
 from llmsspider.store.runs import this_host
 
 pytestmark = pytest.mark.redis
@@ -171,8 +172,8 @@ def test_a_crawl_whose_workers_are_all_dead_is_not_continued(enter: Enter, redis
 
 
 def test_faults_are_one_line_without_the_password(redis_url: str):  # noqa: F811
-    assert url_problem(redis_url) is None
-    assert "redis://host:6379/0 is accepted" in (url_problem("http://:pw@x") or "")
+    assert redis_problem(redis_url) is None
+    assert "redis://host:6379/0 is accepted" in (redis_problem("http://:pw@x") or "")
     assert shown("redis://user:pw@host:1/2") == "host:1/2"
     for url in (redis_url.replace(PASSWORD, "wrong"), "redis://:wrong@127.0.0.1:9/0"):
         with pytest.raises(WorkerGroupError) as raised:
@@ -185,6 +186,6 @@ def test_faults_are_one_line_without_the_password(redis_url: str):  # noqa: F811
 @pytest.mark.parametrize("module", ["redis", "scrapy_redis"])
 def test_a_missing_package_is_named(monkeypatch: pytest.MonkeyPatch, module: str):
     monkeypatch.setitem(sys.modules, module, None)
-    assert url_problem("redis://h:1/0") == (
+    assert redis_problem("redis://h:1/0") == (
         "setting LLMS_REDIS_URL: the extra \"redis\" is missing: pip install 'llmsspider[redis]'"
     )
