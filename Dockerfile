@@ -1,4 +1,4 @@
-# llmsspider with PostgreSQL and the MCP server, without a browser: docs/deployment.md.
+# llmsspider with PostgreSQL and the MCP server, without a browser: docs/how-to/deployment.md.
 #   docker build -t llmsspider .
 #   docker run --rm -v "$PWD/docs:/data" llmsspider https://docs.example.com/ -o docs
 FROM python:3.13.9-slim-bookworm AS build

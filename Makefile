@@ -76,7 +76,7 @@ format: install-dev
 smoke: install-dev
 	$(BIN)/python benchmarks/smoke.py
 
-# Peers are installed into benchmarks/.venvs; BENCH="--rounds 1 python" runs a part. See docs/performance.md.
+# Peers are installed into benchmarks/.venvs; BENCH="--rounds 1 python" runs a part. See docs/lab/performance.md.
 bench: install-dev
 	$(BIN)/python benchmarks/compare.py $(BENCH)
 
@@ -123,7 +123,7 @@ pictures: install-dev
 	$(BIN)/python .ci/pictures.py
 
 licences: install-dev
-	$(BIN)/python tests/support/licences.py > docs/licences.md
+	$(BIN)/python tests/support/licences.py > docs/reference/licences.md
 
 clean:
 	rm -rf $(VENV) .venv-llamaindex $(LOWEST) build dist *.egg-info .coverage* .pytest_cache .mypy_cache .ruff_cache

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import http.server
+import posixpath
 import re
 import shutil
 import subprocess
@@ -22,8 +23,8 @@ import yaml
 
 ROOT = Path(__file__).resolve().parent.parent
 DOCS = ROOT / "docs"
-LINK = re.compile(r"(\]\()([\w./-]+\.md)(#[\w-]+)?(\))")
-"""A link to another page of the documentation."""
+LINK = re.compile(r"(\]\()([\w./-]+)(#[\w-]+)?(\))")
+"""What may be a link to a file of the documentation."""
 
 
 def main() -> None:
@@ -66,7 +67,7 @@ def lists(site: Path, config: dict[str, Any], url: str) -> None:
         if heading != section:
             short.append(f"\n## {heading}\n\n")
             section = heading
-        text = linked((DOCS / file).read_text(encoding="utf-8"), url)
+        text = linked((DOCS / file).read_text(encoding="utf-8"), url, file)
         place = address(file)
         (site / place).mkdir(parents=True, exist_ok=True)
         (site / place / "index.md").write_text(text, encoding="utf-8")
@@ -90,16 +91,24 @@ def pages(nav: list[dict[str, Any]], heading: str = "Start") -> Iterator[tuple[s
 def address(file: str) -> str:
     """Return where a page lies in the site, from its top; with a slash at the end, or empty.
 
-    >>> address("index.md"), address("scope.md")
-    ('', 'scope/')
+    >>> address("index.md"), address("explanation/scope.md")
+    ('', 'explanation/scope/')
     """
     name = file.removesuffix(".md")
     return "" if name == "index" else f"{name}/"
 
 
-def linked(text: str, url: str) -> str:
-    """Return the Markdown of a page with its links to other pages made absolute."""
-    return LINK.sub(lambda found: f"{found[1]}{url}{address(found[2])}{found[3] or ''}{found[4]}", text)
+def linked(text: str, url: str, file: str) -> str:
+    """Return the Markdown of a page, `file` in docs/, with its links to pages, pictures and schemas made absolute."""
+
+    def absolute(found: re.Match[str]) -> str:
+        target = posixpath.normpath(posixpath.join(posixpath.dirname(file), found[2]))
+        if not (DOCS / target).is_file():
+            return found[0]
+        place = address(target) if target.endswith(".md") else target
+        return f"{found[1]}{url}{place}{found[3] or ''}{found[4]}"
+
+    return LINK.sub(absolute, text)
 
 
 def summary(text: str) -> str:

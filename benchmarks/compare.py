@@ -1,7 +1,7 @@
 """How fast, beside others: `make bench`, or parts of it with `python benchmarks/compare.py PART …`.
 
 Serves real documentation (Debian's python3.11-doc and postgresql-doc-15) and generated sites from a local nginx, crawls
-them with llmsspider and its peers in alternating rounds, and writes docs/performance-results.md, its plot and
+them with llmsspider and its peers in alternating rounds, and writes docs/lab/performance-results.md, its plot and
 benchmarks/results.json. Parts that are run alone replace their own results and leave the others.
 
     python      all crawlers on the Python documentation        text     Markdown-native and llms-full sites
@@ -9,7 +9,7 @@ benchmarks/results.json. Parts that are run alone replace their own results and 
     start       time to the first request                       growth   30,000 pages beside 1,000 (once)
     memory      100,000 pages (once, only when asked for)
 
-See docs/performance.md. Linux, nginx, wget; the peers are installed into benchmarks/.venvs/.
+See docs/lab/performance.md. Linux, nginx, wget; the peers are installed into benchmarks/.venvs/.
 """
 
 from __future__ import annotations
@@ -359,7 +359,9 @@ def arguments() -> argparse.Namespace:
     parser.add_argument(
         "--results", type=Path, default=HERE / "results.json", help="figures, read and written"
     )
-    parser.add_argument("--docs", type=Path, default=HERE.parent / "docs", help="folder of page and plot")
+    parser.add_argument(
+        "--docs", type=Path, default=HERE.parent / "docs" / "lab", help="folder of page and plot"
+    )
     parser.add_argument("--folder", type=Path, help="where sites are written (default: the temporary folder)")
     parser.add_argument(
         "--render", action="store_true", help="write page and plot from the figures, measure nothing"

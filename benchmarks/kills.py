@@ -9,7 +9,7 @@ printed, so that a failure can be run again.
     crawl    a first crawl into an empty store, every other one with a JOBDIR: the documents, none of them deleted
     refresh  `mode=refresh` after the site changed: the documents, and those of a consumer who read by number
     mirror   a crawl after the site changed, into a folder of Markdown: the files, text for text, and no other file
-    chunks   a feed of chunks, `emit=changes`, after the site changed: the index of a consumer as docs/chunks.md says
+    chunks   a feed of chunks, `emit=changes`, after the site changed: a consumer's index as docs/how-to/chunks.md says
     export   `scrapy export --format chunks` over yesterday's file: the old file or the new one, then the new one
 """
 
@@ -143,7 +143,7 @@ def living(rows: Rows) -> dict[str, str]:
 
 
 def applied(index: dict[str, dict[str, Any]], rows: Rows) -> dict[str, dict[str, Any]]:
-    """An index of chunks after the rows, as docs/chunks.md tells a consumer."""
+    """An index of chunks after the rows, as docs/how-to/chunks.md tells a consumer."""
     for row in rows:
         if row["change"] != "deleted":
             index[row["id"]] = row

@@ -5,7 +5,8 @@
     python benchmarks/sources_night.py catalog     what it takes to list all sources, and to find one
     python benchmarks/sources_night.py simulate    10,000 sources a night, worked out from `INPUTS`
 
-`nodes` needs requirements-dev.txt and a PostgreSQL. Everything stays on 127.0.0.1. docs/many-sites.md has the results.
+`nodes` needs requirements-dev.txt and a PostgreSQL. Everything stays on 127.0.0.1.
+docs/how-to/many-sites.md has the results.
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ MIB = 1024 * 1024
 
 @dataclass(frozen=True)
 class Inputs:
-    """What `measure` and `catalog` gave; CPU is that of a busy machine, see docs/many-sites.md."""
+    """What `measure` and `catalog` gave; CPU is that of a busy machine, see docs/how-to/many-sites.md."""
 
     start_cpu_secs: float = 2.7
     first_page_cpu_secs: float = 0.0107

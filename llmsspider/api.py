@@ -25,7 +25,7 @@ from llmsspider.web.urls import require_http_url
 
 
 class Resolved(NamedTuple):
-    """`content`: all pages as one Markdown text. `graph`: `source`, `url` and `nodes`, as docs/commands.md tells."""
+    """`content`: all pages as one Markdown text. `graph`: `source`, `url` and `nodes` (docs/reference/commands.md)."""
 
     content: str
     graph: dict[str, Any]
@@ -52,9 +52,9 @@ def resolve(
         max_tokens: `content` stops before the page that would exceed it.
         store: directory of the page store; with it the next call fetches only what changed. Or a store class, which
             is given `LLMS_DATA_DIR` and `LLMS_STORE_URL` of `settings`. None keeps nothing.
-        handlers: content handlers, classes or their paths, by media type (docs/handlers.md).
-        arguments: more spider arguments (docs/arguments.md).
-        settings: settings of the project (docs/settings.md) or of Scrapy.
+        handlers: content handlers, classes or their paths, by media type (docs/how-to/handlers.md).
+        arguments: more spider arguments (docs/reference/arguments.md).
+        settings: settings of the project (docs/reference/settings.md) or of Scrapy.
         timeout_secs: of the whole crawl.
 
     Raises:

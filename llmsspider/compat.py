@@ -1,8 +1,8 @@
 """Every private name of Scrapy and of its plug-ins that this package touches, each with its reason.
 
 tests/components/test_compat.py holds `PRIVATE_NAMES` to what is installed: a name that upstream renames fails a test of
-that name, and so does a private name that is touched elsewhere. docs/architecture.md says what upstream would have to
-change.
+that name, and so does a private name that is touched elsewhere. docs/explanation/architecture.md says what upstream
+would have to change.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """The settings of the project, as one pydantic model: name, default, unit, meaning and check of each.
 
-`llmsspider/settings.py` takes the defaults from here, docs/settings.md the table; `Config.from_settings` reads them.
+`llmsspider/settings.py` takes the defaults from here, docs/reference/settings.md the table;
+`Config.from_settings` reads them.
 """
 
 from __future__ import annotations
@@ -54,7 +55,7 @@ def setting(name: str, default: Any, meaning: str, *, unit: str | None = None) -
 
 
 class Config(BaseModel):
-    """Every setting of the project; docs/settings.md explains them."""
+    """Every setting of the project; docs/reference/settings.md explains them."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -370,7 +371,7 @@ def _unknown_settings(settings: SettingsLike) -> list[str]:
         + (
             f"; did you mean {close}?"
             if (close := _nearest(name, DEFAULTS))
-            else " (docs/settings.md lists all)"
+            else " (docs/reference/settings.md lists all)"
         )
         for name in unknown
     ]

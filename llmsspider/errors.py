@@ -59,7 +59,7 @@ ErrorKind = Literal[
     "blocked",
     "parse",
 ]
-"""The kinds of page failure (docs/documents.md, "Errors")."""
+"""The kinds of page failure (docs/reference/documents.md, "Errors")."""
 
 UNREAD_KINDS: frozenset[ErrorKind] = frozenset({"network", "challenge", "rate_limited"})
 """The kinds that say nothing about whether a page or file is there."""

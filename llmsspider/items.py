@@ -44,7 +44,7 @@ class LlmsEntry:
 
 @dataclass(slots=True)
 class Document:
-    """One page as it leaves the crawl. See docs/documents.md for the meaning of each field."""
+    """One page as it leaves the crawl. See docs/reference/documents.md for the meaning of each field."""
 
     id: str
     url: str

@@ -47,7 +47,7 @@ def path_of(value: object) -> str:
 
 # The engines that write Markdown, by the name that `LLMS_CONVERTER` gives.
 # `native` lets the walk write Markdown itself. Any other engine is given the plain HTML that the same walk writes:
-# `markdownify`, or a class of the user's. docs/extraction.md has the measurements behind the default.
+# `markdownify`, or a class of the user's. docs/explanation/extraction.md has the measurements behind the default.
 
 DEFAULT = "native"
 FALLBACK = "markdownify"

@@ -1,7 +1,8 @@
 """Profiles: named pipeline configurations (TOML), each naming its filter, hash and export stages.
 
 A profile stands above the project's settings and below `-s`; what is a dictionary (pipelines, feeds, handlers) it adds
-to them. Those that ship are in the package `pipelines_config`; a user's own is picked by its path (docs/profiles.md).
+to them. Those that ship are in the package `pipelines_config`; a user's own is picked by its path
+(docs/reference/profiles.md).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Why a URL is filtered, a request refused, a page deleted: every reason, as the stats name it (docs/stats.md)."""
+"""Why a URL is filtered, a request refused, a page deleted, as stats name it (docs/reference/stats.md)."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """The settings of the project, with the reason for each that differs from Scrapy's default.
 
-The `LLMS_` settings, their defaults and checks are in `llmsspider.config`; docs/settings.md explains them.
+The `LLMS_` settings, their defaults and checks are in `llmsspider.config`; docs/reference/settings.md explains them.
 """
 
 import os
@@ -18,7 +18,7 @@ COMMANDS_MODULE = "llmsspider.commands"
 
 globals().update(DEFAULTS | from_environment())  # the `LLMS_` settings
 
-# --- manners and safety (docs/politeness.md, docs/security.md) ---
+# --- manners and safety (docs/explanation/politeness.md, docs/explanation/security.md) ---
 ROBOTSTXT_OBEY = True
 USER_AGENT = f"llmsspider/{__version__}"
 DEFAULT_REQUEST_HEADERS = {
@@ -47,13 +47,13 @@ DOWNLOAD_HANDLERS_BASE: dict[str, str | None] = {
 }
 TWISTED_DNS_RESOLVER = "llmsspider.resolver.AddressGuardResolver"
 
-# --- the browser, which starts with the first page that needs it (docs/rendering.md) ---
+# --- the browser, which starts with the first page that needs it (docs/explanation/rendering.md) ---
 PLAYWRIGHT_MAX_PAGES_PER_CONTEXT = 4  # pages rendered at the same time
 PLAYWRIGHT_DEFAULT_NAVIGATION_TIMEOUT = 30_000  # milliseconds until the answer for a page begins
 PLAYWRIGHT_ABORT_REQUEST = "llmsspider.browser.idle.is_needless"  # no images, media and fonts
 PLAYWRIGHT_PROCESS_REQUEST_HEADERS = None  # the browser's own; those of Scrapy would go along with redirects
 
-# --- the path of a page (docs/architecture.md) ---
+# --- the path of a page (docs/explanation/architecture.md) ---
 TWISTED_REACTOR = "twisted.internet.asyncioreactor.AsyncioSelectorReactor"
 DUPEFILTER_CLASS = "llmsspider.scheduling.scheduler.PageDupeFilter"
 SCHEDULER = "llmsspider.scheduling.scheduler.BreadthFirstScheduler"
@@ -62,7 +62,7 @@ SCHEDULER_MEMORY_QUEUE = "scrapy.squeues.FifoMemoryQueue"
 SCHEDULER_START_DISK_QUEUE = None  # start page and seeds queue with the rest, in their order
 SCHEDULER_START_MEMORY_QUEUE = None
 # Ours stand in the `_BASE` settings, as Scrapy's own do: what you name in SPIDER_MIDDLEWARES, ITEM_PIPELINES and so on
-# is added to them, wherever you name it, and None takes one out (docs/extending.md).
+# is added to them, wherever you name it, and None takes one out (docs/how-to/extending.md).
 SPIDER_MIDDLEWARES_BASE: dict[str, int | None] = {
     **scrapys.SPIDER_MIDDLEWARES_BASE,
     "llmsspider.spidermiddlewares.llms_txt_start.LlmsTxtStart": 100,
@@ -145,14 +145,14 @@ FEED_STORAGES_BASE = {
     "s3": "llmsspider.output.feed_storage.StagedS3FeedStorage",
 }
 
-# --- manners and safety, what the middlewares need (docs/politeness.md, docs/security.md) ---
+# --- manners and safety, what the middlewares need (docs/explanation/politeness.md, docs/explanation/security.md) ---
 AUTOTHROTTLE_TARGET_CONCURRENCY = (
     2.0  # requests under way at a time to a host with a bound; Scrapy's default is 1
 )
 DOWNLOADER = "llmsspider.scheduling.downloader.Downloader"  # holds CONCURRENT_REQUESTS_PER_DOMAIN
 DOWNLOAD_VERIFY_CERTIFICATES = True  # Scrapy's default is False
 
-# --- jobs of Scrapy Cloud only (docs/scrapy-cloud.md) ---
+# --- jobs of Scrapy Cloud only (docs/how-to/scrapy-cloud.md) ---
 if on_scrapy_cloud():
     LLMS_CONVERT_WORKERS = "1"  # the cores are the machine's, the memory is the job's
     if os.environ.get("DOTSCRAPY_DIR"):  # what DotScrapy persistence keeps, where it is not ./.scrapy

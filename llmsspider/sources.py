@@ -17,7 +17,7 @@ from llmsspider.store import SourceRecord
 from llmsspider.web.urls import directory, host
 
 OF_ONE_RUN = frozenset({"mode", "retry", "full", "emit", "save", "confirm_deletions"})
-"""Arguments that belong to one run and are never kept (docs/arguments.md); all others say what the source is."""
+"""Arguments of one run, never kept (docs/reference/arguments.md); all others say what the source is."""
 
 _FIELDS = frozenset({"url", "source", "llms_txt", "scope"})
 """Arguments that have a place of their own in `SourceRecord`."""

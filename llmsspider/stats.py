@@ -1,4 +1,4 @@
-"""The stats of a crawl, under `llms/` (docs/stats.md): every name there is, and the one function that counts."""
+"""The stats of a crawl, under `llms/` (docs/reference/stats.md): every name, and the one function that counts."""
 
 from __future__ import annotations
 

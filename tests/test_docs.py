@@ -1,6 +1,6 @@
 """The docs say what the code does: nothing is missing, nothing is made up.
 
-`python tests/test_docs.py` writes the JSON Schemas of docs/ and the table of docs/settings.md again.
+`python tests/test_docs.py` writes the JSON Schemas of docs/ and the table of docs/reference/settings.md again.
 """
 
 from __future__ import annotations
@@ -37,7 +37,10 @@ from llmsspider.report.values import RunReport
 
 ROOT = Path(__file__).resolve().parent.parent
 DOCS = ROOT / "docs"
-SCHEMA = DOCS / "document.schema.json"
+PAGES = {page.name: page for page in sorted(DOCS.rglob("*.md"))}
+"""The pages by name, which is enough: test_a_page_has_a_name_of_its_own."""
+SCHEMAS = DOCS / "reference"
+SCHEMA = SCHEMAS / "document.schema.json"
 
 LONGEST = 160
 """Characters of a line of prose."""
@@ -46,7 +49,7 @@ REGISTRIES = {"stats.py", "reasons.py", "errors.py", "items.py"}
 
 
 def text_of(name: str) -> str:
-    return (DOCS / name).read_text(encoding="utf-8")
+    return PAGES[name].read_text(encoding="utf-8")
 
 
 def strings(path: Path) -> set[str]:
@@ -74,8 +77,8 @@ def quoted(cell: str) -> list[str]:
 def assert_same(documented: Any, existing: Any, page: str, what: str) -> None:
     """Compare two collections of names."""
     missing, made_up = sorted(set(existing) - set(documented)), sorted(set(documented) - set(existing))
-    assert not missing, f"docs/{page} does not mention {what}: {', '.join(missing)}"
-    assert not made_up, f"docs/{page} mentions {what} that the code does not have: {', '.join(made_up)}"
+    assert not missing, f"{page} does not mention {what}: {', '.join(missing)}"
+    assert not made_up, f"{page} mentions {what} that the code does not have: {', '.join(made_up)}"
 
 
 # --- settings ---
@@ -96,7 +99,7 @@ def test_every_setting_is_documented() -> None:
 
 def test_the_defaults_of_settings_are_documented() -> None:
     for name, default in documented_settings().items():
-        assert default == shown_default(DEFAULTS[name]), f"docs/settings.md: {name}"
+        assert default == shown_default(DEFAULTS[name]), f"docs/reference/settings.md: {name}"
 
 
 def shown_default(value: object) -> str:
@@ -104,7 +107,7 @@ def shown_default(value: object) -> str:
 
 
 def settings_table() -> str:
-    """The table of docs/settings.md, as the model of the settings has it."""
+    """The table of docs/reference/settings.md, as the model of the settings has it."""
     rows = [
         f"| [`{field.alias}`](#{str(field.alias).lower()}) | {shown_default(field.default)} "
         f"| {(field.json_schema_extra or {}).get('unit', '')} | {field.description} |"
@@ -148,11 +151,11 @@ def test_every_argument_is_documented(spider: str) -> None:
     assert_same(documented, fields, "arguments.md", f"the arguments of the spider {spider}")
     for name, field in fields.items():
         _, accepted, default, meaning = documented[name]
-        assert default == _default(field), f"docs/arguments.md: default of {name}"
+        assert default == _default(field), f"docs/reference/arguments.md: default of {name}"
         choices = _choices(field.annotation)
         if choices is not None:
-            assert quoted(accepted) == choices, f"docs/arguments.md: what {name} accepts"
-        assert meaning.endswith("."), f"docs/arguments.md: meaning of {name}"
+            assert quoted(accepted) == choices, f"docs/reference/arguments.md: what {name} accepts"
+        assert meaning.endswith("."), f"docs/reference/arguments.md: meaning of {name}"
         assert field.description, f"DocsArguments.{name} has no description"
 
 
@@ -246,7 +249,7 @@ def test_every_origin_and_error_kind_is_documented(heading: str, values: Any) ->
 
 
 OUTPUTS = {"plan": Plan, "run": RunReport, "status": SourceStatus}
-"""By the name of its schema in docs/, what `scrapy plan --json`, `run.json` and `scrapy status --json` hold."""
+"""By the name of its schema, what `scrapy plan --json`, `run.json` and `scrapy status --json` hold."""
 
 
 def output_schema(value: type) -> dict[str, Any]:
@@ -256,7 +259,7 @@ def output_schema(value: type) -> dict[str, Any]:
 
 
 def document_schema() -> dict[str, Any]:
-    """The JSON Schema of a document, as feeds write it; the meanings are those of docs/documents.md."""
+    """The JSON Schema of a document, as feeds write it; the meanings are those of docs/reference/documents.md."""
     adapter = TypeAdapter(Document)
     schema = adapter.json_schema(mode="serialization")
     meanings = {
@@ -297,7 +300,7 @@ def test_a_field_of_a_document_is_in_the_files_that_the_docs_list() -> None:
 
 @pytest.mark.parametrize("name", OUTPUTS)
 def test_the_json_schema_of_an_output_is_that_of_its_value(name: str) -> None:
-    stored = json.loads((DOCS / f"{name}.schema.json").read_text(encoding="utf-8"))
+    stored = json.loads((SCHEMAS / f"{name}.schema.json").read_text(encoding="utf-8"))
     assert stored == output_schema(OUTPUTS[name]), "write it again with `python tests/test_docs.py`"
 
 
@@ -363,7 +366,11 @@ def test_every_private_name_is_documented() -> None:
 # --- links ---
 
 
-@pytest.mark.parametrize("page", [ROOT / "README.md", *sorted(DOCS.glob("*.md"))], ids=lambda page: page.name)
+def test_a_page_has_a_name_of_its_own() -> None:
+    assert len(PAGES) == len(list(DOCS.rglob("*.md"))) > 40
+
+
+@pytest.mark.parametrize("page", [ROOT / "README.md", *PAGES.values()], ids=lambda page: page.name)
 def test_every_internal_link_leads_somewhere(page: Path) -> None:
     broken = []
     text = re.sub(
@@ -390,7 +397,7 @@ def anchors(page: Path) -> set[str]:
 
 @pytest.mark.parametrize(
     "page",
-    [ROOT / "README.md", ROOT / "CHANGELOG.md", *sorted(DOCS.glob("*.md"))],
+    [ROOT / "README.md", ROOT / "CHANGELOG.md", *PAGES.values()],
     ids=lambda page: page.name,
 )
 def test_no_line_of_prose_is_long(page: Path) -> None:
@@ -402,7 +409,7 @@ def test_no_line_of_prose_is_long(page: Path) -> None:
 
 def test_the_docs_a_message_names_exist() -> None:
     named = {
-        name for path in SOURCES for text in strings(path) for name in re.findall(r"docs/[\w-]+\.md", text)
+        name for path in SOURCES for text in strings(path) for name in re.findall(r"docs/[\w/-]+\.md", text)
     }
     assert named
     missing = sorted(name for name in named if not (ROOT / name).is_file())
@@ -410,12 +417,12 @@ def test_the_docs_a_message_names_exist() -> None:
 
 
 if __name__ == "__main__":
-    page = DOCS / "settings.md"
+    page = PAGES["settings.md"]
     head, _, rest = page.read_text(encoding="utf-8").partition("| setting | default |")
     _, _, rest = rest.partition("\n\n")
     page.write_text(f"{head}{settings_table()}\n\n{rest}", encoding="utf-8")
     SCHEMA.write_text(json.dumps(document_schema(), indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
     for stem, value in OUTPUTS.items():
         text = json.dumps(output_schema(value), indent=2, ensure_ascii=False)
-        (DOCS / f"{stem}.schema.json").write_text(f"{text}\n", encoding="utf-8")
+        (SCHEMAS / f"{stem}.schema.json").write_text(f"{text}\n", encoding="utf-8")
     sys.stdout.write(f"{SCHEMA}\n")

@@ -101,7 +101,7 @@ def _opaque(etag: str) -> str:
 
 # What was known of a site before this run, and what became of it: the rules of a recrawl. No Scrapy here.
 # A page is asked again with its validators; a body that is the same is not converted again. What was stored but not
-# reached is judged at the end, and nothing is deleted on doubt (docs/incremental.md).
+# reached is judged at the end, and nothing is deleted on doubt (docs/explanation/incremental.md).
 
 PageOutcome = Literal["gone", "moved", "failed", "dropped", "kept", "unlinked"]
 """What became of a stored page that this run did not confirm: `gone` 404 or 410, `moved` redirected elsewhere,

@@ -11,8 +11,8 @@ from llmsspider.reasons import Filtered
 from llmsspider.web.media_types import Kind
 
 # Author's Markdown that is a stub: too short, or made of what its generator has not filled in. Pure.
-# Its page is asked for as HTML once, and the fuller of the two is the document (docs/markdown-forms.md). What a host
-# has taught about that is kept in a `HostStubs`.
+# Its page is asked for as HTML once, and the fuller of the two is the document (docs/explanation/markdown-forms.md).
+# What a host has taught about that is kept in a `HostStubs`.
 
 Stub = Literal["short", "unfilled"]
 

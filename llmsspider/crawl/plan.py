@@ -89,7 +89,7 @@ class FilteredPages:
 
 @dataclass(slots=True)
 class Plan:
-    """What a crawl would do, as `scrapy plan --json` gives it (docs/plan.schema.json)."""
+    """What a crawl would do, as `scrapy plan --json` gives it (docs/reference/plan.schema.json)."""
 
     url: str | None
     start: StartPage

@@ -49,7 +49,7 @@ class Point:
 
 @dataclass(slots=True, frozen=True)
 class Snapshot:
-    """The state of a run at one moment; the stats are in docs/stats.md.
+    """The state of a run at one moment; the stats are in docs/reference/stats.md.
 
     `done` counts pages that were settled: documents, failures, and pages left out once they were seen. `queued` is
     what is known and not settled yet, so the total grows while links are found.
@@ -259,7 +259,7 @@ def _keep(examples: list[Example], url: str, detail: str) -> None:
 # Whether what a run stored was also handed over. What was not can be replayed by number. No Scrapy here.
 # Pages are stored while the crawl goes, feeds are delivered when it has ended: an upload that fails, a full disk or a
 # kill in between leaves changes in the store that no reader of the feeds has seen. The run's counts keep that
-# (`delivered`), the next run and `scrapy sources --json` say it (docs/incremental.md).
+# (`delivered`), the next run and `scrapy sources --json` say it (docs/explanation/incremental.md).
 
 
 def delivered(
@@ -291,7 +291,7 @@ def replay_command(source: str, since: int) -> str:
 # The state of a run as `/status.json` gives it.
 
 State = dict[str, Any]
-"""JSON-ready; docs/progress.md lists its keys."""
+"""JSON-ready; docs/reference/progress.md lists its keys."""
 
 
 def numbers(run: Run) -> State:

@@ -14,7 +14,7 @@ from llmsspider.loading import find
 from llmsspider.web.urls import identity, split_route, without_fragment
 
 # Providers: sites whose pages have a Markdown source at another address, known by the page's URL alone.
-# Register your own with the setting `LLMS_PAGE_PROVIDERS` (docs/page-spider.md).
+# Register your own with the setting `LLMS_PAGE_PROVIDERS` (docs/how-to/page-spider.md).
 
 MARKDOWN_FILE = re.compile(r"\.(?:md|mdx|markdown)\Z", re.IGNORECASE)
 

@@ -1,1 +1,1 @@
-"""Downloader middlewares. docs/security.md and docs/politeness.md say what each promises."""
+"""Downloader middlewares. docs/explanation/security.md and docs/explanation/politeness.md say what each promises."""

@@ -218,7 +218,7 @@ class MarkdownNegotiationMiddleware:
         return None
 
     def _acceptable(self, response: Response, asked: str, page_url: str) -> bool:
-        """Return whether an answer is the page's Markdown (docs/markdown-forms.md)."""
+        """Return whether an answer is the page's Markdown (docs/explanation/markdown-forms.md)."""
         if response.status == 304:
             return self.run.known.validated(asked) is not None
         if response.status != 200 or not same_site(response.url, asked):

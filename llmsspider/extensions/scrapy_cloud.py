@@ -155,7 +155,7 @@ MAX_ITEM_BYTES = 1024 * 1024 - 1024
 
 
 class ScrapyCloud:
-    """Hand items to the platform; a document above its limit goes as several items (docs/scrapy-cloud.md).
+    """Hand items to the platform; a document above its limit goes as several items (docs/how-to/scrapy-cloud.md).
 
     One that cannot be cut is refused with the reason, and the run counts as not delivered.
     """
@@ -182,7 +182,7 @@ class ScrapyCloud:
         if hasattr(spider, "run") and not settings.get("LLMS_STORE_URL") and not enabled(settings):
             logger.warning(
                 "the page store goes with this job, so every job is a first crawl: enable DotScrapy persistence, or "
-                "set LLMS_STORE_URL (docs/scrapy-cloud.md)",
+                "set LLMS_STORE_URL (docs/how-to/scrapy-cloud.md)",
                 extra={"spider": spider},
             )
 

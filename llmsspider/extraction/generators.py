@@ -386,7 +386,8 @@ def own_generators(paths: tuple[str, ...]) -> tuple[Generator, ...]:
         try:
             found.append(_checked(find(path)))
         except Exception as error:  # whatever the user's module raises
-            said = f"the path of a Generator is accepted, see docs/extending.md ({type(error).__name__}: {error})"
+            why = f"{type(error).__name__}: {error}"
+            said = f"the path of a Generator is accepted, see docs/how-to/extending.md ({why})"
             problems.append(f"setting LLMS_GENERATORS, {path!r}: {said}")
     if problems:
         raise ArgumentsError(problems)

@@ -1,7 +1,7 @@
 """Elements that no reader of the page sees: taken out of the tree before its content is looked for.
 
 Judged is what the element itself says (attributes and inline style); style sheets are not read. What a reader can
-open stays: tabs, folded parts, and whatever a control of the page names (docs/extraction.md has the list).
+open stays: tabs, folded parts, and whatever a control of the page names (docs/explanation/extraction.md has the list).
 """
 
 from __future__ import annotations

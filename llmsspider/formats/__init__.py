@@ -3,7 +3,7 @@
     notebook    Jupyter notebooks           rst         reStructuredText
     pdf         PDF (extra `pdf`)           asciidoc    AsciiDoc
 
-OpenAPI files are read by `llmsspider.openapi`. Each reader is a content handler (docs/handlers.md).
+OpenAPI files are read by `llmsspider.openapi`. Each reader is a content handler (docs/how-to/handlers.md).
 """
 
 from __future__ import annotations

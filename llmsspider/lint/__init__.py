@@ -1,4 +1,6 @@
-"""What the owner of an llms.txt should mend: the file itself, and how it fits the site it describes. docs/lint.md.
+"""What the owner of an llms.txt should mend: the file itself, and how it fits the site it describes.
+
+docs/reference/lint.md explains each rule.
 
 rules       every rule: its level and its remedy         findings    what was found
 outline     an llms.txt with the place of everything     text        rules of the text alone

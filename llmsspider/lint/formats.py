@@ -14,7 +14,7 @@ from llmsspider.lint.findings import Finding
 from llmsspider.lint.rules import LEVELS, RULES, Level
 from llmsspider.output.status import printable
 
-PAGE = "docs/lint.md"
+PAGE = "docs/reference/lint.md"
 SHOWN_URLS = 3
 """URLs that the text names for a finding."""
 

@@ -1,4 +1,4 @@
-"""The rules of the lint: level and remedy of each; docs/lint.md has an entry for each."""
+"""The rules of the lint: level and remedy of each; docs/reference/lint.md has an entry for each."""
 
 from __future__ import annotations
 

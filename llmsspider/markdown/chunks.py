@@ -245,7 +245,7 @@ COUNTERS: dict[str, Count] = {"characters": characters, "tokens": tokens}
 
 @dataclass(slots=True, frozen=True)
 class ChunkRow:
-    """One chunk, or a tombstone (`change` deleted: no text). See docs/chunks.md for the fields.
+    """One chunk, or a tombstone (`change` deleted: no text). See docs/how-to/chunks.md for the fields.
 
     A tombstone with `id` None is for every chunk of the page.
     """

@@ -1,4 +1,4 @@
-"""The MCP server: agents search and read the crawled documentation (docs/mcp.md).
+"""The MCP server: agents search and read the crawled documentation (docs/how-to/mcp.md).
 
 In: requests of an MCP client, over stdio or HTTP. Out: passages and pages of the page stores, labelled as third-
 party text. Imports the search

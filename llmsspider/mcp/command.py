@@ -21,7 +21,7 @@ from llmsspider.retrieval import Library
 from llmsspider.retrieval.embedding import embedder_of
 from llmsspider.store import resolve_data_dir
 
-# Configuration lines of MCP clients for this server (docs/mcp.md has the same ones).
+# Configuration lines of MCP clients for this server (docs/how-to/mcp.md has the same ones).
 
 CLIENTS = ("claude-code", "claude-desktop", "cursor", "vscode", "codex")
 """The clients whose configuration is known."""

@@ -1,6 +1,6 @@
 """OpenAPI files (2.0, called Swagger, to 3.1; JSON or YAML) as Markdown documents.
 
-`OpenApiHandler` is a content handler (docs/handlers.md).
+`OpenApiHandler` is a content handler (docs/how-to/handlers.md).
 """
 
 from __future__ import annotations

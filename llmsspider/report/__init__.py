@@ -1,4 +1,4 @@
-"""What a run leaves to read: `run.json` and a self-contained HTML report. docs/report.md shows what is in them.
+"""What a run leaves to read: `run.json` and a self-contained HTML report (docs/reference/report.md).
 
 `gather` collects all of it as one value from the Run and the store, with `coverage` (listed against crawled), `lint`
 (what the owner of an llms.txt should mend) and `sitetree` (the picture); `render` makes HTML of it, with `charts`.

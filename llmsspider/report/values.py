@@ -1,4 +1,4 @@
-"""What `run.json` holds, as values: the fields are its keys, in its order (docs/run.schema.json)."""
+"""What `run.json` holds, as values: the fields are its keys, in its order (docs/reference/run.schema.json)."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ class GroupReport:
 
 @dataclass(slots=True, frozen=True)
 class CoverageReport:
-    """Listed pages against crawled ones; `groups` by name (docs/report.md)."""
+    """Listed pages against crawled ones; `groups` by name (docs/reference/report.md)."""
 
     combined: list[Combination]
     groups: dict[str, GroupReport]
@@ -113,7 +113,7 @@ class CoverageReport:
 
 @dataclass(slots=True, frozen=True)
 class LintFinding:
-    """A finding of the lint (docs/lint.md); line and column count from 1, 0 is no place."""
+    """A finding of the lint (docs/reference/lint.md); line and column count from 1, 0 is no place."""
 
     level: Level
     rule: str

@@ -1,4 +1,4 @@
-"""Search over the crawled documentation (docs/search.md).
+"""Search over the crawled documentation (docs/how-to/search.md).
 
 In: the page store of a source and a query. Out: passages with their addresses, read from the store. Imports the store
 and pure rooms below it; commands, the extension that updates indexes and the MCP server import it.

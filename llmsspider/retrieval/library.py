@@ -210,7 +210,7 @@ def search(
         limit: the number of pages at most (1 to 50).
         section: a section of llms.txt, or a part of its name.
         store: the directory of the page stores, or the URL of a PostgreSQL database; None is the project's directory.
-        embedder: adds a search by meaning, see docs/search.md.
+        embedder: adds a search by meaning, see docs/how-to/search.md.
 
     Raises:
         UnknownSourceError: there is no such source or version; the message says what there is.

@@ -1,6 +1,6 @@
 """The page store: what is known of every page of a source, between runs and during one.
 
-One SQLite file per source, or many sources in one PostgreSQL database. docs/store.md tells the rules.
+One SQLite file per source, or many sources in one PostgreSQL database. docs/explanation/store.md tells the rules.
 
     database    connections, faults as StoreError       records     the values that go in and out
     schema      tables         migrations  versions     rows        records <-> rows

@@ -7,7 +7,7 @@ visited, unless the operator lists others in `LLMS_ALLOW_PRIVATE_ADDRESSES`.
 Two questions are answered here. `AllowedAddresses.refusal` judges the text of a URL before anything is
 sent: scheme, and hosts that are addresses in any of the spellings a URL parser or `getaddrinfo` takes for
 one (https://url.spec.whatwg.org/#host-parsing). `AllowedAddresses.permits` judges an address a name
-resolved to. docs/security.md has the table.
+resolved to. docs/explanation/security.md has the table.
 """
 
 from __future__ import annotations

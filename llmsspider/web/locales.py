@@ -1,9 +1,9 @@
 """Language and version trees of a site: which copy of the documentation a URL belongs to.
 
 A site that keeps `/fr/` beside `/en/`, or `/dev/` beside its release, holds the same pages several times. The start
-page's copy is crawled; the others are left out by name, unless asked for (docs/scope.md). A segment of the path is
-taken for a language or version only on evidence: it lies beside that of the start page, or the same page is known
-without it or with another in its place. What holds for one page of a tree holds for the whole tree.
+page's copy is crawled; the others are left out by name, unless asked for (docs/explanation/scope.md). A segment of the
+path is taken for a language or version only on evidence: it lies beside that of the start page, or the same page is
+known without it or with another in its place. What holds for one page of a tree holds for the whole tree.
 """
 
 from __future__ import annotations

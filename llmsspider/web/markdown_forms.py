@@ -1,7 +1,7 @@
 """Markdown forms: where the Markdown version of a page may lie.
 
 A *form* is a rule that maps a page's URL to the URL of its Markdown version (its twin); a site uses one form for each
-*shape* of URL (docs/markdown-forms.md). What a host has taught of its forms is in `web/host_forms.py`.
+*shape* of URL (docs/explanation/markdown-forms.md). What a host has taught of its forms is in `web/host_forms.py`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""How fast one host may be asked, and by whom, over all crawls of this machine. See docs/politeness.md."""
+"""How fast one host may be asked, and by whom, over all crawls of this machine. See docs/explanation/politeness.md."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from llmsspider.web.addresses import is_global, parse_host
 logger = logging.getLogger(__name__)
 
 
-# How fast one host may be asked, and by whom: the rules, without the downloader. See docs/politeness.md.
+# How fast one host may be asked, and by whom: the rules, without the downloader. See docs/explanation/politeness.md.
 
 DEFAULT_RATE = 5.0
 """Requests a second to one host, at most. Rate limits of firewalls often begin at 2,000 in 5 minutes (6.7 a second)."""

@@ -1,7 +1,7 @@
 """Which URLs belong to a crawl: one object that everything asks.
 
 Seeds, links, redirect ends, sitemap entries and page URLs claimed by full-text files all get the same
-`Verdict`. It is built once, when discovery is done (docs/scope.md).
+`Verdict`. It is built once, when discovery is done (docs/explanation/scope.md).
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """URL rules of the crawl: when two URLs are the same page, and what part of a site a URL stands in.
 
-Two strengths of sameness (docs/urls.md):
+Two strengths of sameness (docs/reference/urls.md):
 
 * `identity`: the same by definition (fragment, default port, tracking parameters, index files).
 * `loose_key`: spellings that are usually one page (`page`, `page.html`, `page/`); joined only on evidence.

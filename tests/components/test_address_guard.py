@@ -25,7 +25,7 @@ def site(answers: dict[str, Answer]) -> Loopback:
 
 def spellings_in_docs() -> list[tuple[str, str]]:
     """The URLs and error kinds of the table."""
-    text = (Path(__file__).parents[2] / "docs" / "security.md").read_text(encoding="utf-8")
+    text = (Path(__file__).parents[2] / "docs" / "explanation" / "security.md").read_text(encoding="utf-8")
     table = text.partition("<!-- spellings -->")[2].partition("<!-- /spellings -->")[0]
     return re.findall(r"^\| `([^`]+)` \|[^|]*\| (\w+), text", table, re.MULTILINE)
 

@@ -40,9 +40,15 @@ def site(builder: ModuleType, tmp_path_factory: pytest.TempPathFactory) -> Itera
         server.shutdown()
 
 
+def files() -> list[str]:
+    """The pages of docs/, as the navigation names them."""
+    docs = ROOT / "docs"
+    return sorted(file.relative_to(docs).as_posix() for file in docs.rglob("*.md"))
+
+
 def expected(builder: ModuleType, url: str) -> set[str]:
     """The addresses of all pages, from the files of docs/."""
-    return {url + builder.address(file.name) for file in (ROOT / "docs").glob("*.md")}
+    return {url + builder.address(file) for file in files()}
 
 
 def finished(run_crawl: Any, tmp_path: Path, url: str, **settings: Any) -> tuple[Any, dict[str, Any]]:
@@ -54,7 +60,7 @@ def finished(run_crawl: Any, tmp_path: Path, url: str, **settings: Any) -> tuple
 def test_every_page_is_in_the_navigation(builder: ModuleType) -> None:
     config = builder.yaml.safe_load((ROOT / "mkdocs.yml").read_text())
     listed = [file for _, _, file in builder.pages(config["nav"])]
-    assert sorted(listed) == sorted(file.name for file in (ROOT / "docs").glob("*.md"))
+    assert sorted(listed) == files()
 
 
 def test_a_crawl_gets_every_page_from_the_full_text_and_finds_nothing_to_mend(

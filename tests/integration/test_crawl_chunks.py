@@ -35,7 +35,7 @@ def chunk_feed(run_crawl, tmp_path):
 
 
 def apply(index: dict[str, dict], rows: list[dict]) -> None:
-    """Do what docs/chunks.md tells a consumer to do."""
+    """Do what docs/how-to/chunks.md tells a consumer to do."""
     for row in rows:
         if row["change"] != "deleted":
             index[row["id"]] = row

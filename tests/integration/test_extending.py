@@ -1,4 +1,4 @@
-"""The examples of docs/extending.md, run as they stand there, and what becomes of documents that pipelines change."""
+"""The examples of docs/how-to/extending.md, run as they stand there; documents that pipelines change."""
 
 from __future__ import annotations
 
@@ -18,7 +18,9 @@ from llmsspider.store.rows import decompress
 
 EXAMPLES = dict(
     re.findall(
-        r'```python\n"""(\w+/\w+\.py)"""\n(.*?)```', (ROOT / "docs" / "extending.md").read_text(), re.DOTALL
+        r'```python\n"""(\w+/\w+\.py)"""\n(.*?)```',
+        (ROOT / "docs" / "how-to" / "extending.md").read_text(),
+        re.DOTALL,
     )
 )
 SECRET = "alice.secret@example.com"

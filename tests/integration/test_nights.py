@@ -1,4 +1,4 @@
-"""Nights on which a site lies: small forms of `benchmarks/nights.py`, whose table is in docs/faults.md."""
+"""Nights on which a site lies: small forms of `benchmarks/nights.py`, whose table is in docs/lab/faults.md."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The commands and the Python of docs/operations.md, run as they stand there on a site of the test."""
+"""The commands and the Python of docs/how-to/operations.md, run as they stand there on a site of the test."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import pytest
 from crawling import ROOT, command
 from sites import html
 
-PAGE = (ROOT / "docs" / "operations.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs" / "how-to" / "operations.md").read_text(encoding="utf-8")
 SITE = {
     "/": html("Home", "<p>Welcome to the documentation.</p><a href='/use.html'>x</a>"),
     "/use.html": html("Use", "<p>How it is used, in a few words.</p>"),

@@ -108,7 +108,7 @@ WRONG = {
     "no dict": ("LLMS_CONTENT_HANDLERS=own_classes.Table", "a dict of class paths by media type is accepted"),
     "a store that is not there": (
         "LLMS_STORE_CLASS=nowhere.Store",
-        "docs/store.md (ModuleNotFoundError: No module named 'nowhere')",
+        "docs/explanation/store.md (ModuleNotFoundError: No module named 'nowhere')",
     ),
     "a class that is no store": ("LLMS_STORE_CLASS=own_classes.Table", "(TypeError: it lacks add_alias, "),
 }

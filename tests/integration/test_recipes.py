@@ -1,4 +1,4 @@
-"""The examples of docs/recipes.md, run as they stand there."""
+"""The examples of docs/how-to/recipes.md, run as they stand there."""
 
 from __future__ import annotations
 
@@ -18,7 +18,11 @@ from sites import PLAIN, html
 
 def example(heading: str) -> str:
     """The Python below a heading of the page."""
-    text = (ROOT / "docs" / "recipes.md").read_text(encoding="utf-8").partition(f"\n## {heading}\n")[2]
+    text = (
+        (ROOT / "docs" / "how-to" / "recipes.md")
+        .read_text(encoding="utf-8")
+        .partition(f"\n## {heading}\n")[2]
+    )
     return re.search(r"```python\n(.*?)```", text.partition("\n## ")[0], re.DOTALL)[1]
 
 
@@ -102,7 +106,7 @@ def documents(folder: Path) -> list[list]:
 def test_the_line_for_cron(serve, run_crawl, tmp_path):
     site = serve(PLAIN)
     run_crawl(f"{site.url}/", arguments={"source": "docs.example.com"})
-    text = (ROOT / "docs" / "recipes.md").read_text(encoding="utf-8")
+    text = (ROOT / "docs" / "how-to" / "recipes.md").read_text(encoding="utf-8")
     line = re.search(r"^    30 3 \* \* \*  cd /srv/docs && scrapy (.*)$", text, re.MULTILINE)[1]
     settings = {"LLMS_DATA_DIR": tmp_path / "store", "LLMS_ALLOW_PRIVATE_ADDRESSES": "127.0.0.1"}
     given = (part for name, value in settings.items() for part in ("-s", f"{name}={value}"))

@@ -1,4 +1,4 @@
-"""The fault matrix: one page a fault, and what the project promises for it (docs/faults.md).
+"""The fault matrix: one page a fault, and what the project promises for it (docs/lab/faults.md).
 
 `run_matrix` crawls one site five times: as it is (the healthy twin), with every fault from the start, as it is again,
 with every fault and one page really gone, and as it is, every page edited.

@@ -1,4 +1,4 @@
-"""Write docs/licences.md: what the packages of requirements.lock say of their licences (`make licences`)."""
+"""Write docs/reference/licences.md: what the packages of requirements.lock say of their licences (`make licences`)."""
 
 from __future__ import annotations
 

@@ -34,7 +34,9 @@ def read_by(monkeypatch, made) -> Page:
 
 def test_the_handler_of_the_docs():
     api = {"info": {"title": "Pets"}, "paths": {"/pets": {"get": {"summary": "All pets"}, "post": {}}}}
-    made = example("handlers.md")["Endpoints"]().read(json.dumps(api).encode(), URL, "application/json", None)
+    made = example("how-to/handlers.md")["Endpoints"]().read(
+        json.dumps(api).encode(), URL, "application/json", None
+    )
     assert made == (
         "# Pets\n\n| method | path | |\n|---|---|---|\n| GET | `/pets` | All pets |\n| POST | `/pets` |  |\n"
     )
@@ -45,7 +47,7 @@ def test_the_store_class_of_the_docs(tmp_path, capsys):
 
     from llmsspider.store import SourceRecord
 
-    mirrored = example("store.md")["Mirrored"]
+    mirrored = example("explanation/store.md")["Mirrored"]
     assert issubclass(mirrored, Store)
     with mirrored.open(None, tmp_path, "s") as store:
         store.upsert_source(SourceRecord("s", "https://e.com/"))

@@ -225,7 +225,7 @@ def test_json_has_everything():
         "urls": None,
         "level": "error",
         "remedy": "remove or correct it",
-        "page": "docs/lint.md#dead-link",
+        "page": "docs/reference/lint.md#dead-link",
     }
 
 

@@ -1,4 +1,4 @@
-"""docs/reliability.md names a test for every promise; each of them exists."""
+"""docs/explanation/reliability.md names a test for every promise; each of them exists."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 TESTS = Path(__file__).resolve().parents[1]
-DOC = (TESTS.parent / "docs" / "reliability.md").read_text(encoding="utf-8")
+DOC = (TESTS.parent / "docs" / "explanation" / "reliability.md").read_text(encoding="utf-8")
 NAMED = re.findall(r"`([\w/]+\.py)::(\w+)`", DOC)
 
 

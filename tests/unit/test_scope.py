@@ -1,4 +1,4 @@
-"""Which URLs belong to a crawl; the table of globs is that of docs/scope.md."""
+"""Which URLs belong to a crawl; the table of globs is that of docs/explanation/scope.md."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 from llmsspider.web.scope import build_scope, glob_matches, split_globs
 
 START = "https://docs.example.com/guide/intro"
-DOC = (Path(__file__).parents[2] / "docs" / "scope.md").read_text(encoding="utf-8")
+DOC = (Path(__file__).parents[2] / "docs" / "explanation" / "scope.md").read_text(encoding="utf-8")
 
 
 def globs() -> list[tuple[str, str, bool]]:
-    """The rows of the table in docs/scope.md."""
+    """The rows of the table in docs/explanation/scope.md."""
     rows = re.findall(r"^\| `([^`]+)` \| (.+?) \| (.+?) \|$", DOC[DOC.index("| glob |") :], re.MULTILINE)
     found = []
     for pattern, matches, others in rows:

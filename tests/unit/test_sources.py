@@ -191,7 +191,7 @@ def test_the_url_of_a_source_never_changes():
     [
         ("LLMS_MIN_CHARACTER", "did you mean LLMS_MIN_CHARACTERS?"),
         ("llms_full_text", "did you mean LLMS_FULL_TEXT?"),
-        ("LLMS_COLOUR_OF_THE_SKY", "docs/settings.md lists all"),
+        ("LLMS_COLOUR_OF_THE_SKY", "docs/reference/settings.md lists all"),
     ],
 )
 def test_an_unknown_setting_is_refused_with_the_nearest_name(tmp_path, name, said):

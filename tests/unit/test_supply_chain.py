@@ -152,4 +152,4 @@ def test_the_list_of_licences_is_that_of_the_lock():
 
 
 def _document() -> str:
-    return (licences.ROOT / "docs" / "licences.md").read_text(encoding="utf-8")
+    return (licences.ROOT / "docs" / "reference" / "licences.md").read_text(encoding="utf-8")
