@@ -70,6 +70,7 @@ class Document:
     markdown_tokens: int | None = None
     fetched_at: str = ""
     moved_from: list[str] = field(default_factory=list)
+    code_languages: list[str] = field(default_factory=list)
 
 
 class OpenDocument(Document):

@@ -15,6 +15,7 @@ from llmsspider.errors import ArgumentsError
 from llmsspider.items import Document
 from llmsspider.loading import find
 from llmsspider.markdown import commonmark
+from llmsspider.markdown.code_languages import code_languages
 from llmsspider.stats import ChunkChange
 
 if TYPE_CHECKING:
@@ -263,6 +264,7 @@ class ChunkRow:
     language: str | None
     text: str | None
     size: int | None
+    code_languages: list[str] = field(default_factory=list)
 
 
 @dataclass(slots=True, frozen=True)
@@ -329,6 +331,7 @@ def _row(
         language=document.language,
         text=chunk.text if chunk else None,
         size=chunk.size if chunk else None,
+        code_languages=code_languages(chunk.text) if chunk else [],
     )
 
 

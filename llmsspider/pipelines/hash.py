@@ -100,10 +100,11 @@ class HashPipeline:
             self.run.chunks_before[item.id] = self.run.config.chunker.ids(item.id, before)
         if item.change == "deleted":
             item.seq = self.run.delete(record)
-            item.content, item.content_hash, item.links = None, None, []
+            item.content, item.content_hash, item.links, item.code_languages = None, None, [], []
             vars(item).clear()
             return item
         self._settle(item, record)
+        item.code_languages = record.code_languages
         if not (item.content or "").strip():
             self.run.drop_page(record, "its pipelines left no text")
             raise CountedDrop(f"{item.url}: its pipelines left no text")

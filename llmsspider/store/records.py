@@ -18,6 +18,7 @@ from llmsspider.items import (
     Origin,
     content_hash,
 )
+from llmsspider.markdown.code_languages import code_languages
 from llmsspider.web.urls import identity_key
 
 Status = Literal["PENDING", "CRAWLING", "INDEXED", "UPDATING", "ERROR", "lost"]
@@ -217,12 +218,17 @@ class PageRecord:
         """The page's key in the store."""
         return identity_key(self.identity)
 
+    @property
+    def code_languages(self) -> list[str]:
+        """The languages of the code blocks in `content`, see `markdown.code_languages`; read from it each time."""
+        return code_languages(self.content or "")
+
     def document(self, *, source: str, run: str, seq: int | None, change: Change) -> Document:
-        """The page as it leaves an export; a deleted one has no content, hash, links or added fields."""
+        """The page as it leaves an export; a deleted one has nothing of its content, and no added fields."""
         kind = OpenDocument if self.extra and change != "deleted" else Document
         made = self._made(kind, source=source, run=run, seq=seq, change=change)
         if change == "deleted":
-            made.content, made.content_hash, made.links = None, None, []
+            made.content, made.content_hash, made.links, made.code_languages = None, None, [], []
         elif isinstance(made, OpenDocument):
             vars(made).update(self.extra)
         return made

@@ -142,6 +142,29 @@ def test_a_page_has_one_document_in_a_run_and_the_first_one_stays(spider):
     assert spider.run.store.load_page(page_key(URL)) is not None
 
 
+def test_the_languages_of_code_are_those_of_what_pipelines_left(spider):
+    """They follow from the content: in the item that pipelines get, in feeds, and in what a store exports."""
+    crawler = spider.crawler
+    crawler.spider = spider
+    stages = [FilterPipeline.from_crawler(crawler), HashPipeline.from_crawler(crawler)]
+    body = b"<html><main><h1>Title</h1><p>Some text.</p><pre><code class='language-sh'>ls</code></pre></main></html>"
+    (item,) = [
+        item
+        for item in collect(spider.parse(answer(spider, HtmlResponse(URL, body=body))))
+        if isinstance(item, Document)
+    ]
+    assert item.code_languages == ["shell"]
+    assert "```sh\n" in item.content
+    item.content += "\n```js\n1\n```\n"
+    item.code_languages = ["nonsense"]
+    delivered = stages[1].process_item(stages[0].process_item(item))
+    kept = spider.run.store.load_page(page_key(URL))
+    replayed = kept.document(source="s", run="r", seq=1, change="new")
+    assert delivered.code_languages == replayed.code_languages == ["shell", "javascript"]
+    gone = kept.document(source="s", run="r", seq=2, change="deleted")
+    assert gone.code_languages == []
+
+
 def test_what_the_store_keeps_is_no_field_of_the_item(spider):
     (document,) = [
         item

@@ -7,7 +7,8 @@ from fuzzing import examples
 from hypothesis import given
 from hypothesis import strategies as st
 
-from llmsspider.markdown.chunks import chunks, split, tokens
+from llmsspider.items import Document
+from llmsspider.markdown.chunks import Chunker, chunks, split, tokens
 
 CODE = "```python\n" + "\n".join(f"line_{n} = {n}" for n in range(40)) + "\n```\n"
 TABLE = "| a | b |\n|---|---|\n" + "".join(f"| {n} | value {n} |\n" for n in range(40))
@@ -57,6 +58,15 @@ def test_code_and_tables_stay_whole_whatever_the_size() -> None:
     assert sum(CODE.strip() in text for text in found) == 1
     assert sum(TABLE.strip() in text for text in found) == 1
     assert all(text.count("```") in {0, 2} for text in found)
+
+
+def test_a_chunk_names_the_languages_of_its_own_code() -> None:
+    document = Document(
+        *("d", "https://e.com/", "https://e.com/", "s", "r", 1, "T", None, "en"),
+        "# A\n\n```sh\nls\n```\n\n# B\n\n```py\n1\n```\n\n# C\n\nNone.\n",
+        *(None, "new", "html", "link", 0),
+    )
+    assert [row.code_languages for row in Chunker().rows(document)] == [["shell"], ["python"], []]
 
 
 def test_all_other_text_keeps_to_the_size() -> None:
