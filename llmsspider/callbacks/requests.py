@@ -87,7 +87,7 @@ class DocsRequests(scrapy.Spider):
         """Return the requests that waited, but for the pages of trees that are copies; those are counted."""
         run = self.run
         waiting, run.pending_pages.undecided = run.pending_pages.undecided, []
-        run.bounds.settle(request.url for request in waiting)
+        run.bounds.accept_undecided(request.url for request in waiting)
         return [
             request
             for request in waiting
@@ -145,7 +145,7 @@ class DocsRequests(scrapy.Spider):
         """Yield a request for each page that waits for its Markdown, where there is a URL to ask for it."""
         for held in list(self.run.pending_pages.waiting.values()):
             url = held.record.url
-            if self.run.site.forms_of(url).to_ask_again(url):
+            if self.run.site.forms_of(url).to_retry(url):
                 page = {name: value for name, value in info(held.request).items() if name != "md"}
                 yield Request(
                     url,

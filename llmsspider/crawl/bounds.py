@@ -266,10 +266,10 @@ class Bounds:
             and self._trees.is_undecided(url)
         )
 
-    def settle(self, urls: Iterable[str]) -> None:
+    def accept_undecided(self, urls: Iterable[str]) -> None:
         """Decide whether the languages and versions that these pages may belong to are in or out, each as a whole."""
         if self._trees is not None:
-            self._trees.settle(urls)
+            self._trees.accept_undecided(urls)
 
     def allowed(self, url: str) -> bool:
         """Say whether the page is in scope."""

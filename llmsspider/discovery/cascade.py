@@ -1,4 +1,4 @@
-"""The order in which a site is asked: llms.txt, the files it links, llms-full.txt, sitemaps."""
+"""The order of the requests of discovery: llms.txt, the files it links, llms-full.txt, sitemaps."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from llmsspider.llmstxt.content import MAX_CANDIDATES
 from llmsspider.web import hosts
 
 MAX_REQUESTS = 14
-"""A site that offers nothing is asked at most so often before its first page, the start page included."""
+"""Maximum number of requests to a site that offers nothing, before its first page; the start page included."""
 
 _ABRIDGED = re.compile(r"small|medium|mini|tiny|lite|compact|abridged|short")
 
@@ -45,7 +45,7 @@ async def discover(
     """Fetch the start page, then everything the site offers about itself.
 
     `note` gets one line for each thing found. A start page that fails is no exception: its answer says
-    so and the site is still asked.
+    so and discovery goes on.
 
     Raises:
         InvalidUrlError: `start_url` or `options.llms_txt` is not an absolute http(s) URL.
@@ -77,7 +77,7 @@ async def read_described(fetch: Fetch, url: str, found: Discovery, options: Opti
     found.linked_files.append(url)
     found.requests += 1
     answer = await fetch(url, max_bytes=llmstxt.MAX_BYTES)
-    verdict = files.judge(answer, url, main=True)
+    verdict = files.classify_file(answer, url, main=True)
     if verdict.kind != "index":
         found.tried.append(Probe(url, "rejected", verdict.reason or "full text"))
         return []
@@ -158,14 +158,14 @@ class _Cascade:
         if file is None:
             reason = self.found.tried[-1].reason
             raise DiscoveryError(
-                f"llms_txt={url} cannot be used: {reason}. Check the address, or leave llms_txt out."
+                f"llms_txt={url} cannot be used: {reason}. Check the address, or omit llms_txt."
             )
         self._discovered(file.url, "llms.txt")
         return file
 
     async def _read(self, answer: FetchResult, url: str, *, main: bool) -> LlmsFile | None:
-        """Judge an answer, record the verdict, and take in what the file holds."""
-        verdict = files.judge(answer, url, main=main)
+        """Classify an answer, record the outcome, and take in what the file holds."""
+        verdict = files.classify_file(answer, url, main=main)
         if verdict.kind is None:
             failed = answer.error is not None or answer.status != 200
             self.found.tried.append(Probe(url, "failed" if failed else "rejected", verdict.reason))
@@ -277,9 +277,9 @@ def _completeness(full_text: FullText) -> int:
 
 
 def _external_warning(urls: list[str]) -> str:
-    named = ", ".join(urls[:5])
+    examples = ", ".join(urls[:5])
     more = f" and {len(urls) - 5} more" if len(urls) > 5 else ""
-    return f"llms files on other sites are not followed: {named}{more}"
+    return f"llms files on other sites are not followed: {examples}{more}"
 
 
 def _number(count: int, noun: str) -> str:

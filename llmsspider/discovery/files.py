@@ -20,50 +20,50 @@ from llmsspider.reasons import FilterReason
 from llmsspider.web import hosts, media_types, url_gate
 from llmsspider.web.url_gate import InvalidUrl
 
-# Judge and read one llms file: is it one, and is it an index or the documentation itself.
+# Classify and parse one llms file: is it one, and is it an index or full text.
 
 MAX_FULL_BYTES = 200 * 1024 * 1024
 """The largest full-text file that is read, in bytes."""
 
 SAMPLE_BYTES = 2 * 1024 * 1024
-"""How much of a file too large for an index is looked at to tell what it is, in bytes."""
+"""How much of a file too large for an index is classified by, in bytes."""
 
 _INLINE_BYTES = 256 * 1024
 """Files up to this size are parsed at once; larger ones in a thread."""
 
 
-class Verdict(NamedTuple):
+class Classified(NamedTuple):
     """`kind` is None for what is no llms file, and `reason` says why."""
 
     kind: Literal["index", "full"] | None
     reason: str | None = None
 
 
-def judge(answer: FetchResult, asked: str, *, main: bool) -> Verdict:
-    """Decide what an answer is.
+def classify_file(answer: FetchResult, url: str, *, main: bool) -> Classified:
+    """Return whether an answer to the request of `url` is an index, full text or no llms file.
 
     A `main` file, found by probing, is full text only when it is delimited into pages or lists none:
     long prose with links is still an index there.
     """
     if answer.error is not None:
-        return Verdict(None, answer.message or answer.error)
+        return Classified(None, answer.message or answer.error)
     if answer.size > MAX_FULL_BYTES:
-        return Verdict(None, "larger than 200 MB")
+        return Classified(None, "larger than 200 MB")
     is_large = answer.size > llmstxt.MAX_BYTES
     body = answer.head(SAMPLE_BYTES if is_large else llmstxt.MAX_BYTES)
     content_type = answer.headers.get("content-type")
-    reason = llmstxt.reject_reason(answer.status, asked, answer.final_url, content_type, body)
+    reason = llmstxt.reject_reason(answer.status, url, answer.final_url, content_type, body)
     if reason is not None:
-        return Verdict(None, reason)
+        return Classified(None, reason)
     text = decode(body[:SAMPLE_BYTES])
     kind = llmstxt.classify(text)
-    if kind == "index" and is_full_name(asked) and llmsfull.looks_split(text, asked, named=True):
+    if kind == "index" and is_full_name(url) and llmsfull.looks_split(text, url, named=True):
         kind = "full"
     if main and kind == "full" and _lists_links(text) and not llmsfull.looks_split(text):
         kind = "index"
     if is_large and kind == "index":
-        return Verdict(None, "larger than 20 MB")
-    return Verdict(kind)
+        return Classified(None, "larger than 20 MB")
+    return Classified(kind)
 
 
 def _lists_links(text: str) -> bool:
@@ -75,7 +75,7 @@ def _lists_links(text: str) -> bool:
 
 
 async def read(answer: FetchResult, kind: Literal["index", "full"]) -> LlmsFile:
-    """Parse a file that was judged; full text is not searched for entries unless it is short."""
+    """Parse a file of a known kind; full text is not searched for entries unless it is short."""
     if kind == "full" and answer.size > SAMPLE_BYTES:
         return LlmsFile(answer.final_url, kind, None, None, "", ())
     text = answer.text
@@ -229,7 +229,7 @@ def describing_files(answer: FetchResult) -> tuple[list[str], list[InvalidUrl]]:
     """Return the URLs a page names as the llms.txt that covers it (`rel="describedby"`), and those that are none.
 
     Both the `Link:` header and `<link>` elements of the head count (llms.txt v2); files of another
-    site and of types that are no text are left out.
+    site and of types that are no text are omitted.
     """
     if not answer.ok:
         return [], []
@@ -238,18 +238,18 @@ def describing_files(answer: FetchResult) -> tuple[list[str], list[InvalidUrl]]:
         for link in media_types.parse(answer.headers.get("link", ""), answer.final_url)
     ]
     links += _head_links(answer)
-    named = dict.fromkeys(
+    described = dict.fromkeys(
         url for url, rel, media_type in links if "describedby" in rel and media_type in _TEXT_TYPES
     )
-    found = [url for url in named if isinstance(url, str) and hosts.same_site(url, answer.final_url)]
-    return found[:MAX_DESCRIBEDBY], [url for url in named if isinstance(url, InvalidUrl)]
+    found = [url for url in described if isinstance(url, str) and hosts.same_site(url, answer.final_url)]
+    return found[:MAX_DESCRIBEDBY], [url for url in described if isinstance(url, InvalidUrl)]
 
 
 def page_url(url: str, answer: FetchResult) -> str:
     """Return the URL to probe from: the one after redirects, with a slash where it is a directory.
 
     An extensionless page that links below itself (`/docs` linking `/docs/intro`) is the directory
-    `/docs/`. A page that failed leaves the URL as asked.
+    `/docs/`. Of a page that failed it is the URL requested.
     """
     if not answer.ok or hosts.hostname(answer.final_url) is None:
         return url
@@ -264,16 +264,16 @@ def page_url(url: str, answer: FetchResult) -> str:
 
 
 def section_url(url: str, answer: FetchResult) -> str:
-    """Return the URL whose directory is the section of the site that was asked for.
+    """Return the URL whose directory is the section of the site to crawl.
 
     It is `page_url`, unless a directory redirected to a page below itself (`/docs/` to
     `/docs/intro/first`): then it is that directory, with the language and version it chose
     (`/` to `/en/latest/` is `/en/latest/`).
     """
     page = page_url(url, answer)
-    asked, parts = urlsplit(url), urlsplit(page)
-    name = asked.path.rpartition("/")[2]
-    directory = asked.path if not name else f"{asked.path}/"
+    requested, parts = urlsplit(url), urlsplit(page)
+    name = requested.path.rpartition("/")[2]
+    directory = requested.path if not name else f"{requested.path}/"
     directory = directory or "/"
     if _EXTENSION.search(name) or not parts.path.startswith(directory) or answer.final_url == url:
         return page

@@ -1,4 +1,4 @@
-"""What discovery asks of the network and what it hands back."""
+"""What discovery needs of the network, and what it returns."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ FileType = Literal["llms.txt", "llms-full.txt", "sitemap", "none"]
 class FetchResult:
     """One HTTP answer, or why there was none.
 
-    `url` is the URL asked, `final_url` the one after redirects, `status` 0 without an answer. Header names
+    `url` is the URL requested, `final_url` the one after redirects, `status` 0 without an answer. Header names
     are lower-case. The decompressed body is in `body`, or in the file `spool` when it was large.
     """
 
@@ -199,7 +199,7 @@ class FullText:
 
 
 class Probe(NamedTuple):
-    """One location asked: `outcome` is found, rejected or failed; `reason` says why not."""
+    """One location requested: `outcome` is found, rejected or failed; `reason` says why not."""
 
     url: str
     outcome: Literal["found", "rejected", "failed"]
@@ -207,7 +207,7 @@ class Probe(NamedTuple):
 
 
 class FilteredLink(NamedTuple):
-    """One URL discovery left out, the reason as a stat key, and the rule in words."""
+    """One URL that discovery filtered, the reason as a stat key, and the rule in words."""
 
     url: str
     reason: FilterReason
@@ -215,7 +215,7 @@ class FilteredLink(NamedTuple):
 
     @classmethod
     def invalid(cls, url: InvalidUrl) -> FilteredLink:
-        """Return what is left out because the gate refuses it."""
+        """Return the filtered link of a URL that the gate refuses."""
         return cls(url.display, INVALID_URL, url.why)
 
 
@@ -224,7 +224,7 @@ class Discovery:
     """Everything discovery learned, in the order it learned it.
 
     `start` is the answer for the start page, `start_url` the URL whose directory is the section that was
-    asked for (after redirects, with a trailing slash where the page turned out to be a directory),
+    requested (after redirects, with a trailing slash where the page turned out to be a directory),
     `start_entry` what an llms.txt says of the start page. `seeds` holds each URL once, in file order,
     without the start page and without llms files. `external` are llms files on other sites, which are not read;
     `broken` are sitemaps that break off: what stands before is in `seeds`.

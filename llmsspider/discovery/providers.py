@@ -140,7 +140,7 @@ class Docsify:
 
     @classmethod
     def from_list(cls, data: object) -> list[Docsify]:
-        """Return the sites that were written with `dataclasses.asdict`; what is none is left out."""
+        """Return the sites that were written with `dataclasses.asdict`; others are omitted."""
         found = []
         for fields in data if isinstance(data, list) else []:
             with contextlib.suppress(TypeError, ValueError, KeyError):
@@ -159,7 +159,7 @@ class Docsify:
     def lists_beside(self, url: str) -> list[str]:
         """Return the URLs of the sidebar and navigation bar beside the file of a route, where they are its own.
 
-        Docsify asks for them in each folder, and takes those of the folders above where there are none.
+        Docsify requests them in each folder, and takes those of the folders above where there are none.
 
         >>> Docsify("https://e.com/", "https://e.com/", sidebar="_sidebar.md").lists_beside("https://e.com/#/guide/a")
         ['https://e.com/guide/_sidebar.md']

@@ -17,7 +17,7 @@ from llmsspider.web.urls import identity
 # The requests of one discovery: counted, never repeated, given up on a host that does not answer.
 
 SILENT_LIMIT = 3
-"""So many requests in a row without an answer, and a host is asked no more."""
+"""Maximum number of requests in a row without an answer; then the host gets no more."""
 
 CONCURRENCY = 8
 """How many linked files are fetched at once."""
@@ -34,7 +34,7 @@ class Session:
         self._slots = asyncio.Semaphore(CONCURRENCY)
 
     async def get(self, url: str, max_bytes: int | None = None) -> FetchResult:
-        """Fetch a URL once; asked again, it or its redirect target gives the same answer."""
+        """Fetch a URL once; a second call for it or its redirect target returns the same answer."""
         if url in self._answers:
             return self._answers[url]
         if self.is_unresponsive(url):
@@ -57,7 +57,7 @@ class Session:
         return self._silent[hosts.hostname(url) or ""] >= SILENT_LIMIT
 
     def forget(self, url: str) -> None:
-        """Drop a remembered answer, so that a large body does not stay in memory."""
+        """Forget an answer, so that a large body does not stay in memory."""
         answer = self._answers.pop(url, None)
         if answer is not None:
             self._answers.pop(answer.final_url, None)

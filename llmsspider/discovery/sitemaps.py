@@ -67,7 +67,7 @@ class SubSitemap:
 
 
 def read(source: BinaryIO, url: str) -> Iterator[SitemapEntry | SubSitemap | InvalidUrl]:
-    """Yield what a sitemap lists, in order, and what the gate refuses; other schemes are left out.
+    """Yield what a sitemap lists, in order, and what the gate refuses; other schemes are omitted.
 
     `source` is the body as it came, gzipped or not, `url` where it came from.
 
@@ -281,7 +281,7 @@ class SitemapStep:
         self._seen: set[str] = set()
 
     async def run(self, room: int) -> None:
-        """Read every sitemap the site names; at most `room` requests go to places nobody named."""
+        """Read every sitemap the site names; at most `room` requests go to usual places that it does not name."""
         named = await self._named_in_robots()
         if named:
             await self._read_all(named)

@@ -1,4 +1,4 @@
-"""What the start page was in earlier runs: a start page that leads elsewhere for a night changes no scope. Pure."""
+"""The start page of earlier runs: one that redirects elsewhere for a single run changes no scope. Pure."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ PERMANENT = frozenset({301, 308})
 class StartHistory:
     """What is remembered of a start page; empty strings are unknown.
 
-    `url` is the address that was asked for, `page` where it led, `section` the address whose directory is its section,
-    `led_to` where the last run was led instead, and did not believe it. `told` is the section that the page itself
-    named, with the reason.
+    `url` is the address requested, `page` where it redirected, `section` the address whose directory is its section,
+    `led_to` a redirect of the last run that was not accepted yet. `told` is the section that the page itself names,
+    with the reason.
     """
 
     url: str = ""
@@ -48,10 +48,10 @@ class StartHistory:
         return asdict(self)
 
     def led_elsewhere(self, answer: FetchResult, statuses: Sequence[object]) -> str | None:
-        """Return the page to which a start page redirects for the first time, None where it is to be believed.
+        """Return the page to which a start page redirects for the first time, None where it is accepted.
 
-        A redirect for now to another page than before, and any to another section of the same host, is believed in the
-        second run in a row.
+        A temporary redirect to another page than before, and any to another section of the same host, is accepted in
+        the second run in a row.
 
         Args:
             answer: of the start page.
@@ -63,21 +63,21 @@ class StartHistory:
         if _place(page) in {_place(self.page), _place(self.led_to)}:
             return None
         now = section_url(answer.url, answer)
-        is_for_now = not all(status in PERMANENT for status in statuses)
+        is_temporary = not all(status in PERMANENT for status in statuses)
         is_other = directory(now) != directory(self.section) and host(now) == host(self.section)
-        return page if is_for_now or is_other else None
+        return page if is_temporary or is_other else None
 
     def section_of(self, discovery: Discovery) -> str:
         """Return the address whose directory is the section: that of earlier runs where the start page failed."""
         same = discovery.start.url == self.url and self.section
         return self.section if same and discovery.start.error else discovery.start_url
 
-    def after(self, discovery: Discovery, told: Section | None, led_to: str) -> StartHistory:
+    def after(self, discovery: Discovery, named: Section | None, led_to: str) -> StartHistory:
         """Return what is remembered after a run.
 
         Args:
             discovery: what it found.
-            told: the section that the start page named, None also where it could not be read.
+            named: the section that the start page names, None also where it cannot be read.
             led_to: `led_elsewhere` of this run.
         """
         if discovery.start.error:
@@ -87,7 +87,7 @@ class StartHistory:
             discovery.start.url,
             discovery.start.final_url,
             discovery.start_url,
-            told=(told.path, told.why) if told is not None else known,
+            told=(named.path, named.why) if named is not None else known,
         )
 
 

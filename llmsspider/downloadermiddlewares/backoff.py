@@ -39,10 +39,10 @@ class BackoffMiddleware:
     """Hold back the downloader slot of a host; requests wait in its queue and take up no concurrency.
 
     `LLMS_MAX_RATE` (requests a second) bounds what one host gets; not set, hosts of this machine and of private
-    networks have no bound, others `DEFAULT_RATE`. With a bound a host is asked gently at first, then as fast as it
+    networks have no bound, others `DEFAULT_RATE`. With a bound a host gets few requests at first, then as many as it
     answers (`AUTOTHROTTLE_TARGET_CONCURRENCY`). Where there is a distance between requests, crawls of this machine
-    share it (`llmsspider.web.politeness`). `LLMS_MAX_WAIT` (seconds, 120) bounds what a site can ask for: a longer
-    Crawl-delay is cut down to it, after a longer Retry-After the host is left alone and its requests fail as
+    share it (`llmsspider.web.politeness`). `LLMS_MAX_WAIT` (seconds, 120) limits the wait that a
+    site can require: a longer Crawl-delay is cut to it, after a longer Retry-After requests to the host fail as
     `rate_limited`; so they do where the host refuses one request after the other.
 
     Stats: `llms/backoff/429`, `llms/backoff/503`, `llms/blocked/rate-limited`, `llms/blocked/host-refuses`.
@@ -76,10 +76,10 @@ class BackoffMiddleware:
         if not asked or asked < 0:
             return
         key = urlparse_cached(request).hostname or ""
-        kept = self._pace(key).ask_distance(asked)
+        kept = self._pace(key).require_delay(asked)
         self._apply(key)
         logger.info(
-            "%(host)s asks for a Crawl-delay of %(asked)s s, keeping %(kept)s s",
+            "%(host)s requires a Crawl-delay of %(asked)s s, keeping %(kept)s s",
             {"host": key, "asked": f"{asked:g}", "kept": f"{kept:g}"},
             extra={"spider": self.crawler.spider},
         )
@@ -95,17 +95,15 @@ class BackoffMiddleware:
         if pace.stopped:
             stats.count(self.crawler.stats, stats.blocked("host-refuses"))
             raise RefusedRequest(
-                f"{host} is not asked any more: {pace.stopped}", reason="host-refuses", kind="rate_limited"
+                f"{host} gets no more requests: {pace.stopped}", reason="host-refuses", kind="rate_limited"
             )
         if closed := pace.closed_for(monotonic()):
             stats.count(self.crawler.stats, stats.blocked("rate-limited"))
-            message = (
-                f"{host} asked to be left alone for another {closed:.0f} s (Retry-After above LLMS_MAX_WAIT)"
-            )
+            message = f"{host} wants no request for another {closed:.0f} s (Retry-After above LLMS_MAX_WAIT)"
             raise RefusedRequest(message, reason="rate-limited", kind="rate_limited")
 
     async def turn(self, request: Request) -> None:
-        """Wait until a request may be sent to a host that other crawls of this machine may be asking too."""
+        """Wait until a request may be sent to a host that other crawls of this machine may use too."""
         pace = self._paces.get(request.meta[Downloader.DOWNLOAD_SLOT])
         if pace is None or not pace.delay:
             return
@@ -145,7 +143,7 @@ class BackoffMiddleware:
         pace, run = self._paces[key], run_of(self.crawler)
         if not pace.stopped or run is None:
             return
-        why = f"{key} is not asked any more: {pace.stopped}"
+        why = f"{key} gets no more requests: {pace.stopped}"
         if run.why_incomplete != why:
             logger.warning("%(why)s", {"why": why}, extra={"spider": self.crawler.spider})
         run.incomplete(why)
@@ -183,7 +181,7 @@ class BackoffMiddleware:
                 floor=max(floor, 1 / rate),
                 delay=START_DELAY_SECS,
                 concurrency=self._concurrency,
-                asked=floor,
+                requested=floor,
             )
             if self.max_rate is None:
                 self._unknown.add(key)
@@ -209,7 +207,7 @@ class BackoffMiddleware:
 
     @property
     def _workers(self) -> int:
-        """How many workers ask the host (`LLMS_REDIS_URL`): each keeps so many times the distance."""
+        """Number of workers that share the host (`LLMS_REDIS_URL`): each keeps so many times the delay."""
         run = run_of(self.crawler)
         return 1 if run is None else run.worker_group.size
 
@@ -220,7 +218,7 @@ class BackoffMiddleware:
 
 
 def _leave_slot_of_redirecting_host(request: Request) -> None:
-    """Drop the slot that a redirect copied from the host it came from (Scrapy copies all of `meta`)."""
+    """Remove the slot that a redirect copied from the host it came from (Scrapy copies all of `meta`)."""
     came_from = request.meta.get("redirect_urls")
     if came_from and request.meta.get(Downloader.DOWNLOAD_SLOT) == _host(came_from[-1]):
         del request.meta[Downloader.DOWNLOAD_SLOT]

@@ -353,14 +353,14 @@ def front_matter(block: str) -> dict[str, object]:
 def named_in(fields: dict[str, object]) -> tuple[str | None, str | None]:
     """Return the address and the title that front matter fields or attributes name."""
     title = fields.get("title")
-    named = clean_title(title) if isinstance(title, str) and title.strip() else None
+    cleaned = clean_title(title) if isinstance(title, str) and title.strip() else None
     for key in _URL_KEYS:
         value = fields.get(key)
         if isinstance(value, dict):
             value = value.get("html") or value.get("md")
         if isinstance(value, str) and _is_address(value.strip(), key):
-            return value.strip(), named
-    return None, named
+            return value.strip(), cleaned
+    return None, cleaned
 
 
 def _is_address(value: str, key: str) -> bool:

@@ -79,7 +79,7 @@ _MARKED = re.compile(r"[#<=>]|\s*(?:`{3}|~{3}|-{3}|\*{3}|_{3})")
 """How a line begins that is a heading, a tag, a fence, a separator or a banner."""
 
 SHAPE_LINES = 50_000
-"""The markup of a file is told by so many of its first lines."""
+"""Number of first lines by which the markup of a file is recognised."""
 
 
 class Scan:
@@ -173,7 +173,7 @@ class Choice:
 
     @property
     def score(self) -> int:
-        """How many pages it tells apart."""
+        """Number of different pages."""
         return len({mark.url or mark.title for mark in self.marks if mark.url or mark.title})
 
 
@@ -195,8 +195,8 @@ def choose(scan: Scan, url: str) -> Choice | None:
         for (form, _), marks in scan.headings.groups.items()
         if form not in {"path", "banner"}
     ]
-    untold = [Choice("front-matter", [mark for mark in scan.front_matter.marks if mark.title or mark.url])]
-    for choices in (strong, weak, untold):
+    fallback = [Choice("front-matter", [mark for mark in scan.front_matter.marks if mark.title or mark.url])]
+    for choices in (strong, weak, fallback):
         fitting = [choice for choice in choices if _fits(choice, scan, strict=choices is not strong)]
         if fitting:
             return max(fitting, key=lambda choice: choice.score)

@@ -92,7 +92,7 @@ def _apart(line: str) -> Iterator[str]:
 # --- inspecting and splitting a file ---
 
 MAX_PAGE_CHARS = 20 * 1024 * 1024
-"""A page longer than this is left out: no documentation page is, a missed boundary may be."""
+"""Maximum length of a page; longer ones are omitted, since they come of missed boundaries."""
 
 EXPLICIT_RULES = frozenset({"front-matter", "firecrawl"})
 """Rules whose marks no index uses; so are tags, and labels below first-level headings."""
@@ -190,7 +190,7 @@ def split(
     `report` saves the first scan where the file was inspected before.
 
     Raises:
-        UnsplittableError: nothing tells where the pages begin.
+        UnsplittableError: no rule finds where the pages begin.
     """
     report = report or inspect(source, url, titles)
     return (piece for piece in cut(source, report) if isinstance(piece, FullPage))
@@ -202,7 +202,7 @@ def cut(source: BinaryIO | Path, report: Report) -> Iterator[FullPage | Leftover
     Only the marks themselves (addresses, front matter), blank lines and separators at the ends of a piece go.
 
     Raises:
-        UnsplittableError: nothing tells where the pages begin.
+        UnsplittableError: no rule finds where the pages begin.
     """
     if report.rule is None:
         raise UnsplittableError(report.reason or "no page boundaries")
@@ -310,7 +310,7 @@ class _Piece:
 
 
 def _trimmed(text: str) -> str:
-    """Drop blank lines and the generator's separators at both ends; end with one line end."""
+    """Remove blank lines and the generator's separators at both ends; end with one line end."""
     lines = text.split("\n")[::-1]  # the first comes last, where it is taken away at once
     while lines and (
         not lines[-1].strip() or (SEPARATOR.match(lines[-1]) and not _opens_front_matter(*lines[:-3:-1]))

@@ -24,7 +24,7 @@ _LLMS_NAME = re.compile(r"llms(?:-[^/]+)?\.txt|llms\.(?:md|mdx|markdown)", re.IG
 def candidates(url: str) -> list[str]:
     """Return the URLs to probe for an llms.txt that covers `url`, most specific first.
 
-    Query and fragment are dropped and so is the last path segment (a trailing slash keeps the whole
+    Query and fragment are removed and so is the last path segment (a trailing slash keeps the whole
     path); then every ancestor up to the site root, then `/.well-known/`. Of more than
     `MAX_CANDIDATES` directories the deepest are probed, and always the root.
 
@@ -99,7 +99,7 @@ MAX_BYTES = 20 * 1024 * 1024
 """The largest llms.txt that is read, in bytes."""
 
 MAX_CLASSIFIED_CHARS = 2 * 1024 * 1024
-"""Characters by which an index is told from full text."""
+"""Characters by which an index is distinguished from full text."""
 
 MIN_CHARS = 20
 """The shortest text that can be an llms.txt, in characters."""
@@ -147,7 +147,7 @@ def reject_reason(
     media_type = (content_type or "").partition(";")[0].strip().lower()
     if media_type not in TEXT_TYPES | AMBIGUOUS_TYPES:
         return f"content type {media_type[:60]}"
-    return _reject_body(body, untold=media_type in AMBIGUOUS_TYPES)
+    return _reject_body(body, ambiguous=media_type in AMBIGUOUS_TYPES)
 
 
 def decode(body: bytes, charset: str | None = None) -> str:
@@ -184,13 +184,13 @@ def classify(text: str) -> Literal["index", "full"]:
     return "full" if prose > 2 * listed else "index"
 
 
-def _reject_body(body: bytes, *, untold: bool) -> str | None:
+def _reject_body(body: bytes, *, ambiguous: bool) -> str | None:
     if len(body) > MAX_BYTES:
         return "larger than 20 MB"
     if b"\0" in body:
         return "binary"
     text = decode(body).strip().strip("\ufeff\u200b").strip()
-    if untold and _looks_binary(body):
+    if ambiguous and _looks_binary(body):
         return "binary"
     if len(text) < MIN_CHARS:
         return f"shorter than {MIN_CHARS} characters" if text else "empty"
@@ -249,7 +249,7 @@ _NOT_LLMS_TXT = {
     "a robots.txt": _is_robots,
     "a not-found message": _is_not_found,
 }
-"""Each reason against a body, and how it is told; asked in order."""
+"""Each reason to reject a body, and its test; applied in order."""
 
 
 def _looks_binary(body: bytes) -> bool:

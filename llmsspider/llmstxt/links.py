@@ -184,7 +184,7 @@ def _addresses(text: str) -> Iterator[Piece]:
 
 
 def _trim(url: str) -> str:
-    """Drop trailing punctuation and closing brackets that were not opened (GFM, extended autolinks)."""
+    """Remove trailing punctuation and closing brackets that were not opened (GFM, extended autolinks)."""
     while url:
         if url[-1] in _TRAILING or (url[-1] == ")" and url.count(")") > url.count("(")):
             url = url[:-1]

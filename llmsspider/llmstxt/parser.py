@@ -106,7 +106,7 @@ class LlmsTxt:
 def parse(text: str, url: str) -> LlmsTxt:
     """Parse the text of an llms.txt fetched from `url`, the base of its relative links.
 
-    Never raises for its text: what cannot be read as a link is left out, and `warnings` says what was
+    Never raises for its text: what cannot be read as a link is omitted, and `warnings` says what was
     strange about the file.
     """
     text, fields = _prepare(commonmark.encodable(text))
@@ -350,7 +350,7 @@ class _Reader:
         return target
 
     def _add_plain(self, lines: list[str], description: str | None) -> None:
-        """Keep `Name: /path` lines; whether they are a list of pages, the whole file tells."""
+        """Keep `Name: /path` lines; whether they are a list of pages is decided by the whole file."""
         found = [_PLAIN_ENTRY.fullmatch(line) if len(line) < MAX_PLAIN_CHARS else None for line in lines]
         for match in found if all(found) else ():
             if match is None or _FILE_SYSTEM.match(match["path"] or match["first"]):

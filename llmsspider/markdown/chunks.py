@@ -285,8 +285,8 @@ class Chunker:
 
         Args:
             document: as it leaves the crawl.
-            before: the ids of its chunks as last stored; of a document that did not change, leave them out.
-            changes: leave out chunks that are as they were.
+            before: the ids of its chunks as last stored; omit it for a document that did not change.
+            changes: omit unchanged chunks.
         """
         if document.change == "deleted" and not before:
             yield _gone(document, None)

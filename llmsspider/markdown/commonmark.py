@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from llmsspider.items import Page
 
 
-# The parsers of CommonMark: pyromark, and markdown-it-py where blocks are asked for with their lines.
+# The parsers of CommonMark: pyromark, and markdown-it-py for blocks with their lines.
 # markdown-it-py is loaded where it is needed, since most crawls never do.
 
 _PARSER = Markdown(options=Options.ENABLE_TABLES)

@@ -221,7 +221,7 @@ def draft(text: str) -> Draft:
 
     The text stays as it is, but for: line ends as `\n`, no BOM, front matter moved to the metadata, banners
     for agents removed, relative destinations of links and images made absolute, those in HTML tags too, HTML
-    comments, empty anchors and tags of wrappers left out. Code, other HTML and MDX blocks are not touched; links in
+    comments, empty anchors and tags of wrappers removed. Code, other HTML and MDX blocks are not touched; links in
     them count as links to follow.
     """
     text = with_line_feeds(text.removeprefix("\ufeff"))
@@ -262,8 +262,8 @@ def _html_links(pieces: list[str], join: Callable[[str], str]) -> Iterator[str]:
 
 
 def _target(target: str, join: Callable[[str], str]) -> str:
-    bare = target[1:-1] if target.startswith("<") else target
-    if _ABSOLUTE.match(bare) or "{" in bare:
+    address = target[1:-1] if target.startswith("<") else target
+    if _ABSOLUTE.match(address) or "{" in address:
         return target
-    url = join(bare)
+    url = join(address)
     return f"<{url}>" if target.startswith("<") else url

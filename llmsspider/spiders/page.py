@@ -25,7 +25,7 @@ from llmsspider.crawl.pages import PageResponse, PageResult, normalised, read_pa
 from llmsspider.crawl.records import answered_record, utc_now
 from llmsspider.crawl.run import Run
 from llmsspider.discovery import Fetch, FetchResult
-from llmsspider.discovery.files import judge
+from llmsspider.discovery.files import classify_file
 from llmsspider.discovery.providers import Provider
 from llmsspider.download_errors import kind_of_exception
 from llmsspider.errors import ConversionError, ErrorKind, RenderingError
@@ -166,7 +166,7 @@ async def _fallback(url: str, fetch: Fetch) -> FetchedPage | None:
     for candidate in llmstxt.candidates(url):
         logger.debug("Trying %(candidate)s in place of %(url)s", {"candidate": candidate, "url": url})
         answer = await fetch(candidate, max_bytes=llmstxt.MAX_BYTES)
-        verdict = judge(answer, candidate, main=True)
+        verdict = classify_file(answer, candidate, main=True)
         if verdict.kind is not None:
             result = _llms_txt(answer)
             logger.info(

@@ -4,9 +4,9 @@ A page can name any host it likes. Whoever writes the pages must not be able to 
 the machine or the network it runs in, so only addresses that are reachable on the public Internet are
 visited, unless the operator lists others in `LLMS_ALLOW_PRIVATE_ADDRESSES`.
 
-Two questions are answered here. `AllowedAddresses.refusal` judges the text of a URL before anything is
+Two questions are answered here. `AllowedAddresses.refusal` checks the text of a URL before anything is
 sent: scheme, and hosts that are addresses in any of the spellings a URL parser or `getaddrinfo` takes for
-one (https://url.spec.whatwg.org/#host-parsing). `AllowedAddresses.permits` judges an address a name
+one (https://url.spec.whatwg.org/#host-parsing). `AllowedAddresses.permits` checks an address a name
 resolved to. docs/explanation/security.md has the table.
 """
 
@@ -79,7 +79,7 @@ _UNSAFE_IN_NETLOC = re.compile(r"[\s\\\x00-\x20\x7f]")
 def is_global(address: Address | str) -> bool:
     """Return whether an IP address is globally reachable unicast.
 
-    IPv6 forms that carry an IPv4 address are judged by that address.
+    IPv6 forms that carry an IPv4 address are checked by that address.
 
     >>> is_global("8.8.8.8"), is_global("::ffff:127.0.0.1"), is_global("64:ff9b::a00:1")
     (True, False, False)
@@ -244,7 +244,7 @@ class AllowedAddresses:
         return is_global(ip) or any(ip in network for network in networks)
 
     def refusal(self, url: str) -> str | None:
-        """Say why the text of a URL forbids fetching it, or None where only a name look-up can tell.
+        """Return why the text of a URL forbids fetching it, or None where only a name look-up can decide.
 
         >>> AllowedAddresses().refusal("http://2130706433/")
         '127.0.0.1 is not a public address (LLMS_ALLOW_PRIVATE_ADDRESSES lists the exceptions)'

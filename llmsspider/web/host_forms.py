@@ -1,7 +1,7 @@
-"""What a host has taught of its Markdown forms: which to ask a page's Markdown by, and when to stop guessing.
+"""Markdown forms learned of a host: which to request for a page, and when to stop guessing.
 
-Pure: the downloader middleware asks a `HostForms` what to try and reports the outcome. A URL that a file, a page
-or the store names is no guess: it is always asked, and counts against nothing.
+Pure: the downloader middleware gets the URLs to try from a `HostForms` and reports the outcome. A URL that a file,
+a page or the store names is no guess: it is always requested, and counts against nothing.
 """
 
 from __future__ import annotations
@@ -40,13 +40,13 @@ SHARE_WASTED = 0.1
 """Guesses in directories without Markdown, as a share of the host's pages that have it."""
 
 MAX_MISSED = 3
-"""Pages of a directory without Markdown that are asked for it, where the rest of the host has some."""
+"""Maximum number of pages of a directory without Markdown tried, where the rest of the host has some."""
 
 NAMED_WORTH = 4
-"""So many pages whose Markdown was named count as much as one that was found by its form."""
+"""Number of pages with a named Markdown URL that count as much as one found by its form."""
 
 MAX_NAMED_MISSED = 3
-"""Pages without a named Markdown URL are not guessed until so many named ones were asked in vain."""
+"""Number of named Markdown URLs that have to fail before one is guessed for a page without."""
 
 MAX_STORED = 1000
 """How many directories and pages the store remembers of a host."""
@@ -57,7 +57,7 @@ class FormCounts:
     """What came of the pages of one shape in one directory.
 
     `hits` counts its own pages that came as Markdown by their form, `below` those in directories below it, `missed` its
-    own pages that were asked for what there was to try, in vain. `named` of the hits were no guesses.
+    own pages for which every form to try failed. `named` of the hits were no guesses.
     """
 
     hits: Counter[Form] = field(default_factory=Counter)
@@ -73,9 +73,9 @@ class FormCounts:
 
     @property
     def is_closed(self) -> bool:
-        """True when asking has cost more than it gave; what a list names says little of the pages it does not name."""
-        gave = self.found + ceil(self.named / NAMED_WORTH)
-        return self.missed >= MAX_MISSED and self.missed > gave
+        """True when guesses failed more often than they hit; named URLs count little for pages without one."""
+        worth = self.found + ceil(self.named / NAMED_WORTH)
+        return self.missed >= MAX_MISSED and self.missed > worth
 
     @property
     def found(self) -> int:
@@ -89,7 +89,7 @@ class HostForms:
 
     `negotiates` is True once the host answered a page's own URL with Markdown: nothing is guessed there then.
     `listed` counts the forms that the Markdown URLs of its llms.txt speak for; they are tried first. `hits` counts the
-    pages whose Markdown was found in this run, `wasted` the guesses in vain.
+    pages whose Markdown was found in this run, `wasted` the guesses that failed.
     """
 
     page_form: PageForm | None = None
@@ -103,15 +103,15 @@ class HostForms:
     dead: int = 0
     """Such pages that were not there (404, 410)."""
     missed: dict[str, None] = field(default_factory=dict)
-    """Pages, by identity, that were asked by the known form in vain, in this run or an earlier one."""
+    """Pages, by identity, that do not have the known form, in this run or an earlier one."""
     has_markdown: bool = False
     """True once a page of this host came as Markdown, in this run or an earlier one."""
     _tallies: dict[tuple[Shape, str], FormCounts] = field(default_factory=dict)
     _tried: dict[str, list[str]] = field(default_factory=dict)
-    """The Markdown URLs that were asked in vain in this run, by the identity of the page."""
+    """The Markdown URLs that failed in this run, by the identity of the page."""
     _wasted_in: Counter[tuple[str, ...]] = field(default_factory=Counter)
     _base: tuple[str, ...] | None = None
-    """The folders that all pages asked about have in common."""
+    """The folders that all pages tried have in common."""
 
     @property
     def awaits_named(self) -> bool:
@@ -145,13 +145,13 @@ class HostForms:
         """
         return self.dead >= self.alive if lists else self.dead > self.alive
 
-    def is_settled(self, url: str) -> bool:
-        """Return whether pages of this shape in the page's own directory came as Markdown that nothing had named."""
+    def found_by_form(self, url: str) -> bool:
+        """Return whether a guess found Markdown of pages of this shape in the page's own directory."""
         own = self._own(url)
         return own is not None and own.found > 0
 
     def to_try(self, url: str) -> list[tuple[Form, str]]:
-        """Return the Markdown URLs worth asking for a page, most likely first; empty when none is."""
+        """Return the Markdown URLs worth a request for a page, most likely first; empty when there are none."""
         this = shape(url)
         if this is None or self.negotiates or self.awaits_named:
             return []
@@ -165,13 +165,15 @@ class HostForms:
         return tries if own is not None and own.hits else tries[: self._guesses_left(url)]
 
     def learning(self, url: str) -> bool:
-        """Return whether asking for this page is a guess, so that one page at a time should ask."""
+        """Return whether requests for this page's Markdown are guesses, so that one page at a time should try."""
         return (
-            not self.negotiates and not self.is_settled(url) and (self.awaits_named or bool(self.to_try(url)))
+            not self.negotiates
+            and not self.found_by_form(url)
+            and (self.awaits_named or bool(self.to_try(url)))
         )
 
-    def to_ask_again(self, url: str) -> bool:
-        """Return whether a page that was taken as HTML is worth asking for its Markdown, now that the host has some."""
+    def to_retry(self, url: str) -> bool:
+        """Return whether to request the Markdown of a page taken as HTML, now that the host has some."""
         return self.has_markdown and bool(self.to_try(url))
 
     def is_open(self, url: str) -> bool:
@@ -179,7 +181,7 @@ class HostForms:
         if shape(url) is None or self.negotiates or not self.is_evident or self.is_proven(url):
             return False
         page = identity(url)
-        return page not in self.missed or page in self._tried  # else it was asked in an earlier run
+        return page not in self.missed or page in self._tried  # else it was requested in an earlier run
 
     def hit(self, url: str, markdown_url: str, *, named: bool = False) -> None:
         """Remember that `markdown_url` is the Markdown of the page `url`; a `named` one reopens its directory."""
@@ -210,7 +212,7 @@ class HostForms:
         self._tried.setdefault(identity(url), []).append(markdown_url)
 
     def named_miss(self, url: str, markdown_url: str) -> None:
-        """Remember that a named Markdown URL gave none: it counts against nothing, and is not guessed in this run."""
+        """Remember that a named Markdown URL failed: it counts against nothing, and is not guessed in this run."""
         self.named_missed += 1
         self._tried.setdefault(identity(url), []).append(markdown_url)
 
@@ -302,7 +304,7 @@ class HostForms:
     def from_dict(cls, data: Mapping[str, object]) -> HostForms:
         """Rebuild from `as_dict`, what earlier releases stored included.
 
-        A host that had no Markdown is asked for one form again on the next run, and so is a directory that had none.
+        A host without Markdown gets a request for one form again in the next run, and so does a directory without.
         """
         forms = cls(negotiates=bool(data.get("negotiates")))
         known = data.get("known")  # stored by earlier releases: one form for each shape

@@ -24,7 +24,7 @@ _PLAIN = re.compile(r"https?://([a-z0-9_-]+(?:\.[a-z0-9_-]+)*)\.?(?::\d{1,5})?(?
 
 @cache
 def _suffix_list() -> TLDExtract:
-    """Return the public suffix list, loaded when it is first asked: many crawls never need it."""
+    """Return the public suffix list, loaded at its first use: many crawls never need it."""
     from tldextract import TLDExtract  # noqa: PLC0415
 
     return TLDExtract(include_psl_private_domains=True, suffix_list_urls=(), cache_dir=None)

@@ -1,9 +1,9 @@
 """Language and version trees of a site: which copy of the documentation a URL belongs to.
 
 A site that keeps `/fr/` beside `/en/`, or `/dev/` beside its release, holds the same pages several times. The start
-page's copy is crawled; the others are left out by name, unless asked for (docs/explanation/scope.md). A segment of the
-path is taken for a language or version only on evidence: it lies beside that of the start page, or the same page is
-known without it or with another in its place. What holds for one page of a tree holds for the whole tree.
+page's copy is crawled; the others are filtered (docs/explanation/scope.md). A segment of the path is
+taken for a language or version only on evidence: it lies beside that of the start page, or the same page is known
+without it or with another in its place. What holds for one page of a tree holds for the whole tree.
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ def _is_bare(url: str) -> bool:
 
 
 def replaced(url: str, segment: str, other: str | None) -> str:
-    """Return `url` with the first path segment `segment` replaced by `other`, or left out when that is None."""
+    """Return `url` with the first path segment `segment` replaced by `other`, or removed when that is None."""
     parts = urlsplit(url)
     segments = parts.path.split("/")
     place = segments.index(segment)
@@ -123,9 +123,9 @@ class Trees:
     is_known: Callable[[str], bool]
     language_trees: frozenset[str] = frozenset()
     found: set[str] = field(default_factory=set)
-    """Directories of copies that are not wanted, such as `/docs/1.x/`: each is out as a whole."""
-    settled: set[str] = field(default_factory=set)
-    """Directories that look like copies and are none: each is in as a whole."""
+    """Directories of copies that are not wanted, such as `/docs/1.x/`: each is filtered as a whole."""
+    no_copies: set[str] = field(default_factory=set)
+    """Directories that look like copies and are none: each is in scope as a whole."""
     host: str = field(init=False)
     """The host that has these trees."""
     _home: dict[Axis, str] = field(init=False)
@@ -138,7 +138,7 @@ class Trees:
         """Return (axis, segment) when the URL belongs to a copy that is not wanted, else None."""
         for axis, segment, tree in self._unwanted(url):
             if tree in self.found or (
-                tree not in self.settled
+                tree not in self.no_copies
                 and (
                     self._is_sibling(axis, segment, tree) or self._is_copy(url, segment, self._home.get(axis))
                 )
@@ -149,14 +149,14 @@ class Trees:
 
     def is_undecided(self, url: str) -> bool:
         """Return whether the URL may belong to an unwanted copy: the same page may be found elsewhere later."""
-        return any(tree not in self.found | self.settled for _, _, tree in self._unwanted(url))
+        return any(tree not in self.found | self.no_copies for _, _, tree in self._unwanted(url))
 
-    def settle(self, urls: Iterable[str]) -> None:
-        """Take in the trees of these URLs that did not turn out as copies, now that the rest of the site is known."""
+    def accept_undecided(self, urls: Iterable[str]) -> None:
+        """Accept the trees of these URLs that did not turn out as copies, now that the rest of the site is known."""
         urls = list(urls)
         for url in urls:
             self.foreign(url)
-        self.settled.update(
+        self.no_copies.update(
             tree for url in urls for _, _, tree in self._unwanted(url) if tree not in self.found
         )
 
@@ -187,8 +187,8 @@ class Trees:
     def _is_copy(self, url: str, segment: str, home: str | None) -> bool:
         """Return whether the same page is known in the start page's tree."""
         if self._is_root(url, segment):
-            named = segment.lower() in _NAMED and urlsplit(url).path.endswith("/")  # /next may be a page
-            return home is not None or segment in self.language_trees or named
+            is_alias = segment.lower() in _NAMED and urlsplit(url).path.endswith("/")  # /next may be a page
+            return home is not None or segment in self.language_trees or is_alias
         return self.is_known(replaced(url, segment, home))
 
     @staticmethod

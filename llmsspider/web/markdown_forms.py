@@ -55,7 +55,7 @@ def shape(url: str) -> Shape | None:
 def twin(url: str, form: Form) -> str | None:
     """Return the Markdown URL that `form` gives for a page URL, or None where the form does not apply.
 
-    The query is dropped: no generator writes Markdown per query.
+    The query is removed: no generator writes Markdown per query.
 
     >>> twin("https://e.com/a/b.html", "page.md"), twin("https://e.com/a/", "dir.md"), twin("https://e.com/", "dir.md")
     ('https://e.com/a/b.md', 'https://e.com/a.md', None)
@@ -98,10 +98,10 @@ def is_markdown_url(url: str) -> bool:
     >>> is_markdown_url("https://example.md"), is_markdown_url("https://example.md?a.md")
     (False, False)
     """
-    bare = url.partition("#")[0].partition("?")[0].lower()
-    if not bare.endswith(MARKDOWN_ENDINGS):
+    path = url.partition("#")[0].partition("?")[0].lower()
+    if not path.endswith(MARKDOWN_ENDINGS):
         return False
-    address = bare.partition("://")[2]
+    address = path.partition("://")[2]
     return not address or "/" in address  # https://example.md is a host
 
 

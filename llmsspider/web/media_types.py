@@ -10,7 +10,7 @@ from urllib.parse import unquote, urlsplit
 from llmsspider.web import url_gate
 from llmsspider.web.url_gate import InvalidUrl
 
-# Which URLs and media types are documentation text, and which are files to leave out and count by type.
+# Which URLs and media types are documentation text, and which are files to filter and count by type.
 
 Kind = Literal["markdown", "html", "text", "binary"]
 
@@ -80,7 +80,7 @@ def extension(url: str) -> str:
 
 
 def skipped_extension(url: str, *, listed: bool) -> str | None:
-    """Return the extension for which `url` is left out unfetched, or None. Listed text formats are fetched."""
+    """Return the extension for which `url` is filtered, or None. Listed text formats are fetched."""
     ending = extension(url)
     if ending in BINARY_EXTENSIONS or (ending in TEXT_EXTENSIONS and not listed):
         return ending
@@ -93,7 +93,7 @@ def classify(mime_type: str | None, body: bytes, *, markdown_form: bool) -> Kind
     Args:
         mime_type: media type without parameters, lower-case, or None where the server sent none.
         body: the whole body or its first kilobyte.
-        markdown_form: the URL asked was a Markdown form, so an unclear text is Markdown.
+        markdown_form: the URL requested was a Markdown form, so an unclear text is Markdown.
     """
     head = body[:1024].removeprefix(b"\xef\xbb\xbf").lstrip()
     if b"\0" in body[:1024]:  # HTML may be UTF-16, or hold a stray NUL
@@ -133,10 +133,10 @@ class HeaderLink:
 
 
 def parse(header: str, base: str) -> list[HeaderLink]:
-    """Return the links of a `Link:` header, in order; what cannot be read is left out.
+    """Return the links of a `Link:` header, in order, without what cannot be parsed.
 
     `base` is the URL of the answer. Links with an `anchor` speak of another page (RFC 8288, 3.2) and
-    are left out too.
+    are omitted too.
 
     >>> parse('</llms.txt>; rel=describedby; type="text/markdown"', "https://example.com/docs/")
     [HeaderLink(url='https://example.com/llms.txt', rel=frozenset({'describedby'}), type='text/markdown')]

@@ -22,7 +22,7 @@ OPT_OUT_HEADERS = ("X-Robots-Tag", "TDM-Reservation", "Content-Signal")
 """Headers that `opt_out` looks at."""
 
 OPT_OUT_DIRECTIVES = frozenset({"noai"})
-"""Robots directives that ask AI tools to stay away."""
+"""Robots directives by which a page opts out of use by AI."""
 
 _WITH_VALUE = frozenset({"unavailable_after", "max-snippet", "max-image-preview", "max-video-preview"})
 _SIGNAL = re.compile(r"(?<![a-z-])([a-z-]++)\s*+=\s*+(yes|no)")
@@ -48,7 +48,7 @@ def robots_directives(values: Iterable[str], user_agent: str = "llmsspider") -> 
 
 
 def is_noindex(directives: frozenset[str]) -> bool:
-    """Return whether robots directives (header or meta) ask not to be indexed."""
+    """Return whether robots directives (header or meta) forbid indexing."""
     return not directives.isdisjoint({"noindex", "none"})
 
 
@@ -63,7 +63,7 @@ def opt_out(
 
     `headers` maps lower-case names to all their values. `meta_robots` holds the lower-case directives of
     `<meta name="robots">`, and `tdm-reservation` where the meta of that name is `1`. `robots_txt` is the
-    text of the host's robots.txt; it is judged for `url`.
+    text of the host's robots.txt; its rules are applied to `url`.
 
     >>> opt_out({"x-robots-tag": ["noai"]})
     'X-Robots-Tag: noai'
@@ -82,14 +82,14 @@ def opt_out(
 
 
 def robots_opt_out(robots_txt: str, user_agent: str, url: str) -> str | None:
-    """Return why robots.txt asks to keep `url` out of models, None where it does not."""
+    """Return the rule of robots.txt that forbids use of `url` in models, None where there is none."""
     if content_signals(robots_txt, user_agent, url).get("ai-input") == "no":
         return "Content-Signal in robots.txt: ai-input=no"
     return None
 
 
 def training_reserved(robots_txt: str, user_agent: str, url: str) -> bool:
-    """Return whether robots.txt asks not to train models with `url`."""
+    """Return whether robots.txt forbids training models with `url`."""
     return content_signals(robots_txt, user_agent, url).get("ai-train") == "no"
 
 

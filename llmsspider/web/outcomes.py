@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 
 from llmsspider.errors import ErrorKind
 
-# Bot walls: answers that are a test for the visitor and not the page that was asked for.
+# Bot walls: answers that are a test for the visitor in place of the page requested.
 # Recognised by marks that only the wall itself sends: a header of the service, the script that makes the visitor
 # prove itself, or the title of a page that says next to nothing else. Words such as "captcha" or "are you a robot"
 # are never enough, documentation is full of them, and neither is a script that services put into ordinary pages too
@@ -101,7 +101,7 @@ def challenge_of(status: int, headers: Mapping[str, str], body_prefix: bytes = b
     """Return the name of the bot wall that an answer is, None for anything else.
 
     `headers` maps lower-case names to values. `body_prefix` is the start of the decompressed body, 64 KiB
-    are plenty. Walls come with any status, 200 among them; `status` only tells answers without body (204,
+    are plenty. Walls come with any status, 200 among them; `status` only recognises answers without body (204,
     304) apart.
 
     >>> challenge_of(403, {"cf-mitigated": "challenge"})
@@ -118,10 +118,10 @@ def challenge_of(status: int, headers: Mapping[str, str], body_prefix: bytes = b
     if body_prefix.count(b"<a ") > MAX_WALL_LINKS or _shows_more_than(MAX_WALL_TEXT, body_prefix):
         return None
     markup = body_prefix.lower()
-    named = next(
+    by_header = next(
         (name for name, text, pattern in _SCRIPTS if text in markup and pattern.search(markup)), None
     )
-    return named or ("unnamed" if _title(body_prefix) in TITLES else None)
+    return by_header or ("unnamed" if _title(body_prefix) in TITLES else None)
 
 
 def _is_html(body: bytes) -> bool:
@@ -188,7 +188,7 @@ OUTAGES: frozenset[ErrorKind] = frozenset({"auth", "challenge", "rate_limited", 
 """Kinds that say nothing of the page: it may be back tomorrow. A run that meets many of them saw half of the site."""
 
 PAGE_STATUSES = frozenset({200, 203})
-"""Statuses of a whole page. No range is asked for, so 206 is half of one (RFC 9110, section 15.3.7)."""
+"""Statuses of a whole page. No range is requested, so 206 is a part of one (RFC 9110, section 15.3.7)."""
 
 FAULTS: tuple[tuple[str, str, str], ...] = (
     (
@@ -227,7 +227,7 @@ FAULTS: tuple[tuple[str, str, str], ...] = (
 REMEDIES: dict[ErrorKind, str] = {
     "not_found": "check the address in a browser",
     "auth": "give the credentials in LLMS_HTTP_AUTH",
-    "challenge": "the site keeps programs out: ask its operator for access",
+    "challenge": "the site blocks programs: its operator can give access",
     "rate_limited": "try again later, with -s LLMS_MAX_RATE=1",
     "http": "check the address in a browser",
     "network": "try again later",

@@ -1,4 +1,4 @@
-"""How fast one host may be asked, and by whom, over all crawls of this machine. See docs/explanation/politeness.md."""
+"""The request rate of one host, shared by all crawls of this machine. See docs/explanation/politeness.md."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from llmsspider.web.addresses import is_global, parse_host
 logger = logging.getLogger(__name__)
 
 
-# How fast one host may be asked, and by whom: the rules, without the downloader. See docs/explanation/politeness.md.
+# The request rate of one host: the rules, without the downloader. See docs/explanation/politeness.md.
 
 DEFAULT_RATE = 5.0
 """Requests a second to one host, at most. Rate limits of firewalls often begin at 2,000 in 5 minutes (6.7 a second)."""
@@ -37,7 +37,7 @@ MAX_DELAY_SECS = 10.0
 """Largest distance between requests that refusals lead to."""
 
 MAX_REFUSALS = 10
-"""Refusals (429, 503) without an answer in between after which a host is not asked any more: 6 minutes of pauses."""
+"""Maximum number of refusals (429, 503) in a row; then the host gets no more requests. They are 6 minutes of pauses."""
 
 FORBIDDEN_SLOWS = 5
 """Pages in a row that answer 403 after which each further one doubles the distance."""
@@ -46,10 +46,10 @@ MAX_FORBIDDEN_DELAY_SECS = 2.0
 """Largest distance that leads to."""
 
 MAX_FORBIDDEN = 15
-"""Pages in a row that answer 403 after which a host is not asked any more."""
+"""Maximum number of pages in a row that answer 403; then the host gets no more requests."""
 
-PATIENCE = 50
-"""Answers after which a host that refused a request is asked a little faster; doubles where it refuses that too."""
+ANSWERS_PER_PROBE = 50
+"""Answers after which the delay of a host that refused is shortened; doubles when the host refuses again."""
 
 RECOVERY = 0.8
 """What the distance that refusals taught is multiplied by then."""
@@ -58,13 +58,13 @@ WINDOW_SECS = 3.0
 """A host that refuses for so long counts requests in a window: that until it answers again."""
 
 WINDOW_ANSWERS = 5
-"""Fewer answers than this tell nothing about the window."""
+"""Minimum number of answers from which the window is estimated."""
 
 LEAST_DELAY_SECS = 0.01
 """A distance below this is none."""
 
 ROBOTS_MAX_BYTES = 500 * 1024
-"""Bytes of a robots.txt that are read; RFC 9309, section 2.5, asks for at least 500 KiB."""
+"""Maximum number of bytes of a robots.txt that are read; RFC 9309, section 2.5, requires at least 500 KiB."""
 
 
 def retry_after_secs(value: str | None, now: datetime) -> float | None:
@@ -120,8 +120,8 @@ class HostPace:
     """The pace of one host. Times are seconds on a clock that only grows.
 
     `floor` is the least distance between requests (`DOWNLOAD_DELAY`, `Crawl-delay`, the highest rate), `delay` the
-    present one. Nothing is sent before `paused_until`. A host that asked for more than `max_wait` is not asked again
-    before `closed_until`, one that only refuses not at all: `stopped` says why.
+    present one. Nothing is sent before `paused_until`. A host that wants a longer pause than `max_wait` gets no
+    request before `closed_until`, one that only refuses gets none any more: `stopped` says why.
 
     Args:
         concurrency: how many requests may be under way at a time, as AutoThrottle has it: a host that takes a second
@@ -133,8 +133,8 @@ class HostPace:
     delay: float = 0.0
     concurrency: float | None = None
     learned: float = 0.0
-    """The distance that refusals taught; the host is not asked faster."""
-    patience: int = PATIENCE
+    """Minimum distance learned from refusals."""
+    answers_per_probe: int = ANSWERS_PER_PROBE
     answers: int = 0
     """Answers since the last refusal."""
     began_at: float | None = None
@@ -145,8 +145,8 @@ class HostPace:
     answered_at: float | None = None
     gap: float = 0.0
     """Mean distance of the last answers, by which the pace is known where there was no distance to keep."""
-    asked: float = 0.0
-    """The part of `floor` that is not for the highest rate."""
+    requested: float = 0.0
+    """The part of `floor` that the site or `DOWNLOAD_DELAY` sets; the rest keeps the highest rate."""
     strikes: int = 0
     forbidden: int = 0
     paused_until: float = 0.0
@@ -156,18 +156,18 @@ class HostPace:
     def __post_init__(self) -> None:
         self.delay = max(self.delay, self.floor)
 
-    def ask_distance(self, secs: float) -> float:
+    def require_delay(self, secs: float) -> float:
         """Keep at least `secs` between requests from now on, `max_wait` at most; return what is kept."""
         kept = min(secs, self.max_wait)
-        self.asked = max(self.asked, kept)
+        self.requested = max(self.requested, kept)
         self.floor = max(self.floor, kept)
         self.delay = max(self.delay, self.floor)
         return self.floor
 
     def lift(self) -> None:
-        """Take the highest rate away, and what belongs to it; what the host asked for stays."""
-        self.concurrency, self.floor = None, self.asked
-        self.delay = max(self.asked, self.learned)
+        """Take the highest rate away, and what belongs to it; the delay that the host requires stays."""
+        self.concurrency, self.floor = None, self.requested
+        self.delay = max(self.requested, self.learned)
 
     def refused(self, now: float, retry_after: float | None) -> float:
         """Note a 429 or 503; return the seconds to send nothing.
@@ -188,8 +188,8 @@ class HostPace:
 
     def _learn(self, now: float) -> None:
         """Keep twice the distance at which the host refused."""
-        soon = self.learned > 0 and self.answers < 4 * self.patience
-        self.patience = self.patience * 2 if soon else PATIENCE
+        soon = self.learned > 0 and self.answers < 4 * self.answers_per_probe
+        self.answers_per_probe = self.answers_per_probe * 2 if soon else ANSWERS_PER_PROBE
         self.delay = max(self.floor, min(2 * max(self.delay, self.gap) or FIRST_DELAY_SECS, MAX_DELAY_SECS))
         self.learned, self.answered_at, self.refused_at = self.delay, None, now
         self.allowed, self.answers = self.answers, 0
@@ -227,7 +227,7 @@ class HostPace:
         self.answered_at = now
         if self.began_at is None:
             self.began_at = now
-        if self.learned and self.answers % self.patience == 0:
+        if self.learned and self.answers % self.answers_per_probe == 0:
             self.learned *= RECOVERY
             if self.learned < LEAST_DELAY_SECS:
                 self.learned = 0.0
@@ -342,7 +342,7 @@ def _opened(file: Path) -> sqlite3.Connection:
     connection = sqlite3.connect(file, timeout=BUSY_SECS, isolation_level=None)
     try:
         connection.execute("PRAGMA journal_mode=WAL")
-        connection.execute("PRAGMA synchronous=OFF")  # what is lost with the machine is of no use after it
+        connection.execute("PRAGMA synchronous=OFF")  # what a power failure takes is of no use after it
         connection.execute("CREATE TABLE IF NOT EXISTS turns (host TEXT PRIMARY KEY, next REAL NOT NULL)")
     except sqlite3.Error:
         connection.close()

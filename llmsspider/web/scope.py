@@ -1,4 +1,4 @@
-"""Which URLs belong to a crawl: one object that everything asks.
+"""Which URLs belong to a crawl, decided by one object.
 
 Seeds, links, redirect ends, sitemap entries and page URLs claimed by full-text files all get the same
 `Verdict`. It is built once, when discovery is done (docs/explanation/scope.md).
@@ -69,8 +69,8 @@ def glob_matches(pattern: str, path: str) -> bool:
     [True, True, True, False]
     """
     pattern, path = unquote(pattern), unquote(path)
-    bare = path.rstrip("/")
-    candidates = {path, bare or "/", bare + "/"}
+    without_slash = path.rstrip("/")
+    candidates = {path, without_slash or "/", without_slash + "/"}
     return any(expression.match(candidate) for expression in _compiled(pattern) for candidate in candidates)
 
 
@@ -95,7 +95,7 @@ class Scope:
     why: str = ""
 
     def verdict(self, url: str, *, listed: bool = False) -> Verdict:
-        """Judge an absolute URL; `listed` says that an llms.txt, full-text file or sitemap names it."""
+        """Return whether an absolute URL is in scope; `listed`: an llms.txt, full-text file or sitemap lists it."""
         parts = urlsplit(url)
         if parts.scheme not in DEFAULT_PORTS:
             return Verdict(allowed=False, reason="scheme", rule=f"{parts.scheme}: is not http(s)")
@@ -230,6 +230,6 @@ def _section(start_url: str, covering_file: str | None) -> Section:
 
 
 def _documentation(start: str, evidence: Iterable[Section]) -> Section | None:
-    """Return the deepest section that is told of and holds the start page's directory, None where none is."""
+    """Return the deepest named section that holds the start page's directory, None where there is none."""
     above = [section for section in evidence if start.startswith(section.path)]
     return max(above, key=lambda section: len(section.path), default=None)

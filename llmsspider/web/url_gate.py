@@ -19,7 +19,7 @@ MAX_URL_CHARS = 4096
 """Characters of the longest URL that passes."""
 
 MAX_TOLD_CHARS = 200
-"""So much of an invalid URL is told."""
+"""Maximum number of characters of an invalid URL in messages."""
 
 _CLEAN = re.compile(r"https?://[!-~]*\Z")
 _SCHEME = re.compile(r"([a-z][a-z0-9+.-]*):", re.IGNORECASE)
@@ -49,7 +49,7 @@ class InvalidUrl:
 def split_route(url: str) -> tuple[str, str]:
     """Return a URL without fragment, and its fragment where that is a route (`#/guide`, `#!/guide`), else empty.
 
-    Such a route is what a program in the page draws, as if it were a path: another page, not a place on this one.
+    A program in the page renders such a route as if it were a path: another page, not a place on this one.
     What follows a `?` in it is not kept.
 
     >>> split_route("https://e.com/#/guide?id=use"), split_route("https://e.com/a#b")
@@ -231,8 +231,8 @@ class Joiner:
     def __init__(self, url: str, base_href: str = "", growth: Growth | None = None):
         self.growth = growth
         self.page = url.partition("#")[0]
-        named = parse(base_href, self.page) if base_href else None
-        self.base = named if isinstance(named, str) else self.page
+        base_url = parse(base_href, self.page) if base_href else None
+        self.base = base_url if isinstance(base_url, str) else self.page
         parts = urlsplit(self.base)
         self._origin = f"{parts.scheme}://{parts.netloc}"
         self._scheme = parts.scheme

@@ -55,19 +55,19 @@ def require_http_url(text: str) -> str:
     """
     url = text.strip()
     found = url_gate.parse(url)
-    told = url_gate.shown(found.url if isinstance(found, url_gate.InvalidUrl) else url)
+    printed = url_gate.shown(found.url if isinstance(found, url_gate.InvalidUrl) else url)
     if url.lower().startswith("file:"):
         raise InvalidUrlError(
-            f"invalid_url: {told!r} is a file; serve its folder (`python -m http.server --bind 127.0.0.1`), crawl "
+            f"invalid_url: {printed!r} is a file; serve its folder (`python -m http.server --bind 127.0.0.1`), crawl "
             "the http:// address it prints and allow it with `-s LLMS_ALLOW_PRIVATE_ADDRESSES=127.0.0.1`"
         )
     if _WITHOUT_SCHEME.fullmatch(url):
-        raise InvalidUrlError(f"invalid_url: {told!r} has no scheme; did you mean https://{told}?")
+        raise InvalidUrlError(f"invalid_url: {printed!r} has no scheme; did you mean https://{printed}?")
     if isinstance(found, url_gate.InvalidUrl):
-        raise InvalidUrlError(f"invalid_url: {told!r} cannot be used: {found.why}")
+        raise InvalidUrlError(f"invalid_url: {printed!r} cannot be used: {found.why}")
     if found is None or re.search(r"\s", url):
         raise InvalidUrlError(
-            f"invalid_url: {told!r} is not an absolute http:// or https:// URL, e.g. https://docs.example.com/"
+            f"invalid_url: {printed!r} is not an absolute http:// or https:// URL, e.g. https://docs.example.com/"
         )
     return url
 

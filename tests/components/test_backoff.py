@@ -66,7 +66,7 @@ def test_crawl_delay_is_kept_for_its_host_only(tmp_path):
     assert {host: delay for host, delay in outcome.delays.items() if delay} == {"127.0.0.1": 0.2}, (
         "the other host does not wait"
     )
-    assert "asks for a Crawl-delay of 0.2 s" in outcome.log
+    assert "requires a Crawl-delay of 0.2 s" in outcome.log
 
 
 def test_crawl_delay_of_our_own_group_holds_with_autothrottle(tmp_path):

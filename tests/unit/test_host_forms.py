@@ -35,7 +35,7 @@ class Crawl:
                 taken.add(page)
             elif self.forms.is_open(page):
                 waiting.append(page)
-        again = [page for page in waiting if self.forms.to_ask_again(page)]
+        again = [page for page in waiting if self.forms.to_retry(page)]
         return taken | {page for page in again if self._take(page, again=True)}
 
     def _take(self, page: str, *, again: bool = False) -> bool:

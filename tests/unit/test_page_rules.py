@@ -118,7 +118,7 @@ def test_a_tree_is_decided_as_a_whole_and_by_its_directory():
     copies = trees(known=KNOWN)
     waiting = ["https://e.com/v2/guide/new", "https://e.com/v2/guide/a", "https://e.com/api/v2/users"]
     assert all(map(copies.is_undecided, waiting))
-    copies.settle(waiting)
+    copies.accept_undecided(waiting)
     assert [copies.foreign(url) for url in waiting] == [("version", "v2"), ("version", "v2"), None]
     assert not any(map(copies.is_undecided, waiting))
 

@@ -215,7 +215,7 @@ def test_pages_that_are_forbidden_among_others_change_nothing():
 
 def test_what_a_host_asks_for_stays_when_the_bound_is_lifted():
     pace = gentle()
-    pace.ask_distance(0.1)
+    pace.require_delay(0.1)
     pace.lift()
     assert (pace.floor, pace.delay, pace.concurrency) == (0.1, 0.1, None)
 
@@ -259,7 +259,7 @@ def test_unasked_waits_never_close_a_host():
 
 def test_crawl_delay_is_a_floor_and_bounded():
     pace = HostPace(max_wait=60)
-    assert pace.ask_distance(0.2) == 0.2
-    assert pace.ask_distance(0.1) == 0.2
-    assert pace.ask_distance(86400) == 60
+    assert pace.require_delay(0.2) == 0.2
+    assert pace.require_delay(0.1) == 0.2
+    assert pace.require_delay(86400) == 60
     assert pace.delay == 60
