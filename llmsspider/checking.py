@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from scrapy.settings import SETTINGS_PRIORITIES
 from scrapy.utils.misc import load_object
+from scrapy.utils.python import global_object_name
 
 from llmsspider.arguments import ARGUMENTS, DocsArguments, check_arguments, given
 from llmsspider.config import Config, take_environment
@@ -49,6 +51,42 @@ REQUIRED = {
     },
 }
 """By setting, the classes (or one derived from them) that have to stand, and what would come of it without them."""
+
+
+STAND_INS = {
+    "SCHEDULER": (
+        "llmsspider.scheduling.scheduler.BreadthFirstScheduler",
+        "max_depth may leave out pages or miscount them, and more pages than max_pages may be asked for",
+    ),
+    "DUPEFILTER_CLASS": (
+        "llmsspider.scheduling.scheduler.PageDupeFilter",
+        "the spellings of a page's address are asked for one by one",
+    ),
+    "DOWNLOADER": (
+        "llmsspider.scheduling.downloader.Downloader",
+        "requests do not wait for their turns: no Crawl-delay, no Retry-After, no limit for each host",
+    ),
+}
+"""By setting, our class for it, and what is lost where neither it nor one derived from it is named."""
+
+
+def lost_parts(settings: BaseSettings) -> list[str]:
+    """Return one line for each part of a crawl that is not ours in these settings: what is lost by that.
+
+    >>> from scrapy.settings import Settings
+    >>> lost_parts(Settings({name: ours for name, (ours, _) in STAND_INS.items()}))
+    []
+    """
+    lines = []
+    for name, (ours, lost) in STAND_INS.items():
+        path = settings[name]
+        kind = load_object(path)
+        if load_object(ours) not in getattr(
+            kind, "__mro__", ()
+        ):  # every scheduler is a subclass of another, to Scrapy
+            given = path if isinstance(path, str) else global_object_name(path)
+            lines.append(f"setting {name}: {given} is not derived from {ours}: {lost}")
+    return lines
 
 
 def open_settings(crawler: Crawler) -> BaseSettings:
@@ -125,8 +163,8 @@ def crawl_problems(settings: BaseSettings, spider: type[Spider], arguments: dict
         else:
             put_in_force(load(check_arguments(model, arguments).profile), settings)
             config = Config.from_settings(settings)
-        if config.redis_url and settings.get("JOBDIR"):
-            return ["setting LLMS_REDIS_URL: workers that share a queue cannot be continued from a JOBDIR"]
+        if problems := _queue_problems(config, settings):
+            return problems
         check_components(settings)
         if feeds := feed_problems(settings):
             return feeds
@@ -137,6 +175,18 @@ def crawl_problems(settings: BaseSettings, spider: type[Spider], arguments: dict
     except LlmsspiderError as error:
         return getattr(error, "problems", [str(error)])
     return []
+
+
+def _queue_problems(config: Config, settings: BaseSettings) -> list[str]:
+    """One line for each setting that workers cannot share a queue with."""
+    if not config.redis_url:
+        return []
+    if settings.get("JOBDIR"):
+        return ["setting LLMS_REDIS_URL: workers that share a queue cannot be continued from a JOBDIR"]
+    own = "workers that share a queue (LLMS_REDIS_URL) have one of their own; leave it out"
+    names = ("SCHEDULER", "DUPEFILTER_CLASS")
+    above = [name for name in names if (settings.getpriority(name) or 0) > SETTINGS_PRIORITIES["spider"]]
+    return [f"setting {name}: {own}" for name in above]
 
 
 def _paths(spider: type[Spider]) -> set[str]:

@@ -157,11 +157,8 @@ if on_scrapy_cloud():
     LLMS_CONVERT_WORKERS = "1"  # the cores are the machine's, the memory is the job's
     if os.environ.get("DOTSCRAPY_DIR"):  # what DotScrapy persistence keeps, where it is not ./.scrapy
         LLMS_DATA_DIR = os.path.join(os.environ["DOTSCRAPY_DIR"], "llmsspider")  # noqa: PTH118
-    EXTENSIONS = {
-        "sh_scrapy.extension.HubstorageExtension": None
-    }  # in `_BASE`, by the platform; the next one makes it
     EXTENSIONS_BASE |= {
-        "llmsspider.extensions.scrapy_cloud.ScrapyCloud": 100,
+        "llmsspider.extensions.scrapy_cloud.ScrapyCloud": 100,  # beside the platform's own, whose items it takes over
         "scrapy.extensions.memusage.MemoryUsage": None,
         "llmsspider.extensions.heartbeat.JobMemory": 0,  # the limit is for all processes of the job
     }

@@ -105,7 +105,7 @@ def in_parts(document: dict[str, Any], limit: int) -> list[dict[str, Any]]:
         limit: bytes of JSON that one item may have.
 
     Raises:
-        TooLargeError: the fields that are repeated leave no room.
+        ItemTooLargeError: the fields that are repeated leave no room.
     """
     if encoded_size(document) <= limit:
         return [document]
@@ -148,7 +148,7 @@ def _size(name: str, value: object) -> int:
 # Scrapy Cloud: documents as its items, none above its limit, and a word where the next job would not know this one.
 
 PLATFORM_EXTENSION = "sh_scrapy.extension.HubstorageExtension"
-"""What writes the items of a job; it is switched off in the settings and made here."""
+"""What writes the items of a job; the platform adds it to the extensions."""
 
 MAX_ITEM_BYTES = 1024 * 1024 - 1024
 """JSON bytes of an item: the platform's 1 MiB, less what it adds itself."""
@@ -160,24 +160,27 @@ class ScrapyCloud:
     One that cannot be cut is refused with the reason, and the run counts as not delivered.
     """
 
-    def __init__(self, crawler: Crawler, platform: Any):
+    platform: Any = None
+    """The platform's extension, whose items these are; None until the spider opens, and where it was taken out."""
+
+    def __init__(self, crawler: Crawler):
         self.crawler = crawler
-        self.platform = platform
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> ScrapyCloud:
-        """Take the items over from the platform's own extension."""
+        """Wait for the spider: the platform's extension is there by then, whatever the order of the two."""
         if not on_scrapy_cloud():
             raise NotConfigured
-        platform = load_object(PLATFORM_EXTENSION).from_crawler(crawler)
-        crawler.signals.disconnect(platform.item_scraped, signal=signals.item_scraped)
-        extension = cls(crawler, platform)
-        crawler.signals.connect(extension.item_scraped, signal=signals.item_scraped)
+        extension = cls(crawler)
         crawler.signals.connect(extension.spider_opened, signal=signals.spider_opened)
         return extension
 
     def spider_opened(self, spider: Spider) -> None:
-        """Say so where nothing keeps the store."""
+        """Take the items over from the platform's own extension; say so where nothing keeps the store."""
+        self.platform = self.crawler.get_extension(load_object(PLATFORM_EXTENSION))
+        if self.platform is not None:
+            self.crawler.signals.disconnect(self.platform.item_scraped, signal=signals.item_scraped)
+            self.crawler.signals.connect(self.item_scraped, signal=signals.item_scraped)
         settings = self.crawler.settings
         if hasattr(spider, "run") and not settings.get("LLMS_STORE_URL") and not enabled(settings):
             logger.warning(

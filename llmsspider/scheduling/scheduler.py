@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import logging
+from collections.abc import Sized
 from functools import cached_property
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Self
@@ -183,5 +184,8 @@ def queued_requests(crawler: Crawler) -> int:
     if engine is None or slot is None:
         return 0
     scheduler = engine.scheduler
-    waiting = len(scheduler) if scheduler is not None else 0  # type: ignore[arg-type]
+    if isinstance(scheduler, Sized):
+        waiting = len(scheduler)
+    else:  # one of the user's that cannot count: whether there is any is what the phases of a crawl ask
+        waiting = int(scheduler is not None and scheduler.has_pending_requests())
     return waiting + sum(request.callback is not None for request in slot.inprogress)

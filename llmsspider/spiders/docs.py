@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +15,7 @@ from llmsspider.callbacks.full_text import FullTextCallbacks
 from llmsspider.callbacks.html_forms import FullerHtml
 from llmsspider.callbacks.markdown_links import MarkdownLinks
 from llmsspider.callbacks.rendering import ApiFiles, Renderer
-from llmsspider.checking import check_components, open_settings
+from llmsspider.checking import check_components, lost_parts, open_settings
 from llmsspider.crawl import jobs
 from llmsspider.crawl.run import Run
 from llmsspider.distributed.worker_group import WorkerGroup
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
 
     from scrapy.crawler import Crawler
 
+
+logger = logging.getLogger(__name__)
 
 SHARED = {
     "SCHEDULER": "llmsspider.distributed.scheduler.SharedScheduler",
@@ -73,6 +76,8 @@ class DocsSpider(Args[DocsArguments], FullTextCallbacks, EndCallbacks):
         if config.redis_url and not config.plan_only:
             settings.setdict(SHARED, priority="spider")
             workers = WorkerGroup(config.redis_url, arguments.source or "")
+        for line in lost_parts(settings):
+            logger.warning("%(lost)s", {"lost": line})
         queued = partial(queued_requests, crawler)
         spider.run = Run(
             arguments, source, config, counter(crawler), queued, resumes=resumes, workers=workers

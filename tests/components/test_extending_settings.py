@@ -7,7 +7,7 @@ from scrapy.settings import BaseSettings, Settings
 from scrapy.utils.conf import build_component_list
 
 from llmsspider import profiles
-from llmsspider.checking import crawl_problems
+from llmsspider.checking import STAND_INS, crawl_problems, lost_parts
 from llmsspider.spiders.docs import DocsSpider
 
 OURS = [
@@ -118,3 +118,29 @@ def test_what_can_be_spared_is_taken_out_without_a_word():
     settings.set("EXTENSIONS", {"llmsspider.extensions.live_page.LivePage": None}, priority="cmdline")
     assert crawl_problems(settings, DocsSpider, {"url": "https://e.com/"}) == []
     assert enabled(settings) == OURS[1:]
+
+
+def test_what_is_lost_with_a_scheduler_that_is_not_ours_is_said():
+    settings = project()
+    assert lost_parts(settings) == []
+    settings.set("SCHEDULER", "llmsspider.distributed.scheduler.SharedScheduler")
+    assert lost_parts(settings) == [], "derived from ours"
+    for name in STAND_INS:
+        settings.set(name, Settings()[name])
+    said = [
+        "setting SCHEDULER: scrapy.core.scheduler.Scheduler is not derived from llmsspider.scheduling.scheduler.",
+        "setting DUPEFILTER_CLASS: scrapy.dupefilters.RFPDupeFilter is not derived from llmsspider.scheduling.",
+        "setting DOWNLOADER: scrapy.core.downloader.Downloader is not derived from llmsspider.scheduling.downloader.",
+    ]
+    assert [line[: len(start)] for line, start in zip(lost_parts(settings), said, strict=True)] == said
+
+
+def test_workers_refuse_a_queue_that_their_own_cannot_replace(tmp_path):
+    settings = project()
+    settings.set("LLMS_DATA_DIR", str(tmp_path))
+    settings.set("LLMS_REDIS_URL", "redis://127.0.0.1/0")
+    settings.set("SCHEDULER", "scrapy_redis.scheduler.Scheduler", priority="cmdline")
+    (problem,) = crawl_problems(settings, DocsSpider, {"url": "https://e.com/"})
+    assert problem.startswith(
+        "setting SCHEDULER: workers that share a queue (LLMS_REDIS_URL) have one of their own"
+    )

@@ -37,7 +37,9 @@ def cloud():
     run.undelivered = []
     spider = SimpleNamespace(run=run)
     crawler.spider = spider
-    return ScrapyCloud(crawler, platform), written, stats, spider
+    extension = ScrapyCloud(crawler)
+    extension.platform = platform
+    return extension, written, stats, spider
 
 
 def test_elsewhere_it_is_not_configured(monkeypatch):

@@ -142,6 +142,24 @@ def test_jobs_deliver_items_and_know_the_job_before(
         )
 
 
+def test_extensions_of_a_project_around_ours_leave_a_document_one_item(
+    scrapy_cloud: ScrapyCloud,  # noqa: F811
+    serve,
+    tmp_path: Path,
+) -> None:
+    """`EXTENSIONS` of a user's settings replaces whatever stood there."""
+    (tmp_path / "their_settings.py").write_text(
+        "from llmsspider.settings import *\nEXTENSIONS = {'scrapy.extensions.logcount.LogCount': 5}\n"
+    )
+    job = scrapy_cloud.run(
+        {"url": f"{serve(dict(PAGES)).url}/guide.html", "max_pages": "1"},
+        SCRAPY_SETTINGS_MODULE="their_settings",
+        PYTHONPATH=f"{scrapy_cloud.egg}:{tmp_path}",
+    )
+    assert (job.exit_code, job.outcome) == (0, "finished"), job.log + job.stderr
+    assert [item["_type"] for item in job.items] == ["Document"]
+
+
 def _assert_whole(parts: list[dict], base: str) -> None:
     """The items of one document: numbered, and joined the document."""
     assert len(parts) > 1

@@ -33,6 +33,14 @@ def test_an_addon_that_changes_settings_in_place(serve, run_crawl):
     assert {seen.headers.get("x-addon") for seen in site.requests} == {"1"}
 
 
+def test_a_scheduler_that_is_not_derived_from_ours(serve, run_crawl):
+    site = serve(PLAIN)
+    outcome = run_crawl(f"{site.url}/", settings={"SCHEDULER": "own_scheduler.LastFirst"}, env=SUPPORT)
+    assert (outcome.exit_code, len(outcome.documents)) == (0, 4), outcome.log
+    (said,) = [line for line in outcome.log.splitlines() if "is not derived from llmsspider." in line]
+    assert "WARNING: setting SCHEDULER: own_scheduler.LastFirst is not derived from " in said
+
+
 @pytest.mark.redis
 def test_pipeline_and_queue_of_scrapy_redis(serve, run_crawl, redis_url: str, tmp_path: Path):  # noqa: F811
     site = serve(PLAIN)
@@ -44,6 +52,10 @@ def test_pipeline_and_queue_of_scrapy_redis(serve, run_crawl, redis_url: str, tm
     }
     outcome = run_crawl(f"{site.url}/", settings=settings)
     assert (outcome.exit_code, len(outcome.documents)) == (0, 4), outcome.log
+    said = [line for line in outcome.log.splitlines() if "is not derived from llmsspider." in line]
+    assert len(said) == 2
+    assert "WARNING: setting SCHEDULER: scrapy_redis.scheduler.Scheduler is not derived from " in said[0]
+    assert "max_depth" in said[0]
     with Redis.from_url(redis_url) as server:
         pushed = [json.loads(row) for row in server.lrange("docs:items", 0, -1)]
     assert sorted((row["url"], row["change"]) for row in pushed) == sorted(
