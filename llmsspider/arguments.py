@@ -40,6 +40,16 @@ def _url(value: object) -> object:
 
 ModelT = TypeVar("ModelT", bound=BaseModel)
 
+
+def _accepts(what: str) -> dict[str, Any]:
+    """What the docs say an argument accepts, where its type does not."""
+    return {"accepted": what}
+
+
+URL = _accepts("an http(s) URL")
+NUMBER = _accepts("0 or more")
+GLOBS = _accepts("globs, separated by commas or new lines")
+
 Url = Annotated[str, BeforeValidator(_url)]
 Globs = Annotated[tuple[str, ...], BeforeValidator(_globs)]
 
@@ -51,10 +61,12 @@ class CommonArguments(BaseModel):
 
     render: Literal["auto", "never", "always"] = Field(
         default="auto",
-        description="auto: pages without text of their own are rendered by a browser; never: none; always: all HTML.",
+        description="auto: a page without text of its own is drawn by a browser; never: none is; always: all HTML is.",
     )
     profile: str = Field(
-        default="default", description="Name of a profile in pipelines_config/, or the path of a TOML file."
+        default="default",
+        description="The pipeline configuration.",
+        json_schema_extra=_accepts("a name in pipelines_config/, or the path of a TOML file"),
     )
 
 
@@ -63,70 +75,86 @@ class DocsArguments(CommonArguments):
 
     url: Url | None = Field(
         default=None,
-        description="Any page of the site, e.g. https://docs.example.com/; needless with a known source.",
+        description="Any page of the site; needless with the source of an earlier crawl.",
+        json_schema_extra=URL,
     )
     source: str | None = Field(
         default=None,
         min_length=1,
         max_length=200,
-        description="Name of the source in the store (default: host and section).",
+        description="Name of the source in the page store.",
+        json_schema_extra=_accepts("up to 200 characters"),
     )
     llms_txt: Url | None = Field(
-        default=None, description="URL of the llms.txt to read; nothing is probed then."
+        default=None, description="The llms.txt to read; nothing is probed then.", json_schema_extra=URL
     )
     scope: ScopeKind = Field(default="auto", description="Which pages belong to the crawl.")
     allow: Globs = Field(
-        default=(), description="Globs on the URL path; only matching pages are taken, e.g. /docs/**"
+        default=(),
+        description="Only pages whose path matches one are taken, e.g. /docs/**; replaces the section.",
+        json_schema_extra=GLOBS,
     )
-    block: Globs = Field(default=(), description="Globs on the URL path to leave out, e.g. /docs/archive/**")
+    block: Globs = Field(
+        default=(),
+        description="Pages whose path matches one are left out, e.g. /docs/archive/**; wins over allow.",
+        json_schema_extra=GLOBS,
+    )
     language: str | None = Field(
         default=None,
         pattern=r"^(all|[A-Za-z]{2,3}([-_][A-Za-z0-9]{2,8})*)$",
-        description="Language to keep, such as en or pt-BR, or all; that of the start page by default.",
+        description="The language tree to keep; that of the start page by default.",
+        json_schema_extra=_accepts("all, or a language tag such as en or pt-BR"),
     )
     versions: Literal["start", "all"] = Field(
-        default="start", description="start: the version tree of the start page only; all: every version."
+        default="start", description="start: the version tree of the start page alone; all: every version."
     )
-    max_pages: int = Field(default=10_000, ge=0, description="Documents at most; 0 is no limit.")
+    max_pages: int = Field(
+        default=10_000, ge=0, description="Documents at most; 0 is no limit.", json_schema_extra=NUMBER
+    )
     max_requests: int | None = Field(
         default=None,
         ge=0,
         description="Requests for pages at most, 10 a page of max_pages and 100 more by default; 0 is no limit.",
+        json_schema_extra=NUMBER,
     )
     max_depth: int | None = Field(
-        default=None, ge=0, description="Links from the seeds at most; no limit by default."
+        default=None,
+        ge=0,
+        description="Links from the nearest seed at most, which has depth 0; no limit by default.",
+        json_schema_extra=NUMBER,
     )
 
     follow: Literal["links", "listed", "llms"] = Field(
         default="links",
-        description="links: everything; listed: only pages that llms.txt and sitemaps list; llms: only the llms files.",
+        description="links: all pages; listed: those that llms.txt and sitemaps list; llms: the llms files themselves.",
     )
     optional: Literal["include", "skip"] = Field(
-        default="include", description="What to do with the entries of an llms.txt section named Optional."
+        default="include", description="What becomes of the entries of an llms.txt section named Optional."
     )
     listings: Literal["skip", "keep"] = Field(
         default="skip",
-        description="What to do with pages that only list other pages, such as those of tags; links are followed.",
+        description="What becomes of pages that only list others, such as those of tags; their links are followed.",
     )
     mode: Literal["crawl", "refresh"] = Field(
-        default="crawl", description="refresh: revalidate the stored pages only; no discovery, no new pages."
+        default="crawl",
+        description="refresh: ask again for the stored pages only; no discovery, no new pages.",
     )
     retry: Literal["", "failed"] = Field(
         default="", description="failed: ask only for the pages that failed in the last run of the source."
     )
     full: bool = Field(
-        default=False, description="Ignore stored hashes and validators; convert every page again."
+        default=False, description="Ignore stored hashes and validators: get and convert every page again."
     )
     emit: Literal["all", "changes"] = Field(
         default="all",
-        description="all: the complete current set; changes: new, changed and deleted pages only.",
+        description="all: the complete current set; changes: new, changed and deleted pages alone.",
     )
     save: bool = Field(
         default=False, description="Keep this run's arguments for the next crawls of the source."
     )
     confirm_deletions: bool = Field(
         default=False,
-        description="Delete even when more than 30% of the pages would go; use it after looking.",
+        description="Delete even when more than 30% of the stored pages would go.",
     )
 
     @field_validator("max_depth", "max_requests", mode="before")
@@ -144,7 +172,7 @@ class DocsArguments(CommonArguments):
 class PageArguments(CommonArguments):
     """What the spider `page` takes."""
 
-    url: Url = Field(description="The page, e.g. https://docs.example.com/guide/intro")
+    url: Url = Field(description="The page.", json_schema_extra=URL)
 
 
 NO_URL = "http://synthetic.invalid/"

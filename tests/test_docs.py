@@ -1,6 +1,6 @@
 """The docs say what the code does: nothing is missing, nothing is made up.
 
-`python tests/test_docs.py` writes the JSON Schemas of docs/ and the table of docs/reference/settings.md again.
+`python tests/test_docs.py` writes the JSON Schemas and the tables of settings and arguments again.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import pkgutil
 import re
 import sys
 import tomllib
+from collections.abc import Container
 from pathlib import Path
 from typing import Any, Literal, get_args, get_origin
 
@@ -25,6 +26,7 @@ from scrapy_spider_metadata import Args
 from scrapy_spider_metadata._utils import get_generic_param
 
 from llmsspider import commands, settings, spiders, stats
+from llmsspider.arguments import CommonArguments
 from llmsspider.compat import PRIVATE_NAMES
 from llmsspider.config import DEFAULTS, Config
 from llmsspider.crawl.plan import Plan
@@ -142,21 +144,40 @@ def test_every_spider_is_documented() -> None:
     assert_same(headings, argument_models(), "arguments.md", "the spiders")
 
 
+def arguments_table(model: type[BaseModel], explained: Container[str]) -> str:
+    """The table of a spider's arguments, as their model has it; those that are explained below it lead there."""
+    fields = sorted(model.model_fields.items(), key=lambda pair: pair[0] in CommonArguments.model_fields)
+    rows = [
+        f"| {f'[`{name}`](#{name})' if name in explained else f'`{name}`'} | {_accepted(field)} | {_default(field)} "
+        f"| {_meaning(field)} |"
+        for name, field in fields
+    ]
+    return "\n".join(["| argument | accepted | default | meaning |", "|---|---|---|---|", *rows])
+
+
 @pytest.mark.parametrize("spider", argument_models())
-def test_every_argument_is_documented(spider: str) -> None:
-    fields = argument_models()[spider].model_fields
-    documented = {
-        quoted(cells[0])[0]: cells for cells in rows(sections(text_of("arguments.md"))[f"Spider {spider}"])
-    }
-    assert_same(documented, fields, "arguments.md", f"the arguments of the spider {spider}")
-    for name, field in fields.items():
-        _, accepted, default, meaning = documented[name]
-        assert default == _default(field), f"docs/reference/arguments.md: default of {name}"
-        choices = _choices(field.annotation)
-        if choices is not None:
-            assert quoted(accepted) == choices, f"docs/reference/arguments.md: what {name} accepts"
-        assert meaning.endswith("."), f"docs/reference/arguments.md: meaning of {name}"
-        assert field.description, f"DocsArguments.{name} has no description"
+def test_the_table_of_arguments_is_that_of_the_model(spider: str) -> None:
+    model, text = argument_models()[spider], text_of("arguments.md")
+    explained = sections(text, "### ")
+    assert set(explained) <= {name for model in argument_models().values() for name in model.model_fields}
+    table = arguments_table(model, explained)
+    assert table in sections(text)[f"Spider {spider}"], "run: python tests/test_docs.py"
+    assert all(str(field.description).endswith(".") for field in model.model_fields.values())
+
+
+def _accepted(field: Any) -> str:
+    choices = _choices(field.annotation)
+    return (
+        (field.json_schema_extra or {})["accepted"]
+        if choices is None
+        else ", ".join(f"`{one}`" for one in choices)
+    )
+
+
+def _meaning(field: Any) -> str:
+    """The description, which is plain text, with choices and globs as code."""
+    choices = "|".join(_choices(field.annotation) or ["/[^ ;]*[*]+"])
+    return re.sub(rf"(?<!\w)({choices})(?=[:;])", r"`\1`", field.description)
 
 
 def _default(field: Any) -> str:
@@ -416,11 +437,21 @@ def test_the_docs_a_message_names_exist() -> None:
     assert not missing, f"the source names pages that do not exist: {missing}"
 
 
+def write_tables() -> None:
+    """Write the tables of settings and arguments into their pages, each in place of the one that begins alike."""
+    explained = sections(text_of("arguments.md"), "### ")
+    arguments = [arguments_table(model, explained) for model in argument_models().values()]
+    for name, tables in {"settings.md": [settings_table()], "arguments.md": arguments}.items():
+        first = tables[0].partition("\n")[0]
+        head, *others = text_of(name).split(first)
+        written = [
+            table + "\n\n" + other.partition("\n\n")[2] for table, other in zip(tables, others, strict=True)
+        ]
+        PAGES[name].write_text("".join([head, *written]).rstrip() + "\n", encoding="utf-8")
+
+
 if __name__ == "__main__":
-    page = PAGES["settings.md"]
-    head, _, rest = page.read_text(encoding="utf-8").partition("| setting | default |")
-    _, _, rest = rest.partition("\n\n")
-    page.write_text(f"{head}{settings_table()}\n\n{rest}", encoding="utf-8")
+    write_tables()
     SCHEMA.write_text(json.dumps(document_schema(), indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
     for stem, value in OUTPUTS.items():
         text = json.dumps(output_schema(value), indent=2, ensure_ascii=False)
