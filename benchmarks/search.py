@@ -31,9 +31,9 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from llmsspider.retrieval.index import SearchIndex
+from llmsspider.retrieval.index import SourceIndex
 from llmsspider.retrieval.library import OpenSource
-from llmsspider.retrieval.pages import passages
+from llmsspider.retrieval.passages import passages
 from llmsspider.retrieval.words import STOP_WORDS, words
 from llmsspider.store import PageRecord, SourceRecord, Store, open_store
 
@@ -75,9 +75,9 @@ class Bare:
         return self._bare(self._store.iter_pages(*args, **options))
 
 
-def ours(store: Any, folder: str) -> tuple[Find, SearchIndex, float]:
+def ours(store: Any, folder: str) -> tuple[Find, SourceIndex, float]:
     """Our search over a store; with the CPU seconds of indexing."""
-    index = SearchIndex.open(None, Path(folder) / "index.search", "bench", "bench")
+    index = SourceIndex.open(None, Path(folder) / "index.search", "bench", "bench")
     began = time.process_time()
     index.sync(store)
     spent = time.process_time() - began

@@ -50,7 +50,7 @@ TWISTED_DNS_RESOLVER = "llmsspider.resolver.AddressGuardResolver"
 # --- the browser, which starts with the first page that needs it (docs/explanation/rendering.md) ---
 PLAYWRIGHT_MAX_PAGES_PER_CONTEXT = 4  # pages rendered at the same time
 PLAYWRIGHT_DEFAULT_NAVIGATION_TIMEOUT = 30_000  # milliseconds until the answer for a page begins
-PLAYWRIGHT_ABORT_REQUEST = "llmsspider.browser.idle.is_needless"  # no images, media and fonts
+PLAYWRIGHT_ABORT_REQUEST = "llmsspider.browser.page_load.is_needless"  # no images, media and fonts
 PLAYWRIGHT_PROCESS_REQUEST_HEADERS = None  # the browser's own; those of Scrapy would go along with redirects
 
 # --- the path of a page (docs/explanation/architecture.md) ---

@@ -35,7 +35,7 @@ from llmsspider.items import Change, DiscoveredBy, Document, Origin
 from llmsspider.lint.rules import RULES
 from llmsspider.output.status import SourceStatus
 from llmsspider.reasons import BlockReason, FilterReason, GoneReason
-from llmsspider.report.values import RunReport
+from llmsspider.report.values import RunData
 
 ROOT = Path(__file__).resolve().parent.parent
 DOCS = ROOT / "docs"
@@ -269,7 +269,7 @@ def test_every_origin_and_error_kind_is_documented(heading: str, values: Any) ->
     assert_same(documented, get_args(values), "documents.md", heading)
 
 
-OUTPUTS = {"plan": Plan, "run": RunReport, "status": SourceStatus}
+OUTPUTS = {"plan": Plan, "run": RunData, "status": SourceStatus}
 """By the name of its schema, what `scrapy plan --json`, `run.json` and `scrapy status --json` hold."""
 
 

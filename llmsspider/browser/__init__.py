@@ -1,6 +1,6 @@
-"""The browser that renders pages which are empty without JavaScript, and the fence around it.
+"""The browser that renders pages which are empty without JavaScript, behind a proxy that guards its requests.
 
-`handler` is what Scrapy loads; it imports nothing of Playwright until a request asks for the browser. Everything the
-browser sends passes `proxy`, which connects where `dialing` lets it (docs/explanation/rendering.md,
-docs/explanation/security.md).
+In: requests with `render`. Out: responses with the rendered HTML. Scrapy loads `handler` (`DOWNLOAD_HANDLERS`), which
+imports Playwright with the first request to render. All traffic of the browser passes `proxy`, which connects where
+`outbound` permits it (docs/explanation/rendering.md, docs/explanation/security.md).
 """

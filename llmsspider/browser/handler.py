@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
     from scrapy.http import Response
 
-    from llmsspider.browser.idle import Traffic
+    from llmsspider.browser.page_load import Traffic
     from llmsspider.browser.rendering import RenderingHandler
 
 logger = logging.getLogger(__name__)

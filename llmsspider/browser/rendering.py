@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
-from llmsspider.browser.idle import Traffic, is_framed, wait_until_idle
+from llmsspider.browser.page_load import Traffic, is_framed, wait_until_loaded
 from llmsspider.compat import playwright_handler
 
 if TYPE_CHECKING:
@@ -99,9 +99,9 @@ class RenderingHandler(Handler):  # type: ignore[misc]
     async def page_answered(self, page: Page) -> None:
         """Wait until the page has rendered itself."""
         if page in self._traffic:
-            await wait_until_idle(page, self._traffic[page])
+            await wait_until_loaded(page, self._traffic[page])
             if await expand(page):
-                await wait_until_idle(page, self._traffic[page])
+                await wait_until_loaded(page, self._traffic[page])
             whole = await whole_content(page)
             if whole is not None:
                 self._whole[page] = whole

@@ -11,9 +11,9 @@ from llmsspider.discovery.files import MAX_FULL_BYTES
 from llmsspider.errors import ArgumentsError, InvalidUrlError
 from llmsspider.items import Origin
 from llmsspider.lint.findings import Finding
-from llmsspider.lint.formats import FORMATS
+from llmsspider.lint.render import FORMATS
 from llmsspider.lint.rules import LEVELS, is_as_bad
-from llmsspider.lint.site import Bounds, Checked
+from llmsspider.lint.site import Checked, Limits
 from llmsspider.lint.spider import LintSpider
 from llmsspider.lint.text import lint_body
 from llmsspider.llmstxt import is_llms_url
@@ -104,7 +104,7 @@ class Command(StoreCommand):
         process.crawl(
             crawler,
             url=url,
-            bounds=Bounds(int(opts.max_links)),
+            limits=Limits(int(opts.max_links)),
             known=known,
             llms_txt=llms_txt or (url if is_llms_url(url) else None),
         )

@@ -23,7 +23,7 @@ from llmsspider.store import Stores, resolve_data_dir
 from llmsspider.storecommand import StoreCommand
 from llmsspider.sync.nightly import Nightly, Result, one_at_a_time, report, table
 from llmsspider.sync.places import LocalProcesses
-from llmsspider.sync.sourcefile import Entry, read_entries
+from llmsspider.sync.sourcefile import SourceEntry, read_entries
 from llmsspider.web.url_gate import parse, shown, without_user
 
 if TYPE_CHECKING:
@@ -128,13 +128,13 @@ def _file(args: list[str], opts: argparse.Namespace) -> Path:
     return Path(args[0])
 
 
-def _check_known(entries: list[Entry], known: set[str]) -> None:
+def _check_known(entries: list[SourceEntry], known: set[str]) -> None:
     unknown = [entry.name for entry in entries if "url" not in entry.arguments and entry.name not in known]
     if unknown:
         raise ArgumentsError([f"source {name!r} was never crawled: give its url" for name in unknown])
 
 
-async def _sync(places: Sequence[Place], stores: Stores, entries: list[Entry]) -> list[Result]:
+async def _sync(places: Sequence[Place], stores: Stores, entries: list[SourceEntry]) -> list[Result]:
     """Crawl; SIGTERM stops it as Ctrl-C does: local crawls end cleanly, jobs of nodes go on."""
     task = asyncio.current_task()
     assert task is not None  # noqa: S101  # a coroutine that runs has one

@@ -1,7 +1,10 @@
 """Find everything a site offers about itself before its first page is crawled.
 
-The cascade: llms.txt at every place it may lie, the llms files it links, llms-full.txt, sitemaps; each
-level adds to the one before. Fetching is the caller's: `discover` only knows a `Fetch`.
+In: the URL of a start page and a `Fetch`. Out: a `Discovery` with llms files, seeds and the section. Rooms
+above it import it; it fetches nothing by itself.
+
+The cascade: llms.txt at each of its locations, the llms files it links, llms-full.txt, sitemaps; each level adds to
+the one before.
 """
 
 from llmsspider.discovery.cascade import discover, read_described

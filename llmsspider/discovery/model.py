@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 from llmsspider.errors import ErrorKind
 from llmsspider.items import DiscoveredBy, LlmsEntry
-from llmsspider.llmsfull import Report
+from llmsspider.llmsfull import SplitReport
 from llmsspider.llmstxt import Entry
 from llmsspider.llmstxt.content import decode
 from llmsspider.reasons import FilterReason
@@ -163,7 +163,7 @@ class FullText:
 
     url: str
     answer: FetchResult
-    report: Report | None = None
+    report: SplitReport | None = None
 
     @property
     def is_usable(self) -> bool:

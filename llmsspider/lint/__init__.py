@@ -1,9 +1,10 @@
-"""What the owner of an llms.txt should mend: the file itself, and how it fits the site it describes.
+"""Rules for an llms.txt and for the site it describes (docs/reference/lint.md).
 
-docs/reference/lint.md explains each rule.
+In: the text of an llms.txt, a `Fetch` for its links, what a store knows of its pages. Out: `Finding`s, rendered as
+text, JSON, GitHub annotations or SARIF. The command `lint` and `report` import it.
 
-rules       every rule: its level and its remedy         findings    what was found
-outline     an llms.txt with the place of everything     text        rules of the text alone
-site        the links of a site, checked                 pages       rules of what they answered
-formats     text, JSON, GitHub annotations, SARIF
+    rules      every rule: its level and its remedy     findings            what was found
+    outline    an llms.txt with the line of each part    text                rules of the text alone
+    site       checks of the links of a site             markdown_version    a page compared with its Markdown
+    spider     the crawl that fetches for `site`         render              the output formats
 """

@@ -17,7 +17,7 @@ _NOTES = re.compile(r"\s*(?:[:\-–—|•·→]|=>)+\s*(?=\S)")
 
 
 @dataclass(slots=True)
-class Link:
+class OutlineLink:
     """A link as it is written. `notes` is what follows it in its list item; `in_list` whether it stands in one."""
 
     href: str
@@ -51,7 +51,7 @@ class Outline:
     """
 
     headings: list[Heading] = field(default_factory=list)
-    links: list[Link] = field(default_factory=list)
+    links: list[OutlineLink] = field(default_factory=list)
     items_without_link: list[tuple[Place, int | None]] = field(default_factory=list)
     html: list[Place] = field(default_factory=list)
     quotes: list[Place] = field(default_factory=list)
@@ -184,7 +184,7 @@ class _Reading:
         href, start, text = self._link
         self._link = None
         item = self._items[-1] if self._items else None
-        link = Link(
+        link = OutlineLink(
             href, " ".join("".join(text).split()), self._places[start], self._section, item is not None
         )
         if item is not None:

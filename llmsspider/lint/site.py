@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Literal, Protocol
 from llmsspider.crawl.page_checks import drop_reason
 from llmsspider.errors import ConversionError
 from llmsspider.lint.findings import Finding, finding, ordered
-from llmsspider.lint.pages import Sides, missing
+from llmsspider.lint.markdown_version import Sides, missing
 from llmsspider.lint.text import lint_body, places
 from llmsspider.llmstxt import is_llms_url
 from llmsspider.web import hosts, media_types
@@ -67,7 +67,7 @@ class Checked:
 
 
 @dataclass(slots=True)
-class Bounds:
+class Limits:
     """How much is asked: links, pages whose Markdown and HTML are compared."""
 
     links: int = 200
@@ -81,13 +81,13 @@ class SiteLint:
     Args:
         fetch: downloads one URL.
         convert: makes Markdown of HTML.
-        bounds: how much is asked.
+        limits: how much is asked.
         known: what the store knows of pages, by identity; those are not asked.
     """
 
     fetch: Fetch
     convert: Convert
-    bounds: Bounds = field(default_factory=Bounds)
+    limits: Limits = field(default_factory=Limits)
     known: Mapping[str, Checked] = field(default_factory=dict)
     checked: dict[str, Checked] = field(default_factory=dict)
     unchecked: int = 0
@@ -117,8 +117,8 @@ class SiteLint:
         found += self._beside(discovery)
         found += await self._start_page(discovery)
         listed = list(_listed(discovery))
-        self.unchecked = max(len(listed) - self.bounds.links, 0)
-        await self._check_all(listed[: self.bounds.links])
+        self.unchecked = max(len(listed) - self.limits.links, 0)
+        await self._check_all(listed[: self.limits.links])
         for file in discovery.files:
             if file.kind == "index":
                 found += self._of_links(file.url, file.text)
@@ -232,8 +232,8 @@ class SiteLint:
             return
 
     def _takes_pair(self) -> bool:
-        self.bounds.pairs -= 1
-        return self.bounds.pairs >= 0
+        self.limits.pairs -= 1
+        return self.limits.pairs >= 0
 
     def _of_links(self, file: str, text: str) -> Iterator[Finding]:
         """Yield the findings of the links of one index, at their places."""

@@ -14,7 +14,7 @@ from llmsspider.config import Config
 from llmsspider.discovery import FetchResult, Options, discover
 from llmsspider.errors import DiscoveryError, InvalidUrlError
 from llmsspider.lint.findings import Finding, finding
-from llmsspider.lint.site import Bounds, Checked, SiteLint
+from llmsspider.lint.site import Checked, Limits, SiteLint
 from llmsspider.llmstxt import is_llms_url
 from llmsspider.requests import synthetic_request
 from llmsspider.scheduling.downloader import EngineFetch
@@ -32,7 +32,7 @@ class LintSpider(scrapy.Spider):
 
     Args:
         url: the site, or its llms.txt.
-        bounds: how much is asked.
+        limits: how much is asked.
         known: what the store knows of pages, by identity.
         llms_txt: the llms.txt to begin with; None looks for it.
     """
@@ -41,11 +41,11 @@ class LintSpider(scrapy.Spider):
     run: PageRun
 
     def __init__(
-        self, url: str, bounds: Bounds, known: Mapping[str, Checked], llms_txt: str | None, **kwargs: Any
+        self, url: str, limits: Limits, known: Mapping[str, Checked], llms_txt: str | None, **kwargs: Any
     ):
         super().__init__(**kwargs)
         self.url = url
-        self.bounds = bounds
+        self.limits = limits
         self.known = known
         self.llms_txt = llms_txt
         self.findings: list[Finding] | None = None
@@ -78,7 +78,7 @@ class LintSpider(scrapy.Spider):
             link_depth=self.run.config.link_depth,
             max_linked_files=self.run.config.max_linked_files,
         )
-        lint = SiteLint(fetch, self.run.workers.convert, self.bounds, self.known)
+        lint = SiteLint(fetch, self.run.workers.convert, self.limits, self.known)
         try:
             found = await discover(fetch, self.url, options)
         except (DiscoveryError, InvalidUrlError) as error:

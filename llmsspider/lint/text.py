@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 from llmsspider import llmsfull, llmstxt
 from llmsspider.errors import ConversionError
 from llmsspider.lint.findings import Finding, finding, ordered
-from llmsspider.lint.outline import Heading, Link, Outline, Place, outline
+from llmsspider.lint.outline import Heading, Outline, OutlineLink, Place, outline
 from llmsspider.llmstxt.links import absolute_url
 from llmsspider.web import hosts
 from llmsspider.web.url_gate import InvalidUrl
@@ -194,12 +194,12 @@ class _Rules:
         """Every link as it is written."""
         for place, written in self._seen.broken:
             yield self._found("broken-link-syntax", f"{_short(written)} is no link", place)
-        relative: list[Link] = []
-        fragments: list[Link] = []
-        others: list[Link] = []
-        insecure: list[Link] = []
-        outside: list[Link] = []
-        pages: list[tuple[Link, str]] = []
+        relative: list[OutlineLink] = []
+        fragments: list[OutlineLink] = []
+        others: list[OutlineLink] = []
+        insecure: list[OutlineLink] = []
+        outside: list[OutlineLink] = []
+        pages: list[tuple[OutlineLink, str]] = []
         for link in self._seen.links:
             target = absolute_url(link.href, self._base)
             if isinstance(target, InvalidUrl):
@@ -225,10 +225,10 @@ class _Rules:
             yield from self._group(rule, what, links)
         yield from self._pages(pages)
 
-    def _pages(self, pages: list[tuple[Link, str]]) -> Iterator[Finding]:
-        by_url: dict[str, list[Link]] = defaultdict(list)
-        by_title: dict[tuple[int | None, str], dict[str, Link]] = defaultdict(dict)
-        by_notes: dict[str, dict[str, Link]] = defaultdict(dict)
+    def _pages(self, pages: list[tuple[OutlineLink, str]]) -> Iterator[Finding]:
+        by_url: dict[str, list[OutlineLink]] = defaultdict(list)
+        by_title: dict[tuple[int | None, str], dict[str, OutlineLink]] = defaultdict(dict)
+        by_notes: dict[str, dict[str, OutlineLink]] = defaultdict(dict)
         entries = [(link, target) for link, target in pages if link.section is not None and link.is_first]
         for link, target in entries:
             by_url[_written(link.href, target)].append(link)
@@ -269,7 +269,7 @@ class _Rules:
             problem = f"items without a link in lists of links: {len(unlinked)}"
             yield self._found("item-without-link", problem, unlinked[0])
 
-    def _group(self, rule: str, what: str, links: list[Link]) -> Iterator[Finding]:
+    def _group(self, rule: str, what: str, links: list[OutlineLink]) -> Iterator[Finding]:
         """One finding for links that have the same fault, at the first of them."""
         if links:
             urls = tuple(dict.fromkeys(link.href for link in links))

@@ -1,14 +1,15 @@
 """Split a full-text file (llms-full.txt and its like) into the pages it was made of.
 
-Every generator joins pages in its own way; a file is scanned once for all of them, the rule that
-explains it best is chosen, and a second scan cuts. Files are read as a stream: what is kept is where
-the pages begin and the page at hand.
+In: a file or a seekable stream. Out: a `SplitReport`, then pages, streamed. Every generator joins pages in its own
+way; a file is scanned once for all of them, the rule that explains it best is chosen, and a second scan cuts. Memory
+holds the boundaries and one page. `llmstxt` and rooms above it
+import it.
 """
 
 from llmsspider.llmsfull.split import (
     FullPage,
     Leftover,
-    Report,
+    SplitReport,
     UnsplittableError,
     cut,
     inspect,
@@ -20,7 +21,7 @@ from llmsspider.llmsfull.split import (
 __all__ = [
     "FullPage",
     "Leftover",
-    "Report",
+    "SplitReport",
     "UnsplittableError",
     "cut",
     "inspect",

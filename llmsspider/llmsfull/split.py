@@ -145,7 +145,7 @@ class Leftover:
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
+class SplitReport:
     """What a file is: its markup, the rule that splits it, how many pages, their URLs each once.
 
     `rule` is None for a file that cannot be split, and `reason` says why. `marks` is where to cut.
@@ -159,7 +159,7 @@ class Report:
     marks: tuple[Mark, ...] = field(default=(), repr=False)
 
 
-def inspect(source: BinaryIO | Path, url: str, titles: Mapping[str, str] = _NO_TITLES) -> Report:
+def inspect(source: BinaryIO | Path, url: str, titles: Mapping[str, str] = _NO_TITLES) -> SplitReport:
     """Say how a full-text file is joined, without cutting it.
 
     `source` is a file or a binary stream that can seek, `url` where it came from, `titles` maps the URLs
@@ -173,17 +173,20 @@ def inspect(source: BinaryIO | Path, url: str, titles: Mapping[str, str] = _NO_T
             mark.url = locator.locate(mark.url, mark.title)
         return _report(scan.shape.kind, choice.rule, choice.marks)
     if scan.shape.kind == "html":
-        return Report("html", None, 0, (), "HTML without page boundaries")
+        return SplitReport("html", None, 0, (), "HTML without page boundaries")
     marks, reason = scan.titles.marks(locator)
     if marks:
         return _report(scan.shape.kind, "titles", marks)
     if scan.shape.kind == "rst":
         reason = "reStructuredText without page boundaries"
-    return Report(scan.shape.kind, None, 0, (), reason)
+    return SplitReport(scan.shape.kind, None, 0, (), reason)
 
 
 def split(
-    source: BinaryIO | Path, url: str, titles: Mapping[str, str] = _NO_TITLES, report: Report | None = None
+    source: BinaryIO | Path,
+    url: str,
+    titles: Mapping[str, str] = _NO_TITLES,
+    report: SplitReport | None = None,
 ) -> Iterator[FullPage]:
     """Yield the pages of a full-text file, in its order; arguments as for `inspect`.
 
@@ -196,7 +199,7 @@ def split(
     return (piece for piece in cut(source, report) if isinstance(piece, FullPage))
 
 
-def cut(source: BinaryIO | Path, report: Report) -> Iterator[FullPage | Leftover]:
+def cut(source: BinaryIO | Path, report: SplitReport) -> Iterator[FullPage | Leftover]:
     """Yield all text of an inspected file in its order: its pages, and what is in none of them.
 
     Only the marks themselves (addresses, front matter), blank lines and separators at the ends of a piece go.
@@ -209,7 +212,7 @@ def cut(source: BinaryIO | Path, report: Report) -> Iterator[FullPage | Leftover
     return _cut(Lines(source), report)
 
 
-def read_whole(source: BinaryIO | Path, url: str, report: Report) -> FullPage:
+def read_whole(source: BinaryIO | Path, url: str, report: SplitReport) -> FullPage:
     """Return an inspected file as one page with the address of the file.
 
     Raises:
@@ -242,10 +245,10 @@ def looks_split(text: str, url: str = "", *, named: bool = False) -> bool:
     return scan.chars / len(choice.marks) >= (MIN_EXPLICIT_CHARS if explicit else MIN_MEAN_CHARS)
 
 
-def _report(kind: Kind, rule: str, marks: list[Mark]) -> Report:
+def _report(kind: Kind, rule: str, marks: list[Mark]) -> SplitReport:
     joined = _joined(marks)
     urls = tuple(dict.fromkeys(mark.url for mark in joined if mark.url))
-    return Report(kind, rule, len(joined), urls, None, tuple(joined))
+    return SplitReport(kind, rule, len(joined), urls, None, tuple(joined))
 
 
 def _joined(marks: list[Mark]) -> list[Mark]:
@@ -261,7 +264,7 @@ def _joined(marks: list[Mark]) -> list[Mark]:
     return kept
 
 
-def _cut(lines: Lines, report: Report) -> Iterator[FullPage | Leftover]:
+def _cut(lines: Lines, report: SplitReport) -> Iterator[FullPage | Leftover]:
     """Yield the text between marks."""
     marks = iter(report.marks)
     current: Mark | None = None
@@ -297,7 +300,7 @@ class _Piece:
         if self._size <= MAX_PAGE_CHARS:
             self._lines.append(line)
 
-    def end(self, mark: Mark | None, report: Report) -> Iterator[FullPage | Leftover]:
+    def end(self, mark: Mark | None, report: SplitReport) -> Iterator[FullPage | Leftover]:
         """Yield the page that begins with `mark`, None outside pages; a piece outside without text is nothing."""
         text = _trimmed("".join(self._lines))
         if self._size > MAX_PAGE_CHARS:

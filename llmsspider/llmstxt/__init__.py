@@ -1,6 +1,7 @@
-"""The llms.txt format (https://llmstxt.org): where files may lie, what counts as one, what one says.
+"""The llms.txt format (https://llmstxt.org): locations, what counts as one, its parser.
 
-Pure functions over text and URLs; nothing here fetches anything.
+In: text and URLs. Out: an `LlmsTxt` with its entries. Pure: nothing here fetches. `discovery` and rooms
+above it import it.
 """
 
 from llmsspider.llmstxt.content import (

@@ -1,14 +1,16 @@
 """OpenAPI files (2.0, called Swagger, to 3.1; JSON or YAML) as Markdown documents.
 
-`OpenApiHandler` is a content handler (docs/how-to/handlers.md).
+In: the body of a file. Out: Markdown. `OpenApiHandler` is a content handler (docs/how-to/handlers.md).
+
+    description    a file as plain values, with its references resolved     render    its Markdown
 """
 
 from __future__ import annotations
 
-from llmsspider.openapi.reading import NotOpenApiError, read_description
-from llmsspider.openapi.writing import write
+from llmsspider.openapi.description import NotOpenApiError, read_description
+from llmsspider.openapi.render import render
 
-__all__ = ["NotOpenApiError", "OpenApiHandler", "read_description", "write"]
+__all__ = ["NotOpenApiError", "OpenApiHandler", "read_description", "render"]
 
 
 class OpenApiHandler:
@@ -21,4 +23,4 @@ class OpenApiHandler:
             NotOpenApiError: the body describes no API.
             TooLargePageError: the Markdown is many times as long as the body.
         """
-        return write(read_description(body), len(body))
+        return render(read_description(body), len(body))

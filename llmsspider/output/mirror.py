@@ -46,7 +46,7 @@ SOURCE_PLACEHOLDER = "%(source)s"
 
 
 @dataclass(slots=True)
-class Entry:
+class FileEntry:
     """One file: its name, the digest of what decides its text, and of the text itself (`fetched_at` aside)."""
 
     file: str
@@ -61,7 +61,7 @@ class Manifest:
 
     source: str
     main_host: str
-    entries: dict[str, Entry] = field(default_factory=dict)
+    entries: dict[str, FileEntry] = field(default_factory=dict)
 
     def write(self, folder: Path) -> None:
         """Replace the manifest in `folder`; raises `OSError`."""
@@ -82,7 +82,7 @@ def read_manifest(folder: Path) -> Manifest | None:
     path = folder / MANIFEST
     try:
         body = orjson.loads(path.read_bytes())
-        entries = {identity: Entry(*values) for identity, values in body["pages"].items()}
+        entries = {identity: FileEntry(*values) for identity, values in body["pages"].items()}
         manifest = Manifest(str(body["source"]), str(body["main_host"]), entries)
         usable = body["version"] == VERSION
     except (FileNotFoundError, NotADirectoryError):
@@ -232,7 +232,7 @@ class _Sync:
         self.manifest.write(self.folder)
         return self.report
 
-    def _name_pages(self) -> dict[str, Entry]:
+    def _name_pages(self) -> dict[str, FileEntry]:
         """Give every page its file; returns the entries of pages that are no longer there."""
         known = self.manifest.entries
         names = MirrorNames(
@@ -246,7 +246,7 @@ class _Sync:
             key = identity(record.url)
             living.add(key)
             file = names.name(record.url)
-            known.setdefault(key, Entry(file))
+            known.setdefault(key, FileEntry(file))
             self.links.add(record.url, record.fetched_url, file)
             self.lines.append(_line(record, file))
         return {key: entry for key, entry in known.items() if key not in living}
@@ -257,7 +257,7 @@ class _Sync:
 
     def _write(self, outline: PageRecord, shape: str) -> None:
         """Bring the file of a page in step; its text is read only where the file may have to change."""
-        entry = self.manifest.entries.setdefault(identity(outline.url), Entry(""))
+        entry = self.manifest.entries.setdefault(identity(outline.url), FileEntry(""))
         path = self.folder / entry.file
         undated = front_matter(outline, self.source.name, fetched_at="")
         key = _digest(f"{undated}{shape}")

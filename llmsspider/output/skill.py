@@ -20,7 +20,7 @@ from llmsspider.markdown.scan import one_line
 from llmsspider.output.exports import page_text
 from llmsspider.output.mirror import (
     SKILL_HOST,
-    Entry,
+    FileEntry,
     Manifest,
     MirrorReport,
     read_manifest,
@@ -82,7 +82,7 @@ class _Skill:
         parts, left_out = self._parts(outlines)
         files = {part.file for part in parts} | {"SKILL.md"}
         for file in files - self._manifest.entries.keys():
-            self._manifest.entries[file] = Entry(file)
+            self._manifest.entries[file] = FileEntry(file)
         self._manifest.write(
             self._folder
         )  # before the first file, so that a killed run leaves no unknown ones

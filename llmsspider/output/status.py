@@ -80,7 +80,7 @@ class Errors:
 
 
 @dataclass(slots=True, frozen=True)
-class Filtered:
+class FilteredUrls:
     """Filtered URLs: all of them counted, by reason, and those that the store keeps by URL."""
 
     count: int
@@ -122,7 +122,7 @@ class RunStatus:
     crawl_type: str | None
     scope: str | None
     errors: Errors
-    filtered: Filtered
+    filtered: FilteredUrls
 
 
 @dataclass(slots=True, frozen=True)
@@ -252,7 +252,7 @@ def run_status(run: RunRecord, errors: Sequence[PageError], filtered: Sequence[F
         errors=Errors(
             sum(by_kind.values()), by_kind, [FailedUrl(e.url, e.kind, e.message, e.status) for e in errors]
         ),
-        filtered=Filtered(sum(by_reason.values()), by_reason, list(filtered)),
+        filtered=FilteredUrls(sum(by_reason.values()), by_reason, list(filtered)),
     )
 
 

@@ -1,7 +1,10 @@
 """What a run leaves to read: `run.json` and a self-contained HTML report (docs/reference/report.md).
 
-`gather` collects all of it as one value from the Run and the store, with `coverage` (listed against crawled), `lint`
-(what the owner of an llms.txt should mend) and `sitetree` (the picture); `render` makes HTML of it, with `charts`.
+In: the `Run` and its store. Out: files. The extension `report` imports it.
+
+    gather    collects the values of a run      values    their types, the schema of `run.json`
+    lint      what the owner of an llms.txt     render    HTML
+              should mend
 """
 
 from llmsspider.report.gather import Report, gather

@@ -26,7 +26,7 @@ from llmsspider.report.values import (
     LintFinding,
     PhaseTime,
     Request,
-    RunReport,
+    RunData,
     Timings,
 )
 from llmsspider.store import LINKS
@@ -159,7 +159,7 @@ class Report:
     The columns are title, URL, section, origin, change, depth, and what it was found by (the reason when deleted).
     """
 
-    data: RunReport
+    data: RunData
     coverage: Coverage
     findings: list[Finding]
     documents: list[list[Any]]
@@ -199,8 +199,8 @@ def _is_page(url: str) -> bool:
     return urlsplit(url).scheme in {"", "http", "https"}
 
 
-def _data(run: Run, status: RunStatus, coverage: Coverage, findings: list[Finding]) -> RunReport:
-    return RunReport(
+def _data(run: Run, status: RunStatus, coverage: Coverage, findings: list[Finding]) -> RunData:
+    return RunData(
         source=run.source,
         url=run.arguments.url,
         arguments=run.arguments.model_dump(mode="json", exclude_unset=True),

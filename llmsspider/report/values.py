@@ -127,7 +127,7 @@ class LintFinding:
 
 
 @dataclass(slots=True, frozen=True)
-class RunReport:
+class RunData:
     """One run: its source, its status as `scrapy status` gives it, timings, discovery, coverage and lint."""
 
     source: str

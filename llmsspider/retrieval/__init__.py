@@ -4,8 +4,8 @@ In: the page store of a source and a query. Out: passages with their addresses, 
 and pure rooms below it; commands, the extension that updates indexes and the MCP server import it.
 
     words         words of documentation and queries; typing errors
-    pages         what the index holds of a page: passages, hints, addresses of headings
-    tables        the tables of an index, words in SQLite FTS5 or PostgreSQL
+    passages      what the index holds of a page: passages, hints, addresses of headings
+    schema        the tables of an index, words in SQLite FTS5 or PostgreSQL
     index         an index updated from its store and queried; index_writer writes the rows
     ranking       the order of results, and what a result is
     embedding     vectors of a user's class

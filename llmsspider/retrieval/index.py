@@ -20,14 +20,14 @@ from sqlalchemy import Connection, delete, func, insert, select, update
 
 from llmsspider.errors import SearchError, StoreError
 from llmsspider.retrieval.index_writer import BATCH, SEPARATOR, IndexWriter, state_of
-from llmsspider.retrieval.pages import (
+from llmsspider.retrieval.passages import (
     indexed_page,
     is_optional,
     own_hints,
     target_of,
 )
 from llmsspider.retrieval.ranking import Candidates, Hit, PageHit, PageSignals, version_key
-from llmsspider.retrieval.tables import (
+from llmsspider.retrieval.schema import (
     Fts5Words,
     TsvectorWords,
     Words,
@@ -69,7 +69,7 @@ _HIT = (
 )
 
 
-class SearchIndex:
+class SourceIndex:
     """The index of one source. Several processes may use it at once; use an object from one thread at a time.
 
     Args:

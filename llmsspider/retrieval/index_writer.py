@@ -8,8 +8,8 @@ from typing import Any
 from sqlalchemy import Connection, delete, insert, select, update
 from sqlalchemy.dialects import postgresql, sqlite
 
-from llmsspider.retrieval.pages import IndexedPage, link_hints, target_of, url_words
-from llmsspider.retrieval.tables import Words, link, page, passage, source, touched
+from llmsspider.retrieval.passages import IndexedPage, link_hints, target_of, url_words
+from llmsspider.retrieval.schema import Words, link, page, passage, source, touched
 from llmsspider.retrieval.words import beside
 from llmsspider.store import StoredPage
 

@@ -17,9 +17,9 @@ from typing import Self
 from llmsspider.errors import SearchError, StoreError
 from llmsspider.owncode import own_mark
 from llmsspider.retrieval.embedding import Embedder, VectorIndex
-from llmsspider.retrieval.index import SearchIndex
+from llmsspider.retrieval.index import SourceIndex
 from llmsspider.retrieval.open_source import OpenSource
-from llmsspider.retrieval.pages import url_words
+from llmsspider.retrieval.passages import url_words
 from llmsspider.retrieval.ranking import (
     SearchResult,
     SearchResults,
@@ -163,8 +163,8 @@ class Library:
             return None
         return found.st_dev, found.st_ino
 
-    def _index(self, store: Store, name: str) -> SearchIndex:
-        return SearchIndex.open(self.stores.url, self._file(name, ".search"), name, store_id(store))
+    def _index(self, store: Store, name: str) -> SourceIndex:
+        return SourceIndex.open(self.stores.url, self._file(name, ".search"), name, store_id(store))
 
     def _file(self, name: str, suffix: str) -> Path:
         folder = resolve_data_dir(self.stores.data_dir)

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from llmsspider.retrieval.embedding import VectorIndex
-from llmsspider.retrieval.index import SearchIndex
-from llmsspider.retrieval.pages import fragment_of
+from llmsspider.retrieval.index import SourceIndex
+from llmsspider.retrieval.passages import fragment_of
 from llmsspider.retrieval.ranking import (
     Candidates,
     Hit,
@@ -42,7 +42,7 @@ class OpenSource:
 
     name: str
     store: Store
-    index: SearchIndex
+    index: SourceIndex
     vectors: VectorIndex | None = None
     inode: tuple[int, int] | None = None
     """Of the SQLite file of the store, as it was opened."""

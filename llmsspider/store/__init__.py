@@ -1,15 +1,15 @@
-"""The page store: what is known of every page of a source, between runs and during one.
+"""The page store: what is known of every page of a source, between runs and during one (docs/explanation/store.md).
 
-One SQLite file per source, or many sources in one PostgreSQL database. docs/explanation/store.md tells the rules.
+In: page records, errors and filtered URLs of a run. Out: the same of this run and earlier ones, changes, history.
+One SQLite file per source, or many sources in one PostgreSQL database. Every room above imports it; it imports `web`
+and `items`.
 
-    database    connections, faults as StoreError       records     the values that go in and out
-    schema      tables         migrations  versions     rows        records <-> rows
-    statements  SQL            batch       one commit   writer      the thread that commits
-    encoding    values that a database can hold
-    reader      reads of one page or number            runwriter   what a run writes
-    sequence    change numbers runs        run rows     reading     streams
-    store       Store          opening     by name      catalog     all sources      stores      by settings
-    location    files          export      formats, staged files      history     earlier contents
+    stores         the stores of a project, by settings    database    connections, faults as `StoreError`
+    store          `Store`: a source, its runs, writes     schema      tables and migrations
+    source_reader  reads of a source                       rows        records to rows and back
+    writer         the thread that writes in batches       queries     SQL statements
+    batch          the one transaction of a batch          runs        rows of runs; opening and listing sources
+    history        earlier contents of pages               records     the values that go in and out
 """
 
 from llmsspider.store.database import resolve_data_dir

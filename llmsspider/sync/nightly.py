@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from llmsspider.store import RunRecord, Stores
     from llmsspider.sync.places import Place
-    from llmsspider.sync.sourcefile import Entry
+    from llmsspider.sync.sourcefile import SourceEntry
 
 
 # --- one sync at a time for a store, as seen from one machine ---
@@ -173,7 +173,7 @@ WATCH_SECS = 5.0
 class _Try:
     """One attempt at a source: `before` is its newest run before it, `at` when it was begun."""
 
-    entry: Entry
+    entry: SourceEntry
     attempt: int
     place: Place
     at: float
@@ -212,12 +212,12 @@ class Nightly:
         self._places = places
         self._stores = stores
         self._note = note
-        self._queue: asyncio.Queue[tuple[Entry, int]] = asyncio.Queue()
+        self._queue: asyncio.Queue[tuple[SourceEntry, int]] = asyncio.Queue()
         self._results: dict[str, Result] = {}
         self._wanted = 0
         self._over = asyncio.Event()
 
-    async def sync(self, entries: Sequence[Entry]) -> list[Result]:
+    async def sync(self, entries: Sequence[SourceEntry]) -> list[Result]:
         """Return what became of each source, in the order given."""
         self._wanted = len(entries)
         for entry in entries:
@@ -305,7 +305,7 @@ class Nightly:
             return None
         return run if run is not None and (began.before is None or run.number > began.before.number) else None
 
-    async def _last(self, entry: Entry) -> RunRecord | None:
+    async def _last(self, entry: SourceEntry) -> RunRecord | None:
         return await asyncio.to_thread(last_run, self._stores, entry.name)
 
     def _done(self, result: Result) -> None:

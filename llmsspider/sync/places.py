@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from llmsspider.sync.sourcefile import Entry
+    from llmsspider.sync.sourcefile import SourceEntry
 
 
 # Where a source can be crawled, and the first such place: a process on this machine.
@@ -36,11 +36,11 @@ class Place(Protocol):
     name: str
     slots: int
 
-    async def has(self, entry: Entry) -> bool:
+    async def has(self, entry: SourceEntry) -> bool:
         """Return whether an earlier job for the source waits or runs here; raises `PlaceFailed`."""
         ...
 
-    async def crawl(self, entry: Entry) -> str:
+    async def crawl(self, entry: SourceEntry) -> str:
         """Crawl to the end; returns what to say where the store knows of no run. Raises `PlaceFailed`."""
         ...
 
@@ -61,11 +61,11 @@ class LocalProcesses:
         self._settings = settings
         self._logs = logs
 
-    async def has(self, entry: Entry) -> bool:
+    async def has(self, entry: SourceEntry) -> bool:
         """Say no: what runs here tells the store."""
         return False
 
-    async def crawl(self, entry: Entry) -> str:
+    async def crawl(self, entry: SourceEntry) -> str:
         """Run the crawl; its log replaces that of the last night."""
         self._logs.mkdir(parents=True, exist_ok=True)
         path = self._logs / f"{source_slug(entry.name)}.log"
@@ -141,13 +141,13 @@ class Node:
         self._auth = aiohttp.BasicAuth(*own) if own else None
         self._job = job
 
-    async def has(self, entry: Entry) -> bool:
+    async def has(self, entry: SourceEntry) -> bool:
         """Return whether a job of an earlier sync for the source waits or runs here."""
         jobs = await self._jobs()
         prefix = f"{source_slug(entry.name)}."
         return any(job.startswith(prefix) for job in (*jobs["pending"], *jobs["running"]))
 
-    async def crawl(self, entry: Entry) -> str:
+    async def crawl(self, entry: SourceEntry) -> str:
         """Schedule the job and look until it is over."""
         job = f"{source_slug(entry.name)}.{self._job}"
         fields = {"project": self._project, "spider": "docs", "jobid": job, **entry.arguments}

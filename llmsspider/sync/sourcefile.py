@@ -20,14 +20,14 @@ _ANY_URL = "https://docs.example.com/"
 
 
 @dataclass(slots=True, frozen=True)
-class Entry:
+class SourceEntry:
     """One source of the file: its name in the store, and its spider arguments as text."""
 
     name: str
     arguments: dict[str, str]
 
 
-def read_entries(path: Path, stored_name: Callable[[str], str | None]) -> list[Entry]:
+def read_entries(path: Path, stored_name: Callable[[str], str | None]) -> list[SourceEntry]:
     """Return the sources of a file, in its order.
 
     Args:
@@ -49,7 +49,7 @@ def read_entries(path: Path, stored_name: Callable[[str], str | None]) -> list[E
         raise ArgumentsError([f"{path}: {problem}" for problem in error.problems]) from None
 
 
-def parse_entries(content: dict[str, Any], stored_name: Callable[[str], str | None]) -> list[Entry]:
+def parse_entries(content: dict[str, Any], stored_name: Callable[[str], str | None]) -> list[SourceEntry]:
     """Return the sources of the file's content; see `read_entries`."""
     problems = [
         f"{key} is unknown (accepted: [defaults], [[sources]])" for key in content if key not in _KEYS
@@ -92,13 +92,13 @@ def _problems_of_defaults(defaults: object) -> list[str]:
     return []
 
 
-def _entry(table: dict[str, Any], stored_name: Callable[[str], str | None]) -> Entry:
+def _entry(table: dict[str, Any], stored_name: Callable[[str], str | None]) -> SourceEntry:
     given = _spelled(table)
     checked = check_arguments(DocsArguments, given)
     profiles.load(checked.profile)
     url = checked.url or ""
     name = checked.source or stored_name(url) or default_name(url)
-    return Entry(name, {**given, "source": name})
+    return SourceEntry(name, {**given, "source": name})
 
 
 def _spelled(table: dict[str, Any]) -> dict[str, str]:

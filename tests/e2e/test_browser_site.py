@@ -16,7 +16,7 @@ from sites import PLAIN, html
 
 pytestmark = pytest.mark.browser
 
-SETTLES = {"llmsspider.browser.idle.IDLE_TIMEOUT_SECS": 4.0}
+SETTLES = {"llmsspider.browser.page_load.IDLE_TIMEOUT_SECS": 4.0}
 """So long is waited for a page that does not come to rest; usually 15 seconds."""
 
 PAGES = {"/", "/guide/install", "/reference/flock", "/reference/nest", "/reference/roost"}

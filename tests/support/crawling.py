@@ -69,7 +69,7 @@ def begin(
         stdout: file for its output.
         stderr: file for its log, or a terminal.
         env: more environment.
-        constants: values of the project, such as `llmsspider.browser.idle.IDLE_TIMEOUT_SECS`, other than usual.
+        constants: values of the project, such as `llmsspider.browser.page_load.IDLE_TIMEOUT_SECS`, other than usual.
         limits: those of `fork`.
     """
     environment = {**os.environ, "SCRAPY_SETTINGS_MODULE": "llmsspider.settings", "PYTHONPATH": str(ROOT)}

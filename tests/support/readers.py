@@ -75,7 +75,7 @@ NOT_READERS = {
     "markdown.commonmark.events_with_range": "a generator: `markdown.scan` runs it",
     "markdown.commonmark.parser": "takes options",
     "discovery.files.judge": "`llmstxt` and `llmsfull` read the file",
-    "openapi.reading.example_of": "takes what was read",
+    "openapi.description.example_of": "takes what was read",
     "crawl.pages.full_text_record": "takes what was read",
     "crawl.pages.llms_file_record": "takes what was read",
     "crawl.pages.page_record": "takes what was read",

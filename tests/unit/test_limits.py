@@ -17,7 +17,7 @@ from llmsspider.extraction.tree import MAX_DEPTH, parse
 from llmsspider.llmsfull import inspect, split
 from llmsspider.llmsfull.marks import MAX_HEADER_LINES
 from llmsspider.markdown import read
-from llmsspider.markdown.reading import MAX_LEVELS, split_front_matter
+from llmsspider.markdown.page import MAX_LEVELS, split_front_matter
 from llmsspider.web.decompression import MAX_MEMBERS, SMALL_CHARS, BodyTooLargeError, decompress
 
 URL = "https://docs.example.com/guide/"

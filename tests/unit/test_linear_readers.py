@@ -44,7 +44,7 @@ def test_the_package_is_searched_whole():
         "extraction.convert(body)",
         "web.media_types.parse(header)",
         "llmstxt.parser.parse(text)",
-        "markdown.reading.read(text)",
+        "markdown.page.read(text)",
         "web.opt_out.content_signals(robots_txt)",
         "discovery.sitemaps.read",
     } <= names

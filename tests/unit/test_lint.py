@@ -13,8 +13,8 @@ from scrapy.settings import Settings
 from llmsspider.commands.lint import Command
 from llmsspider.errors import ArgumentsError
 from llmsspider.lint.findings import Finding, finding, ordered
-from llmsspider.lint.formats import FORMATS, summary
-from llmsspider.lint.pages import missing
+from llmsspider.lint.markdown_version import missing
+from llmsspider.lint.render import FORMATS, summary
 from llmsspider.lint.rules import RULES, is_as_bad
 from llmsspider.lint.text import lint_body
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from llmsspider.items import Link, content_hash
 from llmsspider.markdown import looks_like_html, looks_like_markdown, read
-from llmsspider.markdown.reading import split_front_matter
+from llmsspider.markdown.page import split_front_matter
 
 URL = "https://docs.example.org/guide/page.md"
 

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from llmsspider.retrieval import pages, ranking, words
-from llmsspider.retrieval.pages import LARGEST_PASSAGE, PASSAGE_SIZE, Heading, fragment_of
+from llmsspider.retrieval import passages, ranking, words
+from llmsspider.retrieval.passages import LARGEST_PASSAGE, PASSAGE_SIZE, Heading, fragment_of
 
 MARKDOWN = st.lists(
     st.sampled_from(
@@ -27,14 +27,14 @@ MARKDOWN = st.lists(
 ).map("\n\n".join)
 
 
-@pytest.mark.parametrize("module", [words, pages, ranking], ids=lambda one: one.__name__)
+@pytest.mark.parametrize("module", [words, passages, ranking], ids=lambda one: one.__name__)
 def test_examples(module):
     assert doctest.testmod(module).failed == 0
 
 
 @given(MARKDOWN | st.text())
 def test_passages_follow_each_other_and_leave_out_blanks_only(content):
-    found = list(pages.passages(content))
+    found = list(passages.passages(content))
     ends = [0, *(one.end for one in found)]
     between = [content[end : one.start] for end, one in zip(ends, found, strict=False)] + [
         content[ends[-1] :]
@@ -48,7 +48,7 @@ def test_sections_code_and_tables_stay_whole():
     table = "| a | b |\n| --- | --- |\n" + "| cell | cell |\n" * 200
     end = "End [here](x) of `it`\n------\n\nlast words\n"
     text = f"# Page\n\n## Code {{#own-id}}\n\n{code}\n## Table ##\n\n{table}\n\n{end}"
-    found = [(one.headings, text[one.start : one.end]) for one in pages.passages(text)]
+    found = [(one.headings, text[one.start : one.end]) for one in passages.passages(text)]
     page = Heading(1, "Page")
     assert [headings for headings, _ in found] == [
         (page, Heading(2, "Code", "own-id")),
@@ -62,7 +62,7 @@ def test_sections_code_and_tables_stay_whole():
 
 def test_long_sections_are_cut_between_paragraphs():
     text = "# Page\n\n" + "".join(f"Paragraph {number}. {'word ' * 100}\n\n" for number in range(20))
-    found = [text[one.start : one.end] for one in pages.passages(text)]
+    found = [text[one.start : one.end] for one in passages.passages(text)]
     assert len(found) > 3
     assert all(
         piece.removeprefix("# Page\n\n").startswith("Paragraph") and len(piece) <= PASSAGE_SIZE + 600

@@ -13,7 +13,7 @@ from llmsspider.errors import ArgumentsError, StoreError
 from llmsspider.store import SourceRecord, Stores
 from llmsspider.sync.nightly import Nightly, Result, one_at_a_time, report, table
 from llmsspider.sync.places import PlaceFailed
-from llmsspider.sync.sourcefile import Entry, parse_entries, read_entries
+from llmsspider.sync.sourcefile import SourceEntry, parse_entries, read_entries
 
 URL = "https://docs.example.com/guide/"
 
@@ -115,12 +115,12 @@ class FakePlace:
         self.jobs: set[str] = set()
         self.down = False
 
-    async def has(self, entry: Entry) -> bool:
+    async def has(self, entry: SourceEntry) -> bool:
         if self.down:
             raise PlaceFailed(f"{self.name} is down")
         return entry.name in self.jobs
 
-    async def crawl(self, entry: Entry) -> str:
+    async def crawl(self, entry: SourceEntry) -> str:
         self.asked.append(entry.name)
         what = (self.does.get(entry.name) or ["ok"]).pop(0)
         await asyncio.sleep(0)
@@ -135,7 +135,7 @@ class FakePlace:
         self.run(entry, what)
         return "exit code"
 
-    def run(self, entry: Entry, what: str) -> None:
+    def run(self, entry: SourceEntry, what: str) -> None:
         with self.stores.open(entry.name) as store:
             store.upsert_source(SourceRecord(entry.name, URL))
             store.begin_run("crawl", {}, pid=2**22 + 1 if what == "lost" else None)
@@ -152,7 +152,7 @@ def stores(tmp_path: Path) -> Stores:
 
 def synced(stores: Stores, names: str, *places: FakePlace) -> tuple[dict[str, Result], list[str]]:
     notes: list[str] = []
-    entries = [Entry(name, {}) for name in names.split()]
+    entries = [SourceEntry(name, {}) for name in names.split()]
     results = asyncio.run(asyncio.wait_for(Nightly(places, stores, notes.append).sync(entries), 60))
     assert [result.source for result in results] == names.split()
     return {result.source: result for result in results}, notes

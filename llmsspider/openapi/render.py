@@ -8,7 +8,7 @@ from typing import Any
 
 from llmsspider.errors import TooLargePageError
 from llmsspider.markdown.commonmark import code_block
-from llmsspider.openapi.reading import (
+from llmsspider.openapi.description import (
     MAX_ROWS,
     Description,
     Row,
@@ -35,7 +35,7 @@ _HEADING = re.compile(r"(#{1,6})(?=[ \t])")
 _FENCE = re.compile(r" {0,3}(```|~~~)")
 
 
-def write(api: Description, size: int) -> str:
+def render(api: Description, size: int) -> str:
     """Return the document of an API whose file has `size` bytes; raises `TooLargePageError`."""
     parts: list[str] = []
     chars, most = 0, min(MAX_GROWTH * size + SMALL_CHARS, MAX_CHARS)

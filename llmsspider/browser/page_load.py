@@ -121,7 +121,7 @@ class Traffic:
             self.failed[request.url] = why
 
 
-async def wait_until_idle(page: Page, traffic: Traffic) -> None:
+async def wait_until_loaded(page: Page, traffic: Traffic) -> None:
     """Wait until the page has rendered itself, `IDLE_TIMEOUT_SECS` at most.
 
     Only time counts in which the page answers at once: one that computes is not done, though nothing is seen to happen.
