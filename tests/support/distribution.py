@@ -40,6 +40,38 @@ class ByCost(LoadScopeScheduling):
             return "scrapyd"
         return nodeid if part_of(nodeid) in ORDER and name not in TOGETHER else file
 
+    def remove_node(self, node: Any) -> str | None:
+        """Take the tests of a process that has ended; returns the one that killed it, which is not tried again.
+
+        pytest-xdist 3.8 hands out what is done already (its issues 1323 and 1378), and the run hangs.
+        """
+        given = self.assigned_work.pop(node)
+        left = {
+            scope: {test: False for test, done in tests.items() if not done} for scope, tests in given.items()
+        }
+        pending = [(scope, test) for scope, tests in left.items() for test in tests]
+        if not pending:
+            return None
+        scope, killed = pending[0]
+        del left[scope][killed]
+        self.workqueue.update({scope: tests for scope, tests in left.items() if tests})
+        self._share()
+        return killed
+
+    def schedule(self) -> None:
+        """Give every process tests: twice, as one that is new waits for a second test before it runs its first."""
+        if self.collection is None:
+            super().schedule()
+        else:
+            self._share()
+            self._share()
+
+    def _share(self) -> None:
+        """Give a portion to each process that has collected the tests and is almost through."""
+        for node in self.nodes:
+            if node in self.registered_collections:
+                self._reschedule(node)
+
 
 def order(nodeid: str) -> tuple[int, bool]:
     """Sorts tests by what they cost, the dearest first."""
