@@ -1,34 +1,85 @@
-"""The documents of pages on their way to the pipelines, and of stored pages in place of those that failed."""
+"""The documents that go to the pipelines: of pages that were read, and of stored pages in place of failed ones."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from scrapy import Request
-
-from llmsspider.callbacks.requests import DocsRequests
 from llmsspider.crawl.deferred import PendingPage
 from llmsspider.requests import info
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from scrapy import Request
+
+    from llmsspider.callbacks.link_sources import LinkSourcePages
+    from llmsspider.callbacks.requests import PageRequests
+    from llmsspider.crawl.run import Run
     from llmsspider.items import Change
     from llmsspider.store import PageRecord
 
+READ_AS_HTML = frozenset({"html", "rendered"})
+READ_AS_MARKDOWN = frozenset({"markdown", "negotiated", "llms-full"})
 
-class DocumentCallbacks(DocsRequests):
-    """Yields documents; what becomes of them, the pipelines decide."""
 
-    link_source: Callable[..., Iterator[Request]]
+class Documents:
+    """Yields the documents of records, and the requests for what their pages link to.
 
-    def documents(self, record: PageRecord, *, start: bool = False, confirmed: bool = False) -> Iterator[Any]:
-        """Yield the document of a page on its way to the pipelines; none for a start page out of scope."""
-        run = self.run
+    Args:
+        run: the run.
+        requests: makes the requests for links.
+        link_sources: makes the requests for the HTML of Markdown pages.
+    """
+
+    def __init__(self, run: Run, requests: PageRequests, link_sources: LinkSourcePages):
+        self._run = run
+        self._requests = requests
+        self._link_sources = link_sources
+
+    def of_page(self, record: PageRecord, request: Request, *, confirmed: bool = False) -> Iterator[Any]:
+        """Yield a page's document, the requests for its links, and that for its HTML where the policy wants it.
+
+        Args:
+            record: the page.
+            request: its request.
+            confirmed: the page is as it was stored.
+        """
+        run = self._run
+        pending = run.pending_pages.waiting.pop(record.id, None)
+        start = bool(info(request).get("start"))
+        same = confirmed or run.is_stored(record)
+        links = list(self._requests.links(record.follow, record.depth + 1, on=record.url, unchanged=same))
+        if not self._waits(record, request, confirmed=confirmed, shows_pages=bool(links)):
+            yield from self.of(record, start=start, confirmed=confirmed)
+        yield from links
+        if pending is not None and pending.shows_pages:
+            run.links.take(record.url)
+        elif pending is None and record.origin in READ_AS_MARKDOWN:
+            yield from self._link_sources.request(record, start=start, unchanged=same)
+
+    def _waits(self, record: PageRecord, request: Request, *, confirmed: bool, shows_pages: bool) -> bool:
+        """Keep a page that came as HTML until its host's Markdown forms are known; return whether it is kept."""
+        run, page = self._run, info(request)
+        if record.origin not in READ_AS_HTML or "by" not in page or page.get("held"):
+            return False
+        pending = PendingPage(record, confirmed, request, shows_pages)
+        is_open = run.site.forms_of(record.url).is_open(record.url)
+        return is_open and run.pending_pages.keep(pending, room=run.limit.left)
+
+    def of(self, record: PageRecord, *, start: bool = False, confirmed: bool = False) -> Iterator[Any]:
+        """Yield the document of a record; none where the run takes no such page, or one that may have moved.
+
+        Args:
+            record: the page.
+            start: it is the start page, which is fetched whatever the scope.
+            confirmed: the page is as it was stored.
+        """
+        run = self._run
         if run.arguments.mode == "refresh" and record.key not in run.known.states:
             run.record_filtered(record.url, "not-stored", "mode=refresh takes no new pages")
             return
         if run.keeps_findings and not confirmed:
-            self._as_found_before(record)
+            self._keep_findings(record)
         unlisted = run.arguments.follow == "listed" and not run.site.is_listed(record.url)
         if start and (unlisted or not run.bounds.allowed(record.url)):
             run.record_filtered(record.url, "out-of-scope", "the start page itself is outside the scope")
@@ -39,57 +90,31 @@ class DocumentCallbacks(DocsRequests):
         change: Change = "unchanged" if confirmed else "new"
         yield record.item(source=run.source, run=run.id, change=change, confirmed=confirmed)
 
-    def _as_found_before(self, record: PageRecord) -> None:
-        """Keep what only discovery knows of a page: this run had none."""
-        earlier = self.run.store.load_page(record.key)
+    def _keep_findings(self, record: PageRecord) -> None:
+        """Keep what the store has of how a page was found and listed: this run had no discovery."""
+        earlier = self._run.store.load_page(record.key)
         if earlier is not None:
             record.llms, record.depth = earlier.llms, earlier.depth
             record.discovered_by = earlier.discovered_by
 
-    def stored_page(self, key: bytes) -> Iterator[Any]:
-        """Yield the document of a page as it is stored."""
-        state = self.run.known.state(key)
-        record = self.run.store.load_page(state.key) if state is not None else None
+    def stored(self, key: bytes) -> Iterator[Any]:
+        """Yield the document of a page as it is stored; none where it is not."""
+        record = self._load(key)
         if record is not None:
-            yield from self.documents(record, confirmed=True)
+            yield from self.of(record, confirmed=True)
 
-    def failed_page(self, key: bytes, depth: int | None = None) -> Iterator[Any]:
-        """Yield a stored page in place of one that failed, and the requests for its stored links.
+    def in_place_of_failed(self, key: bytes, depth: int | None = None) -> Iterator[Any]:
+        """Yield the stored document of a page that failed, and the requests for its stored links.
 
-        So an outage of one page does not make the pages behind it look unlinked.
+        So a page that fails once does not make the pages behind it look unlinked.
         """
-        state = self.run.known.state(key)
-        record = self.run.store.load_page(state.key) if state is not None else None
+        record = self._load(key)
         if record is not None:
-            self.run.progress.kept += 1
+            self._run.progress.kept += 1
             record.depth = record.depth if depth is None else depth
-            yield from self.documents(record, confirmed=True)
-            yield from self.link_requests(record.follow, record.depth + 1, on=record.url, unchanged=True)
+            yield from self.of(record, confirmed=True)
+            yield from self._requests.links(record.follow, record.depth + 1, on=record.url, unchanged=True)
 
-    def page_results(self, record: PageRecord, request: Request, *, confirmed: bool = False) -> Iterator[Any]:
-        """Yield a page's document, the requests for its links, and that for its HTML where the policy wants it."""
-        held = self.run.pending_pages.waiting.pop(record.id, None)
-        start = bool(info(request).get("start"))
-        same = confirmed or self.run.is_stored(record)
-        links = list(self.link_requests(record.follow, record.depth + 1, on=record.url, unchanged=same))
-        if not self._waits(record, request, confirmed=confirmed, shows_pages=bool(links)):
-            yield from self.documents(record, start=start, confirmed=confirmed)
-        yield from links
-        if held is not None and held.shows_pages:
-            self.run.links.take(record.url)
-        elif held is None and record.origin in {"markdown", "negotiated", "llms-full"}:
-            yield from self.link_source(record, start=start, unchanged=same)
-
-    def _waits(self, record: PageRecord, request: Request, *, confirmed: bool, shows_pages: bool) -> bool:
-        """Say whether a page that came as HTML waits for its host's forms to be known; it is kept then."""
-        run = self.run
-        if (
-            record.origin not in {"html", "rendered"}
-            or "by" not in info(request)
-            or info(request).get("held")
-        ):
-            return False
-        is_open = run.site.forms_of(record.url).is_open(record.url)
-        return is_open and run.pending_pages.keep(
-            PendingPage(record, confirmed, request, shows_pages), room=run.limit.left
-        )
+    def _load(self, key: bytes) -> PageRecord | None:
+        state = self._run.known.state(key)
+        return self._run.store.load_page(state.key) if state is not None else None

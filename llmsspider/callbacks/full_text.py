@@ -1,4 +1,4 @@
-"""Pages that files of the site hold already: full text, and the llms files themselves."""
+"""Pages that a full-text file of the site holds, which are not fetched; llms files that are documents themselves."""
 
 from __future__ import annotations
 
@@ -10,18 +10,14 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from scrapy import Request
-from scrapy.spidermiddlewares.httperror import HttpError
 
 from llmsspider import llmsfull
-from llmsspider.callbacks.pages import PageCallbacks
-from llmsspider.callbacks.requests import request_of
+from llmsspider.callbacks.failures import kind_of_failure
 from llmsspider.crawl.pages import PageResponse
-from llmsspider.crawl.records import full_text_hash, full_text_record, llms_file_record, utc_now
+from llmsspider.crawl.records import full_text_hash, utc_now
 from llmsspider.discovery import FetchResult, FullText
-from llmsspider.download_errors import kind_of_exception
 from llmsspider.errors import ConversionError, TooLargePageError
 from llmsspider.llmsfull import FullPage, Leftover
-from llmsspider.web.outcomes import kind_of_response
 from llmsspider.web.url_gate import Joiner
 from llmsspider.web.urls import identity, page_key
 
@@ -29,8 +25,12 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterable, Iterator
 
     from scrapy.http import Response
-    from twisted.python.failure import Failure
 
+    from llmsspider.callbacks.documents import Documents
+    from llmsspider.callbacks.markdown_links import MarkdownLinks
+    from llmsspider.callbacks.requests import PageRequests
+    from llmsspider.callbacks.suspects import SuspectAnswers
+    from llmsspider.crawl.run import Run
     from llmsspider.discovery import LlmsFile
     from llmsspider.items import Document
     from llmsspider.markdown import Draft
@@ -45,47 +45,73 @@ FullTextRecord = tuple[str, "PageRecord | Exception", bool]
 FULL_TEXT_BATCH = 16
 """Pages of a full-text file that are read at a time."""
 
-
 SAMPLED_PAGES = 32
 """Pages of a full-text file that are looked at to learn what its links are relative to."""
 
 
-class FullTextCallbacks(PageCallbacks):
-    """Callbacks that yield the pages of full-text files, which are not fetched again."""
+class FullTextPages:
+    """Yields the documents of the pages that full-text files hold, and the requests for their links.
 
-    async def parse_full_texts(self, response: Response) -> AsyncIterator[Any]:
-        """Yield the pages of the full-text files that discovery found; they are not fetched again."""
-        discovery = self.run.discovery
-        for full_text in discovery.full_texts if discovery else ():
-            if full_text.is_usable and not self.run.lags(full_text.url):
-                async for result in self._full_text_pages(full_text):
+    Args:
+        run: the run.
+        requests: makes the requests for pages that a file does not hold any more.
+        documents: yields the documents.
+        suspects: says which pages break off.
+        markdown_links: says what the links of the pages are relative to.
+    """
+
+    def __init__(
+        self,
+        run: Run,
+        requests: PageRequests,
+        documents: Documents,
+        suspects: SuspectAnswers,
+        markdown_links: MarkdownLinks,
+    ):
+        self._run = run
+        self._requests = requests
+        self._documents = documents
+        self._suspects = suspects
+        self._markdown_links = markdown_links
+
+    async def current(self) -> AsyncIterator[Any]:
+        """Yield the pages of the full-text files that discovery found, except for files that lag."""
+        for full_text in self._found():
+            if full_text.is_usable and not self._run.lags(full_text.url):
+                async for result in self._pages(full_text):
                     yield result
 
-    async def parse_lagging_full_texts(self, response: Response) -> AsyncIterator[Any]:
-        """Yield the pages of full-text files that lag which are not there themselves."""
-        run = self.run
-        discovery = run.discovery
-        for full_text in discovery.full_texts if discovery else ():
+    async def lagging(self) -> AsyncIterator[Any]:
+        """Yield the pages of full-text files that lag which the site answers with 404."""
+        run = self._run
+        for full_text in self._found():
             if full_text.is_usable and run.lags(full_text.url):
-                async for result in self._full_text_pages(full_text, only=run.lagging.missing):
+                async for result in self._pages(full_text, only=run.lagging.missing):
                     yield result
 
-    async def parse_whole_full_texts(self, response: Response) -> AsyncIterator[Any]:
-        """Yield each full-text file as one document: no page of the site could be had."""
-        discovery = self.run.discovery
-        for full_text in discovery.full_texts if discovery else ():
+    async def whole(self) -> AsyncIterator[Any]:
+        """Yield each full-text file as one document: no page of the site came."""
+        for full_text in self._found():
             async for result in self._whole_file(full_text):
                 yield result
-        if self.run.arguments.follow != "llms":
-            for file in discovery.files if discovery else ():
+        if self._run.arguments.follow != "llms":
+            for file in self._files():
                 if file.kind == "index" and file.is_called_full:
-                    self._say_whole(file.url, "it lists pages")
+                    self._log_whole(file.url, "it lists pages")
                     yield self._llms_file(file)
 
-    async def parse_full_text_again(self, response: Response) -> AsyncIterator[Any]:
-        """Yield the stored pages of a full-text file, as it is now (`mode=refresh`); the rest is asked for itself."""
-        run = self.run
-        states = self._pages_of_file(request_of(response).url)
+    async def llms_files(self) -> AsyncIterator[Any]:
+        """Yield the llms files themselves as documents (`follow=llms`): indexes, then full-text files, each whole."""
+        for file in self._files():
+            if file.kind == "index":
+                yield self._llms_file(file)
+        async for result in self.whole():
+            yield result
+
+    async def refreshed(self, request: Request, response: Response) -> AsyncIterator[Any]:
+        """Yield the stored pages of a full-text file as it is now (`mode=refresh`), and requests for the others."""
+        run = self._run
+        states = self._stored_of_file(request.url)
         titles = {state.url: run.store.title(state.key) or "" for state in states}
         is_whole = any(state.url == state.fetched_url for state in states)
         answer = FetchResult(
@@ -100,62 +126,62 @@ class FullTextCallbacks(PageCallbacks):
             async for result in self._whole_file(full_text):
                 yield result
         elif full_text.report.rule is not None:
-            async for result in self._full_text_pages(full_text):
+            async for result in self._pages(full_text):
                 yield result
         for state in states:
             if not run.requested(state.url):
-                yield self.stored_request(state)
+                yield self._requests.stored(state)
 
-    def full_text_failed(self, failure: Failure) -> Iterator[Any]:
-        """Count a full-text file that could not be had; its stored pages stay, or are asked for when it is gone."""
-        request: Request = failure.request  # type: ignore[attr-defined]
-        kind = kind_of_exception(failure.value)  # type: ignore[arg-type]
-        if isinstance(failure.value, HttpError):
-            answered = PageResponse.from_response(failure.value.response, now="")
-            kind = kind_of_response(answered.status, answered.headers, answered.body) or "http"
-        self.run.fail(request.url, kind, str(failure.value))
-        for state in self._pages_of_file(request.url):
+    def failed(self, request: Request, error: BaseException) -> Iterator[Any]:
+        """Count a full-text file that failed; its stored pages stay, or are requested when it is gone."""
+        kind = kind_of_failure(error)
+        self._run.fail(request.url, kind, str(error))
+        for state in self._stored_of_file(request.url):
             if kind == "not_found":
-                yield self.stored_request(state)
+                yield self._requests.stored(state)
             else:
-                yield from self.failed_page(state.key)
+                yield from self._documents.in_place_of_failed(state.key)
 
-    def _pages_of_file(self, url: str) -> list[PageState]:
-        states = self.run.known.states.values()
+    def _found(self) -> list[FullText]:
+        return self._run.discovery.full_texts if self._run.discovery else []
+
+    def _files(self) -> list[LlmsFile]:
+        return self._run.discovery.files if self._run.discovery else []
+
+    def _stored_of_file(self, url: str) -> list[PageState]:
+        states = self._run.known.states.values()
         return [state for state in states if state.origin == "llms-full" and state.fetched_url == url]
 
     async def _whole_file(self, full_text: FullText) -> AsyncIterator[Any]:
-        """Yield a full-text file as one document; one that is too long for that is left out."""
+        """Yield a full-text file as one document; one that is too long for that is filtered."""
         if full_text.report is None:
             return
         with full_text.answer.open() as body:
             try:
                 page = await asyncio.to_thread(llmsfull.read_whole, body, full_text.url, full_text.report)
             except llmsfull.UnsplittableError as error:
-                self.run.record_filtered(full_text.url, "full-text-too-long", str(error))
+                self._run.record_filtered(full_text.url, "full-text-too-long", str(error))
                 return
-        self.run.remember(page_key(full_text.url))
-        if self.run.discovery is not None and self.run.arguments.follow != "llms":
-            self._say_whole(full_text.url, full_text.why_whole)
+        self._run.remember(page_key(full_text.url))
+        if self._run.discovery is not None and self._run.arguments.follow != "llms":
+            self._log_whole(full_text.url, full_text.why_whole)
         for result in self._results(await self._records([(page, full_text.url)], full_text), full_text.url):
             yield result
 
-    async def _full_text_pages(
-        self, full_text: FullText, *, only: set[bytes] | None = None
-    ) -> AsyncIterator[Any]:
+    async def _pages(self, full_text: FullText, *, only: set[bytes] | None = None) -> AsyncIterator[Any]:
         if full_text.report is None:
             return
-        await self.sample_full_text(full_text)
+        await self.sample(full_text)
         with full_text.answer.open() as body:
             pieces = llmsfull.cut(body, full_text.report)
-            if full_text.url in self.run.previous_discovery.lost:  # it breaks off, in its last page
+            if full_text.url in self._run.previous_discovery.lost:  # it breaks off, in its last page
                 pieces = _all_but_last(pieces)
             pages = self._wanted(pieces, full_text.url) if only is None else self._among(pieces, only)
             batches = iter(lambda: list(islice(pages, FULL_TEXT_BATCH)), [])
             ahead: deque[asyncio.Task[list[FullTextRecord]]] = deque()
             try:
                 while True:
-                    while len(ahead) <= max(self.run.workers.workers, 1) and (batch := next(batches, None)):
+                    while len(ahead) <= max(self._run.workers.workers, 1) and (batch := next(batches, None)):
                         ahead.append(asyncio.ensure_future(self._records(batch, full_text)))
                     if not ahead:
                         break
@@ -165,7 +191,7 @@ class FullTextCallbacks(PageCallbacks):
                 for task in ahead:
                     task.cancel()
 
-    async def sample_full_text(self, full_text: FullText) -> None:
+    async def sample(self, full_text: FullText) -> None:
         """Look at the first pages of a file, and decide what the links of them all are relative to."""
         if full_text.report is None or not full_text.report.urls:
             return
@@ -173,10 +199,10 @@ class FullTextCallbacks(PageCallbacks):
             pieces = llmsfull.cut(body, full_text.report)
             pages = (piece for piece in pieces if isinstance(piece, FullPage) and piece.url is not None)
             sample = list(islice(pages, SAMPLED_PAGES))
-        drafts = await self.run.workers.read_texts([page.text for page in sample])
-        self.markdown_links.sample(
+        drafts = await self._run.workers.read_texts([page.text for page in sample])
+        self._markdown_links.sample(
             (
-                (self.run.page_of(page.url), draft)
+                (self._run.page_of(page.url), draft)
                 for page, draft in zip(sample, drafts, strict=True)
                 if page.url is not None and not isinstance(draft, ConversionError)
             ),
@@ -185,25 +211,25 @@ class FullTextCallbacks(PageCallbacks):
 
     def _results(self, records: list[FullTextRecord], file: str) -> Iterator[Any]:
         for url, record, confirmed in records:
-            half = (
-                None if confirmed or isinstance(record, Exception) else self.half(self.suspect(record, b""))
-            )
             if isinstance(record, Exception):
-                self.run.fail(url, "parse", str(record))
-            elif half is not None:
-                self.run.previous_discovery.broke_off(file)
-                self.run.fail(url, half.kind, half.message)
-                self.run.known.record_outcome(page_key(url), "failed", half.kind)
-                yield from self.failed_page(page_key(url), record.depth)
+                self._run.fail(url, "parse", str(record))
+                continue
+            suspect = None if confirmed else self._suspects.suspect(record, b"")
+            wall = self._suspects.broken_off(suspect)
+            if wall is not None:
+                self._run.previous_discovery.broke_off(file)
+                self._run.fail(url, wall.kind, wall.message)
+                self._run.known.record_outcome(page_key(url), "failed", wall.kind)
+                yield from self._documents.in_place_of_failed(page_key(url), record.depth)
             else:
-                yield from self.page_results(record, Request(url), confirmed=confirmed)
+                yield from self._documents.of_page(record, Request(url), confirmed=confirmed)
 
     def _wanted(self, pieces: Iterable[FullPage | Leftover], file: str) -> Iterator[tuple[FullPage, str]]:
         """Yield the pages of a full-text file that are in scope and not known yet, each with its address.
 
-        All other text of the file is left out under its reason.
+        All other text of the file is filtered, each piece with its reason.
         """
-        run = self.run
+        run = self._run
         for piece in pieces:
             if isinstance(piece, Leftover):
                 run.record_filtered(
@@ -218,7 +244,7 @@ class FullTextCallbacks(PageCallbacks):
             url = run.page_of(piece.url)
             if run.requested(url):
                 run.record_filtered(url, "full-text-repeated", f"{file} holds a page that was taken before")
-            elif self.admits(url, listed=True):
+            elif self._requests.admits(url, listed=True):
                 run.remember(page_key(url))
                 yield piece, url
 
@@ -229,20 +255,20 @@ class FullTextCallbacks(PageCallbacks):
         left = set(keys)
         for piece in pieces:
             if isinstance(piece, FullPage) and piece.url is not None:
-                url = self.run.page_of(piece.url)
+                url = self._run.page_of(piece.url)
                 if page_key(url) in left:
                     left.discard(page_key(url))
                     yield piece, url
 
     async def _records(self, batch: list[tuple[FullPage, str]], file: FullText) -> list[FullTextRecord]:
         """Return the records of pages: the stored one where the text is the same, else as it is read."""
-        run = self.run
+        run = self._run
         found: dict[str, FullTextRecord] = {}
         for page, url in batch:
             try:
                 if (stored := self._same_as_stored(page, url, file)) is not None:
                     found[url] = url, stored, True
-            except Exception as error:  # whatever it is, it is told of one page
+            except Exception as error:  # whatever it is, it is an error of one page
                 found[url] = url, error, False
         fresh = [(page, url) for page, url in batch if url not in found]
         if fresh:
@@ -255,12 +281,12 @@ class FullTextCallbacks(PageCallbacks):
     async def _record_of(
         self, page: FullPage, draft: Draft | ConversionError, url: str, file: FullText
     ) -> PageRecord | Exception:
-        run = self.run
+        run = self._run
         if isinstance(draft, ConversionError):
             return draft
         is_page = page.rule != "whole"
         join = (
-            await self.markdown_links.joiner(draft, url, url, "llms-full")
+            await self._markdown_links.joiner(draft, url, url, "llms-full")
             if is_page
             else Joiner(file.url).join
         )
@@ -270,16 +296,14 @@ class FullTextCallbacks(PageCallbacks):
             run.count("too-large")
             return error
         run.count_hidden(read)
-        entry, converter = run.site.entries.get(identity(url)), run.config.converter_fingerprint
+        entry = run.site.entries.get(identity(url))
         try:
-            return full_text_record(
-                run.source, page, read, url=url, file=file, converter=converter, entry=entry, now=utc_now()
-            )
+            return run.records.of_full_text(page, read, url=url, file=file, entry=entry)
         except Exception as error:
             return error
 
     def _same_as_stored(self, page: FullPage, url: str, file: FullText) -> PageRecord | None:
-        run, key = self.run, page_key(url)
+        run, key = self._run, page_key(url)
         state = run.known.state(key)
         if state is None or not run.known.same_body(key, file.url, full_text_hash(page)):
             return None
@@ -292,26 +316,15 @@ class FullTextCallbacks(PageCallbacks):
                 record.depth, record.discovered_by, record.llms = 0, "llms-full.txt", entry
         return record
 
-    async def parse_llms_files(self, response: Response) -> AsyncIterator[Any]:
-        """Yield the llms files themselves as documents (`follow=llms`): indexes, then full-text files, each whole."""
-        run = self.run
-        for file in run.discovery.files if run.discovery else ():
-            if file.kind == "index":
-                yield self._llms_file(file)
-        async for result in self.parse_whole_full_texts(response):
-            yield result
-
-    def _say_whole(self, url: str, why: str) -> None:
+    def _log_whole(self, url: str, why: str) -> None:
         logger.info(
-            "no page could be had: %(url)s is one document (%(why)s)",
+            "no page came of the site: %(url)s is one document (%(why)s)",
             {"url": url, "why": why},
-            extra={"spider": self},
         )
 
     def _llms_file(self, file: LlmsFile) -> Document:
-        run = self.run
-        record = llms_file_record(run.source, file, converter=run.config.converter_fingerprint, now=utc_now())
-        return record.item(source=run.source, run=run.id, change="new")
+        run = self._run
+        return run.records.of_index(file).item(source=run.source, run=run.id, change="new")
 
 
 def _beginning(text: str) -> str:

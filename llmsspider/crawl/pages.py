@@ -124,12 +124,13 @@ class LinkJoiner(Protocol):
         ...
 
 
-async def _plain_links(draft: Draft, page_url: str, fetched_url: str, origin: str) -> Callable[[str], str]:
+async def plain_links(draft: Draft, page_url: str, fetched_url: str, origin: str) -> Callable[[str], str]:
+    """Return the `LinkJoiner` result for links that are relative to the fetched URL."""
     return Joiner(fetched_url).join
 
 
 async def read_page(
-    answered: PageResponse, workers: ConversionPool, *, listed: bool, join: LinkJoiner = _plain_links
+    answered: PageResponse, workers: ConversionPool, *, listed: bool, join: LinkJoiner = plain_links
 ) -> PageResult:
     """Read a body as what it is, the URLs it names of itself checked; raises `ConversionError`.
 

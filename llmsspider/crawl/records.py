@@ -1,11 +1,11 @@
 """The record of a page: what the store keeps of it, and what its `Document` is made of.
 
-One builder makes them all; pages of an answer, of a full-text file and an index add what only they have.
+`page_record` makes every record; `Records` adds what only pages of a response, of a full-text file or an index have.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit
@@ -33,7 +33,7 @@ def page_record(
     body_hash: str,
     origin: Origin,
     by: DiscoveredBy,
-    converter: str,
+    extractor_version: str,
     now: str,
     entry: LlmsEntry | None = None,
     title: str | None = None,
@@ -48,7 +48,7 @@ def page_record(
         body_hash: SHA-256 in hex of the bytes that it was read from.
         origin: what it was made from.
         by: what named it first.
-        converter: fingerprint of the converter (`Config.converter_fingerprint`).
+        extractor_version: what its content is made with (`Records.extractor_version`).
         now: ISO 8601 time.
         entry: its entry in an llms.txt.
         title: the title where the page has none itself.
@@ -69,110 +69,125 @@ def page_record(
         llms=entry,
         links=page.links,
         follow=page.follow,
-        extractor_version=extractor_version(converter),
+        extractor_version=extractor_version,
         fetched_at=now,
     )
 
 
-def answered_record(
-    source: str,
-    answered: PageResponse,
-    result: PageResult,
-    *,
-    converter: str,
-    entry: LlmsEntry | None,
-    depth: int,
-    by: DiscoveredBy,
-) -> PageRecord:
-    """Return the record of a page that was fetched: with its depth, its validators and what its headers say of it."""
-    headers = answered.headers
-    tokens = headers.get("x-markdown-tokens", "")
-    record = page_record(
-        source,
-        answered.page_url,
-        result.page,
-        fetched_url=answered.fetched_url,
-        body_hash=raw_hash(answered.body),
-        origin=result.origin,
-        by=by,
-        converter=converter,
-        now=answered.fetched_at,
-        entry=entry,
-    )
-    return replace(
-        record,
-        language=record.language or headers.get("content-language", "").partition(",")[0].strip() or None,
-        depth=depth,
-        status=answered.status,
-        mime_type=answered.mime_type,
-        etag=headers.get("etag") if answered.is_whole else None,
-        last_modified=headers.get("last-modified") if answered.is_whole else None,
-        validators_url=answered.fetched_url,
-        accept=answered.accept,
-        markdown_tokens=int(tokens) if tokens.isdigit() else None,
-        has_end_tag=has_end(answered.body, answered.kind()) if answered.is_form_of(result.origin) else None,
-    )
+@dataclass(frozen=True, slots=True)
+class Records:
+    """Makes the records of one crawl's pages.
 
-
-def full_text_record(
-    source: str,
-    page: FullPage,
-    read: Page,
-    *,
-    url: str,
-    file: FullText,
-    converter: str,
-    entry: LlmsEntry | None,
-    now: str,
-) -> PageRecord:
-    """Return the record of a page that a full-text file holds, `read` as Markdown.
-
-    The file's validators are not the page's.
+    Args:
+        source: name of the source.
+        converter: fingerprint of the converter (`Config.converter_fingerprint`).
     """
-    record = page_record(
-        source,
-        url,
-        checked(read),
-        fetched_url=file.url,
-        body_hash=full_text_hash(page),
-        origin="llms-full",
-        by="llms-full.txt",
-        converter=converter,
-        now=now,
-        entry=entry,
-        title=page.title,
-    )
-    return replace(record, status=file.answer.status, mime_type=file.answer.content_type)
 
+    source: str
+    converter: str
 
-def llms_file_record(source: str, file: LlmsFile, *, converter: str, now: str) -> PageRecord:
-    """Return the record of an index that is a document itself: `follow=llms`, or no page came.
+    @property
+    def extractor_version(self) -> str:
+        """What content of this crawl is made with; stored content of another version is made again."""
+        return f"{EXTRACTOR_VERSION}:{self.converter}"
 
-    Its links lead to pages that are out of such a crawl.
-    """
-    record = page_record(
-        source,
-        file.url,
-        checked(markdown.read(file.text, file.url)),
-        fetched_url=file.url,
-        body_hash=raw_hash(file.text.encode("utf-8", "surrogatepass")),
-        origin="llms-txt",
-        by="llms.txt",
-        converter=converter,
-        now=now,
-    )
-    title = file.title or record.title
-    return replace(record, title=title, description=file.summary, language=None, follow=[], status=200)
+    def of_response(
+        self,
+        answered: PageResponse,
+        result: PageResult,
+        *,
+        depth: int,
+        by: DiscoveredBy,
+        entry: LlmsEntry | None = None,
+    ) -> PageRecord:
+        """Return the record of a page that was fetched: its depth, its validators and what its headers say of it.
+
+        Args:
+            answered: the response that the page was read from.
+            result: the page as it was read.
+            depth: links from a seed to the page; 0 for a seed.
+            by: what named it first.
+            entry: its entry in an llms.txt.
+        """
+        headers = answered.headers
+        tokens = headers.get("x-markdown-tokens", "")
+        record = page_record(
+            self.source,
+            answered.page_url,
+            result.page,
+            fetched_url=answered.fetched_url,
+            body_hash=raw_hash(answered.body),
+            origin=result.origin,
+            by=by,
+            extractor_version=self.extractor_version,
+            now=answered.fetched_at,
+            entry=entry,
+        )
+        is_own_form = answered.is_form_of(result.origin)
+        return replace(
+            record,
+            language=record.language or headers.get("content-language", "").partition(",")[0].strip() or None,
+            depth=depth,
+            status=answered.status,
+            mime_type=answered.mime_type,
+            etag=headers.get("etag") if answered.is_whole else None,
+            last_modified=headers.get("last-modified") if answered.is_whole else None,
+            validators_url=answered.fetched_url,
+            accept=answered.accept,
+            markdown_tokens=int(tokens) if tokens.isdigit() else None,
+            has_end_tag=has_end(answered.body, answered.kind()) if is_own_form else None,
+        )
+
+    def of_full_text(
+        self, page: FullPage, read: Page, *, url: str, file: FullText, entry: LlmsEntry | None
+    ) -> PageRecord:
+        """Return the record of a page that a full-text file holds; the file's validators are not the page's.
+
+        Args:
+            page: the page as the file holds it.
+            read: its Markdown as it was read.
+            url: the page's address.
+            file: the full-text file.
+            entry: its entry in an llms.txt.
+        """
+        record = page_record(
+            self.source,
+            url,
+            checked(read),
+            fetched_url=file.url,
+            body_hash=full_text_hash(page),
+            origin="llms-full",
+            by="llms-full.txt",
+            extractor_version=self.extractor_version,
+            now=utc_now(),
+            entry=entry,
+            title=page.title,
+        )
+        return replace(record, status=file.answer.status, mime_type=file.answer.content_type)
+
+    def of_index(self, file: LlmsFile) -> PageRecord:
+        """Return the record of an llms.txt that is a document itself: `follow=llms`, or no page of the site came.
+
+        Its links are not followed: they lead to pages that such a crawl does not fetch.
+        """
+        record = page_record(
+            self.source,
+            file.url,
+            checked(markdown.read(file.text, file.url)),
+            fetched_url=file.url,
+            body_hash=raw_hash(file.text.encode("utf-8", "surrogatepass")),
+            origin="llms-txt",
+            by="llms.txt",
+            extractor_version=self.extractor_version,
+            now=utc_now(),
+        )
+        title = file.title or record.title
+        return replace(record, title=title, description=file.summary, language=None, follow=[], status=200)
 
 
 def full_text_hash(page: FullPage) -> str:
     """Return the SHA-256 of a page as the full-text file holds it, in hex."""
     return raw_hash(page.text.encode("utf-8", "surrogatepass"))
-
-
-def extractor_version(converter: str) -> str:
-    """Return what content of this version is made with; other content is made again."""
-    return f"{EXTRACTOR_VERSION}:{converter}"
 
 
 def utc_now() -> str:

@@ -26,7 +26,7 @@ from llmsspider.crawl.known_pages import FullCheck, KnownPages, KnownResources
 from llmsspider.crawl.link_bases import LinkBases
 from llmsspider.crawl.page_checks import MissingEnds
 from llmsspider.crawl.progress import Progress, Snapshot
-from llmsspider.crawl.records import extractor_version
+from llmsspider.crawl.records import Records
 from llmsspider.crawl.site import PreviousDiscovery, SiteKnowledge
 from llmsspider.crawl.source_memory import StoredLookAlikes, runs_by_page, source_to_keep
 from llmsspider.crawl.stopped import give_up_failed_pages, keep_suspects, store_pending_pages
@@ -189,7 +189,7 @@ class Run:
             self.link_bases.remember(self._source_record.discovery.get("link_bases"))
             self.full_check.remember(self._source_record.discovery.get("unbelieved"))
             made_with = self._source_record.extractor_version
-            if made_with and made_with != extractor_version(config.converter_fingerprint):
+            if made_with and made_with != self.records.extractor_version:
                 self.note(
                     "stored pages were made by another version, converter or pipelines: they are made again, and "
                     "those that differ for it are changed, whatever the site did"
@@ -207,13 +207,13 @@ class Run:
         self.known = KnownPages(
             store.page_states(),
             store.aliases(),
-            extractor_version(config.converter_fingerprint),
+            self.records.extractor_version,
             trusted=not self.arguments.full,
             full_check=self.full_check,
             moved_from=store.moved_from(),
         )
         if config.own_code:
-            store.drop_originals(extractor_version(config.converter_fingerprint))
+            store.drop_originals(self.records.extractor_version)
         self.resources = KnownResources(
             None if config.own_code else store,  # pipelines may take out what the site's own text has
             trusted=not self.arguments.full,
@@ -280,7 +280,7 @@ class Run:
         try:
             store.upsert_source(self._keep_source())
             if self.config.own_code:
-                store.drop_originals(extractor_version(self.config.converter_fingerprint))
+                store.drop_originals(self.records.extractor_version)
             store.finish_run(self.outcome, complete=self.complete, why=self.why_incomplete, counts=counts)
         except StoreError as error:  # the pages are stored, how the run ended is not
             self.outcome = "store_failed"
@@ -458,6 +458,11 @@ class Run:
     def remember(self, key: bytes) -> None:
         """Count a page as requested that comes another way, such as one that a full-text file holds."""
         self.requested_pages.add(key)
+
+    @cached_property
+    def records(self) -> Records:
+        """Makes the records of the run's pages."""
+        return Records(self.source, self.config.converter_fingerprint)
 
     @cached_property
     def said(self) -> dict[str, LlmsEntry]:
@@ -641,7 +646,12 @@ class Run:
         if page.hidden:
             self.count("hidden-text", page.hidden)
 
-    def count_fallback(self, url: str, page: Page) -> None:
+    def count_page(self, url: str, page: Page) -> None:
+        """Count what is to be said of a page that was read: hidden text, another engine than the chosen one."""
+        self.count_hidden(page)
+        self._count_fallback(url, page)
+
+    def _count_fallback(self, url: str, page: Page) -> None:
         """Count and log a page that another engine converted than the chosen one."""
         if not page.fallback:
             return

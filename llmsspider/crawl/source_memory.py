@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import TYPE_CHECKING
 
-from llmsspider.crawl.records import extractor_version
 from llmsspider.crawl.traps import shape_of
 from llmsspider.sources import updated_record
 from llmsspider.store import CONTENT
@@ -24,7 +23,7 @@ def source_to_keep(run: Run, before: SourceRecord | None) -> SourceRecord:
         run.arguments,
         before,
         forms=run.site.learned(),
-        extractor_version=extractor_version(run.config.converter_fingerprint),
+        extractor_version=run.records.extractor_version,
     )
     kept = source.discovery
     kept["doubts"] = run.doubts.to_keep(complete=run.complete)

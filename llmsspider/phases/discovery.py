@@ -135,7 +135,7 @@ async def _sample_markdown(phase: Phase, discovery: Discovery) -> None:
     run = phase.run
     for full_text in discovery.full_texts:
         if full_text.is_usable:
-            await phase.spider.sample_full_text(full_text)
+            await phase.spider.full_texts.sample(full_text)
     listed = (seed.url for seed in discovery.seeds if is_markdown_url(seed.url))
     for url in islice(listed, PLANNED_PAGES):
         answer = await phase.fetch(url)

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 async def undecided_pages(phase: Phase, discovery: Discovery | None) -> AsyncIterator[Request]:
     """Yield the pages that waited until it was known which languages and versions are copies."""
     while phase.run.pending_pages.undecided:
-        for request in phase.spider.decided_requests():
+        for request in phase.spider.requests.decided():
             yield request
         await phase.idle.wait_until_idle()
     phase.run.judge_limit()
@@ -53,7 +53,7 @@ async def pages_without_markdown(phase: Phase, discovery: Discovery | None) -> A
     pending.enabled = False
     if not pending.waiting:
         return
-    requests = list(phase.spider.held_requests())
+    requests = list(phase.spider.requests.pending())
     if requests:
         phase.note(f"asking {len(requests)} pages for their Markdown, whose URL was not known when they came")
         phase.run.count("markdown/asked-again", len(requests))
@@ -104,7 +104,7 @@ async def verification(phase: Phase, discovery: Discovery | None) -> AsyncIterat
     if reason is not None:
         phase.note(f"nothing is deleted: {reason}")
     elif run.arguments.mode != "refresh":
-        stored = (phase.spider.verification_request(state) for state in unreached(run))
+        stored = (phase.spider.requests.verification(state) for state in unreached(run))
         async for request in phase.idle.in_portions(stored):
             yield request
 

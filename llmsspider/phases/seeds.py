@@ -47,8 +47,8 @@ async def seed_requests(phase: Phase, discovery: Discovery | None) -> AsyncItera
 async def _stored_or_failed(phase: Phase) -> AsyncIterator[Request]:
     """Yield the requests of a run that goes over stored pages only, or over those that failed last time."""
     phase.run.without_discovery()
-    spider = phase.spider
-    requests = spider.retry_requests() if phase.run.arguments.retry else spider.refresh_requests()
+    make = phase.spider.requests
+    requests = make.failed_before() if phase.run.arguments.retry else make.refresh()
     async for request in phase.idle.in_portions(requests):
         yield request
 
@@ -87,7 +87,7 @@ async def _listed_pages(phase: Phase, discovery: Discovery) -> AsyncIterator[Req
         if run.limit.reached:
             _beyond_limit(phase, seed)
             continue
-        request = phase.spider.seed_request(seed)
+        request = phase.spider.requests.seed(seed)
         if request is not None:
             queued += 1
             yield request
@@ -97,7 +97,7 @@ async def _stored_pages(phase: Phase) -> AsyncIterator[Request]:
     """Yield the stored pages where the start page failed: a few, and the rest if the site answers at all."""
     run = phase.run
     phase.note(f"the start page failed: going over {len(run.known.states)} stored pages")
-    requests = phase.spider.refresh_requests()
+    requests = phase.spider.requests.refresh()
     for request in islice(requests, SAMPLE):
         yield request
     await phase.idle.wait_until_idle()
@@ -124,7 +124,7 @@ def _beyond_limit(phase: Phase, seed: Seed) -> None:
     """Count a listed page that the limit leaves out."""
     run, verdict = phase.run, phase.run.limit.verdict
     page = run.page_of(seed.url)
-    if not run.requested(page) and phase.spider.admits(page, listed=run.bounds.is_listed(page)):
+    if not run.requested(page) and phase.spider.requests.admits(page, listed=run.bounds.is_listed(page)):
         run.incomplete(run.limit.why)
         run.record_filtered(page, verdict.reason, verdict.rule)
 
@@ -136,7 +136,7 @@ def _named_markdown(phase: Phase, discovery: Discovery) -> Iterator[Request]:
         page = run.page_of(seed.url)
         beside = is_markdown_url(seed.url) and host(page) == host(start) and identity(page) != identity(start)
         if beside and run.bounds.verdict(page, listed=run.bounds.is_listed(page)).allowed:
-            request = phase.spider.seed_request(seed)
+            request = phase.spider.requests.seed(seed)
             yield from (request,) if request is not None else ()
             return
 
@@ -148,9 +148,9 @@ def _start_page(phase: Phase, discovery: Discovery) -> Iterator[Request]:
         run.remember(page_key(start.final_url))
         if start.error in OUTAGES:
             run.failed_in_part("the start page failed")
-        yield from phase.spider.start_failed(start)
+        phase.spider.failures.of_start_page(start)
         return
     if phase.fetch.start_response is not None:
         run.prefetch(start.final_url, phase.fetch.start_response)
         phase.fetch.start_response = None
-    yield phase.spider.start_request(start.final_url)
+    yield phase.spider.requests.start_page(start.final_url)

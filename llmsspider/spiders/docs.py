@@ -10,11 +10,7 @@ from scrapy import Request
 from scrapy_spider_metadata import Args  # type: ignore[attr-defined]  # it has no __all__
 
 from llmsspider.arguments import NO_URL, DocsArguments, given
-from llmsspider.callbacks.ending import EndCallbacks
-from llmsspider.callbacks.full_text import FullTextCallbacks
-from llmsspider.callbacks.html_forms import FullerHtml
-from llmsspider.callbacks.markdown_links import MarkdownLinks
-from llmsspider.callbacks.rendering import ApiFiles, Renderer
+from llmsspider.callbacks.docs import DocsCallbacks
 from llmsspider.checking import check_components, lost_parts, open_settings
 from llmsspider.crawl import jobs
 from llmsspider.crawl.run import Run
@@ -42,11 +38,11 @@ SHARED = {
 register()
 
 
-class DocsSpider(Args[DocsArguments], FullTextCallbacks, EndCallbacks):
+class DocsSpider(Args[DocsArguments], DocsCallbacks):
     """Crawl a documentation site breadth-first from the seeds that discovery found.
 
     `scrapy crawl docs -a url=https://docs.example.com/ -O docs.jsonl`. The arguments are the fields of
-    `DocsArguments`; those that begin with `_` are ignored.
+    `DocsArguments`; those that begin with `_` are ignored. What is done with each response is in `DocsCallbacks`.
     """
 
     name = "docs"
@@ -79,13 +75,8 @@ class DocsSpider(Args[DocsArguments], FullTextCallbacks, EndCallbacks):
         for line in lost_parts(settings):
             logger.warning("%(lost)s", {"lost": line})
         queued = partial(queued_requests, crawler)
-        spider.run = Run(
-            arguments, source, config, counter(crawler), queued, resumes=resumes, workers=workers
-        )
-        spider.markdown_links = MarkdownLinks(crawler, spider.run)
-        spider.renderer = Renderer(crawler, spider.run)
-        spider.fuller = FullerHtml(crawler, spider.run)
-        spider.api_files = ApiFiles(crawler, spider.run, spider.renderer)
+        run = Run(arguments, source, config, counter(crawler), queued, resumes=resumes, workers=workers)
+        spider.connect(crawler, run)
         return spider
 
     async def start(self) -> AsyncIterator[Any]:

@@ -16,13 +16,12 @@ from scrapy_spider_metadata import Args  # type: ignore[attr-defined]  # it has 
 
 from llmsspider import llmstxt, markdown
 from llmsspider.arguments import NO_URL, NO_URL_GIVEN, DocsArguments, PageArguments, check_arguments, given
-from llmsspider.callbacks.html_forms import FullerHtml
-from llmsspider.callbacks.rendering import ApiFiles, Renderer
+from llmsspider.callbacks.reading import PageReader
 from llmsspider.checking import check_components, open_settings
 from llmsspider.config import Config
 from llmsspider.crawl.page_checks import drop_reason
-from llmsspider.crawl.pages import PageResponse, PageResult, normalised, read_page, refused_by_page
-from llmsspider.crawl.records import answered_record, utc_now
+from llmsspider.crawl.pages import PageResponse, PageResult, normalised, refused_by_page
+from llmsspider.crawl.records import utc_now
 from llmsspider.crawl.run import Run
 from llmsspider.discovery import Fetch, FetchResult
 from llmsspider.discovery.files import classify_file
@@ -217,9 +216,7 @@ class PageSpider(Args[PageArguments], scrapy.Spider):
 
     name = "page"
     run: PageRun
-    renderer: Renderer
-    fuller: FullerHtml
-    api_files: ApiFiles
+    reader: PageReader
     providers: list[Provider]
 
     def __init__(self, *args: Any, **kwargs: Any):
@@ -240,9 +237,7 @@ class PageSpider(Args[PageArguments], scrapy.Spider):
         spider = super().from_crawler(crawler, *args, **kwargs)
         queued = partial(queued_requests, crawler)
         spider.run = PageRun(arguments, Config.from_settings(settings), counter(crawler), queued)
-        spider.renderer = Renderer(crawler, spider.run)
-        spider.fuller = FullerHtml(crawler, spider.run)
-        spider.api_files = ApiFiles(crawler, spider.run, spider.renderer)
+        spider.reader = PageReader(crawler, spider.run)
         spider.providers = spider.run.config.providers
         return spider
 
@@ -269,17 +264,8 @@ class PageSpider(Args[PageArguments], scrapy.Spider):
             run.fault = f"{error.kind or 'no document'}: {error}"
             logger.error("%(url)s: %(fault)s", {"url": url, "fault": run.fault})
             raise CloseSpider("start_failed" if error.kind else "no_documents") from error
-        run.count_hidden(found.result.page)
-        run.count_fallback(found.answered.page_url, found.result.page)
-        record = answered_record(
-            run.source,
-            found.answered,
-            found.result,
-            converter=run.config.converter_fingerprint,
-            entry=None,
-            depth=0,
-            by="start",
-        )
+        run.count_page(found.answered.page_url, found.result.page)
+        record = run.records.of_response(found.answered, found.result, depth=0, by="start")
         logger.info(
             "%(url)s: %(length)d characters (%(origin)s)",
             {"url": record.url, "length": len(record.content or ""), "origin": record.origin},
@@ -293,13 +279,14 @@ class PageSpider(Args[PageArguments], scrapy.Spider):
             answered = await self._download(url)
             request = Request(answered.page_url)
             try:
-                result = await read_page(answered, self.run.workers, listed=True)
-                answered, fuller = await self.fuller.take(request, answered, result)
-                answered, made = await self.api_files.render(request, answered, fuller or result)
-                result = made or result
+                answered, result = await self.reader.read(request, answered, listed=True)
             except (ConversionError, RenderingError) as error:
                 kind = kind_of_exception(error)
                 raise PageFailedError(str(error), kind=kind, status=answered.status) from error
+            if result is None:
+                raise PageFailedError(
+                    "HTTP status 304 for a page that is not stored", kind="http", status=304
+                )
             if result.left_out is not None:
                 raise self._left_out(result.left_out, answered)
             refused = refused_by_page(result.page.meta, answered, self.run.config)

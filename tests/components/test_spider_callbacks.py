@@ -17,6 +17,7 @@ from scrapy.statscollectors import MemoryStatsCollector
 from scrapy.utils.request import request_from_dict
 
 from llmsspider import settings as project
+from llmsspider.callbacks.docs import DocsCallbacks
 from llmsspider.crawl.deferred import DeferredRetry
 from llmsspider.discovery import Discovery, FetchResult, FullText
 from llmsspider.items import Document
@@ -33,14 +34,18 @@ from llmsspider.web.urls import page_key
 URL = "https://docs.example.com/guide/intro.html"
 
 
+def made_spider(spider_class, folder):
+    values = {name: getattr(project, name) for name in dir(project) if name.isupper()}
+    values.update(LLMS_DATA_DIR=str(folder), LLMS_CONVERT_WORKERS=0)
+    crawler = Crawler(spider_class, Settings(values))
+    crawler.stats = MemoryStatsCollector(crawler)
+    return spider_class.from_crawler(crawler, url="https://docs.example.com/")
+
+
 @pytest.fixture
 def spider(tmp_path):
     """A spider whose run is open on a store of its own, with the scope of a finished discovery."""
-    values = {name: getattr(project, name) for name in dir(project) if name.isupper()}
-    values.update(LLMS_DATA_DIR=str(tmp_path), LLMS_CONVERT_WORKERS=0)
-    crawler = Crawler(DocsSpider, Settings(values))
-    crawler.stats = MemoryStatsCollector(crawler)
-    spider = DocsSpider.from_crawler(crawler, url="https://docs.example.com/")
+    spider = made_spider(DocsSpider, tmp_path)
     spider.run.open()
     spider.run.without_discovery()
     yield spider
@@ -56,7 +61,7 @@ def collect(results):
 
 
 def answer(spider, response, **meta):
-    request = spider.page_request(response.url, by="link", depth=1, **meta)
+    request = spider.requests.page(response.url, by="link", depth=1, **meta)
     return response.replace(request=request)
 
 
@@ -97,7 +102,7 @@ def test_run_and_dupefilter_have_one_set_of_pages(spider):
 
 
 def test_requests_survive_a_jobdir(spider):
-    request = spider.page_request(URL, by="link", depth=3, md=f"{URL}.md")
+    request = spider.requests.page(URL, by="link", depth=3, md=f"{URL}.md")
     again = request_from_dict(request.to_dict(spider=spider), spider=spider)
     assert (again.url, again.callback, again.errback, again.meta) == (
         URL,
@@ -105,6 +110,36 @@ def test_requests_survive_a_jobdir(spider):
         spider.failed,
         request.meta,
     )
+
+
+CALLBACKS = {
+    *("parse", "failed", "parse_lost", "parse_suspects", "has_no_markdown", "parse_held"),
+    *("parse_link_source", "link_source_failed", "parse_docsify_list", "docsify_list_failed"),
+    *("parse_full_texts", "parse_lagging_full_texts", "parse_whole_full_texts", "parse_llms_files"),
+    *("parse_full_text_again", "full_text_failed", "parse_verification", "verification_failed"),
+    *("parse_moved", "parse_kept", "parse_end"),
+}
+"""The names that requests in a JOBDIR may have."""
+
+
+def test_one_class_has_every_callback_that_a_request_in_a_jobdir_names():
+    own = {name for name in vars(DocsCallbacks) if not name.startswith("_")}
+    assert own - {"run", "connect"} == CALLBACKS
+
+
+class OwnDocs(DocsSpider):
+    """A spider of a user that overrides the errback of pages."""
+
+    def failed(self, failure):
+        return [{"failed": failure.request.url}]
+
+
+def test_requests_name_the_callbacks_of_a_class_that_is_derived_from_the_spider(tmp_path):
+    spider = made_spider(OwnDocs, tmp_path)
+    request = spider.requests.page(URL, by="link", depth=1)
+    again = request_from_dict(request.to_dict(spider=spider), spider=spider)
+    assert again.errback == spider.failed
+    assert again.errback(SimpleNamespace(request=again)) == [{"failed": URL}]
 
 
 def test_a_bot_wall_is_an_error_and_no_document(spider):
@@ -185,8 +220,10 @@ def test_the_phase_of_failed_pages_asks_for_each_once_more(phase):
     run, urls = phase.run, [f"https://docs.example.com/{name}" for name in "ab"]
     run.retries.enabled = True
     for url in urls:
-        request = phase.spider.page_request(url, by="link", depth=1)
-        assert run.retries.keep(DeferredRetry(phase.spider.again(request, url), url, "network", "lost", None))
+        request = phase.spider.requests.page(url, by="link", depth=1)
+        assert run.retries.keep(
+            DeferredRetry(phase.spider.requests.retry(request, url), url, "network", "lost", None)
+        )
     requests = collect(failed_pages(phase, None))
     assert [request.url for request in requests] == urls
     assert run.retries.waiting == []

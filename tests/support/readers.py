@@ -76,8 +76,6 @@ NOT_READERS = {
     "markdown.commonmark.parser": "takes options",
     "discovery.files.judge": "`llmstxt` and `llmsfull` read the file",
     "openapi.description.example_of": "takes what was read",
-    "crawl.pages.full_text_record": "takes what was read",
-    "crawl.pages.llms_file_record": "takes what was read",
     "crawl.pages.page_record": "takes what was read",
     "crawl.known_pages.judge": "takes hashes",
     "crawl.deletions.outage": "takes counts",

@@ -10,7 +10,7 @@ import pytest
 
 from llmsspider.conversion import workers
 from llmsspider.conversion.workers import Handlers, checked, handle
-from llmsspider.crawl.records import extractor_version
+from llmsspider.crawl.records import Records
 from llmsspider.errors import ArgumentsError, ConversionError
 from llmsspider.items import Link, Page, PageMeta
 from llmsspider.store import Store
@@ -87,7 +87,10 @@ def test_files_of_a_handled_type_are_pages():
 
 def test_other_handlers_make_other_content():
     one, two = Handlers({"application/json": "m.A"}), Handlers({"application/json": "m.B"})
-    assert len({extractor_version("native" + given.fingerprint) for given in (Handlers(), one, two)}) == 3
+    assert (
+        len({Records("", "native" + given.fingerprint).extractor_version for given in (Handlers(), one, two)})
+        == 3
+    )
     assert Handlers().fingerprint == ""
 
 

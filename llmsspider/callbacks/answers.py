@@ -1,0 +1,165 @@
+"""What an answer for a page says before its body is read: an error, or that the page is as it was stored."""
+
+from __future__ import annotations
+
+import contextlib
+from typing import TYPE_CHECKING, Any
+
+from llmsspider.crawl.page_comparison import compare_with_site
+from llmsspider.errors import ConversionError, ErrorKind
+from llmsspider.items import raw_hash
+from llmsspider.requests import info
+from llmsspider.web.outcomes import kind_of_response
+from llmsspider.web.urls import document_id, identity, page_key, split_route
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from scrapy import Request
+
+    from llmsspider.callbacks.documents import Documents
+    from llmsspider.callbacks.failures import Failures
+    from llmsspider.callbacks.requests import PageRequests
+    from llmsspider.callbacks.suspects import SuspectAnswers
+    from llmsspider.crawl.pages import PageResponse
+    from llmsspider.crawl.run import Run
+    from llmsspider.store import PageRecord
+
+_BREAKS_OFF: tuple[ErrorKind, str] = (
+    "network",
+    "the page breaks off: it had an end tag or a last line end, and has none",
+)
+"""Error kind and message of a page without its end."""
+
+
+class Answers:
+    """Yields what answers lead to that need not be read.
+
+    Args:
+        run: the run.
+        requests: makes the request for the Markdown of a Docsify page.
+        documents: yields stored pages.
+        failures: counts errors.
+        suspects: takes in answers that break off as evidence of a wall.
+    """
+
+    def __init__(
+        self,
+        run: Run,
+        requests: PageRequests,
+        documents: Documents,
+        failures: Failures,
+        suspects: SuspectAnswers,
+    ):
+        self._run = run
+        self._requests = requests
+        self._documents = documents
+        self._failures = failures
+        self._suspects = suspects
+
+    async def results(self, request: Request, answer: PageResponse) -> Iterator[Any] | None:
+        """Return what an answer leads to whose body need not be read; None for one whose body holds the page."""
+        error = self._error(answer)
+        if error is _BREAKS_OFF:
+            await self._see_broken_off(answer)
+        if error is not None:
+            return self._failures.of_page(request, *error, answer.status)
+        self._failures.note_redirect(request)
+        docsify = self._docsify(request, answer)
+        if docsify is not None:
+            return docsify
+        stored = self._stored(answer)
+        if stored is None and answer.status != 304:
+            return None
+        return self._same(stored, request, answer)
+
+    def as_stored(self, request: Request, answer: PageResponse) -> Iterator[Any]:
+        """Yield what a page leads to another form of which was fetched, and is the stored one."""
+        return self._same(self._stored(answer), request, answer)
+
+    def _error(self, answer: PageResponse) -> tuple[ErrorKind, str] | None:
+        """Return (error kind, message) of an answer that is no page, or half of one, or None."""
+        kind = kind_of_response(answer.status, answer.headers, answer.body)
+        if kind is not None:
+            return kind, f"HTTP status {answer.status}"
+        if answer.status == 304:
+            return None
+        if not answer.body.strip():
+            return "http", "the answer is empty"
+        state = self._run.known.state(page_key(answer.page_url))
+        if (
+            state is not None
+            and state.has_end_tag
+            and answer.is_form_of(state.origin)
+            and self._run.missing_ends.breaks_off(state.key, answer.body, answer.kind())
+        ):
+            return _BREAKS_OFF
+        return None
+
+    async def _see_broken_off(self, answer: PageResponse) -> None:
+        """Take in an answer without its end tag: where it is a wall, so are others with its text."""
+        state = self._run.known.state(page_key(answer.page_url))
+        suspect = None
+        if state is not None:
+            with contextlib.suppress(ConversionError):
+                suspect = await self._suspects.see(answer, state)
+        wall = self._run.suspects.evidence(suspect) if suspect is not None else None
+        if suspect is not None and wall is not None:
+            self._run.believes(suspect, wall)  # it counts as seen in this run
+
+    def _docsify(self, request: Request, answer: PageResponse) -> Iterator[Any] | None:
+        """Return what a Docsify site's page leads to, its Markdown file in its place; None for any other page."""
+        if answer.kind() != "html":
+            return None
+        site = self._run.site.learn_docsify(answer.body, answer.page_url)
+        if split_route(request.url)[1] and self._run.site.docsify_of(request.url) is not None:
+            message = "HTML in place of its Markdown file"
+            return self._failures.of_page(request, "not_found", message, answer.status)
+        if site is None or self._run.arguments.render == "always" or info(request).get("alternate"):
+            return None
+        return self._requests.markdown_of(site.file_of(site.page), request, [])
+
+    def _same(self, stored: PageRecord | None, request: Request, answer: PageResponse) -> Iterator[Any]:
+        """Yield what an answer leads to that is the stored page; an error where a 304 stands for no stored page."""
+        if stored is None:
+            message = "HTTP status 304 for a page that is not stored"
+            yield from self._failures.of_page(request, "http", message, 304)
+            return
+        self._renew(stored, request, answer)
+        is_same = not compare_with_site(self._run, stored, is_start=bool(info(request).get("start")))
+        confirmed = is_same and stored.key in self._run.known.states
+        yield from self._documents.of_page(stored, request, confirmed=confirmed)
+
+    def _stored(self, answer: PageResponse) -> PageRecord | None:
+        """Return the stored page, under the requested address, where an answer says that it is the same; or None."""
+        run, key = self._run, page_key(answer.page_url)
+        if answer.status == 304:
+            stored = run.known.validated(answer.fetched_url)
+        else:
+            stored = run.known.state(key)
+            if stored and not run.known.same_body(key, answer.fetched_url, raw_hash(answer.body)):
+                stored = None
+        record = run.store.load_page(stored.key) if stored is not None else None
+        if record is None:
+            return None
+        if answer.status == 304:
+            run.count("not-modified")
+        else:
+            run.count("same-body")
+        if stored is not run.known.state(key):  # its body was stored under another address
+            record.id, record.url = document_id(run.source, answer.page_url), answer.page_url
+            record.identity, record.content_hash = identity(answer.page_url), None
+        return record
+
+    def _renew(self, record: PageRecord, request: Request, answer: PageResponse) -> None:
+        """Give a stored page the validators of this answer, and this run's depth, `discovered_by` and entry."""
+        headers = answer.headers
+        record.etag = headers.get("etag") or (record.etag if answer.status == 304 else None)
+        modified = record.last_modified if answer.status == 304 else None
+        record.last_modified = headers.get("last-modified") or modified
+        record.validators_url, record.accept = answer.fetched_url, answer.accept
+        record.status, record.fetched_at = 200, answer.fetched_at
+        if not self._run.keeps_findings:
+            record.depth = int(request.meta.get("depth", 0))
+            record.discovered_by = info(request).get("by", "link")
+            record.llms = self._run.site.entries.get(identity(request.url))

@@ -1,0 +1,246 @@
+"""The callbacks of the spider `docs`: what the crawl does with each response. Requests name them, in a JOBDIR too."""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING, Any
+
+import scrapy
+from scrapy import Request
+
+from llmsspider import stats
+from llmsspider.callbacks.answers import Answers
+from llmsspider.callbacks.documents import Documents
+from llmsspider.callbacks.failures import Failures, kind_of_failure
+from llmsspider.callbacks.full_text import FullTextPages
+from llmsspider.callbacks.link_sources import LinkSourcePages
+from llmsspider.callbacks.markdown_links import MarkdownLinks
+from llmsspider.callbacks.pages import Pages
+from llmsspider.callbacks.reading import PageReader
+from llmsspider.callbacks.requests import PageRequests
+from llmsspider.callbacks.suspects import SuspectAnswers
+from llmsspider.callbacks.verification import Verification
+from llmsspider.crawl.deletions import judgement_of, reason_not_to_delete
+from llmsspider.crawl.pages import PageResponse
+from llmsspider.crawl.records import utc_now
+from llmsspider.errors import ConversionError, RenderingError
+from llmsspider.requests import info
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Iterator
+
+    from scrapy.crawler import Crawler
+    from scrapy.http import Response
+    from twisted.python.failure import Failure
+
+    from llmsspider.crawl.pages import PageResult
+    from llmsspider.crawl.run import Run
+
+logger = logging.getLogger(__name__)
+
+
+class DocsCallbacks(scrapy.Spider):
+    """The callbacks and errbacks of every request of a crawl, and the objects that they call.
+
+    `parse` is the callback of pages; the phases of the crawl (`llmsspider.phases`) send synthetic requests for the
+    callbacks that have no page.
+    """
+
+    run: Run
+
+    def connect(self, crawler: Crawler, run: Run) -> None:
+        """Make the objects that the callbacks call; each has the run, and those it needs of the others."""
+        self.run = run
+        self.requests = PageRequests(self, run)
+        self.markdown_links = MarkdownLinks(crawler, run)
+        self.reader = PageReader(crawler, run, self.markdown_links.joiner)
+        self.link_sources = LinkSourcePages(self, run, self.requests, self.reader)
+        self.documents = Documents(run, self.requests, self.link_sources)
+        self.failures = Failures(run, self.requests, self.documents)
+        self.suspects = SuspectAnswers(run, self.requests, self.documents, self.failures)
+        self.answers = Answers(run, self.requests, self.documents, self.failures, self.suspects)
+        self.pages = Pages(crawler, run, self.requests, self.documents)
+        self.full_texts = FullTextPages(
+            run, self.requests, self.documents, self.suspects, self.markdown_links
+        )
+        self.verification = Verification(run, self.suspects)
+
+    # --- pages ---
+
+    async def parse(self, response: Response) -> AsyncIterator[Any]:
+        """Yield what the answer for a page leads to: answer → page → document → links."""
+        request, answer = request_of(response), PageResponse.from_response(response, now=utc_now())
+        ended = await self.answers.results(request, answer)  # an error, or the page as it is stored
+        if ended is not None:
+            for result in ended:
+                yield result
+            return
+        self.run.count("converted")
+        listed = bool(info(request).get("listed"))
+        try:
+            answer, page = await self.reader.read(request, answer, listed=listed)
+        except (ConversionError, RenderingError) as error:
+            for result in self.failures.unreadable(request, answer, error):
+                yield result
+            return
+        for result in self._document(page, answer, request):
+            yield result
+        for seed in await self.pages.described_by(page, answer) if page is not None else ():
+            yield seed
+
+    def _document(self, page: PageResult | None, answer: PageResponse, request: Request) -> Iterator[Any]:
+        """Yield the document of a page that was read, and the requests for its links.
+
+        In their place: the stored page, where the page is the stored one; another page, where it is no document
+        itself; its stored links, where the answer may stand in its place and waits for the end of the crawl.
+        """
+        if page is None:
+            yield from self.answers.as_stored(request, answer)
+            return
+        self.run.count_page(answer.page_url, page.page)
+        self.pages.learn_links(page, answer)
+        other = self.pages.no_document(page, answer, request)
+        if other is not None:
+            yield from other
+            return
+        record = self.pages.record(page, answer, request)
+        kept = self.suspects.keep(record, answer, request)
+        if kept is not None:
+            yield from kept
+            return
+        self.pages.compare(record, answer, request)
+        yield from self.documents.of_page(record, request)
+
+    def failed(self, failure: Failure) -> Iterator[Any]:
+        """Count a page that failed, and yield what it leads to: another address, or the stored page."""
+        yield from self.failures.of_download(*request_and_error(failure))
+
+    def parse_lost(self, response: Response) -> Iterator[Any]:
+        """Count the failed pages for whose retry there was no time as errors."""
+        retries = self.run.retries
+        for retry in retries.take(len(retries.waiting)):
+            yield from self.failures.of_page(retry.request, retry.kind, retry.message, retry.status)
+
+    def parse_suspects(self, response: Response) -> Iterator[Any]:
+        """Yield what the answers lead to that may stand in place of their pages, now that all evidence is in."""
+        yield from self.suspects.decide()
+
+    # --- pages that wait for their Markdown ---
+
+    def has_no_markdown(self, failure: Failure) -> None:
+        """Leave a page that waits as it is: `parse_held` yields it."""
+
+    def parse_held(self, response: Response) -> Iterator[Any]:
+        """Yield the documents of pages that waited for their Markdown and have none; their links were followed."""
+        waiting = self.run.pending_pages.waiting
+        while waiting:
+            page = waiting.pop(next(iter(waiting)))
+            start = bool(info(page.request).get("start"))
+            yield from self.documents.of(page.record, start=start, confirmed=page.confirmed)
+
+    # --- HTML that is fetched for its links ---
+
+    async def parse_link_source(self, response: Response) -> AsyncIterator[Any]:
+        """Yield the requests for the links of a page whose Markdown is a document already."""
+        answer = PageResponse.from_response(response, now=utc_now())
+        for request in await self.link_sources.links(request_of(response), answer):
+            yield request
+
+    def link_source_failed(self, failure: Failure) -> None:
+        """Count a link source that failed."""
+        self.link_sources.failed()
+
+    async def parse_docsify_list(self, response: Response) -> AsyncIterator[Any]:
+        """Yield the requests for the pages that a sidebar or the like of a Docsify site links to."""
+        answer = PageResponse.from_response(response, now=utc_now())
+        for request in await self.link_sources.docsify_links(request_of(response), answer):
+            yield request
+
+    def docsify_list_failed(self, failure: Failure) -> None:
+        """Count a sidebar or the like that failed."""
+        self.link_sources.docsify_list_failed(*request_and_error(failure))
+
+    # --- full-text and llms files ---
+
+    def parse_full_texts(self, response: Response) -> AsyncIterator[Any]:
+        """Yield the pages of the full-text files that discovery found; they are not fetched again."""
+        return self.full_texts.current()
+
+    def parse_lagging_full_texts(self, response: Response) -> AsyncIterator[Any]:
+        """Yield the pages of full-text files that lag which the site answers with 404."""
+        return self.full_texts.lagging()
+
+    def parse_whole_full_texts(self, response: Response) -> AsyncIterator[Any]:
+        """Yield each full-text file as one document: no page of the site came."""
+        return self.full_texts.whole()
+
+    def parse_full_text_again(self, response: Response) -> AsyncIterator[Any]:
+        """Yield the stored pages of a full-text file as it is now (`mode=refresh`)."""
+        return self.full_texts.refreshed(request_of(response), response)
+
+    def full_text_failed(self, failure: Failure) -> Iterator[Any]:
+        """Count a full-text file that failed, and yield what its stored pages lead to (`mode=refresh`)."""
+        yield from self.full_texts.failed(*request_and_error(failure))
+
+    def parse_llms_files(self, response: Response) -> AsyncIterator[Any]:
+        """Yield the llms files themselves as documents (`follow=llms`)."""
+        return self.full_texts.llms_files()
+
+    # --- stored pages, at the end of the crawl ---
+
+    async def parse_verification(self, response: Response) -> None:
+        """Note what a stored page answers that nothing led to."""
+        answer = PageResponse.from_response(response, now="")
+        await self.verification.answered(request_of(response), answer)
+
+    def verification_failed(self, failure: Failure) -> None:
+        """Note that a stored page is gone, or keep it where that is not certain."""
+        request, error = request_and_error(failure)
+        self.verification.failed(request, kind_of_failure(error))
+
+    def parse_moved(self, response: Response) -> Iterator[Any]:
+        """Yield the new pages that have the text of a stored one; those that moved name their former address."""
+        run = self.run
+        if reason_not_to_delete(run) is None and run.arguments.mode != "refresh":
+            run.moved_pages.pair(run.known, self._stored_text)
+        for record in run.moved_pages.take():
+            yield from self.documents.of(record)
+
+    def _stored_text(self, key: bytes) -> str:
+        record = self.run.store.load_page(key)
+        return (record.content if record is not None else None) or ""
+
+    def parse_kept(self, response: Response) -> Iterator[Any]:
+        """Yield the stored pages without a document in a run that may delete none: they are still current."""
+        for state in self.run.store.unreached():
+            if self.run.bounds.covers(state):
+                yield from self.documents.stored(state.key)
+
+    def parse_end(self, response: Response) -> Iterator[Any]:
+        """Yield the tombstones of deleted pages, and the stored pages that are kept."""
+        run = self.run
+        plan = judgement_of(run)
+        run.missing = dict(plan.missing)
+        if plan.blocked_by:
+            run.incomplete("deletions held back")
+            logger.warning("%(reason)s", {"reason": plan.blocked_by}, extra={"spider": self})
+        for target in {run.known.targets[key] for key in plan.delete if key in run.known.targets}:
+            run.store.save_moved_from(target, run.known.moved_from[target])
+        for key in plan.keep:
+            yield from self.documents.stored(key)
+        for key, reason in plan.delete.items():
+            record = run.store.load_page(key)
+            if record is not None:
+                run.count(stats.deleted(reason))
+                record.fetched_at = utc_now()
+                yield record.item(source=run.source, run=run.id, change="deleted")
+
+
+def request_of(response: Response) -> Request:
+    """Return the request that a response answers."""
+    return response.request if response.request is not None else Request(response.url)
+
+
+def request_and_error(failure: Failure) -> tuple[Request, BaseException]:
+    """Return the request and the exception of the failure that an errback is called with."""
+    return failure.request, failure.value  # type: ignore[attr-defined,return-value]

@@ -1,0 +1,143 @@
+"""HTML of Markdown pages that is fetched for its links only: Markdown has no navigation. Sidebars of Docsify sites."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+from scrapy import Request
+
+from llmsspider.crawl.pages import PageResponse, PageResult
+from llmsspider.errors import ConversionError, RenderingError
+from llmsspider.requests import HTML_ACCEPT, META, info
+from llmsspider.web.urls import identity, without_fragment
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from llmsspider.callbacks.docs import DocsCallbacks
+    from llmsspider.callbacks.reading import PageReader
+    from llmsspider.callbacks.requests import PageRequests
+    from llmsspider.crawl.run import Run
+    from llmsspider.discovery.providers import Docsify
+    from llmsspider.store import PageRecord
+
+
+class LinkSourcePages:
+    """Requests link sources where the policy (`crawl.deferred.LinkSources`) wants them, and follows their links.
+
+    Counts `llms/link-sources` and `llms/link-sources/failed`.
+
+    Args:
+        spider: the spider whose callbacks the requests name.
+        run: the run.
+        requests: makes the requests for what they link to.
+        reader: renders those that scripts make.
+    """
+
+    def __init__(self, spider: DocsCallbacks, run: Run, requests: PageRequests, reader: PageReader):
+        self._spider = spider
+        self._run = run
+        self._requests = requests
+        self._reader = reader
+
+    def request(self, record: PageRecord, *, start: bool, unchanged: bool) -> Iterator[Request]:
+        """Yield the request for a Markdown page's HTML, where the policy wants its links.
+
+        Args:
+            record: the page.
+            start: it is the start page.
+            unchanged: its document is as it was stored.
+        """
+        run, depth = self._run, record.depth
+        site = run.site.docsify_of(record.url)
+        if site is not None:
+            yield from self._docsify_lists(record, site, unchanged=unchanged)
+            return
+        deepest = run.arguments.max_depth is not None and depth >= run.arguments.max_depth
+        same_url = record.fetched_url == record.url and record.origin != "negotiated"
+        if deepest or same_url or not run.follows_links:
+            return
+        root, new = run.site.is_section_root(record.url), record.key not in run.known.states
+        if run.links.wanted(record.url, start=start, section_root=root, new=new):
+            run.count("link-sources")
+            yield Request(
+                record.url,
+                headers={"Accept": HTML_ACCEPT},
+                callback=self._spider.parse_link_source,
+                errback=self._spider.link_source_failed,
+                meta={"depth": depth, META: {"source": True, "unchanged": unchanged}},
+                priority=1 - depth,
+                dont_filter=True,
+            )
+
+    def _docsify_lists(self, record: PageRecord, site: Docsify, *, unchanged: bool) -> Iterator[Request]:
+        """Yield the requests for the sidebar and the like of a Docsify site, each once a run.
+
+        Those of its root come with its first page, those of a folder, which need not exist, with the folder's first.
+        """
+        if not self._run.follows_links:
+            return
+        is_root = identity(record.url) == identity(site.page)
+        for url in self._run.site.new_lists(site.lists if is_root else site.lists_beside(record.url)):
+            self._run.count("link-sources")
+            yield Request(
+                url,
+                callback=self._spider.parse_docsify_list,
+                errback=self._spider.docsify_list_failed,
+                meta={
+                    "depth": record.depth,
+                    META: {
+                        "source": True,
+                        "unchanged": unchanged,
+                        "page": site.page if is_root else record.url,
+                        "optional": not is_root,
+                    },
+                },
+                priority=1 - record.depth,
+                dont_filter=True,
+            )
+
+    async def links(self, request: Request, answer: PageResponse) -> list[Request]:
+        """Return the requests for the links of a page's HTML; none where it is no HTML or cannot be read."""
+        if answer.kind() != "html":
+            return []
+        try:
+            page = await self._run.workers.scan(answer.body, answer.fetched_url, answer.encoding)
+            _, rendered = await self._reader.renderer.render(request, answer, PageResult(page, "html"))
+        except (ConversionError, RenderingError):
+            self._run.count("link-sources/failed")
+            return []
+        self._run.link_bases.learn(rendered.page.follow, answer.page_url)
+        depth, on = int(request.meta.get("depth", 0)) + 1, without_fragment(request.url)
+        unchanged = info(request).get("unchanged", False)
+        requests = list(self._requests.links(rendered.page.follow, depth, on=on, unchanged=unchanged))
+        self._run.links.report(len(requests))
+        return requests
+
+    def failed(self) -> None:
+        """Count a link source that failed; its page is a document already."""
+        self._run.links.report(0)
+        self._run.count("link-sources/failed")
+
+    async def docsify_links(self, request: Request, answer: PageResponse) -> Iterator[Request]:
+        """Return the requests for the pages that a sidebar or the like of a Docsify site links to."""
+        page_url = info(request)["page"]
+        site = self._run.site.docsify_of(page_url)
+        if site is None or answer.status != 200 or answer.kind() not in {"markdown", "text"}:
+            if not info(request).get("optional"):
+                self._count_unread(request.url, f"HTTP status {answer.status}, {answer.mime_type}")
+            return iter(())
+        draft = await self._run.workers.read_markdown(answer.text())
+        page = draft.page(partial(site.join, page_url=page_url))
+        return self._requests.links(page.follow, int(request.meta.get("depth", 0)) + 1, on=page_url)
+
+    def docsify_list_failed(self, request: Request, error: BaseException) -> None:
+        """Count a sidebar or the like that failed: pages that only it names are not found."""
+        is_missing = getattr(getattr(error, "response", None), "status", 0) in {404, 410}
+        if not (is_missing and info(request).get("optional")):
+            self._count_unread(request.url, str(error).partition("\n")[0])
+
+    def _count_unread(self, url: str, why: str) -> None:
+        self._run.count("link-sources/failed")
+        self._run.incomplete(f"{url}, which links to the site's pages, could not be read ({why})")

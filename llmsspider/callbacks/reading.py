@@ -1,0 +1,157 @@
+"""How the page that an answer holds is read: as Markdown, as HTML, rendered in a browser, or from an OpenAPI file."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from llmsspider.callbacks.rendering import ApiFiles, Renderer
+from llmsspider.crawl.page_checks import is_fuller, stub
+from llmsspider.crawl.pages import (
+    LinkJoiner,
+    PageResponse,
+    PageResult,
+    plain_links,
+    read_page,
+    refused_by_page,
+)
+from llmsspider.requests import HTML_ACCEPT, nested_request
+from llmsspider.web.markdown_forms import is_markdown_url, page_candidates
+from llmsspider.web.outcomes import kind_of_response
+from llmsspider.web.urls import host
+
+if TYPE_CHECKING:
+    from scrapy import Request
+    from scrapy.crawler import Crawler
+
+    from llmsspider.crawl.run import Run
+
+logger = logging.getLogger(__name__)
+
+
+class PageReader:
+    """Reads the page that an answer holds, in the form that says most.
+
+    That is the body as it came; the page's HTML, where its Markdown is a stub; what a browser rendered, where scripts
+    make the page; or what an OpenAPI file that the page names describes. Each of these is a nested download.
+
+    Args:
+        crawler: downloads the other forms.
+        run: the run.
+        join: what the links of Markdown are relative to; the fetched URL if not given.
+    """
+
+    def __init__(self, crawler: Crawler, run: Run, join: LinkJoiner = plain_links):
+        self._run = run
+        self._join = join
+        self.renderer = Renderer(crawler, run)
+        self._fuller = FullerHtml(crawler, run)
+        self._api_files = ApiFiles(crawler, run, self.renderer)
+
+    async def read(
+        self, request: Request, answer: PageResponse, *, listed: bool
+    ) -> tuple[PageResponse, PageResult | None]:
+        """Return the page, and the answer that it was read from in the end.
+
+        The page is None where that answer says that it is as it was stored.
+
+        Args:
+            request: the page's request.
+            answer: what it was answered with.
+            listed: an llms.txt or sitemap names the page, so that other text formats are documents too.
+
+        Raises:
+            ConversionError: the body could not be converted.
+            RenderingError: the browser could not render it.
+        """
+        page = await read_page(answer, self._run.workers, listed=listed, join=self._join)
+        answer, fuller = await self._fuller.take(request, answer, page)
+        if fuller is None:
+            return answer, None
+        return await self._api_files.render(request, answer, fuller)
+
+
+class FullerHtml:
+    """Takes the HTML of a page in place of Markdown that is a stub.
+
+    One nested download a stub, as long as that pays for the host (`page_checks.HostStubs`). Counts
+    `llms/markdown/stub` and `llms/markdown/stub/html`. The document's `origin` is then `html`.
+    """
+
+    def __init__(self, crawler: Crawler, run: Run):
+        self.crawler = crawler
+        self.run = run
+
+    async def take(
+        self, request: Request, answered: PageResponse, result: PageResult
+    ) -> tuple[PageResponse, PageResult | None]:
+        """Return the fuller of a page's Markdown and its HTML.
+
+        The result is None where the HTML is the one that is stored.
+
+        Raises:
+            ConversionError: the HTML could not be converted.
+        """
+        stubs = self.run.site.stubs_of(request.url)
+        if not self._is_stub(result) or not stubs.pays():
+            return answered, result
+        self.run.count("markdown/stub")
+        html = await self._html(request, answered)
+        if html is None:
+            stubs.report(fuller=False)
+            return answered, result
+        if html.status == 304:
+            stubs.report(fuller=True)
+            return html, None
+        read = await read_page(html, self.run.workers, listed=False)
+        is_taken = self._is_page(html, read) and is_fuller(read.page.markdown, result.page.markdown)
+        stubs.report(fuller=is_taken)
+        if not is_taken:
+            return answered, result
+        self.run.count("markdown/stub/html")
+        return html, replace(read, was_stub=True)
+
+    def _is_stub(self, result: PageResult) -> bool:
+        is_authors = result.origin in {"markdown", "negotiated"} and result.left_out is None
+        return is_authors and stub(result.page.markdown) is not None
+
+    def _is_page(self, html: PageResponse, read: PageResult) -> bool:
+        meta = read.page.meta
+        return (
+            read.left_out is None
+            and not meta.is_shell
+            and not meta.refresh
+            and refused_by_page(meta, html, self.run.config) is None
+        )
+
+    async def _html(self, request: Request, answered: PageResponse) -> PageResponse | None:
+        """Return the HTML of the page, or the 304 that says it is the one stored; None where there is none.
+
+        Where only the Markdown file is known, the pages that it may belong to are asked.
+        """
+        is_file = is_markdown_url(request.url)
+        for url in page_candidates(request.url).values() if is_file else (request.url,):
+            html = await self._download(url, request, answered)
+            if html is not None:
+                return html
+        return None
+
+    async def _download(self, url: str, request: Request, answered: PageResponse) -> PageResponse | None:
+        engine = self.crawler.engine
+        if engine is None:
+            return None
+        try:
+            response = await engine.download_async(
+                nested_request(url, request, headers={"Accept": HTML_ACCEPT})
+            )
+        except Exception as error:  # whatever it was, the page has its Markdown
+            logger.debug("No HTML at %(url)s: %(error)r", {"url": url, "error": error})
+            return None
+        html = replace(
+            PageResponse.from_response(response, now=answered.fetched_at), page_url=answered.page_url
+        )
+        if html.status == 304:
+            return html if self.run.known.validated(html.fetched_url) is not None else None
+        is_whole = html.status == 200 and kind_of_response(html.status, html.headers, html.body) is None
+        return html if is_whole and host(html.fetched_url) == host(url) and html.kind() == "html" else None
