@@ -199,7 +199,7 @@ class DocsCallbacks(scrapy.Spider):
         self.verification.failed(request, kind_of_failure(error))
 
     def parse_moved(self, response: Response) -> Iterator[Any]:
-        """Yield the new pages that have the text of a stored one; those that moved name their former address."""
+        """Yield the new pages that waited; those that were a stored page before name its address."""
         run = self.run
         if reason_not_to_delete(run) is None and run.arguments.mode != "refresh":
             run.moved_pages.pair(run.known, self._stored_text)

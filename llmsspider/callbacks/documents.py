@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from llmsspider.crawl.deferred import PendingPage
+from llmsspider.crawl.page_checks import drop_reason
 from llmsspider.requests import info
 
 if TYPE_CHECKING:
@@ -84,11 +85,20 @@ class Documents:
         if start and (unlisted or not run.bounds.allowed(record.url)):
             run.record_filtered(record.url, "out-of-scope", "the start page itself is outside the scope")
             return
-        if not start and not confirmed and run.may_have_moved(record):
+        if not start and not confirmed and self._waits_for_end(record):
             return
         record.moved_from = list(run.known.moved_from.get(record.key, ()))
         change: Change = "unchanged" if confirmed else "new"
         yield record.item(source=run.source, run=run.id, change=change, confirmed=confirmed)
+
+    def _waits_for_end(self, record: PageRecord) -> bool:
+        """Say whether a new page waits until it is known which stored pages are gone; its text is learnt at once."""
+        run, content = self._run, record.content or ""
+        is_text = drop_reason(content, record.title, min_characters=run.config.min_characters) is None
+        waits = is_text and run.may_have_moved(record)
+        if waits:
+            run.bounds.look_alikes.learn(record.url, content)
+        return waits
 
     def _keep_findings(self, record: PageRecord) -> None:
         """Keep what the store has of how a page was found and listed: this run had no discovery."""

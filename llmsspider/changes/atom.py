@@ -117,7 +117,7 @@ def _html(page: PageChange) -> str:
 def _hunk(hunk: Hunk) -> Iterator[str]:
     if hunk.headings:
         yield f"<h4>{escape(' › '.join(hunk.headings))}</h4>"
-    if hunk.kind in {"code", "table"}:
+    if hunk.is_whole:
         yield f"<pre>{escape(chr(10).join(lines_of(hunk))[:MAX_TEXT])}</pre>"
     elif hunk.words:
         tags = {"equal": ("", ""), "delete": ("<del>", "</del>"), "insert": ("<ins>", "</ins>")}

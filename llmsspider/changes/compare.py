@@ -7,8 +7,10 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from difflib import SequenceMatcher, unified_diff
+from functools import lru_cache
 from typing import Any, Literal
 
+from llmsspider.changes.volatile import MASK, mask
 from llmsspider.markdown import commonmark
 
 Kind = Literal["heading", "text", "code", "table", "html"]
@@ -22,6 +24,7 @@ _LEAVES: dict[str, Kind] = {
 }
 _CONTINUED = re.compile(r"\n[ \t>]*")
 _SPACE = re.compile(r"[ \t]+")
+_DASHES = re.compile("-+")
 
 
 @dataclass(slots=True, frozen=True)
@@ -43,7 +46,7 @@ class Block:
 
     @property
     def is_whole(self) -> bool:
-        """True for a block that is compared by lines, as a whole: code and tables."""
+        """True for code and tables, which are compared by lines."""
         return self.kind in {"code", "table"}
 
 
@@ -90,7 +93,7 @@ class _Reading:
             yield from self._block(kind, "".join(code).rstrip("\n"), _language(event))
         elif kind == "table":
             lines = (_SPACE.sub(" ", line).strip(" >") for line in self._raw(start, end).splitlines())
-            yield from self._block(kind, "\n".join(line for line in lines if line))
+            yield from self._block(kind, "\n".join(_row(line) for line in lines if line))
         elif kind == "heading":
             yield from self._heading(int(event["Start"]["Heading"]["level"][1:]), self._text(begin, stop))
         else:
@@ -111,6 +114,11 @@ class _Reading:
 
     def _text(self, start: int, end: int) -> str:
         return _SPACE.sub(" ", _CONTINUED.sub(" ", self._raw(start, end).strip())).strip()
+
+
+def _row(line: str) -> str:
+    """A row of a table; in the one below the head, dashes may be as wide as the widest cell."""
+    return _DASHES.sub("---", line) if not line.strip("|:- ") else line
 
 
 _BLOCKS = frozenset({*_LEAVES, "List", "Item", "BlockQuote", "MetadataBlock", "FootnoteDefinition"})
@@ -144,6 +152,7 @@ MAX_EXACT = 1_000_000
 MAX_WORDS = 4_000
 """Words of a block that are compared one by one; of longer ones, sentences are."""
 
+_STANDING = frozenset("_" + MASK)
 _WORD = re.compile(r"\w+(?:[.\-'/]\w+)*|\s+|[^\w\s]")
 _SENTENCE = re.compile(r"(?<=[.!?]) ")
 
@@ -164,6 +173,11 @@ class Hunk:
     info: str = ""
     words: Words = ()
     lines: tuple[str, ...] = ()
+
+    @property
+    def is_whole(self) -> bool:
+        """True for code and tables, which are compared by lines."""
+        return self.kind in {"code", "table"}
 
 
 @dataclass(slots=True)
@@ -194,13 +208,14 @@ def compare(before: Sequence[Block], after: Sequence[Block]) -> Comparison:
 
 def _pairs(before: Sequence[Block], after: Sequence[Block]) -> Iterator[tuple[Block | None, Block | None]]:
     """Yield what differs: a block before and after, either None where there is none."""
-    matcher = _matcher([block.key for block in before], [block.key for block in after])
-    for tag, i1, i2, j1, j2 in matcher.get_opcodes():
+    found = matcher([block.key for block in before], [block.key for block in after])
+    for tag, i1, i2, j1, j2 in found.get_opcodes():
         if tag != "equal":
             yield from _paired(before[i1:i2], after[j1:j2])
 
 
-def _matcher(a: Sequence[object], b: Sequence[object]) -> SequenceMatcher[object]:
+def matcher(a: Sequence[object], b: Sequence[object]) -> SequenceMatcher[object]:
+    """Compare two sequences; where both are long, by what is rare in them."""
     return SequenceMatcher(None, a, b, autojunk=len(a) * len(b) > MAX_EXACT)
 
 
@@ -229,14 +244,23 @@ def _likeness(old: Block, new: Block) -> float:
         return 0.0
     if old.text == new.text:
         return 1.0
-    a, b = _weighed(old.text), _weighed(new.text)
-    if not a or not b:
-        return 0.0
-    return 2 * (a & b).total() / (a.total() + b.total())
+    alike = _share(_weighed(old.text), _weighed(new.text))
+    return alike if alike >= ALIKE else max(alike, _share(*map(_weighed_mask, (old.text, new.text))))
+
+
+def _share(one: Counter[str], other: Counter[str]) -> float:
+    total = one.total() + other.total()
+    return 2 * (one & other).total() / total if total else 0.0
 
 
 def _weighed(text: str) -> Counter[str]:
-    return Counter(word.lower() for word in _WORD.findall(text) if word[0].isalnum() or word[0] == "_")
+    return Counter(word.lower() for word in _WORD.findall(text) if word[0].isalnum() or word[0] in _STANDING)
+
+
+@lru_cache(maxsize=512)
+def _weighed_mask(text: str) -> Counter[str]:
+    """The words of a block without dates and figures, so that those of a table do not make another one of it."""
+    return _weighed(mask(text))
 
 
 def _hunk(old: Block | None, new: Block | None) -> Hunk:
@@ -248,7 +272,7 @@ def _hunk(old: Block | None, new: Block | None) -> Hunk:
         return Hunk(change, block.kind, block.headings, before, after, block.info)
     changed = (new.kind, new.headings, old.text, new.text, new.info)
     if new.is_whole:
-        return Hunk("changed", *changed, lines=_lines(old.text, new.text))
+        return Hunk("changed", *changed, lines=line_diff(old.text, new.text))
     return Hunk("changed", *changed, words=words(old.text, new.text))
 
 
@@ -262,7 +286,7 @@ def words(before: str, after: str) -> Words:
     if len(a) > MAX_WORDS or len(b) > MAX_WORDS:
         a, b = _sentences(before), _sentences(after)
     found: list[tuple[Op, str]] = []
-    for tag, i1, i2, j1, j2 in _joined(a, _matcher(a, b).get_opcodes()):
+    for tag, i1, i2, j1, j2 in _joined(a, matcher(a, b).get_opcodes()):
         if tag == "equal":
             found.append(("equal", "".join(a[i1:i2])))
             continue
@@ -297,7 +321,7 @@ def _sentences(text: str) -> list[str]:
     return [f"{part} " for part in parts[:-1]] + parts[-1:]
 
 
-def _lines(before: str, after: str) -> tuple[str, ...]:
+def line_diff(before: str, after: str) -> tuple[str, ...]:
     """The lines of a code block or table: ` ` kept, `-` gone, `+` new; those far from any change are left out."""
     found = unified_diff(before.splitlines(), after.splitlines(), lineterm="", n=3)
     return tuple(line for number, line in enumerate(found) if number > 1)

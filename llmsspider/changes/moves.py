@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Iterable
+from typing import TypeVar
 
-from llmsspider.changes.hunks import mask
+from llmsspider.changes.volatile import mask
 
 ALIKE = 0.9
 """Share of words that two texts of one page have in common."""
@@ -22,13 +24,31 @@ def words(content: str, url: str) -> Counter[str]:
     return Counter(_WORD.findall(mask(text).lower()))
 
 
-def is_one_page(one: Counter[str], other: Counter[str]) -> bool:
-    """Say whether two texts are so alike that they are one page.
+MAX_PAIRS = 40_000
+"""New and deleted pages that are compared word by word."""
+
+T = TypeVar("T")
+
+
+def likest(one: Counter[str], others: Iterable[tuple[T, Counter[str]]]) -> T | None:
+    """Return which of several texts is the page that moved, the most alike; None for none of them.
 
     >>> text = "A page of many words that says what it does and how. " * 2
-    >>> one = words(text + "Nov 1, 2026", "https://e.com/a")
-    >>> is_one_page(one, words(text + "Nov 2, 2026", "https://e.com/b")), is_one_page(one, words("Else.", "https://e.com/c"))
-    (True, False)
+    >>> one, other = words(text + "Nov 1, 2026", "https://e.com/a"), words("Else.", "https://e.com/c")
+    >>> likest(one, [(1, other), (2, words(text + "Nov 2, 2026", "https://e.com/b"))]), likest(one, [(1, other)])
+    (2, None)
     """
-    total = one.total() + other.total()
-    return min(one.total(), other.total()) >= MIN_WORDS and 2 * (one & other).total() >= ALIKE * total
+    best, found = ALIKE, None
+    for name, other in others:
+        share = _share(one, other)
+        if share > best or (found is None and share == best):
+            best, found = share, name
+    return found
+
+
+def _share(one: Counter[str], other: Counter[str]) -> float:
+    """The share of words that two texts have in common; 0 where it is too low, or a text too short."""
+    smaller, total = min(one.total(), other.total()), one.total() + other.total()
+    if smaller < MIN_WORDS or 2 * smaller < ALIKE * total:
+        return 0.0
+    return 2 * (one & other).total() / total

@@ -107,7 +107,7 @@ def _hunk_text(hunk: Hunk) -> Iterator[str]:
     yield ""
     if hunk.headings:
         yield f"  {' > '.join(hunk.headings)}"
-    if hunk.kind in {"code", "table"}:
+    if hunk.is_whole:
         yield from (f"    {line}" for line in lines_of(hunk))
     elif hunk.words:
         yield "  ~ " + "".join(
@@ -157,7 +157,7 @@ def _hunk_markdown(hunk: Hunk) -> Iterator[str]:
     if hunk.headings:
         yield f"*{' › '.join(hunk.headings)}*"
         yield ""
-    if hunk.kind in {"code", "table"}:
+    if hunk.is_whole:
         lines = lines_of(hunk)
         fence = fence_for("\n".join(lines))
         yield f"{fence}diff"

@@ -5,15 +5,16 @@ from __future__ import annotations
 import hashlib
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Literal
 from urllib.parse import urlsplit
 
 from llmsspider.changes.compare import Hunk, blocks, compare
-from llmsspider.changes.hunks import PAGES, Names, evidence, is_labelled, is_proven, masked, names
-from llmsspider.changes.moves import is_one_page, words
+from llmsspider.changes.moves import MAX_PAIRS, likest, words
+from llmsspider.changes.names import Names, names
+from llmsspider.changes.noise import NO_EVIDENCE, Evidence, evidence, noise_masks, volatile_lines, without
 from llmsspider.errors import ArgumentsError
 
 if TYPE_CHECKING:
@@ -93,9 +94,6 @@ def _moment(value: str) -> datetime:
         raise ArgumentsError([f"--since {value!r}: this moment has not come yet"])
     return moment
 
-
-MAX_PAIRS = 40_000
-"""New and deleted pages that are compared word by word."""
 
 Kind = Literal["new", "changed", "moved", "deleted"]
 
@@ -180,17 +178,17 @@ def changes_since(store: Store, source: str, since: int, *, keep_noise: bool = F
     result.pages.sort(key=lambda page: (page.order is None, page.order or 0, page.section, page.url))
     result.noise = len(pages) - len(result.pages)
     for page in pages:
-        result.folded.update({line for hunk in page.change.folded if (line := masked(hunk)) is not None})
+        result.folded.update(page.folded)
     return result
 
 
 @dataclass(slots=True)
 class _Compared:
-    """A change, and what its page proves: how often each masked line changed and was compared."""
+    """A change, what the contents of its page prove, and the masks of its lines that are noise."""
 
     change: PageChange
-    changed: Counter[str] = field(default_factory=Counter)
-    compared: Counter[str] = field(default_factory=Counter)
+    evidence: Evidence = NO_EVIDENCE
+    folded: set[str] = field(default_factory=set)
 
 
 class _Reading:
@@ -253,11 +251,13 @@ class _Reading:
         if len(self._new) * len(self._deleted) > MAX_PAIRS:
             return []
         here = words(page.now.record.content or "", page.now.record.url)
-        for gone, before in self._deleted:
-            free = before is not None and gone.now.record.url not in moved
-            if free and before is not None and is_one_page(self._words_of(gone, before), here):
-                return [(gone, before)]
-        return []
+        candidates = (
+            ((gone, before), self._words_of(gone, before))
+            for gone, before in self._deleted
+            if before is not None and gone.now.record.url not in moved
+        )
+        best = likest(here, candidates)
+        return [] if best is None else [best]
 
     def _words_of(self, gone: PageHistory, before: Version) -> Counter[str]:
         url = gone.now.record.url
@@ -292,35 +292,25 @@ def _compared(
     change.names = names(old, new, compared.hunks)
     if before.title and before.title != record.title:
         change.title_before = before.title
-    return _Compared(change, *evidence(contents))
+    return _Compared(change, evidence(contents))
 
 
 def fold(pages: Iterable[_Compared]) -> None:
-    """Move the hunks that are noise to `folded`."""
-    pages = list(pages)
-    proven: Counter[str] = Counter()
-    labelled: Counter[str] = Counter()
-    for page, hunk, line in _maskable(pages):
-        proven[line] += is_proven(hunk, line, page.changed, page.compared)
-        labelled[line] += is_labelled(hunk)
-    for page in pages:
+    """Take noise out of the hunks of pages; those that are nothing else move to `folded`."""
+    found = [(page, [(hunk, volatile_lines(hunk)) for hunk in page.change.hunks]) for page in pages]
+    everywhere = noise_masks(
+        (page.evidence, [line for _, lines in hunks for line in lines]) for page, hunks in found
+    )
+    for page, hunks in found:
         kept: list[Hunk] = []
-        for hunk in page.change.hunks:
-            mask = masked(hunk)
-            is_noise = mask is not None and (
-                is_proven(hunk, mask, page.changed, page.compared)
-                or proven[mask] >= 2
-                or labelled[mask] >= PAGES
-            )
-            (page.change.folded if is_noise else kept).append(hunk)
+        for hunk, lines in hunks:
+            noise = [line for line in lines if line.mask in everywhere or page.evidence.proves(line)]
+            page.folded.update(line.mask for line in noise)
+            if (rest := without(hunk, noise)) is not None:
+                kept.append(rest)
+            else:
+                page.change.folded.append(hunk)
         page.change.hunks = kept
-
-
-def _maskable(pages: Iterable[_Compared]) -> Iterator[tuple[_Compared, Hunk, str]]:
-    for page in pages:
-        for hunk in page.change.hunks:
-            if (line := masked(hunk)) is not None:
-                yield page, hunk, line
 
 
 def _change(kind: Kind, page: PageHistory) -> PageChange:

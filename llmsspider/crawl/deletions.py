@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from llmsspider.changes.moves import is_one_page, words
+from llmsspider.changes.moves import MAX_PAIRS, likest, words
 from llmsspider.crawl.bot_walls import BELIEVED_RUNS, MAX_MOVED_TO_ONE
 from llmsspider.crawl.known_pages import DeletionPlan, judge
 from llmsspider.items import content_hash
@@ -23,40 +23,53 @@ if TYPE_CHECKING:
     from llmsspider.store import PageRecord, PageState
 
 
-# New pages that have the text, or the name, of a stored page which this run has not reached: they may be that page,
-# moved. Pure.
-# Their documents wait until the end of the crawl, when it is known whether the stored page is gone.
+# New pages may be a stored page that this run has not reached, moved. Pure.
+# Their documents wait until the end of the crawl, when it is known which stored pages are gone, and where they lead to.
 
 MAX_NAMESAKES = 5
 """Stored pages whose address ends alike that may be the page that moved; a name of more (`index`) says nothing."""
 MAX_PAGES = 1000
 """So many pages wait; the documents of more say nothing of where they were."""
+MAX_CHARACTERS = 20_000_000
+"""Characters of the pages that wait, which are in memory."""
 
 
 @dataclass(slots=True)
 class MovedPages:
-    """The new pages of one run that wait; `enabled` is False where a stop would lose them."""
+    """The new pages of one run that wait; `enabled` is False where a stop would lose them.
+
+    Without `every` only those wait that have the text or the name of a stored page: the run may well end before its
+    end, as the one before did, and what waits is for the next one then.
+    """
 
     enabled: bool = False
+    every: bool = False
     waiting: list[PageRecord] = field(default_factory=list)
+    _characters: int = 0
     _named: dict[str, list[bytes]] = field(default_factory=dict)
     """Keys of the stored pages by the last part of their address."""
     _stored: dict[bytes, list[bytes]] | None = None
     """Keys of the stored pages by the hash of their text."""
 
-    def keep(self, record: PageRecord, known: KnownPages, recorded: Container[bytes]) -> bool:
-        """Take a page in that may have moved.
+    def keep(
+        self, record: PageRecord, known: KnownPages, recorded: Container[bytes], *, room: int | None = None
+    ) -> bool:
+        """Take a page in that may have moved: a new one, as long as there are stored pages that it may be.
 
         Args:
             record: the page as it came.
             known: the stored pages.
             recorded: keys of the pages that have a document in this run.
+            room: how many more documents `max_pages` allows (None: no limit); none waits where they are few.
         """
-        if not self.enabled or len(self.waiting) >= MAX_PAGES or known.state(record.key) is not None:
+        full = len(self.waiting) >= MAX_PAGES or self._characters >= MAX_CHARACTERS
+        if not self.enabled or full or (room is not None and room <= MAX_PAGES):
             return False
-        if all(key in recorded for key in self._alike(record, known)):
+        candidates = known.states if self.every else self._alike(record, known)
+        if known.state(record.key) is not None or all(key in recorded for key in candidates):
             return False
         self.waiting.append(record)
+        self._characters += len(record.content or "")
         return True
 
     def pair(self, known: KnownPages, text: Callable[[bytes], str]) -> None:
@@ -66,18 +79,32 @@ class MovedPages:
             known: the stored pages and their fates.
             text: the stored text of a page, by its key.
         """
+        stored: dict[bytes, Counter[str]] = {}
+
+        def likest_of(record: PageRecord, keys: list[bytes]) -> bytes | None:
+            for key in keys:
+                if key not in stored:
+                    stored[key] = words(text(key), known.states[key].url)
+            here = words(record.content or "", record.url) if keys else Counter[str]()
+            return likest(here, [(key, stored[key]) for key in keys])
+
+        others = []
         for record in self.waiting:
-            gone = [key for key in self._alike(record, known) if known.fates.get(key) in {"gone", "unlinked"}]
+            gone = [key for key in self._alike(record, known) if _is_gone(key, known)]
             same_text = [key for key in gone if self._is_same(key, record, known)]
             same_name = [key for key in gone if _name(known.states[key].url) == _name(record.url)]
             if len(same_text) == 1 or (same_text and len(same_name) == 1 and same_name[0] in same_text):
                 known.moved((same_name if len(same_text) > 1 else same_text)[0], record.key)
-                continue
-            here = words(record.content or "", record.url) if same_name and not same_text else None
-            for key in same_name if here is not None else ():
-                if is_one_page(words(text(key), known.states[key].url), here or Counter()):
-                    known.moved(key, record.key)
-                    break
+            elif not same_text and (key := likest_of(record, same_name)) is not None:
+                known.moved(key, record.key)
+            elif not same_text and record.key not in known.targets.values():
+                others.append(record)
+        if len(others) * sum(_is_gone(key, known) for key in known.fates) > MAX_PAIRS:
+            return
+        for record in others:
+            key = likest_of(record, [key for key in known.fates if _is_gone(key, known)])
+            if key is not None:
+                known.moved(key, record.key)
 
     def take(self) -> Iterator[PageRecord]:
         """Yield the pages that wait, in the order in which they came; from now on none waits."""
@@ -99,6 +126,10 @@ class MovedPages:
 
     def _is_same(self, key: bytes, record: PageRecord, known: KnownPages) -> bool:
         return known.states[key].markdown_hash == bytes.fromhex(content_hash(record.content or ""))
+
+
+def _is_gone(key: bytes, known: KnownPages) -> bool:
+    return known.fates.get(key) in {"gone", "unlinked"}
 
 
 def _name(url: str) -> str:
@@ -170,7 +201,7 @@ def settle_doubts(run: Run) -> None:
     for key, fate in list(run.known.fates.items()):
         what, needed = _doubt(run, key, fate, arriving)
         if what and run.doubts.again(key, what) < needed:
-            run.known.record_outcome(key, "kept", "not-sure")
+            run.known.stays(key, "not-sure")
     _keep_linked(run)
 
 

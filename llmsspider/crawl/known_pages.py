@@ -239,6 +239,12 @@ class KnownPages:
                 url for url in (*self.moved_from.get(key, ()), self.states[key].url) if url not in former
             ]
 
+    def stays(self, key: bytes, reason: str) -> None:
+        """Note that a stored page is kept after all, wherever it redirects to."""
+        self.record_outcome(key, "kept", reason)
+        if (target := self.targets.get(key)) is not None:
+            self.moved_from[target].remove(self.states[key].url)
+
     def record_outcome(self, key: bytes, fate: PageOutcome, reason: str = "") -> None:
         """Note what became of a stored page; pages that are not stored are ignored."""
         key = self.aliases.get(key, key)

@@ -369,7 +369,7 @@ class Run:
     @property
     def obtained(self) -> int:
         """The documents that came from the site in this run, and not from the store in place of a page that failed."""
-        return max(self.limit.documents - self.progress.kept, 0)
+        return max(self.limit.documents - self.progress.kept, 0) + len(self.moved_pages.waiting)
 
     @property
     def keeps_findings(self) -> bool:
@@ -541,9 +541,20 @@ class Run:
 
     def failed_before(self) -> list[str]:
         """Return the URLs that failed in the run before this one, as far as the store kept them."""
-        earlier = [record for record in self.store.runs() if record.id != self.id]
-        errors = self.store.errors(earlier[-1]) if earlier else []
+        earlier = self._run_before()
+        errors = self.store.errors(earlier) if earlier else []
         return list(dict.fromkeys(error.url for error in errors if error.kind != "invalid_url"))
+
+    def let_pages_wait(self) -> None:
+        """Have new pages wait until it is known whether they moved: all of them, if the run before was complete."""
+        if self.known.states:
+            earlier = self._run_before()
+            self.moved_pages.enabled = True
+            self.moved_pages.every = earlier is not None and earlier.complete
+
+    def _run_before(self) -> RunRecord | None:
+        earlier = [record for record in self.store.runs() if record.id != self.id]
+        return earlier[-1] if earlier else None
 
     # --- pages ---
 
@@ -583,8 +594,8 @@ class Run:
             self.known.record_outcome(record.key, "dropped", "pipeline")
 
     def may_have_moved(self, record: PageRecord) -> bool:
-        """Take in a new page that has the text of a stored one which is not reached yet; it waits for the end."""
-        return self.moved_pages.keep(record, self.known, self._recorded)
+        """Take in a new page that may be a stored one which is not reached yet; it waits for the end."""
+        return self.moved_pages.keep(record, self.known, self._recorded, room=self.limit.left)
 
     def is_first(self, record: PageRecord) -> bool:
         """Say whether the page has neither a document nor a tombstone in this run yet."""

@@ -34,14 +34,17 @@ def _keep_stored(run: Run, key: bytes) -> None:
 
 
 def store_pending_pages(run: Run) -> None:
-    """Store the pages of a stopped crawl that waited for their Markdown; a replay has them.
+    """Store the pages of a stopped crawl that waited, for their Markdown or for its end; a replay has them.
 
     Those that pipelines of the user were to see first are left to the next crawl.
     """
     if run.config.own_code:
         return
-    for page in (run.pending_pages.waiting.pop(key) for key in list(run.pending_pages.waiting)):
-        record, content = page.record, page.record.content or ""
+    pending = run.pending_pages.waiting
+    waiting = [(page.record, page.confirmed) for page in (pending.pop(key) for key in list(pending))]
+    waiting += [(record, False) for record in run.moved_pages.take()]
+    for record, confirmed in waiting:
+        content = record.content or ""
         known = run.known.state(record.key) is not None
         in_scope = run.bounds.allowed(record.url) and run.arguments.follow != "listed"
         dropped = drop_reason(content, record.title, min_characters=run.config.min_characters)
@@ -49,5 +52,5 @@ def store_pending_pages(run: Run) -> None:
         is_document = in_scope and not dropped and record.content_hash not in run.site.soft404_hashes
         if run.is_first(record) and (known or (is_document and run.arguments.mode == "crawl")):
             run.site.forms_of(record.url).missed.pop(identity(record.url), None)
-            run.record(record, confirmed=page.confirmed or not is_document)
+            run.record(record, confirmed=confirmed or not is_document)
             run.count("stored-at-stop")

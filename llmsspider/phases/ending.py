@@ -84,7 +84,7 @@ async def whole_full_texts(phase: Phase, discovery: Discovery | None) -> AsyncIt
     lists = [file for file in discovery.files if file.kind == "index" and file.is_called_full]
     whole = {text.url: text.why_whole for text in discovery.full_texts}
     whole |= dict.fromkeys((file.url for file in lists), "it lists pages")
-    if whole and not run.limit.documents:
+    if whole and not run.limit.documents and not run.moved_pages.waiting:
         yield synthetic_request(phase.spider.parse_whole_full_texts)
         return
     split = {text.url for text in discovery.full_texts if text.is_usable}
@@ -110,7 +110,7 @@ async def verification(phase: Phase, discovery: Discovery | None) -> AsyncIterat
 
 
 async def moved_pages(phase: Phase, discovery: Discovery | None) -> AsyncIterator[Request]:
-    """Yield the new pages that have the text of a stored one."""
+    """Yield the new pages, those that were another stored page with its address."""
     settle_doubts(phase.run)
     note_outage(phase.run)
     if phase.run.moved_pages.waiting:

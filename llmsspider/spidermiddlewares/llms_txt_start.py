@@ -127,7 +127,8 @@ class LlmsTxtStart:
         run.retries.enabled = retries and run.worker_group.leads
         run.suspects.enabled = is_alone
         run.pending_pages.enabled = in_memory
-        run.moved_pages.enabled = in_memory and bool(run.known.states)
+        if in_memory:
+            run.let_pages_wait()
 
     def _conclude(self, discovery: Discovery | None) -> None:
         """Raise `CloseSpider` where the run came to nothing."""

@@ -74,8 +74,15 @@ def test_markdown_pages_are_revalidated_by_their_own_url(serve, run_crawl):
     assert asked == {"/index.html.md": 304, "/guide/intro.html.md": 304, "/guide/more.html.md": 304}
 
 
+LONG = (
+    "<p>Its many words say what it does and how it does it, where one looks for more of it, and which of "
+    "its options are of use to those who read on.</p>"
+)
+
+
 def test_edits_additions_removals_and_renames_are_exactly_those_reported(serve, run_crawl):
-    site = serve(pages(20))
+    long = {f"/p{index}.html": html(f"Page {index}", LONG) for index in (8, 9)}
+    site = serve(pages(20, **long))
     site.etags = True
     run_crawl(f"{site.url}/")
     for index in (1, 2, 3):
@@ -83,28 +90,38 @@ def test_edits_additions_removals_and_renames_are_exactly_those_reported(serve, 
     for path in ("/p4.html", "/p5.html"):
         del site.pages[path]
     site.pages["/renamed.html"] = site.pages.pop("/p6.html")
-    unlinked = "<a href='/p7.html'>x</a> "
-    home = site.pages["/"].replace(unlinked, "")
-    added = "".join(f"<a href='/{name}.html'>n</a>" for name in ("new1", "new2", "renamed"))
+    site.pages["/edited.html"] = html("Page 8", LONG.replace("looks for more", "finds more"))
+    del site.pages["/p8.html"]
+    site.pages["/p9.html"] = Reply("", 301, headers={"Location": "{base}/rewritten.html"})
+    site.pages["/rewritten.html"] = html("Other", "<p>Not a word of it is what it was.</p>")
+    home = site.pages["/"]
+    for index in (7, 8, 9):  # nothing leads to them any more
+        home = home.replace(f"<a href='/p{index}.html'>x</a> ", "")
+    names = ("new1", "new2", "renamed", "edited", "rewritten")
+    added = "".join(f"<a href='/{name}.html'>n</a>" for name in names)
     site.pages["/"] = home.replace("</main>", f"{added}</main>")
     site.pages["/new1.html"] = html("New 1", "<p>A new page.</p>")
     site.pages["/new2.html"] = html("New 2", "<p>Another new page.</p>")
     nonce = "<head><meta name='nonce' content='abc'>"
-    site.pages.update({path: text.replace("<head>", nonce) for path, text in site.pages.items()})
+    site.pages.update(
+        {path: text.replace("<head>", nonce) for path, text in site.pages.items() if isinstance(text, str)}
+    )
     outcome = run_crawl(f"{site.url}/", arguments={"emit": "changes"})
     assert changes(outcome, site.url) == {
         "/": "changed",
         **{f"/p{index}.html": "changed" for index in (1, 2, 3)},
-        **dict.fromkeys(("/p4.html", "/p5.html", "/p6.html", "/p7.html"), "deleted"),
-        **dict.fromkeys(("/new1.html", "/new2.html", "/renamed.html"), "new"),
+        **{f"/p{index}.html": "deleted" for index in range(4, 10)},
+        **{f"/{name}.html": "new" for name in names},
     }
     tombstone = next(document for document in outcome.documents if document["change"] == "deleted")
     assert (tombstone["content"], tombstone["content_hash"], tombstone["links"]) == (None, None, [])
     assert outcome.stats["llms/deleted/unlinked"] == 1
     assert outcome.stats["llms/deleted/not-found"] == 2
-    assert outcome.stats["llms/deleted/moved"] == 1
+    assert outcome.stats["llms/deleted/moved"] == 3
     former = {path: document["moved_from"] for path, document in outcome.by_path(site.url).items()}
     assert former.pop("/renamed.html") == [f"{site.url}/p6.html"]
+    assert former.pop("/edited.html") == [f"{site.url}/p8.html"]
+    assert former.pop("/rewritten.html") == [f"{site.url}/p9.html"]
     assert not any(former.values())
     sequence = [document["seq"] for document in outcome.documents]
     assert len(set(sequence)) == len(sequence) and None not in sequence

@@ -5,7 +5,9 @@ from __future__ import annotations
 import pytest
 
 from llmsspider.changes.compare import blocks, compare, words
-from llmsspider.changes.hunks import evidence, is_proven, mask, masked, names
+from llmsspider.changes.names import names
+from llmsspider.changes.noise import evidence, volatile_lines, without
+from llmsspider.changes.volatile import mask
 
 PAGE = """# Client
 
@@ -151,14 +153,22 @@ def test_dates_builds_and_counters_have_one_mask(one: str, other: str):
 def test_words_are_no_noise():
     assert mask("May I use the decade facade?") == "May I use the decade facade?"
     (hunk,) = hunks("It takes ten seconds on average.", "It takes two seconds on average.")
-    assert masked(hunk) is None
+    assert volatile_lines(hunk) == []
+
+
+def news_of(*contents: str) -> list[str]:
+    """What is told of the last of several contents: the lines of one hunk that came, if any."""
+    read = [blocks(content) for content in contents]
+    (hunk,) = compare(read[-2], read[-1]).hunks
+    proof = evidence(read)
+    rest = without(hunk, [line for line in volatile_lines(hunk) if proof.proves(line)])
+    if rest is None:
+        return []
+    return [line[1:] for line in rest.lines if line[0] == "+"] if rest.is_whole else [rest.after]
 
 
 def noise_of(*contents: str) -> bool:
-    read = [blocks(content) for content in contents]
-    (hunk,) = compare(read[-2], read[-1]).hunks
-    line = masked(hunk)
-    return line is not None and is_proven(hunk, line, *evidence(read))
+    return not news_of(*contents)
 
 
 def test_a_label_needs_one_earlier_change():
@@ -172,9 +182,76 @@ def test_a_plain_number_needs_to_change_every_time():
     assert not noise_of("Limit: 10", "Limit: 20", "Limit: 30", "Limit: 30", "Limit: 40")
 
 
-def test_code_is_never_noise():
-    contents = [f"```\nbuild {number}, updated 2026-11-{number}\n```" for number in (20, 21, 22, 23)]
-    assert not noise_of(*contents)
+TABLE = """| Page | Last change | Limit | Release |
+|---|---|---|---|
+| Home | {day} Nov 2026 | 5 | 1.{minor}.0 |
+| Guide | {day} Nov 2026 | {limit} | 1.2.0 |
+"""
+
+
+def table(day: int, limit: int = 1, minor: int = 4) -> str:
+    return TABLE.format(day=day, limit=limit, minor=minor)
+
+
+def test_dates_in_cells_are_noise_from_their_second_change_on():
+    assert news_of(table(19), table(20)) == [*table(20).splitlines()[2:]]
+    assert noise_of(table(19), table(20), table(21))
+    assert noise_of(table(8), table(9), table(10)), "a wider cell"
+
+
+def test_a_cell_that_changed_is_told_without_the_dates_of_other_rows():
+    (row,) = news_of(table(19), table(20), table(21, limit=2))
+    assert row == "| Guide | 21 Nov 2026 | 2 | 1.2.0 |"
+
+
+def test_the_release_in_a_cell_is_news_each_time():
+    contents = [table(1, minor=minor) for minor in range(1, 6)]
+    assert news_of(*contents) == ["| Home | 1 Nov 2026 | 5 | 1.5.0 |"]
+
+
+@pytest.mark.parametrize(
+    "cells",
+    [
+        "| Project | Stars |\n|---|---|\n| tool | {} |",
+        "| What | Value |\n|---|---|\n| Build | {} |",
+        "| Size |\n|---|\n| {} |\n\n",
+    ],
+    ids=["the head says so", "the row says so", "it changes every time"],
+)
+def test_counters_in_cells_are_noise(cells: str):
+    assert noise_of(*(cells.format(number) for number in (100, 200, 300, 400)))
+    assert not noise_of(*(cells.format(number) for number in (100, 200)))
+
+
+def test_a_row_that_is_added_is_told_beside_the_dates_of_the_others():
+    added = table(21) + "| New | 21 Nov 2026 | 7 | 1.2.0 |\n"
+    assert news_of(table(19), table(20), added) == ["| New | 21 Nov 2026 | 7 | 1.2.0 |"]
+
+
+CODE = "```console\n$ tool --version\ntool {}\nbuilt 2026-11-{} in {} ms at 0x7f{}\nlimit = 3\n```\n"
+
+
+def test_lines_of_code_that_are_made_anew_each_time_are_noise():
+    contents = [CODE.format("1.2.0", day, day * 7, f"{day:08x}") for day in (18, 19, 20, 21)]
+    assert noise_of(*contents)
+    assert news_of(*contents[:3], contents[3].replace("= 3", "= 4")) == ["limit = 4"]
+
+
+def test_the_version_of_a_release_in_code_is_news_each_time_and_a_nightly_build_is_not():
+    releases = [f"```\npip install tool==1.{minor}\n```" for minor in range(5)]
+    assert news_of(*releases) == ["pip install tool==1.4"]
+    nightly = [f"```\npip install tool==1.2.0.dev{number}\n```" for number in range(5)]
+    assert noise_of(*nightly)
+
+
+def test_a_default_in_code_that_changed_now_and_then_is_news():
+    waits = [f"```python\nrun(wait={seconds})\n```" for seconds in (1, 2, 2, 3, 4)]
+    assert news_of(*waits) == ["run(wait=4)"]
+
+
+def test_a_block_of_nothing_but_dates_is_one_that_changed():
+    (hunk,) = hunks("Nov 21, 2026\n", "Dec 2, 2026\n")
+    assert hunk.change == "changed"
 
 
 def named(before: str, after: str):

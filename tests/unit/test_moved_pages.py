@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from stores import SITE, record
 
+from llmsspider.crawl import deletions
 from llmsspider.crawl.deletions import MovedPages
 from llmsspider.crawl.known_pages import KnownPages
 from llmsspider.items import content_hash
@@ -58,6 +59,16 @@ def test_a_known_page_does_not_wait_and_none_does_where_a_stop_would_lose_it():
     assert not MovedPages().keep(record("new", "text\n"), stored, set())
 
 
+def test_none_waits_where_no_stored_page_is_left_nor_near_the_limit(monkeypatch: pytest.MonkeyPatch):
+    stored, moved = known(old="text\n", other="else\n"), MovedPages(enabled=True, every=True)
+    new = record("new", "text\n")
+    assert not moved.keep(new, stored, {key("old"), key("other")})
+    assert not moved.keep(new, stored, set(), room=deletions.MAX_PAGES)
+    assert moved.keep(new, stored, set(), room=deletions.MAX_PAGES + 1)
+    monkeypatch.setattr(deletions, "MAX_CHARACTERS", len("text\n"))
+    assert not moved.keep(record("more", "text\n"), stored, set())
+
+
 @pytest.mark.parametrize(
     ("new", "former"), [("b__x", ["a/x"]), ("b__z", [])], ids=["one has its name", "none has its name"]
 )
@@ -86,3 +97,30 @@ def test_a_page_of_the_same_name_moved_where_its_text_is_all_but_the_same(text: 
     stored.record_outcome(key("a/guide"), "gone", "not-found")
     moved.pair(stored, lambda _: LONG.format(4710))
     assert stored.moved_from.get(page.key, []) == [SITE + path for path in former]
+
+
+def test_a_page_that_was_renamed_and_edited_is_the_one_that_is_most_like_it():
+    texts = {
+        "near": LONG.format(1) + "Two words more stand at its end, and they are not there any more.\n",
+        "guide": LONG.format(1),
+        "else": "# Else\n\nAnother text altogether, of so many words that it says what it does.\n",
+    }
+    stored, moved = known(**texts), MovedPages(enabled=True, every=True)
+    page = record("how-to", LONG.format(2).replace("many words", "many good words"))
+    fresh = record("fresh", "# Fresh\n\nNobody had this text, of twenty words and more, before it was written " * 2)
+    assert moved.keep(page, stored, set())
+    assert moved.keep(fresh, stored, set())
+    for path in texts:
+        stored.record_outcome(key(path), "unlinked")
+    by_key = {key(path): text for path, text in texts.items()}
+    moved.pair(stored, by_key.__getitem__)
+    assert stored.moved_from == {page.key: [SITE + "guide"]}
+    assert stored.fates[key("near")] == "unlinked"
+
+
+def test_a_page_that_redirects_for_now_and_stays_is_no_former_address():
+    stored = known(old="text\n")
+    stored.moved(key("old"), key("new"), for_good=False)
+    stored.stays(key("old"), "not-sure")
+    assert stored.moved_from == {key("new"): []}
+    assert (stored.fates, stored.reasons) == ({key("old"): "kept"}, {key("old"): "not-sure"})
