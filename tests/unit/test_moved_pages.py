@@ -107,7 +107,9 @@ def test_a_page_that_was_renamed_and_edited_is_the_one_that_is_most_like_it():
     }
     stored, moved = known(**texts), MovedPages(enabled=True, every=True)
     page = record("how-to", LONG.format(2).replace("many words", "many good words"))
-    fresh = record("fresh", "# Fresh\n\nNobody had this text, of twenty words and more, before it was written " * 2)
+    fresh = record(
+        "fresh", "# Fresh\n\nNobody had this text, of twenty words and more, before it was written " * 2
+    )
     assert moved.keep(page, stored, set())
     assert moved.keep(fresh, stored, set())
     for path in texts:
