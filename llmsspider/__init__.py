@@ -10,7 +10,7 @@ def __getattr__(name: str) -> object:
 
         return resolve
     if name == "search":
-        from llmsspider.retrieval import search  # noqa: PLC0415
+        from llmsspider.retrieval.library import search  # noqa: PLC0415
 
         return search
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -193,9 +193,9 @@ def _generators(value: Any) -> tuple[str, ...]:
 
 
 def _embedder(value: Any) -> Any:
-    from llmsspider.retrieval.embedding import check_embedder  # noqa: PLC0415
-
     if value is not None:
+        from llmsspider.retrieval.embedding import check_embedder  # noqa: PLC0415
+
         _by(check_embedder, value)
     return value
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import logging
 import sys
 from pathlib import Path
@@ -34,9 +33,6 @@ FAILED_REASONS = {"start_failed", "no_documents", "redis_lost", "store_failed", 
 INCOMPLETE = 3
 """Exit code of a run that got documents, while more pages failed than a complete run may have."""
 
-COLLECT_RARELY = (10_000, 20, 50)
-"""Python's defaults look for cyclic garbage 275 times while a crawl starts, twice through all that was imported."""
-
 
 class Command(CrawlCommand):
     """Scrapy's `crawl`; exit code 1 when the run came to nothing, 2 wrong arguments, 3 the site answered in part.
@@ -49,7 +45,6 @@ class Command(CrawlCommand):
 
     def process_options(self, args: list[str], opts: argparse.Namespace) -> None:
         """Check the arguments, before Scrapy logs or starts anything."""
-        gc.set_threshold(*COLLECT_RARELY)
         super().process_options(args, opts)
         if len(args) != 1:
             return

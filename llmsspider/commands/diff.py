@@ -6,31 +6,17 @@ import argparse
 import sys
 from collections.abc import Callable, Iterable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import orjson
 
-from llmsspider.changes.render import as_dict, html, markdown, text
-from llmsspider.changes.source import NothingBeforeError, SourceChanges, changes_since, since
 from llmsspider.errors import ArgumentsError
-from llmsspider.output.exports import staged
-from llmsspider.output.status import printable
 from llmsspider.storecommand import StoreCommand, one_source
 
+if TYPE_CHECKING:
+    from llmsspider.changes.source import SourceChanges
 
-def _json(changes: SourceChanges, *, summary: bool) -> str:
-    found = as_dict(changes)
-    if summary:
-        for page in found["pages"]:
-            page["hunks"], page["folded"] = len(page["hunks"]), len(page["folded"])
-    return orjson.dumps(found, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE).decode()
-
-
-FORMATS: dict[str, Callable[..., str | Iterable[str]]] = {
-    "text": text,
-    "markdown": markdown,
-    "json": _json,
-    "html": html,
-}
+FORMATS = ("text", "markdown", "json", "html")
 
 
 class Command(StoreCommand):
@@ -66,22 +52,31 @@ class Command(StoreCommand):
         source = one_source(args)
         if opts.format not in FORMATS:
             raise ArgumentsError([f"--format {opts.format!r}: accepted are {', '.join(FORMATS)}"])
-        with self.stores().open(source, create=False) as store:
-            try:
-                changes = changes_since(
-                    store, source, since(store, source, opts.since), keep_noise=opts.noise
-                )
-            except NothingBeforeError as error:
-                self.fail(str(error), 1)
-                return
+        changes = self._changes(source, opts)
+        if changes is None:
+            return
         try:
-            self._write(FORMATS[opts.format](changes, summary=opts.summary), opts)
+            self._write(_writer(opts.format)(changes, summary=opts.summary), opts)
         except BrokenPipeError:
             return
         except OSError as error:
             self.fail(f"{opts.output or 'stdout'}: {error.strerror or error}", 1)
 
+    def _changes(self, source: str, opts: argparse.Namespace) -> SourceChanges | None:
+        """Return what changed; None where nothing came before, which is said."""
+        from llmsspider.changes.source import NothingBeforeError, changes_since, since
+
+        with self.stores().open(source, create=False) as store:
+            try:
+                return changes_since(store, source, since(store, source, opts.since), keep_noise=opts.noise)
+            except NothingBeforeError as error:
+                self.fail(str(error), 1)
+                return None
+
     def _write(self, told: str | Iterable[str], opts: argparse.Namespace) -> None:
+        from llmsspider.output.exports import staged
+        from llmsspider.output.status import printable
+
         whole = told if isinstance(told, str) else "".join(f"{line}\n" for line in told)
         if opts.format == "text":
             whole = printable(whole)
@@ -91,3 +86,26 @@ class Command(StoreCommand):
             return
         with staged(Path(opts.output)) as out:
             out.write(whole.encode("utf-8", "replace"))
+
+
+def _writer(name: str) -> Callable[..., str | Iterable[str]]:
+    """Return the function that writes one of `FORMATS`."""
+    from llmsspider.changes.render import html, markdown, text
+
+    writers: dict[str, Callable[..., str | Iterable[str]]] = {
+        "text": text,
+        "markdown": markdown,
+        "json": _json,
+        "html": html,
+    }
+    return writers[name]
+
+
+def _json(changes: SourceChanges, *, summary: bool) -> str:
+    from llmsspider.changes.render import as_dict
+
+    found = as_dict(changes)
+    if summary:
+        for page in found["pages"]:
+            page["hunks"], page["folded"] = len(page["hunks"]), len(page["folded"])
+    return orjson.dumps(found, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE).decode()

@@ -5,21 +5,17 @@ from __future__ import annotations
 import argparse
 import sys
 from pathlib import Path
-from typing import get_args
+from typing import TYPE_CHECKING, get_args
 
-from llmsspider.discovery.files import MAX_FULL_BYTES
 from llmsspider.errors import ArgumentsError, InvalidUrlError
 from llmsspider.items import Origin
-from llmsspider.lint.findings import Finding
-from llmsspider.lint.render import FORMATS
-from llmsspider.lint.rules import LEVELS, is_as_bad
-from llmsspider.lint.site import Checked, Limits
-from llmsspider.lint.spider import LintSpider
-from llmsspider.lint.text import lint_body
-from llmsspider.llmstxt import is_llms_url
-from llmsspider.store import OUTLINE, Store
 from llmsspider.storecommand import StoreCommand
 from llmsspider.web.urls import identity, require_http_url
+
+if TYPE_CHECKING:
+    from llmsspider.lint.findings import Finding
+    from llmsspider.lint.site import Checked
+    from llmsspider.store import Store
 
 HTML_ORIGINS = frozenset({"html", "rendered"})
 assert set(get_args(Origin)) > HTML_ORIGINS  # noqa: S101  # the names of the items
@@ -42,6 +38,9 @@ class Command(StoreCommand):
 
     def add_options(self, parser: argparse.ArgumentParser) -> None:
         """Add the format, and how much is asked."""
+        from llmsspider.lint.render import FORMATS
+        from llmsspider.lint.rules import LEVELS
+
         super().add_options(parser)
         parser.add_argument("--format", default="text", help=f"one of: {', '.join(FORMATS)} (default: text)")
         parser.add_argument(
@@ -56,6 +55,9 @@ class Command(StoreCommand):
 
     def work(self, args: list[str], opts: argparse.Namespace) -> None:
         """Check the arguments, lint, print, and set the exit code."""
+        from llmsspider.lint.render import FORMATS
+        from llmsspider.lint.rules import is_as_bad
+
         target = _checked(args, opts)
         notes: list[str] = []
         if "://" in target:
@@ -71,6 +73,9 @@ class Command(StoreCommand):
             self.exitcode = 1
 
     def _file(self, path: Path, opts: argparse.Namespace) -> list[Finding] | None:
+        from llmsspider.discovery.files import MAX_FULL_BYTES
+        from llmsspider.lint.text import lint_body
+
         if path.is_dir():
             raise ArgumentsError([f"{path} is a folder: name the file, such as {path / 'llms.txt'}"])
         try:
@@ -97,6 +102,10 @@ class Command(StoreCommand):
         opts: argparse.Namespace,
         notes: list[str],
     ) -> list[Finding] | None:
+        from llmsspider.lint.site import Limits
+        from llmsspider.lint.spider import LintSpider
+        from llmsspider.llmstxt import is_llms_url
+
         self.stores()  # the settings are right
         process = self.crawler_process
         assert process is not None  # noqa: S101  # it is required
@@ -120,6 +129,9 @@ class Command(StoreCommand):
 
 def known_pages(store: Store) -> dict[str, Checked]:
     """What the last crawl knew of the pages of a source, by the identity of their addresses."""
+    from llmsspider.lint.site import Checked
+    from llmsspider.store import OUTLINE
+
     known: dict[str, Checked] = {}
     runs = store.runs()
     for error in store.errors(runs[-1]) if runs else ():
@@ -145,6 +157,9 @@ def known_pages(store: Store) -> dict[str, Checked]:
 
 def _checked(args: list[str], opts: argparse.Namespace) -> str:
     """Return the one argument; raises `ArgumentsError`."""
+    from llmsspider.lint.render import FORMATS
+    from llmsspider.lint.rules import LEVELS
+
     problems = []
     if len(args) != 1 or not args[0].strip():
         problems.append("name one llms.txt: a URL, a file, or a source; `scrapy sources` lists these")

@@ -7,15 +7,16 @@ import dataclasses
 import os
 import sys
 import textwrap
+from typing import TYPE_CHECKING
 
 import orjson
 
 from llmsspider import errors
 from llmsspider.errors import ArgumentsError, SearchError
-from llmsspider.retrieval import Library, SearchResult, SearchResults
-from llmsspider.retrieval.embedding import embedder_of
-from llmsspider.retrieval.library import DEFAULT_LIMIT, MOST_RESULTS
 from llmsspider.storecommand import StoreCommand
+
+if TYPE_CHECKING:
+    from llmsspider.retrieval.ranking import SearchResult, SearchResults
 
 SHOWN_LINES = 6
 """Lines of a passage that are printed; `--json` has them all."""
@@ -36,6 +37,8 @@ class Command(StoreCommand):
 
     def add_options(self, parser: argparse.ArgumentParser) -> None:
         """Add the number of results, the section and the form."""
+        from llmsspider.retrieval.library import DEFAULT_LIMIT
+
         super().add_options(parser)
         parser.add_argument(
             "--limit",
@@ -48,6 +51,9 @@ class Command(StoreCommand):
 
     def work(self, args: list[str], opts: argparse.Namespace) -> None:
         """Search and print."""
+        from llmsspider.retrieval.embedding import embedder_of
+        from llmsspider.retrieval.library import MOST_RESULTS, Library
+
         if len(args) < 2:
             raise ArgumentsError(
                 [f"name a source and what to look for: {errors.called()} search SOURCE QUERY"]

@@ -5,14 +5,15 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import sys
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import orjson
 
 from llmsspider.errors import ArgumentsError
-from llmsspider.output.status import printable
-from llmsspider.store import SourceRecord
 from llmsspider.storecommand import StoreCommand
+
+if TYPE_CHECKING:
+    from llmsspider.store import SourceRecord
 
 
 class Command(StoreCommand):
@@ -51,6 +52,8 @@ def as_json(found: list[SourceRecord]) -> str:
 
 def as_table(found: list[SourceRecord]) -> str:
     """The sources as aligned columns; one line that says so when there are none."""
+    from llmsspider.output.status import printable
+
     if not found:
         return "no sources yet\n"
     titles = [_shown(record.says["title"]) for record in found]

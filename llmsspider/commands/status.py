@@ -7,13 +7,15 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import closing
+from typing import TYPE_CHECKING
 
 import orjson
 
 from llmsspider.errors import ArgumentsError
-from llmsspider.output.status import SourceStatus, printable, read_status, status_lines
-from llmsspider.store.runs import unknown_source
 from llmsspider.storecommand import StoreCommand
+
+if TYPE_CHECKING:
+    from llmsspider.output.status import SourceStatus
 
 WATCH_SECS = 2.0
 """Time between two looks of `--watch`."""
@@ -60,6 +62,9 @@ class Command(StoreCommand):
             return
 
     def _read(self, name: str | None) -> Iterator[SourceStatus]:
+        from llmsspider.output.status import read_status
+        from llmsspider.store.runs import unknown_source
+
         stores = self.stores()
         records, problems = stores.list_sources()
         for problem in problems:
@@ -76,6 +81,8 @@ class Command(StoreCommand):
 
 def _shown(found: list[SourceStatus], name: str | None, opts: argparse.Namespace) -> str:
     """Return the text of one look."""
+    from llmsspider.output.status import printable, status_lines
+
     if opts.json:
         value = found[0] if name is not None else found
         indent = 0 if opts.watch else orjson.OPT_INDENT_2

@@ -21,15 +21,14 @@ from llmsspider.errors import ArgumentsError
 from llmsspider.extensions.console import LOGS
 from llmsspider.store import Stores, resolve_data_dir
 from llmsspider.storecommand import StoreCommand
-from llmsspider.sync.nightly import Nightly, Result, one_at_a_time, report, table
-from llmsspider.sync.places import LocalProcesses
-from llmsspider.sync.sourcefile import SourceEntry, read_entries
 from llmsspider.web.url_gate import parse, shown, without_user
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from llmsspider.sync.nightly import Result
     from llmsspider.sync.places import Place
+    from llmsspider.sync.sourcefile import SourceEntry
 
 USER, PASSWORD = "SCRAPYD_USERNAME", "SCRAPYD_PASSWORD"  # names of variables
 """Environment variables for nodes that ask for a password."""
@@ -62,6 +61,9 @@ class Command(StoreCommand):
 
     def work(self, args: list[str], opts: argparse.Namespace) -> None:
         """Check everything, then crawl and print the summary."""
+        from llmsspider.sync.nightly import one_at_a_time
+        from llmsspider.sync.sourcefile import read_entries
+
         file = _file(args, opts)
         self._check(opts)
         stores = self.stores()
@@ -98,6 +100,8 @@ class Command(StoreCommand):
             raise ArgumentsError(problems)
 
     def _places(self, opts: argparse.Namespace, folder: Path) -> Sequence[Place]:
+        from llmsspider.sync.places import LocalProcesses, Node
+
         given = dict(pair.split("=", 1) for pair in opts.set)
         slots = opts.jobs or os.cpu_count() or 1
         if not opts.scrapyd:
@@ -105,11 +109,11 @@ class Command(StoreCommand):
         user = os.environ.get(USER)
         auth = (user, os.environ.get(PASSWORD, "")) if user else None
         job = time.strftime("%Y%m%dT%H%M%S")
-        from llmsspider.sync.places import Node  # noqa: PLC0415  # every command imports this module, few need aiohttp
-
         return [Node(node, slots, opts.project, given, auth=auth, job=job) for node in opts.scrapyd]
 
     def _say(self, results: list[Result], secs: float, *, as_json: bool) -> None:
+        from llmsspider.sync.nightly import report, table
+
         if as_json:
             option = orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE
             sys.stdout.write(orjson.dumps(report(results, secs), option=option).decode())
@@ -136,6 +140,8 @@ def _check_known(entries: list[SourceEntry], known: set[str]) -> None:
 
 async def _sync(places: Sequence[Place], stores: Stores, entries: list[SourceEntry]) -> list[Result]:
     """Crawl; SIGTERM stops it as Ctrl-C does: local crawls end cleanly, jobs of nodes go on."""
+    from llmsspider.sync.nightly import Nightly
+
     task = asyncio.current_task()
     assert task is not None  # noqa: S101  # a coroutine that runs has one
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)

@@ -10,6 +10,7 @@ from scrapy import signals
 from scrapy.exceptions import NotConfigured
 
 from llmsspider.errors import LlmsspiderError
+from llmsspider.retrieval.files import has_index
 from llmsspider.spiderrun import required_run
 
 if TYPE_CHECKING:
@@ -73,11 +74,12 @@ class SearchIndex:
 
     def _sync(self) -> tuple[int, bool] | None:
         """Return how many passages the index has, and whether it is in step; None where there is to be no index."""
-        from llmsspider.retrieval import Library  # noqa: PLC0415  # crawls without an index do without
+        stores = self._run.config.stores
+        if self._mode != "on" and not has_index(stores, self._run.source):
+            return None
+        from llmsspider.retrieval.library import Library  # noqa: PLC0415  # crawls without an index do without
 
-        with Library(self._run.config.stores) as library:
-            if self._mode != "on" and not library.has_index(self._run.source):
-                return None
+        with Library(stores) as library:
             opened = library.open(self._run.source)
             done = opened.sync(max(LEAST_SECS, SHARE * self._run.snapshot().elapsed_secs))
             return opened.index.count()[1], done

@@ -11,7 +11,8 @@ from typing import Any, Generic, TypeVar
 from urllib.parse import urlsplit
 
 from llmsspider.errors import SearchError
-from llmsspider.retrieval import Library, SearchResult
+from llmsspider.retrieval.library import Library
+from llmsspider.retrieval.ranking import SearchResult
 from llmsspider.store import OUTLINE, PageRecord, SourceRecord, Store
 
 LARGEST_READ = 50_000

@@ -17,8 +17,8 @@ from llmsspider.errors import ArgumentsError, LlmsspiderError
 from llmsspider.extras import missing
 from llmsspider.mcp.crawls import Crawls
 from llmsspider.output.mirror import STORE_FOLDER
-from llmsspider.retrieval import Library
 from llmsspider.retrieval.embedding import embedder_of
+from llmsspider.retrieval.library import Library
 from llmsspider.store import resolve_data_dir
 
 # Configuration lines of MCP clients for this server (docs/how-to/mcp.md has the same ones).

@@ -16,7 +16,7 @@ from typing import IO, Any
 
 from llmsspider.api import CRAWL, options_for_pipe
 from llmsspider.errors import SearchError
-from llmsspider.retrieval import Library
+from llmsspider.retrieval.library import Library
 from llmsspider.sources import default_name
 from llmsspider.store import Store
 from llmsspider.web.urls import require_http_url

@@ -25,7 +25,7 @@ from llmsspider import __version__
 from llmsspider.errors import LlmsspiderError
 from llmsspider.mcp import answers
 from llmsspider.mcp.crawls import Crawls
-from llmsspider.retrieval import Library
+from llmsspider.retrieval.library import Library
 
 logger = logging.getLogger(__name__)
 

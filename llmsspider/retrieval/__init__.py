@@ -10,9 +10,5 @@ and pure rooms below it; commands, the extension that updates indexes and the MC
     ranking       the order of results, and what a result is
     embedding     vectors of a user's class
     open_source   one source searched; library: all sources
+    files         where an index is
 """
-
-from llmsspider.retrieval.library import Library, search
-from llmsspider.retrieval.ranking import SearchResult, SearchResults
-
-__all__ = ["Library", "SearchResult", "SearchResults", "search"]

@@ -17,6 +17,7 @@ from typing import Self
 from llmsspider.errors import SearchError, StoreError
 from llmsspider.owncode import own_mark
 from llmsspider.retrieval.embedding import Embedder, VectorIndex
+from llmsspider.retrieval.files import VECTORS, WORDS, index_file
 from llmsspider.retrieval.index import SourceIndex
 from llmsspider.retrieval.open_source import OpenSource
 from llmsspider.retrieval.passages import url_words
@@ -26,7 +27,7 @@ from llmsspider.retrieval.ranking import (
     choose_source,
 )
 from llmsspider.store import PageRecord, Store, Stores
-from llmsspider.store.database import resolve_data_dir, source_file, source_slug
+from llmsspider.store.database import resolve_data_dir, source_file
 
 DEFAULT_LIMIT = 8
 """Results of a search."""
@@ -140,9 +141,7 @@ class Library:
         except BaseException:
             store.close()
             raise
-        vectors = (
-            None if self._embedder is None else VectorIndex(self._file(name, ".vectors"), self._embedder)
-        )
+        vectors = None if self._embedder is None else VectorIndex(self._file(name, VECTORS), self._embedder)
         return self._opened.setdefault(name, OpenSource(name, store, index, vectors, self._inode(name)))
 
     def _is_there(self, opened: OpenSource) -> bool:
@@ -164,16 +163,12 @@ class Library:
         return found.st_dev, found.st_ino
 
     def _index(self, store: Store, name: str) -> SourceIndex:
-        return SourceIndex.open(self.stores.url, self._file(name, ".search"), name, store_id(store))
+        return SourceIndex.open(self.stores.url, self._file(name, WORDS), name, store_id(store))
 
     def _file(self, name: str, suffix: str) -> Path:
-        folder = resolve_data_dir(self.stores.data_dir)
-        folder.mkdir(parents=True, exist_ok=True)
-        return folder / (source_slug(name) + suffix)
-
-    def has_index(self, source: str) -> bool:
-        """Whether the source was searched before, or indexed."""
-        return self._file(source, ".search").exists()
+        file = index_file(self.stores, name, suffix)
+        file.parent.mkdir(parents=True, exist_ok=True)
+        return file
 
     def _drop(self, name: str) -> None:
         opened = self._opened.pop(name, None)

@@ -12,7 +12,7 @@ from stores import NAME, SITE, Place, record
 
 from llmsspider.errors import SearchError, UnknownSourceError
 from llmsspider.items import Link, LlmsEntry
-from llmsspider.retrieval import Library
+from llmsspider.retrieval.library import Library
 from llmsspider.store import PageRecord, SourceRecord, Stores
 
 
