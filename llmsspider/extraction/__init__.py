@@ -1,6 +1,8 @@
 """HTML page to Markdown document: one parse gives links, metadata and the main content as Markdown.
 
-`convert` is what a worker process runs: bytes and strings in, a picklable `Page` out.
+In comes one page: bytes, URL and charset. Out comes a picklable `Page`: Markdown, links, metadata. `convert` does all
+of it, `scan` leaves the Markdown out; both are called in conversion processes (`conversion`), which alone import the
+room, besides what reads a user's generators (`generators`) or escapes text for Markdown (`formats`).
 """
 
 from __future__ import annotations
@@ -12,7 +14,13 @@ from lxml.etree import _Element
 
 from llmsspider import loading
 from llmsspider.errors import TooLargePageError
-from llmsspider.extraction import lists
+from llmsspider.extraction import (  # the converters of elements register themselves
+    blocks,  # noqa: F401
+    components,  # noqa: F401
+    inlines,  # noqa: F401
+    lists,
+    tables,  # noqa: F401
+)
 from llmsspider.extraction.formats import MarkdownFormat
 from llmsspider.extraction.generators import UNKNOWN, Generator, own_generators
 from llmsspider.extraction.hidden import remove_hidden
@@ -29,9 +37,9 @@ from llmsspider.extraction.metadata import (
     whole_title,
 )
 from llmsspider.extraction.page_kind import listing_of, lists_only, section_of, tags_of
+from llmsspider.extraction.parsing import Source, parse_source, read_source
 from llmsspider.extraction.rules import rules_for
 from llmsspider.extraction.titles import outer_title, settle_below_site_name, settle_headline, without_book
-from llmsspider.extraction.tree import Source, parse_source, read_source
 from llmsspider.extraction.walk import Walk
 from llmsspider.items import Page
 from llmsspider.markdown.commonmark import take_invisible
@@ -116,10 +124,8 @@ def _write(  # noqa: PLR0917
         rules_for(generator.drop),
         joiner,
         MarkdownFormat() if native else HtmlFormat(),
+        source,
         generator=generator,
-        has_tabs=source.may_hold(b"tablist"),
-        has_notes=source.may_hold(b"footnote", b"noteref", b"#fn"),
-        has_inline_blocks=source.may_hold(b"doc-md-description"),
         has_tex=_has_tex(source),
         growth=joiner.growth if native else None,
     )

@@ -1,21 +1,15 @@
-"""Components of every generator: admonitions, tabs, definition lists with the signatures of APIs."""
+"""Components of every generator: admonitions, tabs, footnotes."""
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
 from itertools import islice
-from typing import TYPE_CHECKING
 
 from lxml.etree import XPath, _Element
 
-from llmsspider.extraction.formats import Items
 from llmsspider.extraction.rules import Kind
 from llmsspider.extraction.tree import has_image, inner_text, settable, visible
-
-if TYPE_CHECKING:
-    from llmsspider.extraction.walk import Walk
-
+from llmsspider.extraction.walk import BLOCK_KINDS, Walk, converts, finds
 
 # Admonitions of every generator, as a block quote that names the type: `> [!NOTE]`.
 # The form is GitHub's alert, the only typed admonition that plain Markdown readers render. A title that says more
@@ -41,6 +35,7 @@ _ICONS = {"⚠": "warning", "🚧": "warning", "💡": "tip", "ℹ": "info", "�
 _EMPTY_MARKS = frozenset({"svg", "i", "button", "img"})
 
 
+@converts(BLOCK_KINDS, Kind.ADMONITION)
 def admonition(walk: Walk, element: _Element) -> list[str] | None:
     """Return an admonition as a quote, or None where the element has the class but no type."""
     classes = element.get("class") or ""
@@ -68,8 +63,7 @@ def admonition(walk: Walk, element: _Element) -> list[str] | None:
 def _body(walk: Walk, element: _Element, label: str, kind: str) -> list[str]:
     blocks = walk.blocks(_cell(element))
     if label and label.lower().replace(" ", "").strip(":.!¶*") not in {kind, f"{kind}s", ""}:
-        bold = label if "**" in label else walk.format.emphasis(label, "**", "", "")
-        blocks.insert(0, walk.format.paragraph([bold]))
+        blocks.insert(0, walk.format.paragraph([walk.bold(label)]))
     return blocks
 
 
@@ -108,145 +102,6 @@ def _title(element: _Element) -> _Element | None:
     return None
 
 
-# Definition lists, and the signatures that API documentation puts into them.
-# A term with one-paragraph definitions is written as PHP Markdown Extra has it (`Term`, `: definition`), which plain
-# readers show well. A definition with code, lists or several paragraphs would need an indent that a CommonMark reader
-# takes for code, so there the term is a bold line and the definition follows as it is.
-
-_SPACE = re.compile(r"\s+")
-_SIGNATURE_BREAKS = 2
-"""Line breaks that a signature can have where it is set as a listing."""
-_BLOCK_START = re.compile(r"(?:[-*+>|] |#+ |\d+[.)] |```|\$\$|---|: )")
-
-
-_HEADINGS = ("h1", "h2", "h3", "h4", "h5", "h6")
-
-
-@dataclass(slots=True)
-class _Entry:
-    """Terms that share definitions; `signature` is the block of an API signature."""
-
-    terms: list[str] = field(default_factory=list)
-    bodies: list[list[str]] = field(default_factory=list)
-    loose: list[str] = field(default_factory=list)
-    inline: bool = True
-
-
-def definition_list(walk: Walk, element: _Element) -> list[str]:
-    """Return a `<dl>` as blocks."""
-    entries = _read(walk, element)
-    short = all(_is_short(entry) for entry in entries)
-    return [block for entry in entries for block in _write(walk, entry, short)]
-
-
-def _read(walk: Walk, element: _Element) -> list[_Entry]:
-    entries = [_Entry()]
-    for child in _entries(element):
-        if child.tag == "dt":
-            kind = walk.rules.kind(child)
-            if entries[-1].bodies or entries[-1].loose:
-                entries.append(_Entry())
-            if kind is Kind.PLAIN and _is_listing(child) and _is_long(child):
-                entries[-1].loose += walk.block(child[0])
-            elif kind is Kind.SIGNATURE or (kind is Kind.PLAIN and _is_listing(child)):
-                entries[-1].loose += signature(walk, child)
-            elif kind is not Kind.DROP and next(child.iter(*_HEADINGS), None) is not None:
-                entries[-1].loose += walk.blocks(child)
-            elif kind is not Kind.DROP and (term := walk.line(_with_delimiters(child))):
-                entries[-1].terms.append(term.replace("\n", " "))
-        elif child.tag == "dd":
-            if blocks := walk.block(child):
-                entries[-1].bodies.append(blocks)
-                entries[-1].inline &= len(blocks) == 1 and child.find("p") is None
-        elif isinstance(child.tag, str):
-            entries.append(_Entry(loose=walk.block(child)))
-    return entries
-
-
-def _with_delimiters(term: _Element) -> _Element:
-    """Set the colon before each classifier of a term (docutils) that the page's style shows."""
-    for classifier in term.iter("span"):
-        if classifier.get("class") != "classifier":
-            continue
-        before = classifier.getprevious()
-        if before is None:
-            term.text = f"{settable(term.text).rstrip()} : "
-        elif before.get("class") != "classifier-delimiter":
-            before.tail = f"{settable(before.tail).rstrip()} : "
-    return term
-
-
-def _entries(element: _Element) -> list[_Element]:
-    """Return the terms and definitions, out of the `<div>`s that HTML allows around groups."""
-    entries: list[_Element] = []
-    for child in element:
-        if child.tag == "div" and any(part.tag in {"dt", "dd"} for part in child):
-            entries.extend(child)
-        else:
-            entries.append(child)
-    return entries
-
-
-def _is_listing(term: _Element) -> bool:
-    """Return True for a term that is nothing but a block of code (Nim)."""
-    return len(term) == 1 and term[0].tag == "pre" and not (term.text or "").strip()
-
-
-def _is_long(term: _Element) -> bool:
-    """Return True for code whose lines matter: the members of a type, not a broken signature."""
-    return inner_text(term).strip().count("\n") > _SIGNATURE_BREAKS
-
-
-def _is_short(entry: _Entry) -> bool:
-    return all(
-        len(blocks) == 1 and not _BLOCK_START.match(blocks[0]) and "\n: " not in blocks[0]
-        for blocks in entry.bodies
-    )
-
-
-def _write(walk: Walk, entry: _Entry, short: bool) -> list[str]:
-    terms, bodies = entry.terms, entry.bodies
-    flat = [*entry.loose, *(block for blocks in bodies for block in blocks)]
-    if not terms:
-        return flat
-    if walk.generator.definitions == "list":
-        if entry.inline and bodies and not entry.loose:
-            return [walk.format.items(Items([[f"{' '.join(terms)} : {bodies[0][0]}"]], tight=False))]
-        items = [[*(walk.format.paragraph([term.rstrip(":") + ":"]) for term in terms), *flat]]
-        return [walk.format.items(Items(items, tight=False))]
-    if short and bodies and not entry.loose:
-        return [walk.format.definition(terms, [blocks[0] for blocks in bodies])]
-    return [*(walk.format.paragraph([bold(walk, term)]) for term in terms), *flat]
-
-
-def bold(walk: Walk, line: str) -> str:
-    """Return a line in bold, or as it is where it holds bold text."""
-    return line if "**" in line else walk.format.emphasis(line, "**", "", "")
-
-
-def signature(walk: Walk, element: _Element) -> list[str]:
-    """Return the signature of a function, class or member as a paragraph of code."""
-    for child in list(element.iter("a", "button", "span", "label")):
-        if walk.rules.kind(child) is Kind.DROP or (
-            child.tag == "a" and "viewcode" in (child.get("class") or "")
-        ):
-            parent = child.getparent()
-            if parent is not None:
-                _drop(child, parent)
-    text = _SPACE.sub(" ", inner_text(element)).strip(" ¶#")
-    return [walk.format.paragraph([walk.format.code_span(text)])] if text else []
-
-
-def _drop(child: _Element, parent: _Element) -> None:
-    if child.tail:
-        previous = child.getprevious()
-        if previous is None:
-            parent.text = settable(parent.text) + settable(child.tail)
-        else:
-            previous.tail = settable(previous.tail) + settable(child.tail)
-    parent.remove(child)
-
-
 # Tabs: every panel is shown, each under its label in bold.
 # Panels told by ARIA roles (Docusaurus, Starlight, Quarto, Fumadocs, Docsy, Bootstrap) get their label where they
 # stand; Material for MkDocs, sphinx-design and VitePress have shapes of their own.
@@ -267,12 +122,17 @@ MAX_STEPS_UP = 6
 """Elements around a list of tabs that are looked at for its panels."""
 
 
-def labels(main: _Element) -> dict[_Element, _Element]:
+@finds
+def find_tabs(walk: Walk, main: _Element) -> None:
+    """Find the panels of tabs in a main content, and the tab of each."""
+    panels: list[_Element] = _PANELS(main) if walk.source.may_hold(b"tablist") else []
+    walk.tabs = _tabs_of(main, panels) if panels else {}
+    walk.own.update((element, panel) for element in panels if walk.is_container(element))
+
+
+def _tabs_of(main: _Element, panels: list[_Element]) -> dict[_Element, _Element]:
     """Return the tab of each panel: by `aria-controls`, by `aria-labelledby`, else by their order."""
     found: dict[_Element, _Element] = {}
-    panels: list[_Element] = _PANELS(main)
-    if not panels:
-        return found
     by_id = {panel.get("id"): panel for panel in panels if panel.get("id")}
     by_label = {panel.get("aria-labelledby"): panel for panel in panels if panel.get("aria-labelledby")}
     for tab_list in _TAB_LISTS(main)[:MAX_TAB_LISTS]:
@@ -302,6 +162,7 @@ def _panels_after(tab_list: _Element) -> list[_Element]:
     return []
 
 
+@converts(BLOCK_KINDS, Kind.TABS)
 def tab_set(walk: Walk, element: _Element) -> list[str] | None:
     """Return a set of tabs as blocks, or None where the element only has the class of one."""
     if element.get("role") == "tablist":
@@ -328,7 +189,7 @@ def titled(walk: Walk, names: list[str], panels: list[_Element]) -> list[str]:
     for name, element in zip(names, panels, strict=False):
         blocks = walk.block(element) if element.tag == "pre" else walk.blocks(element)
         if blocks and name:
-            found.append(walk.format.paragraph([bold(walk, name)]))
+            found.append(walk.format.paragraph([walk.bold(name)]))
         found += blocks
     return found
 
@@ -356,3 +217,128 @@ def _vitepress(walk: Walk, element: _Element) -> list[str] | None:
     names = [walk.line(label) for label in element.iter("label")]
     panels = next((list(child) for child in element if "blocks" in (child.get("class") or "").split()), [])
     return titled(walk, names, panels) or None
+
+
+# Footnotes: `[^1]` where the text refers to one, `[^1]: …` where it is defined.
+
+_REFERENCES = XPath(
+    "descendant::a[starts-with(@href,'#') and (@role='doc-noteref' or @data-footnote-ref"
+    " or (child::sup and starts-with(@href,'#FOOT'))"
+    " or contains(@class,'footnote-ref') or contains(@class,'footnoteref') or @class='footnote'"
+    " or (parent::sup and (starts-with(@href,'#fn') or starts-with(@href,'#footnote')"
+    " or starts-with(@href,'#_footnote') or starts-with(@href,'#user-content-fn')"
+    " or contains(parent::sup/@class,'footnote') or starts-with(parent::sup/@id,'fnref'))))]",
+    smart_strings=False,
+)
+_WITH_ID = XPath("descendant::*/@id/..", smart_strings=False)
+_BACK = re.compile(r"footnote-?back|backref|reversefootnote|fn-backref")
+_BACK_SIGNS = frozenset({"↩", "↩︎", "↑", "^", "↵", "⏎", "back"})
+_NOT_LABEL = re.compile(r"[^\w-]+")
+_NOTE_TAGS = frozenset({"li", "div", "aside", "p", "section"})
+_NOTE_HEADINGS = frozenset({"h3", "h4", "h5"})
+"""What Texinfo sets above each footnote."""
+
+
+@finds
+def find_footnotes(walk: Walk, main: _Element) -> None:
+    """Find the footnotes of a main content, and what refers to them."""
+    walk.notes = _labels(main) if walk.source.may_hold(b"footnote", b"noteref", b"#fn") else {}
+    if not walk.notes:
+        return
+    for note in _WITH_ID(main):
+        if note.get("id") in walk.notes:
+            walk.own[note] = definition
+            parent = note.getparent()
+            if parent[0] is note:  # the notes of a list, or what stands below a heading
+                walk.own[parent] = definition
+    for link in main.iterdescendants("a"):
+        if (link.get("href") or "")[1:] in walk.notes:
+            walk.own_inline[link] = walk.own_inline[link.getparent()] = reference
+
+
+def _labels(main: _Element) -> dict[str, str]:
+    """Return the footnotes that the text of `main` refers to: element id to label."""
+    found: dict[str, str] = {}
+    for link in _REFERENCES(main):
+        if label := _NOT_LABEL.sub("", inner_text(link)):
+            found.setdefault(link.get("href")[1:], label)
+    return found
+
+
+def reference(walk: Walk, element: _Element, before: list[str]) -> str | None:
+    """Return the reference that an element is, or None."""
+    link: _Element | None = element
+    if element.tag != "a":
+        is_around = element.tag in {"sup", "span"} and len(element) == 1 and element[0].tag == "a"
+        link = element[0] if is_around else None
+    href = (link.get("href") or "") if link is not None else ""
+    label = walk.notes.get(href[1:]) if href[:1] == "#" else None
+    return f"[^{label}]" if label and _NOT_LABEL.sub("", inner_text(element)) == label else None
+
+
+def definition(walk: Walk, element: _Element) -> list[str] | None:
+    """Return the footnote that `element` defines, or the notes of a list of footnotes; None for anything else."""
+    if element.tag in {"ol", "ul"} and len(element) and element[0].get("id") in walk.notes:
+        return [note for child in element for note in _definition(walk, child)]
+    if element.tag == "dl" and len(element) and element[0].get("id") in walk.notes:
+        return _from_terms(walk, element)
+    if element.tag in _NOTE_TAGS and element.get("id") in walk.notes:
+        return _definition(walk, element)
+    if element.tag in _NOTE_HEADINGS and len(element) == 1 and element[0].get("id") in walk.notes:
+        return _below_heading(walk, element)
+    return None
+
+
+def _below_heading(walk: Walk, heading: _Element) -> list[str]:
+    blocks = []
+    for following in heading.itersiblings():
+        if following.tag == heading.tag:
+            break
+        blocks += walk.block(following)
+        following.clear(keep_tail=True)  # it comes next in the walk
+    return [walk.format.footnote(walk.notes[heading[0].get("id")], blocks)] if blocks else []
+
+
+def _from_terms(walk: Walk, element: _Element) -> list[str]:
+    found, label = [], ""
+    for child in element:
+        if child.tag == "dt":
+            label = walk.notes.get(child.get("id") or "", "")
+        elif child.tag == "dd":
+            _without_back_links(child)
+            found.append(walk.format.footnote(label, walk.blocks(child)))
+    return found
+
+
+def _definition(walk: Walk, element: _Element) -> list[str]:
+    label = walk.notes.get(element.get("id") or "")
+    _without_back_links(element, label)
+    blocks = walk.blocks(element)
+    if label is None:
+        return blocks
+    return [walk.format.footnote(label, blocks)] if blocks else []
+
+
+def _without_back_links(element: _Element, label: str | None = None) -> None:
+    for child in list(element.iterdescendants("a", "sup", "span", "strong")):
+        classes, shown = child.get("class") or "", inner_text(child).strip()
+        if (
+            label
+            and child.tag == "a"
+            and _NOT_LABEL.sub("", shown) == label
+            and (child.get("href") or "").startswith("#")
+            and (
+                element[0] is child or (element[0].tag == "p" and len(element[0]) and element[0][0] is child)
+            )
+        ):
+            child.tail = settable(child.tail).removeprefix(".")
+            shown = "↩"
+        is_back = _BACK.search(classes) or shown in _BACK_SIGNS or child.get("role") == "doc-backlink"
+        is_label = (
+            label and _NOT_LABEL.sub("", shown) == label and ("label" in classes or "brackets" in classes)
+        )
+        if is_back or is_label:
+            child.clear(keep_tail=True)
+            child.tag = "span"
+    if label and element.text and element.text.strip(" .[]") == label:
+        element.text = None

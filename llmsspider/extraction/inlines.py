@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 from lxml.etree import _Element
 
-from llmsspider.extraction import code, footnotes
+from llmsspider.extraction import code
 from llmsspider.extraction.rules import Kind
 from llmsspider.extraction.tree import (
     BLOCKS,
@@ -21,11 +19,16 @@ from llmsspider.extraction.tree import (
     settable,
     visible,
 )
+from llmsspider.extraction.walk import (
+    AROUND_BLOCKS,
+    INLINE_KINDS,
+    INLINE_TAGS,
+    InlineConverter,
+    Piece,
+    Walk,
+    converts,
+)
 from llmsspider.items import Link
-
-if TYPE_CHECKING:
-    from llmsspider.extraction.walk import Walk
-
 
 # Links and images.
 
@@ -39,20 +42,17 @@ TO_TOP = frozenset(
 )
 """Texts of links to the top of their page."""
 _WEB = ("http://", "https://")
+_SPACE = re.compile(r"[ \t\n\r\f\v]+")
+_PROSE = BLOCKS - {"div", "ul", "ol", "li"}
+"""Blocks that no code is drawn with."""
 
 
-def content(walk: Walk, element: _Element) -> str:
-    """Return the content of an inline element."""
-    if not len(element):
-        return walk.text(element.text) if element.text else ""
-    return "".join(walk.run(element))
-
-
+@converts(INLINE_TAGS, "a")
 def anchor(walk: Walk, element: _Element, before: list[str]) -> str:
     """Return an `<a>`: a link, the text of a heading's link to itself, or nothing for a permalink."""
     href = element.get("href")
     if href is None or walk.in_link:
-        return content(walk, element)
+        return walk.content(element)
     text = None
     if "#" in href:
         text = visible(element)
@@ -63,11 +63,11 @@ def anchor(walk: Walk, element: _Element, before: list[str]) -> str:
         ):
             return ""
         if walk.in_heading and href[:1] == "#":
-            return content(walk, element)
+            return walk.content(element)
         if href[:1] == "#" and _label(element).lower() in TO_TOP:
             return ""
     walk.in_link = True
-    inner = content(walk, element)
+    inner = walk.content(element)
     walk.in_link = False
     return inline_link(walk, element, inner, text)
 
@@ -99,8 +99,11 @@ def inline_link(walk: Walk, element: _Element, inner: str, text: str | None = No
     return f"{' ' if inner[0] == ' ' else ''}{piece}{' ' if inner[-1] == ' ' else ''}"
 
 
-def card(walk: Walk, element: _Element) -> list[str]:
+@converts(AROUND_BLOCKS, "a")
+def card(walk: Walk, element: _Element) -> list[str] | None:
     """Return the blocks of a link around blocks: its first line of text is the link, the rest stays."""
+    if walk.in_link or not element.get("href"):
+        return None
     target = next((leaf for leaf in element.iter(*BLOCKS) if not has_blocks(leaf) and visible(leaf)), None)
     if target is not None:
         _wrap(target, element)
@@ -116,6 +119,7 @@ def _wrap(target: _Element, outer: _Element) -> None:
     target.append(wrapper)
 
 
+@converts(INLINE_TAGS, "img")
 def image(walk: Walk, element: _Element, before: list[str]) -> str:
     """Return an image with its alternative text; an emoji or an image without source is its text."""
     source = (element.get("src") or "").strip()
@@ -129,47 +133,31 @@ def image(walk: Walk, element: _Element, before: list[str]) -> str:
     return walk.format.image(alt, walk.joiner.join(source), "" if title == alt else title)
 
 
-_SPACE = re.compile(r"[ \t\n\r\f\v]+")
-Piece = str | list[str]
-
-
-def inline(walk: Walk, element: _Element, before: list[str]) -> Piece:
-    """Return the inline piece that `element` is; a list where it turned out to be blocks (display math)."""
-    tag = element.tag
-    if names := element.keys():
-        kind = walk.rules.kind_of(element, tag, names)
-        if kind is Kind.DROP:
-            return ""
-        if kind is Kind.MATH and (piece := _formula(walk, element)) is not None:
-            return piece
-    if walk.notes and tag in {"a", "sup", "span"} and (label := footnotes.reference(element, walk.notes)):
-        return f"[^{label}]"
-    handler = _HANDLERS.get(tag)
-    if handler:
-        return handler(walk, element, before)
-    return content(walk, element)
-
-
+@converts(INLINE_TAGS, *FLATTENED)
 def _flat_block(walk: Walk, element: _Element, before: list[str]) -> str:
     """Return a block inside a line (a paragraph in a cell): its content, parted from what is around."""
     inner = walk.format.line(walk.run(element))
     return f"\n{inner}\n" if inner else ""
 
 
+@converts(INLINE_TAGS, "li")
 def _flat_item(walk: Walk, element: _Element, before: list[str]) -> str:
     inner = walk.format.line(walk.run(element))
     return f"\n- {inner}\n" if inner else ""
 
 
+@converts(INLINE_TAGS, "pre")
 def _flat_pre(walk: Walk, element: _Element, before: list[str]) -> str:
     lines = [walk.format.code_span(line) for line in code.code_text(element).split("\n") if line.strip()]
     return "\n" + "\n".join(lines) + "\n" if lines else ""
 
 
+@converts(INLINE_TAGS, *SKIPPED)
 def _skipped(walk: Walk, element: _Element, before: list[str]) -> str:
     return ""
 
 
+@converts(INLINE_TAGS, "script")
 def _script(walk: Walk, element: _Element, before: list[str]) -> Piece:
     found = code.script_formula(element)
     if found is None:
@@ -179,7 +167,9 @@ def _script(walk: Walk, element: _Element, before: list[str]) -> Piece:
     )
 
 
-def _formula(walk: Walk, element: _Element) -> Piece | None:
+@converts(INLINE_TAGS, "math", "mjx-container")
+@converts(INLINE_KINDS, Kind.MATH)
+def _formula(walk: Walk, element: _Element, before: list[str]) -> Piece | None:
     found = code.formula(element)
     if found is None:
         return None
@@ -190,11 +180,16 @@ def _formula(walk: Walk, element: _Element) -> Piece | None:
     return walk.format.math(_SPACE.sub(" ", found.tex))
 
 
-def _math(walk: Walk, element: _Element, before: list[str]) -> Piece:
-    found = _formula(walk, element)
-    return content(walk, element) if found is None else found
+@converts(AROUND_BLOCKS, "code")
+def _code_around_blocks(walk: Walk, element: _Element) -> list[str] | None:
+    """Return a `<code>` around what code is drawn with; one around prose was not closed."""
+    if any(part.tag in _PROSE for part in element.iterdescendants()):
+        return None
+    text = code.code_text(element)
+    return [walk.code_block(text, element)] if text else []
 
 
+@converts(INLINE_TAGS, "code", "tt", "samp")
 def _code(walk: Walk, element: _Element, before: list[str]) -> str:
     if len(element):
         if not walk.in_link and _holds_link(element):
@@ -250,9 +245,9 @@ def _is_emphasis(piece: str, mark: str) -> bool:
     return bool(inner) and mark[0] not in inner and piece == f"{mark}{inner}{mark}"
 
 
-def _emphasis(mark: str) -> Callable[[Walk, _Element, list[str]], str]:
+def _emphasis(mark: str) -> InlineConverter:
     def handler(walk: Walk, element: _Element, before: list[str]) -> str:
-        inner = content(walk, element)
+        inner = walk.content(element)
         stripped = inner.strip(" \n")
         if not stripped:
             return " " if inner else ""
@@ -278,6 +273,7 @@ def _emphasis(mark: str) -> Callable[[Walk, _Element, list[str]], str]:
     return handler
 
 
+@converts(INLINE_TAGS, "kbd")
 def _key(walk: Walk, element: _Element, before: list[str]) -> str:
     inner = walk.format.line(walk.run(element))
     return (
@@ -287,62 +283,40 @@ def _key(walk: Walk, element: _Element, before: list[str]) -> str:
     )
 
 
+@converts(INLINE_TAGS, "sub", "sup")
 def _raised(walk: Walk, element: _Element, before: list[str]) -> str:
-    inner = content(walk, element)
+    inner = walk.content(element)
     if not inner.strip() or inner.startswith("[^"):
         return inner
     return f"{walk.format.raw(f'<{element.tag}>')}{inner}{walk.format.raw(f'</{element.tag}>')}"
 
 
+@converts(INLINE_TAGS, "br")
 def _break(walk: Walk, element: _Element, before: list[str]) -> str:
     return "\n"
 
 
+@converts(INLINE_TAGS, "q")
 def _quoted(walk: Walk, element: _Element, before: list[str]) -> str:
-    return f"“{content(walk, element)}”"
+    return f"“{walk.content(element)}”"
 
 
-def _icon(walk: Walk, element: _Element, before: list[str]) -> str:
+_italic = converts(INLINE_TAGS, "em")(_emphasis("*"))
+converts(INLINE_TAGS, "strong", "b")(_emphasis("**"))
+converts(INLINE_TAGS, "del", "s", "strike")(_emphasis("~~"))
+
+
+@converts(INLINE_TAGS, "i")
+def _icon(walk: Walk, element: _Element, before: list[str]) -> Piece | None:
     """Return `<i>`: AsciiDoc's drawn check box, or emphasis."""
     classes = element.get("class") or ""
     if "fa-check-square" in classes:
         return walk.format.checkbox(checked=True)
-    return walk.format.checkbox(checked=False) if "fa-square-o" in classes else _ITALIC(walk, element, before)
+    return walk.format.checkbox(checked=False) if "fa-square-o" in classes else _italic(walk, element, before)
 
 
-_ITALIC = _emphasis("*")
-
-
+@converts(INLINE_TAGS, "input")
 def _input(walk: Walk, element: _Element, before: list[str]) -> str:
     if (element.get("type") or "").lower() != "checkbox" or next(element.iterancestors("li"), None) is None:
         return ""
     return walk.format.checkbox(checked=element.get("checked") is not None)
-
-
-_HANDLERS: dict[str, Callable[[Walk, _Element, list[str]], Piece]] = {
-    "a": anchor,
-    "img": image,
-    "br": _break,
-    "code": _code,
-    "tt": _code,
-    "samp": _code,
-    "kbd": _key,
-    "em": _emphasis("*"),
-    "i": _icon,
-    "strong": _emphasis("**"),
-    "b": _emphasis("**"),
-    "del": _emphasis("~~"),
-    "s": _emphasis("~~"),
-    "strike": _emphasis("~~"),
-    "sub": _raised,
-    "sup": _raised,
-    "q": _quoted,
-    "math": _math,
-    "mjx-container": _math,
-    "script": _script,
-    "input": _input,
-    "pre": _flat_pre,
-    "li": _flat_item,
-    **dict.fromkeys(FLATTENED, _flat_block),
-    **dict.fromkeys(SKIPPED, _skipped),
-}

@@ -1,19 +1,16 @@
-"""Lists: bulleted, numbered (start and values kept), nested, tight or loose as the page has them."""
+"""Lists: bulleted, numbered (start and values kept), nested, tight or loose; definition lists and API signatures."""
 
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field
 
 from lxml.etree import _Element
 
-from llmsspider.extraction import inlines
 from llmsspider.extraction.formats import Items
 from llmsspider.extraction.rules import Kind
-from llmsspider.extraction.tree import INLINE, SKIPPED, has_blocks
-
-if TYPE_CHECKING:
-    from llmsspider.extraction.walk import Walk
+from llmsspider.extraction.tree import INLINE, SKIPPED, has_blocks, inner_text, settable
+from llmsspider.extraction.walk import BLOCK_KINDS, BLOCK_TAGS, Walk, converts
 
 _SECTIONS = frozenset({"section", "h1", "h2", "h3"})
 """Children of an item that tell a list of page sections (Javadoc, cards) from a list of points."""
@@ -24,6 +21,7 @@ _BELOW = frozenset({"ul", "ol", "div", "p", "pre"})
 _LIST = re.compile(r"[-*] |\d+[.)] |<[uo]l")
 
 
+@converts(BLOCK_TAGS, "ul", "ol", "menu")
 def listing(walk: Walk, element: _Element) -> list[str]:
     """Return a `<ul>` or `<ol>` as one block."""
     if element.get("class") in _FRAMES or _lists_sections(element):
@@ -39,7 +37,7 @@ def listing(walk: Walk, element: _Element) -> list[str]:
     for child in element:
         if child.tag == "li":
             number = _number(child.get("value"), number)
-            blocks = [] if walk.rules.kind(child) is Kind.DROP else walk.block(child)
+            blocks = [] if walk.kind(child) is Kind.DROP else walk.block(child)
             if blocks and items and _is_nested_alone(child):
                 items[-1].extend(blocks)
             elif blocks:
@@ -79,10 +77,10 @@ def _stray(walk: Walk, text: str | None) -> list[str]:
 
 def _loose(walk: Walk, element: _Element) -> list[str]:
     """Return the blocks of an element that stands in a list and in no item of it."""
-    if walk.rules.kind(element) is Kind.DROP or element.tag == "script":
+    if walk.kind(element) is Kind.DROP or element.tag == "script":
         return []
     if element.tag in INLINE and not has_blocks(element):
-        piece = inlines.inline(walk, element, [])
+        piece = walk.inline(element, [])
         return piece if isinstance(piece, list) else [walk.format.paragraph([piece])] if piece.strip() else []
     return walk.block(element)
 
@@ -123,3 +121,137 @@ def entries_as_items(element: _Element) -> None:
             child.tag = "li" if item is None else "div"
             if item is not None:
                 item.append(child)
+
+
+# Definition lists, and the signatures that API documentation puts into them.
+# A term with one-paragraph definitions is written as PHP Markdown Extra has it (`Term`, `: definition`), which plain
+# readers show well. A definition with code, lists or several paragraphs would need an indent that a CommonMark reader
+# takes for code, so there the term is a bold line and the definition follows as it is.
+
+_SPACE = re.compile(r"\s+")
+_SIGNATURE_BREAKS = 2
+"""Line breaks that a signature can have where it is set as a listing."""
+_BLOCK_START = re.compile(r"(?:[-*+>|] |#+ |\d+[.)] |```|\$\$|---|: )")
+
+
+_HEADINGS = ("h1", "h2", "h3", "h4", "h5", "h6")
+
+
+@dataclass(slots=True)
+class _Entry:
+    """Terms that share definitions; `signature` is the block of an API signature."""
+
+    terms: list[str] = field(default_factory=list)
+    bodies: list[list[str]] = field(default_factory=list)
+    loose: list[str] = field(default_factory=list)
+    inline: bool = True
+
+
+@converts(BLOCK_TAGS, "dl")
+def definition_list(walk: Walk, element: _Element) -> list[str]:
+    """Return a `<dl>` as blocks."""
+    entries = _read(walk, element)
+    short = all(_is_short(entry) for entry in entries)
+    return [block for entry in entries for block in _write(walk, entry, short)]
+
+
+def _read(walk: Walk, element: _Element) -> list[_Entry]:
+    entries = [_Entry()]
+    for child in _entries(element):
+        if child.tag == "dt":
+            kind = walk.kind(child)
+            if entries[-1].bodies or entries[-1].loose:
+                entries.append(_Entry())
+            if kind is Kind.PLAIN and _is_code(child) and _is_long(child):
+                entries[-1].loose += walk.block(child[0])
+            elif kind is Kind.SIGNATURE or (kind is Kind.PLAIN and _is_code(child)):
+                entries[-1].loose += signature(walk, child) or []
+            elif kind is not Kind.DROP and next(child.iter(*_HEADINGS), None) is not None:
+                entries[-1].loose += walk.blocks(child)
+            elif kind is not Kind.DROP and (term := walk.line(_with_delimiters(child))):
+                entries[-1].terms.append(term.replace("\n", " "))
+        elif child.tag == "dd":
+            if blocks := walk.block(child):
+                entries[-1].bodies.append(blocks)
+                entries[-1].inline &= len(blocks) == 1 and child.find("p") is None
+        elif isinstance(child.tag, str):
+            entries.append(_Entry(loose=walk.block(child)))
+    return entries
+
+
+def _with_delimiters(term: _Element) -> _Element:
+    """Set the colon before each classifier of a term (docutils) that the page's style shows."""
+    for classifier in term.iter("span"):
+        if classifier.get("class") != "classifier":
+            continue
+        before = classifier.getprevious()
+        if before is None:
+            term.text = f"{settable(term.text).rstrip()} : "
+        elif before.get("class") != "classifier-delimiter":
+            before.tail = f"{settable(before.tail).rstrip()} : "
+    return term
+
+
+def _entries(element: _Element) -> list[_Element]:
+    """Return the terms and definitions, out of the `<div>`s that HTML allows around groups."""
+    entries: list[_Element] = []
+    for child in element:
+        if child.tag == "div" and any(part.tag in {"dt", "dd"} for part in child):
+            entries.extend(child)
+        else:
+            entries.append(child)
+    return entries
+
+
+def _is_code(term: _Element) -> bool:
+    """Return True for a term that is nothing but a block of code (Nim)."""
+    return len(term) == 1 and term[0].tag == "pre" and not (term.text or "").strip()
+
+
+def _is_long(term: _Element) -> bool:
+    """Return True for code whose lines matter: the members of a type, not a broken signature."""
+    return inner_text(term).strip().count("\n") > _SIGNATURE_BREAKS
+
+
+def _is_short(entry: _Entry) -> bool:
+    return all(
+        len(blocks) == 1 and not _BLOCK_START.match(blocks[0]) and "\n: " not in blocks[0]
+        for blocks in entry.bodies
+    )
+
+
+def _write(walk: Walk, entry: _Entry, short: bool) -> list[str]:
+    terms, bodies = entry.terms, entry.bodies
+    flat = [*entry.loose, *(block for blocks in bodies for block in blocks)]
+    if not terms:
+        return flat
+    if walk.generator.definitions == "list":
+        if entry.inline and bodies and not entry.loose:
+            return [walk.format.items(Items([[f"{' '.join(terms)} : {bodies[0][0]}"]], tight=False))]
+        items = [[*(walk.format.paragraph([term.rstrip(":") + ":"]) for term in terms), *flat]]
+        return [walk.format.items(Items(items, tight=False))]
+    if short and bodies and not entry.loose:
+        return [walk.format.definition(terms, [blocks[0] for blocks in bodies])]
+    return [*(walk.format.paragraph([walk.bold(term)]) for term in terms), *flat]
+
+
+@converts(BLOCK_KINDS, Kind.SIGNATURE)
+def signature(walk: Walk, element: _Element) -> list[str]:
+    """Return the signature of a function, class or member as a paragraph of code."""
+    for child in list(element.iter("a", "button", "span", "label")):
+        if walk.kind(child) is Kind.DROP or (child.tag == "a" and "viewcode" in (child.get("class") or "")):
+            parent = child.getparent()
+            if parent is not None:
+                _drop(child, parent)
+    text = _SPACE.sub(" ", inner_text(element)).strip(" ¶#")
+    return [walk.format.paragraph([walk.format.code_span(text)])] if text else []
+
+
+def _drop(child: _Element, parent: _Element) -> None:
+    if child.tail:
+        previous = child.getprevious()
+        if previous is None:
+            parent.text = settable(parent.text) + settable(child.tail)
+        else:
+            previous.tail = settable(previous.tail) + settable(child.tail)
+    parent.remove(child)

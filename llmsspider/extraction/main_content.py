@@ -11,9 +11,10 @@ from lxml.etree import XPath, _Element
 
 from llmsspider.extraction.generators import GENERATORS, UNKNOWN, Generator
 from llmsspider.extraction.marks import GENERATOR_MARKS
+from llmsspider.extraction.parsing import Source
 from llmsspider.extraction.rules import Kind, rules_for
 from llmsspider.extraction.titles import outer_title, page_headline
-from llmsspider.extraction.tree import Source, inner_text, is_named_navigation, letters_outside_links, visible
+from llmsspider.extraction.tree import inner_text, is_named_navigation, letters_outside_links, visible
 
 # Links that turn pages ("Next", "« previous | up | next »"): a block of nothing else is not content.
 # For pages of no known generator; generators name these blocks by a class.

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from lxml.etree import XPath, _Element
 
 from llmsspider.extraction.marks import LINKS
-from llmsspider.extraction.tree import Source
+from llmsspider.extraction.parsing import Source
 from llmsspider.items import PageMeta
 from llmsspider.web.decompression import Growth
 from llmsspider.web.url_gate import HTTP, Joiner, split_route, without_fragment

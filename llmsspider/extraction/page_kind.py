@@ -8,7 +8,7 @@ from urllib.parse import urljoin, urlsplit
 from lxml.etree import XPath, _Element
 
 from llmsspider.extraction.marks import TAGS
-from llmsspider.extraction.tree import Source
+from llmsspider.extraction.parsing import Source
 from llmsspider.items import Section
 from llmsspider.web.url_gate import Joiner
 from llmsspider.web.urls import directory, host, identity

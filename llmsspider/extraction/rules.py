@@ -120,7 +120,7 @@ class Kind(Enum):
     """Its name says that it is dropped, what it holds decides. `Rules.kind` never returns it."""
 
 
-_JUDGED = frozenset({Kind.DROP, Kind.ADMONITION, Kind.MATH, Kind.DOUBTFUL})
+JUDGED = frozenset({Kind.DROP, Kind.ADMONITION, Kind.MATH, Kind.DOUBTFUL})
 """What no element is that holds the title of the page."""
 WRAPPERS = frozenset({"div", "section", "article", "main", "body"})
 """Elements that sites set whole pages in."""
@@ -158,6 +158,10 @@ _SIGNATURE_BLOCKS = frozenset({("p", "src"), ("div", "attr")})
 """Tags and classes of signatures, where the class alone says too little (Haddock, pdoc)."""
 
 
+_ATTRIBUTE = re.compile(r"[A-Za-z_][\w:.-]*", re.ASCII)
+"""The names of attributes that libxml2 reads."""
+
+
 class Rules:
     """Says what an element is. Built once per generator, from its drop selectors and the common ones."""
 
@@ -168,42 +172,19 @@ class Rules:
         attributes: dict[str, set[str]] = {}
         for selector in selectors:
             self._add(selector, attributes)
-        self._attributes = list(attributes.items())
-        self._names = frozenset(attributes)
-        self._memo: dict[tuple[str, str | None], Kind] = {}
+        self._attributes = [
+            (_path(name, ""), _path(name, "/.."), name, frozenset(values))
+            for name, values in attributes.items()
+            if _ATTRIBUTE.fullmatch(name)
+        ]
 
     def kind(self, element: _Element) -> Kind:
-        """Return what `element` is."""
-        tag = element.tag
-        if names := element.keys():
-            return self.kind_of(element, tag, names)
-        return Kind.DROP if tag in self._tags else Kind.PLAIN
+        """Return what one element is. `by_name`, `named_in` and `judged` say the same of many."""
+        kind = self.by_name(element.tag, element.get("class") or "")
+        return self.judged(element, self._by_attribute(element) if kind is Kind.PLAIN else kind)
 
-    def kind_of(self, element: _Element, tag: str, names: list[str]) -> Kind:
-        """Return what `element` is; `names` are those of its attributes, at least one."""
-        key = (tag, element.get("class"))
-        answer = self._memo.get(key)
-        if answer is None:
-            answer = self._by_class(tag, key[1] or "")
-            if len(self._memo) < 10_000:
-                self._memo[key] = answer
-        if answer is Kind.PLAIN:
-            if self._names.isdisjoint(names):
-                return answer
-            answer = self._by_attribute(element)
-        return self._judged(element, answer) if answer in _JUDGED else answer
-
-    @staticmethod
-    def _judged(element: _Element, by_name: Kind) -> Kind:
-        """Return what an element is whose name says that it is no plain content."""
-        if by_name is Kind.DOUBTFUL:
-            classes = element.get("class") or ""
-            is_kept = is_content(element)
-            by_name = Rules._special(element.tag, classes.split(), classes) if is_kept else Kind.DROP
-        is_wrapper = by_name in _JUDGED and element.tag in WRAPPERS and len(element)
-        return Kind.PLAIN if is_wrapper and holds_title(element) else by_name
-
-    def _by_class(self, tag: str, classes: str) -> Kind:
+    def by_name(self, tag: str, classes: str) -> Kind:
+        """Return what elements of a tag and class are; those of `JUDGED` still have to be judged."""
         names = classes.split()
         if tag in self._tags or any((tag, name) in self._pairs for name in names):
             return Kind.DROP
@@ -211,6 +192,35 @@ class Rules:
         if dropped:
             return Kind.DOUBTFUL if dropped <= DOUBTFUL else Kind.DROP
         return self._special(tag, names, classes)
+
+    def named_in(self, main: _Element) -> dict[_Element, Kind]:
+        """Return the elements from `main` on that another attribute names, where tag and class say nothing."""
+        found: dict[_Element, Kind] = {}
+        for values_in, owners_in, name, values in self._attributes:
+            if values and values.isdisjoint(values_in(main)):
+                continue
+            for element in owners_in(main):
+                value = element.get(name)
+                if not values or value in values:
+                    found.setdefault(element, _named(name, value))
+        return found
+
+    def _by_attribute(self, element: _Element) -> Kind:
+        for _, _, name, values in self._attributes:
+            value = element.get(name)
+            if value is not None and (not values or value in values):
+                return _named(name, value)
+        return Kind.PLAIN
+
+    @staticmethod
+    def judged(element: _Element, by_name: Kind) -> Kind:
+        """Return what an element is, by what it holds, whose name says that it is no plain content."""
+        if by_name is Kind.DOUBTFUL:
+            classes = element.get("class") or ""
+            is_kept = is_content(element)
+            by_name = Rules._special(element.tag, classes.split(), classes) if is_kept else Kind.DROP
+        is_wrapper = by_name in JUDGED and element.tag in WRAPPERS and len(element)
+        return Kind.PLAIN if is_wrapper and holds_title(element) else by_name
 
     @staticmethod
     def _special(tag: str, names: list[str], classes: str) -> Kind:
@@ -237,13 +247,6 @@ class Rules:
             return Kind.GRID
         return Kind.CODE if any((tag, name) in _CODE_BLOCKS for name in names) else Kind.PLAIN
 
-    def _by_attribute(self, element: _Element) -> Kind:
-        for name, values in self._attributes:
-            value = element.get(name)
-            if value is not None and (not values or value in values):
-                return Kind.DOUBTFUL if name == "id" and value in DOUBTFUL else Kind.DROP
-        return Kind.PLAIN
-
     def _add(self, selector: str, attributes: dict[str, set[str]]) -> None:
         if selector.startswith("["):
             name, _, value = selector[1:-1].partition("=")
@@ -257,6 +260,16 @@ class Rules:
             self._pairs.add((tag, name))
         else:
             self._tags.add(selector)
+
+
+def _path(name: str, end: str) -> XPath:
+    """Return the path to the attributes of a name below an element, itself included; a colon is part of a name."""
+    test = f"@*[name()='{name}']" if ":" in name else f"@{name}"
+    return XPath(f"descendant-or-self::*/{test}{end}", smart_strings=False)
+
+
+def _named(name: str, value: str) -> Kind:
+    return Kind.DOUBTFUL if name == "id" and value in DOUBTFUL else Kind.DROP
 
 
 _CONTENTS = re.compile(r"toc|contents|on-this-page|section-index", re.IGNORECASE)

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
 from lxml.etree import XPath, _Element
 
 from llmsspider.extraction import code
 from llmsspider.extraction.formats import Items
-from llmsspider.extraction.rules import GRIDS
+from llmsspider.extraction.rules import GRIDS, Kind
 from llmsspider.extraction.tree import inner_text
-
-if TYPE_CHECKING:
-    from llmsspider.extraction.walk import Walk
+from llmsspider.extraction.walk import BLOCK_KINDS, BLOCK_TAGS, Walk, converts
 
 _ROWS = XPath("tr | thead/tr | tbody/tr | tfoot/tr", smart_strings=False)
 _CELLS = XPath("td | th", smart_strings=False)
@@ -39,6 +36,7 @@ _SMALL_GRID = 10_000
 """Places that a grid may have whatever fills them."""
 
 
+@converts(BLOCK_TAGS, "table")
 def table(walk: Walk, element: _Element) -> list[str]:
     """Return a `<table>` as blocks: a listing, unwrapped layout, or a table."""
     listing = _listing(element)
@@ -65,7 +63,8 @@ def table(walk: Walk, element: _Element) -> list[str]:
     return found + _grid(walk, element, rows, grid)
 
 
-def grid(walk: Walk, element: _Element) -> list[str]:
+@converts(BLOCK_KINDS, Kind.GRID)
+def grid(walk: Walk, element: _Element) -> list[str] | None:
     """Return a table whose cells are the children of one `<div>`, the first row its header."""
     columns = next(GRIDS[name] for name in (element.get("class") or "").split() if name in GRIDS)
     cells = list(element)

@@ -1,28 +1,33 @@
 """The walk over the main content: every element becomes a block or an inline piece of the output format.
 
-What is not content (navigation, buttons, permalinks) gives nothing. The special shapes of generators (code,
-admonitions, tabs, definition lists, footnotes, math, tables) have their own modules; this one knows HTML.
+The walk decides what each element is, by its tag and class, and calls the converter that is registered for it. The
+modules with the converters (`blocks`, `inlines`, `lists`, `tables`, `components`) import this one and register
+themselves here; it imports none of them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from enum import Enum, auto
+from functools import lru_cache
+from typing import NamedTuple, TypeVar
 
 from lxml.etree import _Element
 
-from llmsspider.extraction import code, components, footnotes, inlines, lists, tables
+from llmsspider.extraction import code
 from llmsspider.extraction.formats import Format
 from llmsspider.extraction.generators import UNKNOWN, Generator
-from llmsspider.extraction.rules import CONTENTS_NAMES, WRAPPERS, Kind, Rules, holds_title
+from llmsspider.extraction.parsing import Source
+from llmsspider.extraction.rules import JUDGED, WRAPPERS, Kind, Rules
 from llmsspider.extraction.tree import (
     BLOCKS,
     INLINE,
-    SKIPPED,
     collapsed,
     has_blocks,
     inner_text,
     letters_outside_links,
+    non_blocks_around_blocks,
     plain_text,
 )
 from llmsspider.items import Link
@@ -32,18 +37,83 @@ from llmsspider.web.url_gate import Joiner
 _INLINE_CLASSES = frozenset({"doc-md-description"})
 """Blocks that their site's style sets into the line (mkdocstrings)."""
 _CODE = frozenset({"code", "tt", "samp"})
-_PROSE = BLOCKS - {"div", "ul", "ol", "li"}
-"""Blocks that no code is drawn with: a `<code>` around them was not closed."""
-_NO_QUOTES = frozenset({"SVInsetFlow", "SInsetFlow", "SubFlow"})
-"""Classes of `<blockquote>` that only set text in (Scribble)."""
-_NOTICE = 400
-"""Letters outside links of a `<noscript>` that only says that scripts are needed."""
 _FEW = 40
 """Letters outside links that are no page."""
 _THE_PAGE = 0.7
 """Part of the letters of the main content from which on an element is the page."""
 _MAX_DEPTH = 120
 """Levels of elements; what lies deeper is plain text (each level takes four frames of the stack)."""
+_MAX_ROLES = 10_000
+"""Pairs of tag and class whose role is remembered."""
+
+# The table of converters. A converter of blocks returns the blocks of an element, or None where it is not what its
+# class says; one of inline elements gets the pieces before it in the line too, and returns a piece, or blocks where
+# the element turns out to be a block (display math).
+
+Piece = str | list[str]
+BlockConverter = Callable[["Walk", _Element], list[str] | None]
+InlineConverter = Callable[["Walk", _Element, list[str]], Piece | None]
+K = TypeVar("K")
+C = TypeVar("C", BlockConverter, InlineConverter)
+
+BLOCK_TAGS: dict[str, BlockConverter] = {}
+INLINE_TAGS: dict[str, InlineConverter] = {}
+AROUND_BLOCKS: dict[str, BlockConverter] = {}
+"""Converters of inline elements that have blocks inside, by tag."""
+BLOCK_KINDS: dict[Kind, BlockConverter] = {}
+INLINE_KINDS: dict[Kind, InlineConverter] = {}
+Finder = Callable[["Walk", _Element], None]
+_FINDERS: list[Finder] = []
+
+
+def converts(table: dict[K, C], *keys: K) -> Callable[[C], C]:
+    """Register a converter in one of the tables, under tags or kinds."""
+
+    def register(converter: C) -> C:
+        table.update(dict.fromkeys(keys, converter))
+        return converter
+
+    return register
+
+
+def finds(finder: Finder) -> Finder:
+    """Register a function that gives single elements of a main content their converters, before the walk begins."""
+    _FINDERS.append(finder)
+    return finder
+
+
+class Flow(Enum):
+    """How an element stands among its neighbours."""
+
+    BLOCK = auto()
+    INLINE = auto()
+    CODE = auto()
+    """Inline, and a block where it is code of several lines."""
+    MATH = auto()
+    """Inline whatever it holds."""
+    SET_IN_LINE = auto()
+    """A block that its site's style sets into the line."""
+    UNKNOWN = auto()
+    """A block if it has blocks inside."""
+
+
+class Role(NamedTuple):
+    """What elements of one tag and class are, and how they are converted."""
+
+    kind: Kind
+    flow: Flow
+    block: BlockConverter
+    inline: InlineConverter
+
+
+def _flow(tag: str, classes: str | None) -> Flow:
+    if classes in _INLINE_CLASSES:
+        return Flow.SET_IN_LINE
+    if tag in BLOCKS:
+        return Flow.BLOCK
+    if tag not in INLINE:
+        return Flow.UNKNOWN
+    return Flow.CODE if tag in _CODE else Flow.MATH if tag == "math" else Flow.INLINE
 
 
 @dataclass(slots=True)
@@ -56,32 +126,44 @@ class Walk:
     rules: Rules
     joiner: Joiner
     format: Format
+    source: Source
     links: list[Link] = field(default_factory=list)
     notes: dict[str, str] = field(default_factory=dict)
+    """The labels of footnotes, by the id of what defines them."""
     tabs: dict[_Element, _Element] = field(default_factory=dict)
+    """The tab of each panel."""
     title: str | None = None
     first_heading: str | None = None
     headings_only: bool = False
     generator: Generator = UNKNOWN
     has_tex: bool = False
-    has_tabs: bool = True
-    has_notes: bool = True
-    has_inline_blocks: bool = True
     headings: set[str] = field(default_factory=set)
+    """The blocks that are headings."""
     empty: set[str] = field(default_factory=set)
+    """Those of them that say nothing without what follows."""
     in_link: bool = False
     in_heading: bool = False
     depth: int = 0
     main: _Element | None = None
     growth: Growth | None = None
     """Bounds what is written: quotes and lists inside each other repeat their marks on each line."""
+    own: dict[_Element, BlockConverter] = field(default_factory=dict)
+    """The converters of single elements."""
+    own_inline: dict[_Element, InlineConverter] = field(default_factory=dict)
+    _roles: dict[tuple[str, str | None], Role] = field(default_factory=dict)
+    _named: dict[_Element, Kind] = field(default_factory=dict)
+    _around: set[_Element] = field(default_factory=set)
     _letters: int = -1
 
     def document(self, main: _Element, title: str | None = None) -> str:
         """Return the document that `main` is, under the `title` that stands outside of it."""
         self.main, self._letters = main, -1
-        self.tabs = components.labels(main) if self.has_tabs else {}
-        self.notes = footnotes.labels(main) if self.has_notes else {}
+        self._roles = _roles_for(self.rules, self.generator.title)
+        self._named = self.rules.named_in(main)
+        self._around = non_blocks_around_blocks(main)
+        self.own, self.own_inline = {}, {}
+        for find in _FINDERS:
+            find(self, main)
         self.title = title
         above = [self.format.heading(1, self.format.text(title))] if title else []
         blocks = self.blocks(main)
@@ -89,7 +171,7 @@ class Walk:
         return self.format.document([*above, *self._framed(blocks)])
 
     def _framed(self, blocks: list[str]) -> list[str]:
-        """Return blocks without rules and headings that only set off what is left out, and headings said twice."""
+        """Return blocks without rules and headings that only set off what is filtered, and headings said twice."""
         rule = self.format.rule()
         kept: list[str] = []
         for block in reversed(blocks):
@@ -103,102 +185,36 @@ class Walk:
             kept.pop()
         return kept[::-1]
 
-    def blocks(self, element: _Element) -> list[str]:
-        """Return the blocks of an element's content: inline runs as paragraphs, block children as they are."""
-        self.depth += 1
-        if self.depth > _MAX_DEPTH:
-            self.depth -= 1
-            return self._paragraph([self.text(inner_text(element))])
-        found: list[str] = []
-        text = element.text
-        run = [self.text(text)] if text and not text.isspace() else []  # white space alone starts no run
-        for child in element:
-            tag = child.tag
-            if self.has_inline_blocks and child.get("class") in _INLINE_CLASSES:
-                run += [self.line(child), self.text(child.tail or "")]
-                continue
-            if tag in BLOCKS or (tag not in INLINE and len(child) and has_blocks(child)):
-                if run:
-                    found += self._paragraph(run)
-                text = child.tail
-                run = [self.text(text)] if text and not text.isspace() else []
-                found += self.block(child)
-                continue
-            if tag in _CODE and len(child) and code.is_listing(child):
-                found.append(self.code_block(code.broken_lines(child), child))
-                run = []
-                continue
-            if not len(child) or tag == "math" or not has_blocks(child):
-                piece = inlines.inline(self, child, run)
-                if isinstance(piece, list):
-                    found += self._paragraph(run)
-                    found += piece
-                    run = []
-                elif piece:
-                    run.append(piece)
-            else:
-                found += self._paragraph(run)
-                run = []
-                found += self._inline_around_blocks(child)
-            if text := child.tail:
-                run.append(self.text(text))
-        found += self._paragraph(run)
-        self.depth -= 1
-        if self.growth is not None:
-            self.growth.check(sum(map(len, found)))
-        return found
+    # What an element is.
 
-    def text(self, text: str) -> str:
-        """Return character data with its white space collapsed, written for the format."""
-        text = collapsed(text)
-        if self.has_tex and ("\\" in text or "$$" in text) and (formulas := code.in_text(text)):
-            return "".join(
-                self.format.math(part) if is_tex else self.format.text(part) for part, is_tex in formulas
+    def kind(self, element: _Element) -> Kind:
+        """Return the kind of an element of the main content."""
+        return self._kind(element, self._role(element))
+
+    def _role(self, element: _Element) -> Role:
+        tag, classes = key = (element.tag, element.get("class"))
+        role = self._roles.get(key)
+        if role is None:
+            is_title = f"{tag}.{classes}" == self.generator.title
+            role = Role(
+                self.rules.by_name(tag, classes or ""),
+                _flow(tag, classes),
+                Walk._titled if is_title else BLOCK_TAGS.get(tag, Walk.blocks),
+                INLINE_TAGS.get(tag, Walk.content),
             )
-        return self.format.text(text)
+            if len(self._roles) < _MAX_ROLES:
+                self._roles[key] = role
+        return role
 
-    def line(self, element: _Element) -> str:
-        """Return the whole content of an element as one line."""
-        return self.format.line(self.run(element))
+    def _kind(self, element: _Element, role: Role) -> Kind:
+        kind = role.kind
+        if kind is Kind.PLAIN and self._named:
+            kind = self._named.get(element, kind)
+        return self.rules.judged(element, kind) if kind in JUDGED else kind
 
-    def run(self, element: _Element) -> list[str]:
-        """Return the inline pieces of an element's content; blocks in it are flattened."""
-        if self.depth > _MAX_DEPTH:
-            return [self.text(inner_text(element))]
-        self.depth += 1
-        pieces = [self.text(text)] if (text := element.text) else []
-        for child in element:
-            piece = inlines.inline(self, child, pieces)
-            if isinstance(piece, list):
-                pieces.append(" ".join(piece))
-            elif piece:
-                pieces.append(piece)
-            if text := child.tail:
-                pieces.append(self.text(text))
-        self.depth -= 1
-        return pieces
-
-    def _paragraph(self, run: list[str]) -> list[str]:
-        text = self.format.paragraph(run) if run else ""
-        return [text] if text else []
-
-    def block(self, element: _Element) -> list[str]:
-        """Return the blocks that one block element is."""
-        kind = self.rules.kind(element)
-        if kind is Kind.PLAIN:
-            if self.generator.title and self.title is None and self._is_title(element):
-                return self._titled(element)
-            if self.notes and (note := footnotes.definition(self, element)) is not None:
-                return note
-            handler = _BLOCK_HANDLERS.get(element.tag)
-            return handler(self, element) if handler else self._container(element)
-        if kind is Kind.DROP and self._is_the_page(element):
-            return self._container(element)
-        special = _KIND_HANDLERS[kind](self, element)
-        if special is not None:
-            return special
-        handler = _BLOCK_HANDLERS.get(element.tag)
-        return handler(self, element) if handler else self._container(element)
+    def is_container(self, element: _Element) -> bool:
+        """Return True if the tag of an element has no converter: it is the blocks that it holds."""
+        return element.tag not in BLOCK_TAGS
 
     def _is_the_page(self, element: _Element) -> bool:
         """Return True if hardly any text of the main content is outside of an element, whatever it is called."""
@@ -211,154 +227,165 @@ class Walk:
             self._letters = letters_outside_links(self.main)
         return inner >= _THE_PAGE * self._letters
 
-    def _container(self, element: _Element) -> list[str]:
-        if self.has_tabs and element.get("role") == "tabpanel":
-            return components.panel(self, element)
-        return self.blocks(element)
+    # Blocks.
 
-    def _inline_around_blocks(self, element: _Element) -> list[str]:
+    def blocks(self, element: _Element) -> list[str]:
+        """Return the blocks of an element's content: inline runs as paragraphs, block children as they are."""
+        self.depth += 1
+        if self.depth > _MAX_DEPTH:
+            self.depth -= 1
+            return self._paragraph([self.text(inner_text(element))])
+        found: list[str] = []
+        text = element.text
+        run = [self.text(text)] if text and not text.isspace() else []  # white space alone starts no run
+        for child in element:
+            role = self._role(child)
+            flow = role.flow
+            if flow is Flow.BLOCK or (flow is Flow.UNKNOWN and self._has_blocks(child)):
+                if run:
+                    found += self._paragraph(run)
+                text = child.tail
+                run = [self.text(text)] if text and not text.isspace() else []
+                found += self._block(child, role)
+                continue
+            if flow is Flow.SET_IN_LINE:
+                run += [self.line(child), self.text(child.tail or "")]
+                continue
+            if flow is Flow.CODE and len(child) and code.is_listing(child):
+                found.append(self.code_block(code.broken_lines(child), child))
+                run = []
+                continue
+            piece = (
+                self._around_blocks(child, role)
+                if flow is not Flow.MATH and self._has_blocks(child)
+                else self._inline(child, role, run)
+            )
+            if isinstance(piece, list):
+                found += self._paragraph(run)
+                found += piece
+                run = []
+            elif piece:
+                run.append(piece)
+            if text := child.tail:
+                run.append(self.text(text))
+        found += self._paragraph(run)
+        self.depth -= 1
+        if self.growth is not None:
+            self.growth.check(sum(map(len, found)))
+        return found
+
+    def _has_blocks(self, element: _Element) -> bool:
+        return element in self._around and has_blocks(element)  # the walk takes elements out
+
+    def _paragraph(self, run: list[str]) -> list[str]:
+        text = self.format.paragraph(run) if run else ""
+        return [text] if text else []
+
+    def block(self, element: _Element) -> list[str]:
+        """Return the blocks that one block element is."""
+        return self._block(element, self._role(element))
+
+    def _block(self, element: _Element, role: Role) -> list[str]:
+        kind = self._kind(element, role)
+        if kind is Kind.DROP:
+            return self.blocks(element) if self._is_the_page(element) else []
+        if kind is not Kind.PLAIN and (blocks := BLOCK_KINDS[kind](self, element)) is not None:
+            return blocks
+        if self.own and (convert := self.own.get(element)) and (blocks := convert(self, element)) is not None:
+            return blocks
+        blocks = role.block(self, element)
+        return self.blocks(element) if blocks is None else blocks
+
+    def _around_blocks(self, element: _Element, role: Role) -> list[str]:
         """Return the blocks of an inline element that has blocks inside."""
-        if element.tag in SKIPPED or element.tag == "script" or self.rules.kind(element) is Kind.DROP:
+        if self._kind(element, role) is Kind.DROP:
             return []
-        if element.tag == "code" and not any(part.tag in _PROSE for part in element.iterdescendants()):
-            return self._pre(element)
-        if element.tag == "a" and element.get("href") and not self.in_link:
-            return inlines.card(self, element)
-        return self.block(element)
+        convert = AROUND_BLOCKS.get(element.tag)
+        blocks = convert(self, element) if convert else None
+        return self._block(element, role) if blocks is None else blocks
 
-    def _heading(self, element: _Element) -> list[str]:
-        outer, self.in_heading = self.in_heading, True
+    def _titled(self, element: _Element) -> list[str] | None:
+        """Return the first element of the class that the generator gives to the title of a page."""
+        if self.title is not None:
+            return BLOCK_TAGS.get(element.tag, Walk.blocks)(self, element)
         inner = self.line(element)
-        if not inner and len(element) == 1:
-            inner = self.line(element[0])  # VuePress: the permalink is around the text
-        if not inner and (button := element.find("button")) is not None:
-            inner = self.line(button)  # accordions
-        self.in_heading = outer
-        if not inner:
-            return []
-        level, text = int(element.tag[1]), self._shown(element)
-        block = self.format.heading(level, inner)
-        self.headings.add(block)
-        self.first_heading = self.first_heading or text
-        if text.lower() in CONTENTS_NAMES:
-            self.empty.add(block)
-        elif level == 1 and self.title is None:
-            self.title = text
-        return [block]
-
-    def _shown(self, element: _Element) -> str:
-        """Return the text of an element without the parts of it that are left out; those are emptied."""
-        for child in list(element.iterdescendants()):
-            if self.rules.kind(child) is Kind.DROP:
-                child.clear(keep_tail=True)
-        return plain_text(element)
-
-    def _is_title(self, element: _Element) -> bool:
-        tag, _, name = self.generator.title.partition(".")
-        return bool(element.tag == tag and element.get("class") == name)
-
-    def _titled(self, element: _Element) -> list[str]:
-        inner = self.line(element)
-        self.title = self._shown(element) or None
+        self.title = self.shown(element) or None
         return [self.format.heading(1, inner)] if inner else []
 
-    def _pre(self, element: _Element) -> list[str]:
-        text = code.code_text(element)
-        return [self.code_block(text, element)] if text else []
+    def shown(self, element: _Element) -> str:
+        """Return the text of an element without the parts of it that are filtered; those are emptied."""
+        for child in list(element.iterdescendants()):
+            if self.kind(child) is Kind.DROP:
+                child.clear(keep_tail=True)
+        return plain_text(element)
 
     def code_block(self, text: str, holder: _Element) -> str:
         """Return a code block whose language is named by `holder` or what is around it."""
         language = code.code_language(holder)
         return self.format.code_block(text, "" if language == self.generator.unlabelled else language)
 
-    def _quote(self, element: _Element) -> list[str]:
-        inner = self.blocks(element)
-        if element.get("class") in _NO_QUOTES:
-            return inner
-        return [self.format.quote(inner)] if inner else []
+    def bold(self, line: str) -> str:
+        """Return a line in bold, or as it is where it holds bold text."""
+        return line if "**" in line else self.format.emphasis(line, "**", "", "")
 
-    def _rule(self, element: _Element) -> list[str]:
-        if self.notes and _is_footnotes(element, element.getparent(), element.getnext()):
-            return []
-        return [self.format.rule()]
+    # Lines.
 
-    def _details(self, element: _Element) -> list[str]:
-        found = []
+    def inline(self, element: _Element, before: list[str]) -> Piece:
+        """Return the inline piece that `element` is, behind the pieces `before`; a list where it is blocks."""
+        return self._inline(element, self._role(element), before)
+
+    def _inline(self, element: _Element, role: Role, before: list[str]) -> Piece:
+        kind = self._kind(element, role)
+        if kind is not Kind.PLAIN:
+            if kind is Kind.DROP:
+                return ""
+            if (convert := INLINE_KINDS.get(kind)) and (piece := convert(self, element, before)) is not None:
+                return piece
+        if self.own_inline and (convert := self.own_inline.get(element)):
+            piece = convert(self, element, before)
+            if piece is not None:
+                return piece
+        piece = role.inline(self, element, before)
+        return self.content(element) if piece is None else piece
+
+    def content(self, element: _Element, before: list[str] | None = None) -> str:
+        """Return the content of an inline element."""
+        if not len(element):
+            return self.text(text) if (text := element.text) else ""
+        return "".join(self.run(element))
+
+    def line(self, element: _Element) -> str:
+        """Return the whole content of an element as one line."""
+        return self.format.line(self.run(element))
+
+    def run(self, element: _Element) -> list[str]:
+        """Return the inline pieces of an element's content; blocks in it are flattened."""
+        if self.depth > _MAX_DEPTH:
+            return [self.text(inner_text(element))]
+        self.depth += 1
+        pieces = [self.text(text)] if (text := element.text) else []
         for child in element:
-            if child.tag == "summary":
-                if self.rules.kind(child) is not Kind.DROP:
-                    found += self._summary(child)
-                child.clear(keep_tail=True)
-                child.tag = "span"
-                break
-        return found + self.blocks(element)
+            piece = self._inline(child, self._role(child), pieces)
+            if isinstance(piece, list):
+                pieces.append(" ".join(piece))
+            elif piece:
+                pieces.append(piece)
+            if text := child.tail:
+                pieces.append(self.text(text))
+        self.depth -= 1
+        return pieces
 
-    def _summary(self, element: _Element) -> list[str]:
-        """Return the summary of a `<details>`: in bold, or as the heading that it holds."""
-        if next(element.iter("h1", "h2", "h3", "h4", "h5", "h6"), None) is not None:
-            return self.blocks(element)
-        line = self.line(element)
-        return [self.format.paragraph([components.bold(self, line)])] if line else []
-
-    def _footer(self, element: _Element) -> list[str]:
-        parent = element.getparent()
-        quoted = parent is not None and parent.tag in {"blockquote", "figure"}
-        return self.blocks(element) if quoted else []
-
-    def _form(self, element: _Element) -> list[str]:
-        return self.blocks(element) if len(plain_text(element)) > 400 or holds_title(element) else []
-
-    def _unscripted(self, element: _Element) -> list[str]:
-        """Return what stands there for readers without scripts, unless that is a mere notice."""
-        return self.blocks(element) if letters_outside_links(element) > _NOTICE else []
-
-    def _signature(self, element: _Element) -> list[str]:
-        return components.signature(self, element)
+    def text(self, text: str) -> str:
+        """Return character data with its white space collapsed, written for the format."""
+        text = collapsed(text)
+        if self.has_tex and ("\\" in text or "$$" in text) and (formulas := code.in_text(text)):
+            return "".join(
+                self.format.math(part) if is_tex else self.format.text(part) for part, is_tex in formulas
+            )
+        return self.format.text(text)
 
 
-def _is_footnotes(*elements: _Element | None) -> bool:
-    """Return True if one of `elements` is a list of footnotes, or holds it."""
-    known = [element for element in elements if element is not None]
-    marks = [f"{element.get('class')} {element.get('id')} {element.get('role')}" for element in known]
-    return any("footnote" in mark or "doc-endnotes" in mark for mark in marks)
-
-
-def _math(walk: Walk, element: _Element) -> list[str] | None:
-    found = code.formula(element)
-    if found is None:
-        return None
-    return [walk.format.math_block(found.tex)] if found.tex else []
-
-
-def _nothing(walk: Walk, element: _Element) -> list[str]:
-    return []
-
-
-Handler = Callable[[Walk, _Element], list[str]]
-_KIND_HANDLERS: dict[Kind, Callable[[Walk, _Element], list[str] | None]] = {
-    Kind.DROP: _nothing,
-    Kind.ADMONITION: components.admonition,
-    Kind.TABS: components.tab_set,
-    Kind.MATH: _math,
-    Kind.SIGNATURE: Walk._signature,
-    Kind.CODE: Walk._pre,
-    Kind.GRID: tables.grid,
-}
-_BLOCK_HANDLERS: dict[str, Handler] = {
-    **dict.fromkeys(("h1", "h2", "h3", "h4", "h5", "h6"), Walk._heading),
-    "pre": Walk._pre,
-    "blockquote": Walk._quote,
-    "hr": Walk._rule,
-    "details": Walk._details,
-    "footer": Walk._footer,
-    "form": Walk._form,
-    "ul": lists.listing,
-    "ol": lists.listing,
-    "menu": lists.listing,
-    "dl": components.definition_list,
-    "table": tables.table,
-    "p": Walk.blocks,
-    "noscript": Walk._unscripted,
-    "nav": _nothing,
-    "legend": _nothing,
-}
+@lru_cache(maxsize=64)
+def _roles_for(rules: Rules, title: str) -> dict[tuple[str, str | None], Role]:
+    """Return where the roles of elements are remembered: pages of one site repeat the same few hundred."""
+    return {}

@@ -19,7 +19,7 @@ from llmsspider.discovery import files
 from llmsspider.discovery.model import FetchResult
 from llmsspider.discovery.sitemaps import read as read_sitemap
 from llmsspider.extraction import titles
-from llmsspider.extraction.tree import parse
+from llmsspider.extraction.parsing import parse
 from llmsspider.llmsfull import inspect as inspect_full
 from llmsspider.llmsfull import split
 from llmsspider.web import opt_out, outcomes

@@ -13,7 +13,7 @@ from lxml.etree import tostring
 
 from llmsspider.extraction import convert
 from llmsspider.extraction.main_content import find_main
-from llmsspider.extraction.tree import parse, read_source
+from llmsspider.extraction.parsing import parse, read_source
 
 FIXTURES = Path(__file__).parent.parent / "fixtures"
 PAGES = sorted([*FIXTURES.glob("generators/*.html"), *FIXTURES.glob("fidelity/*.html")])

@@ -10,7 +10,7 @@ import pytest
 from llmsspider.extraction import convert
 from llmsspider.extraction.generators import GENERATORS
 from llmsspider.extraction.main_content import find_main
-from llmsspider.extraction.tree import parse, read_source
+from llmsspider.extraction.parsing import parse, read_source
 
 FIXTURES = Path(__file__).parent.parent / "fixtures" / "generators"
 URL = "https://widget.example.org/docs/page"

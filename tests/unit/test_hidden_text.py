@@ -5,7 +5,7 @@ from collections import Counter
 import pytest
 
 from llmsspider.extraction import convert, hidden
-from llmsspider.extraction.hidden import is_unseen
+from llmsspider.extraction.inline_style import is_unseen
 from llmsspider.markdown import read
 
 URL = "https://docs.example.com/guide/"

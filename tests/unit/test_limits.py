@@ -13,7 +13,7 @@ from llmsspider.download_errors import RefusedRequest
 from llmsspider.downloadermiddlewares.compression import HttpCompressionMiddleware
 from llmsspider.errors import TooLargePageError
 from llmsspider.extraction import convert, scan
-from llmsspider.extraction.tree import MAX_DEPTH, parse
+from llmsspider.extraction.parsing import MAX_DEPTH, parse
 from llmsspider.llmsfull import inspect, split
 from llmsspider.llmsfull.marks import MAX_HEADER_LINES
 from llmsspider.markdown import read

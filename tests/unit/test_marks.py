@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from llmsspider.extraction.marks import MARKS, marks_in
-from llmsspider.extraction.tree import read_source
+from llmsspider.extraction.parsing import read_source
 
 PIECES = st.sampled_from([*MARKS, *(mark[:-1] for mark in MARKS), *(mark[1:] for mark in MARKS), b" ", b"x"])
 
