@@ -112,12 +112,13 @@ class Answers:
         if answer.kind() != "html":
             return None
         site = self._run.site.learn_docsify(answer.body, answer.page_url)
-        if split_route(request.url)[1] and self._run.site.docsify_of(request.url) is not None:
+        is_route = bool(split_route(request.url)[1]) and self._run.site.docsify_of(request.url) is not None
+        if is_route or (site is not None and site.is_history and info(request).get("alternate")):
             message = "HTML in place of its Markdown file"
             return self._failures.of_page(request, "not_found", message, answer.status)
         if site is None or self._run.arguments.render == "always" or info(request).get("alternate"):
             return None
-        return self._requests.markdown_of(site.file_of(site.page), request, [])
+        return self._requests.markdown_of(site.file_of(answer.page_url), request, site.linked)
 
     def _same(self, stored: PageRecord | None, request: Request, answer: PageResponse) -> Iterator[Any]:
         """Yield what an answer leads to that is the stored page; an error where a 304 stands for no stored page."""

@@ -61,7 +61,7 @@ class DocsCallbacks(scrapy.Spider):
         self.answers = Answers(run, self.requests, self.documents, self.failures, self.suspects)
         self.pages = Pages(crawler, run, self.requests, self.documents)
         self.full_texts = FullTextPages(
-            run, self.requests, self.documents, self.suspects, self.markdown_links
+            run, self.requests, self.documents, self.suspects, self.markdown_links, reader=self.reader
         )
         self.verification = Verification(run, self.suspects)
 

@@ -13,10 +13,10 @@ from scrapy import Request
 
 from llmsspider import llmsfull
 from llmsspider.callbacks.failures import kind_of_failure
-from llmsspider.crawl.pages import PageResponse
+from llmsspider.crawl.pages import PageResponse, PageResult
 from llmsspider.crawl.records import full_text_hash, utc_now
 from llmsspider.discovery import FetchResult, FullText
-from llmsspider.errors import ConversionError, TooLargePageError
+from llmsspider.errors import ConversionError, RenderingError, TooLargePageError
 from llmsspider.llmsfull import FullPage, Leftover
 from llmsspider.web.url_gate import Joiner
 from llmsspider.web.urls import identity, page_key
@@ -28,11 +28,12 @@ if TYPE_CHECKING:
 
     from llmsspider.callbacks.documents import Documents
     from llmsspider.callbacks.markdown_links import MarkdownLinks
+    from llmsspider.callbacks.reading import PageReader
     from llmsspider.callbacks.requests import PageRequests
     from llmsspider.callbacks.suspects import SuspectAnswers
     from llmsspider.crawl.run import Run
     from llmsspider.discovery import LlmsFile
-    from llmsspider.items import Document
+    from llmsspider.items import Document, Page
     from llmsspider.markdown import Draft
     from llmsspider.store import PageRecord, PageState
 
@@ -58,6 +59,7 @@ class FullTextPages:
         documents: yields the documents.
         suspects: says which pages break off.
         markdown_links: says what the links of the pages are relative to.
+        reader: takes the HTML of pages of which a file has only a stub.
     """
 
     def __init__(
@@ -67,12 +69,15 @@ class FullTextPages:
         documents: Documents,
         suspects: SuspectAnswers,
         markdown_links: MarkdownLinks,
+        *,
+        reader: PageReader,
     ):
         self._run = run
         self._requests = requests
         self._documents = documents
         self._suspects = suspects
         self._markdown_links = markdown_links
+        self._reader = reader
 
     async def current(self) -> AsyncIterator[Any]:
         """Yield the pages of the full-text files that discovery found, except for files that lag."""
@@ -275,15 +280,16 @@ class FullTextPages:
             run.count("converted", len(fresh))
             drafts = await run.workers.read_texts([page.text for page, _url in fresh])
             for (page, url), draft in zip(fresh, drafts, strict=True):
-                found[url] = url, await self._record_of(page, draft, url, file), False
+                found[url] = url, *await self._record_of(page, draft, url, file)
         return [found[url] for _, url in batch]
 
     async def _record_of(
         self, page: FullPage, draft: Draft | ConversionError, url: str, file: FullText
-    ) -> PageRecord | Exception:
+    ) -> tuple[PageRecord | Exception, bool]:
+        """Return what the store keeps of a page, or why it could not be read, and whether it is as stored."""
         run = self._run
         if isinstance(draft, ConversionError):
-            return draft
+            return draft, False
         is_page = page.rule != "whole"
         join = (
             await self._markdown_links.joiner(draft, url, url, "llms-full")
@@ -294,13 +300,36 @@ class FullTextPages:
             read = draft.page(join, keep_hidden=run.workers.keep_hidden, max_growth=run.workers.max_growth)
         except TooLargePageError as error:
             run.count("too-large")
-            return error
+            return error, False
+        html = await self._from_html(read, url, file) if is_page else None
+        if html is not None:
+            return html
         run.count_hidden(read)
         entry = run.site.entries.get(identity(url))
         try:
-            return run.records.of_full_text(page, read, url=url, file=file, entry=entry)
+            return run.records.of_full_text(page, read, url=url, file=file, entry=entry), False
         except Exception as error:
-            return error
+            return error, False
+
+    async def _from_html(self, read: Page, url: str, file: FullText) -> tuple[PageRecord, bool] | None:
+        """Return the record of a page's HTML where the file has only a stub of it, and whether it is as stored."""
+        run = self._run
+        held = PageResponse(url, file.url, 200, {}, b"", utc_now())
+        try:
+            answer, page = await self._reader.fuller.take(Request(url), held, PageResult(read, "llms-full"))
+        except ConversionError:
+            return None
+        except RenderingError as error:
+            logger.info("%(url)s stays as it is stored: %(error)s", {"url": url, "error": error})
+            answer, page = held, None
+        if page is None:
+            stored = run.store.load_page(page_key(url))
+            return None if stored is None else (stored, True)
+        if answer is held:
+            return None
+        run.count_page(url, page.page)
+        entry = run.site.entries.get(identity(url))
+        return run.records.of_response(answer, page, depth=0, by="llms-full.txt", entry=entry), False
 
     def _same_as_stored(self, page: FullPage, url: str, file: FullText) -> PageRecord | None:
         run, key = self._run, page_key(url)

@@ -52,7 +52,7 @@ class LinkSourcePages:
         run, depth = self._run, record.depth
         site = run.site.docsify_of(record.url)
         if site is not None:
-            yield from self._docsify_lists(record, site, unchanged=unchanged)
+            yield from self._docsify_lists(record.url, depth, site, unchanged=unchanged)
             return
         deepest = run.arguments.max_depth is not None and depth >= run.arguments.max_depth
         same_url = record.fetched_url == record.url and record.origin != "negotiated"
@@ -71,30 +71,36 @@ class LinkSourcePages:
                 dont_filter=True,
             )
 
-    def _docsify_lists(self, record: PageRecord, site: Docsify, *, unchanged: bool) -> Iterator[Request]:
+    def _docsify_lists(
+        self, page_url: str, depth: int, site: Docsify, *, unchanged: bool
+    ) -> Iterator[Request]:
         """Yield the requests for the sidebar and the like of a Docsify site, each once a run.
 
         Those of its root come with its first page, those of a folder, which need not exist, with the folder's first.
+        Where routes are paths, the first page may be any, and all its folders may have their own.
         """
         if not self._run.follows_links:
             return
-        is_root = identity(record.url) == identity(site.page)
-        for url in self._run.site.new_lists(site.lists if is_root else site.lists_beside(record.url)):
+        is_root = identity(page_url) == identity(site.page)
+        lists = site.lists if is_root else site.lists_beside(page_url)
+        if site.is_history and not is_root:
+            lists = [*site.lists, *lists]
+        for url in self._run.site.new_lists(lists):
             self._run.count("link-sources")
             yield Request(
                 url,
                 callback=self._spider.parse_docsify_list,
                 errback=self._spider.docsify_list_failed,
                 meta={
-                    "depth": record.depth,
+                    "depth": depth,
                     META: {
                         "source": True,
                         "unchanged": unchanged,
-                        "page": site.page if is_root else record.url,
+                        "page": site.page if is_root else page_url,
                         "optional": not is_root,
                     },
                 },
-                priority=1 - record.depth,
+                priority=1 - depth,
                 dont_filter=True,
             )
 
@@ -102,6 +108,9 @@ class LinkSourcePages:
         """Return the requests for the links of a page's HTML; none where it is no HTML or cannot be read."""
         if answer.kind() != "html":
             return []
+        site = self._run.site.learn_docsify(answer.body, answer.page_url)
+        if site is not None and site.is_history:
+            return list(self._docsify_links(request, site))
         try:
             page = await self._run.workers.scan(answer.body, answer.fetched_url, answer.encoding)
             _, rendered = await self._reader.renderer.render(request, answer, PageResult(page, "html"))
@@ -114,6 +123,12 @@ class LinkSourcePages:
         requests = list(self._requests.links(rendered.page.follow, depth, on=on, unchanged=unchanged))
         self._run.links.report(len(requests))
         return requests
+
+    def _docsify_links(self, request: Request, site: Docsify) -> Iterator[Request]:
+        """Yield what the page of a Docsify site leads to that was learned from a page whose Markdown came first."""
+        depth, unchanged = int(request.meta.get("depth", 0)), bool(info(request).get("unchanged"))
+        yield from self._requests.links(site.linked, depth + 1, on=request.url)
+        yield from self._docsify_lists(request.url, depth, site, unchanged=unchanged)
 
     def failed(self) -> None:
         """Count a link source that failed; its page is a document already."""

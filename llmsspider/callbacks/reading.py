@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from llmsspider.callbacks.rendering import ApiFiles, Renderer
-from llmsspider.crawl.page_checks import is_fuller, stub
+from llmsspider.crawl.page_checks import is_fuller, is_tiny, stub
 from llmsspider.crawl.pages import (
     LinkJoiner,
     PageResponse,
@@ -16,16 +16,20 @@ from llmsspider.crawl.pages import (
     read_page,
     refused_by_page,
 )
+from llmsspider.download_errors import kind_of_exception
+from llmsspider.errors import RenderingError
 from llmsspider.requests import HTML_ACCEPT, nested_request
 from llmsspider.web.markdown_forms import is_markdown_url, page_candidates
 from llmsspider.web.outcomes import kind_of_response
-from llmsspider.web.urls import host
+from llmsspider.web.urls import host, page_key
 
 if TYPE_CHECKING:
     from scrapy import Request
     from scrapy.crawler import Crawler
 
+    from llmsspider.crawl.page_checks import HostStubs, Stub
     from llmsspider.crawl.run import Run
+    from llmsspider.errors import ErrorKind
 
 logger = logging.getLogger(__name__)
 
@@ -46,7 +50,7 @@ class PageReader:
         self._run = run
         self._join = join
         self.renderer = Renderer(crawler, run)
-        self._fuller = FullerHtml(crawler, run)
+        self.fuller = FullerHtml(crawler, run)
         self._api_files = ApiFiles(crawler, run, self.renderer)
 
     async def read(
@@ -66,7 +70,7 @@ class PageReader:
             RenderingError: the browser could not render it.
         """
         page = await read_page(answer, self._run.workers, listed=listed, join=self._join)
-        answer, fuller = await self._fuller.take(request, answer, page)
+        answer, fuller = await self.fuller.take(request, answer, page)
         if fuller is None:
             return answer, None
         return await self._api_files.render(request, answer, fuller)
@@ -92,29 +96,35 @@ class FullerHtml:
 
         Raises:
             ConversionError: the HTML could not be converted.
+            RenderingError: the HTML is what is stored, and failed this time.
         """
         stubs = self.run.site.stubs_of(request.url)
-        if not self._is_stub(result) or not stubs.pays():
+        kind = self._kind(result, stubs)
+        if kind is None or not stubs.pays(kind):
             return answered, result
         self.run.count("markdown/stub")
         html = await self._html(request, answered)
         if html is None:
-            stubs.report(fuller=False)
+            stubs.report(kind, fuller=False)
             return answered, result
         if html.status == 304:
-            stubs.report(fuller=True)
+            stubs.report(kind, fuller=True)
             return html, None
         read = await read_page(html, self.run.workers, listed=False)
         is_taken = self._is_page(html, read) and is_fuller(read.page.markdown, result.page.markdown)
-        stubs.report(fuller=is_taken)
+        stubs.report(kind, fuller=is_taken)
         if not is_taken:
             return answered, result
         self.run.count("markdown/stub/html")
         return html, replace(read, was_stub=True)
 
-    def _is_stub(self, result: PageResult) -> bool:
-        is_authors = result.origin in {"markdown", "negotiated"} and result.left_out is None
-        return is_authors and stub(result.page.markdown) is not None
+    def _kind(self, result: PageResult, stubs: HostStubs) -> Stub | None:
+        if result.left_out is not None:
+            return None
+        if result.origin == "llms-full":
+            kind = stub(result.page.markdown)
+            return None if kind == "short" and not is_tiny(result.page.markdown) else kind
+        return stubs.kind_of(result.page.markdown) if result.origin in {"markdown", "negotiated"} else None
 
     def _is_page(self, html: PageResponse, read: PageResult) -> bool:
         meta = read.page.meta
@@ -147,11 +157,21 @@ class FullerHtml:
             )
         except Exception as error:  # whatever it was, the page has its Markdown
             logger.debug("No HTML at %(url)s: %(error)r", {"url": url, "error": error})
+            self._check_not_stored(answered, kind_of_exception(error), str(error).partition("\n")[0])
             return None
         html = replace(
             PageResponse.from_response(response, now=answered.fetched_at), page_url=answered.page_url
         )
         if html.status == 304:
             return html if self.run.known.validated(html.fetched_url) is not None else None
-        is_whole = html.status == 200 and kind_of_response(html.status, html.headers, html.body) is None
+        wrong = kind_of_response(html.status, html.headers, html.body)
+        if wrong is not None:
+            self._check_not_stored(answered, wrong, f"HTTP status {html.status}")
+        is_whole = html.status == 200 and wrong is None
         return html if is_whole and host(html.fetched_url) == host(url) and html.kind() == "html" else None
+
+    def _check_not_stored(self, answered: PageResponse, kind: ErrorKind, why: str) -> None:
+        """Raise `RenderingError` where the page is stored as HTML: a stub must not take its place in an outage."""
+        state = self.run.known.state(page_key(answered.page_url))
+        if state is not None and state.origin == "html" and kind != "not_found":
+            raise RenderingError(f"its Markdown is a stub, and its HTML failed ({why})", kind=kind)

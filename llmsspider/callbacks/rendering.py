@@ -7,7 +7,14 @@ import logging
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from llmsspider.crawl.pages import VALIDATORS, PageResponse, PageResult, read_page, refused_by_page
+from llmsspider.crawl.pages import (
+    VALIDATORS,
+    PageResponse,
+    PageResult,
+    markdown_alternate,
+    read_page,
+    refused_by_page,
+)
 from llmsspider.download_errors import kind_of_exception
 from llmsspider.errors import BrowserUnavailableError, ConversionError, RenderingError
 from llmsspider.reasons import Filtered
@@ -84,7 +91,9 @@ class Renderer:
             RenderingError: the browser could not render a shell.
             ConversionError: what it rendered could not be converted.
         """
-        if not self.wanted(answered, result):
+        has_markdown = markdown_alternate(result, answered) is not None
+        is_first = not (info(request).get("alternate") or info(request).get("source"))
+        if not self.wanted(answered, result) or (has_markdown and is_first):
             return answered, result
         if self.run.arguments.render == "never":
             return answered, self._unrendered(request, result, "render=never")

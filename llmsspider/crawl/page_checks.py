@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from statistics import median
 from typing import Literal
 
 from llmsspider.reasons import Filtered
@@ -14,7 +14,8 @@ from llmsspider.web.media_types import Kind
 # Its page is asked for as HTML once, and the fuller of the two is the document (docs/explanation/markdown-forms.md).
 # What a host has taught about that is kept in a `HostStubs`.
 
-Stub = Literal["short", "unfilled"]
+Stub = Literal["short", "unfilled", "part", "small"]
+"""Nearly no text; nearly none beside what is not filled in; a text with gaps; far less than the host's other pages."""
 
 SHORT = 300
 """Letters and digits of text below which Markdown may be a stub."""
@@ -22,8 +23,19 @@ FULLER = 2
 """How many times the text of the Markdown the HTML must have, and `MORE` letters besides."""
 MORE = 150
 """Letters that the navigation of a site may leave in the text of a page."""
+PART = 10 * SHORT
+"""Letters of text up to which Markdown with something that is not filled in may be only a part of its page."""
+SMALL = 1_000
+"""Letters below which Markdown may be a stub for being small beside the others of its host."""
+TENTH = 10
+"""How many times smaller than the host's typical page such Markdown is."""
+SIBLINGS = 20
+"""Pages of a host from which on it has a typical size."""
+MAX_SIBLINGS = 200
+TINY = 60
+"""Letters below which a page of a full-text file may be a stub: such a file is there so that pages are not fetched."""
 PROBES = 4
-"""Pages of a host for which HTML is asked in vain before it is not asked any more."""
+"""Pages of a host for which HTML is asked in vain before it is not asked any more; of stubs, and of other pages."""
 RARELY = 0.05
 """Part of the pages asked for that must have been fuller, from `PROBES` times two pages on."""
 
@@ -36,15 +48,21 @@ _UNFILLED_STARTS = ("<<<", "!!!include(", "[!include", ":include:", "#include ")
 """Beginnings of lines that name what is to stand there: VitePress, markdown-it-include, DocFX, Docsify."""
 
 
-def stub(markdown: str) -> Stub | None:
+def stub(markdown: str, typical: int = 0) -> Stub | None:
     r"""Return why Markdown may be a stub of its page, or None where it is not.
+
+    Args:
+        markdown: the author's Markdown of the page.
+        typical: characters of the host's typical Markdown, 0 where that is not known.
 
     >>> stub('# Changes\n\n--8<-- "CHANGELOG.md"\n'), stub("# Home\n\nWelcome.\n"), stub("word " * 100)
     ('unfilled', 'short', None)
+    >>> stub("word " * 100 + "\n\n::: widget.Wheel\n"), stub("word " * 100, typical=20_000)
+    ('part', 'small')
     """
     if len(markdown) > 40 * SHORT:
         return None  # so much text is no stub, whatever it includes
-    said, unfilled = 0, False
+    said, unfilled, is_part = 0, False, False
     fence, is_filled, has_options = "", False, False
     for line in markdown.split("\n"):
         text = line.strip()
@@ -55,15 +73,23 @@ def stub(markdown: str) -> Stub | None:
         elif text.startswith(_FENCES):
             info = text.lstrip("`~")
             fence, is_filled = text[: len(text) - len(info)], info.lstrip().startswith(_FILLED_BY)
-            unfilled = unfilled or is_filled
+            unfilled, is_part = unfilled or is_filled, is_part or is_filled
         elif _is_unfilled(text) or (has_options and line[:1].isspace()):
             unfilled = has_options = True
+            is_part = is_part or not text.startswith(("import ", "export "))
         else:
             has_options = has_options and not text
             said += _said(text)
-    if said >= SHORT:
-        return None
-    return "unfilled" if unfilled else "short"
+    if said < SHORT:
+        return "unfilled" if unfilled else "short"
+    if is_part and said < PART:
+        return "part"
+    return "small" if said < SMALL and len(markdown) * TENTH < typical else None
+
+
+def is_tiny(markdown: str) -> bool:
+    """Say whether a page of a full-text file has next to no text."""
+    return len(markdown) < 4 * TINY + 400 and _said(markdown) < TINY
 
 
 def _is_unfilled(line: str) -> bool:
@@ -73,7 +99,7 @@ def _is_unfilled(line: str) -> bool:
         line.lstrip("-;*").startswith("8<-")
         or (start in {"{%", "{{", "{!", "{<", "{#"} and end[-1:] == "}")
         or line.lower().startswith(_UNFILLED_STARTS)
-        or (line.startswith("::: ") and "." in line)
+        or (line.startswith("::: ") and "." in line and " " not in line[4:])
         or (line.startswith("<!--") and "include" in line and line.endswith("-->"))
         or (line.startswith(".. ") and "::" in line)
         or (line.startswith("[") and "':include" in line)
@@ -103,35 +129,62 @@ def _said(markdown: str) -> int:
     return letters(_MARKUP.sub("", "\n".join(lines)))
 
 
-@dataclass(slots=True)
 class HostStubs:
-    """How often the HTML of a host's stubs was asked for, and how often it was fuller."""
+    """How often the HTML of a host's Markdown was asked for and was fuller, and how large its Markdown is.
 
-    asked: int = 0
-    fuller: int = 0
+    Stubs ("short", "unfilled") and other pages ("part", "small") are counted apart: that one of them does not pay says
+    nothing of the other.
+    """
 
-    def pays(self) -> bool:
-        """Say whether the HTML of one more stub is worth a request."""
-        if self.fuller == 0:
-            return self.asked < PROBES
-        return self.asked < 2 * PROBES or self.fuller >= RARELY * self.asked
+    __slots__ = ("_asked", "_fuller", "_sizes", "_typical")
 
-    def report(self, *, fuller: bool) -> None:
+    def __init__(self, asked: Sequence[int] = (0, 0), fuller: Sequence[int] = (0, 0), typical: int = 0):
+        self._asked, self._fuller, self._typical = list(asked), list(fuller), typical
+        self._sizes: list[int] = []
+
+    @property
+    def typical(self) -> int:
+        """Characters of the host's typical Markdown (the median), 0 before `SIBLINGS` pages."""
+        return int(median(self._sizes)) if len(self._sizes) >= SIBLINGS else self._typical
+
+    def kind_of(self, markdown: str) -> Stub | None:
+        """Return why Markdown of the host may be a stub, and count its size."""
+        found = stub(markdown, self.typical)
+        if len(self._sizes) < MAX_SIBLINGS:
+            self._sizes.append(len(markdown))
+        return found
+
+    def pays(self, kind: Stub) -> bool:
+        """Say whether the HTML of one more page is worth a request."""
+        asked, fuller = self._asked[_is_other(kind)], self._fuller[_is_other(kind)]
+        if fuller == 0:
+            return asked < PROBES
+        return asked < 2 * PROBES or fuller >= RARELY * asked
+
+    def report(self, kind: Stub, *, fuller: bool) -> None:
         """Count what came of a request."""
-        self.asked += 1
-        self.fuller += fuller
+        self._asked[_is_other(kind)] += 1
+        self._fuller[_is_other(kind)] += fuller
 
     def as_list(self) -> list[int]:
-        """Return what the store remembers."""
-        return [self.asked, self.fuller]
+        """Return what the store remembers: asked and fuller of stubs, of other pages, and the typical size."""
+        return [self._asked[0], self._fuller[0], self._asked[1], self._fuller[1], self.typical]
 
     @classmethod
     def from_list(cls, data: object) -> HostStubs:
         """Rebuild from `as_list`; a host where it never paid is asked once more in each run."""
-        if not (isinstance(data, list) and len(data) == 2 and all(type(number) is int for number in data)):
+        if not (
+            isinstance(data, list) and len(data) in {2, 5} and all(type(number) is int for number in data)
+        ):
             return cls()
-        asked, fuller = data
-        return cls(min(asked, PROBES - 1) if fuller == 0 else asked, fuller)
+        counts = [*data, 0, 0, 0][:5]
+        asked, fuller = counts[0:4:2], counts[1:4:2]
+        asked = [min(was, PROBES - 1) if paid == 0 else was for was, paid in zip(asked, fuller, strict=True)]
+        return cls(asked, fuller, counts[4])
+
+
+def _is_other(kind: Stub) -> bool:
+    return kind in {"part", "small"}
 
 
 # Pages that break off without a sign. No Scrapy here.

@@ -272,7 +272,7 @@ class SiteKnowledge:
         """Return what was learned, for the store. See `remember`."""
         learned: dict[str, dict[str, object]] = {name: forms.as_dict() for name, forms in self._forms.items()}
         for name, stubs in self._stubs.items():
-            if stubs.asked:
+            if any(stubs.as_list()):
                 learned.setdefault(name, {})["stubs"] = stubs.as_list()
         shared = {
             "titles": self.titles.as_list(),

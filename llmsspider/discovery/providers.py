@@ -101,7 +101,8 @@ class GitHub:
         )
 
 
-# Docsify sites: one HTML page that renders Markdown files, each under a route (`/#/guide` is `guide.md`).
+# Docsify sites: one HTML page that renders Markdown files, each under a route (`/#/guide` is `guide.md`), with
+# `routerMode: 'history'` under a path (`/guide`). Docute, its relative, names its files alike.
 # Recognised by the configuration or the loader script in the page. Pure: text in, URLs out.
 
 MAX_PAGE_BYTES = 256 * 1024
@@ -110,13 +111,18 @@ MAX_PAGE_BYTES = 256 * 1024
 MAX_ALIASES = 50
 """Aliases of one site that are used."""
 
-_CONFIG = re.compile(r"\$docsify\s*=\s*\{")
+MAX_ROUTES = 2_000
+"""Routes of one configuration (Docute) that are followed."""
+
+_CONFIG = re.compile(r"\$docsify\s*=\s*(?:[\w.$]{1,40}\s*\|\|\s*)?\{|\bnew\s+Docute\s*\(\s*\{")
 _LOADER = re.compile(
     r"<script\b[^<>]{0,500}\bsrc\s*=\s*[\"']?[^\"'\s<>]{0,500}\bdocsify(?:@[^\"'\s<>/]{0,50})?[^\"'\s<>]{0,200}"
 )
 _SETTING = re.compile(
     r"(?<![\w$])[\"']?(\w+)[\"']?\s*:\s*(?:(true|false)\b|\"([^\"\n]{0,500})\"|'([^'\n]{0,500})')"
 )
+_LINK = re.compile(r"(?<![\w$])[\"']?link[\"']?\s*:\s*(?:\"([^\"\s]{1,500})\"|'([^'\s]{1,500})')")
+_MODE = re.compile(r"(?<![\w$])[\"']?mode[\"']?\s*:\s*[\"']history[\"']")
 _ALIASES = re.compile(r"\balias\s*:\s*\{([^{}]{0,10000})\}")
 _ALIAS = re.compile(r"[\"']([^\"'\n]{1,200})[\"']\s*:\s*[\"']([^\"'\n]{1,200})[\"']")
 _WILDCARD = re.compile(r"\(?\.\*\)?")
@@ -126,7 +132,11 @@ _EXTENSION = re.compile(r"\.[A-Za-z][A-Za-z0-9]{0,9}$")
 
 @dataclass(frozen=True)
 class Docsify:
-    """One Docsify site. `page` is the URL of its HTML page, `files` the folder of its Markdown files."""
+    """One Docsify site. `page` is the URL of its HTML page, `files` the folder of its Markdown files.
+
+    With `is_history` its routes are paths below `page`, a folder then, and the server answers them all with one page.
+    `routes` are those that its configuration names.
+    """
 
     page: str
     files: str
@@ -137,6 +147,8 @@ class Docsify:
     cover: str = ""
     is_relative: bool = False
     aliases: tuple[tuple[str, str], ...] = ()
+    is_history: bool = False
+    routes: tuple[str, ...] = ()
 
     @classmethod
     def from_list(cls, data: object) -> list[Docsify]:
@@ -145,16 +157,22 @@ class Docsify:
         for fields in data if isinstance(data, list) else []:
             with contextlib.suppress(TypeError, ValueError, KeyError):
                 aliases = tuple((str(pattern), str(target)) for pattern, target in fields["aliases"])
-                found.append(cls(**{**fields, "aliases": aliases}))
+                routes = tuple(str(route) for route in fields.get("routes", ()))
+                found.append(cls(**{**fields, "aliases": aliases, "routes": routes}))
         return found
 
     @property
     def lists(self) -> list[str]:
         """The URLs of the files that link to pages: sidebar, navigation bar, cover."""
         named = [
-            self.file_of(f"{self.page}#/{name}") for name in (self.sidebar, self.navbar, self.cover) if name
+            self._file(f"/{name.lstrip('/')}") for name in (self.sidebar, self.navbar, self.cover) if name
         ]
         return list(dict.fromkeys(named))
+
+    @property
+    def linked(self) -> list[str]:
+        """The pages that its configuration links to."""
+        return list(dict.fromkeys(self.join(route, self.page) for route in self.routes))
 
     def lists_beside(self, url: str) -> list[str]:
         """Return the URLs of the sidebar and navigation bar beside the file of a route, where they are its own.
@@ -166,7 +184,7 @@ class Docsify:
         """
         folder = self.file_of(url).rpartition("/")[0].removeprefix(self.files.rstrip("/")).strip("/")
         names = [name for name in (self.sidebar, self.navbar) if name and not name.startswith("/")]
-        beside = [self.file_of(f"{self.page}#/{folder}/{name}") for name in names] if folder else []
+        beside = [self._file(f"/{folder}/{name}") for name in names] if folder else []
         return [name for name in dict.fromkeys(beside) if name not in self.lists]
 
     def _is_list(self, path: str) -> bool:
@@ -175,15 +193,30 @@ class Docsify:
 
     def has_page(self, url: str) -> bool:
         """Return whether a URL is one of the site's routes, or its page."""
+        if self.is_history:
+            path = self._route_of(url) if without_fragment(url).startswith(self.page) else ".none"
+            return not _EXTENSION.search(path) or path.endswith(".html")
         return identity(split_route(url)[0]) == identity(self.page)
+
+    def _route_of(self, url: str) -> str:
+        """Return the path that the site's program reads from an address."""
+        if self.is_history:
+            path = without_fragment(url).partition("?")[0].removeprefix(self.page.rstrip("/"))
+            return path.removesuffix("index.html") or "/"
+        return split_route(url)[1].lstrip("#!") or "/"
 
     def file_of(self, url: str) -> str:
         """Return the URL of the Markdown file of a route.
 
         >>> Docsify("https://e.com/", "https://e.com/").file_of("https://e.com/#/guide/")
         'https://e.com/guide/README.md'
+        >>> Docsify("https://e.com/", "https://e.com/", is_history=True).file_of("https://e.com/guide")
+        'https://e.com/guide.md'
         """
-        path = self._aliased(split_route(url)[1].lstrip("#!") or "/")
+        return self._file(self._route_of(url))
+
+    def _file(self, route: str) -> str:
+        path = self._aliased(route)
         if path.endswith("/"):
             path += f"README{self.ext}"
         elif not path.endswith((self.ext, ".html")):
@@ -210,6 +243,8 @@ class Docsify:
         name = path.lstrip("/").removesuffix(self.ext)
         if name == "README" or name.endswith("/README"):
             name = name.removesuffix("README")
+        if self.is_history:
+            return f"{self.page}{name}"
         return f"{self.page}#/{name}" if name else self.page
 
     def join(self, href: str, page_url: str) -> str:
@@ -226,16 +261,21 @@ class Docsify:
         path, _, anchor = route.partition("#")
         path, _, query = path.partition("?")
         anchor = anchor or next((part[3:] for part in query.split("&") if part.startswith("id=")), "")
-        behind = f"?id={anchor}" if anchor else ""
         if not path:
-            base = page_url if split_route(page_url)[1] else f"{self.page}#/"
-            return base + behind if anchor else page_url
-        here = split_route(page_url)[1].lstrip("#!") if self.is_relative else "/"
-        path = urlsplit(urljoin(f"https://x{here or '/'}", path)).path
+            return self._place(page_url, anchor)
+        here = self._route_of(page_url) if self.is_relative else "/"
+        path = urlsplit(urljoin(f"https://x{here}", path)).path
         if _EXTENSION.search(path) and not path.endswith(self.ext):
             return urljoin(self.files, path.lstrip("/"))
-        page = self.page_at(path)
-        return page + behind if split_route(page)[1] or not anchor else f"{page}#/{behind}"
+        return self._place(self.page_at(path), anchor)
+
+    def _place(self, page_url: str, anchor: str) -> str:
+        """Return the address of a place on a page."""
+        if not anchor:
+            return page_url
+        if self.is_history:
+            return f"{without_fragment(page_url)}#{anchor}"
+        return f"{page_url if split_route(page_url)[1] else f'{self.page}#/'}?id={anchor}"
 
     def _aliased(self, path: str) -> str:
         for pattern, target in self.aliases:
@@ -250,7 +290,8 @@ class Docsify:
 
 def find_docsify(body: bytes, url: str) -> Docsify | None:
     """Return the site that an HTML page is the page of, None for any other page."""
-    if b"docsify" not in body[:MAX_PAGE_BYTES]:
+    is_docute = b"Docute" in body[:MAX_PAGE_BYTES]
+    if not is_docute and b"docsify" not in body[:MAX_PAGE_BYTES]:
         return None
     html = body[:MAX_PAGE_BYTES].decode("utf-8", "replace")
     config = _CONFIG.search(html)
@@ -261,11 +302,17 @@ def find_docsify(body: bytes, url: str) -> Docsify | None:
     given: dict[str, str | bool] = {}
     for name, word, quoted, apostrophed in _SETTING.findall(_ALIASES.sub("", text, count=1)):
         given.setdefault(name, word == "true" if word else quoted or apostrophed)
-    if given.get("routerMode") == "history":
-        return None  # its pages have paths of their own
+    base = given.get("basePath") or given.get("sourcePath")
+    base = base if isinstance(base, str) else ""
+    is_history = given.get("routerMode") == "history" or (is_docute and bool(_MODE.search(text)))
     page = split_route(without_fragment(url))[0]
-    base = given.get("basePath")
-    files = urljoin(page, base if isinstance(base, str) else ".")
+    if is_history:
+        root = urljoin(page, "/")
+        below = urljoin(root, f"{base.strip('/')}/" if base.strip("/.") else "")
+        page = below if page.startswith(below) else root
+        files = urljoin(root, base or "/")
+    else:
+        files = urljoin(page, base or ".")
 
     def named(setting: str, usual: str) -> str:
         value = given.get(setting, False)
@@ -280,9 +327,17 @@ def find_docsify(body: bytes, url: str) -> Docsify | None:
         sidebar=named("loadSidebar", f"_sidebar{ext}"),
         navbar=named("loadNavbar", f"_navbar{ext}"),
         cover=named("coverpage", f"_coverpage{ext}"),
-        is_relative=given.get("relativePath") is True,
+        is_relative=given.get("relativePath") is True or is_docute,
         aliases=_read_aliases(aliases[1] if aliases else ""),
+        is_history=is_history,
+        routes=_links(text) if is_docute else (),
     )
+
+
+def _links(text: str) -> tuple[str, ...]:
+    """Return the links to pages of the site in a configuration of Docute: its navigation and sidebar."""
+    links = dict.fromkeys(quoted or apostrophed for quoted, apostrophed in _LINK.findall(text))
+    return tuple(link for link in links if not _ABSOLUTE.match(link))[:MAX_ROUTES]
 
 
 def _read_aliases(text: str) -> tuple[tuple[str, str], ...]:

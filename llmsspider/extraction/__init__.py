@@ -34,6 +34,7 @@ from llmsspider.extraction.metadata import (
     joiner_for,
     read_meta,
     routes,
+    shown_file,
     whole_title,
 )
 from llmsspider.extraction.page_kind import listing_of, lists_only, section_of, tags_of
@@ -185,6 +186,7 @@ def _scan(source: Source, url: str, growth: Growth) -> tuple[_Element, Joiner, P
     joiner = joiner_for(root, url, growth)
     meta = read_meta(root, joiner)
     meta.is_shell = is_shell(root)
+    meta.markdown_alternate = meta.markdown_alternate or shown_file(root, source, joiner)
     meta.api_files = api_files(root, source, joiner)
     meta.held_apis = held_apis(root, source)
     meta.routes = routes(root, joiner) if source.may_hold(b"#/", b"#!/") else []

@@ -267,6 +267,17 @@ def is_shell(root: _Element) -> bool:
     return size <= _SHELL_TEXT and bool(_SCRIPTS(root)) and (size <= _NO_CONTENT or bool(_ROOTS(root)))
 
 
+_SHOWN_FILES = XPath("//zero-md/@src | //md-block/@src | //wc-markdown/@src", smart_strings=False)
+
+
+def shown_file(root: _Element, source: Source, joiner: Joiner) -> str | None:
+    """Return the URL of the one Markdown file that an element of a page draws, where the page has next to no text."""
+    if not source.may_hold(b"zero-md", b"md-block", b"wc-markdown"):
+        return None
+    named = [str(src).strip() for src in _SHOWN_FILES(root)]
+    return joiner.join(named[0]) if len(named) == 1 and named[0] and _text_size(root) <= _SHELL_TEXT else None
+
+
 def _text_size(root: _Element) -> int:
     """Return the number of characters of visible text, counting no further than needed."""
     body = root.find("body")

@@ -82,3 +82,36 @@ def test_a_shell_of_routes_that_no_browser_draws_is_not_the_whole_site(serve, ru
 
     assert set(crawl.by_path(site.url)) == {"/", "/app/"}
     assert any("/app/ and the pages that it leads to are rendered by scripts" in line for line in crawl.lines)
+
+
+def test_routes_that_are_paths_and_elements_that_draw_a_file(serve, run_crawl):
+    """Every path is answered with the same page; the sidebar of the root and of a folder are read."""
+    index = INDEX.replace("name: 'Heron'", "name: 'Heron', routerMode: 'history', basePath: '/docs/'")
+    names = ("", "start", "ref/", "ref/api", "ref/types", "gone")
+    site = serve(
+        {
+            "/": "<main><h1>Home</h1><p>Welcome.</p><a href='/docs/ref/api'>API</a> <a href='/one'>One</a></main>",
+            **{f"/docs/{name}": index for name in names},
+            "/docs/README.md": markdown("# Heron\n\nAll of it is here.\n"),
+            "/docs/_sidebar.md": markdown("- [Home](/)\n- [Start](start.md)\n- [Gone](gone)\n"),
+            "/docs/_nav.md": markdown("- [Reference](/ref/)\n"),
+            "/docs/_coverpage.md": markdown("# Heron\n"),
+            "/docs/start.md": markdown("# Start\n\nSee [types](ref/types.md#one).\n"),
+            "/docs/ref/README.md": markdown("# Reference\n\nIts pages.\n"),
+            "/docs/ref/_sidebar.md": markdown("- [Types](ref/types)\n"),
+            "/docs/ref/api.md": markdown("# API\n\nAll of the API.\n"),
+            "/docs/ref/types.md": markdown("# Types\n\nEach of them.\n"),
+            "/one": "<html><head><title>x</title></head><body><zero-md src='texts/one.md'></zero-md>"
+            "<script type='module' src='/zero-md.js'></script></body></html>",
+            "/texts/one.md": markdown("# One\n\nDrawn by an element, [two](two.md).\n"),
+        }
+    )
+    crawl = run_crawl(f"{site.url}/", arguments={"render": "never", "scope": "host"})
+    documents = crawl.by_path(site.url)
+    paths = {f"/docs/{name}" for name in names if name != "gone"}
+    assert paths <= set(documents)
+    assert {documents[path]["origin"] for path in (*paths, "/one")} == {"markdown"}
+    assert documents["/docs/start"]["links"] == [{"text": "types", "url": f"{site.url}/docs/ref/types#one"}]
+    assert documents["/docs/ref/types"]["title"] == "Types"
+    assert documents["/one"]["title"] == "One"
+    assert "/docs/gone" not in documents

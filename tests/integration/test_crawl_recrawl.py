@@ -485,6 +485,38 @@ def test_the_html_of_markdown_that_is_a_stub_is_the_document(serve, run_crawl):
     assert {seen.status for seen in site.requests if seen.path == "/changes"} <= {304}
 
 
+def test_a_stub_in_a_full_text_file_is_taken_from_its_page(serve, run_crawl):
+    """Its page stays when it is as it was, and when it cannot be had for once."""
+    prose = "<p>Widgets turn wheels, wheels turn mills, and mills grind the corn of the whole valley.</p>" * 8
+    text = "Widgets turn wheels, and all of that is said in this part of the guide to widgets.\n"
+    names = ["/changes", "/guide", "/use"]
+    site = serve({"/": html("Home", prose), **{name: html(name[1:].title(), prose) for name in names}})
+    held = {"/changes": '--8<-- "CHANGELOG.md"\n', "/guide": text, "/use": text.upper()}
+    site.pages["/llms-full.txt"] = "".join(
+        f"# {name[1:].title()}\n\nSource: {site.url}{name}\n\n{body}\n" for name, body in held.items()
+    )
+    site.etags = True
+    first = run_crawl(f"{site.url}/")
+    found = first.by_path(site.url)
+    assert {name: found[name]["origin"] for name in names} == {
+        "/changes": "html",
+        "/guide": "llms-full",
+        "/use": "llms-full",
+    }
+    assert found["/changes"]["content"].count("whole valley") == 8
+    assert found["/changes"]["discovered_by"] == "llms-full.txt"
+    assert first.stats["llms/markdown/stub"] == first.stats["llms/markdown/stub/html"] == 1
+    site.clear()
+    second = run_crawl(f"{site.url}/")
+    assert set(changes(second, site.url).values()) == {"unchanged"}
+    assert comparable(second) == comparable(first)
+    assert [seen.status for seen in site.requests if seen.path == "/changes"] == [304]
+    site.pages["/changes"] = Reply("away", status=503)
+    third = run_crawl(f"{site.url}/")
+    assert third.by_path(site.url)["/changes"]["content"] == found["/changes"]["content"]
+    assert set(changes(third, site.url).values()) == {"unchanged"}
+
+
 def test_a_title_and_a_foot_that_the_sites_pages_share_are_not_theirs(serve, run_crawl):
     foot = "Tell us what you miss here."
 

@@ -71,6 +71,57 @@ def test_links_beside_the_page_where_the_site_says_so():
     assert configured("relativePath: true").join("c.md", f"{URL}#/a/b") == f"{URL}#/a/c"
 
 
+@pytest.mark.parametrize(
+    ("config", "page", "route", "file"),
+    [
+        ("", "https://e.com/guide", "https://e.com/guide", "https://e.com/guide.md"),
+        ("", "https://e.com/", "https://e.com/", "https://e.com/README.md"),
+        ("", "https://e.com/", "https://e.com/sub/", "https://e.com/sub/README.md"),
+        ("basePath: '/docs/'", "https://e.com/docs/a", "https://e.com/docs/", "https://e.com/docs/README.md"),
+        ("basePath: '/docs/'", "https://e.com/docs/a", "https://e.com/docs/b/c", "https://e.com/docs/b/c.md"),
+        ("basePath: '/files/'", "https://e.com/", "https://e.com/b", "https://e.com/files/b.md"),
+        (
+            "basePath: 'https://raw.example/x/'",
+            "https://e.com/",
+            "https://e.com/b",
+            "https://raw.example/x/b.md",
+        ),
+        ("alias: {'/zh/.*': '/$1'}", "https://e.com/", "https://e.com/zh/b", "https://e.com/b.md"),
+    ],
+)
+def test_the_file_of_a_path(config, page, route, file):
+    """With `routerMode: 'history'` routes are paths, whichever of them was answered with the page."""
+    html = f"<script>window.$docsify = window.$docsify || {{routerMode: 'history', {config}}}</script>"
+    site = find_docsify(html.encode(), page)
+    assert site is not None
+    assert site.has_page(route)
+    assert site.file_of(route) == file
+    assert not site.has_page("https://other.example/")
+    assert not site.has_page("https://e.com/pic.png")
+
+
+def test_links_between_paths():
+    site = Docsify("https://e.com/docs/", "https://e.com/docs/", is_history=True, sidebar="_sidebar.md")
+    here = "https://e.com/docs/a/b"
+    hrefs = ("c.md#use", "/x/README.md", "#here", "?id=here", "x/pic.png", "#/d?id=e")
+    assert [site.join(href, here).removeprefix("https://e.com/docs") for href in hrefs] == [
+        *("/c#use", "/x/", "/a/b#here", "/a/b#here", "/x/pic.png", "/d#e")
+    ]
+    assert site.page_of("https://e.com/docs/x/y.md") == "https://e.com/docs/x/y"
+    assert site.lists_beside(here) == ["https://e.com/docs/a/_sidebar.md"]
+
+
+def test_docute_links_from_its_configuration():
+    config = """new Docute({ target: '#app', sourcePath: './docs/', nav: [{title: 'Code', link: 'https://c.example/'}],
+      sidebar: [{title: 'Guide', children: [{title: 'Use', link: '/guide/use'}, {title: 'Home', link: "/"}]}] })"""
+    site = find_docsify(f"<div id='app'></div><script>{config}</script>".encode(), "https://e.com/")
+    assert site is not None
+    assert site.linked == ["https://e.com/#/guide/use", "https://e.com/"]
+    assert site.file_of(site.linked[0]) == "https://e.com/docs/guide/use.md"
+    assert site.join("./more.md", "https://e.com/#/guide/use") == "https://e.com/#/guide/more"
+    assert Docsify.from_list([asdict(site)]) == [site]
+
+
 def test_lists_are_no_pages():
     site = configured("loadSidebar: true, loadNavbar: 'nav.md', coverpage: false")
     assert list(site.lists) == [f"{URL}_sidebar.md", f"{URL}nav.md"]
@@ -83,7 +134,7 @@ def test_lists_are_no_pages():
     "page",
     [
         "<p>We moved from docsify.</p>",
-        "<script>window.$docsify = {routerMode: 'history'}</script>",
+        "<script>const Docute = 1</script>",
         "<p>x</p>",
     ],
 )

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from llmsspider.crawl.page_checks import PROBES, HostStubs, is_fuller, stub
+from llmsspider.crawl.page_checks import PROBES, SIBLINGS, HostStubs, is_fuller, is_tiny, stub
 
 PROSE = (
     "A widget turns the wheel of the machine, and the machine turns the mill that grinds the corn.\n\n" * 5
@@ -32,7 +32,11 @@ PROSE = (
         pytest.param("Moved to [the guide](/guide).\n", "short", id="redirect note"),
         pytest.param("", "short", id="empty"),
         pytest.param(f"# Changes\n\n{PROSE}", None, id="a page"),
-        pytest.param(f'{PROSE}\n--8<-- "CHANGELOG.md"\n', None, id="a page that includes a part"),
+        pytest.param(f'{PROSE}\n--8<-- "CHANGELOG.md"\n', "part", id="a page that includes a part"),
+        pytest.param(f"{PROSE}\n::: widget.Wheel\n", "part", id="a page with its reference left out"),
+        pytest.param(f"{PROSE}\n::: tip e.g. this\nx\n:::\n", None, id="a container with a title"),
+        pytest.param(f"import Tabs from 'x'\n\n{PROSE}", None, id="MDX that is all there"),
+        pytest.param(f'{PROSE * 9}\n--8<-- "CHANGELOG.md"\n', None, id="a long page that includes a part"),
         pytest.param("# Include\n\n```\n" + '--8<-- "a.md"\n' * 90 + "```\n", None, id="code about includes"),
     ],
 )
@@ -54,27 +58,45 @@ def test_html_is_fuller_only_by_more_than_its_navigation():
 def test_a_host_where_it_never_pays_is_not_asked_for_long():
     stubs = HostStubs()
     for _ in range(PROBES):
-        assert stubs.pays()
-        stubs.report(fuller=False)
-    assert not stubs.pays()
+        assert stubs.pays("short")
+        stubs.report("unfilled", fuller=False)
+    assert not stubs.pays("short")
+    assert stubs.pays("part"), "of which nothing is known"
     next_run = HostStubs.from_list(stubs.as_list())
-    assert next_run.pays()
-    next_run.report(fuller=False)
-    assert not next_run.pays()
+    assert next_run.pays("short")
+    next_run.report("short", fuller=False)
+    assert not next_run.pays("short")
 
 
 def test_a_host_where_it_paid_is_asked_further():
     stubs = HostStubs()
-    stubs.report(fuller=True)
+    stubs.report("small", fuller=True)
     for _ in range(15):
-        stubs.report(fuller=False)
-    assert stubs.pays()
+        stubs.report("part", fuller=False)
+    assert stubs.pays("part")
     for _ in range(15):
-        stubs.report(fuller=False)
-    assert not stubs.pays(), "one in thirty is too rare"
-    assert not HostStubs.from_list(stubs.as_list()).pays()
+        stubs.report("small", fuller=False)
+    assert not stubs.pays("part"), "one in thirty is too rare"
+    assert not HostStubs.from_list(stubs.as_list()).pays("small")
 
 
-@pytest.mark.parametrize("data", [None, "x", [1], ["a", 2], [True, False]])
+def test_a_page_far_below_its_siblings_may_be_a_stub():
+    stubs, small = HostStubs(), f"# Gears\n\n{PROSE}"
+    assert [stubs.kind_of(PROSE * 20) for _ in range(SIBLINGS - 1)] == [None] * (SIBLINGS - 1)
+    assert stubs.kind_of(small) is None, "too few pages to say what is typical"
+    assert stubs.kind_of(small) == "small"
+    assert HostStubs.from_list(stubs.as_list()).kind_of(small) == "small", "remembered"
+
+
+@pytest.mark.parametrize(("text", "expected"), [("# A\n\nSee below.\n", True), ("", True), (PROSE, False)])
+def test_a_page_of_next_to_no_text(text, expected):
+    assert is_tiny(text) is expected
+
+
+@pytest.mark.parametrize("data", [None, "x", [1], ["a", 2], [True, False], [1, 2, 3]])
 def test_what_the_store_cannot_have_written_is_nothing_learned(data):
-    assert HostStubs.from_list(data) == HostStubs()
+    assert HostStubs.from_list(data).as_list() == HostStubs().as_list()
+
+
+def test_what_an_earlier_release_wrote_is_learned():
+    assert HostStubs.from_list([8, 2]).as_list() == [8, 2, 0, 0, 0]
