@@ -190,7 +190,7 @@ def catalog(options: argparse.Namespace) -> None:
         assert len(stores.list()) == options.sources
         listed = (time.perf_counter() - began) * 1000
         began = time.perf_counter()
-        assert stores.named("site0") is not None
+        assert stores.get("site0") is not None
         found = (time.perf_counter() - began) * 1000
     each = f"{listed / options.sources:.1f} ms each, load {os.getloadavg()[0]:.1f}"
     print(f"{options.sources} sources: listed in {listed:.0f} ms ({each}), one by its name in {found:.0f} ms")

@@ -84,7 +84,7 @@ def _kept(record: SourceRecord) -> dict[str, Any]:
 
 def _stored(arguments: DocsArguments, config: Config) -> SourceRecord | None:
     if arguments.source is not None:
-        return config.stores.named(arguments.source)
+        return config.stores.get(arguments.source)
     return config.stores.find(arguments.url or "")
 
 

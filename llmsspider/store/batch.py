@@ -113,7 +113,7 @@ def _rank(operation: Save | TouchPage | DeletePage) -> int:
 class Batch:
     """Operations of one run that are committed together.
 
-    Kinds are written one after the other (saves, touches, burials, …), each as one `executemany`;
+    Kinds are written one after the other (saves, touches, deletions, …), each as one `executemany`;
     `takes` refuses an operation for which that order would be wrong.
     """
 
@@ -145,16 +145,18 @@ class Batch:
 
     def write(self, connection: Connection) -> None:
         """Write everything; the caller commits. May be repeated on a new transaction."""
-        renumber = self._settle_sequence(connection)
+        renumber = self._advance_sequence(connection)
         saves: list[Save] = self._operations.get(Save, [])
-        burials: list[DeletePage] = self._operations.get(DeletePage, [])
+        deletions: list[DeletePage] = self._operations.get(DeletePage, [])
         self._save(connection, saves, renumber)
         self._touch(connection)
-        self._bury(connection, burials, renumber)
-        self._log_changes(connection, [*(save for save in saves if save.seq is not None), *burials], renumber)
+        self._delete(connection, deletions, renumber)
+        self._log_changes(
+            connection, [*(save for save in saves if save.seq is not None), *deletions], renumber
+        )
         self._details(connection)
 
-    def _settle_sequence(self, connection: Connection) -> Renumber:
+    def _advance_sequence(self, connection: Connection) -> Renumber:
         """Lock the source, note the last number, and give late changes fresh numbers."""
         own = [
             op.seq
@@ -228,18 +230,18 @@ class Batch:
         keys = [op.key for op in self._operations.get(Reach, [])]
         _many(connection, self._writes.reach, [self._where(key) | reached for key in keys])
 
-    def _bury(self, connection: Connection, burials: list[DeletePage], renumber: Renumber) -> None:
-        if not burials:
+    def _delete(self, connection: Connection, deletions: list[DeletePage], renumber: Renumber) -> None:
+        if not deletions:
             return
         parameters = [
             self._where(op.key)
             | {"b_run": self._run_number, "b_seq": renumber(op.seq), "b_reason": op.reason}
-            for op in burials
+            for op in deletions
         ]
-        self._keep(connection, [op.key for op in burials])
+        self._keep(connection, [op.key for op in deletions])
         _many(connection, self._writes.delete, parameters)
-        buried = self._page_ids(connection, [op.key for op in burials], gone=True)
-        ids = [{"b_page_id": page_id} for page_id in buried.values()]
+        deleted = self._page_ids(connection, [op.key for op in deletions], gone=True)
+        ids = [{"b_page_id": page_id} for page_id in deleted.values()]
         _many(connection, queries.DELETE_CONTENT, ids)
         _many(connection, queries.DELETE_LINKS, ids)
 
@@ -296,8 +298,8 @@ class Batch:
         _many(connection, queries.MOVED_FROM, moved)
         failed = [rows.error_row(op) | mine for op in self._operations.get(PageError, [])]
         _many(connection, insert(error), failed)
-        left_out = [rows.filtered_row(op) | mine for op in self._operations.get(FilteredUrl, [])]
-        _many(connection, insert(filtered), left_out)
+        filtered_urls = [rows.filtered_row(op) | mine for op in self._operations.get(FilteredUrl, [])]
+        _many(connection, insert(filtered), filtered_urls)
         this_run = (run.c.source_id == self._source_id) & (run.c.number == self._run_number)
         for operation in self._operations.get(RunUpdate, []):
             connection.execute(update(run).where(this_run).values(operation.values))

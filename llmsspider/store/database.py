@@ -93,7 +93,7 @@ BUSY_TIMEOUT_SECS = 30
 CLOSE_TIMEOUT_MS = 1000
 """How long closing waits for other processes before it leaves SQLite's log to them."""
 RETRY_SECS = {"sqlite": (0.5, 2.0, 8.0), "postgresql": (0.1, 0.5, 1.0, 2.0, 4.0, *(8.0,) * 7)}
-"""Pauses before work is tried again after a lost connection, a lock or a full disk: a server may restart."""
+"""Pauses before a retry after a closed connection, a lock or a full disk: a server may restart."""
 POSTGRESQL_SCHEMA = "llmsspider"
 """The schema our tables live in, so that they can share a database with others."""
 
@@ -134,7 +134,7 @@ class Database:
             return work()
 
     def write(self, work: Callable[[Connection], T]) -> T:
-        """Do the work in one write transaction, patiently: it may run more than once, and is kept once."""
+        """Do the work in one write transaction, with retries: it may run more than once, and is committed once."""
 
         def attempt() -> T:
             with self.writing() as connection:

@@ -1,4 +1,4 @@
-"""Earlier contents of changed pages: how many are kept, and the SQL that keeps, drops, reads and measures them."""
+"""Earlier contents of changed pages: how many are kept, and the SQL that keeps, deletes, reads and measures them."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def keep(connection: Connection, source_id: int, keys: Sequence[bytes]) -> None:
 
 
 def drop_old(connection: Connection, source_id: int, run_number: int, retention: Retention) -> None:
-    """Drop what is beyond the retention: by number of the pages that the run changed, by age of all pages."""
+    """Delete what is beyond the retention: by number of the pages that the run changed, by age of all pages."""
     of_source = select(page.c.id).where(page.c.source_id == source_id)
     if not retention.keeps:
         condition: Any = version.c.page_id.in_(of_source)
@@ -115,7 +115,7 @@ def drop_old(connection: Connection, source_id: int, run_number: int, retention:
 
 
 def drop_originals(connection: Connection, source_id: int, extractor_version: str) -> None:
-    """Drop stored answers, and contents not made with `extractor_version`. Call in a write transaction."""
+    """Delete stored answers, and contents not made with `extractor_version`. Call in a write transaction."""
     of_source = select(page.c.id).where(page.c.source_id == source_id)
     others = version.c.extractor_version != extractor_version
     connection.execute(delete(version).where(others, version.c.page_id.in_(of_source)))

@@ -158,7 +158,7 @@ LIVING_STATES = select(*STATE).where(page.c.source_id == bindparam("b_source_id"
 
 
 def _pages(parts: Parts) -> Select[Any]:
-    """Pages of a source with the id of the run that changed them last, and the parts asked for."""
+    """Pages of a source with the id of the run that changed them last, and the given parts."""
     columns: list[Any] = [*page.c, run.c.id.label("run_id")]
     joined: Any = page.outerjoin(run, (run.c.source_id == page.c.source_id) & (run.c.number == page.c.run))
     if "content" in parts:
@@ -249,7 +249,7 @@ _ORDERS = {"found": (page.c.id,), "depth": (page.c.depth, page.c.id), "url": (pa
 
 
 def living_pages(connection: Connection, source_id: int, order: Order, parts: Parts) -> Iterator[StoredPage]:
-    """Every page that is not a tombstone, in the order asked, with the parts asked for."""
+    """Every page that is not a tombstone, in the given order, with the given parts."""
     ordered = (
         select(page.c.id)
         .where(page.c.source_id == source_id, page.c.gone.is_(False))
@@ -339,7 +339,7 @@ class Reader:
         return self._connection is None
 
     def read(self, statement: Executable, parameters: Row | None = None) -> Any:
-        """Run a SELECT, patiently: on a new connection if the server dropped this one."""
+        """Run a SELECT with retries, on a new connection if the server closed this one."""
 
         def attempt() -> Any:
             connection = self._open()

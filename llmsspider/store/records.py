@@ -48,7 +48,7 @@ Json = dict[str, object]
 class SourceRecord:
     """One source: what a later run needs to crawl it again.
 
-    `arguments` holds only what the user asked to keep (`save=true`). `forms` maps a host to its learned
+    `arguments` holds only what the user keeps (`save=true`). `forms` maps a host to its learned
     Markdown form, `discovery` is the outcome of the last discovery. `status`, `pages` and
     `undelivered_since` (see `runs.undelivered_since`) are derived when the record is read and ignored when it is
     written.
@@ -100,7 +100,7 @@ class RunRecord:
     `number` counts the runs of the source from 1. `seq_before` is the last change known when the run began:
     `scrapy export SOURCE --since <seq_before>` replays what the run changed. `predecessor_clean` is False
     when the run before this one died without finishing; `concurrent` is True when another run of the source
-    was going. `lost` is True for an unfinished run whose process died or fell silent.
+    was going. `lost` is True for an unfinished run whose process died or sends no heartbeat.
     """
 
     id: str
@@ -138,7 +138,7 @@ class Validators:
 
 @dataclass(slots=True, frozen=True)
 class PageState:
-    """What is known of a stored page before it is asked for again; small, since all are held at once.
+    """What is known of a stored page before it is requested again; small, since all are held at once.
 
     Hashes are 32 raw bytes, or None.
     """
@@ -304,7 +304,7 @@ class Resource:
     """An answer with status 200 that is no document: an llms.txt, a sitemap, a page read for its links only.
 
     It belongs to exactly this URL and `Accept` value. `headers` are those that say what the body is, with
-    lower-case names; `body` is empty where only the validators were asked for.
+    lower-case names; `body` is empty where only the validators are wanted.
     """
 
     url: str

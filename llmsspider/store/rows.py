@@ -148,7 +148,7 @@ _COPIED = {
 
 
 def page_row(record: PageRecord) -> Row:
-    """Columns of `page` for a record, its change and run left out."""
+    """Columns of `page` for a record, without its change and run."""
     return {name: copy(getattr(record, name)) for name, copy in _COPIED.items()} | {
         "key": record.key,
         "document_id": record.id,
@@ -200,7 +200,7 @@ def validators_row(validators: Validators) -> Row:
 
 
 def page_record(row: Mapping[str, Any]) -> PageRecord:
-    """The record of a row of `page` joined with `content` and `link` (either may be left out)."""
+    """The record of a row of `page` joined with `content` and `link` (either may be missing)."""
     fetched_url = row["fetched_url"] or row["url"]
     return PageRecord(
         **{name: row[name] for name in _COPIED},
@@ -316,7 +316,7 @@ def run_record(row: Mapping[str, Any], source: str, *, lost: bool) -> RunRecord:
 
 
 def resource_row(resource: Resource) -> Row:
-    """Columns of `resource`, its run left out; the body is compressed here."""
+    """Columns of `resource`, without its run; the body is compressed here."""
     return {
         "key": resource.key,
         "url": storable(resource.url),
@@ -341,7 +341,7 @@ def resource_record(row: Mapping[str, Any]) -> Resource:
 
 
 def error_row(page_error: PageError) -> Row:
-    """Columns of `error`, its run left out."""
+    """Columns of `error`, without its run."""
     return {
         "url": storable(page_error.url),
         "kind": page_error.kind,
@@ -350,9 +350,9 @@ def error_row(page_error: PageError) -> Row:
     }
 
 
-def filtered_row(left_out: FilteredUrl) -> Row:
-    """Columns of `filtered`, its run left out."""
-    return {"url": storable(left_out.url), "reason": left_out.reason, "rule": storable_or_none(left_out.rule)}
+def filtered_row(one: FilteredUrl) -> Row:
+    """Columns of `filtered`, without its run."""
+    return {"url": storable(one.url), "reason": one.reason, "rule": storable_or_none(one.rule)}
 
 
 def _shared(value: str | None) -> str | None:

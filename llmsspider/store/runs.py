@@ -1,4 +1,4 @@
-"""Sources and their runs: beginning and finishing one, telling a lost run from a living one, listing, deleting."""
+"""Sources and their runs: beginning and finishing one, recognising a lost run, listing, deleting."""
 
 from __future__ import annotations
 
@@ -53,14 +53,14 @@ def unknown_source(name: str) -> UnknownSourceError:
     return UnknownSourceError(f"source {name!r} is not known; `{command('sources')}` lists those that are")
 
 
-# The rows of `run`: beginning and finishing one, and telling a lost run from a living one.
+# The rows of `run`: beginning and finishing one, and recognising a lost one.
 
 HEARTBEAT_LIMIT_SECS = 60
-"""A run that has been silent for longer is lost; call `Store.heartbeat` at least every 15 s."""
+"""A run without a heartbeat for longer is lost; call `Store.heartbeat` at least every 15 s."""
 DETAIL_RUNS = 20
 """The lists of errors and of filtered URLs are kept for this many runs of a source; counts for ever."""
 RESOURCE_RUNS = 20
-"""Answers of discovery and link sources are dropped when so many runs of the source did not use them."""
+"""Number of runs of a source after which an answer of discovery or a link source that none of them used is deleted."""
 FAILED_OUTCOMES = frozenset({"start_failed", "no_documents"})
 
 
@@ -78,10 +78,10 @@ def new_run_id(now: datetime) -> str:
 
 
 def is_lost(row: Mapping[str, Any], now: float) -> bool:
-    """Whether an unfinished run's process died (seen from its own host) or has been silent too long.
+    """Whether an unfinished run's process died (seen from its own host) or its last heartbeat is too old.
 
-    A sign of life from the future counts as silence too: the clock was put back, and a living run gives the next sign
-    within seconds, a dead one would seem to live until the clock gets there.
+    A heartbeat in the future counts as too old: the clock was put back, and a living run sends the next within seconds,
+    while a dead one would seem to live until the clock gets there.
     """
     if row["finished_at"] is not None:
         return False
@@ -140,7 +140,7 @@ def begin(
 def finish(
     connection: Connection, source_id: int, number: int, values: rows.Row, retention: history.Retention
 ) -> None:
-    """Mark a run as finished, drop what is kept of runs long past. Call in a write transaction."""
+    """Mark a run as finished, delete the details of runs long past. Call in a write transaction."""
     now = time.time()
     this_run = (run.c.source_id == source_id, run.c.number == number)
     connection.execute(
@@ -213,7 +213,7 @@ def note_replayed(connection: Connection, source_id: int, name: str, since: int)
             connection.execute(update(run).where(*this_run).values(counts=counts))
 
 
-def living_pages(connection: Connection, source_id: int) -> int:
+def count_living_pages(connection: Connection, source_id: int) -> int:
     """How many pages of a source are not tombstones."""
     counted = select(func.count()).where(page.c.source_id == source_id, page.c.gone.is_(False))
     return connection.execute(counted).scalar_one()
@@ -284,7 +284,7 @@ def _sources(database: Database) -> Iterator[SourceRecord]:
     with database.snapshot() as connection:
         for row in connection.execute(select(source).order_by(source.c.name)).mappings().all():
             record = rows.source_record(dict(row))
-            record.pages = living_pages(connection, row["id"])
+            record.pages = count_living_pages(connection, row["id"])
             known = all_runs(connection, row["id"], record.name)
             record.status = status(known, record.pages)
             record.undelivered_since = undelivered_since(known, row["last_seq"])

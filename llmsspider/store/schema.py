@@ -236,7 +236,7 @@ Step = Callable[[Connection], None]
 
 
 def _add_resources(connection: Connection) -> None:
-    """Version 2: the answers that discovery and link sources had, to be revalidated."""
+    """Version 2: the answers of discovery and link sources, to be revalidated."""
     binary = "BLOB" if connection.dialect.name == "sqlite" else "BYTEA"
     connection.execute(
         text(
@@ -255,7 +255,7 @@ def _add_moved_from(connection: Connection) -> None:
 
 
 def _add_has_end_tag(connection: Connection) -> None:
-    """Version 4: whether the HTML of a page had its end tag."""
+    """Version 4: whether the HTML of a page has its end tag."""
     connection.execute(text("ALTER TABLE page ADD COLUMN has_end_tag BOOLEAN"))
 
 

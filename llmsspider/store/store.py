@@ -4,62 +4,46 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from datetime import datetime
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Self
 
-import orjson
-from sqlalchemy import Connection, RowMapping, func, select
+from sqlalchemy import Connection, RowMapping, select
 
 from llmsspider.errors import StoreError
 from llmsspider.items import Change, content_hash
 from llmsspider.store import batch, history, queries, rows, runs
 from llmsspider.store.database import Database
-from llmsspider.store.history import PageHistory, Retention
-from llmsspider.store.queries import Reader
+from llmsspider.store.history import Retention
 from llmsspider.store.records import (
-    WHOLE,
     FilteredUrl,
     Json,
     PageError,
     PageRecord,
     PageState,
-    Parts,
     Resource,
     RunKind,
     RunRecord,
     SourceRecord,
-    StoredPage,
     Touch,
 )
-from llmsspider.store.schema import alias, change, page, source
+from llmsspider.store.schema import page, source
+from llmsspider.store.source_reader import SourceReader
 from llmsspider.store.writer import RunWriter
-from llmsspider.web.urls import page_key
 
 
-class Store:
-    """Pages, changes and runs of one source. Use from one thread; not for sharing between processes.
+class Store(SourceReader):
+    """Pages, changes and runs of one source, read and written. Use from one thread of one process.
 
-    Writes return at once: one thread commits them in batches. Reading a page is one indexed SELECT. Any
-    method raises `StoreError` when the database fails; after a failed write every later call does.
-    Page keys are those of `urls.page_key`.
+    Writes return at once: one thread commits them in batches. Any method raises `StoreError` when the database fails;
+    after a failed write every later call does.
     """
 
     def __init__(self, database: Database, source_name: str):
-        self._database = database
-        self._name = source_name
-        self._source_id: int | None = None
-        self._reader = Reader(database)
         self._writer: RunWriter | None = None
         self.run: RunRecord | None = None
         """The run begun last, as it was at its beginning."""
-        self._source: SourceRecord | None = None
-        try:
-            self._load_source()
-        except BaseException:
-            self._reader.close()
-            raise
+        super().__init__(database, source_name)
 
     # All sources of a project
 
@@ -103,10 +87,6 @@ class Store:
         runs.delete_source(url, data_dir, source)
 
     # The source and its runs
-
-    def source_record(self) -> SourceRecord | None:
-        """The source as last read or written here (its status not filled); None before the first write."""
-        return self._source
 
     def upsert_source(self, record: SourceRecord) -> None:
         """Create the source or replace what is stored of it; its name must be that of the store."""
@@ -156,7 +136,7 @@ class Store:
         return self.run
 
     def heartbeat(self, counts: Mapping[str, Any]) -> None:
-        """Say that the run is alive, and how far it is; at least every 15 s (silent for 60 s, it is lost)."""
+        """Store the progress of the run; call it at least every 15 s: a run without a heartbeat for 60 s is lost."""
         writer = self._running()
         writer.put(batch.RunUpdate(writer.tallies(counts) | {"heartbeat_at": time.time()}))
 
@@ -174,18 +154,6 @@ class Store:
         )
         writer.give_back()
 
-    def runs(self) -> list[RunRecord]:
-        """Every run of the source, oldest first."""
-        if self._source_id is None:
-            return []
-        self.flush()
-        with self._database.snapshot() as connection:
-            return runs.all_runs(connection, self._source_id, self._name)
-
-    def undelivered_since(self) -> int | None:
-        """The number to replay from, so that what was stored and not handed over is; None when nothing is."""
-        return runs.undelivered_since(self.runs(), self.last_seq())
-
     def note_replayed(self, since: int) -> None:
         """Note that the changes after `since` were exported; writes only where a run had not delivered them."""
         if (undelivered := self.undelivered_since()) is None or since > undelivered:
@@ -200,7 +168,7 @@ class Store:
 
         `unchanged` is for a page whose content is the same though its body, links or extractor are not.
         A saved page counts as reached. Raises `ValueError` for content that is not that of `content_hash`: a page with
-        another's hash would change without anybody being told.
+        another's hash would change unnoticed.
         """
         if record.content is not None and content_hash(record.content) != record.content_hash:
             raise ValueError(f"{record.url}: the content is not that of its content_hash")
@@ -217,7 +185,7 @@ class Store:
         self._running().put(batch.Reach(key))
 
     def delete_page(self, key: bytes, reason: str) -> int:
-        """Make a page a tombstone (content and links dropped); returns the number of the change."""
+        """Make a page a tombstone (content and links deleted); returns the number of the change."""
         seq = self._running().next_seq()
         self._running().put_page(batch.DeletePage(key, reason, seq))
         return seq
@@ -226,106 +194,13 @@ class Store:
         """Set the former addresses of a page that this run has saved or touched."""
         self._running().put(batch.MovedFrom(key, tuple(urls)))
 
-    def moved_from(self) -> dict[bytes, list[str]]:
-        """The former addresses of living pages that have some, by key."""
-        statement = select(page.c.key, page.c.moved_from).where(
-            page.c.source_id == self._source_id, page.c.moved_from.is_not(None), page.c.gone.is_(False)
-        )
-        return {bytes(key): orjson.loads(urls) for key, urls in self._reader.read(statement)}
-
     def add_alias(self, key: bytes, target: bytes, url: str) -> None:
         """Remember that the identity of `key`, seen as `url`, is another spelling of the page `target`."""
         self._running().put(batch.Alias(key, target, url))
 
-    # Pages, read
-
-    def page_states(self) -> dict[bytes, PageState]:
-        """The state of every living page by key; 0.8 KB of memory each."""
-        return {state.key: state for state in self._states()}
-
-    def aliases(self) -> dict[bytes, bytes]:
-        """Keys of joined spellings, each with the key of its page."""
-        statement = select(alias.c.key, alias.c.target).where(alias.c.source_id == self._source_id)
-        return {bytes(key): bytes(target) for key, target in self._reader.read(statement)}
-
-    def load_page(self, key: bytes) -> PageRecord | None:
-        """A living page with content and links, or None. Sees what this run has saved."""
-        if self._writer is not None and self._writer.holds(key):
-            self.flush()
-        found = self._reader.read(queries.ONE_PAGE, {"b_source_id": self._source_id or 0, "b_key": key})
-        row = found.mappings().first()
-        return None if row is None else rows.page_record(dict(row))
-
-    def title(self, key: bytes) -> str | None:
-        """The title of a page, as stored before this run."""
-        found = select(page.c.title).where(page.c.source_id == self._source_id, page.c.key == key)
-        return self._reader.read(found).scalar()  # type: ignore[no-any-return]
-
-    def page_by_url(self, url: str) -> PageRecord | None:
-        """The living page a URL stands for, by its identity or as a joined spelling of another page."""
-        key = page_key(url)
-        if (record := self.load_page(key)) is not None:
-            return record
-        joined = select(alias.c.target).where(alias.c.source_id == self._source_id, alias.c.key == key)
-        target = self._reader.read(joined).scalar()
-        return None if target is None else self.load_page(bytes(target))
-
-    def count_pages(self) -> int:
-        """How many living pages there are."""
-        self.flush()
-        counted = select(func.count()).where(page.c.source_id == self._source_id, page.c.gone.is_(False))
-        return int(self._reader.read(counted).scalar_one())
-
     def unreached(self) -> Iterator[PageState]:
         """Living pages that neither this run, nor the one it resumes, nor one going beside it has reached."""
         yield from self._states(page.c.reached < self._running().reach_from)
-
-    def load_pages(self, keys: Iterable[bytes], parts: Parts = WHOLE) -> Iterator[PageRecord | None]:
-        """The living pages of the keys, in their order, with the `parts` asked for; None for one that is not there."""
-        self.flush()
-        return queries.pages_of(self._reader.read, self._source_id or 0, keys, parts)
-
-    def iter_pages(self, order: queries.Order = "found", parts: Parts = WHOLE) -> Iterator[StoredPage]:
-        """Every living page, streamed from one snapshot, with the `parts` asked for."""
-        self.flush()
-        with self._database.snapshot() as connection:
-            yield from queries.living_pages(connection, self._source_id or 0, order, parts)
-
-    def changes_since(self, seq: int) -> Iterator[StoredPage]:
-        """The latest state of every page changed after `seq`, in the order of changes, from one snapshot.
-
-        `change` is what happened to the page since `seq`, whatever the steps between: a page that is
-        new since then is `new` though it changed twice. Tombstones have no content and no links.
-        """
-        self.flush()
-        with self._database.snapshot() as connection:
-            yield from queries.replay(connection, self._source_id or 0, seq)
-
-    def history_since(self, seq: int) -> Iterator[PageHistory]:
-        """Every page changed after `seq`, as `changes_since` gives it, with its earlier contents that are kept."""
-        self.flush()
-        with self._database.snapshot() as connection:
-            yield from queries.replay_with_history(connection, self._source_id or 0, seq)
-
-    def history_size(self) -> tuple[int, int]:
-        """The number of earlier contents that are kept, and their size in bytes as they are stored."""
-        self.flush()
-        with self._database.snapshot() as connection:
-            return history.size(connection, self._source_id or 0)
-
-    def seq_at(self, moment: datetime) -> int:
-        """The number of the last change that was stored at a moment; 0 when it was before the first."""
-        self.flush()
-        at = moment.timestamp()
-        found = select(func.max(change.c.seq)).where(change.c.source_id == self._source_id, change.c.at <= at)
-        return int(self._reader.read(found).scalar() or 0)
-
-    def last_seq(self) -> int:
-        """The number of the last change stored; 0 before the first."""
-        self.flush()
-        return int(
-            self._reader.read(select(source.c.last_seq).where(source.c.id == self._source_id)).scalar() or 0
-        )
 
     # Answers that are no documents
 
@@ -334,20 +209,13 @@ class Store:
         self._running().put(resource)
 
     def use_resource(self, key: bytes) -> None:
-        """Note that the run used a stored answer; those that no run uses are dropped after a while."""
+        """Note that the run used a stored answer; those that no run uses are deleted after a while."""
         self._running().put(batch.UseResource(key))
 
-    def resource(self, key: bytes, *, with_body: bool = True) -> Resource | None:
-        """A stored answer by its key, without its body where only the validators are wanted."""
-        statement = queries.RESOURCE if with_body else queries.RESOURCE_VALIDATORS
-        found = self._reader.read(statement, {"b_source_id": self._source_id or 0, "b_key": key})
-        row = found.mappings().first()
-        return None if row is None else rows.resource_record(row)
-
     def drop_originals(self, extractor_version: str) -> None:
-        """Drop stored answers, and earlier contents of pages that were not made with `extractor_version`.
+        """Delete stored answers, and earlier contents of pages that were not made with `extractor_version`.
 
-        They are text as the site sent it, or as other pipelines left it.
+        They are text as the site sent it, or as other pipelines returned it.
         """
         source_id = self._known_source()
         self.flush()
@@ -355,7 +223,7 @@ class Store:
             lambda connection: history.drop_originals(connection, source_id, extractor_version)
         )
 
-    # What went wrong or was left out
+    # Errors and filtered URLs
 
     def record_error(self, url: str, kind: str, message: str, status: int | None = None) -> None:
         """Count a page error of the run, and keep it by name while there are few of its kind."""
@@ -363,25 +231,19 @@ class Store:
 
     def record_filtered(self, url: str, reason: str, rule: str | None = None) -> None:
         """Count a filtered URL, and keep it by name while there are few of its reason."""
-        self._running().left_out(FilteredUrl(url, reason, rule))
-
-    def errors(self, run: RunRecord) -> list[PageError]:
-        """The page errors of a run kept by name."""
-        self.flush()
-        return queries.errors(self._reader.read, self._known_source(), run.number)
-
-    def filtered(self, run: RunRecord) -> list[FilteredUrl]:
-        """The URLs that a run filtered, as far as kept by name."""
-        self.flush()
-        return queries.filtered_urls(self._reader.read, self._known_source(), run.number)
+        self._running().filtered(FilteredUrl(url, reason, rule))
 
     # Life
 
     def flush(self) -> None:
         """Return when everything written so far is committed."""
-        self._reader.check()
+        super().flush()
         if self._writer is not None:
             self._writer.flush()
+
+    def _flush_page(self, key: bytes) -> None:
+        if self._writer is not None and self._writer.holds(key):
+            self.flush()
 
     def close(self) -> None:
         """Write what is queued and close the database; a second call does nothing.
@@ -404,32 +266,7 @@ class Store:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def _states(self, *conditions: Any) -> Iterator[PageState]:
-        self.flush()
-        with self._database.snapshot() as connection:
-            statement = queries.LIVING_STATES.where(*conditions)
-            streaming = connection.execution_options(yield_per=1000)
-            for row in streaming.execute(statement, {"b_source_id": self._source_id or 0}):
-                yield rows.page_state(row)
-
-    def _known_source(self) -> int:
-        if self._source_id is None:
-            raise StoreError(f"page store: {self._name!r} is not stored yet; call upsert_source first")
-        return self._source_id
-
     def _running(self) -> RunWriter:
         if self._writer is None:
             raise StoreError("page store: no run has begun")
         return self._writer
-
-    def _load_source(self) -> None:
-        """Read the source; in one statement, since another process may be writing it at this moment."""
-        wanted = (
-            select(source) if self._database.is_sqlite else select(source).where(source.c.name == self._name)
-        )
-        found = {row["name"]: row for row in self._reader.read(wanted).mappings()}
-        if self._name in found:
-            row = found[self._name]
-            self._source_id, self._source = row["id"], rows.source_record(dict(row))
-        elif found:
-            raise StoreError(f"page store {self._database.label} belongs to the source {next(iter(found))!r}")

@@ -18,8 +18,8 @@ logger = logging.getLogger(__name__)
 
 DEFAULT_CLASS = "llmsspider.store.Store"
 
-METHODS = tuple(sorted(name for name in vars(Store) if not name.startswith("_")))
-"""What a store class has to have."""
+METHODS = tuple(sorted(name for name in dir(Store) if not name.startswith("_")))
+"""The methods that a store class needs."""
 
 
 @dataclass(slots=True, frozen=True)
@@ -35,7 +35,7 @@ class Stores:
         return self.kind.open(self.url, self.data_dir, source, create=create)
 
     def list_sources(self) -> tuple[list[SourceRecord], list[str]]:
-        """Every source, and a line for each that cannot be read; see `Store.survey`."""
+        """Every source, and a line for each that cannot be read; see `Store.list_sources`."""
         return self.kind.list_sources(self.url, self.data_dir)
 
     def list(self) -> list[SourceRecord]:
@@ -45,10 +45,10 @@ class Stores:
             logger.warning("%s", problem)
         return found
 
-    def named(self, source: str) -> SourceRecord | None:
+    def get(self, source: str) -> SourceRecord | None:
         """The source of this name as it is stored, its status not filled; None when it is not known.
 
-        It does not look at the other sources: with thousands of them every crawl would.
+        Reads this source only, since there may be thousands.
         """
         try:
             with closing(self.open(source, create=False)) as store:

@@ -25,7 +25,7 @@ logger = logging.getLogger(__name__)
 
 
 # Sequence numbers of changes: given out at once, reserved in the database in blocks.
-# A number is reserved before it is used, so a number that left in a document and was lost with a killed run is never
+# A number is reserved before it is used, so a number that was exported and not stored by a killed run is never
 # given to another change.
 
 BLOCK = 1000
@@ -171,7 +171,7 @@ class Writer:
         return None, False
 
     def _commit(self, batch: Batch) -> None:
-        """Commit the batch, or remember why not; after a failure the rest is dropped so that nobody waits."""
+        """Commit the batch, or keep the error; after a failure the rest is discarded so that nobody waits."""
         if self._failure is not None:
             return
         try:
@@ -247,7 +247,7 @@ class RunWriter:
         if self._errors[page_error.kind] <= DETAIL_LIMIT:
             self._writer.put(page_error)
 
-    def left_out(self, url: FilteredUrl) -> None:
+    def filtered(self, url: FilteredUrl) -> None:
         """Count a filtered URL, and keep it by name while there are few of its reason."""
         self._filtered[url.reason] += 1
         if self._filtered[url.reason] <= DETAIL_LIMIT:

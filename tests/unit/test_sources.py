@@ -152,7 +152,7 @@ def test_the_profile_of_the_source_takes_effect(config, tmp_path):
     made, arguments, _ = prepare({"source": "mine"}, values)
     assert (arguments.profile, arguments.emit) == (str(profile), "changes")
     assert "chunks" in str(values.getdict("FEEDS"))
-    assert made.stores.named("mine") is not None
+    assert made.stores.get("mine") is not None
     _, other, _ = prepare({"source": "mine", "profile": "default"}, settings_of(tmp_path))
     assert (other.profile, other.emit) == ("default", "all")
 

@@ -231,9 +231,9 @@ def test_two_syncs_do_not_overlap(tmp_path: Path):
 
 
 def test_a_source_is_found_by_its_name_alone(stores: Stores):
-    assert stores.named("a") is None
+    assert stores.get("a") is None
     with stores.open("a") as store:
         store.upsert_source(SourceRecord("a", URL))
-    found = stores.named("a")
+    found = stores.get("a")
     assert found is not None
     assert found.url == URL
