@@ -4,7 +4,7 @@ __version__ = "0.1.0"
 
 
 def __getattr__(name: str) -> object:
-    """`llmsspider.resolve` and `llmsspider.search`, imported when they are asked for: they bring the store along."""
+    """`llmsspider.resolve` and `llmsspider.search`, imported at their first use: they bring the store along."""
     if name == "resolve":
         from llmsspider.api import resolve  # noqa: PLC0415
 

@@ -37,7 +37,7 @@ NOT_OURS = (
 
 REQUIRED = {
     "SPIDER_MIDDLEWARES": {
-        "llmsspider.spidermiddlewares.llms_txt_start.LlmsTxtStart": "nothing would be asked for",
+        "llmsspider.spidermiddlewares.llms_txt_start.LlmsTxtStart": "nothing would be requested",
     },
     "DOWNLOADER_MIDDLEWARES": {
         "llmsspider.downloadermiddlewares.synthetic.SyntheticMiddleware": "no crawl would end",

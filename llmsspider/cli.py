@@ -264,7 +264,7 @@ def parser(*, with_commands: bool = False) -> argparse.ArgumentParser:
     )
     if with_commands:
         found = summary(project_settings())
-        epilog = f"commands (llmsspider COMMAND --help tells more):\n{found}\n\n{epilog}"
+        epilog = f"commands (llmsspider COMMAND --help describes each):\n{found}\n\n{epilog}"
     made = OneLineParser(
         prog="llmsspider",
         usage="llmsspider URL [-o DIR] [options]\n       llmsspider COMMAND …",

@@ -41,7 +41,7 @@ PRIVATE_NAMES = (
         "scrapy.core.engine.ExecutionEngine",
         "_slot",
         None,
-        "nothing else makes the engine ask the scheduler before its heartbeat, 5 s later",
+        "nothing else makes the engine poll the scheduler before its heartbeat, 5 s later",
     ),
     PrivateName(
         PLAYWRIGHT_HANDLER,
@@ -53,7 +53,7 @@ PRIVATE_NAMES = (
         PLAYWRIGHT_HANDLER,
         "_maybe_launch_browser",
         ("self",),
-        "a browser that cannot start is to be known before a page is lost for it",
+        "a browser that cannot start has to be known before a page fails for it",
     ),
     PrivateName(
         PLAYWRIGHT_HANDLER,
@@ -87,7 +87,7 @@ class Downloader(downloader.Downloader):
 
 
 def ask_scheduler(engine: ExecutionEngine) -> None:
-    """Have the engine ask the scheduler for requests soon."""
+    """Have the engine poll the scheduler for requests soon."""
     if engine._slot is not None:
         engine._slot.nextcall.schedule()
 

@@ -114,7 +114,7 @@ class Config(BaseModel):
         unit="share, 0 to 1",
     )
     revalidate_method: Annotated[str, one_of("GET", "HEAD")] = setting(
-        "LLMS_REVALIDATE_METHOD", "GET", "Method that asks whether stored pages have changed."
+        "LLMS_REVALIDATE_METHOD", "GET", "Method of revalidation requests."
     )
 
     # --- output ---
@@ -186,7 +186,7 @@ class Config(BaseModel):
         "LLMS_HIDDEN_TEXT", "drop", "Text that no reader of a page sees; `keep` keeps it."
     )
     keep_shared: Annotated[bool, choice(keep=True, drop=False)] = setting(
-        "LLMS_SHARED_TEXT", "keep", "Text that most pages begin or end with; `drop` leaves it out."
+        "LLMS_SHARED_TEXT", "keep", "Text that most pages begin or end with; `drop` removes it."
     )
     max_growth: types.Whole = setting(
         "LLMS_MAX_GROWTH",
@@ -195,7 +195,7 @@ class Config(BaseModel):
         unit="characters",
     )
     min_characters: types.Whole = setting(
-        "LLMS_MIN_CHARACTERS", 1, "Documents with less text are dropped as empty.", unit="characters"
+        "LLMS_MIN_CHARACTERS", 1, "Documents with less text are filtered as empty.", unit="characters"
     )
 
     # --- the page store ---
@@ -232,7 +232,7 @@ class Config(BaseModel):
         "LLMS_CHANGES_FEED", None, "File of an Atom feed of changes; `%(source)s` in it is the source."
     )
     webhook_url: types.WebUrl = setting(
-        "LLMS_WEBHOOK_URL", None, "Address that is told what a crawl changed, as JSON."
+        "LLMS_WEBHOOK_URL", None, "Address that receives what a crawl changed, as JSON."
     )
     webhook_secret: types.Text = setting(
         "LLMS_WEBHOOK_SECRET", None, "Secret that the calls of the webhook are signed with."
@@ -254,7 +254,7 @@ class Config(BaseModel):
         unit="requests per second",
     )
     max_wait_secs: types.Number = setting(
-        "LLMS_MAX_WAIT", 120, "Maximum wait that a Crawl-delay or Retry-After can ask for.", unit="seconds"
+        "LLMS_MAX_WAIT", 120, "Maximum wait that a Crawl-delay or Retry-After can require.", unit="seconds"
     )
     obey_ai_optout: types.Boolean = setting(
         "LLMS_OBEY_AI_OPTOUT", True, "Leave out pages whose publisher opted out of AI use."

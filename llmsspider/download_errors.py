@@ -104,6 +104,6 @@ def kind_of_exception(exception: BaseException) -> ErrorKind:
 
 
 def _browser_errors() -> tuple[type[BaseException], ...]:
-    """Return the errors of Playwright, which is imported with the first page that a browser draws."""
+    """Return the errors of Playwright, which is imported with the first page that a browser renders."""
     playwright = sys.modules.get("playwright.async_api")
     return () if playwright is None else (playwright.Error,)

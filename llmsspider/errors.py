@@ -6,13 +6,13 @@
     ├── StoreError          the page store cannot be opened or is too new
     │   └── UnknownSourceError  no source of that name was crawled (exit code 2)
     ├── WorkerGroupError       the Redis of a crawl by several workers cannot be used
-    ├── SearchError         the search index cannot be made or read, or no source has what was asked for
+    ├── SearchError         the search index cannot be made or read, or no source has what was queried
     ├── ResolveError        `resolve()` obtained no page
     ├── MirrorError         the Markdown tree cannot be kept in its folder
     ├── DiscoveryError      a file named by the user cannot be used as llms.txt
-    ├── ConversionError     one page could not be converted (crash, time, memory)
+    ├── ConversionError     the conversion of one page failed (crash, time, memory)
     │   └── TooLargePageError   its Markdown is many times as long as the page
-    ├── RenderingError      one page could not be rendered by the browser
+    ├── RenderingError      the browser failed to render one page
     └── BrowserUnavailableError  there is no browser to render pages with
 
 A message is one line: what was wrong, and what to do.
@@ -94,7 +94,7 @@ class WorkerGroupError(LlmsspiderError):
 
 
 class SearchError(LlmsspiderError):
-    """The search index cannot be made or read, or a source, version or page that was asked for is not there."""
+    """The search index cannot be made or read, or the source, version or page does not exist."""
 
 
 class ResolveError(LlmsspiderError):
@@ -110,7 +110,7 @@ class DiscoveryError(LlmsspiderError):
 
 
 class ConversionError(LlmsspiderError):
-    """One page could not be converted; the page's error kind is `parse`."""
+    """The conversion of one page failed; the page's error kind is `parse`."""
 
 
 class TooLargePageError(ConversionError):
@@ -118,7 +118,7 @@ class TooLargePageError(ConversionError):
 
 
 class RenderingError(LlmsspiderError):
-    """One page could not be rendered by the browser; `kind` is the page's error kind."""
+    """The browser failed to render one page; `kind` is the page's error kind."""
 
     def __init__(self, message: str, *, kind: ErrorKind):
         super().__init__(message)

@@ -1,4 +1,4 @@
-"""The extras of the package: what a plain install leaves out, and the line that says which one is missing."""
+"""The extras of the package: what a plain install omits, and the line that says which one is missing."""
 
 from __future__ import annotations
 

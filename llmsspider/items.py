@@ -146,7 +146,7 @@ class Page:
     fragment, each once, in page order. `links` holds the links of the main content, fragments kept.
     `markdown` is normalised: `\\n` line ends, one trailing newline, empty string when there is no content.
     `converter` names the engine that produced the Markdown, `fallback` says why it is not the chosen one. `hidden`
-    counts the pieces of text that were left out because no reader of the page sees them.
+    counts the pieces of text that were removed because no reader of the page sees them.
     """
 
     markdown: str

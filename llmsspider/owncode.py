@@ -33,7 +33,7 @@ class OwnCode:
 
     paths: tuple[str, ...] = ()
     mark: str = ""
-    """What tells documents that passed this code from others: its order, and the source of its modules."""
+    """Fingerprint of the code: its order, and the source of its modules."""
 
     def __bool__(self) -> bool:
         return bool(self.paths)
@@ -89,8 +89,11 @@ def _spiders(spider: type | None) -> list[type]:
 
 
 def _pipelines(settings: SettingsOfPipelines) -> list[object]:
-    named = {**dict(settings.get("ITEM_PIPELINES_BASE") or {}), **dict(settings.get("ITEM_PIPELINES") or {})}
-    enabled = sorted(((order, one) for one, order in named.items() if order is not None), key=_order)
+    configured = {
+        **dict(settings.get("ITEM_PIPELINES_BASE") or {}),
+        **dict(settings.get("ITEM_PIPELINES") or {}),
+    }
+    enabled = sorted(((order, one) for one, order in configured.items() if order is not None), key=_order)
     own: list[object] = []
     for _, one in enabled:
         found = _found(one)

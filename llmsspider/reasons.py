@@ -50,7 +50,7 @@ FilterReason = Literal[
     "ai-opt-out",
     "pipeline",
 ]
-"""Why a URL is left out of a crawl: `llms/filtered/REASON`."""
+"""Why a URL is filtered: `llms/filtered/REASON`."""
 
 BlockReason = Literal[
     "address",
@@ -79,7 +79,7 @@ LIMITS: frozenset[FilterReason] = frozenset(
         "too-many-sitemap-pages",
     }
 )
-"""Reasons for which a limit, not a rule of the scope, leaves pages out."""
+"""Reasons for which a limit, not a rule of the scope, filters pages."""
 
 FILTERED_AFTER_FETCH: frozenset[FilterReason] = frozenset(
     {
@@ -95,11 +95,11 @@ FILTERED_AFTER_FETCH: frozenset[FilterReason] = frozenset(
         "unsupported-type",
     }
 )
-"""Reasons a page is left out for once it was fetched: it is done, though no document came of it."""
+"""Reasons for which a fetched page is filtered: it is done, though no document came of it."""
 
 
 class Filtered(NamedTuple):
-    """A page that is left out: its reason, and the rule in words."""
+    """A filtered page: the reason, and the rule in words."""
 
     reason: FilterReason
     rule: str

@@ -7,17 +7,17 @@
     start     it is the start page
     alike     its URL has numbers or a query, a link led to it, and it is not stored: "listed" where the link is on a
               page without them, else "linked"
-    alternate its HTML named the Markdown of `md`; asked in this way once
+    alternate its HTML named the Markdown of `md`; requested in this way once
     canonical another page named this one as its address; what it names itself is not followed
-    data      URLs of the data that the browser loaded for the page it drew
+    data      URLs of the data that the browser loaded for the page it rendered
     dead      URL of its Markdown, which is not there; other pages it may belong to are tried
-    failed    what the browser could not load for the page it drew: why, by URL
-    held      came as HTML; asked once more at the end of the crawl, for its Markdown alone
-    late      asked once more at the end of the crawl
+    failed    what failed to load in the browser: why, by URL
+    held      came as HTML; its Markdown is requested once more at the end of the crawl
+    late      requested once more at the end of the crawl
     md        URL of its Markdown, where a file names it outright
     nested    part of another page's download, or of discovery; left alone by the Markdown negotiation
-    page      URL of the page that it is asked for in place of; robots.txt has to allow both
-    discovery asked by discovery
+    page      URL of the page that it is requested in place of; robots.txt has to allow both
+    discovery requested by discovery
     source    fetched for its links only
     unchanged the document of the page is as it was stored
     spelled   the address as this run's link or list spells it, where the store spells it otherwise

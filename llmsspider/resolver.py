@@ -24,7 +24,7 @@ logger = logging.getLogger(__name__)
 
 @implementer(IResolutionReceiver)
 class _PermittedOnly:
-    """Pass on the addresses of one look-up that `resolver` permits, and tell it when none was."""
+    """Pass on the addresses of one look-up that `resolver` permits, and fail it when none was."""
 
     def __init__(self, receiver: Any, resolver: AddressGuardResolver, host: str, port: int):
         self._receiver = receiver
@@ -52,7 +52,7 @@ class _PermittedOnly:
 
 @implementer(IHostnameResolver)
 class AddressGuardResolver(CachingHostnameResolver):
-    """Resolve to IPv4 and IPv6 addresses, cached for the run, leaving out what may not be reached.
+    """Resolve to IPv4 and IPv6 addresses, cached for the run, without those that may not be reached.
 
     For `TWISTED_DNS_RESOLVER`. There is one resolver in a process; where several crawls with different
     settings share the process, an address has to be permitted by all of them (`allow`, `disallow`).

@@ -39,7 +39,7 @@ TELNETCONSOLE_ENABLED = False
 REMOTE_CONTROL_ENABLED = False  # it runs Python sent over HTTP
 DOWNLOAD_HANDLERS_BASE: dict[str, str | None] = {
     **scrapys.DOWNLOAD_HANDLERS_BASE,
-    "http": "llmsspider.browser.handler.BrowserDownloadHandler",  # Scrapy's own, and a browser for who asks for it
+    "http": "llmsspider.browser.handler.BrowserDownloadHandler",  # Scrapy's own; a browser for requests with `render`
     "https": "llmsspider.browser.handler.BrowserDownloadHandler",
     "file": None,
     "data": None,
@@ -71,7 +71,7 @@ SPIDER_MIDDLEWARES_BASE: dict[str, int | None] = {
     "scrapy.spidermiddlewares.metacopy.MetaCopyDetectionMiddleware": None,  # looks for a mistake of spiders' authors
     "scrapy.spidermiddlewares.referer.RefererMiddleware": None,  # no Referer is sent
     "scrapy.spidermiddlewares.start.StartSpiderMiddleware": None,  # each one costs a pass over every result
-    "scrapy.spidermiddlewares.urllength.UrlLengthMiddleware": None,  # Run.verdict judges it
+    "scrapy.spidermiddlewares.urllength.UrlLengthMiddleware": None,  # Run.verdict decides it
 }
 DOWNLOADER_MIDDLEWARES_BASE: dict[str, int | None] = {
     **scrapys.DOWNLOADER_MIDDLEWARES_BASE,

@@ -73,7 +73,7 @@ def resolve_arguments(given: dict[str, Any], config: Config) -> tuple[DocsArgume
 
 
 def _kept(record: SourceRecord) -> dict[str, Any]:
-    """Return the arguments that the store keeps of a source; those of other versions of the project are left out."""
+    """Return the arguments that the store keeps of a source; without those of other versions of the project."""
     stored = {"url": record.url, "llms_txt": record.llms_txt, "scope": record.scope, **record.arguments}
     return {
         name: value
@@ -137,8 +137,8 @@ def kept_line(arguments: DocsArguments, record: SourceRecord) -> str | None:
     kept = {name: value for name, value in record.arguments.items() if given.get(name) == value}
     if not kept:
         return None
-    told = ", ".join(f"{name}={_spelled(value)}" for name, value in kept.items())
-    return f"kept with the source: {told} (-a overrides it for this run, -a save=true for good)"
+    listed = ", ".join(f"{name}={_spelled(value)}" for name, value in kept.items())
+    return f"kept with the source: {listed} (-a overrides it for this run, -a save=true for good)"
 
 
 def _spelled(value: object) -> str:
@@ -146,7 +146,7 @@ def _spelled(value: object) -> str:
 
 
 def default_name(url: str) -> str:
-    """Return the name of a source nobody named: host and section path.
+    """Return the name of a source without one: host and section path.
 
     >>> default_name("https://docs.example.com/guide/intro"), default_name("https://example.com/")
     ('docs.example.com/guide', 'example.com')

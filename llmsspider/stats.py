@@ -107,7 +107,7 @@ def errors(kind: ErrorKind) -> Stat:
 
 
 def deleted(reason: str) -> Stat:
-    """Pages deleted: a `GoneReason`, or the `FilterReason` under which the page is left out now."""
+    """Pages deleted: a `GoneReason`, or the `FilterReason` for which the page is filtered now."""
     return _of("deleted", reason)
 
 
@@ -132,7 +132,7 @@ def markdown_links(base: LinkBase) -> Stat:
 
 
 def backoff(status: int) -> Stat:
-    """Answers after which the host was asked more slowly, by status."""
+    """Answers after which requests to the host were slowed down, by status."""
     return _of("backoff", str(status))
 
 

@@ -115,7 +115,7 @@ class BrowserSession:
         self._warned: set[str] = set()
 
     async def download(self, request: Request) -> Response:
-        """Return the page as the browser rendered it; what it loaded is told in `meta["llms"]`.
+        """Return the page as the browser rendered it; what it loaded stands in `meta["llms"]`.
 
         Raises:
             BrowserUnavailableError: there is no browser, or it may not be used as it is configured.
@@ -135,7 +135,7 @@ class BrowserSession:
         request.meta["playwright_page_init_callback"] = prepare
         request.meta["playwright_page_goto_kwargs"] = {
             "wait_until": "commit"
-        }  # the page itself tells when it is done
+        }  # `rendering` waits until the page has loaded
         seconds = float(request.meta.get("download_timeout") or 60)
         try:
             async with asyncio.timeout(seconds):
@@ -300,7 +300,7 @@ class BrowserSession:
         self._warned.add(host)
 
 
-# The download handler of http and https: Scrapy's own, and for requests that ask for it the browser.
+# The download handler of http and https: Scrapy's own, and the browser for requests with `render`.
 
 _sessions: WeakKeyDictionary[Crawler, BrowserSession] = WeakKeyDictionary()
 

@@ -73,7 +73,7 @@ class OutboundProxies:
         return frozenset(proxy.host for proxy in self.by_scheme.values())
 
 
-# Connections for the browser: only to addresses that the address guard permits, and to the address it judged.
+# Connections for the browser: only to addresses that the address guard permits, and to the address it checked.
 
 CONNECT_SECS = 20.0
 """Time one connection may take to be made."""
@@ -90,7 +90,7 @@ class Dialer:
 
     A name is looked up by the resolver of the crawl, which hands out permitted addresses only, and one of
     those is connected to: there is no second look-up that could answer otherwise. Behind an outbound proxy
-    that proxy looks names up, so only the text of the host is judged.
+    that proxy looks names up, so only the text of the host is checked.
     """
 
     def __init__(self, resolver: AddressGuardResolver, allowed: AllowedAddresses, outbound: OutboundProxies):

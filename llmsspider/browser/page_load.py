@@ -1,4 +1,4 @@
-"""When a page has rendered itself: nothing more is loading and what it shows stands still."""
+"""When a page has loaded: no request that it needs is under way, and its elements and text do not change any more."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ DATA_SECS = 8.0
 """Time such a page waits for one request of its scripts for data."""
 
 BUSY_SECS = 0.25
-"""Time to answer above which a page is at work: it computes, and neither changes nor requests anything meanwhile."""
+"""Time to answer above which a page is busy: it computes, and neither changes nor requests anything meanwhile."""
 
 ENOUGH_TEXT = 200
 """Characters of text that make a page more than a notice that it is loading."""
 
 NEEDLESS = frozenset({"image", "media", "font"})
-"""What a page may load and its text does not need."""
+"""Types of resources that the text of a page does not need."""
 
 STAY_OPEN = frozenset({"eventsource", "websocket"})
 """Connections that a page keeps without waiting for them."""
 
 DATA = frozenset({"fetch", "xhr"})
-"""What scripts request of their own accord."""
+"""Types of requests that scripts make for data."""
 
 MAX_NOTED = 20
 """Requests of a page that are kept: of those that failed, and of those for data."""
@@ -59,7 +59,7 @@ def is_needless(request: Request) -> bool:
 
 
 def is_framed(request: Request) -> bool:
-    """Return whether a request asks for the document of a frame; frames are not read."""
+    """Return whether a request is for the document of a frame; frames are not read."""
     from playwright.async_api import Error  # noqa: PLC0415  # only where a browser runs
 
     if request.resource_type != "document":
@@ -131,10 +131,10 @@ async def wait_until_loaded(page: Page, traffic: Traffic) -> None:
     seen: object = None
     since = time.monotonic()
     while time.monotonic() < ends:
-        asked = time.monotonic()
+        began = time.monotonic()
         look = await _look(page)
         now = time.monotonic()
-        if look is None or look != seen or now - asked > BUSY_SECS:
+        if look is None or look != seen or now - began > BUSY_SECS:
             seen, since = look, now
         still = now - since
         shown = look[2] if look else 0

@@ -64,7 +64,7 @@ class Head:
         return next((value for key, value in self.headers if key.lower() == name), None)
 
     def passed_on(self, start: tuple[str, str, str] | None = None, more: Pairs = ()) -> bytes:
-        """Return the head for the other side, which is told that the connection ends with this message."""
+        """Return the head for the other side, with `Connection: close`."""
         kept = [pair for pair in self.headers if pair[0].lower() not in HOP_BY_HOP]
         fields = [f"{name}: {value}" for name, value in [*kept, *more, ("Connection", "close")]]
         return ("\r\n".join([" ".join(start or self.start).rstrip(), *fields]) + "\r\n\r\n").encode("latin-1")

@@ -77,13 +77,13 @@ async def whole_content(page: Page) -> str | None:
 
 
 # scrapy-playwright's download handler, with our idea of when a page is done. Imports Playwright: load it lazily.
-# Shadow roots, which Playwright's `content` leaves out, are read here.
+# Shadow roots, which Playwright's `content` omits, are read here.
 
 Handler: Any = playwright_handler()
 
 
 class RenderingHandler(Handler):  # type: ignore[misc]
-    """Starts when told to, and reads a page when it has settled."""
+    """Starts at `start`, and reads a page when it has loaded."""
 
     def __init__(self, *args: object, **kwargs: object):
         super().__init__(*args, **kwargs)

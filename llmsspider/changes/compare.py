@@ -141,7 +141,7 @@ def _language(event: Any) -> str:
 
 Op = Literal["equal", "delete", "insert"]
 Words = tuple[tuple[Op, str], ...]
-"""Pieces of a text in order; those to delete give, left out, the text as it is now."""
+"""Pieces of a text in order; without those marked deleted they are the text as it is now."""
 
 ALIKE = 0.4
 """Share of equal words from which on two blocks are one that changed."""
@@ -322,6 +322,6 @@ def _sentences(text: str) -> list[str]:
 
 
 def line_diff(before: str, after: str) -> tuple[str, ...]:
-    """The lines of a code block or table: ` ` kept, `-` gone, `+` new; those far from any change are left out."""
+    """The lines of a code block or table: ` ` kept, `-` gone, `+` new; without those far from any change."""
     found = unified_diff(before.splitlines(), after.splitlines(), lineterm="", n=3)
     return tuple(line for number, line in enumerate(found) if number > 1)

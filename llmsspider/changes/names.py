@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from llmsspider.changes.compare import Block, Hunk
 
 MAX_NAMES = 30
-"""Names told of one page, of each kind."""
+"""Maximum number of names of one page, of each kind."""
 MAX_SENTENCE = 240
 
 _SPAN = re.compile(r"`([^`\n]{1,80})`")

@@ -44,15 +44,15 @@ def in_words(page: PageChange) -> list[str]:
     if page.moved_from:
         found.append(f"was {page.moved_from}")
     found += [f"deprecated: {sentence}" for sentence in page.names.deprecated[:2]]
-    for label, named in (
+    for label, names in (
         ("new", page.names.appeared),
         ("gone", page.names.vanished),
         ("version", page.names.versions_appeared),
         ("no longer", page.names.versions_vanished),
     ):
-        if named:
-            more = f" and {len(named) - 6} more" if len(named) > 6 else ""
-            found.append(f"{label}: {', '.join(f'`{name}`' for name in named[:6])}{more}")
+        if names:
+            more = f" and {len(names) - 6} more" if len(names) > 6 else ""
+            found.append(f"{label}: {', '.join(f'`{name}`' for name in names[:6])}{more}")
     if page.title_before:
         found.append(f"title was {page.title_before}")
     if page.hunks and page.kind != "new":
@@ -180,11 +180,11 @@ def lines_of(hunk: Hunk) -> Sequence[str]:
 
 def _marked(piece: str, begin: str, end: str) -> str:
     """Emphasis begins and ends at a word."""
-    bare = piece.strip()
-    if not begin or not bare:
+    stripped = piece.strip()
+    if not begin or not stripped:
         return piece
     lead = piece[: len(piece) - len(piece.lstrip())]
-    return f"{lead}{begin}{bare}{end}{piece[len(piece.rstrip()) :]}"
+    return f"{lead}{begin}{stripped}{end}{piece[len(piece.rstrip()) :]}"
 
 
 def as_dict(changes: SourceChanges) -> dict[str, Any]:

@@ -68,7 +68,7 @@ def _last_run(runs: Sequence[RunRecord], source: str) -> int:
         how_many = "one run" if ended else "no run that has ended"
         raise NothingBeforeError(
             f"source {source!r} has {how_many}: there is nothing to compare with before the next; "
-            "--since 0 tells every page as new"
+            "--since 0 lists every page as new"
         )
     return ended[-1].seq_before
 
@@ -103,7 +103,7 @@ class PageChange:
     """What happened to one page.
 
     `seq` and `run` are those of its last change. `moved_from` is its former address. `hunks` says what changed in its
-    text, noise left out; `folded` are the hunks that are noise, `shifted` blocks that only stand elsewhere now.
+    text, without noise; `folded` are the hunks that are noise, `shifted` blocks that only stand elsewhere now.
     `unknown` says why the text cannot be compared, `remade` that another version of the converter made it, so that
     the site may have changed nothing. `reason` says why it was deleted.
     """
@@ -128,8 +128,8 @@ class PageChange:
     @property
     def is_noise(self) -> bool:
         """True for a changed page in which nothing but noise changed."""
-        told = self.hunks or self.unknown or self.shifted or self.title_before
-        return self.kind == "changed" and not told
+        in_substance = self.hunks or self.unknown or self.shifted or self.title_before
+        return self.kind == "changed" and not in_substance
 
 
 @dataclass(slots=True)
@@ -165,7 +165,7 @@ def changes_since(store: Store, source: str, since: int, *, keep_noise: bool = F
         store: the open store of the source.
         source: its name.
         since: the number of a change.
-        keep_noise: tell noise as any other change.
+        keep_noise: report noise as any other change.
     """
     result = SourceChanges(source, since, store.last_seq())
     reading = _Reading(since)

@@ -53,7 +53,7 @@ def payload(changes: SourceChanges, url: str, run: str) -> bytes:
         }
         for page in changes.pages[:MAX_PAGES]
     ]
-    told: dict[str, Any] = {
+    payload: dict[str, Any] = {
         "type": "documentation.changed",
         "source": changes.source,
         "url": url,
@@ -65,7 +65,7 @@ def payload(changes: SourceChanges, url: str, run: str) -> bytes:
         "pages": pages,
         "left_out": len(changes.pages) - len(pages),
     }
-    return orjson.dumps(told)
+    return orjson.dumps(payload)
 
 
 def signed_headers(body: bytes, message: str, at: int, secret: str | None) -> dict[str, str]:

@@ -24,7 +24,7 @@ class Command(StoreCommand):
     def add_options(self, parser: argparse.ArgumentParser) -> None:
         """Add `--yes`."""
         super().add_options(parser)
-        parser.add_argument("--yes", action="store_true", help="do not ask")
+        parser.add_argument("--yes", action="store_true", help="do not ask for confirmation")
 
     def work(self, args: list[str], opts: argparse.Namespace) -> None:
         """Ask, delete, say so."""

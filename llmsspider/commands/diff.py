@@ -20,7 +20,7 @@ FORMATS = ("text", "markdown", "json", "html")
 
 
 class Command(StoreCommand):
-    """Compares what the store holds with what it held; the site is not asked."""
+    """Compares what the store holds with what it held; nothing is fetched."""
 
     name = "diff"
 
@@ -41,7 +41,7 @@ class Command(StoreCommand):
             help="what changed after a run, a date, an age (7d) or a change (default: what the last run changed)",
         )
         parser.add_argument("--format", default="text", help=f"one of: {', '.join(FORMATS)} (default: text)")
-        parser.add_argument("--summary", action="store_true", help="leave out the changes inside of pages")
+        parser.add_argument("--summary", action="store_true", help="omit the changes inside of pages")
         parser.add_argument(
             "--noise", action="store_true", help="show dates and counters that change every time, too"
         )
@@ -73,11 +73,11 @@ class Command(StoreCommand):
                 self.fail(str(error), 1)
                 return None
 
-    def _write(self, told: str | Iterable[str], opts: argparse.Namespace) -> None:
+    def _write(self, output: str | Iterable[str], opts: argparse.Namespace) -> None:
         from llmsspider.output.exports import staged
         from llmsspider.output.status import printable
 
-        whole = told if isinstance(told, str) else "".join(f"{line}\n" for line in told)
+        whole = output if isinstance(output, str) else "".join(f"{line}\n" for line in output)
         if opts.format == "text":
             whole = printable(whole)
         if opts.output is None:

@@ -45,7 +45,7 @@ GRAPHS: dict[str, Callable[[Store, BinaryIO], None]] = {
 
 
 class Command(StoreCommand):
-    """Writes what the store holds; the site is not asked."""
+    """Writes what the store holds; nothing is fetched."""
 
     name = "export"
 
@@ -69,7 +69,7 @@ class Command(StoreCommand):
         )
         parser.add_argument("--order", default="breadth", help="flat: breadth (default) or depth first")
         parser.add_argument(
-            "--max-tokens", metavar="N", help="flat, skill: leave out the pages that would exceed N tokens"
+            "--max-tokens", metavar="N", help="flat, skill: omit the pages that would exceed N tokens"
         )
         parser.add_argument(
             "-o",
@@ -118,7 +118,7 @@ class Command(StoreCommand):
                 done = write_flat(store, out, order=opts.order, budget=budget)
                 _say(done)
                 if not done.written:
-                    self.fail(f"--max-tokens {budget} leaves out every page: the first one needs more", 1)
+                    self.fail(f"--max-tokens {budget} omits every page: the first one needs more", 1)
             elif opts.format == "graph":
                 GRAPHS[opts.form](store, out)
             else:
@@ -174,8 +174,8 @@ def _number(option: str, value: str | None) -> int | None:
 
 
 def _say(done: Flattened) -> None:
-    left_out = f", {done.left_out} left out by --max-tokens" if done.left_out else ""
-    sys.stderr.write(f"{done.written} pages, about {done.size} tokens{left_out}\n")
+    omitted = f", {done.omitted} omitted by --max-tokens" if done.omitted else ""
+    sys.stderr.write(f"{done.written} pages, about {done.size} tokens{omitted}\n")
 
 
 @contextlib.contextmanager

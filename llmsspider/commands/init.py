@@ -17,7 +17,7 @@ from llmsspider import __version__, errors
 TEMPLATES = "templates/project"
 SUFFIX = ".tmpl"
 DOT = "dot-"
-"""How the names of hidden files begin: build tools leave out those that are hidden."""
+"""How the names of hidden files begin: build tools omit those that are hidden."""
 
 MODULE = "module"
 """The folder that gets the name of the project."""

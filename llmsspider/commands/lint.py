@@ -37,7 +37,7 @@ class Command(StoreCommand):
         return "Check an llms.txt, and the site it describes"
 
     def add_options(self, parser: argparse.ArgumentParser) -> None:
-        """Add the format, and how much is asked."""
+        """Add the format, and the maximum numbers of requests."""
         from llmsspider.lint.render import FORMATS
         from llmsspider.lint.rules import LEVELS
 

@@ -35,7 +35,7 @@ class Command(CrawlCommand):
 
     def short_desc(self) -> str:
         """Return the description in the list of commands."""
-        return "Show what a crawl of URL would find, take and leave out; nothing is stored"
+        return "Show what a crawl of URL would find, take and filter; nothing is stored"
 
     def add_options(self, parser: argparse.ArgumentParser) -> None:
         """Add `--json`."""

@@ -23,7 +23,7 @@ SHOWN_LINES = 6
 
 
 class Command(StoreCommand):
-    """Searches what the store holds; the site is not asked."""
+    """Searches what the store holds; nothing is fetched."""
 
     name = "search"
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Command(StoreCommand):
-    """Lists sources with status and number of pages; one that cannot be read is named, with exit code 1."""
+    """Lists sources with status and number of pages; one line for each that cannot be read, and exit code 1."""
 
     name = "sources"
 
@@ -35,7 +35,7 @@ class Command(StoreCommand):
         parser.add_argument("--json", action="store_true", help="print a JSON array")
 
     def work(self, args: list[str], opts: argparse.Namespace) -> None:
-        """Print the list, and what could not be read."""
+        """Print the list, and a line for each source that cannot be read."""
         if args:
             raise ArgumentsError([f"unexpected argument {args[0]!r}"])
         found, problems = self.stores().list_sources()

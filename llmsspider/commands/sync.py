@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from llmsspider.sync.sourcefile import SourceEntry
 
 USER, PASSWORD = "SCRAPYD_USERNAME", "SCRAPYD_PASSWORD"  # names of variables
-"""Environment variables for nodes that ask for a password."""
+"""Environment variables for nodes that require a password."""
 
 
 class Command(StoreCommand):
@@ -92,8 +92,8 @@ class Command(StoreCommand):
         for node in opts.scrapyd:
             found = parse(without_user(node))
             if not isinstance(found, str):
-                told = shown(node) if found is None else found.display
-                problems.append(f"--scrapyd {told}: the address of a node, http://host:6800")
+                display = shown(node) if found is None else found.display
+                problems.append(f"--scrapyd {display}: the address of a node, http://host:6800")
         if opts.scrapyd and not config.stores.url:
             problems.append("--scrapyd needs LLMS_STORE_URL: nodes and this command meet in one PostgreSQL")
         if problems:

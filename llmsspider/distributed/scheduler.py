@@ -40,7 +40,7 @@ class SharedDupeFilter(PageDupeFilter):
         self.worker_group = run.worker_group
 
     def request_seen(self, request: Request) -> bool:
-        """Return whether any worker has asked for the request's page, and remember it."""
+        """Return whether any worker has requested the page, and remember it."""
         redirects = request.meta.get("redirect_urls")
         if redirects and identity(redirects[-1]) == identity(request.url):
             return False
@@ -139,14 +139,14 @@ class SharedQueue(PriorityQueue):  # type: ignore[misc]  # it is not typed
         self._group.push(-request.priority, data)
 
     def pop(self, *, busy: bool, exact: bool) -> Request | None:
-        """Take a request, see `WorkerGroup.take`; what is no page is dropped with a warning."""
+        """Take a request, see `WorkerGroup.take`; what is no page is discarded with a warning."""
         while (data := self._group.take(busy=busy, exact=exact)) is not None:
             try:
                 return QueuedPage.model_validate_json(data).request(self.spider)
             except ValidationError as error:
                 problem = error.errors()[0]
                 logger.warning(
-                    "dropped an entry of the queue in Redis that is no page: %(what)s: %(why)s",
+                    "discarded an entry of the queue in Redis that is no page: %(what)s: %(why)s",
                     {"what": ".".join(map(str, problem["loc"])) or "entry", "why": problem["msg"]},
                 )
         return None
@@ -170,7 +170,7 @@ class SharedScheduler(BreadthFirstScheduler):
         return super().open(spider)
 
     def enqueue_request(self, request: Request) -> bool:
-        """Queue a request, unless any worker has asked for its page."""
+        """Queue a request, unless any worker has requested its page."""
         if request.dont_filter or any(info(request).get(mark) for mark in STAYS):
             return super().enqueue_request(request)
         try:
@@ -205,7 +205,7 @@ class SharedScheduler(BreadthFirstScheduler):
         return super().__len__() + len(self._shared)
 
     def _has_enough(self) -> bool:
-        """Whether as many answers wait to be read as may be asked for: what is taken is lost if this worker dies."""
+        """Whether enough responses wait to be parsed: what is taken is not fetched if this worker dies."""
         engine = self.crawler.engine if self.crawler else None
         slot = engine.scraper.slot if engine is not None else None
         return slot is not None and len(slot.queue) + len(slot.active) >= engine.downloader.total_concurrency  # type: ignore[union-attr]

@@ -1,6 +1,6 @@
 """What several workers count together in Redis: the pages requested, the documents, the requests. No Scrapy.
 
-Where Redis is lost a crawl ends (`WorkerGroup.fault`); until then nothing new is requested or exported.
+When Redis fails the crawl ends (`WorkerGroup.fault`); until then nothing new is requested or exported.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ class SharedPageKeys:
         self._group = group
 
     def __contains__(self, key: object) -> bool:
-        """Return whether any worker has requested the page; True where Redis is lost."""
+        """Return whether any worker has requested the page; True when Redis fails."""
         try:
             return isinstance(key, bytes) and self._group.seen(key)
         except WorkerGroupError:

@@ -63,7 +63,7 @@ class SharedDiscovery:
 
     @classmethod
     def from_json(cls, data: bytes) -> SharedDiscovery:
-        """Read what `to_json` wrote; bodies and files that it names are none of another worker's, and dropped."""
+        """Read what `to_json` wrote; bodies and files that it names are on another worker's machine, and omitted."""
         found = _adapter().validate_json(data)
         return dataclasses.replace(found, discovery=_light(found.discovery))
 
@@ -186,7 +186,7 @@ class GroupStart(OneWorkerStart):
                 _send_outcomes(run, group)
         except WorkerGroupError as fault:
             logger.error("%(fault)s", {"fault": fault}, extra={"spider": self.crawler.spider})
-            run.incomplete("Redis was lost")
+            run.incomplete("the connection to Redis failed")
             raise CloseSpider("redis_lost") from fault
         return group.leads
 
@@ -222,8 +222,8 @@ def _share(downloader: Downloader, concurrency: int, workers: int) -> None:
 
 def _send_outcomes(run: Run, group: WorkerGroup) -> None:
     note_outage(run)
-    fates = ((key, fate, run.known.reasons[key]) for key, fate in run.known.fates.items())
-    group.send_outcomes(fates, run.why_incomplete, run.unseen)
+    outcomes = ((key, outcome, run.known.reasons[key]) for key, outcome in run.known.fates.items())
+    group.send_outcomes(outcomes, run.why_incomplete, run.unseen)
     nothing = group.documents() == 0
     group.leave()
     run.incomplete(PART)
@@ -233,10 +233,10 @@ def _send_outcomes(run: Run, group: WorkerGroup) -> None:
 
 async def _collect_outcomes(run: Run, group: WorkerGroup) -> None:
     await group.alone()
-    fates, incomplete = group.collect_outcomes()
-    for key, fate, reason in fates:
-        run.known.record_outcome(key, cast("PageOutcome", fate), reason)
-    run.unseen |= group.told_unseen()
+    outcomes, incomplete = group.collect_outcomes()
+    for key, outcome, reason in outcomes:
+        run.known.record_outcome(key, cast("PageOutcome", outcome), reason)
+    run.unseen |= group.collect_limits()
     for why in (*group.lost, *incomplete):
         run.incomplete(why)
         logger.warning("the crawl is incomplete: %(why)s", {"why": why})

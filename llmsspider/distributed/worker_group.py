@@ -100,14 +100,14 @@ if redis.call('HLEN', KEYS[2]) == 0 then redis.call('DEL', unpack(KEYS)) end
 
 # The workers of one crawl, as they meet in Redis: who leads, what is queued and seen, when all is done. No Scrapy.
 # The first worker leads: it alone does discovery, and once everything is crawled it alone verifies and deletes. A
-# page belongs to whoever takes it from the queue. A worker that dies takes with it what it had taken: the crawl goes
-# on without those pages and counts as incomplete, so that nothing is deleted; the next crawl gets them.
+# page belongs to the worker that takes it from the queue. What a worker had taken when it died is not
+# fetched: the crawl goes on and counts as incomplete, so that nothing is deleted; the next crawl gets those pages.
 
 BEAT_SECS = 2.0
 """Time between two signs of life of a worker."""
 
 SILENT_SECS = 30.0
-"""A worker that was silent for longer is lost; one whose process died on this machine is noticed at once."""
+"""A worker without a heartbeat for longer is lost; one whose process died on this machine is noticed at once."""
 
 ANSWER_SECS = 10
 """How long Redis may take to answer."""
@@ -141,7 +141,7 @@ class WorkerGroup(Workers):
         self.most = 1
         """Workers that have been in it."""
         self.lost: tuple[str, ...] = ()
-        """Why each worker that did not end well is lost."""
+        """The reasons of workers that did not end well."""
         self.fault: WorkerGroupError | None = None
         """Why Redis cannot be used any more; the crawl has to end."""
         self._seen: set[bytes] = set()
@@ -271,7 +271,7 @@ class WorkerGroup(Workers):
             return 0
 
     def seen(self, key: bytes) -> bool:
-        """Return whether any worker has asked for the page."""
+        """Return whether any worker has requested the page."""
         if key in self._seen:
             return True
         known = bool(self._ask(lambda server: server.sismember(self.keys["seen"], key)))
@@ -280,7 +280,7 @@ class WorkerGroup(Workers):
         return known
 
     def remember(self, key: bytes) -> bool:
-        """Count a page as asked for; returns whether this worker is the first."""
+        """Count a page as requested; returns whether this worker is the first."""
         if key in self._seen:
             return False
         self._seen.add(key)
@@ -316,31 +316,31 @@ class WorkerGroup(Workers):
 
     def send_outcomes(
         self,
-        fates: Iterable[tuple[bytes, str, str]],
+        outcomes: Iterable[tuple[bytes, str, str]],
         why_incomplete: str | None,
         unseen: Iterable[str] = (),
     ) -> None:
-        """Hand over what became of stored pages (key, fate, reason), and why this worker did not see everything.
+        """Send the outcomes of stored pages (key, outcome, reason), and why this worker did not see everything.
 
-        `unseen` are the limits that left out pages, by reason.
+        `unseen` are the limits that filtered pages, by reason.
         """
         if limits := list(unseen):
             self._ask(lambda server: server.sadd(self.keys["unseen"], *limits))
-        rows = {key: f"{fate} {reason}" for key, fate, reason in fates}
+        rows = {key: f"{outcome} {reason}" for key, outcome, reason in outcomes}
         if rows:
             self._ask(lambda server: server.hset(self.keys["fates"], mapping=rows))
         if why_incomplete:
             self._ask(lambda server: server.hset(self.keys["why"], self.me, why_incomplete))
 
-    def told_unseen(self) -> set[str]:
-        """Return the limits that left out pages of the others."""
+    def collect_limits(self) -> set[str]:
+        """Return the limits that filtered pages of other workers."""
         return {limit.decode() for limit in self._ask(lambda server: server.smembers(self.keys["unseen"]))}
 
     def collect_outcomes(self) -> tuple[list[tuple[bytes, str, str]], list[str]]:
-        """Return what the others handed over."""
+        """Return the outcomes that other workers sent, and why each of them did not see everything."""
         rows = self._ask(lambda server: server.hgetall(self.keys["fates"]))
-        fates = [(key, *value.decode().split(" ", 1)) for key, value in rows.items()]
-        return fates, [why.decode() for why in self._ask(lambda server: server.hvals(self.keys["why"]))]
+        outcomes = [(key, *value.decode().split(" ", 1)) for key, value in rows.items()]
+        return outcomes, [why.decode() for why in self._ask(lambda server: server.hvals(self.keys["why"]))]
 
     # --- Redis ---
 

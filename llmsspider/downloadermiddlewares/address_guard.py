@@ -140,7 +140,7 @@ class ConnectionGuardMiddleware(AddressGuardMiddleware):
     Looks at the URL once more, since other middlewares may have replaced it; lets the resolver through to
     the proxy the operator named (`HttpProxyMiddleware`, `meta["proxy"]`); and turns a name that resolves
     to nothing but refused addresses into `RefusedRequest`, before `RetryMiddleware` would try it again.
-    Behind a proxy the proxy resolves names, so only the text of the URL is judged here.
+    Behind a proxy the proxy resolves names, so only the text of the URL is checked here.
     """
 
     def __init__(self, crawler: Crawler, allowed: AllowedAddresses):

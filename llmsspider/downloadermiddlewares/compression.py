@@ -31,7 +31,7 @@ logger = logging.getLogger(__name__)
 
 
 class HttpCompressionMiddleware(httpcompression.HttpCompressionMiddleware):
-    """Scrapy's; answers by `llmsspider.web.decompression`: a body that breaks off is asked for again, then an error.
+    """Scrapy's; answers by `llmsspider.web.decompression`: a body that breaks off is requested again, then an error.
 
     Of an answer without a body, such as a 304, the label is left alone.
     Counts `llms/broken-encoding`, `llms/blocked/size`.

@@ -38,13 +38,13 @@ logger = logging.getLogger(__name__)
 class MarkdownNegotiationMiddleware:
     """Answer a page request with the page's Markdown, where the host has it.
 
-    The Markdown URL is asked by a nested download, which passes every other downloader middleware; its response
+    The Markdown URL is requested by a nested download, which passes every other downloader middleware; its response
     is returned for the page's request, so `response.request.url` is the page and `response.url` the Markdown
-    file. Where there is none, the page itself is downloaded (its `Accept` header asks for Markdown too).
+    file. Where there is none, the page itself is downloaded (its `Accept` header prefers Markdown too).
 
-    While the form is open, one page at a time asks and the others wait; a host without Markdown costs at most
-    `host_forms.MAX_WASTED` guesses. What a file, a page or the store names is no guess: it is always asked. Where links
-    that nothing else names are mostly dead, such a page is downloaded first and its Markdown only if it is there.
+    While the form is unknown, one page at a time tries and the others wait; a host without Markdown costs at most
+    `host_forms.MAX_WASTED` guesses. What a file, a page or the store names is no guess: it is always requested. Where
+    links that nothing else names are mostly dead, such a page is downloaded first and its Markdown only if it is there.
     Counts `llms/markdown/hit`, `llms/markdown/miss`. The policy is `HostForms.to_try`. A stored page that came as
     Markdown is not taken as HTML because its Markdown fails in this run: that is the page's error, and it stays
     as it was stored. What fails in `BELIEVED_RUNS` runs in a row is given up, and the page is taken as HTML.
@@ -55,9 +55,9 @@ class MarkdownNegotiationMiddleware:
         self.run = run
         self._locks: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
         self._page_first: WeakSet[Request] = WeakSet()
-        """Pages that are downloaded before their Markdown is asked for."""
+        """Pages that are downloaded before their Markdown is requested."""
         self._in_vain: WeakSet[Request] = WeakSet()
-        """Pages whose Markdown is not where the settled form says; whether they are there is still to be seen."""
+        """Pages without Markdown at the known form; whether they exist is not known yet."""
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> MarkdownNegotiationMiddleware:
@@ -68,7 +68,7 @@ class MarkdownNegotiationMiddleware:
         """Return the Markdown of the page, the start page from memory, or None to download the page itself.
 
         Raises:
-            IgnoreRequest: the page was downloaded before and is asked for its Markdown alone.
+            IgnoreRequest: the page was downloaded before and only its Markdown is requested.
         """
         page = info(request)
         if not page or any(page.get(key) for key in ("nested", "synthetic", "verify")):
@@ -126,7 +126,7 @@ class MarkdownNegotiationMiddleware:
         state = self.run.known.state(page_key(request.url))
         named = [] if info(request).get("held") else self._named(request, state)
         if not named and state is not None and identity(request.url) in forms.missed:
-            return None  # it was asked in an earlier run
+            return None  # it was requested in an earlier run
         if not (forms.awaits_named if named else forms.learning(request.url)):
             return await self._try_forms(request, forms, named)
         async with self._locks[host(request.url)]:
@@ -211,19 +211,19 @@ class MarkdownNegotiationMiddleware:
         try:
             nested = nested_request(url, request, headers={"Accept": accept} if accept else None)
             return await engine.download_async(nested)
-        except Exception as error:  # any download error: the page itself is asked next, and reported
+        except Exception as error:  # any download error: the page itself is requested next, and reported
             if stored:
                 self._raise_outage(url, kind_of_exception(error), str(error) or type(error).__name__)
             logger.debug("No Markdown at %(url)s: %(error)r", {"url": url, "error": error})
         return None
 
-    def _acceptable(self, response: Response, asked: str, page_url: str) -> bool:
+    def _acceptable(self, response: Response, requested: str, page_url: str) -> bool:
         """Return whether an answer is the page's Markdown (docs/explanation/markdown-forms.md)."""
         if response.status == 304:
-            return self.run.known.validated(asked) is not None
-        if response.status != 200 or not same_site(response.url, asked):
+            return self.run.known.validated(requested) is not None
+        if response.status != 200 or not same_site(response.url, requested):
             return False
-        if response.url != asked and not is_twin_of(response.url, page_url):
+        if response.url != requested and not is_twin_of(response.url, page_url):
             return False
         mime_type = (
             (response.headers.get("Content-Type") or b"").decode("latin-1").partition(";")[0].strip().lower()

@@ -1,4 +1,4 @@
-"""Redirects without a Referer header and without loops, and the scope asked once more where they ended up."""
+"""Redirects without a Referer header and without loops, and the scope checked once more where they ended up."""
 
 from __future__ import annotations
 
@@ -46,8 +46,8 @@ class NoReferer(redirect.BaseRedirectMiddleware):
 class RedirectMiddleware(NoReferer, redirect.RedirectMiddleware):
     """Scrapy's, which sends no Referer.
 
-    A redirect back to an address of its own chain is an error: the duplicate filter would drop it without a word.
-    So is one to what the gate refuses, and one to a login, which is not asked.
+    A redirect back to an address of its own chain is an error: the duplicate filter would filter it unnoticed.
+    So is one to what the gate refuses, and one to a login, which is not requested.
     """
 
     def process_response(
@@ -99,7 +99,7 @@ class ScopeMiddleware:
 
     The limits are `max_pages`, `max_requests`, whose requests are counted here, and look-alikes.
 
-    Links and seeds are judged before their requests exist; a page is known by where it ended.
+    Links and seeds are checked before their requests exist; a page is known by where it ended.
     """
 
     def __init__(self, run: Run | None):

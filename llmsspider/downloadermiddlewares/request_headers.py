@@ -1,4 +1,4 @@
-"""Headers of requests: who asks, the operator's secrets for their hosts and no other, cookies for who asks for them."""
+"""Headers of requests: the User-Agent, the operator's credentials for their hosts alone, cookies where wanted."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ class HostAuthMiddleware:
             raise NotConfigured  # without a reason, which Scrapy would log as a warning in every crawl
         self.credentials = credentials
         self._filter = SecretsFilter(credentials)
-        self._told: set[str] = set()
+        self._warned: set[str] = set()
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> HostAuthMiddleware:
@@ -104,9 +104,9 @@ class HostAuthMiddleware:
 
     def _say_withheld(self, name: str) -> None:
         """Say once for a host that its headers are for https and are not sent over plain http."""
-        named = {(scheme, host) for scheme, host, _ in self.credentials.by_origin}
-        if ("https", name) in named and ("http", name) not in named and name not in self._told:
-            self._told.add(name)
+        origins = {(scheme, host) for scheme, host, _ in self.credentials.by_origin}
+        if ("https", name) in origins and ("http", name) not in origins and name not in self._warned:
+            self._warned.add(name)
             logger.warning(
                 "LLMS_HTTP_AUTH: nothing is sent to http://%(host)s, which is not encrypted; the entry for %(host)s is "
                 "for https. To send it all the same, name it http://%(host)s",

@@ -99,15 +99,15 @@ def _weak(etag: str | None) -> str | None:
 class RevalidationMiddleware:
     """Add `If-None-Match` and `If-Modified-Since` to requests whose exact URL and representation are stored.
 
-    It stands below the Markdown negotiation, so a page's Markdown URL, asked by a nested download, is revalidated
+    It stands below the Markdown negotiation, so a page's Markdown URL, requested by a nested download, is revalidated
     with the validators of that URL. A 304 for a page reaches the callback (`handle_httpstatus_list`). What
-    discovery, link sources and robots.txt ask is no page: such an answer is kept whole, and a 304 becomes the stored
-    answer, so that nobody else has to know. Counts `llms/revalidated`. The policies are
+    discovery, link sources and robots.txt request is no page: such an answer is kept whole, and a 304 becomes the
+    stored answer, so that nobody else has to know. Counts `llms/revalidated`. The policies are
     `KnownPages.conditional_headers`, `KnownResources` and `FullCheck`.
 
-    With `LLMS_REVALIDATE_METHOD=HEAD` a nested HEAD asks first, and where that says that nothing changed, its answer
+    With `LLMS_REVALIDATE_METHOD=HEAD` a nested HEAD goes first, and where that says that nothing changed, its answer
     is a 304 and no GET is sent. The GET that follows otherwise says whether HEAD can be believed
-    (`disagreement`); a host where it cannot is asked with GET from then on, which is logged once.
+    (`disagreement`); a host where it cannot gets GET from then on, which is logged once.
     """
 
     def __init__(self, crawler: Crawler, run: Run):
@@ -137,8 +137,8 @@ class RevalidationMiddleware:
         if request.method != "GET":
             return {}
         if is_resource(request):
-            return self.run.resources.conditional_headers(*_asked(request))
-        return self.run.known.conditional_headers(*_asked(request)) if info(request) else {}
+            return self.run.resources.conditional_headers(*_representation(request))
+        return self.run.known.conditional_headers(*_representation(request)) if info(request) else {}
 
     def _may_ask_by_head(self, request: Request) -> bool:
         return (
@@ -151,7 +151,7 @@ class RevalidationMiddleware:
     async def _by_head(self, request: Request, sent: dict[str, str]) -> Response | None:
         own = {"dont_retry": True, "dont_redirect": True}
         timeout = request.meta.get("download_timeout")
-        asked = nested_request(
+        head_request = nested_request(
             request.url,
             request,
             discovery=bool(info(request).get("discovery")),
@@ -160,10 +160,10 @@ class RevalidationMiddleware:
             headers=request.headers,
         )
         try:
-            response = await self.crawler.engine.download_async(asked)
+            response = await self.crawler.engine.download_async(head_request)
         except IgnoreRequest:  # refused on our side; the GET says why
             return None
-        except Exception:  # any download error: the GET tells whether it is that of HEAD
+        except Exception:  # any download error: the GET shows whether it is that of HEAD
             self._heads[request] = HeadAnswer(0)
             return None
         head = HeadAnswer.of(response.status, text_headers(response))
@@ -185,7 +185,7 @@ class RevalidationMiddleware:
             self._get_only.add(name)
             self.run.count("head/refused")
             logger.info(
-                "%(host)s is asked with GET, whatever LLMS_REVALIDATE_METHOD says: %(why)s at %(url)s",
+                "%(host)s gets GET, whatever LLMS_REVALIDATE_METHOD says: %(why)s at %(url)s",
                 {"host": name, "why": why, "url": request.url},
                 extra={"spider": self.crawler.spider},
             )
@@ -195,7 +195,7 @@ class RevalidationMiddleware:
         self._compare(request, response)
         if not is_resource(request) or request.method != "GET":
             return response
-        url, accept = _asked(request)
+        url, accept = _representation(request)
         if response.status == 200 and response.url == request.url and "partial" not in response.flags:
             headers = text_headers(response)
             if self.run.resources.is_false(url, accept, headers, response.body):
@@ -216,13 +216,13 @@ class RevalidationMiddleware:
 
 
 def is_resource(request: Request) -> bool:
-    """Return whether the answer is no page: asked by discovery, for its links only, or by Scrapy for robots.txt."""
+    """Return whether the response is no page: requested by discovery, for its links, or by Scrapy for robots.txt."""
     page = info(request)
     if page:
         return bool(page.get("discovery") or page.get("source"))
     return urlparse_cached(request).path == "/robots.txt"
 
 
-def _asked(request: Request) -> tuple[str, str | None]:
+def _representation(request: Request) -> tuple[str, str | None]:
     accept = request.headers.get("Accept")
     return without_fragment(request.url), accept.decode("latin-1") if accept else None

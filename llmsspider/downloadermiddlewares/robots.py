@@ -37,11 +37,11 @@ DISALLOW_ALL = b"User-agent: *\nDisallow: /\n"
 
 
 UNREACHABLE: Literal["robots-unreachable"] = "robots-unreachable"
-"""The `reason` of what is refused where robots.txt could not be read."""
+"""The `reason` of requests refused because robots.txt failed."""
 
 
 class RobotsTxtMiddleware(robotstxt.RobotsTxtMiddleware):
-    """Scrapy's, with the answers of RFC 9309, section 2.3.1, told apart.
+    """Scrapy's, with the cases of RFC 9309, section 2.3.1, distinguished.
 
     2xx: the first 500 KiB are parsed. 4xx: there are no rules, everything may be fetched. 5xx, 429 and
     failed downloads, after the retries: nothing of that host may be fetched, said in one WARNING. Groups
@@ -99,11 +99,11 @@ class RobotsTxtMiddleware(robotstxt.RobotsTxtMiddleware):
 
     async def _fetch(self, request: Request, netloc: str) -> RobotParser:
         url = f"{urlparse_cached(request).scheme}://{netloc}/robots.txt"
-        asked = Request(
+        robots_request = Request(
             url, priority=self.DOWNLOAD_PRIORITY, meta={"dont_obey_robotstxt": True}, callback=NO_CALLBACK
         )
         assert self.crawler.engine is not None  # noqa: S101  # there is one whenever a request is sent
-        return await self._parse(await self.crawler.engine.download_async(asked), netloc, request)
+        return await self._parse(await self.crawler.engine.download_async(robots_request), netloc, request)
 
     async def _parse(self, response: Response, netloc: str, request: Request) -> RobotParser:
         kind = kind_of_response(response.status, {})
@@ -115,7 +115,7 @@ class RobotsTxtMiddleware(robotstxt.RobotsTxtMiddleware):
         if training_reserved(text, self._token, request.url):
             stats.count(self.crawler.stats, "reported/no-ai-training")
             logger.info(
-                "%(host)s asks not to train models with its pages (Content-Signal: ai-train=no)",
+                "%(host)s forbids training models with its pages (Content-Signal: ai-train=no)",
                 {"host": netloc},
                 extra={"spider": self.crawler.spider},
             )
@@ -136,7 +136,7 @@ class RobotsTxtMiddleware(robotstxt.RobotsTxtMiddleware):
             ) from exception
 
     def _failed(self, error: Exception, netloc: str) -> None:
-        if not isinstance(error, IgnoreRequest):  # what was read could not be parsed
+        if not isinstance(error, IgnoreRequest):  # parsing failed
             stats.count_scrapys(self.crawler.stats, f"robotstxt/exception_count/{type(error)}")
             self._give_up(netloc, "network", explained(error))
         elif isinstance(error, RefusedRequest) and error.reason == UNREACHABLE:
@@ -146,7 +146,7 @@ class RobotsTxtMiddleware(robotstxt.RobotsTxtMiddleware):
     def _give_up(self, netloc: str, kind: ErrorKind, why: str) -> None:
         self._unreachable[netloc] = kind, f"robots.txt could not be read: {why}"
         logger.warning(
-            "robots.txt of %(host)s could not be read, its pages are left alone until it can be (RFC 9309): %(why)s",
+            "robots.txt of %(host)s could not be read, its pages are not requested until it can be (RFC 9309): %(why)s",
             {"host": netloc, "why": why},
             extra={"spider": self.crawler.spider},
         )
@@ -162,9 +162,9 @@ class RobotsTxtMiddleware(robotstxt.RobotsTxtMiddleware):
 class AiOptOutMiddleware:
     """Refuse answers with an AI opt-out in their headers, in place of the page.
 
-    What only the page itself says (meta) is asked where the page is parsed, what robots.txt says in the
-    robots.txt middleware. Raises `RefusedRequest` with the reason `ai-opt-out`; whoever asked for the page
-    counts it (`llms/filtered/ai-opt-out`), so that a page asked in two forms counts once.
+    What only the page itself says (meta) is checked where the page is parsed, what robots.txt says in the
+    robots.txt middleware. Raises `RefusedRequest` with the reason `ai-opt-out`; the spider
+    counts it (`llms/filtered/ai-opt-out`), so that a page requested in two forms counts once.
     `LLMS_OBEY_AI_OPTOUT=False` switches it off.
     """
 

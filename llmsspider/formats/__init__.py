@@ -106,7 +106,7 @@ class Formats:
 
     @property
     def fingerprint(self) -> str:
-        """What tells content made with these formats from other content; empty for the defaults."""
+        """A value that differs for content made with other formats; empty for the defaults."""
         changed = [f"{name}={mode}" for name, mode in self.modes.items() if mode != FORMATS[name].default]
         return f"+{','.join(changed)}" if changed else ""
 

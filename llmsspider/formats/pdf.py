@@ -30,7 +30,7 @@ class PdfHandler:
         from pypdf import PdfReader  # noqa: PLC0415  # the extra
         from pypdf.errors import PyPdfError  # noqa: PLC0415
 
-        logging.getLogger("pypdf").setLevel(logging.ERROR)  # it tells of each oddity of a file
+        logging.getLogger("pypdf").setLevel(logging.ERROR)  # it logs each oddity of a file
         try:
             reader = PdfReader(io.BytesIO(body))
             if reader.is_encrypted and not reader.decrypt(""):

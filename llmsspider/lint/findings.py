@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from llmsspider.lint.rules import LEVELS, RULES, Level
 
 MAX_NAMED = 20
-"""URLs named for each finding."""
+"""Maximum number of URLs of each finding."""
 
 
 @dataclass(slots=True, frozen=True)

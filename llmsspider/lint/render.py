@@ -38,8 +38,8 @@ def text(findings: Sequence[Finding], notes: Sequence[str]) -> str:
 def summary(findings: Sequence[Finding]) -> str:
     """How many findings there are of each level."""
     counts = Counter(one.level for one in findings)
-    told = [f"{counts[level]} {level}{'s' * (counts[level] != 1)}" for level in LEVELS if counts[level]]
-    return ", ".join(told) or "nothing to mend"
+    parts = [f"{counts[level]} {level}{'s' * (counts[level] != 1)}" for level in LEVELS if counts[level]]
+    return ", ".join(parts) or "nothing to mend"
 
 
 def _place(one: Finding) -> str:
@@ -52,8 +52,8 @@ def as_json(findings: Sequence[Finding], notes: Sequence[str]) -> str:
         dataclasses.asdict(one) | {"level": one.level, "remedy": one.remedy, "page": page(one.rule)}
         for one in findings
     ]
-    told = {"findings": found, "notes": list(notes)}
-    return orjson.dumps(told, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE).decode()
+    whole = {"findings": found, "notes": list(notes)}
+    return orjson.dumps(whole, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE).decode()
 
 
 def page(rule: str) -> str:

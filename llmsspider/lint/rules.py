@@ -52,7 +52,7 @@ RULES: dict[str, Rule] = {
     "insecure-link": Rule("warning", "use https"),
     "off-site-link": Rule("hint", "make sure that it belongs to this documentation"),
     "duplicate-link": Rule("warning", "list each page once"),
-    "duplicate-title": Rule("hint", "tell them apart by their titles"),
+    "duplicate-title": Rule("hint", "give each a title of its own"),
     "untitled-link": Rule("warning", "give the link the title of its page"),
     "link-outside-list": Rule("hint", "make it an item of a list: `- [Title](URL): notes`"),
     "item-without-link": Rule("hint", "link the page that the item is about"),

@@ -1,7 +1,7 @@
 """An llms.txt on its site: what its links answer, their Markdown and HTML side by side, the other files beside it.
 
-Everything is asked through a `Fetch`, a few links at a time and no more than allowed; what the store knows of a page
-from its last crawl is not asked again.
+Everything is fetched through a `Fetch`, a few links at a time and within limits; what the store knows of a page from
+its last crawl is not fetched again.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ if TYPE_CHECKING:
     from llmsspider.items import Page
 
 AT_ONCE = 8
-"""Links asked at the same time; the delays of the crawl hold all the same."""
+"""Maximum number of links fetched at the same time; the delays of the crawl hold all the same."""
 GIVE_UP_AFTER = 5
-"""Pages of one form without Markdown after which the others are not asked for theirs."""
+"""Number of pages of one form without Markdown after which that of the others is not requested."""
 MAX_BODY = 8 * 1024 * 1024
 TEXT_TYPES = frozenset({"text/plain", *MARKDOWN_TYPES})
 
@@ -68,7 +68,7 @@ class Checked:
 
 @dataclass(slots=True)
 class Limits:
-    """How much is asked: links, pages whose Markdown and HTML are compared."""
+    """Maximum numbers of requests: links, pages whose Markdown and HTML are compared."""
 
     links: int = 200
     pairs: int = 20
@@ -81,8 +81,8 @@ class SiteLint:
     Args:
         fetch: downloads one URL.
         convert: makes Markdown of HTML.
-        limits: how much is asked.
-        known: what the store knows of pages, by identity; those are not asked.
+        limits: maximum numbers of requests.
+        known: what the store knows of pages, by identity; those are not fetched.
     """
 
     fetch: Fetch
@@ -157,8 +157,8 @@ class SiteLint:
     async def _markdown(self, found: Checked, answer: FetchResult, body: bytes) -> None:
         text = body.decode("utf-8", "replace")
         title = next((line[2:] for line in text.splitlines()[:20] if line.startswith("# ")), None)
-        if (dropped := drop_reason(text, title, min_characters=1)) is not None:
-            found.health, found.why = "dead", dropped.rule
+        if (refusal := drop_reason(text, title, min_characters=1)) is not None:
+            found.health, found.why = "dead", refusal.rule
             return
         if is_markdown_url(answer.final_url):
             if answer.content_type not in TEXT_TYPES:
@@ -178,9 +178,9 @@ class SiteLint:
             page = await self.convert(body, answer.final_url, None)
         except ConversionError:
             return
-        if (dropped := drop_reason(page.markdown, page.meta.title, min_characters=1)) is not None:
-            found.health = "dead" if dropped.reason == "soft-404" else "fine"
-            found.why = dropped.rule
+        if (refusal := drop_reason(page.markdown, page.meta.title, min_characters=1)) is not None:
+            found.health = "dead" if refusal.reason == "soft-404" else "fine"
+            found.why = refusal.rule
             return
         if reason := opt_out(headers, page.meta.robots):
             found.health, found.why = "opted-out", reason
@@ -364,7 +364,7 @@ def _alternate(answer: FetchResult) -> str | None:
 
 
 def _listed(discovery: Discovery) -> Iterator[str]:
-    """The pages that indexes list, each once, llms files left out."""
+    """The pages that indexes list, each once, without llms files."""
     seen: set[str] = set()
     for file in discovery.files:
         for entry in file.entries if file.kind == "index" else ():

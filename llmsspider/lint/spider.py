@@ -32,7 +32,7 @@ class LintSpider(scrapy.Spider):
 
     Args:
         url: the site, or its llms.txt.
-        limits: how much is asked.
+        limits: maximum numbers of requests.
         known: what the store knows of pages, by identity.
         llms_txt: the llms.txt to begin with; None looks for it.
     """
@@ -53,7 +53,7 @@ class LintSpider(scrapy.Spider):
 
     @classmethod
     def from_crawler(cls, crawler: Crawler, *args: Any, **kwargs: Any) -> LintSpider:
-        """Make the spider and its `PageRun`, which the components ask."""
+        """Make the spider and its `PageRun`, which the components use."""
         check_components(crawler.settings)
         spider = super().from_crawler(crawler, *args, **kwargs)
         arguments = PageArguments(url=spider.url)

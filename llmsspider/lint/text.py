@@ -70,7 +70,7 @@ def lint_full(text: str, file: str, url: str | None) -> list[Finding]:
             finding(
                 "full-text-unsplit",
                 file,
-                f"its pages cannot be told apart: {report.reason or 'no rule fits'}",
+                f"its pages cannot be split: {report.reason or 'no rule fits'}",
             )
         )
     return found
@@ -255,8 +255,8 @@ class _Rules:
                     f"links with the notes {_short(next(iter(found.values())).notes)!r}",
                     list(found.values()),
                 )
-        bare = [link for link, _ in entries if not link.notes]
-        yield from self._group("missing-notes", f"links without notes, of {len(entries)}", bare)
+        without_notes = [link for link, _ in entries if not link.notes]
+        yield from self._group("missing-notes", f"links without notes, of {len(entries)}", without_notes)
         loose = [link for link, _ in pages if link.section is not None and not link.in_list]
         yield from self._group("link-outside-list", "links of sections outside of a list", loose)
         listing = {link.section for link, _ in entries}
@@ -278,7 +278,7 @@ class _Rules:
 
 
 def _written(href: str, target: str) -> str:
-    """The address with its fragment, which may tell two entries of a page apart."""
+    """The address with its fragment, which may distinguish two entries of a page."""
     fragment = href.partition("#")[2]
     return f"{target}#{fragment}" if fragment else target
 

@@ -103,7 +103,7 @@ class Crawls:
 
     def _start(self, source: str, arguments: Mapping[str, str]) -> None:
         if self._is_going(source):
-            raise SearchError(f"a crawl of {source!r} is going; crawl_status tells how far it is")
+            raise SearchError(f"a crawl of {source!r} is running; crawl_status returns its progress")
         if sum(self._is_going(one) for one in self._going) >= MOST_CRAWLS:
             raise SearchError(f"{MOST_CRAWLS} crawls are going; wait for one of them")
         package = str(Path(__file__).resolve().parent.parent.parent)

@@ -110,10 +110,10 @@ def _add_crawl_tools(
 ) -> None:
     def started(source: str) -> answers.ToolResult[dict[str, Any]]:
         return answers.ToolResult(
-            {"source": source, "started": True}, f"Crawling {source}; crawl_status tells how far it is."
+            {"source": source, "started": True}, f"Crawling {source}; crawl_status returns its progress."
         )
 
-    def told(source: str) -> answers.ToolResult[dict[str, Any]]:
+    def progress_of(source: str) -> answers.ToolResult[dict[str, Any]]:
         status = crawls.status(library, source)
         return answers.ToolResult(
             status, "\n".join(f"{name}: {value}" for name, value in status.items() if value is not None)
@@ -139,8 +139,8 @@ def _add_crawl_tools(
 
     @tool
     async def crawl_status(source: str) -> CallToolResult:
-        """Tell how far the crawl of a source is, or how it ended."""
-        return await work(lambda: told(source))
+        """Return the progress of the crawl of a source, or how it ended."""
+        return await work(lambda: progress_of(source))
 
     @tool
     async def cancel(source: str) -> CallToolResult:
@@ -163,7 +163,7 @@ def serve_http(
         host: the address to listen on.
         port: the port to listen on.
         hosts: further values of the Host header that are answered (behind a proxy, in a container).
-        token: what clients have to send as `Authorization: Bearer TOKEN`; None asks for nothing.
+        token: what clients have to send as `Authorization: Bearer TOKEN`; None requires none.
     """
     import uvicorn  # noqa: PLC0415  # of the SDK; not for stdio
 

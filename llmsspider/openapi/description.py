@@ -1,4 +1,4 @@
-"""The body of an OpenAPI file as plain values: references, schemas, and the rows that tell their parts."""
+"""The body of an OpenAPI file as plain values: references, schemas, and the rows that describe their parts."""
 
 from __future__ import annotations
 
@@ -134,16 +134,16 @@ def _scalar(event: yaml.ScalarEvent) -> object:
     return float(text) if _NUMBER.match(text) else text
 
 
-# Schemas of an API: what a value is called, and the rows of the tables that tell its parts.
+# Schemas of an API: what a value is called, and the rows of the tables that describe its parts.
 
 MAX_ROWS = 300
-"""Properties of one schema that are told."""
+"""Maximum number of properties of one schema that are rendered."""
 
 INLINE_LEVELS = 3
-"""Levels of objects without a name that are told as `a.b.c`; what has a name is told once, under it."""
+"""Maximum levels of objects without a name, rendered as `a.b.c`; what has a name is rendered once, under it."""
 
 MAX_EXAMPLE_NODES = 2_000
-"""Values of one example that are told."""
+"""Maximum number of values of one example that are rendered."""
 
 _BOUNDS = (
     ("default", "Default"),

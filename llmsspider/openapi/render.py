@@ -92,8 +92,8 @@ def _security(api: Description) -> Iterator[str]:
     for name, given in schemes.items():
         scheme = api.resolved(given)
         how = [scheme.get(key) for key in ("type", "scheme", "in", "name")]
-        told = " ".join(part for part in how if isinstance(part, str))
-        rows.append((_line(name), told, _line(scheme.get("description"))))
+        shown = " ".join(part for part in how if isinstance(part, str))
+        rows.append((_line(name), shown, _line(scheme.get("description"))))
     if rows:
         yield "## Authentication"
         yield _table(("Name", "Type", "Description"), rows)
@@ -131,11 +131,11 @@ def _operation(
         yield "**Deprecated**"
     yield _text(operation.get("description") or shared.get("description"), 4)
     parameters = _parameters(api, shared, operation)
-    told = [parameter for parameter in parameters if parameter.get("in") not in {"body", "formData"}]
-    if told:
+    shown = [parameter for parameter in parameters if parameter.get("in") not in {"body", "formData"}]
+    if shown:
         yield "#### Parameters"
         yield _table(
-            ("Name", "In", "Type", "Required", "Description"), [_parameter(api, one) for one in told]
+            ("Name", "In", "Type", "Required", "Description"), [_parameter(api, one) for one in shown]
         )
     yield from _request_body(api, operation, parameters)
     responses = _dict(operation.get("responses"))
@@ -184,7 +184,7 @@ def _request_body(
 
 
 def _contents(api: Description, holder: dict[str, Any]) -> Iterator[str]:
-    """Yield what a request body or response holds; types that hold the same are told once."""
+    """Yield what a request body or response holds; types that hold the same are rendered once."""
     contents = _dict(holder.get("content"))
     if "schema" in holder and not contents:  # 2.0
         examples = list(_dict(holder.get("examples")).items())

@@ -107,7 +107,7 @@ EXTRA = "extra"
 
 
 def write_chunks(rows: Iterable[Document], out: BinaryIO, chunker: Chunker, *, replay: bool) -> None:
-    """One chunk a line. With `replay` the rows are changes: a page that is not new loses all it had first."""
+    """One chunk a line. With `replay` the rows are changes: the chunks of a page that is not new are deleted first."""
     for document in rows:
         made = chunker.replay(document) if replay else chunker.rows(document)
         out.writelines(orjson.dumps(row, option=orjson.OPT_APPEND_NEWLINE) for row in made)
@@ -136,7 +136,7 @@ def columns(*, with_extra: bool) -> list[str]:
 
 
 def flat_row(document: Document, *, with_extra: bool = False) -> dict[str, Any]:
-    """The fields of a document, nested ones as JSON text; those that pipelines added as one object, where asked for."""
+    """The fields of a document, nested ones as JSON text; those that pipelines added as one object, where wanted."""
     row = {name: getattr(document, name) for name in FIELDS}
     if with_extra:
         row[EXTRA] = added_fields(document) or None
@@ -207,10 +207,10 @@ def _pyarrow() -> tuple[Any, Any]:
 
 @dataclass(slots=True, frozen=True)
 class Flattened:
-    """How many pages were written and left out, and the size of the whole by the counter used."""
+    """Numbers of pages written and omitted, and the size of the whole by the counter used."""
 
     written: int
-    left_out: int
+    omitted: int
     size: int
 
 
@@ -219,7 +219,7 @@ def write_flat(
 ) -> Flattened:
     """Write what the source says of itself, then page after page, each with a `Source:` line below its title.
 
-    The page that would exceed `budget` and those after it are left out.
+    The page that would exceed `budget` and those after it are omitted.
     """
     source = store.source_record()
     introduction = source.introduction if source else ""

@@ -1,4 +1,4 @@
-"""Feeds that never lose yesterday's file or S3 object: staged, and swapped in when the crawl ended by itself."""
+"""Feeds that keep yesterday's file or S3 object: staged, and swapped in when the crawl ended by itself."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 
-# Local feeds that never lose yesterday's file: written beside the target, swapped in when the crawl succeeded.
+# Local feeds: written beside the target, swapped in when the crawl succeeded.
 
 LINE_FORMATS = {"jsonlines", "jsonl", "jl", "chunks"}
 """Formats of which two files make one: the feed of a continued crawl goes on where the first part ended."""
 
 
 class FeedFile(io.BufferedWriter):
-    """A file that remembers that something could not be written to it.
+    """A file that remembers that a write to it failed.
 
     Scrapy logs what an exporter raises for one item and goes on: a feed would be delivered without the rows for which
     the disk was full. Here the first failure is said, nothing is written after it, and `check` raises what it was.
@@ -43,7 +43,7 @@ class FeedFile(io.BufferedWriter):
     failure: OSError | None = None
 
     def write(self, data: Any) -> int:
-        """Write, or drop what comes after a failure."""
+        """Write, or discard what comes after a failure."""
         if self.failure is not None:
             return len(data)
         try:
@@ -134,11 +134,11 @@ class StagedFileFeedStorage(FileFeedStorage):
         except OSError as error:
             self._undelivered(f"{self.target}: {error.strerror or error}")
             raise
-        if is_going(self.run):
+        if is_running(self.run):
             if self.resumable or self.target.exists():
-                return self._settle_at_the_end()
+                return self._swap_in_at_the_end()
             self._commit()
-        self._settle()
+        self._swap_in()
         return None
 
     def _commit(self) -> None:
@@ -149,11 +149,11 @@ class StagedFileFeedStorage(FileFeedStorage):
             self._undelivered(f"{self.target}: {error}")
             raise
 
-    async def _settle_at_the_end(self) -> None:
+    async def _swap_in_at_the_end(self) -> None:
         await self.run.ended.wait()
-        self._settle()
+        self._swap_in()
 
-    def _settle(self) -> None:
+    def _swap_in(self) -> None:
         if self.run is None or self.run.succeeded or not (self.resumable or self.target.exists()):
             self.staged.replace(self.target)
             return
@@ -173,13 +173,13 @@ class StagedFileFeedStorage(FileFeedStorage):
             self.run.undelivered.append(what)
 
 
-def is_going(run: Any) -> bool:
+def is_running(run: Any) -> bool:
     """Return whether a run, where there is one, has not ended yet."""
     return run is not None and not run.ended.is_set()
 
 
 def feed_problems(settings: BaseSettings) -> list[str]:
-    """Return one line for each feed that could not be written."""
+    """Return one line for each feed that failed."""
     problems = []
     for place, options in settings.getdict("FEEDS").items():
         extras: list[Extra] = ["s3"] if str(place).startswith("s3:") else []
@@ -210,7 +210,7 @@ def unwritable(target: Path) -> str | None:
     return None
 
 
-# Feeds on S3 that never lose yesterday's object: nothing is uploaded when the crawl did not end by itself.
+# Feeds on S3: nothing is uploaded when the crawl did not end by itself.
 
 
 class StagedS3FeedStorage(S3FeedStorage):
@@ -233,7 +233,7 @@ class StagedS3FeedStorage(S3FeedStorage):
 
     def store(self, file: IO[bytes]) -> Awaitable[None] | None:  # type: ignore[override]
         """Upload, or leave the object as it is; a batch that is full while the crawl goes waits for its end."""
-        if is_going(self.run):
+        if is_running(self.run):
             return self._store_at_the_end(file)
         if self.run is None or self.run.succeeded:
             return super().store(file)

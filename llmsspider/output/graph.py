@@ -76,9 +76,9 @@ class SiteTree:
         return key if key in self.ids else None
 
     def pages(self, order: Order, parts: Parts = WHOLE) -> Iterator[tuple[int, int, PageRecord]]:
-        """Yield (index into `keys`, level, page with the parts asked for); the level is 0 at the top."""
-        places, asked = tee(self.places(order))
-        records = self._store.load_pages((self.keys[place] for place, _ in asked), parts)
+        """Yield (index into `keys`, level, page with the given parts); the level is 0 at the top."""
+        places, wanted = tee(self.places(order))
+        records = self._store.load_pages((self.keys[place] for place, _ in wanted), parts)
         for (place, level), record in zip(places, records, strict=True):
             if record is not None:  # else deleted since
                 yield place, level, record
@@ -133,7 +133,7 @@ def _urls(record: PageRecord | None) -> list[str]:
 # The knowledge graph of a source: its pages, the pages that failed, and the links between them.
 
 PICTURE_NODES = 2000
-"""Nodes a picture shows; more cannot be told apart."""
+"""Maximum number of nodes in a picture; more could not be distinguished."""
 
 _ROW, _COLUMN = 18, 260
 
@@ -244,8 +244,8 @@ def _svg(store: Store) -> str:
     for number, error in enumerate(errors, len(rows)):
         parts.append(_text(18, 20 + number * _ROW, f"{error.url} ({error.kind})", error.url, "#b00"))
     height = 40 + (len(rows) + len(errors)) * _ROW
-    if left_out := len(tree) + len(failed) - len(rows) - len(errors):
-        parts.append(f'<text x="18" y="{height}">and {left_out} more: --as json has them all</text>')
+    if omitted := len(tree) + len(failed) - len(rows) - len(errors):
+        parts.append(f'<text x="18" y="{height}">and {omitted} more: --as json has them all</text>')
         height += _ROW
     width = 700 + max((x for x, _ in rows.values()), default=0)
     return (

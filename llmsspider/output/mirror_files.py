@@ -81,7 +81,7 @@ class MirrorNames:
 
 
 def safe_name(url: str, main_host: str) -> str:
-    """Return the name a URL asks for, before it is compared with others.
+    """Return the file name of a URL, before it is compared with others.
 
     >>> safe_name("https://e.com/guide/", "e.com"), safe_name("https://e.com/a/B.html?v=2", "e.com")
     ('guide/index.md', 'a/B@v=2.md')
@@ -253,8 +253,8 @@ def page_text(record: PageRecord, file: str, leads_to: Callable[[str], str | Non
         return content
 
     def relative(target: str) -> str:
-        bare = target[1:-1] if target.startswith("<") else target
-        url, mark, fragment = bare.partition("#")
+        address = target[1:-1] if target.startswith("<") else target
+        url, mark, fragment = address.partition("#")
         found = leads_to(url)
         if found is None:
             return target

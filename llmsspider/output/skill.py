@@ -56,7 +56,7 @@ def sync_skill(store: Store, folder: Path, *, budget: int | None = None) -> Mirr
     Args:
         store: the open store of the source. One without pages leaves the folder alone.
         folder: where the skill is; it holds nothing else.
-        budget: tokens of all references; the pages beyond are named with their address only.
+        budget: tokens of all references; for the pages beyond only the address is written.
 
     Raises:
         MirrorError: the folder belongs to something else, or cannot be written; one line.
@@ -79,7 +79,7 @@ class _Skill:
         """Write what differs, remove what is gone."""
         outlines = [page.record for page in self._store.iter_pages(parts=OUTLINE)]
         outlines.sort(key=lambda one: (one.llms is None, one.llms.order if one.llms else 0, one.url))
-        parts, left_out = self._parts(outlines)
+        parts, omitted = self._parts(outlines)
         files = {part.file for part in parts} | {"SKILL.md"}
         for file in files - self._manifest.entries.keys():
             self._manifest.entries[file] = FileEntry(file)
@@ -88,7 +88,7 @@ class _Skill:
         )  # before the first file, so that a killed run leaves no unknown ones
         for part in parts:
             self._write(part.file, self._reference(part))
-        self._write("SKILL.md", self._skill(parts, left_out))
+        self._write("SKILL.md", self._skill(parts, omitted))
         for file in sorted(self._manifest.entries.keys() - files):
             (self._folder / file).unlink(missing_ok=True)
             del self._manifest.entries[file]
@@ -102,7 +102,7 @@ class _Skill:
         for record in outlines:
             sections.setdefault(section_of(record), []).append(record)
         parts: list[_Part] = []
-        left_out: list[PageRecord] = []
+        omitted: list[PageRecord] = []
         used, names = 0, {"SKILL.md"}
         for section, records in sections.items():
             size = MAX_REFERENCE_TOKENS
@@ -110,7 +110,7 @@ class _Skill:
                 page = self._store.load_page(record.key)
                 needed = tokens(page_text(page)) if page is not None else 0
                 if self._budget is not None and used + needed > self._budget:
-                    left_out.append(record)
+                    omitted.append(record)
                     continue
                 used += needed
                 if size + needed > MAX_REFERENCE_TOKENS:
@@ -118,7 +118,7 @@ class _Skill:
                     size = 0
                 parts[-1].pages.append(record)
                 size += needed
-        return parts, left_out
+        return parts, omitted
 
     def _reference(self, part: _Part) -> str:
         pages = [page for record in part.pages if (page := self._store.load_page(record.key)) is not None]
@@ -126,7 +126,7 @@ class _Skill:
         head = f"# {one_line(part.section)}\n\n{contents}\n" if len(pages) > 1 else ""
         return head + "".join(page_text(page) for page in pages)
 
-    def _skill(self, parts: list[_Part], left_out: list[PageRecord]) -> str:
+    def _skill(self, parts: list[_Part], omitted: list[PageRecord]) -> str:
         says = self._source.says
         title = one_line(says["title"] or self._source.name)
         front = _front_matter(skill_name(self._source), self._description(title, says["summary"], parts))
@@ -141,9 +141,9 @@ class _Skill:
             "",
         ]
         lines += self._outline(parts)
-        if left_out:
-            lines += ["", "## Not included", "", f"{len(left_out)} pages are not in the references:", ""]
-            lines += [f"- [{_title(one)}]({one.url})" for one in left_out[:MAX_OUTLINE_LINES]]
+        if omitted:
+            lines += ["", "## Not included", "", f"{len(omitted)} pages are not in the references:", ""]
+            lines += [f"- [{_title(one)}]({one.url})" for one in omitted[:MAX_OUTLINE_LINES]]
         return front + "\n".join(lines) + "\n"
 
     def _outline(self, parts: list[_Part]) -> Iterator[str]:

@@ -257,7 +257,7 @@ def run_status(run: RunRecord, errors: Sequence[PageError], filtered: Sequence[F
 
 
 def _merged(counted: dict[str, int], named: Iterable[str]) -> dict[str, int]:
-    """The counts of the last heartbeat, raised to what the store has kept by name since then."""
+    """The counts of the last heartbeat, raised to what the store has kept by URL since then."""
     return dict(Counter(counted) | Counter(named))
 
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 # What llms.txt and sitemaps list, against what was crawled.
 
 MAX_PER_OUTCOME = 200
-"""URLs named in each list; counts are exact."""
+"""Maximum number of URLs in each list; counts are exact."""
 
 
 @dataclass(slots=True, frozen=True)
@@ -60,7 +60,7 @@ GROUPS = {
     "dead": "listed, but the site answers that there is no such page",
     "soft-404": "listed and answered with status 200, but the page says that it does not exist",
     "failed": "listed, but failed",
-    "left-out": "listed, but left out",
+    "left-out": "listed, but filtered",
     "not-reached": "listed, but not reached in this run",
     "only-llms": "crawled; in llms.txt and in no sitemap",
     "only-sitemap": "crawled; in a sitemap and not in llms.txt",
@@ -154,7 +154,7 @@ def _of_file(file: LlmsFile, coverage: Coverage, origins: Mapping[str, str]) -> 
         ("dead", "dead-link", "links to pages that do not exist"),
         ("soft-404", "dead-link", "links to pages that say they do not exist"),
         ("failed", "failing-link", "listed pages that failed"),
-        ("left-out", "left-out-link", "listed pages that this crawl left out"),
+        ("left-out", "left-out-link", "listed pages that this crawl filtered"),
     ):
         urls = [url for url, _ in coverage.group(group).urls if url in listed]
         if urls:

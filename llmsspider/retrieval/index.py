@@ -1,4 +1,4 @@
-"""The search index of a source: made from its page store, brought in step with its changes, asked for candidates.
+"""The search index of a source: made from its page store, updated with its changes, searched for candidates.
 
 It lies beside the store: in a file of its own for SQLite, in tables of the same database for PostgreSQL. It holds
 no text: words, and where
@@ -56,7 +56,7 @@ ALWAYS_SELECTIVE = 2000
 """A term that stands in no more passages chooses them whatever its share."""
 
 MOST_VERSIONS = 30
-"""Versions of one source that are told apart, the newest ones."""
+"""Maximum number of versions of one source that are distinguished, the newest ones."""
 
 _HIT = (
     passage.c.id,
@@ -75,7 +75,7 @@ class SourceIndex:
     Args:
         database: it lies in; its tables are made where they are missing.
         name: of the source.
-        store: tells one store from another of the same name (one that was deleted and crawled again).
+        store: differs for another store of the same name (one that was deleted and crawled again).
 
     Raises:
         SearchError: the database cannot be used, or its SQLite has no FTS5; one line.
@@ -98,7 +98,7 @@ class SourceIndex:
     def open(cls, url: str | None, path: Path, name: str, store: str) -> Self:
         """Open the index of a source: in the PostgreSQL database of `url`, else in the file `path`.
 
-        A file that is damaged or of another version is made again: nothing is lost by that.
+        A file that is damaged or of another version is rebuilt from the store.
         """
         if url:
             return cls(open_postgresql(url), name, store)
@@ -124,7 +124,7 @@ class SourceIndex:
             return int(known.id)
         fresh = {"name": name, "store": store, "seq": 0, "run": "", "next_id": 1, "dead": 0}
         if not self._database.is_sqlite:
-            fresh["next_id"] = 0  # ids of many sources are told apart below
+            fresh["next_id"] = 0  # ids of many sources get an offset below
         made = connection.execute(insert(source).values(fresh)).inserted_primary_key
         number = int(made[0]) if made else 0
         connection.execute(update(source).where(source.c.id == number).values(next_id=(number << 40) + 1))
@@ -151,7 +151,7 @@ class SourceIndex:
 
         Args:
             store: the page store the index belongs to.
-            until: asked after each batch whether to stop there.
+            until: called after each batch; True stops there.
 
         Returns:
             Whether the index is in step.
@@ -230,10 +230,10 @@ class SourceIndex:
             self._reader, passages, self._id, term
         )
 
-    def _best(self, table: str, asked: IndexQuery) -> dict[int, tuple[float, frozenset[int]]]:
+    def _best(self, table: str, query: IndexQuery) -> dict[int, tuple[float, frozenset[int]]]:
         if self._words.keeps_deleted_words:
-            asked = replace(asked, limit=asked.limit + min(self._state().dead, asked.limit))
-        found = self._words.best(self._reader, table, self._id, asked)
+            query = replace(query, limit=query.limit + min(self._state().dead, query.limit))
+        found = self._words.best(self._reader, table, self._id, query)
         return {row: (score, held) for row, score, held in found}
 
     def _passages(self, *conditions: Any) -> Sequence[Any]:

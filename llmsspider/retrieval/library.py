@@ -1,6 +1,6 @@
 """The crawled documentation of a project, searched and read: one more reader of the page stores.
 
-`Library` opens the store and the index of a source when it is asked of it, brings the index in step first, and
+`Library` opens the store and the index of a source at the first query, updates the index first, and
 reads every text that it
 gives from the store: what a crawl has changed is what the next answer says.
 """
@@ -106,8 +106,8 @@ class Library:
         raise SearchError(f"no source has the page {page[:200]!r}; {there}")
 
     def _nearest_pages(self, page: str, names: Sequence[str]) -> list[str]:
-        asked = url_words(page) if "://" in page else page
-        found = [one for name in names for one in self.open(name).search(asked, 3, None).results]
+        text = url_words(page) if "://" in page else page
+        found = [one for name in names for one in self.open(name).search(text, 3, None).results]
         return [one.url for one in sorted(found, key=lambda one: -one.score)[:3]]
 
     def _one(self, opened: OpenSource, text: str, limit: int, section: str | None) -> SearchResults:
@@ -220,7 +220,7 @@ def search(
 
 
 def store_id(store: Store) -> str:
-    """What tells a store from another one of the same name: when its source was first crawled."""
+    """A value that differs for another store of the same name: when its source was first crawled."""
     record = store.source_record()
     if record is None or record.created_at is None:
         return ""

@@ -180,16 +180,21 @@ def _own_id(text: str) -> tuple[str, str | None]:
 
 
 def _joined(content: str, sections: Iterator[_Section]) -> Iterator[_Section]:
-    """Join sections that say little, and bare headings, with the section that follows below the same parent."""
+    """Join sections that say little, and headings without text, with the section that follows below the same parent."""
     waiting: _Section | None = None
     for following in sections:
         section = following
         if waiting is not None:
             follows = len(section.headings) >= len(waiting.headings) > 0 or not waiting.headings
-            bare = not content[waiting.body : waiting.end].strip()
-            if follows and (bare or section.headings[: len(waiting.headings) - 1] == waiting.headings[:-1]):
+            headings_only = not content[waiting.body : waiting.end].strip()
+            if follows and (
+                headings_only or section.headings[: len(waiting.headings) - 1] == waiting.headings[:-1]
+            ):
                 section = _Section(
-                    waiting.start, section.end, section.headings if bare else waiting.headings, section.body
+                    waiting.start,
+                    section.end,
+                    section.headings if headings_only else waiting.headings,
+                    section.body,
                 )
             else:
                 yield waiting
@@ -336,7 +341,7 @@ def own_hints(record: PageRecord) -> str:
 
 
 def is_optional(record: PageRecord) -> bool:
-    """Whether llms.txt lists the page as one that can be left out."""
+    """Whether llms.txt lists the page as optional."""
     return record.llms is not None and record.llms.optional
 
 
@@ -351,7 +356,7 @@ def url_words(url: str) -> str:
 
 
 def link_hints(texts: Iterable[str]) -> str:
-    """The most frequent texts of links to a page; those that name no page (`here`, `next`) are left out."""
+    """The most frequent texts of links to a page; without those that name no page (`here`, `next`)."""
     counted = Counter(
         plain for text in texts if len(text) <= LONGEST_LINK_TEXT and (plain := " ".join(text.split()))
     )

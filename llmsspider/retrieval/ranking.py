@@ -129,7 +129,7 @@ FUSION_RANK = 60
 """The constant of reciprocal rank fusion (Cormack, Clarke and Büttcher 2009)."""
 
 DEMOTED = 0.35
-"""The share of its score that a changelog, a deprecated page or an index keeps, when the query does not ask for one."""
+"""The share of its score that a changelog, a deprecated page or an index keeps, when the query does not name one."""
 
 OPTIONAL = 0.8
 """The share of its score that a page listed under "Optional" keeps."""
@@ -143,7 +143,7 @@ _ASKED_ASIDE: dict[str, frozenset[str]] = {
     "deprecated": frozenset(["deprecated", "legacy", "old", "obsolete", "removed"]),
     "index": frozenset(["index", "glossary", "search", "tags"]),
 }
-"""Words of a query that asks for a page of a kind."""
+"""Words of a query that name a kind of page."""
 
 _ASIDE = {
     "history": re.compile(
@@ -212,7 +212,11 @@ def _share(query: Query, page: PageSignals) -> float:
         1 + LENGTH_SHARE * max(0.0, math.log(max(page.length, 1.0)))
     )
     kind = next(
-        (kind for kind, told in _ASIDE.items() if told.search(f"{page.title} {page.url.rpartition('/')[2]}")),
+        (
+            kind
+            for kind, pattern in _ASIDE.items()
+            if pattern.search(f"{page.title} {page.url.rpartition('/')[2]}")
+        ),
         None,
     )
     if kind is not None and not (
@@ -227,12 +231,12 @@ def _current_first(query: Query, pages: list[tuple[RankedPage, PageSignals]]) ->
 
     Pages that a newer version has too come last, unless the query names their version, which comes first then.
     """
-    asked = set(words(query.text))
+    queried = set(words(query.text))
 
     def place(pair: tuple[RankedPage, PageSignals]) -> tuple[int, float]:
         ranked, page = pair
-        named = page.version is not None and set(words(page.version)) <= asked
-        return (0 if named else 2 if page.superseded else 1), -ranked.score
+        is_named = page.version is not None and set(words(page.version)) <= queried
+        return (0 if is_named else 2 if page.superseded else 1), -ranked.score
 
     return [ranked for ranked, _ in sorted(pages, key=place)]
 
@@ -275,11 +279,11 @@ def similar(one: frozenset[str], other: frozenset[str]) -> bool:
 # `name`, or `name@version` where a version of it was crawled as a source of its own.
 
 
-def choose_source(asked: str, known: Sequence[str]) -> str:
+def choose_source(wanted: str, known: Sequence[str]) -> str:
     """Return the name of the source that is meant; a version that is not there is never answered from another.
 
     Args:
-        asked: a name, with `@version` or without: then the source of just this name, else its newest version.
+        wanted: a name, with `@version` or without: then the source of just this name, else its newest version.
         known: the names of all sources.
 
     Raises:
@@ -288,10 +292,10 @@ def choose_source(asked: str, known: Sequence[str]) -> str:
     >>> choose_source("flask", ["flask@2.3", "flask@3.0"])
     'flask@3.0'
     """
-    asked = asked.strip()
-    if asked in known:
-        return asked
-    name, _, version = asked.partition("@")
+    wanted = wanted.strip()
+    if wanted in known:
+        return wanted
+    name, _, version = wanted.partition("@")
     versions = sorted(
         (one.partition("@")[2] for one in known if one.partition("@")[0] == name and "@" in one),
         key=version_key,
@@ -301,12 +305,12 @@ def choose_source(asked: str, known: Sequence[str]) -> str:
         raise UnknownSourceError(f"source {name!r} has no version {version!r}; there is {there}")
     if versions:
         return f"{name}@{versions[-1]}"
-    raise UnknownSourceError(f"source {asked!r} is not known; {_there_is(asked, known)}")
+    raise UnknownSourceError(f"source {wanted!r} is not known; {_there_is(wanted, known)}")
 
 
-def nearest(asked: str, known: Sequence[str], most: int = 5) -> list[str]:
-    """The names most like the one asked for, best first."""
-    name = asked.partition("@")[0].casefold()
+def nearest(wanted: str, known: Sequence[str], most: int = 5) -> list[str]:
+    """The names most like the one wanted, best first."""
+    name = wanted.partition("@")[0].casefold()
     within = [one for one in known if name in one.casefold()]
     like = difflib.get_close_matches(
         name, {one.partition("@")[0].casefold() for one in known}, n=most, cutoff=0.5
@@ -315,8 +319,8 @@ def nearest(asked: str, known: Sequence[str], most: int = 5) -> list[str]:
     return list(dict.fromkeys([*within, *alike]))[:most]
 
 
-def _there_is(asked: str, known: Sequence[str]) -> str:
+def _there_is(wanted: str, known: Sequence[str]) -> str:
     if not known:
         return "nothing has been crawled yet"
-    near = nearest(asked, known)
+    near = nearest(wanted, known)
     return f"did you mean {', '.join(near)}?" if near else f"there are {', '.join(sorted(known)[:10])}"

@@ -40,7 +40,7 @@ source = Table(
     metadata,
     Column("id", Integer, primary_key=True),
     Column("name", Text, nullable=False, unique=True),
-    Column("store", Text, nullable=False),  # tells the store from another one of the same name
+    Column("store", Text, nullable=False),  # distinguishes the store from another one of the same name
     Column("seq", BigInteger, nullable=False),  # the last change that is indexed
     Column("run", Text, nullable=False),  # the last run whose outlines are indexed
     Column("next_id", BigInteger, nullable=False),  # of a page, passage or row of words; never used twice
@@ -213,7 +213,7 @@ class Fts5Words:
     ) -> list[tuple[int, float, frozenset[int]]]:
         """The rows that fit best: id, score, and which terms (by place) they hold.
 
-        Rows of pages that are gone are among them: ask for some more.
+        Rows of deleted pages are among them: set a higher limit.
         """
         if not query.expressions:
             return []

@@ -11,7 +11,7 @@ from difflib import SequenceMatcher
 
 # Words of documentation: identifiers whole and in parts, text without spaces in pairs of characters.
 # The index cuts text at everything that is no letter and no digit, so `LLMS_STORE_URL` is found by each part, and
-# whole as a phrase. What that leaves out (`useState`, text without spaces) is written beside the text as words of
+# whole as a phrase. What that omits (`useState`, text without spaces) is written beside the text as words of
 # their own.
 
 _LETTERS = re.compile(r"[A-Za-z][A-Za-z0-9]+")
@@ -31,7 +31,7 @@ STOP_WORDS = frozenset(
         ]
     ).split()
 )
-"""English words that say nothing of what a question is about; a query of nothing else is asked as it stands."""
+"""English words without a topic; a query of nothing else is searched as it stands."""
 
 
 def words(text: str) -> list[str]:
@@ -84,7 +84,7 @@ def beside(text: str) -> str:
     return " ".join(found)
 
 
-# What a query asks for: its words, phrases and identifiers, in a form any index can be asked with.
+# A query: its words, phrases and identifiers, in a form for any index.
 # Nothing of a query reaches an index as syntax: it is cut into words of letters and digits first, so the operators of
 # FTS5, SQL and tsquery are words like others.
 
@@ -114,7 +114,7 @@ class Term:
 
 @dataclass(slots=True, frozen=True)
 class Query:
-    """A query as the index is asked; `text` is what was typed, on one line."""
+    """A query for the index; `text` is what was typed, on one line."""
 
     text: str
     terms: tuple[Term, ...]
@@ -129,7 +129,7 @@ class Query:
 
 @dataclass(slots=True, frozen=True)
 class IndexQuery:
-    """What rows are asked for.
+    """The rows to search for.
 
     Expressions of terms by their place, how rare each term is, which are required, how many rows.
     """
@@ -194,9 +194,9 @@ def corrected(
         unknown: places of terms that stand nowhere; phrases are left as they are.
         vocabulary: words of the index (stems, perhaps) and how many passages hold each.
     """
-    asked = {query.terms[place].words[0]: place for place in unknown if _is_word(query.terms[place])}
-    found: dict[str, list[tuple[float, int, str]]] = {word: [] for word in asked}
-    letters = {word: frozenset(word) for word in asked}
+    wanted = {query.terms[place].words[0]: place for place in unknown if _is_word(query.terms[place])}
+    found: dict[str, list[tuple[float, int, str]]] = {word: [] for word in wanted}
+    letters = {word: frozenset(word) for word in wanted}
     for other, passages in vocabulary:
         for word, own in letters.items():
             if abs(len(word) - len(other)) <= 3 and len(own.intersection(other)) >= LEAST_SHARED * len(own):

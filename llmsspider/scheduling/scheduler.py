@@ -106,13 +106,13 @@ class PageDupeFilter(BaseDupeFilter):
 # Exact breadth-first order where depth is bounded, and no more pages under way than are wanted.
 
 LAST_UNDER_WAY = 4
-"""Requests under way however few documents `max_pages` leaves: not every page that is asked for is one."""
+"""Requests under way however few documents `max_pages` leaves: not every page that is requested is one."""
 
 
 class BreadthFirstScheduler(Scheduler):
     """Scrapy's scheduler; with `max_depth` set, depth d+1 waits until every page of depth d is done.
 
-    Without the wait a page can be reached first over a longer path, and be left out or given a wrong depth. With
+    Without the wait a page can be reached first over a longer path, and be filtered or given a wrong depth. With
     `max_pages` set, no more requests are under way than documents are left to export, and the last few.
     """
 
@@ -180,7 +180,7 @@ def queued_requests(crawler: Crawler) -> int:
     if not crawler.crawling:
         return 0
     engine = crawler.engine
-    slot = getattr(engine, "_slot", None)  # Scrapy offers no other way to ask
+    slot = getattr(engine, "_slot", None)  # Scrapy has no public way
     if engine is None or slot is None:
         return 0
     scheduler = engine.scheduler

@@ -1,4 +1,4 @@
-"""The start of the crawl: discovery first, then its seeds, then what only the end of the crawl can tell."""
+"""The start of the crawl: discovery first, then its seeds, then what only the end of the crawl can decide."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class LlmsTxtStart:
     """Probe llms.txt before the first page and make its entries the seeds of the crawl.
 
     `process_start` stays open for the whole run and works in phases (`llmsspider.phases`): discovery; the seeds, all
-    after the scope is fixed; when those are through what the end can tell, in the order of `ENDING`. The requests of
+    after the scope is fixed; when those are through the phases of the end, in the order of `ENDING`. The requests of
     discovery pass every downloader middleware, but neither scheduler nor dupefilter. `LLMS_DISCOVERY_ENABLED=False`
     fetches the start page and nothing else first. Where several workers share a crawl, the first one discovers,
     queues the seeds and ends it (`distributed.start`).

@@ -97,7 +97,7 @@ def last_run(stores: Stores, source: str) -> RunRecord | None:
     return runs[-1] if runs else None
 
 
-def is_going(run: RunRecord | None) -> bool:
+def is_running(run: RunRecord | None) -> bool:
     """Whether the process of a run is alive."""
     return run is not None and run.finished_at is None and not run.lost
 
@@ -194,7 +194,7 @@ def _among(idle: set[asyncio.Task[None]]) -> Iterator[None]:
 
 async def _reason_to_skip(began: _Try) -> str | None:
     run = began.before
-    if run is not None and is_going(run):
+    if run is not None and is_running(run):
         return f"run {run.id} is going on {run.host.partition(' ')[0]}"
     return "an earlier job for it waits or runs there" if await began.place.has(began.entry) else None
 
@@ -277,7 +277,7 @@ class Nightly:
 
     async def _elsewhere(self, began: _Try, fault: str) -> None:
         """Give a source to another place, once its run, if there is one, is not going any more."""
-        while is_going(await self._newer(began)):  # noqa: ASYNC110  # another process writes it
+        while is_running(await self._newer(began)):  # noqa: ASYNC110  # another process writes it
             await asyncio.sleep(WATCH_SECS)
         await self._judge(began, fault, place_failed=True)
 
@@ -291,7 +291,7 @@ class Nightly:
             state: State = "failed" if reason else "incomplete" if is_partial(run) else "ok"
             self._done(Result(entry.name, state, place, reason, secs, run))
         elif (place_failed or run is not None) and began.attempt < ATTEMPTS:
-            self._note(f"{entry.name}: its crawl was lost ({said}); it is begun again")
+            self._note(f"{entry.name}: its crawl was lost ({said}); it is started again")
             self._queue.put_nowait((entry, began.attempt + 1))
         else:
             self._done(Result(entry.name, "failed", place, said, secs, run))

@@ -62,7 +62,7 @@ class LocalProcesses:
         self._logs = logs
 
     async def has(self, entry: SourceEntry) -> bool:
-        """Say no: what runs here tells the store."""
+        """Return False: the store knows what runs here."""
         return False
 
     async def crawl(self, entry: SourceEntry) -> str:
@@ -107,7 +107,7 @@ ANSWER_SECS = 30
 """How long a node may take to answer."""
 
 TRIES = 3
-"""How often a node is asked in vain until it counts as failed; a job has to be missing as often to be over."""
+"""Number of failed requests in a row after which a node counts as failed; a job is over when it is missing as often."""
 
 
 class Node:
@@ -119,7 +119,7 @@ class Node:
         project: the name the project was deployed under.
         settings: what was given with `-s`, passed on.
         auth: user and password where the address has none.
-        job: what tells the jobs of this sync from those of another night.
+        job: prefix of the jobs of this sync, different each night.
     """
 
     def __init__(
@@ -167,7 +167,7 @@ class Node:
         return {state: [job["id"] for job in answer[state]] for state in ("pending", "running", "finished")}
 
     async def _ask(self, method: str, service: str, **parameters: Any) -> dict[str, Any]:
-        """Ask the API, again where it may help; scheduling is asked once, since it may have worked."""
+        """Send a request to the API, with retries; scheduling is not retried, since it may have worked."""
         tries = 1 if method == "POST" else TRIES
         for left in range(tries - 1, -1, -1):
             try:

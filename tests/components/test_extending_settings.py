@@ -94,7 +94,7 @@ WRONG = {
     "the start taken out": (
         "SPIDER_MIDDLEWARES",
         {OTHERS["SPIDER_MIDDLEWARES"]: None},
-        "nothing would be asked",
+        "nothing would be requested",
     ),
     "no such module": (
         "EXTENSIONS",

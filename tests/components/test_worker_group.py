@@ -100,7 +100,7 @@ def test_it_is_over_when_nothing_is_queued_and_nobody_works(enter: Enter):
     worker.leave()
     asyncio.run(asyncio.wait_for(leader.alone(), 30))
     assert leader.collect_outcomes() == ([(b"key", "gone", "not-found")], ["max_pages"])
-    assert leader.told_unseen() == {"trap"}
+    assert leader.collect_limits() == {"trap"}
     assert leader.lost == ()
     leader.leave()
     assert enter().leads, "nothing is left of it: the next one begins anew"

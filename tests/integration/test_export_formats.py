@@ -105,10 +105,10 @@ def test_flattened_breadth_first_or_depth_first(export):
 def test_flattened_up_to_a_budget(export):
     made = export(TREE, "--format", "flat", "--max-tokens", "100")[2]
     assert titles(made) == ["A"]
-    assert "3 left out by --max-tokens" in made.log
+    assert "3 omitted by --max-tokens" in made.log
     none = export(TREE, "--format", "flat", "--max-tokens", "1")[2]
     assert none.exit_code == 1
-    assert "scrapy export: --max-tokens 1 leaves out every page: the first one needs more" in none.log
+    assert "scrapy export: --max-tokens 1 omits every page: the first one needs more" in none.log
 
 
 def test_the_graph_as_text_and_as_pictures(export, tmp_path):

@@ -116,7 +116,7 @@ def test_hosts_that_answer_head_wrongly_are_asked_with_get(serve, run_crawl):
         said = [
             line
             for line in second.lines
-            if line.startswith(f"{site.url.partition('//')[2]} is asked with GET")
+            if line.startswith(f"{site.url.partition('//')[2]} gets GET")
         ]
         assert len(said) == 1, name
     assert second.stats["llms/head/refused"] >= len(sites)
