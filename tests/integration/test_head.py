@@ -113,11 +113,7 @@ def test_hosts_that_answer_head_wrongly_are_asked_with_get(serve, run_crawl):
     for name, site in sites.items():
         asked = Counter((seen.path, seen.method) for seen in site.requests)
         assert all(asked[path, "GET"] == 1 for path in paths), name
-        said = [
-            line
-            for line in second.lines
-            if line.startswith(f"{site.url.partition('//')[2]} gets GET")
-        ]
+        said = [line for line in second.lines if line.startswith(f"{site.url.partition('//')[2]} gets GET")]
         assert len(said) == 1, name
     assert second.stats["llms/head/refused"] >= len(sites)
     assert "llms/errors/network" not in second.stats
