@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from llmsspider.changes.compare import Block, Hunk, Kind, line_diff, matcher
-from llmsspider.changes.volatile import MASK, is_dated, is_labelled, mask, mask_but_releases
+from llmsspider.changes.volatile import Masked, is_dated, is_labelled, is_peculiar, mask, masked
 
 PAGES = 3
 """Pages on which a labelled line has to change at the same time to be noise without any earlier content."""
@@ -24,15 +24,25 @@ _SPAN = re.compile(r"`[^`]+`")
 class Line:
     """A line that differs in nothing but what may be volatile.
 
-    `number` is that in the text before, `mask` what stays of it, `labelled` whether it says that it is volatile: by
-    a word such as "updated", or by dates in what differs.
+    `number` is that in the text before, `mask` what stays of it, `parts` which of its volatile parts became what.
+    `labelled` says whether it calls itself volatile: by a word such as "updated", or by dates in what differs.
     """
 
     number: int
     mask: str
-    before: str
+    parts: frozenset[tuple[int, str, str]]
     after: str
     labelled: bool
+
+    @property
+    def slots(self) -> frozenset[tuple[str, int]]:
+        """The places that differ: the mask, and the numbers of the parts."""
+        return frozenset((self.mask, number) for number, _, _ in self.parts)
+
+    @property
+    def pairs(self) -> frozenset[tuple[str, str]]:
+        """What became what."""
+        return frozenset((before, after) for _, before, after in self.parts)
 
 
 def volatile_lines(hunk: Hunk) -> list[Line]:
@@ -52,18 +62,25 @@ def volatile_lines(hunk: Hunk) -> list[Line]:
 
 def _lines_alike(hunk: Hunk, first: int, before: Sequence[str], after: Sequence[str]) -> Iterator[Line]:
     """Pair the lines that have one mask."""
-    masks, others = ([_mask_of(hunk.kind, line) for line in lines] for lines in (before, after))
+    old, new = ([_masked(hunk.kind, line) for line in lines] for lines in (before, after))
+    masks, others = [line.mask for line in old], [line.mask for line in new]
     for start, other, size in matcher(masks, others).get_matching_blocks():
         for number in range(start, start + size):
-            old, new = before[number], after[other + number - start]
-            if MASK in masks[number] and old != new:
-                yield Line(first + number, masks[number], old, new, _says_so(hunk, old, new))
+            then, now = number, other + number - start
+            parts = enumerate(zip(old[then].parts, new[now].parts, strict=False))
+            changed = frozenset((slot, one, two) for slot, (one, two) in parts if one != two)
+            if changed and len(old[then].parts) == len(new[now].parts):
+                labelled = _says_so(hunk, before[then], after[now])
+                yield Line(first + number, masks[number], changed, after[now], labelled)
 
 
-def _mask_of(kind: Kind, line: str) -> str:
+def _masked(kind: Kind, line: str) -> Masked:
     if kind == "table":
-        return "|".join(map(mask_but_releases, _CELL.split(line)))
-    return mask_but_releases(line) if kind == "code" else mask(line)
+        cells = [masked(cell, releases=False) for cell in _CELL.split(line)]
+        return Masked(
+            "|".join(cell.mask for cell in cells), tuple(part for cell in cells for part in cell.parts)
+        )
+    return masked(line, releases=kind != "code")
 
 
 def _says_so(hunk: Hunk, old: str, new: str) -> bool:
@@ -93,15 +110,15 @@ def without(hunk: Hunk, noise: Collection[Line]) -> Hunk | None:
 
 @dataclass(slots=True, frozen=True)
 class Evidence:
-    """How often each masked line of a page changed from one content to the next, and how often it could have."""
+    """How often each volatile part of a masked line changed from one content of a page to the next, and could have."""
 
-    changed: Mapping[str, int]
+    changed: Mapping[tuple[str, int], int]
     compared: Mapping[str, int]
 
     def proves(self, line: Line) -> bool:
         """Whether the contents show that a line is noise: one with a label changed before, others every time."""
-        changed = self.changed.get(line.mask, 0)
-        return changed >= 2 if line.labelled else changed >= 3 and changed == self.compared[line.mask]
+        often = min(self.changed.get(slot, 0) for slot in line.slots)
+        return often >= 2 if line.labelled else often >= 3 and often == self.compared[line.mask]
 
 
 NO_EVIDENCE = Evidence({}, {})
@@ -109,32 +126,58 @@ NO_EVIDENCE = Evidence({}, {})
 
 def evidence(contents: Sequence[Sequence[Block]]) -> Evidence:
     """Read the contents of one page, oldest first, the present one included."""
-    changed: Counter[str] = Counter()
+    changed: Counter[tuple[str, int]] = Counter()
     compared: Counter[str] = Counter()
     for before, after in pairwise([_by_mask(content) for content in contents]):
         for line in before.keys() & after.keys():
             compared[line] += 1
-            changed[line] += before[line] != after[line]
+            old, new = before[line], after[line]
+            if len(old) == len(new):
+                columns = enumerate(zip(zip(*old, strict=True), zip(*new, strict=True), strict=True))
+                changed.update((line, slot) for slot, (then, now) in columns if then != now)
     return Evidence(changed, compared)
 
 
-def _by_mask(content: Iterable[Block]) -> dict[str, list[str]]:
-    """The lines that may be noise, by their mask."""
-    found: dict[str, list[str]] = {}
+def _by_mask(content: Iterable[Block]) -> dict[str, list[tuple[str, ...]]]:
+    """The volatile parts of the lines that have any, by their mask."""
+    found: dict[str, list[tuple[str, ...]]] = {}
     for block in content:
         for line in block.text.splitlines() if block.is_whole else [block.text]:
-            if MASK in (masked := _mask_of(block.kind, line)):
-                found.setdefault(masked, []).append(line)
+            mask, parts = _masked(block.kind, line)
+            if parts:
+                found.setdefault(mask, []).append(parts)
     return found
 
 
-def noise_masks(pages: Iterable[tuple[Evidence, Iterable[Line]]]) -> set[str]:
-    """The lines that are noise on every page: some pages prove it, or more change at the same time and say so."""
-    proven: Counter[str] = Counter()
-    labelled: Counter[str] = Counter()
+def noise_of(pages: Sequence[tuple[Evidence, Sequence[Line]]]) -> list[set[Line]]:
+    """Return those of the lines of each page that are noise, by what its own contents prove, and the other pages.
+
+    A line is noise everywhere when two pages prove it, or three change it at the same time and it says so. One that
+    nothing proves, since it is new, is noise where it changed in nothing but what became of the dates, hashes and
+    build numbers of noise on its page, or on two others.
+    """
+    everywhere = _noise_slots(pages)
+    found = [{one for one in lines if one.slots <= everywhere or page.proves(one)} for page, lines in pages]
+    own = [{pair for line in noise for pair in line.pairs} for noise in found]
+    counted = Counter(pair for pairs in own for pair in pairs)
+    common = {pair for pair, count in counted.items() if count >= PROVEN_PAGES}
+    return [
+        noise | {line for line in lines if _is_within(line, pairs | common)}
+        for (_, lines), noise, pairs in zip(pages, found, own, strict=True)
+    ]
+
+
+def _is_within(line: Line, pairs: set[tuple[str, str]]) -> bool:
+    return line.pairs <= pairs and all(is_peculiar(part) for pair in line.pairs for part in pair)
+
+
+def _noise_slots(pages: Iterable[tuple[Evidence, Iterable[Line]]]) -> set[tuple[str, int]]:
+    proven: Counter[tuple[str, int]] = Counter()
+    labelled: Counter[tuple[str, int]] = Counter()
     for page, lines in pages:
         found = list(lines)
-        proven.update({line.mask for line in found if any(map(str.isalpha, line.mask)) and page.proves(line)})
-        labelled.update({line.mask for line in found if line.labelled})
-    everywhere = {line for line, count in proven.items() if count >= PROVEN_PAGES}
-    return everywhere | {line for line, count in labelled.items() if count >= PAGES}
+        sure = [line for line in found if any(map(str.isalpha, line.mask)) and page.proves(line)]
+        proven.update({slot for line in sure for slot in line.slots})
+        labelled.update({slot for line in found if line.labelled for slot in line.slots})
+    everywhere = {slot for slot, count in proven.items() if count >= PROVEN_PAGES}
+    return everywhere | {slot for slot, count in labelled.items() if count >= PAGES}

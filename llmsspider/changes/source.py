@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 from llmsspider.changes.compare import Hunk, blocks, compare
 from llmsspider.changes.moves import MAX_PAIRS, likest, words
 from llmsspider.changes.names import Names, names
-from llmsspider.changes.noise import NO_EVIDENCE, Evidence, evidence, noise_masks, volatile_lines, without
+from llmsspider.changes.noise import NO_EVIDENCE, Evidence, evidence, noise_of, volatile_lines, without
 from llmsspider.errors import ArgumentsError
 
 if TYPE_CHECKING:
@@ -298,15 +298,14 @@ def _compared(
 def fold(pages: Iterable[_Compared]) -> None:
     """Take noise out of the hunks of pages; those that are nothing else move to `folded`."""
     found = [(page, [(hunk, volatile_lines(hunk)) for hunk in page.change.hunks]) for page in pages]
-    everywhere = noise_masks(
-        (page.evidence, [line for _, lines in hunks for line in lines]) for page, hunks in found
+    noise = noise_of(
+        [(page.evidence, [line for _, lines in hunks for line in lines]) for page, hunks in found]
     )
-    for page, hunks in found:
+    for (page, hunks), lines_of_page in zip(found, noise, strict=True):
+        page.folded.update(line.mask for line in lines_of_page)
         kept: list[Hunk] = []
         for hunk, lines in hunks:
-            noise = [line for line in lines if line.mask in everywhere or page.evidence.proves(line)]
-            page.folded.update(line.mask for line in noise)
-            if (rest := without(hunk, noise)) is not None:
+            if (rest := without(hunk, [line for line in lines if line in lines_of_page])) is not None:
                 kept.append(rest)
             else:
                 page.change.folded.append(hunk)

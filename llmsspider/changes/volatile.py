@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from typing import NamedTuple
 
 MONTHS = (
     r"(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|"
@@ -39,7 +41,14 @@ _DATE = re.compile(
 _RELEASE = re.compile(
     r"(?:(?:[=<>~!^]=|[@^~])\s*v?\d+(?:\.\d+)+|(?<![\w.])v?\d+\.\d+\.\d+)(?![\w+-]|\.\w)", re.IGNORECASE
 )
-_REPEATED = re.compile(rf"{MASK}(?:[\s,./:-]*{MASK})+")
+_BETWEEN = re.compile(r"[\s,./:-]*")
+
+
+class Masked(NamedTuple):
+    """A text without what may be volatile in it, and those parts in their order; adjacent ones are one."""
+
+    mask: str
+    parts: tuple[str, ...]
 
 
 def mask(text: str) -> str:
@@ -48,22 +57,41 @@ def mask(text: str) -> str:
     >>> mask("Last updated on Nov 21, 2026 (build 4711, 3f2a9c1d)")
     'Last updated on … (build …)'
     """
-    return _REPEATED.sub(MASK, _VOLATILE.sub(MASK, text))
+    return masked(text).mask
 
 
-def mask_but_releases(text: str) -> str:
-    """The mask of a line of code or a cell: the version of a release is news, unless a label says that it is not.
+def masked(text: str, *, releases: bool = True) -> Masked:
+    """Take out what may be volatile; without `releases` not their versions, unless a label says that it is.
 
-    >>> mask_but_releases("pip install tool==2.1.0  # 3 files, 0.12 s"), mask_but_releases("# Built with tool 2.1.0")
-    ('pip install tool==2.1.0  # … files, … s', '# Built with tool …')
+    >>> masked("pip install tool==2.1.0  # 3 files, 0.12 s", releases=False)
+    Masked(mask='pip install tool==2.1.0  # … files, … s', parts=('3', '0.12'))
+    >>> masked("# Built with tool 2.1.0", releases=False).mask
+    '# Built with tool …'
     """
-    if is_labelled(text) or not _RELEASE.search(text):
-        return mask(text)
-    masked, position = [], 0
-    for release in _RELEASE.finditer(text):
-        masked += [_VOLATILE.sub(MASK, text[position : release.start()]), release[0]]
-        position = release.end()
-    return _REPEATED.sub(MASK, "".join([*masked, _VOLATILE.sub(MASK, text[position:])]))
+    kept = [] if releases or is_labelled(text) else [found.span() for found in _RELEASE.finditer(text)]
+    spans: list[tuple[int, int]] = []
+    for start, end in _volatile(text, kept):
+        if spans and _BETWEEN.fullmatch(text, spans[-1][1], start):
+            spans[-1] = (spans[-1][0], end)
+        else:
+            spans.append((start, end))
+    ends = [0, *(end for _, end in spans)]
+    starts = [*(start for start, _ in spans), len(text)]
+    rest = [text[end:start] for end, start in zip(ends, starts, strict=True)]
+    return Masked(MASK.join(rest), tuple(text[start:end] for start, end in spans))
+
+
+def _volatile(text: str, kept: list[tuple[int, int]]) -> Iterator[tuple[int, int]]:
+    """Yield where the volatile parts of a text are, outside of what is kept."""
+    position = 0
+    for start, end in [*kept, (len(text), len(text))]:
+        yield from (found.span() for found in _VOLATILE.finditer(text, position, start))
+        position = end
+
+
+def is_peculiar(part: str) -> bool:
+    """Whether two lines in which this part became the same other one did so for one reason: dates, long numbers."""
+    return is_dated(part) or (len(part) >= 4 and "." not in part)
 
 
 def is_labelled(text: str) -> bool:

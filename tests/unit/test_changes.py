@@ -7,6 +7,7 @@ import pytest
 from llmsspider.changes.compare import blocks, compare, words
 from llmsspider.changes.names import names
 from llmsspider.changes.noise import evidence, volatile_lines, without
+from llmsspider.changes.noise import noise_of as noise_of_pages
 from llmsspider.changes.volatile import mask
 
 PAGE = """# Client
@@ -223,6 +224,16 @@ def test_counters_in_cells_are_noise(cells: str):
     assert not noise_of(*(cells.format(number) for number in (100, 200)))
 
 
+def test_a_value_beside_a_date_is_told_though_the_date_changes_every_time():
+    contents = [table(day) for day in range(10, 15)]
+    assert news_of(*contents, table(15, limit=2)) == ["| Guide | 15 Nov 2026 | 2 | 1.2.0 |"]
+    lines = [
+        f"Limit {limit}, updated 2026-11-{day}" for day, limit in ((1, 5), (2, 5), (3, 5), (4, 5), (5, 6))
+    ]
+    assert noise_of(*lines[:4])
+    assert news_of(*lines) == [lines[-1]]
+
+
 def test_a_row_that_is_added_is_told_beside_the_dates_of_the_others():
     added = table(21) + "| New | 21 Nov 2026 | 7 | 1.2.0 |\n"
     assert news_of(table(19), table(20), added) == ["| New | 21 Nov 2026 | 7 | 1.2.0 |"]
@@ -247,6 +258,20 @@ def test_the_version_of_a_release_in_code_is_news_each_time_and_a_nightly_build_
 def test_a_default_in_code_that_changed_now_and_then_is_news():
     waits = [f"```python\nrun(wait={seconds})\n```" for seconds in (1, 2, 2, 3, 4)]
     assert news_of(*waits) == ["run(wait=4)"]
+
+
+def test_a_new_line_has_the_date_of_lines_that_are_known_to_be_noise():
+    contents = ["# A\n\nUpdated 2026-11-{0}\n", "# A\n\nUpdated 2026-11-{0}\n\n{1} Built 2026-11-{0}\n"]
+    read = [
+        blocks(text.format(day, "It is."))
+        for day, text in ((18, contents[0]), (19, contents[1]), (20, contents[1]))
+    ]
+    lines = [line for hunk in compare(read[1], read[2]).hunks for line in volatile_lines(hunk)]
+    proof = evidence(read)
+    assert [proof.proves(line) for line in lines] == [True, False]
+    assert noise_of_pages([(proof, lines)]) == [set(lines)]
+    other = evidence(read[1:])
+    assert noise_of_pages([(other, lines)]) == [set()]
 
 
 def test_a_block_of_nothing_but_dates_is_one_that_changed():
