@@ -344,18 +344,18 @@ def _report(crawler: Crawler, folder: Path, given: Sequence[str], log: Path | No
     _keep_out_of_git(folder / STORE_FOLDER)
     run = run_of(crawler)
     details = f"log: {console.shown(log)}\n" if log is not None else ""
-    if run is None or run.mirror is None or not run.progress.documents:
+    if run is None or run.outputs.mirror is None or not run.progress.documents:
         why = console.nothing(run) if run is not None else "the crawl did not start"
         sys.stderr.write(f"llmsspider: {why}\n{details}")
         return NOTHING
-    for line in summary.console_lines(run, [run.mirror.describe()]):
+    for line in summary.console_lines(run, [run.outputs.mirror.describe()]):
         sys.stdout.write(line + "\n")
     sys.stdout.write(details)
     again = shlex.join(["llmsspider", *given])
     sys.stdout.write(f"Start with {folder / 'index.md'}. To fetch what has changed, later: {again}\n")
     if not run.succeeded:
         return NOTHING
-    return INCOMPLETE if run.outage else 0
+    return INCOMPLETE if run.coverage.outage else 0
 
 
 def _keep_out_of_git(store: Path) -> None:

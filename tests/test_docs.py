@@ -29,6 +29,7 @@ from llmsspider import commands, settings, spiders, stats
 from llmsspider.arguments import CommonArguments
 from llmsspider.compat import PRIVATE_NAMES
 from llmsspider.config import DEFAULTS, Config
+from llmsspider.crawl.live import LiveStatus
 from llmsspider.crawl.plan import Plan
 from llmsspider.errors import ErrorKind
 from llmsspider.items import Change, DiscoveredBy, Document, Origin
@@ -269,8 +270,8 @@ def test_every_origin_and_error_kind_is_documented(heading: str, values: Any) ->
     assert_same(documented, get_args(values), "documents.md", heading)
 
 
-OUTPUTS = {"plan": Plan, "run": RunData, "status": SourceStatus}
-"""By the name of its schema, what `scrapy plan --json`, `run.json` and `scrapy status --json` hold."""
+OUTPUTS = {"plan": Plan, "run": RunData, "status": SourceStatus, "live": LiveStatus}
+"""By the name of its schema: `scrapy plan --json`, `run.json`, `scrapy status --json`, `/status.json`."""
 
 
 def output_schema(value: type) -> dict[str, Any]:

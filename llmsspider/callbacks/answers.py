@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 from typing import TYPE_CHECKING, Any
 
-from llmsspider.crawl.page_comparison import compare_with_site
+from llmsspider.crawl.site_comparison import compare_with_site
 from llmsspider.errors import ConversionError, ErrorKind
 from llmsspider.items import raw_hash
 from llmsspider.requests import info
@@ -91,7 +91,7 @@ class Answers:
             state is not None
             and state.has_end_tag
             and answer.is_form_of(state.origin)
-            and self._run.missing_ends.breaks_off(state.key, answer.body, answer.kind())
+            and self._run.memory.missing_ends.breaks_off(state.key, answer.body, answer.kind())
         ):
             return _BREAKS_OFF
         return None
@@ -105,7 +105,7 @@ class Answers:
                 suspect = await self._suspects.see(answer, state)
         wall = self._run.suspects.evidence(suspect) if suspect is not None else None
         if suspect is not None and wall is not None:
-            self._run.believes(suspect, wall)  # it counts as seen in this run
+            self._run.memory.believes(suspect, wall)  # it counts as seen in this run
 
     def _docsify(self, request: Request, answer: PageResponse) -> Iterator[Any] | None:
         """Return what a Docsify site's page leads to, its Markdown file in its place; None for any other page."""
@@ -160,7 +160,7 @@ class Answers:
         record.last_modified = headers.get("last-modified") or modified
         record.validators_url, record.accept = answer.fetched_url, answer.accept
         record.status, record.fetched_at = 200, answer.fetched_at
-        if not self._run.keeps_findings:
+        if not self._run.memory.keeps_findings:
             record.depth = int(request.meta.get("depth", 0))
             record.discovered_by = info(request).get("by", "link")
             record.llms = self._run.site.entries.get(identity(request.url))

@@ -16,11 +16,11 @@ from llmsspider.callbacks.full_text import FullTextPages
 from llmsspider.callbacks.link_sources import LinkSourcePages
 from llmsspider.callbacks.markdown_links import MarkdownLinks
 from llmsspider.callbacks.pages import Pages
-from llmsspider.callbacks.reading import PageReader
+from llmsspider.callbacks.reading import PageReader, count_page
 from llmsspider.callbacks.requests import PageRequests
 from llmsspider.callbacks.suspects import SuspectAnswers
 from llmsspider.callbacks.verification import Verification
-from llmsspider.crawl.deletions import judgement_of, reason_not_to_delete
+from llmsspider.crawl.deletions import deletion_plan, reason_not_to_delete
 from llmsspider.crawl.pages import PageResponse
 from llmsspider.crawl.records import utc_now
 from llmsspider.errors import ConversionError, RenderingError
@@ -97,7 +97,7 @@ class DocsCallbacks(scrapy.Spider):
         if page is None:
             yield from self.answers.as_stored(request, answer)
             return
-        self.run.count_page(answer.page_url, page.page)
+        count_page(self.run, answer.page_url, page.page)
         self.pages.learn_links(page, answer)
         other = self.pages.no_document(page, answer, request)
         if other is not None:
@@ -219,10 +219,10 @@ class DocsCallbacks(scrapy.Spider):
     def parse_end(self, response: Response) -> Iterator[Any]:
         """Yield the tombstones of deleted pages, and the stored pages that are kept."""
         run = self.run
-        plan = judgement_of(run)
-        run.missing = dict(plan.missing)
+        plan = deletion_plan(run)
+        run.memory.missing = dict(plan.missing)
         if plan.blocked_by:
-            run.incomplete("deletions held back")
+            run.coverage.incomplete("deletions held back")
             logger.warning("%(reason)s", {"reason": plan.blocked_by}, extra={"spider": self})
         for target in {run.known.targets[key] for key in plan.delete if key in run.known.targets}:
             run.store.save_moved_from(target, run.known.moved_from[target])

@@ -48,13 +48,13 @@ class Documents:
         run = self._run
         pending = run.pending_pages.waiting.pop(record.id, None)
         start = bool(info(request).get("start"))
-        same = confirmed or run.is_stored(record)
+        same = confirmed or run.recorded.is_stored(record)
         links = list(self._requests.links(record.follow, record.depth + 1, on=record.url, unchanged=same))
         if not self._waits(record, request, confirmed=confirmed, shows_pages=bool(links)):
             yield from self.of(record, start=start, confirmed=confirmed)
         yield from links
         if pending is not None and pending.shows_pages:
-            run.links.take(record.url)
+            run.memory.link_sources.take(record.url)
         elif pending is None and record.origin in READ_AS_MARKDOWN:
             yield from self._link_sources.request(record, start=start, unchanged=same)
 
@@ -79,7 +79,7 @@ class Documents:
         if run.arguments.mode == "refresh" and record.key not in run.known.states:
             run.record_filtered(record.url, "not-stored", "mode=refresh takes no new pages")
             return
-        if run.keeps_findings and not confirmed:
+        if run.memory.keeps_findings and not confirmed:
             self._keep_findings(record)
         unlisted = run.arguments.follow == "listed" and not run.site.is_listed(record.url)
         if start and (unlisted or not run.bounds.allowed(record.url)):
@@ -92,10 +92,10 @@ class Documents:
         yield record.item(source=run.source, run=run.id, change=change, confirmed=confirmed)
 
     def _waits_for_end(self, record: PageRecord) -> bool:
-        """Say whether a new page waits until it is known which stored pages are gone; its text is learnt at once."""
+        """Say whether a new page waits until it is known which stored pages are gone; its text is learned at once."""
         run, content = self._run, record.content or ""
         is_text = drop_reason(content, record.title, min_characters=run.config.min_characters) is None
-        waits = is_text and run.may_have_moved(record)
+        waits = is_text and run.recorded.may_have_moved(record)
         if waits:
             run.bounds.look_alikes.learn(record.url, content)
         return waits

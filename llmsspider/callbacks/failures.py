@@ -124,15 +124,15 @@ class Failures:
             and not page.get("listed")
             and self._run.known.state(page_key(url)) is None
         ):
-            self._run.dead_links.died(url, *filter(None, (page.get("md"), page.get("dead"))))
+            self._run.memory.dead_links.died(url, *filter(None, (page.get("md"), page.get("dead"))))
 
     def _is_in_file_only(self, key: bytes) -> bool:
         """Say whether a page that is not found is in a full-text file that lags; it is taken from there then."""
         run = self._run
         state = run.known.state(key)
-        if key not in run.lagging.pages or (state is not None and state.origin != "llms-full"):
+        if key not in run.memory.lagging.pages or (state is not None and state.origin != "llms-full"):
             return False
-        run.lagging.missing.add(key)
+        run.memory.lagging.missing.add(key)
         return True
 
     def _is_stored(self, request: Request) -> bool:

@@ -13,6 +13,7 @@ from scrapy import Request
 
 from llmsspider import llmsfull
 from llmsspider.callbacks.failures import kind_of_failure
+from llmsspider.callbacks.reading import count_hidden, count_page
 from llmsspider.crawl.pages import PageResponse, PageResult
 from llmsspider.crawl.records import full_text_hash, utc_now
 from llmsspider.discovery import FetchResult, FullText
@@ -82,7 +83,7 @@ class FullTextPages:
     async def current(self) -> AsyncIterator[Any]:
         """Yield the pages of the full-text files that discovery found, except for files that lag."""
         for full_text in self._found():
-            if full_text.is_usable and not self._run.lags(full_text.url):
+            if full_text.is_usable and not self._run.memory.lags(full_text.url):
                 async for result in self._pages(full_text):
                     yield result
 
@@ -90,8 +91,8 @@ class FullTextPages:
         """Yield the pages of full-text files that lag which the site answers with 404."""
         run = self._run
         for full_text in self._found():
-            if full_text.is_usable and run.lags(full_text.url):
-                async for result in self._pages(full_text, only=run.lagging.missing):
+            if full_text.is_usable and run.memory.lags(full_text.url):
+                async for result in self._pages(full_text, only=run.memory.lagging.missing):
                     yield result
 
     async def whole(self) -> AsyncIterator[Any]:
@@ -179,7 +180,7 @@ class FullTextPages:
         await self.sample(full_text)
         with full_text.answer.open() as body:
             pieces = llmsfull.cut(body, full_text.report)
-            if full_text.url in self._run.previous_discovery.lost:  # it breaks off, in its last page
+            if full_text.url in self._run.memory.previous_discovery.lost:  # it breaks off, in its last page
                 pieces = _all_but_last(pieces)
             pages = self._wanted(pieces, full_text.url) if only is None else self._among(pieces, only)
             batches = iter(lambda: list(islice(pages, FULL_TEXT_BATCH)), [])
@@ -222,7 +223,7 @@ class FullTextPages:
             suspect = None if confirmed else self._suspects.suspect(record, b"")
             wall = self._suspects.broken_off(suspect)
             if wall is not None:
-                self._run.previous_discovery.broke_off(file)
+                self._run.memory.previous_discovery.broke_off(file)
                 self._run.fail(url, wall.kind, wall.message)
                 self._run.known.record_outcome(page_key(url), "failed", wall.kind)
                 yield from self._documents.in_place_of_failed(page_key(url), record.depth)
@@ -304,7 +305,7 @@ class FullTextPages:
         html = await self._from_html(read, url, file) if is_page else None
         if html is not None:
             return html
-        run.count_hidden(read)
+        count_hidden(run, read)
         entry = run.site.entries.get(identity(url))
         try:
             return run.records.of_full_text(page, read, url=url, file=file, entry=entry), False
@@ -327,7 +328,7 @@ class FullTextPages:
             return None if stored is None else (stored, True)
         if answer is held:
             return None
-        run.count_page(url, page.page)
+        count_page(run, url, page.page)
         entry = run.site.entries.get(identity(url))
         return run.records.of_response(answer, page, depth=0, by="llms-full.txt", entry=entry), False
 
@@ -340,7 +341,7 @@ class FullTextPages:
         if record is not None:
             run.count("same-body")
             record.fetched_at = utc_now()
-            if not run.keeps_findings:
+            if not run.memory.keeps_findings:
                 entry = run.site.entries.get(identity(url))
                 record.depth, record.discovered_by, record.llms = 0, "llms-full.txt", entry
         return record

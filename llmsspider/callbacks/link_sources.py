@@ -59,7 +59,7 @@ class LinkSourcePages:
         if deepest or same_url or not run.follows_links:
             return
         root, new = run.site.is_section_root(record.url), record.key not in run.known.states
-        if run.links.wanted(record.url, start=start, section_root=root, new=new):
+        if run.memory.link_sources.wanted(record.url, start=start, section_root=root, new=new):
             run.count("link-sources")
             yield Request(
                 record.url,
@@ -117,11 +117,11 @@ class LinkSourcePages:
         except (ConversionError, RenderingError):
             self._run.count("link-sources/failed")
             return []
-        self._run.link_bases.learn(rendered.page.follow, answer.page_url)
+        self._run.memory.link_bases.learn(rendered.page.follow, answer.page_url)
         depth, on = int(request.meta.get("depth", 0)) + 1, without_fragment(request.url)
         unchanged = info(request).get("unchanged", False)
         requests = list(self._requests.links(rendered.page.follow, depth, on=on, unchanged=unchanged))
-        self._run.links.report(len(requests))
+        self._run.memory.link_sources.report(len(requests))
         return requests
 
     def _docsify_links(self, request: Request, site: Docsify) -> Iterator[Request]:
@@ -132,7 +132,7 @@ class LinkSourcePages:
 
     def failed(self) -> None:
         """Count a link source that failed; its page is a document already."""
-        self._run.links.report(0)
+        self._run.memory.link_sources.report(0)
         self._run.count("link-sources/failed")
 
     async def docsify_links(self, request: Request, answer: PageResponse) -> Iterator[Request]:
@@ -155,4 +155,4 @@ class LinkSourcePages:
 
     def _count_unread(self, url: str, why: str) -> None:
         self._run.count("link-sources/failed")
-        self._run.incomplete(f"{url}, which links to the site's pages, could not be read ({why})")
+        self._run.coverage.incomplete(f"{url}, which links to the site's pages, could not be read ({why})")

@@ -26,7 +26,7 @@ MAX_WAIT_SECS = 10.0
 
 
 class MarkdownLinks:
-    """Makes the links of Markdown absolute, by `run.link_bases`.
+    """Makes the links of Markdown absolute, by `run.memory.link_bases`.
 
     A page whose own links do not show what they are relative to waits for pages that do, so that it does not matter
     which comes first. The wait ends when that is decided, or when nothing but waiting pages is left.
@@ -45,7 +45,7 @@ class MarkdownLinks:
         site = self.run.site.docsify_of(page_url)
         if site is not None:
             return partial(site.join, page_url=page_url)
-        bases = self.run.link_bases
+        bases = self.run.memory.link_bases
         links = bases.look(page_url, fetched_url, origin, draft.hrefs)
         if links.group in bases.decided:
             self._release(links.group)
@@ -58,8 +58,8 @@ class MarkdownLinks:
     def sample(self, pages: Iterable[tuple[str, Draft]], origin: str) -> None:
         """Decide by the first pages of a file, given by address, before the first of them is converted."""
         for url, draft in pages:
-            self.run.link_bases.look(url, url, origin, draft.hrefs)
-        self.run.link_bases.conclude()
+            self.run.memory.link_bases.look(url, url, origin, draft.hrefs)
+        self.run.memory.link_bases.conclude()
 
     async def _decision(self, links: PageLinks) -> None:
         waits, decided = self._link_waits, asyncio.Event()
@@ -77,7 +77,7 @@ class MarkdownLinks:
     def end_waits(self) -> None:
         """Decide by what there is, and let the waiting pages go on."""
         for group in {group for group, _event in self._link_waits}:
-            self.run.link_bases.conclude(group)
+            self.run.memory.link_bases.conclude(group)
             self._release(group)
 
     def _release(self, group: str) -> None:

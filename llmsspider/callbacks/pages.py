@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from llmsspider.callbacks.rendering import MIN_ROUTES
 from llmsspider.crawl.full_text_lag import keep_text_of_file
-from llmsspider.crawl.page_comparison import compare_with_site
 from llmsspider.crawl.pages import markdown_alternate, named_llms_txt, refused_by_page, same_page_elsewhere
+from llmsspider.crawl.site_comparison import compare_with_site
 from llmsspider.discovery import Options, read_described
 from llmsspider.requests import info
 from llmsspider.scheduling.downloader import EngineFetch
@@ -52,7 +52,7 @@ class Pages:
             run.site.learn_routes(answer.page_url)
             page.page.follow = [*page.page.follow, *meta.routes]
         if page.origin in {"html", "rendered"}:
-            run.link_bases.learn(page.page.follow, answer.page_url)
+            run.memory.link_bases.learn(page.page.follow, answer.page_url)
 
     # --- pages that are no documents ---
 
@@ -151,7 +151,7 @@ class Pages:
         is_false = run.known.is_false(record, answer.headers)
         compare_with_site(run, record, is_start=bool(info(request).get("start")))
         if is_false and run.known.is_false(record, answer.headers):  # as it came, and as it would be stored
-            run.disbelieve(record.fetched_url)
+            run.memory.disbelieve(record.fetched_url)
         keep_text_of_file(run, record)
 
     # --- an llms.txt that a page names ---

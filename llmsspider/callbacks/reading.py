@@ -30,8 +30,29 @@ if TYPE_CHECKING:
     from llmsspider.crawl.page_checks import HostStubs, Stub
     from llmsspider.crawl.run import Run
     from llmsspider.errors import ErrorKind
+    from llmsspider.items import Page
 
 logger = logging.getLogger(__name__)
+
+
+def count_hidden(run: Run, page: Page) -> None:
+    """Count the characters of a page's text that were filtered because no reader sees them."""
+    if page.hidden:
+        run.count("hidden-text", page.hidden)
+
+
+def count_page(run: Run, url: str, page: Page) -> None:
+    """Count the hidden text of a page that was read; count and log another converter than the chosen one."""
+    count_hidden(run, page)
+    if not page.fallback:
+        return
+    logger.log(
+        logging.DEBUG if run.progress.fallbacks else logging.WARNING,
+        "%(url)s was converted by %(engine)s: %(chosen)s failed on it (%(why)s); the report names all such pages",
+        {"url": url, "engine": page.converter, "chosen": run.config.converter, "why": page.fallback},
+    )
+    run.count("converter/fallback")
+    run.progress.fallback(url, page.fallback)
 
 
 class PageReader:

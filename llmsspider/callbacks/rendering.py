@@ -190,7 +190,7 @@ class Renderer:
         state = self.run.known.state(page_key(request.url))
         meta = result.page.meta
         if meta.is_shell and (info(request).get("start") or len(meta.routes) >= MIN_ROUTES):
-            self.run.incomplete(
+            self.run.coverage.incomplete(
                 f"{request.url} and the pages that it leads to are rendered by scripts ({why})"
             )
         text = "".join(result.page.markdown.split())

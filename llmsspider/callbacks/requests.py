@@ -122,7 +122,7 @@ class PageRequests:
     def failed_before(self) -> Iterator[Request]:
         """Yield a request for each page that failed in the last run, as far as the store kept their URLs."""
         run = self._run
-        for url in self._valid(run.failed_before()):
+        for url in self._valid(run.memory.failed_before()):
             state = run.known.state(page_key(url))
             yield self.stored(state) if state else self.page(url, by="link", depth=0, listed=True)
 
@@ -255,7 +255,7 @@ class PageRequests:
         plain, room = not run.bounds.is_alike(on), run.limit.room(run.queued())
         for link, url in self._new_links(urls, unchanged=unchanged):
             if run.limit.reached:
-                run.incomplete(run.limit.why)
+                run.coverage.incomplete(run.limit.why)
                 return
             trap = run.bounds.trap(url) if self._is_new(url) else None
             if trap is not None:
@@ -290,13 +290,13 @@ class PageRequests:
         """Yield the links that are new to this run and in scope, each with the page that it stands for."""
         run = self._run
         for link in self._valid(urls):
-            if not run.bounds.first_sight(link) and (unchanged or not run.dead_links.was_left(link)):
+            if not run.bounds.first_sight(link) and (unchanged or not run.memory.dead_links.was_left(link)):
                 continue
             url = run.page_of(without_session_id(link))
             verdict = run.bounds.verdict(url)
             if verdict.reason != "offsite" and (run.site.is_seed(url) or run.requested(url)):
                 continue  # a listed page is a seed: it enters at depth 0 with what the list says of it
-            if unchanged and self._is_new(url) and run.dead_links.leave(link, url):
+            if unchanged and self._is_new(url) and run.memory.dead_links.leave(link, url):
                 continue
             if self._is_taken(url, verdict):
                 yield link, url

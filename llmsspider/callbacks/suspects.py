@@ -17,8 +17,8 @@ from llmsspider.crawl.bot_walls import (
     own_evidence,
 )
 from llmsspider.crawl.page_checks import breaks_off, drop_reason
-from llmsspider.crawl.page_comparison import compare_with_site
 from llmsspider.crawl.pages import PageResponse, read_page
+from llmsspider.crawl.site_comparison import compare_with_site
 from llmsspider.items import content_hash
 from llmsspider.requests import info
 from llmsspider.web.urls import identity
@@ -90,7 +90,7 @@ class SuspectAnswers:
         if suspect is None or not suspect.cut:
             return None
         wall = self._run.suspects.evidence(suspect)
-        return None if wall is None or self._run.believes(suspect, wall) else wall
+        return None if wall is None or self._run.memory.believes(suspect, wall) else wall
 
     def suspect(self, record: PageRecord, body: bytes) -> Suspect | None:
         """Return the suspect of an answer that is another text than stored, or new and short; else None."""
@@ -158,14 +158,14 @@ class SuspectAnswers:
     def _decide(self, suspect: Suspect, record: PageRecord) -> Iterator[Any]:
         run = self._run
         wall = run.suspects.evidence(suspect)
-        if wall is not None and not run.believes(suspect, wall):
+        if wall is not None and not run.memory.believes(suspect, wall):
             run.count("walls")
             run.fail(record.url, wall.kind, wall.message, record.status)
             run.known.record_outcome(suspect.key, "failed", wall.kind)
             yield from self._documents.in_place_of_failed(suspect.key, record.depth)
             return
         if suspect.false_304:
-            run.disbelieve(record.fetched_url)
+            run.memory.disbelieve(record.fetched_url)
         by, depth = record.discovered_by, record.depth
         request = self._requests.page(record.url, by=by, depth=depth, start=suspect.start, held=True)
         compare_with_site(run, record, is_start=suspect.start)

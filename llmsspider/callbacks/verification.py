@@ -41,7 +41,7 @@ class Verification:
             self.failed(request, kind)
         elif request.meta.get("redirect_urls") and identity(request.url) != identity(state.own_url):
             run.known.moved(key, page_key(run.page_of(request.url)), for_good=is_permanent(request))
-        elif run.unseen:
+        elif run.coverage.unseen:
             run.known.record_outcome(key, "kept", "not-seen")
         else:
             run.known.record_outcome(key, "unlinked")

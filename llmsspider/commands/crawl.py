@@ -86,8 +86,9 @@ class Command(CrawlCommand):
         ended = run_of(self.crawler)
         assert self.settings is not None  # noqa: S101
         if ended is not None and ended.progress.documents:
-            outputs = [ended.mirror.describe()] if ended.mirror is not None else []
-            if ended.delivered is not False:
+            mirror = ended.outputs.mirror
+            outputs = [mirror.describe()] if mirror is not None else []
+            if ended.outputs.delivered is not False:
                 outputs += [f"{uri} written" for uri in self.settings.getdict("FEEDS")]
                 outputs = outputs or ["no output is configured: write the documents with -O documents.jsonl"]
             lines = list(summary.console_lines(ended, outputs))
@@ -120,8 +121,8 @@ class Command(CrawlCommand):
             return
         stats = self.crawler.stats
         ended = run_of(self.crawler)
-        undelivered = ended is not None and ended.delivered is False and ended.succeeded
-        if ended is not None and ended.outage:
+        undelivered = ended is not None and ended.outputs.delivered is False and ended.succeeded
+        if ended is not None and ended.coverage.outage:
             self.exitcode = INCOMPLETE
         if stats is None or stats.get_value("finish_reason") in FAILED_REASONS or undelivered:
             self.exitcode = 1

@@ -13,7 +13,7 @@ from scrapy.exceptions import UsageError
 
 from llmsspider import errors
 from llmsspider.commands.crawl import Command as CrawlCommand
-from llmsspider.crawl.outcome_lines import nothing_obtained
+from llmsspider.crawl.outcome import nothing_obtained
 from llmsspider.crawl.plan import plan_lines, with_options
 from llmsspider.extensions import console
 from llmsspider.output.status import printable

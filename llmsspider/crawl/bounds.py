@@ -285,7 +285,7 @@ class Bounds:
         )
 
     def covers(self, state: PageState) -> bool:
-        """Say whether a stored page lies inside the bounds, so that this run may judge it."""
+        """Say whether a stored page lies inside the bounds, so that this run may decide whether it is deleted."""
         limit = self._arguments.max_depth
         if limit is not None and state.depth > limit:
             return False

@@ -10,7 +10,6 @@ from urllib.parse import urlsplit
 
 from llmsspider.changes.moves import MAX_PAIRS, likest, words
 from llmsspider.crawl.bot_walls import BELIEVED_RUNS, MAX_MOVED_TO_ONE
-from llmsspider.crawl.known_pages import DeletionPlan, judge
 from llmsspider.items import content_hash
 from llmsspider.store import LINKS
 from llmsspider.web.outcomes import OUTAGES
@@ -18,7 +17,7 @@ from llmsspider.web.url_gate import parse
 from llmsspider.web.urls import page_key
 
 if TYPE_CHECKING:
-    from llmsspider.crawl.known_pages import KnownPages
+    from llmsspider.crawl.known_pages import KnownPages, PageOutcome
     from llmsspider.crawl.run import Run
     from llmsspider.store import PageRecord, PageState
 
@@ -76,7 +75,7 @@ class MovedPages:
         """Note where the stored pages moved to that are gone, or that nothing leads to any more.
 
         Args:
-            known: the stored pages and their fates.
+            known: the stored pages and their outcomes.
             text: the stored text of a page, by its key.
         """
         stored: dict[bytes, Counter[str]] = {}
@@ -99,10 +98,10 @@ class MovedPages:
                 known.moved(key, record.key)
             elif not same_text and record.key not in known.targets.values():
                 others.append(record)
-        if len(others) * sum(_is_gone(key, known) for key in known.fates) > MAX_PAIRS:
+        if len(others) * sum(_is_gone(key, known) for key in known.outcomes) > MAX_PAIRS:
             return
         for record in others:
-            key = likest_of(record, [key for key in known.fates if _is_gone(key, known)])
+            key = likest_of(record, [key for key in known.outcomes if _is_gone(key, known)])
             if key is not None:
                 known.moved(key, record.key)
 
@@ -129,7 +128,7 @@ class MovedPages:
 
 
 def _is_gone(key: bytes, known: KnownPages) -> bool:
-    return known.fates.get(key) in {"gone", "unlinked"}
+    return known.outcomes.get(key) in {"gone", "unlinked"}
 
 
 def _name(url: str) -> str:
@@ -163,17 +162,17 @@ def outage(failed: Mapping[str, int], obtained: int, share: float) -> str | None
 def note_outage(run: Run) -> None:
     """Make the run incomplete when too many pages failed: those asked for, and those that could not be verified."""
     obtained = max(run.progress.documents - run.progress.kept, 0) + len(run.moved_pages.waiting)
-    kept = [kind for key, kind in run.known.reasons.items() if run.known.fates[key] == "kept"]
+    kept = [kind for key, kind in run.known.reasons.items() if run.known.outcomes[key] == "kept"]
     failed = run.progress.errors + Counter(kept)
     why = outage(failed, obtained, run.config.max_failed_share)
     if why is not None:
-        run.failed_in_part(why)
+        run.coverage.failed_in_part(why)
 
 
 def reason_not_to_delete(run: Run) -> str | None:
     """Say why this run may not decide that pages are gone, or None."""
-    if not run.complete:
-        return run.why_incomplete
+    if not run.coverage.complete:
+        return run.coverage.why_incomplete
     if run.arguments.retry:
         return "only failed pages were asked for"
     if run.limit.documents == 0 and not run.moved_pages.waiting:
@@ -181,7 +180,7 @@ def reason_not_to_delete(run: Run) -> str | None:
     discovery = run.discovery
     if discovery is not None and discovery.start.error in OUTAGES:
         return "the start page failed"
-    lost = run.previous_discovery.lost
+    lost = run.memory.previous_discovery.lost
     return f"{lost[0]} could not be read this time" if lost else None
 
 
@@ -195,23 +194,23 @@ def settle_doubts(run: Run) -> None:
         return
     for suspect in run.suspects.verified:
         wall = run.suspects.evidence(suspect)
-        if wall is not None and not run.believes(suspect, wall):
+        if wall is not None and not run.memory.believes(suspect, wall):
             run.known.record_outcome(suspect.key, "kept", wall.kind)
     arriving = Counter(run.known.targets.values())
-    for key, fate in list(run.known.fates.items()):
-        what, needed = _doubt(run, key, fate, arriving)
-        if what and run.doubts.again(key, what) < needed:
+    for key, outcome in list(run.known.outcomes.items()):
+        what, needed = _doubt(run, key, outcome, arriving)
+        if what and run.memory.doubts.again(key, what) < needed:
             run.known.stays(key, "not-sure")
     _keep_linked(run)
 
 
-def _doubt(run: Run, key: bytes, fate: str, arriving: Counter[bytes]) -> tuple[str, int]:
+def _doubt(run: Run, key: bytes, outcome: str, arriving: Counter[bytes]) -> tuple[str, int]:
     """Return what a page answered, and in how many runs in a row it has to; empty and 0 for what is believed."""
     confirm, reason = max(run.config.confirm_runs, 2), run.known.reasons[key]
-    if fate == "dropped" and reason in {"empty", "soft-404"}:
+    if outcome == "dropped" and reason in {"empty", "soft-404"}:
         return reason, confirm
     target = run.known.targets.get(key)
-    if fate != "moved" or target is None:
+    if outcome != "moved" or target is None:
         return "", 0
     for_now = key in run.known.elsewhere_for_now
     many = arriving[target] > (1 if for_now else MAX_MOVED_TO_ONE)
@@ -224,8 +223,8 @@ def _doubt(run: Run, key: bytes, fate: str, arriving: Counter[bytes]) -> tuple[s
 
 def _keep_linked(run: Run) -> None:
     """Keep the pages that nothing leads to any more but pages that are kept."""
-    fates = run.known.fates
-    kept = [key for key, fate in fates.items() if fate == "kept"]
+    outcomes = run.known.outcomes
+    kept = [key for key, outcome in outcomes.items() if outcome == "kept"]
     while kept:
         linked = {
             page_key(run.page_of(url))
@@ -234,7 +233,7 @@ def _keep_linked(run: Run) -> None:
             for url in record.follow
             if isinstance(parse(url), str)
         }
-        kept = [key for key in linked if fates.get(key) == "unlinked"]
+        kept = [key for key in linked if outcomes.get(key) == "unlinked"]
         for key in kept:
             run.known.record_outcome(key, "kept", "not-seen")
 
@@ -244,31 +243,31 @@ def exports_unreached(run: Run) -> bool:
 
     It is otherwise with a crawl that was told to see less, or obtained nothing.
     """
-    whole = not run.cut and not run.arguments.retry and run.arguments.mode == "crawl"
+    whole = not run.coverage.cut and not run.arguments.retry and run.arguments.mode == "crawl"
     return whole and run.obtained > 0
 
 
 def unreached(run: Run) -> Iterator[PageState]:
-    """Yield the stored pages inside the bounds of a run that it has neither confirmed nor judged."""
+    """Yield the stored pages inside the bounds of a run that it has neither confirmed nor recorded an outcome of."""
     for state in run.store.unreached():
-        if state.key not in run.known.fates and run.bounds.covers(state):
+        if state.key not in run.known.outcomes and run.bounds.covers(state):
             yield state
 
 
-def judgement_of(run: Run) -> DeletionPlan:
+def deletion_plan(run: Run) -> DeletionPlan:
     """Decide which stored pages are deleted and which are exported as they were.
 
     A page that has a document in this run is neither.
     """
     unreached = {state.key for state in run.store.unreached()}
-    return judge(
+    return plan_deletions(
         run.known,
         {key for key, state in run.known.states.items() if run.bounds.covers(state)},
         unreached=unreached,
         confirmed=run.arguments.confirm_deletions,
         only_gone=run.arguments.mode == "refresh",
         arrived=_arrived(run, unreached),
-        missing=run.missing,
+        missing=run.memory.missing,
         runs=run.config.confirm_runs,
     )
 
@@ -285,3 +284,85 @@ def _arrived(run: Run, unreached: set[bytes]) -> frozenset[bytes]:
         if number <= MAX_MOVED_TO_ONE and target not in unreached and run.store.load_page(target) is not None
     }
     return frozenset(key for key, target in run.known.targets.items() if target in present)
+
+
+# The deletion guard: which of the stored pages that a run did not confirm are deleted. Pure.
+
+DELETED: frozenset[PageOutcome] = frozenset({"gone", "moved", "dropped", "unlinked"})
+
+MAX_DELETED_SHARE = 0.30
+"""More than this share of the pages in bounds is not deleted at once without confirmation."""
+
+ALWAYS_DELETED = 2
+"""So many pages may go from any source, though not more than half of it: shares say little of a few pages."""
+
+
+@dataclass(slots=True, frozen=True)
+class DeletionPlan:
+    """What the end of a run decided: keys to delete with the reason, keys to export as they were stored.
+
+    `blocked_by` says why deletions were held back, or is None.
+    """
+
+    delete: Mapping[bytes, str]
+    keep: tuple[bytes, ...]
+    blocked_by: str | None = None
+    missing: Mapping[bytes, int] = field(default_factory=dict)
+    """Pages that answered 404 or 410 and are kept all the same, by key: in how many complete runs in a row."""
+
+
+def plan_deletions(
+    known: KnownPages,
+    in_bounds: set[bytes],
+    *,
+    unreached: set[bytes],
+    confirmed: bool,
+    only_gone: bool = False,
+    arrived: frozenset[bytes] = frozenset(),
+    missing: Mapping[bytes, int] | None = None,
+    runs: int = 2,
+) -> DeletionPlan:
+    """Decide over the stored pages that a run did not confirm.
+
+    Args:
+        known: the stored pages and their outcomes.
+        in_bounds: keys of the pages inside the bounds of the run, the confirmed ones included.
+        unreached: keys of the pages that have no document in this run.
+        confirmed: the user confirmed a large number of deletions.
+        only_gone: delete only what answered 404 or 410 (`mode=refresh`); what moved is kept.
+        arrived: keys of pages that moved to a page which has a document in this run; they need no guard.
+        missing: `DeletionPlan.missing` of the complete run before this one.
+        runs: complete runs in a row after which a page that answers 404 or 410 needs no guard; 0 for none.
+    """
+    deleted = frozenset({"gone"}) if only_gone else DELETED
+    kept = {"kept", "moved"} - deleted
+    open_keys = in_bounds & unreached
+    outcomes = {key: outcome for key, outcome in known.outcomes.items() if key in open_keys}
+    delete = {key: known.reasons[key] for key, outcome in outcomes.items() if outcome in deleted}
+    keep = tuple(key for key, outcome in outcomes.items() if outcome in kept)
+    times = {key: (missing or {}).get(key, 0) + 1 for key in delete if outcomes[key] == "gone"}
+    sure = {
+        key
+        for key, reason in delete.items()
+        if reason == "pipeline" or key in arrived or (runs and times.get(key, 0) >= runs)
+    }
+    doubtful = {key: reason for key, reason in delete.items() if key not in sure}
+    if confirmed or len(doubtful) <= _deletable(len(in_bounds)):
+        return DeletionPlan(delete, keep)
+    reasons = ", ".join(f"{reason} {number}" for reason, number in Counter(doubtful.values()).most_common())
+    blocked_by = (
+        f"{len(doubtful)} of {len(in_bounds)} pages would be deleted ({reasons}): more than {MAX_DELETED_SHARE:.0%}, "
+        f"so none of them is; those that answer 404 or 410 in {runs} complete runs in a row are; if the site "
+        "really changed so much, confirm with -a confirm_deletions=true"
+    )
+    return DeletionPlan(
+        {key: delete[key] for key in delete if key in sure},
+        (*keep, *doubtful),
+        blocked_by,
+        {key: times[key] for key in doubtful if key in times},
+    )
+
+
+def _deletable(pages: int) -> float:
+    """Return how many of so many pages may be deleted without confirmation."""
+    return max(MAX_DELETED_SHARE * pages, min(ALWAYS_DELETED, pages // 2))

@@ -92,7 +92,7 @@ class LaggingFiles:
         kept = {file: dict(list(pages.items())[-KEPT_SAMPLES:]) for file, pages in self.samples.items()}
         return {"files": sorted(self.files), "samples": kept}
 
-    def judge(self, file: str, samples: Iterable[Sample]) -> bool:
+    def compare(self, file: str, samples: Iterable[Sample]) -> bool:
         """Take in the samples of a run; return whether they show that the file lags.
 
         A page that says other than the file does is such a sign where it has a later date than the file, where other
@@ -227,10 +227,10 @@ class FullTextSamples:
         dates = {identity(run.page_of(seed.url)): seed.lastmod for seed in discovery.seeds if seed.lastmod}
         for full_text in discovery.full_texts:
             pages = self._stored_pages(full_text)
-            if not full_text.is_usable or run.lags(full_text.url) or not pages:
+            if not full_text.is_usable or run.memory.lags(full_text.url) or not pages:
                 continue
             samples = await self._samples(full_text, pages, dates)
-            if run.lagging.judge(full_text.url, samples):
+            if run.memory.lagging.compare(full_text.url, samples):
                 run.count("full-text/lagging")
                 run.note(
                     f"{full_text.url} lags behind its pages: they are crawled, and it stands in for those only "
@@ -299,11 +299,11 @@ def keep_text_of_file(run: Run, record: PageRecord) -> None:
     """Keep the text that was stored from a full-text file which lags or is away, where the page says the same."""
     state = run.known.state(record.key)
     is_of_file = state is not None and state.origin == "llms-full"
-    was_of_file = record.key in run.lagging.pages and not is_of_file
+    was_of_file = record.key in run.memory.lagging.pages and not is_of_file
     if state is None or not (is_of_file or was_of_file):
         return
-    is_away = is_of_file and state.fetched_url in run.previous_discovery.lost
-    stored = run.store.load_page(state.key) if is_away or run.lagging.files else None
+    is_away = is_of_file and state.fetched_url in run.memory.previous_discovery.lost
+    stored = run.store.load_page(state.key) if is_away or run.memory.lagging.files else None
     if stored is None or words(stored.content or "") != words(record.content or ""):
         return
     if was_of_file and stored.title != record.title:

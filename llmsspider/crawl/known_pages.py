@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import re
 import time
-from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from email.utils import parsedate_to_datetime
@@ -101,20 +100,12 @@ def _opaque(etag: str) -> str:
 
 # What was known of a site before this run, and what became of it: the rules of a recrawl. No Scrapy here.
 # A page is asked again with its validators; a body that is the same is not converted again. What was stored but not
-# reached is judged at the end, and nothing is deleted on doubt (docs/explanation/incremental.md).
+# reached is decided on at the end, and nothing is deleted in doubt (docs/explanation/incremental.md).
 
 PageOutcome = Literal["gone", "moved", "failed", "dropped", "kept", "unlinked"]
 """What became of a stored page that this run did not confirm: `gone` 404 or 410, `moved` redirected elsewhere,
 `failed` could not be had this time, `dropped` answers, but is no documentation any more, `kept` could not be
 verified, `unlinked` answers, but nothing leads to it."""
-
-DELETED: frozenset[PageOutcome] = frozenset({"gone", "moved", "dropped", "unlinked"})
-
-MAX_DELETED_SHARE = 0.30
-"""More than this share of the judged pages is not deleted at once without confirmation."""
-
-ALWAYS_DELETED = 2
-"""So many pages may go from any source, though not more than half of it: shares say little of a few pages."""
 
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 
@@ -163,7 +154,7 @@ class KnownPages:
     extractor_version: str = ""
     trusted: bool = True
     full_check: FullCheck = field(default_factory=FullCheck)
-    fates: dict[bytes, PageOutcome] = field(default_factory=dict)
+    outcomes: dict[bytes, PageOutcome] = field(default_factory=dict)
     reasons: dict[bytes, str] = field(default_factory=dict)
     targets: dict[bytes, bytes] = field(default_factory=dict)
     """Where pages moved to, by key."""
@@ -245,12 +236,12 @@ class KnownPages:
         if (target := self.targets.get(key)) is not None:
             self.moved_from[target].remove(self.states[key].url)
 
-    def record_outcome(self, key: bytes, fate: PageOutcome, reason: str = "") -> None:
+    def record_outcome(self, key: bytes, outcome: PageOutcome, reason: str = "") -> None:
         """Note what became of a stored page; pages that are not stored are ignored."""
         key = self.aliases.get(key, key)
         if key in self.states:
-            self.fates[key] = fate
-            self.reasons[key] = reason or fate
+            self.outcomes[key] = outcome
+            self.reasons[key] = reason or outcome
 
     def _keys(self) -> dict[str, bytes]:
         if self._by_url is None:
@@ -302,7 +293,7 @@ class KnownResources:
     def is_false(self, url: str, accept: str | None, headers: Mapping[str, str], body: bytes) -> bool:
         """Say whether an answer is another one than stored under validators that say it is not.
 
-        HTML is not judged: what a page shows besides its text may be new each time.
+        HTML is not compared: what a page shows besides its text may be new each time.
         """
         if (
             self._store is None
@@ -342,74 +333,3 @@ class KnownResources:
             return
         kept = {name: headers[name] for name in KEPT_HEADERS if name in headers}
         self._store.save_resource(Resource(url, accept, etag, modified, kept, body))
-
-
-@dataclass(slots=True, frozen=True)
-class DeletionPlan:
-    """What the end of a run decided: keys to delete with the reason, keys to export as they were stored.
-
-    `blocked_by` says why deletions were held back, or is None.
-    """
-
-    delete: Mapping[bytes, str]
-    keep: tuple[bytes, ...]
-    blocked_by: str | None = None
-    missing: Mapping[bytes, int] = field(default_factory=dict)
-    """Keys of the held pages that answered 404 or 410, each with the number of judging runs in a row it did so."""
-
-
-def judge(
-    known: KnownPages,
-    judged: set[bytes],
-    *,
-    unreached: set[bytes],
-    confirmed: bool,
-    only_gone: bool = False,
-    arrived: frozenset[bytes] = frozenset(),
-    missing: Mapping[bytes, int] | None = None,
-    runs: int = 2,
-) -> DeletionPlan:
-    """Decide over the stored pages that a run did not confirm.
-
-    Args:
-        known: the stored pages and their fates.
-        judged: keys of the pages inside the bounds of the run, the confirmed ones included.
-        unreached: keys of the pages that have no document in this run.
-        confirmed: the user confirmed a large number of deletions.
-        only_gone: delete only what answered 404 or 410 (`mode=refresh`); what moved is kept.
-        arrived: keys of pages that moved to a page which has a document in this run; they need no guard.
-        missing: `DeletionPlan.missing` of the judging run before this one.
-        runs: judging runs in a row after which a page that answers 404 or 410 needs no guard; 0 for none.
-    """
-    deleted = frozenset({"gone"}) if only_gone else DELETED
-    kept = {"kept", "moved"} - deleted
-    open_keys = judged & unreached
-    fates = {key: fate for key, fate in known.fates.items() if key in open_keys}
-    delete = {key: known.reasons[key] for key, fate in fates.items() if fate in deleted}
-    keep = tuple(key for key, fate in fates.items() if fate in kept)
-    times = {key: (missing or {}).get(key, 0) + 1 for key in delete if fates[key] == "gone"}
-    sure = {
-        key
-        for key, reason in delete.items()
-        if reason == "pipeline" or key in arrived or (runs and times.get(key, 0) >= runs)
-    }
-    doubtful = {key: reason for key, reason in delete.items() if key not in sure}
-    if confirmed or len(doubtful) <= _deletable(len(judged)):
-        return DeletionPlan(delete, keep)
-    reasons = ", ".join(f"{reason} {number}" for reason, number in Counter(doubtful.values()).most_common())
-    held = (
-        f"{len(doubtful)} of {len(judged)} pages would be deleted ({reasons}): more than {MAX_DELETED_SHARE:.0%}, "
-        f"so none of them is; those that answer 404 or 410 in {runs} complete runs in a row are; if the site "
-        "really changed so much, confirm with -a confirm_deletions=true"
-    )
-    return DeletionPlan(
-        {key: delete[key] for key in delete if key in sure},
-        (*keep, *doubtful),
-        held,
-        {key: times[key] for key in doubtful if key in times},
-    )
-
-
-def _deletable(judged: int) -> float:
-    """Return how many of so many pages may be deleted without confirmation."""
-    return max(MAX_DELETED_SHARE * judged, min(ALWAYS_DELETED, judged // 2))

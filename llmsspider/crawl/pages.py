@@ -95,6 +95,22 @@ class PageResponse:
         return self.body.decode("latin-1")
 
 
+class PrefetchedResponses:
+    """Responses that discovery downloaded, kept for the requests that ask for them."""
+
+    def __init__(self) -> None:
+        self._by_page: dict[str, Any] = {}
+
+    def keep(self, url: str, response: Any) -> None:
+        """Keep the response for a URL."""
+        self._by_page[identity(url)] = response
+
+    def take(self, request: Any) -> Any:
+        """Return the kept response for a request, or None; the first request for a page takes it."""
+        response = self._by_page.pop(identity(request.url), None) if self._by_page else None
+        return None if response is None else response.replace(request=request)
+
+
 @dataclass(slots=True, frozen=True)
 class PageResult:
     """A page that was read; `left_out` says why where it is no page of documentation.

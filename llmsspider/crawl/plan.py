@@ -153,7 +153,7 @@ def make_plan(run: Run, discovery: Discovery, scope: Scope, start_page: Page) ->
             text.report.pages for text in discovery.full_texts if text.report and text.is_usable
         ),
         start_links=links,
-        markdown_links={group: WORDS[base] for group, base in run.link_bases.learned().items()},
+        markdown_links={group: WORDS[base] for group, base in run.memory.link_bases.learned().items()},
         languages=dict(Counter(tree["language"] for tree in trees if "language" in tree)),
         versions=dict(Counter(tree["version"] for tree in trees if "version" in tree)),
         left_out=dict(filtered),

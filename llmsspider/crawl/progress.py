@@ -1,22 +1,15 @@
-"""What a run has found and done so far: counters with bounded examples, snapshots, what was handed over."""
+"""What a run has found and done so far: counters with bounded examples, and immutable snapshots of them."""
 
 from __future__ import annotations
 
 import time
 from collections import Counter, defaultdict, deque
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING, Any, Literal
+from dataclasses import dataclass, field
+from typing import Literal
 
-from llmsspider.errors import ErrorKind, command
+from llmsspider.errors import ErrorKind
 from llmsspider.items import Change, Origin
 from llmsspider.reasons import FILTERED_AFTER_FETCH, FilterReason
-
-if TYPE_CHECKING:
-    from llmsspider.crawl.run import Run
-
-
-# What a run has found and done so far: counters with bounded examples, and immutable snapshots of them.
 
 Phase = Literal["starting", "discovery", "crawling", "verifying", "finishing", "finished"]
 
@@ -69,47 +62,23 @@ class Snapshot:
     filtered: dict[str, int]
     chunks: dict[str, int]
     elapsed_secs: float
-
-    @property
-    def total(self) -> int:
-        """Pages known so far."""
-        return self.done + self.queued
-
-    @property
-    def percent(self) -> int:
-        """How much of the total is done, rounded down; 0 while nothing is known."""
-        return self.done * 100 // self.total if self.total else 0
-
-    @property
-    def unchanged(self) -> int:
-        """Documents that are as they were stored."""
-        return self.changes.get("unchanged", 0)
-
-    @property
-    def pages_per_min(self) -> float:
-        """Pages done a minute since the start."""
-        return self.done * 60 / self.elapsed_secs if self.elapsed_secs > 0 else 0.0
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return what is shown of it, ready for JSON."""
-        return {
-            **asdict(self),
-            "total": self.total,
-            "percent": self.percent,
-            "unchanged": self.unchanged,
-            "failed": sum(self.errors.values()),
-            "left_out": sum(self.filtered.values()),
-            "pages_per_min": round(self.pages_per_min, 1),
-            "elapsed_secs": round(self.elapsed_secs, 1),
-        }
+    total: int
+    """Pages known so far."""
+    percent: int
+    """How much of the total is done, rounded down; 0 while nothing is known."""
+    unchanged: int
+    """Documents that are as they were stored."""
+    failed: int
+    left_out: int
+    pages_per_min: float
 
     def line(self) -> str:
         """Return it as one line of text."""
         parts = [
             f"{self.phase}: {self.done}/{self.total} pages ({self.percent}%)",
             f"{self.unchanged} unchanged",
-            f"{sum(self.errors.values())} errors",
-            f"{sum(self.filtered.values())} filtered",
+            f"{self.failed} errors",
+            f"{self.left_out} filtered",
             f"{self.pages_per_min:.0f} pages/min",
             duration(self.elapsed_secs),
         ]
@@ -117,7 +86,7 @@ class Snapshot:
 
 
 @dataclass(slots=True, frozen=True)
-class Fetched:
+class SettledPage:
     """One page that was settled: when, in seconds since the start, and what came of it."""
 
     url: str
@@ -152,7 +121,7 @@ class Progress:
     fallback_examples: list[Example] = field(default_factory=list)
     began: float = field(default_factory=time.monotonic)
     ended: float | None = None
-    recent: deque[Fetched] = field(default_factory=lambda: deque(maxlen=MAX_RECENT))
+    recent: deque[SettledPage] = field(default_factory=lambda: deque(maxlen=MAX_RECENT))
     """The pages settled last."""
     phases: list[tuple[Phase, float]] = field(default_factory=list)
     """The phases entered, each with the seconds since the start."""
@@ -196,7 +165,7 @@ class Progress:
 
     def settled(self, url: str, what: str, status: int | None, size: int = 0) -> None:
         """Remember a page as one of the last: its origin or error kind, HTTP status, characters of Markdown."""
-        self.recent.append(Fetched(url, what, status, size, round(self.elapsed_secs, 1)))
+        self.recent.append(SettledPage(url, what, status, size, round(self.elapsed_secs, 1)))
 
     def document(self, origin: Origin, change: Change) -> None:
         """Count an exported document."""
@@ -217,8 +186,10 @@ class Progress:
     def _point(self) -> Point:
         return Point(round(self.elapsed_secs, 2), self.done, sum(self.errors.values()))
 
-    def snapshot(self, *, queued: int, elapsed_secs: float | None = None) -> Snapshot:
-        """Return an immutable copy."""
+    def snapshot(self, *, queued: int) -> Snapshot:
+        """Return an immutable copy; `queued` is the number of pages that are known and not settled."""
+        done, elapsed_secs = self.done, self.elapsed_secs
+        total = done + queued
         return Snapshot(
             phase=self.phase,
             discovered_file=self.discovered_file,
@@ -226,14 +197,20 @@ class Progress:
             linked_files=self.linked_files,
             crawl_type=self.crawl_type,
             documents=self.documents,
-            done=self.done,
+            done=done,
             queued=queued,
             origins=dict(self.origins),
             changes=dict(self.changes),
             errors=dict(self.errors),
             filtered=dict(self.filtered),
             chunks=dict(self.chunks),
-            elapsed_secs=self.elapsed_secs if elapsed_secs is None else elapsed_secs,
+            elapsed_secs=round(elapsed_secs, 1),
+            total=total,
+            percent=done * 100 // total if total else 0,
+            unchanged=self.changes["unchanged"],
+            failed=self.errors.total(),
+            left_out=self.filtered.total(),
+            pages_per_min=round(done * 60 / elapsed_secs, 1) if elapsed_secs > 0 else 0.0,
         )
 
 
@@ -254,82 +231,3 @@ def duration(secs: float) -> str:
 def _keep(examples: list[Example], url: str, detail: str) -> None:
     if len(examples) < MAX_EXAMPLES:
         examples.append(Example(url, detail))
-
-
-# Whether what a run stored was also handed over. What was not can be replayed by number. No Scrapy here.
-# Pages are stored while the crawl goes, feeds are delivered when it has ended: an upload that fails, a full disk or a
-# kill in between leaves changes in the store that no reader of the feeds has seen. The run's counts keep that
-# (`delivered`), the next run and `scrapy sources --json` say it (docs/explanation/incremental.md).
-
-
-def delivered(
-    stats: Mapping[str, Any], *, feeds: bool, active: bool, undelivered: Sequence[str] = ()
-) -> bool | None:
-    """Say whether every output was delivered; None where none is configured.
-
-    Args:
-        stats: Scrapy's stats, with those of the feed exports.
-        feeds: an output is configured.
-        active: Scrapy's feed exporter is working; it switches itself off where a feed is misconfigured.
-        undelivered: what an output said that it did not deliver.
-    """
-    if not feeds:
-        return None
-    failed = any(name.startswith("feedexport/failed_count/") and number for name, number in stats.items())
-    return active and not failed and not undelivered
-
-
-def replay_command(source: str, since: int) -> str:
-    """Return the command that gives everything changed after `since`.
-
-    >>> replay_command("docs.example.com/guide", 17)
-    'scrapy export docs.example.com/guide --since 17'
-    """
-    return command("export", source, "--since", str(since))
-
-
-# The state of a run as `/status.json` gives it.
-
-State = dict[str, Any]
-"""JSON-ready; docs/reference/progress.md lists its keys."""
-
-
-def numbers(run: Run) -> State:
-    """Return what changes all the time: the snapshot, the timeline, and whether the run has ended."""
-    return {
-        **run.snapshot().as_dict(),
-        "source": run.source,
-        "url": run.arguments.url,
-        "run": run.id,
-        "recent": [asdict(page) for page in reversed(run.progress.recent)],
-        "timeline": [[point.secs, point.done, point.errors] for point in run.progress.timeline],
-        "ended": bool(run.outcome),
-        "outcome": run.outcome or None,
-        "complete": run.complete and run.outcome == "finished",
-        "why": run.why_incomplete,
-        "report": str(run.report[0]) if run.report else None,
-    }
-
-
-def state(run: Run) -> State:
-    """Return everything: the numbers, what discovery read, scope, and URLs that failed or were left out."""
-    discovery = run.discovery
-    progress = run.progress
-    return {
-        **numbers(run),
-        "scope": run.bounds.scope.describe() if run.bounds.scope else None,
-        "files": [
-            {"url": file.url, "kind": file.kind, "title": file.title, "entries": len(file.entries)}
-            for file in (discovery.files if discovery else ())
-        ],
-        "sitemaps": list(discovery.sitemaps) if discovery else [],
-        "error_examples": _examples(progress.error_examples),
-        "filtered_examples": _examples(progress.filtered_examples),
-    }
-
-
-def _examples(found: dict[str, list[Example]]) -> list[list[str]]:
-    """Return [reason, URL, detail] of each example."""
-    return [
-        [reason, example.url, example.detail] for reason, examples in found.items() for example in examples
-    ]

@@ -1,59 +1,200 @@
-"""What a run takes from earlier ones of its source, and what it leaves for the next: the source's record. No Scrapy."""
+"""What a run knows from earlier runs of its source, and what it leaves for the next: the source's record. No Scrapy."""
 
 from __future__ import annotations
 
 from collections import defaultdict
 from typing import TYPE_CHECKING
 
+from llmsspider.crawl.bot_walls import Doubts
+from llmsspider.crawl.deferred import DeadLinks, LinkSources
+from llmsspider.crawl.full_text_lag import LaggingFiles
+from llmsspider.crawl.known_pages import FullCheck
+from llmsspider.crawl.link_bases import LinkBases
+from llmsspider.crawl.page_checks import MissingEnds
+from llmsspider.crawl.site import PreviousDiscovery
 from llmsspider.crawl.traps import shape_of
-from llmsspider.sources import updated_record
+from llmsspider.discovery.starthistory import StartHistory
+from llmsspider.items import raw_hash
+from llmsspider.sources import kept_line, updated_record
 from llmsspider.store import CONTENT
+from llmsspider.web.urls import page_key
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from llmsspider.crawl.bot_walls import Suspect, Wall
     from llmsspider.crawl.run import Run
-    from llmsspider.discovery import Discovery
-    from llmsspider.store import SourceRecord
+    from llmsspider.discovery import Discovery, LlmsFile
+    from llmsspider.items import LlmsEntry
+    from llmsspider.store import RunRecord, SourceRecord
 
 
-def source_to_keep(run: Run, before: SourceRecord | None) -> SourceRecord:
-    """Return the record of a run's source as it is stored: `before` with what the run learned so far."""
-    source = updated_record(
-        run.arguments,
-        before,
-        forms=run.site.learned(),
-        extractor_version=run.records.extractor_version,
-    )
-    kept = source.discovery
-    kept["doubts"] = run.doubts.to_keep(complete=run.complete)
-    kept["unbelieved"] = sorted(run.full_check.unbelieved)
-    for name, found in (("missing", run.missing), ("no_end_tag", run.missing_ends.counts)):
-        kept[name] = {key.hex(): runs for key, runs in found.items()}
-    kept["full_text"] = run.lagging.to_json()
-    if run.link_bases.learned():
-        kept["link_bases"] = dict(run.link_bases.learned())
-    if run.discovery is not None:
-        _keep_discovery(run, source, run.discovery)
-    return source
+class SourceMemory:
+    """What runs of one source remember from one to the next, besides pages.
+
+    Args:
+        run: the run.
+        source: the source as stored, None on its first crawl.
+    """
+
+    def __init__(self, run: Run, source: SourceRecord | None):
+        self._run = run
+        self._source = source
+        found = source.discovery if source is not None else {}
+        self.previous_discovery = PreviousDiscovery(source)
+        self.start_history = StartHistory.from_json(found.get("start"))
+        """Where the start page led in earlier runs; once discovery is done with this one."""
+        self.link_sources = LinkSources()
+        self.dead_links = DeadLinks()
+        self.doubts = Doubts(found.get("doubts"))
+        """What pages answered in earlier runs that was not believed, and in this one."""
+        self.full_check = FullCheck(run.config.full_check_runs)
+        """To which URLs validators are sent in this run."""
+        self.link_bases = LinkBases(self._known_urls, run.site.page_of, run.note)
+        """What the relative links of the site's Markdown are relative to."""
+        self.missing_ends = MissingEnds(_runs_by_page(source, "no_end_tag"), run.config.confirm_runs)
+        """The stored pages that break off."""
+        self.missing: dict[bytes, int] = _runs_by_page(source, "missing")
+        """Stored pages that were not found and not deleted: in how many complete runs in a row, by key."""
+        self.lagging = (
+            LaggingFiles() if run.arguments.full else LaggingFiles.from_json(found.get("full_text"))
+        )
+        """The full-text files that lag behind their pages; `full=true` believes them again."""
+        self.said: dict[str, LlmsEntry] = {}
+        """An entry of each llms.txt as pipelines of the user left it, by the file's URL."""
+
+    def _known_urls(self) -> Iterator[str]:
+        """Yield the pages known before the crawl: listed, linked by the start page, stored."""
+        yield from self._run.site.known_pages()
+        yield from (state.url for state in self._run.known.states.values())
+
+    def recall(self) -> None:
+        """Take over what earlier runs stored with the source, and note what is different this time."""
+        run, source = self._run, self._source
+        if source is None:
+            return
+        run.site.remember(source.forms)
+        self.link_sources = LinkSources(source.link_sources)
+        if run.worker_group.is_alone:
+            self.dead_links = DeadLinks(source.discovery.get("dead_links"), trusted=not run.arguments.full)
+        self.link_bases.remember(source.discovery.get("link_bases"))
+        self.full_check.remember(source.discovery.get("unbelieved"))
+        if source.extractor_version and source.extractor_version != run.records.extractor_version:
+            run.note(
+                "stored pages were made by another version, converter or pipelines: they are made again, and "
+                "those that differ for it are changed, whatever the site did"
+            )
+            if run.config.own_code:
+                source.discovery.pop("says", None)
+        if (kept := kept_line(run.arguments, source)) is not None:
+            run.note(kept)
+
+    def to_keep(self) -> SourceRecord:
+        """Return the record of the source as it is stored: the one before with what the run learned so far."""
+        run = self._run
+        source = self._source = updated_record(
+            run.arguments,
+            self._source,
+            forms=run.site.learned(),
+            extractor_version=run.records.extractor_version,
+        )
+        kept = source.discovery
+        kept["doubts"] = self.doubts.to_keep(complete=run.coverage.complete)
+        kept["unbelieved"] = sorted(self.full_check.unbelieved)
+        for name, found in (("missing", self.missing), ("no_end_tag", self.missing_ends.counts)):
+            kept[name] = {key.hex(): runs for key, runs in found.items()}
+        kept["full_text"] = self.lagging.to_json()
+        if self.link_bases.learned():
+            kept["link_bases"] = dict(self.link_bases.learned())
+        if run.discovery is not None:
+            self._keep_discovery(source, run.discovery)
+        return source
+
+    def _keep_discovery(self, source: SourceRecord, discovery: Discovery) -> None:
+        """Keep what a run with discovery found; some of it only where the run saw the whole site."""
+        run = self._run
+        kept, finished = source.discovery, run.outcome == "finished"
+        kept["files"] = self.previous_discovery.to_keep(discovery)
+        says = self.says(discovery.main_file) if discovery.main_file is not None else None
+        if discovery.main_file is not None and says is not None:
+            kept["says"] = {"file": discovery.main_file.url, **says}
+        if run.worker_group.leads:
+            kept["start"] = self.start_history.to_json()
+        complete = run.coverage.complete and finished
+        if run.outcome and run.worker_group.is_alone and run.follows_links:
+            kept["dead_links"] = self.dead_links.to_keep(whole=complete and run.resumes is None)
+        if complete:
+            kept["link_sources"] = self.link_sources.asked
+
+    def says(self, file: LlmsFile) -> dict[str, str | None] | None:
+        """Return title, summary and notes of an llms.txt: as pipelines of the user left them, where there are any.
+
+        None for a file whose pages have not passed them.
+        """
+        if not self._run.config.own_code:
+            return {"title": file.title, "summary": file.summary, "notes": file.notes}
+        entry = self.said.get(file.url)
+        if entry is None:
+            return None
+        return {"title": entry.file_title, "summary": entry.file_summary, "notes": entry.file_notes}
+
+    def believes(self, suspect: Suspect, wall: Wall) -> bool:
+        """Say whether an answer that looks like a wall is the page by now: it is so in many runs, or confirmed."""
+        if self._run.arguments.confirm_deletions:
+            return True
+        runs = self.doubts.again(suspect.key, f"wall {suspect.text}")
+        return 0 < wall.believed_runs <= runs
+
+    def is_confirmed(self, file: str, body: bytes) -> bool:
+        """Say whether a file that ends too soon was the same in the runs before, so that this is all of it."""
+        return self.doubts.again(page_key(file), f"cut {raw_hash(body)}") >= self._run.suspects.confirm_runs
+
+    def disbelieve(self, url: str) -> None:
+        """Send no validators to the host of this URL any more: its 304 would have been false; noted once."""
+        if self.full_check.found_false(url):
+            self._run.count("unbelieved-hosts")
+            self._run.note(
+                f"{url} has changed under validators that say it has not: a 304 of this host is not believed any "
+                "more, its pages are fetched whole from now on"
+            )
+
+    def lags(self, file: str) -> bool:
+        """Say whether a full-text file lags; of several workers only one would know its pages, so none does."""
+        return self._run.worker_group.is_alone and file in self.lagging.files
+
+    @property
+    def keeps_findings(self) -> bool:
+        """True when stored pages are requested by themselves: how they were found and listed stays as it was stored."""
+        discovery = self._run.discovery
+        return self._run.arguments.mode == "refresh" or (
+            discovery is not None and bool(discovery.start.error)
+        )
+
+    def count_dead_links(self) -> None:
+        """Count, when all pages are through, the links that were dead before and not requested."""
+        for link in self.dead_links.left():
+            if not self._run.requested(self._run.page_of(link)):
+                self._run.record_filtered(
+                    link, "dead-link", "404 in an earlier crawl, and no page that links to it changed"
+                )
+
+    def failed_before(self) -> list[str]:
+        """Return the URLs that failed in the run before this one, as far as the store kept them."""
+        earlier = self._run_before()
+        errors = self._run.store.errors(earlier) if earlier else []
+        return list(dict.fromkeys(error.url for error in errors if error.kind != "invalid_url"))
+
+    def run_before_was_complete(self) -> bool:
+        """Say whether there is a run before this one, and it was complete."""
+        earlier = self._run_before()
+        return earlier is not None and earlier.complete
+
+    def _run_before(self) -> RunRecord | None:
+        earlier = [record for record in self._run.store.runs() if record.id != self._run.id]
+        return earlier[-1] if earlier else None
 
 
-def _keep_discovery(run: Run, source: SourceRecord, discovery: Discovery) -> None:
-    """Keep what a run with discovery found; some of it only where the run saw the whole site."""
-    kept, finished = source.discovery, run.outcome == "finished"
-    kept["files"] = run.previous_discovery.to_keep(discovery)
-    says = run.says(discovery.main_file) if discovery.main_file is not None else None
-    if discovery.main_file is not None and says is not None:
-        kept["says"] = {"file": discovery.main_file.url, **says}
-    if run.worker_group.leads:
-        kept["start"] = run.start_history.to_json()
-    if run.outcome and run.worker_group.is_alone and run.follows_links:
-        kept["dead_links"] = run.dead_links.to_keep(whole=run.complete and finished and run.resumes is None)
-    if run.complete and finished:
-        kept["link_sources"] = run.links.asked
-
-
-def runs_by_page(source: SourceRecord | None, name: str) -> dict[bytes, int]:
+def _runs_by_page(source: SourceRecord | None, name: str) -> dict[bytes, int]:
     """Return what the record counts under a name: runs in a row, by page key."""
     found = source.discovery.get(name) if source else None
     return {bytes.fromhex(key): int(runs) for key, runs in found.items()} if isinstance(found, dict) else {}

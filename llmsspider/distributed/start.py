@@ -178,7 +178,7 @@ class GroupStart(OneWorkerStart):
             if group.leads:
                 group.seeded()
             await _wait_until_drained(self.crawler, group)
-            run.judge_limit()
+            run.coverage.check_limit(run.limit)
             await asyncio.to_thread(run.flush)  # the leader reads in the store what everybody reached
             if group.leads:
                 await _collect_outcomes(run, group)
@@ -186,7 +186,7 @@ class GroupStart(OneWorkerStart):
                 _send_outcomes(run, group)
         except WorkerGroupError as fault:
             logger.error("%(fault)s", {"fault": fault}, extra={"spider": self.crawler.spider})
-            run.incomplete("the connection to Redis failed")
+            run.coverage.incomplete("the connection to Redis failed")
             raise CloseSpider("redis_lost") from fault
         return group.leads
 
@@ -222,11 +222,11 @@ def _share(downloader: Downloader, concurrency: int, workers: int) -> None:
 
 def _send_outcomes(run: Run, group: WorkerGroup) -> None:
     note_outage(run)
-    outcomes = ((key, outcome, run.known.reasons[key]) for key, outcome in run.known.fates.items())
-    group.send_outcomes(outcomes, run.why_incomplete, run.unseen)
+    outcomes = ((key, outcome, run.known.reasons[key]) for key, outcome in run.known.outcomes.items())
+    group.send_outcomes(outcomes, run.coverage.why_incomplete, run.coverage.unseen)
     nothing = group.documents() == 0
     group.leave()
-    run.incomplete(PART)
+    run.coverage.incomplete(PART)
     if nothing:
         raise CloseSpider("no_documents")
 
@@ -236,7 +236,7 @@ async def _collect_outcomes(run: Run, group: WorkerGroup) -> None:
     outcomes, incomplete = group.collect_outcomes()
     for key, outcome, reason in outcomes:
         run.known.record_outcome(key, cast("PageOutcome", outcome), reason)
-    run.unseen |= group.collect_limits()
+    run.coverage.unseen |= group.collect_limits()
     for why in (*group.lost, *incomplete):
-        run.incomplete(why)
+        run.coverage.incomplete(why)
         logger.warning("the crawl is incomplete: %(why)s", {"why": why})

@@ -144,9 +144,9 @@ class BackoffMiddleware:
         if not pace.stopped or run is None:
             return
         why = f"{key} gets no more requests: {pace.stopped}"
-        if run.why_incomplete != why:
+        if run.coverage.why_incomplete != why:
             logger.warning("%(why)s", {"why": why}, extra={"spider": self.crawler.spider})
-        run.incomplete(why)
+        run.coverage.incomplete(why)
 
     def _refused(self, key: str, request: Request, response: Response) -> None:
         header = response.headers.get("Retry-After")

@@ -84,7 +84,7 @@ class MarkdownNegotiationMiddleware:
             if request in self._in_vain:
                 self.run.site.forms_of(request.url).none(request.url)
             raise IgnoreRequest("it came as HTML, and has no Markdown")
-        return response or self.run.take_prefetched(request)
+        return response or self.run.prefetched.take(request)
 
     async def process_response(self, request: Request, response: Response) -> Response:
         """Return the Markdown of a page that was downloaded first; learn whether linked pages are there."""
@@ -240,7 +240,7 @@ class MarkdownNegotiationMiddleware:
     def _raise_outage(self, url: str, kind: ErrorKind | None, message: str) -> None:
         """Raise `RefusedRequest` where the answer for stored Markdown is an outage, until that lasts too long."""
         run = self.run
-        if kind in OUTAGES and run.doubts.again(page_key(url), f"markdown {kind}") < BELIEVED_RUNS:
+        if kind in OUTAGES and run.memory.doubts.again(page_key(url), f"markdown {kind}") < BELIEVED_RUNS:
             run.count(stats.blocked("markdown-outage"))
             raise RefusedRequest(f"{message} at {url}", reason="markdown-outage", kind=kind)
 

@@ -130,13 +130,13 @@ class ScopeMiddleware:
         ):
             return
         if run.limit.reached:
-            run.incomplete(run.limit.why)
+            run.coverage.incomplete(run.limit.why)
             raise FilteredRequest(run.limit.verdict)
         alike = page.get("alike")
         if alike and not request.meta.get("redirect_times"):
             crowded = run.bounds.crowded(request.url, listed=alike == "listed")
             if crowded is not None:
-                run.unseen.add("trap")
+                run.coverage.unseen.add("trap")
                 raise FilteredRequest(crowded)
         if request.meta.get("redirect_times"):
             verdict = run.bounds.scope.verdict(request.url, listed=page.get("listed", False))

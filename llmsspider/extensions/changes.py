@@ -97,7 +97,7 @@ class ChangeNews:
             with staged(path) as out:
                 out.write(body)
         except (OSError, NotAFeedError) as error:
-            run.delivered = False  # the exit code says it
+            run.outputs.delivered = False  # the exit code says it
             self._fail(f"the feed {path} was not written", error)
             return False
         return True

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import sys
+from functools import partial
 from typing import TYPE_CHECKING
 
 from scrapy import signals
@@ -49,12 +50,14 @@ class LivePage:
 
     async def spider_opened(self) -> None:
         """Start; the server is imported here, since most crawls run without."""
-        from llmsspider.crawl.progress import numbers, state  # noqa: PLC0415
+        from llmsspider.crawl.live import LiveNumbers, LiveStatus  # noqa: PLC0415
         from llmsspider.extensions.live_server import LiveServer  # noqa: PLC0415
 
         run, extra = self._run, {"spider": self._crawler.spider}
         self._server = LiveServer(
-            lambda: state(run), lambda: numbers(run), lambda: run.report[1] if run.report else None
+            partial(LiveStatus.of, run),
+            partial(LiveNumbers.of, run),
+            lambda: run.outputs.report[1] if run.outputs.report else None,
         )
         address = await self._server.start(self._ports)
         if address is None:

@@ -6,12 +6,11 @@ import asyncio
 from collections.abc import Awaitable, Callable, Iterable
 from functools import cache
 from importlib.resources import files
-from typing import Any
 
 import orjson
 from aiohttp import web
 
-from llmsspider.crawl.progress import State
+from llmsspider.crawl.live import LiveNumbers, LiveStatus
 
 HOST = "127.0.0.1"
 
@@ -43,7 +42,10 @@ class LiveServer:
     """
 
     def __init__(
-        self, state: Callable[[], State], numbers: Callable[[], State], report: Callable[[], str | None]
+        self,
+        state: Callable[[], LiveStatus],
+        numbers: Callable[[], LiveNumbers],
+        report: Callable[[], str | None],
     ):
         self._state = state
         self._numbers = numbers
@@ -167,11 +169,11 @@ class _Refusal(asyncio.Protocol):
         transport.close()
 
 
-def _event(name: str, value: State) -> bytes:
+def _event(name: str, value: LiveNumbers) -> bytes:
     return b"event: %s\ndata: %s\n\n" % (name.encode(), _json(value))
 
 
-def _json(value: Any) -> bytes:
+def _json(value: LiveNumbers) -> bytes:
     return orjson.dumps(value)
 
 

@@ -48,21 +48,21 @@ class PipelineOutcomes:
         """Count a page that a pipeline of the user dropped."""
         if isinstance(exception, CountedDrop) or not isinstance(item, PageItem):
             return
-        if not self.run.is_first(item.record):
+        if not self.run.recorded.is_first(item.record):
             self._say_once(item, "dropped it")
         elif item.change == "deleted":
             self._bury(item.record)
         else:
-            self.run.drop_page(item.record, str(exception))
+            self.run.recorded.drop(item.record, str(exception))
 
     def item_error(self, item: Any, failure: Failure) -> None:
         """Count a page for which a pipeline failed; it stays as it is stored."""
-        if not isinstance(item, PageItem) or not self.run.is_first(item.record):
+        if not isinstance(item, PageItem) or not self.run.recorded.is_first(item.record):
             return
         if item.change == "deleted":
             self._bury(item.record)
             return
-        if self.run.known.fates.get(item.record.key) == "kept":
+        if self.run.known.outcomes.get(item.record.key) == "kept":
             return  # it failed for the page as it is stored, too
         why = f"a pipeline failed: {type(failure.value).__name__}: {failure.value}"
         self.run.fail(item.record.url, "parse", why, item.record.status)
@@ -76,7 +76,7 @@ class PipelineOutcomes:
             self._say_once(item, "changed its content")
 
     def _bury(self, record: PageRecord) -> None:
-        self.run.delete(record)
+        self.run.recorded.delete(record)
         self.run.count(stats.change("deleted"))
         self.run.progress.changes["deleted"] += 1
         logger.warning(

@@ -66,7 +66,7 @@ class RunReport:
         except (OSError, StoreError) as error:
             logger.error("the report could not be written: %(error)s", {"error": error}, extra=extra)
             return
-        self._run.report = path, html
+        self._run.outputs.report = path, html
         logger.info("report: %(path)s", {"path": path}, extra=extra)
 
     def _all_seen(self) -> set[str] | None:

@@ -9,8 +9,8 @@ from scrapy import signals
 from scrapy.extensions.feedexport import FeedExporter
 
 from llmsspider.crawl import jobs
-from llmsspider.crawl.outcome_lines import links_out_of_scope, start_failure
-from llmsspider.crawl.progress import delivered, replay_command
+from llmsspider.crawl.outcome import links_out_of_scope, start_failure
+from llmsspider.crawl.outputs import delivered, replay_command
 from llmsspider.errors import command
 from llmsspider.extensions.scrapy_cloud import ScrapyCloud
 from llmsspider.output import summary
@@ -57,8 +57,8 @@ class RunSummary:
     def close(self) -> None:
         """Close the run, with what became of its outputs."""
         run, config = self.run, self.run.config
-        undelivered = [*run.undelivered]
-        if config.mirror_dir is not None and run.mirrors and run.mirror is None:
+        undelivered = [*run.outputs.undelivered]
+        if config.mirror_dir is not None and run.outputs.writes_mirror and run.outputs.mirror is None:
             undelivered.append(config.mirror_dir)
         no_feeds = not self.crawler.settings.getdict("FEEDS")
         run.close(
@@ -81,7 +81,7 @@ class RunSummary:
             return
         for line in summary.log_lines(self.run, self.reason):
             logger.info("%(line)s", {"line": line}, extra={"spider": self.crawler.spider})
-        if self.run.delivered is False and self.run.progress.documents:
+        if self.run.outputs.delivered is False and self.run.progress.documents:
             logger.error(
                 "not delivered: an output of this run could not be stored, or was put aside. %(lost)s"
                 "`%(command)s` gives what this run changed",

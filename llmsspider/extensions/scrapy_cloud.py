@@ -215,4 +215,4 @@ class ScrapyCloud:
         stats.count(self.crawler.stats, "cloud/refused")
         run = run_of(self.crawler)
         if run is not None:
-            run.undelivered.append(f"item of {url}: {why}")
+            run.outputs.undelivered.append(f"item of {url}: {why}")

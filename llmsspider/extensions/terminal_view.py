@@ -34,8 +34,8 @@ def view(snapshot: Snapshot, source: str) -> RenderableType:
     facts.add_row("found", Text(_found(snapshot)))
     facts.add_row("documents", _counted(snapshot.documents, snapshot.origins, "green"))
     facts.add_row("queued", Text(f"{snapshot.queued}, {snapshot.unchanged} unchanged"))
-    facts.add_row("errors", _counted(sum(snapshot.errors.values()), snapshot.errors, "red"))
-    facts.add_row("filtered", _counted(sum(snapshot.filtered.values()), snapshot.filtered, "yellow"))
+    facts.add_row("errors", _counted(snapshot.failed, snapshot.errors, "red"))
+    facts.add_row("filtered", _counted(snapshot.left_out, snapshot.filtered, "yellow"))
     pace = f"{snapshot.pages_per_min:.0f} pages/min, {duration(snapshot.elapsed_secs)}"
     facts.add_row("pace", Text(pace))
     return Panel(Group(bar, facts), title=Text(source), title_align="left", border_style="dim")

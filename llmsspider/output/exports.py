@@ -309,7 +309,7 @@ class ChunksExporter(RunExporter):
         """Write the rows of a document; an item of yours has none."""
         if not isinstance(item, Document):
             return
-        before = self.run.chunks_before.get(item.id, frozenset())
+        before = self.run.outputs.chunks_before.get(item.id, frozenset())
         changes = self.run.arguments.emit == "changes"
         for row in self.run.config.chunker.rows(item, before, changes=changes):
             self.run.progress.chunks[row.change] += 1

@@ -170,7 +170,7 @@ class StagedFileFeedStorage(FileFeedStorage):
 
     def _undelivered(self, what: str) -> None:
         if self.run is not None:
-            self.run.undelivered.append(what)
+            self.run.outputs.undelivered.append(what)
 
 
 def is_running(run: Any) -> bool:
@@ -239,7 +239,7 @@ class StagedS3FeedStorage(S3FeedStorage):
             return super().store(file)
         file.close()
         target = f"s3://{self.bucketname}/{self.keyname}"
-        self.run.undelivered.append(f"{target}: not uploaded")
+        self.run.outputs.undelivered.append(f"{target}: not uploaded")
         logger.warning(
             "%(target)s is left as it was, since the crawl did not end by itself", {"target": target}
         )

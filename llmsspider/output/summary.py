@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Protocol
 
-from llmsspider.crawl.outcome_lines import links_out_of_scope, nothing_obtained, start_failure
-from llmsspider.crawl.progress import duration, replay_command
+from llmsspider.crawl.outcome import links_out_of_scope, nothing_obtained, start_failure
+from llmsspider.crawl.outputs import replay_command
+from llmsspider.crawl.progress import duration
 
 if TYPE_CHECKING:
     from llmsspider.crawl.progress import Example
@@ -80,10 +81,10 @@ def log_lines(run: Run, reason: str) -> Iterator[str]:
         yield from _examples({"fallback": progress.fallback_examples})
     if run.bounds.scope is not None:
         yield run.bounds.scope.describe()
-    if run.mirror is not None:
-        yield f"tree {run.mirror.describe()}"
-    complete = run.complete and reason == "finished"
-    ended = "complete" if complete else f"incomplete ({run.why_incomplete or reason})"
+    if run.outputs.mirror is not None:
+        yield f"tree {run.outputs.mirror.describe()}"
+    complete = run.coverage.complete and reason == "finished"
+    ended = "complete" if complete else f"incomplete ({run.coverage.why_incomplete or reason})"
     yield f"source {run.source}, run {run.id}: {ended}, {run.snapshot().elapsed_secs:.1f} s"
 
 
@@ -102,11 +103,11 @@ def console_lines(run: Run, outputs: list[str]) -> Iterator[str]:
         if counts:
             yield f"{counts.total()} {name}{by(counts)}"
     yield from filter(None, (start_failure(run), links_out_of_scope(run), failure(run, run.outcome)))
-    if run.delivered is False and run.outcome != "store_failed":
+    if run.outputs.delivered is False and run.outcome != "store_failed":
         yield f"not delivered: an output could not be stored; `{replay_command(run.source, run.seq_before)}` gives it"
-    if not run.complete or run.outcome != "finished":
+    if not run.coverage.complete or run.outcome != "finished":
         stopped = "stopped" if run.outcome == "shutdown" else "the crawl is incomplete"
-        why = run.why_incomplete or run.outcome
+        why = run.coverage.why_incomplete or run.outcome
         yield f"{stopped}{'' if why == 'shutdown' else f': {why}'}; nothing was deleted, and the next crawl goes on"
 
 

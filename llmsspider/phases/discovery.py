@@ -43,11 +43,11 @@ async def discover_site(phase: Phase) -> tuple[Discovery, Page] | None:
         return None
     run.progress.enter("discovery")
     discovery, start_page = await _start_in_language(phase)
-    discovery.start_url = run.start_history.section_of(discovery)
-    section, known = start_page.meta.section, run.start_history.told
+    discovery.start_url = run.memory.start_history.section_of(discovery)
+    section, known = start_page.meta.section, run.memory.start_history.told
     if section is None and known is not None:  # a wall in its place names none
         start_page.meta.section = Section(*known)
-    run.start_history = run.start_history.after(discovery, section, phase.fetch.led_to)
+    run.memory.start_history = run.memory.start_history.after(discovery, section, phase.fetch.led_to)
     run.discovered(discovery, start_page)
     await _learn_soft_404(phase)
     await _record(phase, discovery)
@@ -141,5 +141,5 @@ async def _sample_markdown(phase: Phase, discovery: Discovery) -> None:
         answer = await phase.fetch(url)
         if answer.ok and answer.content_type in MARKDOWN_TYPES:
             draft = await run.workers.read_markdown(answer.text)
-            run.link_bases.look(run.page_of(url), answer.final_url, "markdown", draft.hrefs)
-    run.link_bases.conclude()
+            run.memory.link_bases.look(run.page_of(url), answer.final_url, "markdown", draft.hrefs)
+    run.memory.link_bases.conclude()

@@ -29,8 +29,8 @@ async def undecided_pages(phase: Phase, discovery: Discovery | None) -> AsyncIte
         for request in phase.spider.requests.decided():
             yield request
         await phase.idle.wait_until_idle()
-    phase.run.judge_limit()
-    phase.run.count_dead_links()
+    phase.run.coverage.check_limit(phase.run.limit)
+    phase.run.memory.count_dead_links()
 
 
 async def failed_pages(phase: Phase, discovery: Discovery | None) -> AsyncIterator[Request]:
@@ -72,7 +72,7 @@ async def suspect_answers(phase: Phase, discovery: Discovery | None) -> AsyncIte
 
 async def lagging_full_texts(phase: Phase, discovery: Discovery | None) -> AsyncIterator[Request]:
     """Take the pages from full-text files that lag which are not there themselves."""
-    if phase.run.lagging.missing:
+    if phase.run.memory.lagging.missing:
         yield synthetic_request(phase.spider.parse_lagging_full_texts)
 
 
@@ -124,7 +124,7 @@ async def tombstones(phase: Phase, discovery: Discovery | None) -> AsyncIterator
     if reason_not_to_delete(run) is not None:
         if run.known.states and exports_unreached(run):
             yield synthetic_request(phase.spider.parse_kept)
-    elif run.known.fates:
+    elif run.known.outcomes:
         yield synthetic_request(phase.spider.parse_end)
 
 

@@ -1,21 +1,66 @@
-"""What every phase of a crawl works with."""
+"""What every phase of a crawl works with, and how it waits for the engine."""
 
 from __future__ import annotations
 
 import logging
 from dataclasses import dataclass
+from itertools import islice
 from typing import TYPE_CHECKING
 
+from scrapy import signals
+
 from llmsspider.scheduling.downloader import EngineFetch
-from llmsspider.scheduling.idle import EngineIdle
 
 if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable, Iterator
+
+    from scrapy import Request
     from scrapy.crawler import Crawler
 
     from llmsspider.crawl.run import Run
     from llmsspider.spiders.docs import DocsSpider
 
 logger = logging.getLogger(__name__)
+
+PORTION = 1000
+"""How many requests for stored pages are made at a time."""
+
+
+class EngineIdle:
+    """Waits for a crawler's engine.
+
+    Args:
+        crawler: the crawler.
+        on_wait: called before each wait: what waits for other pages goes on where it is all that is left.
+    """
+
+    def __init__(self, crawler: Crawler, on_wait: Callable[[], None]):
+        self._crawler = crawler
+        self._on_wait = on_wait
+
+    async def wait_until_idle(self) -> None:
+        """Wait until nothing is queued, downloading or being parsed."""
+        engine = self._crawler.engine
+        while engine is not None and (
+            engine.downloader.active
+            or not engine.scraper.slot.is_idle()  # type: ignore[union-attr]
+            or (engine.scheduler is not None and engine.scheduler.has_pending_requests())
+        ):
+            self._on_wait()
+            await self._crawler.signals.wait_for(signals.scheduler_empty)
+
+    async def wait_until_queue_is_empty(self) -> None:
+        """Wait until nothing is queued."""
+        engine = self._crawler.engine
+        while engine is not None and engine.scheduler is not None and engine.scheduler.has_pending_requests():
+            await self._crawler.signals.wait_for(signals.scheduler_empty)
+
+    async def in_portions(self, requests: Iterator[Request]) -> AsyncIterator[Request]:
+        """Yield requests, a portion whenever the last one has left the queue."""
+        while portion := list(islice(requests, PORTION)):
+            for request in portion:
+                yield request
+            await self.wait_until_queue_is_empty()
 
 
 @dataclass(slots=True, frozen=True)

@@ -112,10 +112,10 @@ def _list_lagging(phase: Phase, discovery: Discovery) -> None:
     """Make the pages of full-text files that lag seeds."""
     run = phase.run
     for full_text in discovery.full_texts:
-        if full_text.is_usable and full_text.report and run.lags(full_text.url):
+        if full_text.is_usable and full_text.report and run.memory.lags(full_text.url):
             for url in full_text.report.urls:
                 seed = Seed(url, "llms-full.txt")
-                run.lagging.pages.add(page_key(run.page_of(url)))
+                run.memory.lagging.pages.add(page_key(run.page_of(url)))
                 run.site.enter(seed)
                 discovery.seeds.append(seed)
 
@@ -125,7 +125,7 @@ def _beyond_limit(phase: Phase, seed: Seed) -> None:
     run, verdict = phase.run, phase.run.limit.verdict
     page = run.page_of(seed.url)
     if not run.requested(page) and phase.spider.requests.admits(page, listed=run.bounds.is_listed(page)):
-        run.incomplete(run.limit.why)
+        run.coverage.incomplete(run.limit.why)
         run.record_filtered(page, verdict.reason, verdict.rule)
 
 
@@ -147,10 +147,10 @@ def _start_page(phase: Phase, discovery: Discovery) -> Iterator[Request]:
     if start.error:
         run.remember(page_key(start.final_url))
         if start.error in OUTAGES:
-            run.failed_in_part("the start page failed")
+            run.coverage.failed_in_part("the start page failed")
         phase.spider.failures.of_start_page(start)
         return
     if phase.fetch.start_response is not None:
-        run.prefetch(start.final_url, phase.fetch.start_response)
+        run.prefetched.keep(start.final_url, phase.fetch.start_response)
         phase.fetch.start_response = None
     yield phase.spider.requests.start_page(start.final_url)

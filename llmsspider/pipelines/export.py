@@ -65,19 +65,19 @@ class ExportPipeline:
         run = self.run
         if run.config.plan_only or not run.id:
             return
-        if run.keeps_skill:
+        if run.outputs.writes_skill:
             await self._skill()
-        if not run.mirrors:
+        if not run.outputs.writes_mirror:
             return
         try:
             run.flush()
-            run.mirror = await asyncio.to_thread(_mirror, run.config, run.source)
+            run.outputs.mirror = await asyncio.to_thread(_mirror, run.config, run.source)
         except (MirrorError, StoreError, OSError) as error:  # OSError: a full disk
             logger.error("the Markdown tree was not written: %(error)s", {"error": error})
             run.count("mirror/failed")
             return
-        run.count("mirror/written", len(run.mirror.written))
-        run.count("mirror/removed", len(run.mirror.removed))
+        run.count("mirror/written", len(run.outputs.mirror.written))
+        run.count("mirror/removed", len(run.outputs.mirror.removed))
 
     async def _skill(self) -> None:
         run = self.run

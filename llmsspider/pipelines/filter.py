@@ -58,7 +58,7 @@ class FilterPipeline:
                 return Filtered("soft-404", "the same text the site shows for files it does not have")
         duplicate = self._duplicate(item, source_hash)
         if duplicate is None and not run.limit.take():
-            run.incomplete("max_pages")
+            run.coverage.incomplete("max_pages")
             return Filtered("max-pages", run.limit.verdict.rule)
         return duplicate
 

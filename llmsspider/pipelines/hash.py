@@ -70,7 +70,7 @@ class HashPipeline:
         if record is None:
             self._check_is_not_ours(item)
             return item  # of a spider of yours
-        if not self.run.is_first(record):
+        if not self.run.recorded.is_first(record):
             self.run.count("twice")
             raise CountedDrop(f"{item.url}: it has a document in this run")
         try:
@@ -97,18 +97,18 @@ class HashPipeline:
     def _recorded(self, item: PageItem, record: PageRecord) -> PageItem:
         before = self._content_before(record) if self.chunks and not item.confirmed else None
         if before is not None:
-            self.run.chunks_before[item.id] = self.run.config.chunker.ids(item.id, before)
+            self.run.outputs.chunks_before[item.id] = self.run.config.chunker.ids(item.id, before)
         if item.change == "deleted":
-            item.seq = self.run.delete(record)
+            item.seq = self.run.recorded.delete(record)
             item.content, item.content_hash, item.links, item.code_languages = None, None, [], []
             vars(item).clear()
             return item
         self._settle(item, record)
         item.code_languages = record.code_languages
         if not (item.content or "").strip():
-            self.run.drop_page(record, "its pipelines left no text")
+            self.run.recorded.drop(record, "its pipelines left no text")
             raise CountedDrop(f"{item.url}: its pipelines left no text")
-        item.change, item.seq = self.run.record(record, confirmed=item.confirmed)
+        item.change, item.seq = self.run.recorded.write(record, confirmed=item.confirmed)
         return item
 
     def _settle(self, item: PageItem, record: PageRecord) -> None:
@@ -117,10 +117,10 @@ class HashPipeline:
             setattr(item, name, getattr(record, name))
         record.llms = item.llms
         if record.llms is not None:
-            self.run.said[record.llms.file] = record.llms
+            self.run.memory.said[record.llms.file] = record.llms
         if not item.stored:
             _take(item, record)
-            delivered = self.run.delivered_before(record)
+            delivered = self.run.recorded.delivered_before(record)
             if delivered is None:
                 return
             for name in (*FOLLOWED, "content_hash", "extra"):

@@ -254,7 +254,7 @@ def _discovery(run: Run, discovery: Discovery) -> DiscoveryReport:
 
 
 def _file(run: Run, file: LlmsFile) -> File:
-    says = run.says(file) or {}
+    says = run.memory.says(file) or {}
     return File(file.url, file.kind, says.get("title"), says.get("summary"), len(file.entries))
 
 

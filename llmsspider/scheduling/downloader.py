@@ -101,7 +101,7 @@ class EngineFetch:
         else:
             answer = self._answer(url, response)
         gone = answer.error == "not_found"
-        self.run.previous_discovery.answered(url, unread=answer.error in UNREAD_KINDS, gone=gone)
+        self.run.memory.previous_discovery.answered(url, unread=answer.error in UNREAD_KINDS, gone=gone)
         return answer
 
     def _answer(self, url: str, response: Response) -> FetchResult:
@@ -113,7 +113,7 @@ class EngineFetch:
         )
         if url == self.start_url:
             reasons = response.request.meta.get("redirect_reasons", ()) if response.request else ()
-            self.led_to = self.run.start_history.led_elsewhere(answer, reasons) or ""
+            self.led_to = self.run.memory.start_history.led_elsewhere(answer, reasons) or ""
             if self.led_to:
                 message = (
                     f"it redirects to {answer.final_url}, which is believed when the next crawl meets it too"

@@ -71,8 +71,8 @@ class PageDupeFilter(BaseDupeFilter):
     def share(self, run: Run) -> None:
         """Put the pages of a JOBDIR into the set of the run, and have it in place of an own one."""
         for key in self._jobs_pages:
-            run.requested_pages.add(key)
-        self._pages = run.requested_pages
+            run.worker_group.requested.add(key)
+        self._pages = run.worker_group.requested
         self.redirected = run.suspects.see_redirect
 
     def request_seen(self, request: Request) -> bool:

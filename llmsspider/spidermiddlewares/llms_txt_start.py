@@ -9,7 +9,7 @@ from scrapy.exceptions import CloseSpider, NotConfigured
 
 from llmsspider.arguments import NO_URL, NO_URL_GIVEN
 from llmsspider.crawl import jobs
-from llmsspider.crawl.progress import replay_command
+from llmsspider.crawl.outputs import replay_command
 from llmsspider.distributed.start import start_of
 from llmsspider.errors import LlmsspiderError, StoreError
 from llmsspider.phases.discovery import discover_site
@@ -110,10 +110,10 @@ class LlmsTxtStart:
             logger.error("%(error)s", {"error": error}, extra={"spider": self.spider})
             run.fault = str(error)
             raise CloseSpider("start_failed") from error
-        if run.undelivered_since is not None and not run.config.plan_only:
+        if run.outputs.undelivered_since is not None and not run.config.plan_only:
             logger.warning(
                 "an earlier run stored changes that it did not deliver; `%(command)s` gives them",
-                {"command": replay_command(run.source, run.undelivered_since)},
+                {"command": replay_command(run.source, run.outputs.undelivered_since)},
                 extra={"spider": self.spider},
             )
         return discovery
@@ -127,8 +127,9 @@ class LlmsTxtStart:
         run.retries.enabled = retries and run.worker_group.leads
         run.suspects.enabled = is_alone
         run.pending_pages.enabled = in_memory
-        if in_memory:
-            run.let_pages_wait()
+        if in_memory and run.known.states:
+            run.moved_pages.enabled = True
+            run.moved_pages.every = run.memory.run_before_was_complete()
 
     def _conclude(self, discovery: Discovery | None) -> None:
         """Raise `CloseSpider` where the run came to nothing."""

@@ -16,7 +16,7 @@ from scrapy_spider_metadata import Args  # type: ignore[attr-defined]  # it has 
 
 from llmsspider import llmstxt, markdown
 from llmsspider.arguments import NO_URL, NO_URL_GIVEN, DocsArguments, PageArguments, check_arguments, given
-from llmsspider.callbacks.reading import PageReader
+from llmsspider.callbacks.reading import PageReader, count_page
 from llmsspider.checking import check_components, open_settings
 from llmsspider.config import Config
 from llmsspider.crawl.page_checks import drop_reason
@@ -264,7 +264,7 @@ class PageSpider(Args[PageArguments], scrapy.Spider):
             run.fault = f"{error.kind or 'no document'}: {error}"
             logger.error("%(url)s: %(fault)s", {"url": url, "fault": run.fault})
             raise CloseSpider("start_failed" if error.kind else "no_documents") from error
-        run.count_page(found.answered.page_url, found.result.page)
+        count_page(run, found.answered.page_url, found.result.page)
         record = run.records.of_response(found.answered, found.result, depth=0, by="start")
         logger.info(
             "%(url)s: %(length)d characters (%(origin)s)",

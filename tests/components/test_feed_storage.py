@@ -30,7 +30,8 @@ def run(*, succeeded: bool = True, resumes: str | None = None) -> SimpleNamespac
     """What the storage asks of a run."""
     ended = asyncio.Event()
     ended.set()
-    return SimpleNamespace(succeeded=succeeded, resumes=resumes, undelivered=[], ended=ended)
+    outputs = SimpleNamespace(undelivered=[])
+    return SimpleNamespace(succeeded=succeeded, resumes=resumes, outputs=outputs, ended=ended)
 
 
 def storage(target: Path, the_run, *, resumable: bool = False, **options) -> StagedFileFeedStorage:
@@ -59,7 +60,7 @@ def test_a_feed_that_succeeded_replaces_the_target_and_leaves_nothing_else(targe
     write(target, "today\n", the_run)
     assert target.read_text() == "today\n"
     assert [path.name for path in target.parent.iterdir()] == [target.name]
-    assert the_run.undelivered == []
+    assert the_run.outputs.undelivered == []
 
 
 def test_while_it_is_written_the_target_is_yesterdays(target):
@@ -76,7 +77,7 @@ def test_a_feed_of_a_failed_run_is_put_aside_and_counts_as_not_delivered(target,
     write(target, "half\n", the_run)
     assert target.read_text() == "yesterday\n"
     assert target.with_name("documents.jsonl.partial").read_text() == "half\n"
-    assert len(the_run.undelivered) == 1
+    assert len(the_run.outputs.undelivered) == 1
     assert "is left as it was" in caplog.text
 
 
@@ -127,7 +128,7 @@ def test_a_batch_waits_for_the_end_of_the_crawl(target, succeeded):
 
     asyncio.run(work())
     assert target.read_text() == ("today\n" if succeeded else "yesterday\n")
-    assert len(the_run.undelivered) == (0 if succeeded else 1)
+    assert len(the_run.outputs.undelivered) == (0 if succeeded else 1)
 
 
 def test_a_batch_that_replaces_nothing_is_there_once_its_documents_are_stored(tmp_path):
@@ -150,7 +151,7 @@ def test_a_batch_whose_documents_cannot_be_stored_is_not_delivered(tmp_path):
     with pytest.raises(StoreError):
         write(tmp_path / "documents-1.jsonl", "today\n", the_run)
     assert [path.name for path in tmp_path.iterdir()] == ["documents-1.jsonl.part"]
-    assert the_run.undelivered == [f"{tmp_path / 'documents-1.jsonl'}: the disk is full"]
+    assert the_run.outputs.undelivered == [f"{tmp_path / 'documents-1.jsonl'}: the disk is full"]
 
 
 def test_a_folder_that_is_missing_is_made(tmp_path):
@@ -164,7 +165,7 @@ def test_a_target_that_cannot_be_opened_later_counts_as_not_delivered(tmp_path):
     (tmp_path / "out").write_text("a file in place of the folder")
     with pytest.raises(OSError, match="exists"):
         feed.open(SPIDER)
-    assert len(the_run.undelivered) == 1
+    assert len(the_run.outputs.undelivered) == 1
 
 
 def test_what_can_be_written(tmp_path):
@@ -245,6 +246,6 @@ def test_a_feed_with_rows_that_could_not_be_written_is_not_delivered(target, cap
     the_run = run()
     with pytest.raises(OSError, match="No space left"):
         storage(target, the_run).store(file)
-    assert "No space left" in the_run.undelivered[0]
+    assert "No space left" in the_run.outputs.undelivered[0]
     assert caplog.text.count("No space left") == 1
     assert target.read_text() == "yesterday\n"

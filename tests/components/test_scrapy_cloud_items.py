@@ -34,7 +34,7 @@ def cloud():
     )
     platform = SimpleNamespace(item_scraped=lambda item, _spider: written.append(item))
     run = Run.__new__(Run)
-    run.undelivered = []
+    run.outputs = SimpleNamespace(undelivered=[])
     spider = SimpleNamespace(run=run)
     crawler.spider = spider
     extension = ScrapyCloud(crawler)
@@ -67,7 +67,7 @@ def test_one_that_cannot_be_cut_is_refused_and_not_delivered(cloud, caplog):
     assert written == []
     assert stats == {"llms/cloud/refused": 1}
     assert "no item for https://a.example/: its fields other than content and links have" in caplog.text
-    assert len(spider.run.undelivered) == 1
+    assert len(spider.run.outputs.undelivered) == 1
 
 
 def test_items_of_other_spiders_go_as_they_are(cloud):

@@ -22,11 +22,10 @@ from llmsspider.crawl.deferred import DeferredRetry
 from llmsspider.discovery import Discovery, FetchResult, FullText
 from llmsspider.items import Document
 from llmsspider.phases.ending import failed_pages, whole_full_texts
-from llmsspider.phases.phase import Phase
+from llmsspider.phases.phase import EngineIdle, Phase
 from llmsspider.pipelines.filter import FilterPipeline
 from llmsspider.pipelines.hash import HashPipeline
 from llmsspider.scheduling.downloader import EngineFetch
-from llmsspider.scheduling.idle import EngineIdle
 from llmsspider.scheduling.scheduler import PageDupeFilter
 from llmsspider.spiders.docs import DocsSpider
 from llmsspider.web.urls import page_key

@@ -69,9 +69,11 @@ def test_nothing_is_uploaded_when_the_crawl_did_not_end_by_itself(bucket):
     storage = StagedS3FeedStorage(
         "s3://docs/site.jsonl", "a", "b", endpoint_url=endpoint, region_name="us-east-1"
     )
-    storage.run = SimpleNamespace(succeeded=False, undelivered=[], ended=asyncio.Event())
+    storage.run = SimpleNamespace(
+        succeeded=False, outputs=SimpleNamespace(undelivered=[]), ended=asyncio.Event()
+    )
     storage.run.ended.set()
     assert storage.store(io.BytesIO(b"half of it")) is None
     storage.s3_client.close()
     assert client.get_object(Bucket="docs", Key="site.jsonl")["Body"].read() == b"yesterday"
-    assert storage.run.undelivered == ["s3://docs/site.jsonl: not uploaded"]
+    assert storage.run.outputs.undelivered == ["s3://docs/site.jsonl: not uploaded"]

@@ -77,7 +77,7 @@ NOT_READERS = {
     "discovery.files.judge": "`llmstxt` and `llmsfull` read the file",
     "openapi.description.example_of": "takes what was read",
     "crawl.pages.page_record": "takes what was read",
-    "crawl.known_pages.judge": "takes hashes",
+    "crawl.deletions.plan_deletions": "takes hashes",
     "crawl.deletions.outage": "takes counts",
     "crawl.full_text_lag.are_alike": "takes counts",
     "llmsfull.marks.named_in": "takes front matter that was read",

@@ -40,7 +40,7 @@ def test_what_shows_that_a_file_lags(nights: list[list[Sample]], lags: bool):
     known = LaggingFiles()
     found = []
     for samples in nights:
-        found.append(known.judge(FILE, samples))
+        found.append(known.compare(FILE, samples))
         known = LaggingFiles.from_json(json.loads(json.dumps(known.to_json())))
     assert any(found) == lags
     assert known.files == ({FILE} if lags else set())

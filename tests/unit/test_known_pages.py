@@ -6,12 +6,11 @@ from dataclasses import replace
 
 import pytest
 
+from llmsspider.crawl.deletions import DELETED, plan_deletions
 from llmsspider.crawl.known_pages import (
-    DELETED,
     KnownPages,
     KnownResources,
     clean_validator,
-    judge,
     validators,
 )
 from llmsspider.store import PageState, SourceRecord, open_store
@@ -120,13 +119,13 @@ def test_another_spelling_is_its_page():
     pages.aliases[b"other"] = STATE.key
     assert pages.state(b"other") is STATE
     pages.record_outcome(b"other", "gone")
-    assert pages.fates == {STATE.key: "gone"}
+    assert pages.outcomes == {STATE.key: "gone"}
 
 
-def test_the_fate_of_a_page_that_is_not_stored_is_nobodys():
+def test_the_outcome_of_a_page_that_is_not_stored_is_nobodys():
     pages = known(STATE)
     pages.record_outcome(b"unknown", "gone")
-    assert pages.fates == {}
+    assert pages.outcomes == {}
 
 
 @pytest.mark.parametrize(
@@ -153,16 +152,16 @@ def test_no_header_without_a_value():
 # What is deleted
 
 
-def judged(
-    fates: dict[int, str], pages: int, *, confirmed: bool = False, outside: frozenset[int] = frozenset()
+def planned(
+    outcomes: dict[int, str], pages: int, *, confirmed: bool = False, outside: frozenset[int] = frozenset()
 ):
-    """Judge `pages` stored pages, of which some have a fate and some are outside the run's bounds."""
+    """Plan the deletions of `pages` stored pages, some of which have an outcome and some are out of bounds."""
     keys = {number: number.to_bytes(16, "big") for number in range(pages)}
     found = KnownPages({key: replace(STATE, key=key) for key in keys.values()})
-    for number, fate in fates.items():
-        found.record_outcome(keys[number], fate)
+    for number, outcome in outcomes.items():
+        found.record_outcome(keys[number], outcome)
     inside = {key for number, key in keys.items() if number not in outside}
-    verdict = judge(found, inside, unreached=set(found.fates), confirmed=confirmed)
+    verdict = plan_deletions(found, inside, unreached=set(found.outcomes), confirmed=confirmed)
     number = {key: n for n, key in keys.items()}
     return (
         {number[key]: reason for key, reason in verdict.delete.items()},
@@ -172,7 +171,7 @@ def judged(
 
 
 @pytest.mark.parametrize(
-    ("fate", "deleted", "kept"),
+    ("outcome", "deleted", "kept"),
     [
         ("gone", {0: "gone"}, []),
         ("moved", {0: "moved"}, []),
@@ -182,9 +181,9 @@ def judged(
         ("failed", {}, []),
     ],
 )
-def test_each_fate(fate, deleted, kept):
-    assert judged({0: fate}, 10) == (deleted, kept, None)
-    assert (fate in DELETED) == bool(deleted)
+def test_each_outcome(outcome, deleted, kept):
+    assert planned({0: outcome}, 10) == (deleted, kept, None)
+    assert (outcome in DELETED) == bool(deleted)
 
 
 @pytest.mark.parametrize(
@@ -203,16 +202,16 @@ def test_each_fate(fate, deleted, kept):
     ],
 )
 def test_more_than_30_percent_go_only_when_confirmed(pages, gone, held):
-    fates = dict.fromkeys(range(gone), "gone")
-    deleted, kept, why = judged(fates, pages)
+    outcomes = dict.fromkeys(range(gone), "gone")
+    deleted, kept, why = planned(outcomes, pages)
     assert (why is not None) is held
     assert len(deleted) == (0 if held else gone)
     assert kept == (list(range(gone)) if held else [])
-    assert len(judged(fates, pages, confirmed=True)[0]) == gone
+    assert len(planned(outcomes, pages, confirmed=True)[0]) == gone
 
 
 def test_the_guard_says_what_would_go_and_how_to_confirm():
-    _, _, held = judged({0: "gone", 1: "gone", 2: "moved"}, 4)
+    _, _, held = planned({0: "gone", 1: "gone", 2: "moved"}, 4)
     assert "3 of 4 pages would be deleted (gone 2, moved 1)" in held
     assert "-a confirm_deletions=true" in held
 
@@ -223,17 +222,19 @@ def test_what_is_gone_in_two_complete_runs_in_a_row_goes_whatever_the_share():
     for key in keys[:6]:
         found.record_outcome(key, "gone", "not-found")
     found.record_outcome(keys[6], "unlinked")
-    first = judge(found, set(keys), unreached=set(keys), confirmed=False)
+    first = plan_deletions(found, set(keys), unreached=set(keys), confirmed=False)
     assert (first.delete, len(first.keep), first.missing) == ({}, 7, dict.fromkeys(keys[:6], 1))
-    del found.fates[keys[0]]  # it answers again
-    second = judge(found, set(keys), unreached=set(keys), confirmed=False, missing=first.missing)
+    del found.outcomes[keys[0]]  # it answers again
+    second = plan_deletions(found, set(keys), unreached=set(keys), confirmed=False, missing=first.missing)
     assert set(second.delete) == {*keys[1:7]}, "what is left of them is few"
     for key in keys[6:]:
         found.record_outcome(key, "unlinked")
-    third = judge(found, set(keys), unreached=set(keys), confirmed=False, missing=first.missing)
+    third = plan_deletions(found, set(keys), unreached=set(keys), confirmed=False, missing=first.missing)
     assert set(third.delete) == {*keys[1:6]}, "that nothing leads to a page is never sure"
     assert third.blocked_by is not None
-    never = judge(found, set(keys), unreached=set(keys), confirmed=False, missing=first.missing, runs=0)
+    never = plan_deletions(
+        found, set(keys), unreached=set(keys), confirmed=False, missing=first.missing, runs=0
+    )
     assert never.delete == {}
 
 
@@ -242,8 +243,10 @@ def test_what_moved_to_a_document_of_this_run_needs_no_guard():
     found = KnownPages({key: replace(STATE, key=key) for key in keys})
     for key in keys:
         found.moved(key, b"new " + key)
-    assert judge(found, set(keys), unreached=set(keys), confirmed=False).delete == {}
-    there = judge(found, set(keys), unreached=set(keys), confirmed=False, arrived=frozenset(keys[:8]))
+    assert plan_deletions(found, set(keys), unreached=set(keys), confirmed=False).delete == {}
+    there = plan_deletions(
+        found, set(keys), unreached=set(keys), confirmed=False, arrived=frozenset(keys[:8])
+    )
     assert (set(there.delete), there.blocked_by) == (set(keys[:8]) | {*keys[8:]}, None)
 
 
@@ -251,12 +254,16 @@ def test_a_page_that_has_a_document_in_this_run_is_not_deleted():
     key = STATE.key
     found = known(STATE, replace(STATE, key=b"other"))
     found.record_outcome(key, "gone")
-    assert judge(found, {key, b"other"}, unreached={b"other"}, confirmed=True).delete == {}
-    assert judge(found, {key, b"other"}, unreached={key}, confirmed=True).delete == {key: "gone"}
+    assert plan_deletions(found, {key, b"other"}, unreached={b"other"}, confirmed=True).delete == {}
+    assert plan_deletions(found, {key, b"other"}, unreached={key}, confirmed=True).delete == {key: "gone"}
 
 
-def test_pages_outside_the_bounds_of_the_run_are_not_judged():
-    assert judged({0: "gone", 1: "gone", 2: "kept"}, 10, outside=frozenset({0, 2})) == ({1: "gone"}, [], None)
+def test_pages_outside_the_bounds_of_the_run_are_not_deleted():
+    assert planned({0: "gone", 1: "gone", 2: "kept"}, 10, outside=frozenset({0, 2})) == (
+        {1: "gone"},
+        [],
+        None,
+    )
 
 
 # Answers that are no pages

@@ -39,7 +39,7 @@ def test_a_new_page_with_a_known_text_waits_and_is_the_page_that_is_gone():
     assert not moved.keep(record("fresh", "nobody had it\n"), stored, set())
     stored.record_outcome(key("old"), "gone", "not-found")
     moved.pair(stored, no_text)
-    assert stored.fates == {key("old"): "moved"}
+    assert stored.outcomes == {key("old"): "moved"}
     assert stored.moved_from[key("new")] == [SITE + "old"]
     assert [page.url for page in moved.take()] == [SITE + "new"]
     assert not moved.keep(record("late", "text\n"), stored, set())
@@ -50,7 +50,7 @@ def test_a_page_that_is_still_there_has_not_moved():
     assert not moved.keep(record("copy", "text\n"), stored, {key("old")})
     assert moved.keep(record("copy", "text\n"), stored, set())
     moved.pair(stored, no_text)
-    assert (stored.fates, stored.moved_from) == ({}, {})
+    assert (stored.outcomes, stored.moved_from) == ({}, {})
 
 
 def test_a_known_page_does_not_wait_and_none_does_where_a_stop_would_lose_it():
@@ -117,7 +117,7 @@ def test_a_page_that_was_renamed_and_edited_is_the_one_that_is_most_like_it():
     by_key = {key(path): text for path, text in texts.items()}
     moved.pair(stored, by_key.__getitem__)
     assert stored.moved_from == {page.key: [SITE + "guide"]}
-    assert stored.fates[key("near")] == "unlinked"
+    assert stored.outcomes[key("near")] == "unlinked"
 
 
 def test_a_page_that_redirects_for_now_and_stays_is_no_former_address():
@@ -125,4 +125,4 @@ def test_a_page_that_redirects_for_now_and_stays_is_no_former_address():
     stored.moved(key("old"), key("new"), for_good=False)
     stored.stays(key("old"), "not-sure")
     assert stored.moved_from == {key("new"): []}
-    assert (stored.fates, stored.reasons) == ({key("old"): "kept"}, {key("old"): "not-sure"})
+    assert (stored.outcomes, stored.reasons) == ({key("old"): "kept"}, {key("old"): "not-sure"})

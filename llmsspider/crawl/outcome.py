@@ -1,15 +1,64 @@
-"""What a run says of its outcome in one line: why nothing came of it, what it missed, and what to do. No Scrapy."""
+"""How a run ended: whether it saw the whole site, and what is said of it in one line. No Scrapy."""
 
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from llmsspider.web.outcomes import remedied
 from llmsspider.web.urls import host
 
 if TYPE_CHECKING:
+    from llmsspider.crawl.bounds import PageLimit
     from llmsspider.crawl.run import Run
+
+
+def succeeded(outcome: str) -> bool:
+    """Say whether a crawl with this finish reason ended by itself or by a limit the user set.
+
+    >>> succeeded("finished"), succeeded("closespider_timeout"), succeeded("start_failed")
+    (True, True, False)
+    """
+    return outcome == "finished" or outcome.startswith("closespider_")
+
+
+@dataclass(slots=True)
+class Coverage:
+    """Whether a run saw the whole site; only then is a page that it did not see gone."""
+
+    cut: str | None = None
+    """Why the run was not to see everything, or ended too soon: a limit, a stop, a fault."""
+    outage: str | None = None
+    """How the site kept the run from seeing everything."""
+    unseen: set[str] = field(default_factory=set)
+    """The limits that filtered pages, by reason: pages that only those lead to were not seen."""
+
+    def incomplete(self, why: str) -> None:
+        """Record that the run did not see the whole site; the first reason stays."""
+        self.cut = self.cut or why
+
+    def failed_in_part(self, why: str) -> None:
+        """Record that only a part of the site answered: stored pages stay, and the exit code of the command says it."""
+        self.outage = why
+
+    def check_limit(self, limit: PageLimit) -> None:
+        """Record, when all pages are through, that links were filtered for `max_requests`."""
+        if limit.cut:
+            self.incomplete("max_requests")
+
+    @property
+    def complete(self) -> bool:
+        """True when the run saw the whole site."""
+        return self.why_incomplete is None
+
+    @property
+    def why_incomplete(self) -> str | None:
+        """Why the run did not see the whole site, or None."""
+        return self.cut or self.outage
+
+
+# What is said of the outcome in one line: why nothing came of the run, what it missed, and what to do.
 
 ALLOWS = "LLMS_ALLOW_PRIVATE_ADDRESSES"
 """The setting that lists the addresses that are allowed though they are not public."""
