@@ -160,7 +160,7 @@ class Page:
 
 # --- version of stored documents ---
 
-EXTRACTOR_VERSION = 9
+EXTRACTOR_VERSION = 10
 """Grows with each change of the Markdown made from the same page: stored pages of another version are made again."""
 
 

@@ -17,10 +17,17 @@ _FORM = 400
 """Characters of a form that is more than a form."""
 
 
+_SEPARATORS = frozenset({"sep", "separator", "divider", "delimiter"})
+"""Classes of empty elements that a page's style draws between the parts of a heading."""
+
+
 @converts(BLOCK_TAGS, "h1", "h2", "h3", "h4", "h5", "h6")
 def heading(walk: Walk, element: _Element) -> list[str]:
     """Return a heading; the first of level 1 is the title of the page."""
     outer, walk.in_heading = walk.in_heading, True
+    for span in element.iter("span"):
+        if not len(span) and not span.text and not _SEPARATORS.isdisjoint((span.get("class") or "").split()):
+            span.text = " "
     inner = walk.line(element)
     if not inner and len(element) == 1:
         inner = walk.line(element[0])  # VuePress: the permalink is around the text

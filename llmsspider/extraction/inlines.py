@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 from lxml.etree import _Element
 
@@ -223,20 +224,28 @@ def _span(walk: Walk, text: str) -> str:
 
 
 def _linked_code(walk: Walk, element: _Element) -> str:
-    """Return code with links in it: the links around code spans of their own."""
-    pieces = [_span(walk, element.text)] if element.text else []
+    """Return code with links in it: the links around code spans of their own, the text between two links one span."""
+    pieces, text = [], ""
+    for part, link in _code_parts(element, 100 - walk.depth):
+        if link is None:
+            text += part
+            continue
+        pieces += [_span(walk, text), inline_link(walk, link, _span(walk, part))]
+        text = ""
+    return "".join([*pieces, _span(walk, text)])
+
+
+def _code_parts(element: _Element, depth: int) -> Iterator[tuple[str, _Element | None]]:
+    """Yield the texts in code in order, each with the link that it is the text of."""
+    yield element.text or "", None
     for child in element:
         if child.tag == "a" and child.get("href"):
-            pieces.append(inline_link(walk, child, _span(walk, inner_text(child))))
-        elif len(child) and walk.depth < 100:
-            walk.depth += 1
-            pieces.append(_linked_code(walk, child))
-            walk.depth -= 1
+            yield inner_text(child), child
+        elif len(child) and depth > 0:
+            yield from _code_parts(child, depth - 1)
         else:
-            pieces.append(_span(walk, inner_text(child)))
-        if child.tail:
-            pieces.append(_span(walk, child.tail))
-    return "".join(pieces)
+            yield inner_text(child), None
+        yield child.tail or "", None
 
 
 def _is_emphasis(piece: str, mark: str) -> bool:

@@ -157,6 +157,7 @@ def definition_list(walk: Walk, element: _Element) -> list[str]:
 
 def _read(walk: Walk, element: _Element) -> list[_Entry]:
     entries = [_Entry()]
+    _set_bodies(element)
     for child in _entries(element):
         if child.tag == "dt":
             kind = walk.kind(child)
@@ -179,6 +180,33 @@ def _read(walk: Walk, element: _Element) -> list[_Entry]:
     return entries
 
 
+def _set_bodies(element: _Element) -> None:
+    """Set text and inline elements that stand in a `<dl>` and in no part of it into a `<dd>`: browsers show them."""
+    body: _Element | None = None
+    if element.text and not element.text.isspace():
+        body = element.makeelement("dd", {})
+        body.text, element.text = settable(element.text), None
+        element.insert(0, body)
+    for child in list(element):
+        if child is body or not isinstance(child.tag, str):
+            continue
+        if child.tag in INLINE or (body is not None and child.tag in _BELOW and not _holds_entries(child)):
+            if body is None:
+                body = element.makeelement("dd", {})
+                child.addprevious(body)
+            body.append(child)
+            continue
+        body = None
+        if child.tail and not child.tail.isspace():
+            body = element.makeelement("dd", {})
+            body.text, child.tail = settable(child.tail), None
+            child.addnext(body)
+
+
+def _holds_entries(element: _Element) -> bool:
+    return any(part.tag in {"dt", "dd"} for part in element)
+
+
 def _with_delimiters(term: _Element) -> _Element:
     """Set the colon before each classifier of a term (docutils) that the page's style shows."""
     for classifier in term.iter("span"):
@@ -196,7 +224,7 @@ def _entries(element: _Element) -> list[_Element]:
     """Return the terms and definitions, out of the `<div>`s that HTML allows around groups."""
     entries: list[_Element] = []
     for child in element:
-        if child.tag == "div" and any(part.tag in {"dt", "dd"} for part in child):
+        if child.tag == "div" and _holds_entries(child):
             entries.extend(child)
         else:
             entries.append(child)

@@ -26,9 +26,11 @@ _TURN = re.compile(
 """What a link says that turns a page; after a colon the title of that page."""
 _LABELS = frozenset(
     {"next", "prev", "previous", "up", "top", "contents", "index", "home", "back", "to", "page", "chapter", "section",
-     "part", "of"}
+     "part", "of", "table"}
 )  # fmt: skip
 """Words that stand beside such links and say nothing else."""
+_OVERVIEW = re.compile(r"\W*(?:(?:table of )?contents|index|home)\W*", re.IGNORECASE)
+"""What a link beside such links says that leads to a list of the pages."""
 _TURNING = frozenset({"next", "previous"})
 """Those of them that stand for a link of their own."""
 _LEAST = 2
@@ -66,6 +68,7 @@ def _only_turns(block: _Element) -> bool:
     labels = [_label(link) for link in block.iter("a")]
     beside = _WORD.findall(" ".join(_outside_links(block)).casefold())
     turns = sum(bool(_TURN.fullmatch(label)) for label in labels) + sum(word in _TURNING for word in beside)
+    turns += sum(bool(_OVERVIEW.fullmatch(label)) for label in labels) if turns else 0
     return turns >= _LEAST and _LABELS.issuperset(beside)
 
 
@@ -300,7 +303,7 @@ def _is_in(inner: _Element, outer: _Element) -> bool:
 def without_navigation(main: _Element, page: _Element | None = None) -> _Element:
     """Empty the blocks in `main` that are named like navigation and made of links, or turn pages, and return `main`.
 
-    A block with `page`, the heading of the page, stays.
+    A block with `page`, the heading of the page, stays, and so does a table with headers.
 
     Tables of contents are named alike instead: the walk leaves them out unless they are all a page has.
     """
@@ -310,6 +313,7 @@ def without_navigation(main: _Element, page: _Element | None = None) -> _Element
             and element.get("role") != "tablist"
             and not (page is not None and _is_in(page, element))
             and (is_named_navigation(element) or element.tag == "aside")
+            and not (element.tag == "table" and next(element.iter("th"), None) is not None)
             and _is_linked(element)
         ):
             if "toc" in (element.get("class") or "").split("-"):

@@ -29,6 +29,7 @@ INLINE = {
     "emphasis marks would not close": ("<p><b>“x”</b>y <b>テスト。</b>次</p>", "<strong>“x”</strong>y <strong>テスト。</strong>次"),
     "code": ("<p><code>a  b</code> <code>`x`</code> <tt>*y*</tt></p>", "`a b` `` `x` `` `*y*`"),
     "link in code": ("<p><code>Vec&lt;<a href='t'>T</a>&gt;</code></p>", "`Vec<`[`T`](https://e.org/d/t)`>`"),
+    "marks of code between links": ("<p><tt><span>x<i>: </i><a href='t'>T</a><i>;</i> y</span></tt></p>", "`x:` [`T`](https://e.org/d/t)`; y`"),
     "code in link": ("<p><a href='t'><code>T</code></a></p>", "[`T`](https://e.org/d/t)"),
     "keys": ("<p><kbd>Ctrl</kbd>+<kbd>C</kbd></p>", "<kbd>Ctrl</kbd>+<kbd>C</kbd>"),
     "sub and sup": ("<p>H<sub>2</sub>O x<sup>2</sup></p>", "H<sub>2</sub>O x<sup>2</sup>"),
@@ -56,6 +57,9 @@ def test_inline(body, expected):
 
 BLOCKS = {
     "headings": ("<h1>A</h1><h2><a href='#b'>B</a> <a href='#b'>#</a></h2><h3></h3>", "# A\n\n## B"),
+    "parts of a heading": ("<h1><a href='a'>A</a><span class='sep'></span>b <span class='x'></span>c</h1>", "# [A](https://e.org/d/a) b c"),
+    "text in a definition list": ("<dl>Before.<dt>A</dt><br>text <code>a</code> of it<dt>B</dt><dd>b</dd></dl>", "Before.\n\nA\n: text `a` of it\n\nB\n: b"),
+    "blocks behind text in a definition list": ("<dl><dt>A</dt>text<ul><li>x</li></ul>more<dt>B</dt> <dd>b</dd></dl>", "**A**\n\ntext\n\n- x\n\nmore\n\n**B**\n\nb"),
     "nested lists": ("<ul><li>a<ul><li>b<ol start='3'><li>c</li></ol></li></ul></li><li>d</li></ul>", "- a\n  - b\n    3. c\n- d"),
     "loose list": ("<ol><li><p>a</p><p>b</p></li><li><p>c</p></li></ol>", "1. a\n\n   b\n\n2. c"),
     "two lists": ("<ul><li>a</li></ul><ul><li>b</li></ul>", "- a\n\n* b"),

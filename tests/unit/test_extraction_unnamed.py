@@ -133,8 +133,9 @@ def test_a_section_that_says_the_title_too_stays_a_section():
         <a href="a.html">Mills</a> <a href="c.html"><img src="n.png" alt="next"></a></p>""",
         """<ul><li><a href="toc.html">Contents</a></li><li><a href="a.html">Previous Chapter</a></li>
         <li><a href="c.html">Next Chapter</a></li></ul>""",
+        """<ul><li><a href="toc.html">Table of Contents</a><li><a href="c.html">Next Chapter</a></ul>""",
     ],
-    ids=["words", "table", "pictures", "labels", "list"],
+    ids=["words", "table", "pictures", "labels", "list", "list of a first chapter"],
 )
 def test_blocks_that_only_turn_pages_are_no_content(block):
     page = converted(f"{block}<h1>Wheels</h1>{PROSE}{block}", "Wheels")
@@ -151,9 +152,14 @@ def test_blocks_that_only_turn_pages_are_no_content(block):
             "- [Next steps]",
         ),
         ('<p><a href="c.html">Next</a></p>', "[Next]"),
+        ('<p><a href="toc.html">Contents</a>, <a href="./">Home</a></p>', "[Contents]"),
+        (
+            '<table class="related"><tr><th>Related modules</tr><tr><td><a href="m.html">mod_a</a></td></tr></table>',
+            "| Related modules |",
+        ),
         ('<p>Press <a href="c.html">Next</a>, then <a href="a.html">Up</a>.</p>', "Press [Next]"),
     ],
-    ids=["prose", "titles", "one link", "buttons"],
+    ids=["prose", "titles", "one link", "lists of pages", "table", "buttons"],
 )
 def test_links_that_are_called_alike_stay_in_the_text(block, text):
     assert text in converted(f"<h1>Wheels</h1>{PROSE}{block}", "Wheels").markdown
