@@ -32,7 +32,7 @@ from site_server import Reply, Seen, Site, serving  # noqa: E402
 
 ATOM = "{http://www.w3.org/2005/Atom}"
 SETTINGS = {"RETRY_TIMES": 0, "LLMS_MAX_WAIT": 0.2, "DOWNLOAD_TIMEOUT": 20, "LLMS_ROBOTSTXT": None}
-SENTENCE = re.compile(r"<p>([^<>&*_`\[\]\\]{60,})")
+SENTENCE = re.compile(r"<p\b[^<>]*>([^<>&*_`\[\]\\]{30,})")
 WORD = re.compile(r"\b[a-z]{6,}\b")
 KINDS = ("word", "word", "code", "cell", "row", "paragraph", "cut", "new", "delete", "move", "redirect")
 """What a day's edits may be, as often as they are drawn."""
@@ -122,7 +122,7 @@ class Edited:
         for match in SENTENCE.finditer(text[text.find("<h1") :]):
             line = match[1].split("\n")[0]
             is_one = text.count(line) == 1 and (twin is None or twin.count(line) == 1)
-            if is_one and len(line) > 50 and WORD.search(line):
+            if is_one and len(line) > 30 and WORD.search(line):
                 return line
         return None
 
@@ -385,8 +385,7 @@ class Nights:
 
     def _compare_page(self, number: int, edits: list[Edit], page: dict[str, Any]) -> None:
         hunks = page["hunks"]
-        texts = ["\n".join([*hunk["lines"], *(p for op, p in hunk["words"] if op != "equal")]) or
-                 hunk["after"] or hunk["before"] for hunk in hunks]  # fmt: skip
+        texts = ["\n".join([*hunk["lines"], hunk["before"], hunk["after"]]) for hunk in hunks]
         for edit in edits:
             self.counts["places told"] += bool(edit.needle) and any(edit.needle in text for text in texts)
             if edit.needle and not any(edit.needle in text for text in texts):

@@ -220,6 +220,12 @@ class Config(BaseModel):
         "LLMS_REPORT", None, "HTML file, or folder, for the report of a run and its run.json."
     )
 
+    repository_hosts: types.RepositoryHosts = setting(
+        "LLMS_REPOSITORY_HOSTS",
+        {},
+        "By host, `github` or `gitlab`: where repositories lie besides github.com and gitlab.com; `off` crawls pages.",
+    )
+
     # --- one page ---
     providers: types.Providers = setting(
         "LLMS_PAGE_PROVIDERS",

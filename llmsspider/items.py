@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 Change = Literal["new", "changed", "unchanged", "deleted"]
 Origin = Literal["markdown", "negotiated", "html", "rendered", "text", "llms-full", "llms-txt"]
-DiscoveredBy = Literal["start", "llms.txt", "llms-full.txt", "sitemap", "link"]
+DiscoveredBy = Literal["start", "llms.txt", "llms-full.txt", "sitemap", "repository", "link"]
 
 
 @dataclass(slots=True, frozen=True)

@@ -183,6 +183,15 @@ def _providers(value: Any) -> Any:
     return _by(load_providers, value.split(",") if isinstance(value, str) else list(value))
 
 
+def _repository_hosts(value: Any) -> Any:
+    from llmsspider.discovery.repositories import parse_hosts  # noqa: PLC0415
+
+    try:
+        return parse_hosts(value)
+    except ValueError as error:
+        raise refused(str(error)) from None
+
+
 def _generators(value: Any) -> tuple[str, ...]:
     paths = tuple(value.split(",") if isinstance(value, str) else value)
     if paths:
@@ -278,6 +287,7 @@ Contact = Annotated[str | None, BeforeValidator(_contact)]
 if TYPE_CHECKING:
     from llmsspider.conversion.workers import Handlers
     from llmsspider.discovery.providers import Provider
+    from llmsspider.discovery.repositories import Kind as RepositoryKind
     from llmsspider.formats import Formats
     from llmsspider.markdown.chunks import Count
     from llmsspider.store import Retention, Store
@@ -291,6 +301,7 @@ if TYPE_CHECKING:
     History = Retention
     HttpAuth = Credentials
     Providers = list[Provider]
+    RepositoryHosts = dict[str, RepositoryKind]
     StoreClass = type[Store]
 else:  # what the checks return; a process that only reads settings need not import it
     Addresses = Annotated[Any, BeforeValidator(_addresses)]
@@ -300,6 +311,7 @@ else:  # what the checks return; a process that only reads settings need not imp
     History = Annotated[Any, BeforeValidator(_history)]
     HttpAuth = Annotated[Any, BeforeValidator(_http_auth)]
     Providers = Annotated[Any, BeforeValidator(_providers)]
+    RepositoryHosts = Annotated[Any, BeforeValidator(_repository_hosts)]
     StoreClass = Annotated[Any, BeforeValidator(_store_class)]
 
 

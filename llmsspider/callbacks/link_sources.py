@@ -55,8 +55,9 @@ class LinkSourcePages:
             yield from self._docsify_lists(record.url, depth, site, unchanged=unchanged)
             return
         deepest = run.arguments.max_depth is not None and depth >= run.arguments.max_depth
-        same_url = record.fetched_url == record.url and record.origin != "negotiated"
-        if deepest or same_url or not run.follows_links:
+        is_all = record.fetched_url == record.url and record.origin != "negotiated"
+        is_all = is_all or run.site.repository_of(record.url) is not None
+        if deepest or is_all or not run.follows_links:
             return
         root, new = run.site.is_section_root(record.url), record.key not in run.known.states
         if run.memory.link_sources.wanted(record.url, start=start, section_root=root, new=new):

@@ -42,7 +42,7 @@ class MarkdownLinks:
         self, draft: Draft, page_url: str, fetched_url: str, origin: str
     ) -> Callable[[str], str]:
         """Return the function that makes the hrefs of a Markdown page absolute."""
-        site = self.run.site.docsify_of(page_url)
+        site = self.run.site.docsify_of(page_url) or self.run.site.repository_of(page_url)
         if site is not None:
             return partial(site.join, page_url=page_url)
         bases = self.run.memory.link_bases

@@ -90,7 +90,9 @@ class PageReader:
             ConversionError: the body could not be converted.
             RenderingError: the browser could not render it.
         """
-        page = await read_page(answer, self._run.workers, listed=listed, join=self._join)
+        is_shown = self._run.site.repository_of(answer.page_url) is not None  # links are relative to the page
+        shown = replace(answer, fetched_url=answer.page_url) if is_shown else answer
+        page = await read_page(shown, self._run.workers, listed=listed, join=self._join)
         answer, fuller = await self.fuller.take(request, answer, page)
         if fuller is None:
             return answer, None
@@ -120,7 +122,8 @@ class FullerHtml:
             RenderingError: the HTML is what is stored, and failed this time.
         """
         stubs = self.run.site.stubs_of(request.url)
-        kind = self._kind(result, stubs)
+        is_all = self.run.site.repository_of(request.url) is not None
+        kind = None if is_all else self._kind(result, stubs)
         if kind is None or not stubs.pays(kind):
             return answered, result
         self.run.count("markdown/stub")

@@ -186,6 +186,7 @@ class Bounds:
         self.look_alikes = look_alikes
         self._links_seen = SeenLinks()
         self._start_directory = ""
+        self._only_listed = arguments.scope == "listed"
 
     # --- where they come from ---
 
@@ -193,7 +194,9 @@ class Bounds:
         """Fix the bounds by what discovery found; `start_page` has the start page's links."""
         covering = discovery.discovered_file if discovery.discovered_file_type == "llms.txt" else None
         listed = [seed.url for seed in discovery.seeds if seed.llms]
-        self.scope = self._build(discovery.start_url, covering, listed, _evidence(discovery, start_page))
+        evidence = _evidence(discovery, start_page)
+        self._only_listed = self._only_listed or discovery.discovered_file_type == "repository"
+        self.scope = self._build(discovery.start_url, covering, listed, evidence)
         self._start_directory = urljoin(discovery.start_url, ".")
         alternates = [(tag, url) for seed in discovery.seeds for tag, url in seed.alternates.items()]
         self._trees = Trees(
@@ -221,7 +224,7 @@ class Bounds:
             if value == "all"
         ]
         return build_scope(
-            arguments.scope,
+            "listed" if self._only_listed else arguments.scope,
             start_url,
             covering,
             listed,
@@ -276,13 +279,11 @@ class Bounds:
         return self.verdict(url, listed=self.is_listed(url)).allowed
 
     def is_listed(self, url: str) -> bool:
-        """Say whether the page counts as listed for the scope: llms.txt names it, or with scope=listed a sitemap.
+        """Say whether the page counts as listed: llms.txt or a repository names it, with scope=listed a sitemap.
 
         A sitemap names the whole host, blog and all, so what it lists has to lie in the section like any link.
         """
-        return self._site.is_described(url) or (
-            self._arguments.scope == "listed" and self._site.is_listed(url)
-        )
+        return self._site.is_described(url) or (self._only_listed and self._site.is_listed(url))
 
     def covers(self, state: PageState) -> bool:
         """Say whether a stored page lies inside the bounds, so that this run may decide whether it is deleted."""

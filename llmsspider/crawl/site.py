@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from llmsspider.crawl.page_checks import HostStubs
 from llmsspider.crawl.site_comparison import SiteChrome, SiteTitles
 from llmsspider.discovery.providers import Docsify, find_docsify
+from llmsspider.discovery.repositories import Repository
 from llmsspider.web.host_forms import HostForms
 from llmsspider.web.markdown_forms import is_markdown_url, twins
 from llmsspider.web.media_types import MARKDOWN_TYPES
@@ -89,6 +90,8 @@ class SiteKnowledge:
         self._listed: set[str] = set()
         self._section_roots: set[str] = set()
         self._docsify: list[Docsify] = []
+        self.repository: Repository | None = None
+        """The repository whose files are the pages."""
         self._lists: set[str] = set()
         """Sidebars and the like that were asked for in this run."""
         self._routed: set[str] = set()
@@ -216,6 +219,10 @@ class SiteKnowledge:
         """Return the Docsify site that a URL is a route of, or the page; None for any other URL."""
         return next((site for site in self._docsify if site.has_page(url)), None) if self._docsify else None
 
+    def repository_of(self, url: str) -> Repository | None:
+        """Return the repository that a URL is a file of, as its host shows it; None for any other URL."""
+        return self.repository if self.repository is not None and self.repository.has_page(url) else None
+
     def learn_routes(self, url: str) -> None:
         """Remember that the routes of a page are pages: a browser rendered it, and it links to several of them."""
         if len(self._routed) < MAX_DOCSIFY:
@@ -236,6 +243,8 @@ class SiteKnowledge:
             page = site.page_of(url)
             if page is not None:
                 return page
+        if self.repository is not None and (shown := self.repository.page_of(url)) is not None:
+            return shown
         if is_markdown_url(url) or "/_sources/" in url:
             return self.forms_of(url).page_of(url, self._pages) or url
         for markdown_url in twins(url) if self._by_markdown else ():
@@ -266,6 +275,7 @@ class SiteKnowledge:
         }
         shared = everywhere if isinstance(everywhere, dict) else {}
         self._docsify = Docsify.from_list(shared.get("docsify"))
+        self.repository = Repository.from_dict(shared.get("repository"))
         self._routed = {url for url in shared.get("routed") or [] if isinstance(url, str)}
 
     def learned(self) -> dict[str, object]:
@@ -279,6 +289,7 @@ class SiteKnowledge:
             "chrome": self.chrome.as_list(),
             "docsify": [asdict(site) for site in self._docsify],
             "routed": sorted(self._routed),
+            "repository": self.repository.as_dict() if self.repository else None,
         }
         if any(shared.values()):
             learned[_EVERYWHERE] = {name: values for name, values in shared.items() if values}

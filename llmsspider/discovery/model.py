@@ -23,7 +23,7 @@ def is_full_name(url: str) -> bool:
     return "full" in urlsplit(url).path.rpartition("/")[2].lower()
 
 
-FileType = Literal["llms.txt", "llms-full.txt", "sitemap", "none"]
+FileType = Literal["llms.txt", "llms-full.txt", "sitemap", "repository", "none"]
 
 
 @dataclass(slots=True)

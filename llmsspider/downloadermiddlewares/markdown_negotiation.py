@@ -76,6 +76,9 @@ class MarkdownNegotiationMiddleware:
         if split_route(request.url)[1]:
             site = self.run.site.docsify_of(request.url)
             return await self._route(request, site.file_of(request.url)) if site is not None else None
+        repository = self.run.site.repository_of(request.url)
+        if repository is not None:
+            return await self._route(request, repository.file_of(request.url))
         if self._is_first(request):
             self._page_first.add(request)
             return None
@@ -176,7 +179,7 @@ class MarkdownNegotiationMiddleware:
         return None
 
     async def _route(self, request: Request, url: str) -> Response | None:
-        """Return the answer for the Markdown file of a route, which is all there is of that page."""
+        """Return the answer for the file of a route or of a repository, which is all there is of that page."""
         engine = self.crawler.engine
         if engine is None:
             return None

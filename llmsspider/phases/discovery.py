@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from llmsspider.crawl.pages import checked
 from llmsspider.crawl.plan import make_plan
 from llmsspider.discovery import Options, discover
+from llmsspider.discovery.repositories import discover_repository, repository_at
 from llmsspider.errors import ConversionError
 from llmsspider.items import Page, PageMeta, Section, content_hash
 from llmsspider.web.hosts import same_site
@@ -82,6 +83,13 @@ async def _look(phase: Phase, url: str) -> tuple[Discovery, Page]:
         enabled=config.discovery_enabled,
     )
     phase.fetch.start_url = url
+    repository = repository_at(url, config.repository_hosts) if config.discovery_enabled else None
+    if repository is not None and not arguments.llms_txt:
+        phase.fetch.api = repository.api
+        phase.run.site.repository, discovery = await discover_repository(
+            phase.fetch, repository, config.formats.extensions("listed"), note=phase.note
+        )
+        return discovery, Page("", [], [], PageMeta())
     discovery = await discover(phase.fetch, url, options, note=phase.note)
     return discovery, await _scan(phase, discovery.start)
 

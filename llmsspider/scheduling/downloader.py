@@ -62,6 +62,8 @@ class EngineFetch:
         self.led_to = ""
         """Where the start page redirected to for the first time; it counts as failed then."""
         self.false_answer: FetchResult | None = None
+        self.api = ""
+        """How the addresses of an interface for programs begin; robots.txt, which is of pages, is not asked for it."""
 
     async def __call__(
         self, url: str, *, accept: str | None = None, max_bytes: int | None = None
@@ -90,6 +92,8 @@ class EngineFetch:
         }
         if max_bytes is not None:
             meta["download_maxsize"] = max_bytes
+        if self.api and url.startswith(self.api):
+            meta["dont_obey_robotstxt"] = True
         headers = {"Accept": accept} if accept else None
         request = nested_request(url, headers=headers, callback=NO_CALLBACK, meta=meta, discovery=True)
         try:

@@ -1,0 +1,166 @@
+"""A repository as a start: its README and documentation from raw files, links between them kept, recrawls."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from git_host import GitHost
+from site_server import Reply, serving
+
+README = "# Project\n\n![logo](docs/logo.png)\n\nSee [the guide](docs/guide/) and [the setup](setup.py).\n"
+GUIDE = (
+    "# Guide\n\nBack to [it all](../../README.md), on to [more](more.md#use), [notes](/docs/notes.rst), "
+    "[Usage](usage.html), [elsewhere](https://e.com/x), [top](#guide), [api](../api.md).\n"
+)
+FILES = {
+    "README.md": README,
+    "setup.py": "print()\n",
+    "CHANGES.md": "# Changes\n",
+    "docs/logo.png": "no picture",
+    "docs/api.md": "# API\n\nAll of it.\n",
+    "docs/guide/index.md": GUIDE,
+    "docs/guide/more.md": "# More\n\nMore of it, [see](index.md).\n",
+    "docs/guide/usage.adoc": "= Usage\n\nHow it is used, see link:more.md[more].\n",
+    "docs/notes.rst": "Notes\n=====\n\nSome `notes <api.md>`_.\n\n.. code:: python\n\n   run()\n",
+    "docs/try.ipynb": json.dumps(
+        {
+            "nbformat": 4,
+            "metadata": {"kernelspec": {"language": "python"}},
+            "cells": [
+                {"cell_type": "markdown", "source": ["# Try\n", "see [api](api.md)"]},
+                {"cell_type": "code", "source": ["1 + 1"], "outputs": []},
+            ],
+        }
+    ),
+    "docs/data.json": '{"a": 1}',
+    "docs/.hidden/x.md": "# Hidden\n",
+    "examples/one.md": "# One\n\nAn example.\n",
+}
+PAGES = {"README.md", "docs/api.md", "docs/guide/index.md", "docs/guide/more.md", "docs/guide/usage.adoc",
+         "docs/notes.rst", "docs/try.ipynb"}  # fmt: skip
+
+
+@pytest.fixture(params=["github", "gitlab"])
+def host(request):
+    with serving(
+        GitHost(request.param, {"main": dict(FILES), "feature/x": {"other/a.md": "# A\n\nOther.\n"}})
+    ) as site:
+        yield site
+
+
+def settings(host: GitHost) -> dict[str, object]:
+    return {"LLMS_REPOSITORY_HOSTS": json.dumps({host.url.removeprefix("http://"): host.kind})}
+
+
+def view(host: GitHost, kind: str, ref: str = "main") -> str:
+    return f"{host.url}/group/project/{'-/' if host.kind == 'gitlab' else ''}{kind}/{ref}/"
+
+
+def paths(host: GitHost, outcome, ref: str = "main") -> dict[str, dict]:
+    return {row["url"].removeprefix(view(host, "blob", ref)): row for row in outcome.documents}
+
+
+def test_readme_and_docs_are_read_from_raw_files_and_their_links_are_kept(host, run_crawl):
+    host.per_page = 4
+    start = f"{host.url}/group/project"
+    outcome = run_crawl(start, settings=settings(host))
+    found = paths(host, outcome)
+    assert set(found) == PAGES
+    blob, raw, tree = (view(host, kind) for kind in ("blob", "raw", "tree"))
+    readme, guide = found["README.md"]["content"], found["docs/guide/index.md"]["content"]
+    assert f"[the guide]({blob}docs/guide/index.md)" in readme
+    assert f"[the setup]({blob}setup.py)" in readme
+    assert f"![logo]({raw}docs/logo.png)" in readme
+    for link in (
+        f"[it all]({blob}README.md)",
+        f"[more]({blob}docs/guide/more.md#use)",
+        f"[notes]({blob}docs/notes.rst)",
+        f"[Usage]({blob}docs/guide/usage.adoc)",
+        f"[api]({blob}docs/api.md)",
+        "[elsewhere](https://e.com/x)",
+    ):
+        assert link in guide
+    assert f"]({blob}docs/api.md)" in found["docs/notes.rst"]["content"]
+    assert "```python\nrun()\n```" in found["docs/notes.rst"]["content"]
+    assert f"[api]({blob}docs/api.md)" in found["docs/try.ipynb"]["content"]
+    assert f"[more]({blob}docs/guide/more.md)" in found["docs/guide/usage.adoc"]["content"]
+    assert found["docs/api.md"]["fetched_url"] == f"{raw}docs/api.md"
+    assert {row["discovered_by"] for row in found.values()} == {"start", "repository"}
+    assert not any(
+        seen.path.startswith(("/group/project/blob", "/group/project/-/blob")) for seen in host.requests
+    )
+    assert (
+        f"found: repository: {tree.rstrip('/')}" in outcome.log or "7 files of documentation" in outcome.log
+    )
+
+
+def test_a_recrawl_asks_with_etags_and_tells_edits_and_deletions(host, run_crawl):
+    start = f"{host.url}/group/project"
+    run_crawl(start, settings=settings(host))
+    files = host.refs["main"]
+    files["docs/api.md"] = "# API\n\nAll of it, and more.\n"
+    del files["docs/notes.rst"]
+    files["docs/new.md"] = "# New\n\nIt is new.\n"
+    files["docs/guide/further.md"] = files.pop("docs/guide/more.md")
+    host.clear()
+    outcome = run_crawl(start, arguments={"emit": "changes"}, settings=settings(host))
+    assert {path: row["change"] for path, row in paths(host, outcome).items()} == {
+        "docs/api.md": "changed",
+        "docs/notes.rst": "deleted",
+        "docs/new.md": "new",
+        "docs/guide/more.md": "deleted",
+        "docs/guide/further.md": "new",
+    }
+    assert paths(host, outcome)["docs/guide/further.md"]["moved_from"] == [
+        f"{view(host, 'blob')}docs/guide/more.md"
+    ]
+    unchanged = [seen.status for seen in host.requests if seen.path.endswith(("README.md", "usage.adoc"))]
+    assert unchanged == [304, 304]
+    host.clear()
+    refreshed = run_crawl(start, arguments={"mode": "refresh"}, settings=settings(host))
+    assert {row["change"] for row in refreshed.documents} == {"unchanged"}
+    assert not any(seen.path.startswith("/api/") for seen in host.requests)
+
+
+def test_a_folder_of_a_branch_with_a_slash_in_its_name(host, run_crawl):
+    outcome = run_crawl(f"{view(host, 'tree', 'feature/x')}other", settings=settings(host))
+    assert set(paths(host, outcome, "feature/x")) == {"other/a.md"}
+
+
+@pytest.mark.parametrize(
+    ("path", "line"),
+    [
+        ("group/none", "there is no such repository, or it is private: only public ones are read"),
+        ("{tree}v9/docs", "there is no branch, tag or commit 'v9'"),
+        ("{tree}main/none/deep", "there is no folder 'none' at main"),
+        ("{tree}main/examples/", None),
+        ("{tree}empty", "no README and no documentation that can be read"),
+    ],
+)
+def test_bad_addresses_are_one_line(host, run_crawl, path, line):
+    host.refs["empty"] = {"src/a.py": "print()\n"}
+    tree = view(host, "tree", "").removeprefix(f"{host.url}/").rstrip("/") + "/"
+    outcome = run_crawl(f"{host.url}/{path.format(tree=tree)}", settings=settings(host))
+    if line is None:
+        assert set(paths(host, outcome)) == {"examples/one.md"}
+        return
+    assert outcome.exit_code != 0
+    assert [found for found in outcome.log.splitlines() if " ERROR: " in found and line in found], outcome.log
+    assert "Traceback" not in outcome.log
+
+
+@pytest.mark.parametrize("status", [403, 429])
+def test_a_rate_limit_is_one_line_and_nothing_is_lost(host, run_crawl, status):
+    start = f"{host.url}/group/project"
+    run_crawl(start, settings=settings(host))
+    host.limit = Reply(
+        "{}", status, headers={"X-RateLimit-Remaining": "0", "X-RateLimit-Reset": "1790000000"}
+    )
+    outcome = run_crawl(start, settings={**settings(host), "LLMS_MAX_WAIT": 0.2, "RETRY_TIMES": 0})
+    assert outcome.exit_code != 0
+    assert "allows no more requests until 14:13 UTC (its rate limit)" in outcome.log
+    assert "Traceback" not in outcome.log
+    host.limit = None
+    again = run_crawl(start, settings=settings(host))
+    assert {row["change"] for row in again.documents} == {"unchanged"}
