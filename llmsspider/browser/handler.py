@@ -306,7 +306,7 @@ _sessions: WeakKeyDictionary[Crawler, BrowserSession] = WeakKeyDictionary()
 
 
 class BrowserDownloadHandler(HTTP11DownloadHandler):
-    """Scrapy's HTTP/1.1 handler, which every request takes that does not say `meta["playwright"]`.
+    """Scrapy's HTTP/1.1 handler; requests with `meta["playwright"]` go to the browser.
 
     scrapy-playwright's handler is made when the first request says so. Until then nothing of Playwright is
     imported and no process started. One browser serves both schemes.

@@ -69,7 +69,7 @@ class OutboundProxies:
 
     @property
     def hosts(self) -> frozenset[str]:
-        """The proxies' own hosts, which are no pages."""
+        """The hosts of the proxies."""
         return frozenset(proxy.host for proxy in self.by_scheme.values())
 
 

@@ -36,7 +36,7 @@ AGAIN = frozenset({408, 425, 429})
 
 
 class WebhookError(Exception):
-    """The webhook did not take it; one line."""
+    """The delivery failed; one line."""
 
 
 def payload(changes: SourceChanges, url: str, run: str) -> bytes:

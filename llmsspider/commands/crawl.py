@@ -35,7 +35,7 @@ INCOMPLETE = 3
 
 
 class Command(CrawlCommand):
-    """Scrapy's `crawl`; exit code 1 when the run came to nothing, 2 wrong arguments, 3 the site answered in part.
+    """Scrapy's `crawl`; exit code 1 for a run without pages, 2 for wrong arguments, 3 for a site that answered in part.
 
     As `llmsspider crawl` it says what a person wants to know, and the log is in a file (`console`).
     """

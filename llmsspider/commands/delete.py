@@ -9,7 +9,7 @@ from llmsspider.storecommand import StoreCommand, one_source
 
 
 class Command(StoreCommand):
-    """Asks first; exit code 1 when the answer is no."""
+    """Deletes a source after a confirmation; exit code 1 without it."""
 
     name = "delete"
 
@@ -27,7 +27,7 @@ class Command(StoreCommand):
         parser.add_argument("--yes", action="store_true", help="do not ask for confirmation")
 
     def work(self, args: list[str], opts: argparse.Namespace) -> None:
-        """Ask, delete, say so."""
+        """Confirm, delete, print a line."""
         source, stores = one_source(args), self.stores()
         stores.open(source, create=False).close()
         if not opts.yes and not _confirmed(source):

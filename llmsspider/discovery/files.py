@@ -103,7 +103,7 @@ _FULL_NAME = re.compile(r"/llms-(?:full|ctx)[^/]*\.txt$", re.IGNORECASE)
 
 
 class LinkedFiles:
-    """Hands out the linked files level by level, each URL once.
+    """Returns the linked files level by level, each URL once.
 
     Followed are llms files on the registrable domain of the first file; from the second level on only
     below its directory. What is not followed lands in `cut` with its reason or in `external`.

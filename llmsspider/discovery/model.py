@@ -19,7 +19,7 @@ from llmsspider.web.url_gate import INVALID_URL, InvalidUrl
 
 
 def is_full_name(url: str) -> bool:
-    """Tell whether the name of an llms file calls it full text."""
+    """Return whether the name of an llms file is one of full text."""
     return "full" in urlsplit(url).path.rpartition("/")[2].lower()
 
 
@@ -28,7 +28,7 @@ FileType = Literal["llms.txt", "llms-full.txt", "sitemap", "repository", "none"]
 
 @dataclass(slots=True)
 class FetchResult:
-    """One HTTP answer, or why there was none.
+    """One HTTP response, or the reason why there was none.
 
     `url` is the URL requested, `final_url` the one after redirects, `status` 0 without an answer. Header names
     are lower-case. The decompressed body is in `body`, or in the file `spool` when it was large.
@@ -85,7 +85,7 @@ class FetchResult:
 
 
 class Fetch(Protocol):
-    """Downloads one URL, following redirects. Network failures are in the `Answer`, never raised.
+    """Downloads one URL, following redirects. Network failures are in the `FetchResult`, never raised.
 
     `accept` overrides the Accept header, `max_bytes` the size above which the body is refused.
     """
@@ -117,7 +117,7 @@ class Options:
 
 @dataclass(slots=True)
 class Seed:
-    """A page to crawl from: who listed it and what was said of it.
+    """A page to crawl from: the file that lists it, with title, section and notes of the entry.
 
     `lastmod` is the text of the sitemap; `alternates` maps hreflang tags to absolute URLs. `in_sitemap` says that a
     sitemap lists it, whoever named it first.
@@ -150,7 +150,7 @@ class LlmsFile:
 
     @property
     def is_called_full(self) -> bool:
-        """Whether its name calls it full text, whatever it holds."""
+        """Whether its name is one of full text, whatever it contains."""
         return is_full_name(self.url)
 
 

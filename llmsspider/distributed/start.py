@@ -48,7 +48,7 @@ class SharedDiscovery:
 
     @classmethod
     def of(cls, discovery: Discovery, start_page: Page, site: SiteKnowledge) -> SharedDiscovery:
-        """Return what the others have to know of a discovery."""
+        """Return the parts of a discovery that other workers need."""
         hashes, meta = sorted(site.soft404_hashes), start_page.meta
         return cls(discovery, start_page.follow, dict(meta.hreflang), site.learned(), hashes, meta.section)
 

@@ -104,7 +104,7 @@ if redis.call('HLEN', KEYS[2]) == 0 then redis.call('DEL', unpack(KEYS)) end
 # fetched: the crawl goes on and counts as incomplete, so that nothing is deleted; the next crawl gets those pages.
 
 BEAT_SECS = 2.0
-"""Time between two signs of life of a worker."""
+"""Time between two heartbeats of a worker."""
 
 SILENT_SECS = 30.0
 """A worker without a heartbeat for longer is lost; one whose process died on this machine is noticed at once."""
@@ -161,7 +161,7 @@ class WorkerGroup(Workers):
         threading.Thread(target=self._beat, name="llmsspider-worker-group", daemon=True).start()
 
     async def found(self) -> bytes | None:
-        """Return what the leader found; None when this worker has to look for it, because it leads by now."""
+        """Return what the leader found; None when this worker leads by now and has to run discovery."""
         while not self.leads:
             found: bytes | None = self._ask(lambda server: server.hget(self.keys["crawl"], "found"))
             if found is not None:
@@ -171,11 +171,11 @@ class WorkerGroup(Workers):
         return None
 
     def publish(self, found: bytes) -> None:
-        """Hand the others what discovery found."""
+        """Share the result of discovery with the other workers."""
         self._ask(lambda server: server.hset(self.keys["crawl"], "found", found))
 
     def seeded(self) -> None:
-        """Say that every seed is queued: from now on an empty queue can be the end."""
+        """Mark that every seed is queued: from now on an empty queue can be the end."""
         self._ask(lambda server: server.hset(self.keys["crawl"], "phase", "crawling"))
 
     def drained(self) -> bool:
@@ -191,7 +191,7 @@ class WorkerGroup(Workers):
         self.look()
 
     def leave(self, lost: str = "") -> None:
-        """Leave; `lost` says why this worker has not done what it took. A second call does nothing."""
+        """Leave; `lost` is the reason why requests that this worker took are not done. A second call does nothing."""
         self._stopped.set()
         joined, self.joined = self.joined, False
         if joined:
@@ -221,7 +221,7 @@ class WorkerGroup(Workers):
     # --- signs of life ---
 
     def look(self) -> None:
-        """Give a sign of life, take dead workers off, and count the others."""
+        """Send a heartbeat, remove dead workers, and count the others."""
         with self._server_of() as server:
             if self.joined:
                 server.hset(self.keys["beats"], self.me, self._sign(server))

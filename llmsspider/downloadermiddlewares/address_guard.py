@@ -63,7 +63,7 @@ class AddressGuardMiddleware:
         return middleware
 
     def spider_opened(self) -> None:
-        """Make the resolver of the process follow the rule of this crawl, and say where it has no say."""
+        """Make the resolver of the process follow the rule of this crawl, and log where it cannot hold."""
         guarded_resolver(self.crawler).allow(id(self.crawler), self.allowed)
         for path in sorted(_handlers_with_own_resolver(self.crawler)):
             logger.warning(
@@ -73,7 +73,7 @@ class AddressGuardMiddleware:
             )
 
     def spider_closed(self) -> None:
-        """Give the rule back."""
+        """Reset the resolver of the process."""
         guarded_resolver(self.crawler).disallow(id(self.crawler))
 
     def process_request(self, request: Request) -> None:

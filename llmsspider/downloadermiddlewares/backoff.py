@@ -36,7 +36,7 @@ REFUSALS = (429, 503)
 
 
 class BackoffMiddleware:
-    """Hold back the downloader slot of a host; requests wait in its queue and take up no concurrency.
+    """Delay the downloader slot of a host; requests wait in its queue and use no concurrency.
 
     `LLMS_MAX_RATE` (requests a second) bounds what one host gets; not set, hosts of this machine and of private
     networks have no bound, others `DEFAULT_RATE`. With a bound a host gets few requests at first, then as many as it
@@ -85,7 +85,7 @@ class BackoffMiddleware:
         )
 
     def process_request(self, request: Request) -> None:
-        """Put a redirected request into the slot of its own host, refuse one for a host left alone."""
+        """Put a redirected request into the slot of its own host, refuse one for a host that gets no more requests."""
         host = urlparse_cached(request).hostname or ""
         _leave_slot_of_redirecting_host(request)
         key = request.meta.get(Downloader.DOWNLOAD_SLOT) or host

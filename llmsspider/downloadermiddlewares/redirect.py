@@ -95,7 +95,7 @@ def _refused(why: str) -> RefusedRequest:
 
 
 class ScopeMiddleware:
-    """Leave out pages that were redirected out of scope, and queued ones that a limit stops.
+    """Filter pages that were redirected out of scope, and queued ones beyond a limit.
 
     The limits are `max_pages`, `max_requests`, whose requests are counted here, and look-alikes.
 

@@ -13,7 +13,7 @@ MAX_NAMED = 20
 
 @dataclass(slots=True, frozen=True)
 class Finding:
-    """One thing to mend: what is wrong, where, how often, and some of the URLs.
+    """One finding: what is wrong, where, how often, and some of the URLs.
 
     `file` is a path or URL; `line` and `column` count from 1 and are 0 where there is no place in it.
     """

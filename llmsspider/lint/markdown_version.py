@@ -30,7 +30,7 @@ class Sides:
     page_example: str = ""
 
     def findings(self, file: str, url: str, place: Place) -> Iterator[Finding]:
-        """Yield what is to be said of the pair."""
+        """Yield the findings for the pair."""
         if self.markdown_misses > MAX_MISSED:
             problem = (
                 f"the Markdown of {url} misses {self.markdown_misses:.0%} of the page{_such_as(self.example)}"

@@ -48,7 +48,7 @@ class Convert(Protocol):
 
 @dataclass(slots=True)
 class Checked:
-    """What a listed page answered.
+    """The result for a listed page.
 
     `markdown` is the URL of its Markdown where it is HTML, `named` whether the page names it. `sides` is what its
     Markdown and its HTML miss of each other, where both were read.

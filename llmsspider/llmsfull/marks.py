@@ -76,7 +76,7 @@ class Headings:
         self.groups: dict[tuple[str, int], list[Mark]] = {}
 
     def feed(self, number: int, line: str, heading: re.Match[str] | None) -> None:
-        """Look at one line."""
+        """Process one line."""
         if heading is None:
             banner = _BANNER.match(line) if line[:1] in "=-#> " and len(line) < 400 else None
             if banner and _DOC_PATH.match(banner[1]):
@@ -110,7 +110,7 @@ class Firecrawl:
         self.marks: list[Mark] = []
 
     def feed(self, number: int, line: str) -> bool:
-        """Look at one line; return whether it is a mark."""
+        """Process one line; return whether it is a mark."""
         if not line.startswith("<|") or not _FIRECRAWL.match(line) or len(self.marks) >= MAX_MARKS:
             return False
         self.marks.append(Mark(number, skip=[number]))
@@ -157,7 +157,7 @@ class Labels:
         """The mark that only header lines and blanks have followed so far."""
 
     def feed(self, number: int, line: str, heading: re.Match[str] | None) -> None:
-        """Look at one line; `heading` is its match as an ATX heading."""
+        """Process one line; `heading` is its match as an ATX heading."""
         self._blank = 0
         if self._last is not None and _GENERATED.match(line):
             self._last.skip.append(number)
@@ -253,7 +253,7 @@ class FrontMatter:
         return self._start is not None
 
     def feed(self, number: int, line: str) -> None:
-        """Look at one line."""
+        """Process one line."""
         if line.rstrip() == "---":
             self._close(number)
         elif self._start is not None:
@@ -292,7 +292,7 @@ class Tags:
         return self._open is not None
 
     def feed(self, number: int, line: str) -> None:
-        """Look at one line."""
+        """Process one line."""
         if self._open is None:
             found = _OPEN_TAG.match(line)
             if found:

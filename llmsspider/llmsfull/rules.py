@@ -43,7 +43,7 @@ class Shape:
         self._is_html = False
 
     def feed(self, line: str) -> None:
-        """Look at one line."""
+        """Process one line."""
         text = line[:500].rstrip()
         if not text:
             self._before = ""
@@ -65,7 +65,7 @@ class Shape:
 
     @property
     def kind(self) -> Kind:
-        """What the lines seen so far are, for the most part."""
+        """The markup that most lines so far have."""
         if self._is_html or self._html > 0.5 * max(self._lines, 1):
             return "html"
         if self._rst >= 5 and self._rst > 2 * self._markdown:
@@ -111,7 +111,7 @@ class Scan:
         return scan
 
     def feed(self, line: str) -> None:
-        """Show one line to the scanners it can matter to; plain prose, most of a file, goes fast."""
+        """Pass one line to the scanners that it can matter to; plain prose, most of a file, is skipped early."""
         number = self.lines
         self.lines += 1
         self.chars += len(line)
@@ -178,7 +178,7 @@ class Choice:
 
 
 def choose(scan: Scan, url: str) -> Choice | None:
-    """Return the rule with the most pages; one that only headings speak for comes last."""
+    """Return the rule with the most pages; a rule by headings alone comes last."""
     strong = [
         *_tags(scan),
         Choice("front-matter", [mark for mark in scan.front_matter.marks if mark.url]),

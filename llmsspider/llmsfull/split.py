@@ -133,7 +133,7 @@ class FullPage:
 
 @dataclass(frozen=True, slots=True)
 class Leftover:
-    """Text of a full-text file that is in none of its pages, `chars` long.
+    """Text of a full-text file outside its pages, `chars` long.
 
     `full-text-outside` stands before the first page or between pages that their marks close; the `text` of what is
     `full-text-too-long` is its beginning.
@@ -146,7 +146,7 @@ class Leftover:
 
 @dataclass(frozen=True, slots=True)
 class SplitReport:
-    """What a file is: its markup, the rule that splits it, how many pages, their URLs each once.
+    """The structure of a full-text file: its markup, the rule that splits it, number of pages, their URLs each once.
 
     `rule` is None for a file that cannot be split, and `reason` says why. `marks` is where to cut.
     """
@@ -160,7 +160,7 @@ class SplitReport:
 
 
 def inspect(source: BinaryIO | Path, url: str, titles: Mapping[str, str] = _NO_TITLES) -> SplitReport:
-    """Say how a full-text file is joined, without cutting it.
+    """Return the structure of a full-text file, without cutting it.
 
     `source` is a file or a binary stream that can seek, `url` where it came from, `titles` maps the URLs
     listed elsewhere (llms.txt, sitemap) to their titles, in order; titles may be empty.
@@ -231,7 +231,7 @@ def read_whole(source: BinaryIO | Path, url: str, report: SplitReport) -> FullPa
 
 
 def looks_split(text: str, url: str = "", *, named: bool = False) -> bool:
-    """Tell whether text is delimited into pages of some length, as full-text generators write it.
+    """Return whether text is delimited into pages of some length, as full-text generators write it.
 
     `named` says that the file's name calls it full text; then, and where the marks are those that only full-text
     generators write, short pages will do. Other marks stand in annotated indexes too.
@@ -301,7 +301,7 @@ class _Piece:
             self._lines.append(line)
 
     def end(self, mark: Mark | None, report: SplitReport) -> Iterator[FullPage | Leftover]:
-        """Yield the page that begins with `mark`, None outside pages; a piece outside without text is nothing."""
+        """Yield the page that begins with `mark`, or text outside pages for None; nothing where there is no text."""
         text = _trimmed("".join(self._lines))
         if self._size > MAX_PAGE_CHARS:
             yield Leftover("full-text-too-long", text[:_SAMPLE_CHARS], self._size)

@@ -79,7 +79,7 @@ class Locator:
         return self._urls[positions[0]] if len(positions) == 1 else None
 
     def locate(self, address: str | None, title: str | None) -> str | None:
-        """Return the URL of a page, without fragment; None where nothing names it for certain.
+        """Return the URL of a page, without fragment; None where its address is not certain.
 
         An address on the file's own site is taken as it is. An address elsewhere (a repository, a
         preview host) and a path relative to a source tree give way to the listed page they end like,
@@ -192,7 +192,7 @@ class Titles:
         self._separated = False
 
     def feed(self, number: int, line: str, heading: re.Match[str] | None, *, is_separator: bool) -> None:
-        """Look at one line; `heading` is its match as an ATX heading."""
+        """Process one line; `heading` is its match as an ATX heading."""
         if line.lstrip()[:3] in {"```", "~~~"}:
             self._toggle(line)
         if heading is not None:
@@ -229,7 +229,7 @@ class Titles:
         return sum(1 for heading in self._headings if heading.line < line)
 
     def marks(self, locator: Locator) -> tuple[list[Mark], str]:
-        """Return a mark for each page, those that are sure with URLs, and the reason when there are none."""
+        """Return a mark for each page, with the URL where it is certain, and the reason when there are none."""
         levels = [_candidates(self._headings, level, locator) for level in range(1, MAX_LEVEL + 1)]
         headings = max(levels, key=lambda level: len({h.title for h in level if locator.positions(h.title)}))
         in_order = _in_listed_order(headings, locator)

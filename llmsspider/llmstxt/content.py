@@ -52,7 +52,7 @@ def directory_url(url: str) -> str:
 
 
 def is_llms_url(url: str) -> bool:
-    """Tell whether the URL names an llms file: `llms.txt`, its variants, or a `.txt` below `/llms/`.
+    """Return whether the URL names an llms file: `llms.txt`, its variants, or a `.txt` below `/llms/`.
 
     Whole path segments count, in any case; query and fragment do not.
 
@@ -135,7 +135,7 @@ _LINK_LINE = re.compile(
 def reject_reason(
     status: int, probe_url: str, final_url: str, content_type: str | None, body: bytes
 ) -> str | None:
-    """Say why an answer is not an llms.txt; None when it is one.
+    """Return why an answer is not an llms.txt; None when it is one.
 
     `content_type` is the header's value, parameters and all, or None where the answer had none;
     `body` the whole decompressed body.
@@ -170,7 +170,7 @@ def decode(body: bytes, charset: str | None = None) -> str:
 
 
 def classify(text: str) -> Literal["index", "full"]:
-    """Tell an index (a list of links) from full text (the documentation itself).
+    """Return whether a text is an index (a list of links) or full text (the documentation itself).
 
     Pages delimited as full-text generators do it decide at once; else the share of characters on lines
     that are neither links nor headings.

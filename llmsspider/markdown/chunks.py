@@ -281,7 +281,7 @@ class Chunker:
     def rows(
         self, document: Document, before: frozenset[str] = frozenset(), *, changes: bool = False
     ) -> Iterator[ChunkRow]:
-        """Yield the rows of a document: chunks that are gone, then those that are there.
+        """Yield the rows of a document: deleted chunks, then present ones.
 
         Args:
             document: as it leaves the crawl.
@@ -300,7 +300,7 @@ class Chunker:
                 yield _row(document, chunk, "unchanged" if kept else "new")
 
     def replay(self, document: Document) -> Iterator[ChunkRow]:
-        """Yield the rows of a document whose earlier chunks are not known: those go all, the present ones are new."""
+        """Yield the rows of a document with unknown earlier chunks: those are deleted, the present ones are new."""
         if document.change != "new":
             yield _gone(document, None)
         for chunk in chunks(document.content or "", document.id, size=self.size, count=self.count):

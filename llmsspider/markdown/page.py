@@ -172,7 +172,7 @@ _ABSOLUTE = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:|\Z")
 
 @dataclass(slots=True)
 class Draft:
-    """A Markdown body that was read, its links as they are written: what they mean, others may have to say.
+    """A parsed Markdown body with its links as they are written, to be resolved by the caller.
 
     `front` is the front matter, `found` what stands in the text behind it.
     """
@@ -217,7 +217,7 @@ class Draft:
 
 
 def draft(text: str) -> Draft:
-    r"""Read one Markdown body, its links apart.
+    r"""Parse one Markdown body; its links are resolved later.
 
     The text stays as it is, but for: line ends as `\n`, no BOM, front matter moved to the metadata, banners
     for agents removed, relative destinations of links and images made absolute, those in HTML tags too, HTML

@@ -165,7 +165,7 @@ def is_anchor(opening: str, closing: str) -> bool:
 
 
 def cuts(source: bytes, spans: list[tuple[int, int]]) -> list[tuple[int, int, bytes]]:
-    """Return what is to be replaced in a Markdown text so that its unseen `spans` are gone: (start, end, by what).
+    """Return the replacements in a Markdown text that remove its unseen `spans`: (start, end, new text).
 
     A line that holds nothing else goes with them, and parts the blocks beside it as it did. Where nothing but marks
     (of a list, a heading, a quotation) would be left, the span stays.

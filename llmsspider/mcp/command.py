@@ -31,7 +31,7 @@ NAME = "docs"
 
 
 def configuration(client: str, arguments: Sequence[str]) -> str:
-    """Return what a client is given, with the file it belongs into.
+    """Return the configuration of a client, with the name of the file for it.
 
     Args:
         client: one of `CLIENTS`.

@@ -59,7 +59,7 @@ class Crawls:
         return name
 
     def status(self, library: Library, source: str) -> dict[str, Any]:
-        """What the crawl of a source is doing, or how the last one ended."""
+        """The progress of the crawl of a source, or how the last one ended."""
         going = self._is_going(source)
         if source not in library.names():
             if source in self._going:
@@ -81,7 +81,7 @@ class Crawls:
             } | ({} if going else {"said": self._said(source)})
 
     def cancel(self, source: str) -> bool:
-        """Ask the crawl of a source to stop as Ctrl-C does.
+        """Stop the crawl of a source as Ctrl-C does.
 
         What was fetched is kept; returns whether one was going.
         """

@@ -108,7 +108,7 @@ def folder_for(setting: str, source: str) -> Path:
 
 
 def folder_problem(folder: Path, source: str, kind: Kind = "tree") -> str | None:
-    """Say in one line why the tree, or the skill, of `source` cannot be kept in `folder`, or None."""
+    """Return in one line why the tree, or the skill, of `source` cannot be kept in `folder`, or None."""
     if folder.exists() and not folder.is_dir():
         return f"{folder} is a file; a folder is needed"
     try:
@@ -189,7 +189,7 @@ def sync(store: Store, folder: Path, *, relative_links: bool = True) -> MirrorRe
 def sync_folder(
     store: Store, folder: Path, kind: Kind, run: Callable[[SourceRecord], MirrorReport]
 ) -> MirrorReport:
-    """Bring a folder in step with a store by `run`; a source without pages leaves it alone.
+    """Update a folder from a store by `run`; for a source without pages the folder stays as it is.
 
     Raises:
         MirrorError: the folder belongs to something else, or cannot be written; one line.

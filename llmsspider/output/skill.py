@@ -51,7 +51,7 @@ class _Part:
 
 
 def sync_skill(store: Store, folder: Path, *, budget: int | None = None) -> MirrorReport:
-    """Make `folder` the skill of the source; files that are as they should be are not touched.
+    """Make `folder` the skill of the source; unchanged files are not touched.
 
     Args:
         store: the open store of the source. One without pages leaves the folder alone.

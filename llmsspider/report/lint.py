@@ -32,13 +32,13 @@ class Listed:
 
 @dataclass(slots=True)
 class Group:
-    """URLs that have the same in common; `urls` names the first of them, each with a word on it."""
+    """URLs of one finding or outcome; `urls` holds the first of them, each with a detail."""
 
     count: int = 0
     urls: list[tuple[str, str]] = field(default_factory=list)
 
     def add(self, url: str, detail: str = "") -> None:
-        """Count a URL, and name it while there is room."""
+        """Count a URL, and keep it while there is room."""
         self.count += 1
         if len(self.urls) < MAX_PER_OUTCOME:
             self.urls.append((url, detail))
@@ -74,7 +74,7 @@ def compare(
     errors: Mapping[str, tuple[str, str]],
     filtered: Mapping[str, tuple[str, str]],
 ) -> Coverage:
-    """Set what is listed against what was crawled.
+    """Compare listed pages with crawled ones.
 
     Args:
         listed: every listed page, once for each list or spelling that names it.

@@ -96,7 +96,7 @@ class GroupUrl:
 
 @dataclass(slots=True, frozen=True)
 class GroupReport:
-    """URLs that have the same in common: all of them counted, and some of them."""
+    """URLs of one outcome: the number of all, and some of them."""
 
     meaning: str
     pages: int

@@ -147,7 +147,7 @@ class SourceIndex:
         return store.last_seq() != state.seq or state.run != _last_run(store) or left is not None
 
     def sync(self, store: Store, until: Callable[[], bool] = lambda: False) -> bool:
-        """Take what changed in the store since the last time.
+        """Update the index with what changed in the store since the last call.
 
         Args:
             store: the page store the index belongs to.
@@ -241,7 +241,7 @@ class SourceIndex:
         return self._reader.execute(joined.where(page.c.source_id == self._id, *conditions)).all()
 
     def hits(self, scores: Mapping[int, float]) -> Candidates:
-        """The passages of the numbers, with the scores given; they hold no term."""
+        """The passages of the numbers, with the scores given; without terms."""
         hits = [_hit(row, scores[row.id], frozenset()) for row in self._passages(passage.c.id.in_(scores))]
         return Candidates(hits, {}, self._standing({hit.page for hit in hits}), ())
 

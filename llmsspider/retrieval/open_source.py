@@ -48,7 +48,7 @@ class OpenSource:
     """Of the SQLite file of the store, as it was opened."""
 
     def sync(self, seconds: float) -> bool:
-        """Bring index and vectors in step, for as long as given; returns whether they are."""
+        """Update index and vectors, for at most the time given; returns whether they are complete."""
         end = time.monotonic() + seconds
 
         def until() -> bool:

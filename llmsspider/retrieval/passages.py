@@ -20,7 +20,7 @@ _NOT_SLUG = re.compile(r"[^\w]+")
 
 
 def slug(heading: str) -> str:
-    """What is common to the ids that generators make of a heading.
+    """The part that ids of a heading have in common in all generators.
 
     >>> slug("Request.meta special keys"), slug("request-meta-special-keys")
     ('requestmetaspecialkeys', 'requestmetaspecialkeys')
@@ -274,7 +274,7 @@ _EMPTY_LINKS = frozenset(_EMPTY.split())
 
 @dataclass(slots=True, frozen=True)
 class IndexedPassage:
-    """A passage as the index is given it; `digest` is equal for passages of equal text."""
+    """A passage for the index; `digest` is equal for passages of equal text."""
 
     start: int
     end: int
@@ -334,7 +334,7 @@ def indexed_page(record: PageRecord) -> IndexedPage:
 
 
 def own_hints(record: PageRecord) -> str:
-    """What the site's llms.txt and the page itself say of it."""
+    """The notes of the site's llms.txt on the page, and the page's own description."""
     entry = record.llms
     said = (entry.title, entry.description, entry.section) if entry else ()
     return "\n".join(dict.fromkeys(text for text in (*said, record.description) if text))

@@ -271,7 +271,7 @@ def said_words(text: str) -> frozenset[str]:
 
 
 def similar(one: frozenset[str], other: frozenset[str]) -> bool:
-    """Whether two passages say the same: nine of ten of their words are the same."""
+    """Whether nine of ten words of two passages are the same."""
     return bool(one or other) and len(one & other) >= 0.9 * len(one | other)
 
 
@@ -280,7 +280,7 @@ def similar(one: frozenset[str], other: frozenset[str]) -> bool:
 
 
 def choose_source(wanted: str, known: Sequence[str]) -> str:
-    """Return the name of the source that is meant; a version that is not there is never answered from another.
+    """Return the name of the source for a name with or without version; a missing version is never replaced by another.
 
     Args:
         wanted: a name, with `@version` or without: then the source of just this name, else its newest version.

@@ -153,7 +153,7 @@ class Fts5Words:
     }
 
     def create(self, connection: Connection) -> None:
-        """Make the tables that are not there."""
+        """Create missing tables."""
         known = connection.execute(
             text("SELECT 1 FROM sqlite_master WHERE name = :name"), {"name": self.passages}
         ).scalar()
@@ -181,7 +181,7 @@ class Fts5Words:
             connection.exec_driver_sql(f"INSERT INTO {table} ({columns}) VALUES ({marks})", values)  # noqa: S608
 
     def delete(self, connection: Connection, table: str, ids: Sequence[int]) -> None:
-        """Do nothing: the words stay until the index is made again."""
+        """Do nothing: the words stay until the index is rebuilt."""
 
     def clear(self, connection: Connection, source: int) -> None:
         """Delete every word."""
@@ -211,7 +211,7 @@ class Fts5Words:
     def best(
         self, connection: Connection, table: str, source: int, query: IndexQuery
     ) -> list[tuple[int, float, frozenset[int]]]:
-        """The rows that fit best: id, score, and which terms (by place) they hold.
+        """The best rows: id, score, and the terms (by place) in each.
 
         Rows of deleted pages are among them: set a higher limit.
         """
@@ -279,7 +279,7 @@ class TsvectorWords:
     }
 
     def create(self, connection: Connection) -> None:
-        """Make the tables that are not there."""
+        """Create missing tables."""
         for table in self._columns:
             name = f"{POSTGRESQL_SCHEMA}.{table}"
             connection.execute(
@@ -336,7 +336,7 @@ class TsvectorWords:
     def best(
         self, connection: Connection, table: str, source: int, query: IndexQuery
     ) -> list[tuple[int, float, frozenset[int]]]:
-        """The rows that fit best: id, score, and which terms (by place) they hold."""
+        """The best rows: id, score, and the terms (by place) in each."""
         if not query.expressions:
             return []
         queries = {place: _query(place, expression) for place, expression in query.expressions.items()}

@@ -35,7 +35,7 @@ STOP_WORDS = frozenset(
 
 
 def words(text: str) -> list[str]:
-    """The words of a text as the index sees them, but for stems.
+    """The words of a text for the index, before stemming.
 
     >>> words("scrapy.Request --dry-run LLMS_STORE_URL")
     ['scrapy', 'request', 'dry', 'run', 'llms', 'store', 'url']
@@ -74,7 +74,7 @@ def unspaced(text: str) -> list[str]:
 
 
 def beside(text: str) -> str:
-    """What the index is given beside a text: the parts of each word in camel case, and pairs of characters.
+    """Words to index with a text: the parts of each word in camel case, and pairs of characters.
 
     >>> beside("call useState, then 安装")
     'use state 安装'

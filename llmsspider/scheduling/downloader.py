@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 class Downloader(compat.Downloader):
-    """Holds requests to one host to their turns."""
+    """Delays requests to a host until their turns."""
 
     @cached_property
     def _backoff(self) -> BackoffMiddleware | None:

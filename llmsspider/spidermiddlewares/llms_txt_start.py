@@ -51,14 +51,14 @@ class LlmsTxtStart:
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> LlmsTxtStart:
-        """Take the run of the spider; a spider without phases starts as it does anywhere."""
+        """Take the run of the spider; a spider without phases starts as without this middleware."""
         run = required_run(crawler)
         if not run.discovers:
             raise NotConfigured
         return cls(crawler, run)
 
     async def process_start(self, start: AsyncIterator[Any]) -> AsyncIterator[Any]:
-        """Yield the requests of every phase; raises `CloseSpider` when the run came to nothing, or the store failed.
+        """Yield the requests of every phase; raises `CloseSpider` for a run without pages, or when the store failed.
 
         Where the spider's own `start` yields any, those are all.
         """

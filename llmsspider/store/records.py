@@ -69,7 +69,7 @@ class SourceRecord:
 
     @property
     def says(self) -> dict[str, str | None]:
-        """What the llms.txt says of the source: `title`, `summary`, `notes` (Markdown); None where it says none."""
+        """The llms.txt's text on the source: `title`, `summary`, `notes` (Markdown); None where it says none."""
         found = self.discovery.get("says")
         said = found if isinstance(found, dict) else {}
         values = {name: said.get(name) for name in ("title", "summary", "notes")}
@@ -166,7 +166,7 @@ class PageState:
 
     @property
     def own_url(self) -> str:
-        """The URL that stands for this page alone: not that of a file that holds many."""
+        """The URL of this page alone: not that of a file with many pages."""
         return self.url if self.origin == "llms-full" else self.fetched_url
 
 

@@ -103,7 +103,7 @@ def is_running(run: RunRecord | None) -> bool:
 
 
 def failure_of(run: RunRecord) -> str:
-    """Why a finished run counts as failed; empty for one that went well."""
+    """The reason why a finished run counts as failed; empty for one that succeeded."""
     outcome = run.outcome or ""
     if outcome != "finished" and not outcome.startswith("closespider_"):
         return outcome or "the run did not end"
@@ -218,7 +218,7 @@ class Nightly:
         self._over = asyncio.Event()
 
     async def sync(self, entries: Sequence[SourceEntry]) -> list[Result]:
-        """Return what became of each source, in the order given."""
+        """Return the result of each source, in the order given."""
         self._wanted = len(entries)
         for entry in entries:
             self._queue.put_nowait((entry, 1))
@@ -273,16 +273,16 @@ class Nightly:
         if reason is not None:
             self._done(Result(began.entry.name, "skipped", began.place.name, reason))
             return
-        await self._judge(began, await began.place.crawl(began.entry))
+        await self._record(began, await began.place.crawl(began.entry))
 
     async def _elsewhere(self, began: _Try, fault: str) -> None:
-        """Give a source to another place, once its run, if there is one, is not going any more."""
+        """Give a source to another place, once its run, if there is one, has ended."""
         while is_running(await self._newer(began)):  # noqa: ASYNC110  # another process writes it
             await asyncio.sleep(WATCH_SECS)
-        await self._judge(began, fault, place_failed=True)
+        await self._record(began, fault, place_failed=True)
 
-    async def _judge(self, began: _Try, said: str, *, place_failed: bool = False) -> None:
-        """Note what became of a crawl; one whose process or place died is begun again."""
+    async def _record(self, began: _Try, said: str, *, place_failed: bool = False) -> None:
+        """Record the result of a crawl; one whose process or place died is started again."""
         entry, place = began.entry, began.place.name
         run = await self._newer(began)
         secs = time.monotonic() - began.at

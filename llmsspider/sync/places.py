@@ -27,7 +27,7 @@ STOP_SECS = 60
 
 
 class PlaceFailed(Exception):  # noqa: N818  # not an error of the user's
-    """The place does not answer any more; its sources go elsewhere. The message says why."""
+    """The place does not answer any more; its sources go to other places. The message gives the reason."""
 
 
 class Place(Protocol):
@@ -41,7 +41,7 @@ class Place(Protocol):
         ...
 
     async def crawl(self, entry: SourceEntry) -> str:
-        """Crawl to the end; returns what to say where the store knows of no run. Raises `PlaceFailed`."""
+        """Crawl to the end; returns the message for a source without a run in the store. Raises `PlaceFailed`."""
         ...
 
 

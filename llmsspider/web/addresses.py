@@ -130,7 +130,7 @@ def parse_host(host: str) -> Address | str:
 
 
 def is_resolvable(name: str) -> bool:
-    """Tell whether `getaddrinfo` takes a name: it fails, and not with a DNS error, on empty and long labels.
+    """Return whether `getaddrinfo` takes a name: it fails, and not with a DNS error, on empty and long labels.
 
     >>> is_resolvable("docs.example.com"), is_resolvable("docs..example.com")
     (True, False)

@@ -30,7 +30,7 @@ class Growth:
         self._counted = 0
 
     def check(self, chars: int) -> None:
-        """Refuse a part of the page that is as long as that."""
+        """Raise for a part of the page that is as long as that."""
         if chars > self.most:
             raise TooLargePageError(
                 f"too-large: {self.size:,} bytes became more than {self.most:,} characters (LLMS_MAX_GROWTH)"
@@ -42,7 +42,7 @@ class Growth:
         self.check(self._counted)
 
     def counted(self, join: Callable[[str], str]) -> Callable[[str], str]:
-        """Return `join`, each URL that it gives counted: a long base makes many short hrefs long."""
+        """Return `join` with the length of each URL counted: a long base makes many short hrefs long."""
 
         def joined(href: str) -> str:
             url = join(href)
@@ -73,7 +73,7 @@ MAX_ENCODINGS = 4
 
 
 class BrokenEncodingError(ValueError):
-    """The stream breaks off or is damaged; the message says which."""
+    """The stream is truncated or damaged; the message says which."""
 
 
 class BodyTooLargeError(ValueError):

@@ -67,7 +67,7 @@ class FormCounts:
 
     @property
     def form(self) -> Form | None:
-        """The form that gave the most pages; of equal ones the first by name, so that the order of pages is nothing."""
+        """The form with the most pages; of equal ones the first by name, so that the order of pages does not matter."""
         hits = self.hits or self.below
         return min(hits, default=None, key=lambda form: (-hits[form], form))
 
@@ -115,7 +115,7 @@ class HostForms:
 
     @property
     def awaits_named(self) -> bool:
-        """True while what an llms.txt names is still to say which form the host has."""
+        """True while the form of the host is still to be learned from the URLs that an llms.txt names."""
         return bool(self.listed) and not self.has_markdown and self.named_missed < MAX_NAMED_MISSED
 
     @property
@@ -138,7 +138,7 @@ class HostForms:
         return own is not None and bool(own.hits)
 
     def expects_dead(self, *, lists: bool) -> bool:
-        """Return whether a page that only links name is more likely dead than alive, where a form is known.
+        """Return whether a page known from links alone is more likely dead than alive, where a form is known.
 
         Args:
             lists: an llms.txt or sitemap names pages of the site; what it does not name is suspect from the start.
@@ -217,7 +217,7 @@ class HostForms:
         self._tried.setdefault(identity(url), []).append(markdown_url)
 
     def none(self, url: str) -> None:
-        """Remember that all there was to try for a page was in vain."""
+        """Remember that every form to try for a page failed."""
         this = shape(url)
         if this is None:
             return

@@ -75,7 +75,7 @@ def registrable_domain(url: str) -> str | None:
 
 
 def same_site(a: str, b: str) -> bool:
-    """Tell whether two URLs lie on the same registrable domain; scheme and port do not count.
+    """Return whether two URLs lie on the same registrable domain; scheme and port do not count.
 
     What cannot be parsed belongs to no site.
 

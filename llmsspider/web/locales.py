@@ -47,7 +47,7 @@ _NAMED = frozenset(
 
 
 def axis_of(segment: str) -> Axis | None:
-    """Say what a path segment looks like: a language, a version, or neither.
+    """Return what a path segment looks like: a language, a version, or neither.
 
     >>> [axis_of(segment) for segment in ("en", "pt-BR", "3.12", "v2", "latest", "go", "guide", "c")]
     ['language', 'language', 'version', 'version', 'version', None, None, None]

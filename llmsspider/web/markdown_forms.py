@@ -156,7 +156,7 @@ def is_twin_of(markdown_url: str, page_url: str) -> bool:
 
 
 def forms_named_by(url: str) -> tuple[Form, ...]:
-    """The forms that the spelling of a listed Markdown URL speaks for."""
+    """The forms that the spelling of a listed Markdown URL has."""
     path = urlsplit(url).path
     if path.endswith(".html.md"):
         return "page.html.md", "dir/index.html.md"

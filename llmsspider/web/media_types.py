@@ -88,7 +88,7 @@ def skipped_extension(url: str, *, listed: bool) -> str | None:
 
 
 def classify(mime_type: str | None, body: bytes, *, markdown_form: bool) -> Kind:
-    """Say what a body is, by its media type and its first bytes.
+    """Return what a body is, by its media type and its first bytes.
 
     Args:
         mime_type: media type without parameters, lower-case, or None where the server sent none.

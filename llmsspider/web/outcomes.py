@@ -98,7 +98,7 @@ _PIECES = 256
 
 
 def challenge_of(status: int, headers: Mapping[str, str], body_prefix: bytes = b"") -> str | None:
-    """Return the name of the bot wall that an answer is, None for anything else.
+    """Return the name of the bot wall that sent an answer, None for any other answer.
 
     `headers` maps lower-case names to values. `body_prefix` is the start of the decompressed body, 64 KiB
     are plenty. Walls come with any status, 200 among them; `status` only recognises answers without body (204,

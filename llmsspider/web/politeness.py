@@ -100,7 +100,7 @@ def product_token(user_agent: str) -> str:
 
 
 def with_contact(user_agent: str, contact: str | None) -> str:
-    """Add who runs the crawl, an address or URL, to a user agent.
+    """Add the contact of the operator, an address or URL, to a user agent.
 
     >>> with_contact("llmsspider/1.0", "docs@example.com")
     'llmsspider/1.0 (+docs@example.com)'
@@ -165,7 +165,7 @@ class HostPace:
         return self.floor
 
     def lift(self) -> None:
-        """Take the highest rate away, and what belongs to it; the delay that the host requires stays."""
+        """Remove the highest rate; the delay that the host requires stays."""
         self.concurrency, self.floor = None, self.requested
         self.delay = max(self.requested, self.learned)
 
@@ -204,7 +204,7 @@ class HostPace:
         self.began_at = None
 
     def forbade(self) -> None:
-        """Note a page that answered 403: a series of them is a firewall's answer, not that of the pages."""
+        """Count a page that answered 403: a series of them comes from a firewall, not from the pages."""
         self.forbidden += 1
         if self.forbidden > FORBIDDEN_SLOWS:
             slower = min(max(self.delay * 2, FIRST_DELAY_SECS), MAX_FORBIDDEN_DELAY_SECS)
@@ -213,7 +213,7 @@ class HostPace:
             self.stopped = f"it answered 403 to {self.forbidden} pages in a row"
 
     def answered(self, now: float, latency: float = 0.0) -> None:
-        """Note an answer that was no refusal, and the seconds it took: the distance comes closer to what it may be."""
+        """Count an answer that was no refusal, with its latency in seconds: the delay decreases towards its target."""
         self.forbidden = 0
         if now < self.paused_until:
             return
@@ -237,12 +237,12 @@ class HostPace:
         self.delay = max(target, closer) if closer - target > 0.001 else target
 
     def closed_for(self, now: float) -> float:
-        """Return for how many seconds more the host wants no request at all, 0 where it does not say so."""
+        """Return the seconds that are left of a pause that the host requires, 0 without one."""
         return max(0.0, self.closed_until - now)
 
 
 def paces_freely(host: str, ip_address: str | None = None) -> bool:
-    """Return whether nobody is hurt by a fast crawl of a host: it is this machine, or one of a private network.
+    """Return whether a host needs no bound on the rate: it is this machine, or one of a private network.
 
     `ip_address` is where the host answered from, once it did; a name alone tells it for localhost only.
 

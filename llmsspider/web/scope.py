@@ -28,7 +28,7 @@ _GLOB_FLAGS = glob.GLOBSTAR | glob.DOTGLOB | glob.BRACE | glob.FORCEUNIX
 
 @dataclass(slots=True, frozen=True)
 class Verdict:
-    """Whether a URL may be taken. Only when not, `reason` is what it is counted under and `rule` says why in words."""
+    """Whether a URL is in scope. Of a URL that is not, `reason` is the key of the stat, `rule` says why in words."""
 
     allowed: bool
     reason: FilterReason = "out-of-scope"
@@ -138,7 +138,7 @@ class Scope:
         return None
 
     def describe(self) -> str:
-        """Say the scope in one line, with the argument that widens it."""
+        """Return the scope in one line, with the argument that widens it."""
         name = host(self.start_url)
         why = f" ({self.why})" if self.why else ""
         where = {

@@ -150,7 +150,7 @@ def loose_key(url: str) -> str:
 
 
 def host(url: str) -> str:
-    """Return host and explicit non-default port, lower-case: the unit scope and learned rules belong to.
+    """Return host and explicit non-default port, lower-case: the unit of scope and of learned rules.
 
     >>> host("https://Docs.Example.com:443/a"), host("http://127.0.0.1:8000/")
     ('docs.example.com', '127.0.0.1:8000')
