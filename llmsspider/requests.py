@@ -10,7 +10,7 @@
     alternate its HTML named the Markdown of `md`; requested in this way once
     canonical another page named this one as its address; what it names itself is not followed
     data      URLs of the data that the browser loaded for the page it rendered
-    dead      URL of its Markdown, which is not there; other pages it may belong to are tried
+    dead      URL of its Markdown, which was not found; other pages it may belong to are tried
     failed    what failed to load in the browser: why, by URL
     held      came as HTML; its Markdown is requested once more at the end of the crawl
     late      requested once more at the end of the crawl

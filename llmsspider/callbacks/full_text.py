@@ -180,7 +180,7 @@ class FullTextPages:
         await self.sample(full_text)
         with full_text.answer.open() as body:
             pieces = llmsfull.cut(body, full_text.report)
-            if full_text.url in self._run.memory.previous_discovery.lost:  # it breaks off, in its last page
+            if full_text.url in self._run.memory.previous_discovery.unread:  # it breaks off, in its last page
                 pieces = _all_but_last(pieces)
             pages = self._wanted(pieces, full_text.url) if only is None else self._among(pieces, only)
             batches = iter(lambda: list(islice(pages, FULL_TEXT_BATCH)), [])

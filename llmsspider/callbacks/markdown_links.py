@@ -1,4 +1,4 @@
-"""What the relative links of Markdown pages mean, asked of the run; a few pages wait until others have shown it."""
+"""What the relative links of Markdown pages are relative to; a few pages wait until others have shown it."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ if TYPE_CHECKING:
     from llmsspider.markdown import Draft
 
 MAX_WAITING = 16
-"""Pages that wait at a time; one more ends it for all."""
+"""Maximum number of pages that wait; when there are more, none waits any longer."""
 
 MAX_WAIT_SECS = 10.0
-"""How long a page waits at most, should nothing else end it."""
+"""Maximum time that a page waits."""
 
 
 class MarkdownLinks:
@@ -70,12 +70,12 @@ class MarkdownLinks:
             await asyncio.wait_for(decided.wait(), MAX_WAIT_SECS)
 
     def end_waits_if_alone(self) -> None:
-        """Let the waiting pages go on where nothing else is under way that could decide."""
+        """End the wait where nothing but waiting pages is under way: nothing else could decide."""
         if self._link_waits and self._only_waiting():
             self.end_waits()
 
     def end_waits(self) -> None:
-        """Decide by what there is, and let the waiting pages go on."""
+        """Decide by the pages seen so far, and end the wait."""
         for group in {group for group, _event in self._link_waits}:
             self.run.memory.link_bases.conclude(group)
             self._release(group)

@@ -59,7 +59,7 @@ class Pages:
     def no_document(self, page: PageResult, answer: PageResponse, request: Request) -> Iterator[Any] | None:
         """Return what a page leads to that is no document itself; None for one that is."""
         meta = page.page.meta
-        refused = page.left_out or refused_by_page(meta, answer, self._run.config)
+        refused = page.filtered or refused_by_page(meta, answer, self._run.config)
         if refused is not None:
             return self._refused(refused, request)
         elsewhere = self._elsewhere(meta, request)

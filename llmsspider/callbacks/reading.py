@@ -143,7 +143,7 @@ class FullerHtml:
         return html, replace(read, was_stub=True)
 
     def _kind(self, result: PageResult, stubs: HostStubs) -> Stub | None:
-        if result.left_out is not None:
+        if result.filtered is not None:
             return None
         if result.origin == "llms-full":
             kind = stub(result.page.markdown)
@@ -153,7 +153,7 @@ class FullerHtml:
     def _is_page(self, html: PageResponse, read: PageResult) -> bool:
         meta = read.page.meta
         return (
-            read.left_out is None
+            read.filtered is None
             and not meta.is_shell
             and not meta.refresh
             and refused_by_page(meta, html, self.run.config) is None
@@ -162,7 +162,7 @@ class FullerHtml:
     async def _html(self, request: Request, answered: PageResponse) -> PageResponse | None:
         """Return the HTML of the page, or the 304 that says it is the one stored; None where there is none.
 
-        Where only the Markdown file is known, the pages that it may belong to are asked.
+        Where only the Markdown file is known, the pages that it may belong to are requested.
         """
         is_file = is_markdown_url(request.url)
         for url in page_candidates(request.url).values() if is_file else (request.url,):

@@ -39,17 +39,17 @@ logger = logging.getLogger(__name__)
 # Pages that hold no text until a browser has run their scripts: fetched again in one.
 
 SOME_TEXT = 40
-"""Characters from which what a shell holds is a document, where there is no browser; less is a loading notice."""
+"""Least number of characters of a shell that is a document without a browser; a shorter one is a loading notice."""
 
 ENOUGH_TEXT = 200
-"""Characters from which a page that could not load all of its own data is believed."""
+"""Characters from which a page is a document although some of its own data failed to load."""
 
 MAX_IN_VAIN = 5
-"""Pages in a row that were rendered once more in vain, after which none is: the site lacks what its pages ask for."""
+"""Pages in a row whose second rendering failed as the first; then none is rendered twice: the site lacks the data."""
 
 
 MIN_ROUTES = 2
-"""Links to its own routes from which on the routes of a page are pages; API references have them for places."""
+"""Least number of links to routes (`#/name`) that makes the routes of a page pages; fewer are places on the page."""
 
 
 class Renderer:
@@ -70,9 +70,9 @@ class Renderer:
         self._in_vain = 0
 
     def wanted(self, answered: PageResponse, result: PageResult) -> bool:
-        """Say whether a page belongs into the browser: HTML that neither leads elsewhere nor opted out."""
+        """Say whether to render a page: HTML that neither leads elsewhere nor opted out, by the rule of `render`."""
         page = result.page.meta
-        if result.origin != "html" or result.left_out or page.refresh:
+        if result.origin != "html" or result.filtered or page.refresh:
             return False
         if refused_by_page(page, answered, self.run.config):
             return False
@@ -85,7 +85,7 @@ class Renderer:
         """Return a page as the browser rendered it, or as it is where it needs no browser or there is none.
 
         Where the page's own scripts led elsewhere, the result's `meta.refresh` names that address. Without a
-        browser a shell without text is left out as `needs-browser`.
+        browser a shell without text is filtered as `needs-browser`.
 
         Raises:
             RenderingError: the browser could not render a shell.
@@ -116,7 +116,7 @@ class Renderer:
     async def _rendered_again(
         self, request: Request, answered: PageResponse
     ) -> tuple[PageResponse, dict[str, str]]:
-        """Return a page as the browser rendered it, if need be the second time, and what it failed to load."""
+        """Return a page as the browser rendered it, the second time where data failed to load, and what failed then."""
         rendered, failed = await self._download(request, answered)
         if not failed or self._in_vain >= MAX_IN_VAIN:
             return rendered, failed
@@ -126,7 +126,7 @@ class Renderer:
         return again, failed_again
 
     def _check_whole(self, request: Request, result: PageResult, failed: dict[str, str]) -> None:
-        """Raise `RenderingError` where what was rendered is rather what a page shows that could not load its data."""
+        """Raise `RenderingError` where data failed to load and the page shows nearly nothing, or half of the stored."""
         if not failed:
             return
         size, enough = len(result.page.markdown), ENOUGH_TEXT
@@ -202,7 +202,7 @@ class Renderer:
     def _warn(self, error: BrowserUnavailableError) -> None:
         logger.log(
             logging.DEBUG if self._warned else logging.WARNING,
-            "Pages that need JavaScript are left out: %(error)s",
+            "Pages that need JavaScript are filtered: %(error)s",
             {"error": error},
             extra={"spider": self.crawler.spider},
         )
@@ -288,7 +288,7 @@ class ApiFiles:
     def _is_page(self, answered: PageResponse, result: PageResult) -> bool:
         return (
             result.origin in {"html", "rendered"}
-            and result.left_out is None
+            and result.filtered is None
             and not result.page.meta.refresh
             and refused_by_page(result.page.meta, answered, self.run.config) is None
         )

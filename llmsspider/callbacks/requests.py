@@ -147,16 +147,16 @@ class PageRequests:
 
     def pending(self) -> Iterator[Request]:
         """Yield a request for the Markdown of each page whose document waits for it, where its URL is known."""
-        for held in list(self._run.pending_pages.waiting.values()):
-            url = held.record.url
+        for waiting in list(self._run.pending_pages.waiting.values()):
+            url = waiting.record.url
             if self._run.site.forms_of(url).to_retry(url):
-                page = {name: value for name, value in info(held.request).items() if name != "md"}
+                page = {name: value for name, value in info(waiting.request).items() if name != "md"}
                 yield Request(
                     url,
                     callback=self._spider.parse,
                     errback=self._spider.has_no_markdown,
                     meta={
-                        "depth": held.record.depth,
+                        "depth": waiting.record.depth,
                         "handle_httpstatus_list": ALLOWED_STATUSES,
                         META: {**page, "held": True},
                     },
@@ -290,13 +290,15 @@ class PageRequests:
         """Yield the links that are new to this run and in scope, each with the page that it stands for."""
         run = self._run
         for link in self._valid(urls):
-            if not run.bounds.first_sight(link) and (unchanged or not run.memory.dead_links.was_left(link)):
+            if not run.bounds.first_sight(link) and (
+                unchanged or not run.memory.dead_links.was_skipped(link)
+            ):
                 continue
             url = run.page_of(without_session_id(link))
             verdict = run.bounds.verdict(url)
             if verdict.reason != "offsite" and (run.site.is_seed(url) or run.requested(url)):
                 continue  # a listed page is a seed: it enters at depth 0 with what the list says of it
-            if unchanged and self._is_new(url) and run.memory.dead_links.leave(link, url):
+            if unchanged and self._is_new(url) and run.memory.dead_links.skip(link, url):
                 continue
             if self._is_taken(url, verdict):
                 yield link, url

@@ -17,20 +17,20 @@ from llmsspider.store import PageRecord
 from llmsspider.web.outcomes import MAX_WALL_TEXT
 
 SAME_TEXT = 3
-"""Pages that differed before and now have one text: from so many on it is not theirs."""
+"""Least number of pages that differed before and have one text now for that text to be a wall."""
 
 SHRUNK = 0.1
-"""Part of its former length that a page has to have at least to be believed at once, with or without a form."""
+"""Least share of its former length that a page must have to be believed at once."""
 
 KEPT_WORDS = 0.3
-"""Part of all words, old and new, that both texts have; with less the page is another one."""
+"""Least share of all words, old and new, that both texts must have in common to be editions of one page."""
 
 MAX_MOVED_TO_ONE = 3
 """Pages that may move to one page without being guarded; more of them look like a login or an error page, and so do two
 that redirect for now."""
 
 MIN_LINKS = 3
-"""Links that a page has had at least for the loss of all of them to say something."""
+"""Least number of links that a page had for the loss of all of them to be suspicious."""
 
 BELIEVED_RUNS = 7
 """Runs in a row after which a page is what it answers, unless that is a login or a challenge."""
@@ -52,11 +52,11 @@ _LOGIN_SEGMENTS = frozenset(
     {"login", "log-in", "log_in", "logon", "signin", "sign-in", "sign_in", "sso", "saml", "oauth", "oauth2"}
 )
 _VARYING = re.compile(r"(?<!\S)[^\s\d/]*+[\d/]\S*")
-"""Words that a wall makes anew for each page: numbers, ids of the request, the address that was asked for."""
+"""Words that differ in each response of one wall: numbers, ids of the request, the requested address."""
 
 
 def is_rewritten(before: str, now: str) -> bool:
-    """Say whether two texts have so little in common that they hardly are two editions of one page.
+    """Say whether two texts have too little in common to be editions of one page.
 
     >>> is_rewritten("How to install it.", "How to install it now."), is_rewritten("How to install it.", "Sign in")
     (False, True)
@@ -80,7 +80,7 @@ def leads_to_login(asked: str, final: str) -> bool:
 
 
 def own_evidence(before: str, now: str, title: str | None, body: bytes) -> ErrorKind | None:
-    """Return the error kind that an answer alone gives reason for, or None.
+    """Return the error kind that an answer shows by itself, without other pages, or None.
 
     Args:
         before: the stored text, of which the new one is no edition, see `is_rewritten`; empty for a new page.
@@ -129,7 +129,7 @@ class Suspect:
     text: str
     before: bytes | None
     kind: ErrorKind | None = None
-    """What the answer alone gives reason for, see `own_evidence`."""
+    """The error kind that the answer shows by itself, see `own_evidence`."""
     bare: bool = False
     """A tenth of the stored text is left, or less; or none of the stored links."""
     blank: bool = False
@@ -145,7 +145,7 @@ class Suspect:
 
 
 class Wall(NamedTuple):
-    """What stands in place of a page: the page's error, and after how many runs in a row it is believed; 0: never."""
+    """A wall in place of a page: the page's error, and the runs in a row after which it is believed; 0 for never."""
 
     kind: ErrorKind
     message: str
@@ -154,10 +154,10 @@ class Wall(NamedTuple):
 
 @dataclass(slots=True)
 class Suspects:
-    """The suspicious answers of one run, and what speaks against them; records wait on disk.
+    """The suspicious answers of one run, and the evidence that they are walls; their records wait on disk.
 
-    `enabled` is False where they cannot wait, with several workers: then only what is known already counts.
-    `confirm_runs` is the number of runs in a row after which an answer that nothing else speaks against is believed.
+    `enabled` is False with several workers, where they cannot wait: the evidence so far decides then. `confirm_runs` is
+    the number of runs in a row after which an answer without further evidence is believed.
     """
 
     enabled: bool = True
@@ -168,7 +168,7 @@ class Suspects:
     """By text: the contents that the pages with it had before."""
     _kinds: dict[str, ErrorKind] = field(default_factory=dict)
     _bare: set[str] = field(default_factory=set)
-    """The texts that a page has of which little is left, and those of them that are believed in a week only."""
+    """The texts of pages of which little is left, and those of them that are believed after `BELIEVED_RUNS` only."""
     _blank: set[str] = field(default_factory=set)
     _redirects: Counter[bytes] = field(default_factory=Counter)
     _redirects_for_now: Counter[bytes] = field(default_factory=Counter)
@@ -191,7 +191,7 @@ class Suspects:
         self._redirects_for_now[target] += for_now
 
     def _is_led_to(self, page: bytes) -> bool:
-        """Say whether so many pages redirect to one that it looks like a notice."""
+        """Say whether so many pages redirect to this one that it looks like a notice."""
         return self._redirects[page] > MAX_MOVED_TO_ONE or self._redirects_for_now[page] > 1
 
     def keep(self, suspect: Suspect, record: PageRecord) -> None:
@@ -211,7 +211,7 @@ class Suspects:
                 yield suspect, _record(json.loads(self._file.readline()))
 
     def evidence(self, suspect: Suspect) -> Wall | None:
-        """Return the wall that an answer is by all that was seen so far, or None."""
+        """Return the wall that an answer is by the evidence so far, or None."""
         if suspect.cut:
             return Wall("network", "the page breaks off where it went on before", self.confirm_runs)
         pages = len(self._before.get(suspect.text, ()))
@@ -232,7 +232,7 @@ class Suspects:
         return self._slight(suspect)
 
     def _slight(self, suspect: Suspect) -> Wall | None:
-        """Return the wall of an answer that has to be seen again only, or None."""
+        """Return the wall of an answer against which there is little evidence, or None."""
         message, runs = "", self.confirm_runs
         if suspect.text in self._bare:
             runs = BELIEVED_RUNS if suspect.text in self._blank else runs
@@ -255,7 +255,7 @@ class Suspects:
 
 
 class Doubts:
-    """What pages answered in the runs before that was not believed: for how many runs in a row.
+    """Answers of pages that were not believed, each with the number of runs in a row in which the page gave it.
 
     Args:
         before: as the store keeps it: page key in hex to [what, runs].
@@ -270,7 +270,7 @@ class Doubts:
         self._now: dict[str, tuple[str, int]] = {}
 
     def again(self, key: bytes, what: str) -> int:
-        r"""Note what a page answers in this run; return in how many runs in a row it did so, this one included.
+        r"""Note the answer of a page in this run; return the number of runs in a row with it, this one included.
 
         >>> doubts = Doubts({"01": ["empty", 1]})
         >>> doubts.again(b"\x01", "empty"), doubts.again(b"\x02", "empty")
@@ -281,7 +281,7 @@ class Doubts:
         return self._now[key.hex()][1]
 
     def to_keep(self, *, complete: bool) -> dict[str, list[object]]:
-        """Return what the store keeps; a run that did not see everything ends no row."""
+        """Return what the store keeps; after an incomplete run, answers that it did not see count on."""
         kept = self._now if complete else {**self._before, **self._now}
         return {key: [what, runs] for key, (what, runs) in kept.items()}
 

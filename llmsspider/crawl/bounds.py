@@ -32,7 +32,7 @@ A page takes one to four: its Markdown form, its HTML, a redirect, retries. The 
 """
 
 MIN_QUEUE = 1000
-"""Pages that may wait in the queue however few requests are left: not every page that waits is asked for."""
+"""Number of pages that may be queued however few requests are left: not every queued page is requested."""
 
 
 class PageLimit:
@@ -55,7 +55,7 @@ class PageLimit:
         self.requests = 0
         """Requests sent for pages; discovery and robots.txt do not count."""
         self.cut = False
-        """True once links were left out because more pages wait than `max_requests` leaves requests."""
+        """True once links were filtered because more pages are queued than `max_requests` allows."""
         self._max_pages = max_pages
         self._progress = progress
 
@@ -74,7 +74,7 @@ class PageLimit:
         return max(self._max_pages - self._progress.documents, 0) if self._max_pages else None
 
     def take(self) -> bool:
-        """Take a place for one more document; False when `max_pages` documents have been exported."""
+        """Count one more document; return False when `max_pages` documents have been exported."""
         return not self._has_all_pages
 
     def count_request(self) -> None:
@@ -94,7 +94,7 @@ class PageLimit:
 
     @property
     def verdict(self) -> Verdict:
-        """Why a page is left out once the limit is `reached`, or its queue is full."""
+        """Why a page is filtered once the limit is `reached`, or its queue is full."""
         if self._has_all_pages:
             return Verdict(allowed=False, reason="max-pages", rule=f"max_pages={self._max_pages} is reached")
         rule = f"max_requests={self.max_requests} is reached"
@@ -102,7 +102,7 @@ class PageLimit:
 
     @property
     def why(self) -> str:
-        """What a run that was cut by the limit calls it: `max_pages` or `max_requests`."""
+        """The name of the limit that ended the run: `max_pages` or `max_requests`."""
         return self.verdict.reason.replace("-", "_")
 
 
@@ -111,7 +111,8 @@ class PageLimit:
 MAX_LINKS_SEEN = 1_000_000
 """Links of which it is remembered that they were seen: about 100 MB. When there are more, the oldest half is forgotten.
 
-What is forgotten and seen again may be counted twice; no page is asked for twice (`PageDupeFilter`).
+A link that was
+forgotten and is seen again may be counted twice; no page is requested twice (`PageDupeFilter`).
 """
 
 
@@ -155,7 +156,7 @@ def _evidence(discovery: Discovery, start_page: Page) -> Iterator[Section]:
 
 
 class Bounds:
-    """What a crawl takes in; until discovery is done or left out, there is no scope and everything is allowed.
+    """Which URLs belong to a crawl. Before `discovered` or `stored` is called there is no scope, and all are allowed.
 
     Args:
         arguments: the arguments of the run.
@@ -188,7 +189,7 @@ class Bounds:
         self._start_directory = ""
         self._only_listed = arguments.scope == "listed"
 
-    # --- where they come from ---
+    # --- how they are fixed ---
 
     def discovered(self, discovery: Discovery, start_page: Page) -> None:
         """Fix the bounds by what discovery found; `start_page` has the start page's links."""
@@ -236,10 +237,10 @@ class Bounds:
             handled_if_listed=self._handled_if_listed,
         )
 
-    # --- what they say ---
+    # --- verdicts ---
 
     def verdict(self, url: str, *, listed: bool = False) -> Verdict:
-        """Judge a URL: llms files are never pages, then the scope."""
+        """Return the verdict on a URL: llms files are no pages; for any other the scope decides."""
         if is_llms_url(url):
             return Verdict(allowed=False, reason="llms-file", rule="llms files are read, not exported")
         if len(url) > MAX_URL_LENGTH:
@@ -262,7 +263,7 @@ class Bounds:
         return Verdict(allowed=False, reason=axis, rule=f"the {axis} {segment} (wider: -a {wider})")
 
     def is_undecided(self, url: str) -> bool:
-        """Say whether a page may belong to another language or version, which only the rest of the site can tell."""
+        """Say whether a page may belong to another language or version, which depends on the rest of the site."""
         return (
             self._trees is not None
             and identity(url) not in self._site.entries
@@ -270,7 +271,7 @@ class Bounds:
         )
 
     def accept_undecided(self, urls: Iterable[str]) -> None:
-        """Decide whether the languages and versions that these pages may belong to are in or out, each as a whole."""
+        """Decide whether the languages and versions of these pages are filtered, each as a whole."""
         if self._trees is not None:
             self._trees.accept_undecided(urls)
 
@@ -290,11 +291,11 @@ class Bounds:
         limit = self._arguments.max_depth
         if limit is not None and state.depth > limit:
             return False
-        if is_llms_url(state.url):  # stored as a document: its pages could not be had, or follow=llms
+        if is_llms_url(state.url):  # stored as a document: its pages failed, or follow=llms
             return self.scope is None or self.scope.verdict(state.url, listed=True).allowed
         return self.verdict(state.url, listed=True).allowed
 
-    # --- links without end ---
+    # --- endless links ---
 
     def trap(self, url: str) -> Verdict | None:
         """Return why a link looks like one of endlessly many, or None."""
@@ -302,7 +303,7 @@ class Bounds:
         return Verdict(allowed=False, reason="trap", rule=f"{reason}: looks endless") if reason else None
 
     def crowded(self, url: str, *, listed: bool) -> Verdict | None:
-        """Return why a page is left out as one of too many look-alikes, or None; see `LookAlikes.admits`."""
+        """Return why a page is filtered as one of too many look-alikes, or None; see `LookAlikes.admits`."""
         if self.look_alikes.admits(url, listed=listed):
             return None
         return Verdict(

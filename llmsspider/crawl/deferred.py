@@ -1,4 +1,4 @@
-"""Pages that are put off: failed ones to ask for again, those that wait for their Markdown; dead links."""
+"""Deferred pages: retries of failed ones, pages that wait for their Markdown; link sources; dead links. No Scrapy."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ if TYPE_CHECKING:
     from llmsspider.store import PageRecord
 
 
-# Pages that the network lost, kept for the end of the crawl, where each is asked for once more. Pure.
-# What is retried at once meets the same outage: a server that restarts, a limit on connections, a name that does not
-# resolve for a minute. At the end the site has had time, and is asked gently.
+# Retries of pages that failed for the network or the server, at the end of the crawl. Pure.
+# A retry at once meets the same outage: a server that restarts, a limit on connections, a name that does not resolve
+# for a minute. At the end of the crawl the site has had time, and gets few requests at once.
 
 MAX_RETRIES = 200
-"""So many pages are kept; when more fail the site is down, and the rest are errors at once."""
+"""Maximum number of retries; when more pages fail the site is down, and the others are errors at once."""
 
 MAX_SECS = 300.0
-"""So long may the second round take, in seconds; what was not asked by then is an error."""
+"""Maximum time of the retries, in seconds; pages not requested by then are errors."""
 
 AT_ONCE = 2
-"""Pages that are asked for at the same time."""
+"""Number of pages that are retried at a time."""
 
 KINDS = frozenset({"network", "rate_limited"})
 """Error kinds that may be over by the end of the crawl; so may answers without a page that are no 4xx."""
@@ -35,7 +35,7 @@ KINDS = frozenset({"network", "rate_limited"})
 
 @dataclass(frozen=True, slots=True)
 class DeferredRetry:
-    """A page that could not be had: how to ask for it again, and what it is reported with if that fails too."""
+    """A failed page: the request that retries it, and the error that is reported if that fails too."""
 
     request: Any
     url: str
@@ -46,33 +46,33 @@ class DeferredRetry:
 
 @dataclass(slots=True)
 class DeferredRetries:
-    """The pages of one run that get one; `enabled` is False where nothing is to be asked again."""
+    """The failed pages of one run that are retried at its end; `enabled` is False where nothing is retried."""
 
     enabled: bool = True
     waiting: list[DeferredRetry] = field(default_factory=list)
     kept: int = 0
 
-    def keep(self, lost: DeferredRetry) -> bool:
-        """Take a page in, unless it is not that kind of failure or there are too many."""
-        passing = lost.kind in KINDS or (lost.kind == "http" and (lost.status or 0) < 400)
+    def keep(self, failed: DeferredRetry) -> bool:
+        """Keep a failed page for a retry; return False where its error will not pass, or there are too many."""
+        passing = failed.kind in KINDS or (failed.kind == "http" and (failed.status or 0) < 400)
         if not self.enabled or not passing or self.kept >= MAX_RETRIES:
             return False
         self.kept += 1
-        self.waiting.append(lost)
+        self.waiting.append(failed)
         return True
 
     def take(self, number: int) -> list[DeferredRetry]:
-        """Return the next pages to ask for, the oldest first."""
+        """Return the next pages to retry, the oldest first."""
         taken, self.waiting = self.waiting[:number], self.waiting[number:]
         return taken
 
 
 # Pages that came as HTML before it was known how their host names its Markdown; their documents wait. Pure.
-# At the end of the crawl, when the host's forms are known, each is asked once more, for its Markdown alone. What has
-# none is the document it was.
+# At the end of the crawl, when the host's forms are known, the Markdown of each is requested. A page without any is the
+# document made of its HTML.
 
 MAX_PENDING = 100
-"""So many pages wait; the documents of more are HTML."""
+"""Maximum number of pages that wait; further ones are documents made of HTML."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,12 +97,12 @@ class PendingPages:
     undecided: list[Any] = field(default_factory=list)
     """Requests for pages of trees of which it is not known yet whether they are copies (`locales.Trees`)."""
 
-    def keep(self, held: PendingPage, *, room: int | None) -> bool:
-        """Take a page in, unless there are too many or `max_pages` has little `room` left (None: no limit)."""
+    def keep(self, page: PendingPage, *, room: int | None) -> bool:
+        """Keep a page until the end; return False where too many wait or the `room` for documents is small."""
         full = len(self.waiting) >= MAX_PENDING or (room is not None and room <= MAX_PENDING)
         if not self.enabled or full:
             return False
-        self.waiting[held.record.id] = held
+        self.waiting[page.record.id] = page
         return True
 
 
@@ -121,11 +121,11 @@ MAX_ROOTS = 9
 
 
 class LinkSources:
-    """The policy of one crawl; ask `wanted` once for each Markdown page, `report` what a link source gave.
+    """The policy of one crawl: `wanted` is called once for each Markdown page, `report` for each link source.
 
     Args:
-        earlier: the link sources of the last complete crawl, by identity. They are asked again, since they can be
-            revalidated; of the other pages only those that are new are looked at.
+        earlier: the link sources of the last complete crawl, by identity. They are requested again, since they can be
+            revalidated; of the other pages only new ones are candidates.
     """
 
     def __init__(self, earlier: Iterable[str] = ()) -> None:
@@ -138,7 +138,7 @@ class LinkSources:
         self._sampled_directories: set[str] = set()
 
     @property
-    def asked(self) -> list[str]:
+    def requested(self) -> list[str]:
         """The pages that were wanted, by identity."""
         return sorted(self._asked)
 
@@ -180,28 +180,28 @@ class LinkSources:
         return True
 
     def report(self, unseen: int) -> None:
-        """Tell how many URLs a link source showed that nothing had shown before."""
+        """Count how many URLs a link source showed that nothing had shown before."""
         self._barren = 0 if unseen else self._barren + 1
 
 
-# Links that were dead when a crawl followed them: not asked again while the pages that show them do not change. Pure.
-# A page that is as it was stored shows what it showed then, and what was dead among it was dead already. A dead link
-# is asked again where a page that is new or changed shows it, and in any case when `MAX_CRAWLS` crawls have left it
-# alone. What a list names is a seed and no matter of this.
+# Links that were dead when a crawl followed them: skipped while the pages that show them do not change. Pure.
+# An unchanged page shows the links that it showed when it was stored, whose dead ones were dead then. A dead link is
+# requested again where a new or changed page shows it, and after `MAX_CRAWLS` crawls that skipped it. Listed pages are
+# seeds, and always requested.
 
 MAX_CRAWLS = 6
-"""Crawls in a row that leave a dead link alone; the next one asks again, so that a page that came to life is found."""
+"""Crawls in a row that skip a dead link; the next one requests it, as the page may exist by then."""
 
 MAX_STORED = 5000
-"""How many dead links of a source are remembered."""
+"""Maximum number of dead links of a source that are stored."""
 
 
 class DeadLinks:
-    """The dead links of one source, by identity, each with the number of crawls that have left it alone.
+    """The dead links of one source, by identity, each with the number of crawls that have skipped it.
 
     Args:
         stored: what the last crawl kept, see `to_keep`; anything of another form is ignored.
-        trusted: False asks for all of them (`full=true`).
+        trusted: False requests all of them (`full=true`).
     """
 
     def __init__(self, stored: object = None, *, trusted: bool = True) -> None:
@@ -211,11 +211,11 @@ class DeadLinks:
         }
         self._trusted = trusted
         self._now: dict[str, int] = {}
-        self._left: dict[str, str] = {}
-        """The links that were left alone in this crawl, as pages spell them, with the identity they are known by."""
+        self._skipped: dict[str, str] = {}
+        """The links that were skipped in this crawl, as pages spell them, with the identity they are known by."""
 
-    def leave(self, link: str, page: str) -> bool:
-        """Say whether to leave alone a link of a page that did not change, and remember it then.
+    def skip(self, link: str, page: str) -> bool:
+        """Say whether to skip a link of a page that did not change, and remember it then.
 
         Args:
             link: the URL as the page shows it.
@@ -225,26 +225,26 @@ class DeadLinks:
             return False
         for known in (identity(page), identity(link)):
             if self._before.get(known, MAX_CRAWLS) < MAX_CRAWLS:
-                self._left[link] = known
+                self._skipped[link] = known
                 return True
         return False
 
-    def was_left(self, link: str) -> bool:
-        """Say whether the link was left alone: a page that changed may still ask for it."""
-        return link in self._left
+    def was_skipped(self, link: str) -> bool:
+        """Say whether the link was skipped: a page that changed may still lead to a request for it."""
+        return link in self._skipped
 
-    def left(self) -> Iterator[str]:
-        """Yield the links that were left alone, one spelling of each."""
-        yield from {known: link for link, known in self._left.items()}.values()
+    def skipped(self) -> Iterator[str]:
+        """Yield the links that were skipped, one spelling of each."""
+        yield from {known: link for link, known in self._skipped.items()}.values()
 
     def died(self, *urls: str) -> None:
-        """Remember a link that was asked for and is not there, by each of its addresses."""
+        """Remember a link whose request was answered with 404, by each of its addresses."""
         self._now.update(dict.fromkeys(map(identity, urls), 0))
 
     def to_keep(self, *, whole: bool) -> dict[str, int]:
         """Return what the next crawl needs; one that did not see the `whole` site keeps what it did not come by."""
-        left = {known: self._before[known] + 1 for known in self._left.values()}
-        kept = {**({} if whole else self._before), **left, **self._now}
+        skipped = {known: self._before[known] + 1 for known in self._skipped.values()}
+        kept = {**({} if whole else self._before), **skipped, **self._now}
         return dict(list(kept.items())[-MAX_STORED:])
 
 
@@ -252,10 +252,10 @@ class DeadLinks:
 
 
 def give_up_failed_pages(run: Run) -> None:
-    """Count the lost pages that were not asked again as errors; the stored ones stay."""
-    for lost in run.retries.take(len(run.retries.waiting)):
-        run.fail(lost.url, lost.kind, lost.message, lost.status)
-        _keep_stored(run, page_key(lost.url))
+    """Count the failed pages that were not retried as errors; the stored ones stay."""
+    for failed in run.retries.take(len(run.retries.waiting)):
+        run.fail(failed.url, failed.kind, failed.message, failed.status)
+        _keep_stored(run, page_key(failed.url))
 
 
 def keep_suspects(run: Run) -> None:

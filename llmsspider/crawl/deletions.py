@@ -1,4 +1,4 @@
-"""What the end of a crawl may say of stored pages it did not reach, and which of them moved. No Scrapy here."""
+"""Which stored pages that a crawl did not reach are deleted, which are kept, and which moved. No Scrapy."""
 
 from __future__ import annotations
 
@@ -22,23 +22,23 @@ if TYPE_CHECKING:
     from llmsspider.store import PageRecord, PageState
 
 
-# New pages may be a stored page that this run has not reached, moved. Pure.
-# Their documents wait until the end of the crawl, when it is known which stored pages are gone, and where they lead to.
+# Pages that moved: a new page may be a stored one that this run has not reached. Pure.
+# The documents of new pages wait until the end of the crawl, when it is known which stored pages are gone.
 
 MAX_NAMESAKES = 5
-"""Stored pages whose address ends alike that may be the page that moved; a name of more (`index`) says nothing."""
+"""Maximum number of stored pages whose address ends alike; a name that more pages have (`index`) shows nothing."""
 MAX_PAGES = 1000
-"""So many pages wait; the documents of more say nothing of where they were."""
+"""Maximum number of pages that wait; the documents of further ones have no `moved_from`."""
 MAX_CHARACTERS = 20_000_000
-"""Characters of the pages that wait, which are in memory."""
+"""Maximum number of characters of the pages that wait, which are in memory."""
 
 
 @dataclass(slots=True)
 class MovedPages:
     """The new pages of one run that wait; `enabled` is False where a stop would lose them.
 
-    Without `every` only those wait that have the text or the name of a stored page: the run may well end before its
-    end, as the one before did, and what waits is for the next one then.
+    With `every` all of them wait, else those with the text or the name of
+    a stored page: after an incomplete run this one may be stopped too, and pages that wait are left to the next one.
     """
 
     enabled: bool = False
@@ -72,7 +72,7 @@ class MovedPages:
         return True
 
     def pair(self, known: KnownPages, text: Callable[[bytes], str]) -> None:
-        """Note where the stored pages moved to that are gone, or that nothing leads to any more.
+        """Find where stored pages moved to that are gone, or that nothing links to any more, and note it in `known`.
 
         Args:
             known: the stored pages and their outcomes.
@@ -135,32 +135,32 @@ def _name(url: str) -> str:
     return urlsplit(url).path.rstrip("/").rpartition("/")[2]
 
 
-# What the end of a crawl may say of the stored pages that it did not reach. No Scrapy here.
+# Whether a run may delete stored pages, and which of them are in doubt.
 
 
 def outage(failed: Mapping[str, int], obtained: int, share: float) -> str | None:
-    """Say that more pages failed than a complete run may have, or None. One page may always fail.
+    """Return in words that more pages failed than a complete run may have, or None. One page may always fail.
 
     Args:
-        failed: number of failed pages by error kind; those that say nothing of the site's state are left out of it.
+        failed: number of failed pages by error kind; only kinds of an outage count.
         obtained: pages that answered.
-        share: of all pages that were asked for, how many may fail, from 0 to 1.
+        share: share of the requested pages that may fail, from 0 to 1.
 
     >>> outage({"auth": 3, "not_found": 7}, 27, 0.1) is None
     True
     >>> outage({"auth": 4}, 27, 0.1)
     '4 of 31 pages failed (auth 4)'
     """
-    lost = Counter({kind: number for kind, number in failed.items() if kind in OUTAGES})
-    asked = lost.total() + obtained
-    if lost.total() <= max(1, share * asked):
+    failures = Counter({kind: number for kind, number in failed.items() if kind in OUTAGES})
+    requested = failures.total() + obtained
+    if failures.total() <= max(1, share * requested):
         return None
-    kinds = ", ".join(f"{kind} {number}" for kind, number in lost.most_common())
-    return f"{lost.total()} of {asked} pages failed ({kinds})"
+    kinds = ", ".join(f"{kind} {number}" for kind, number in failures.most_common())
+    return f"{failures.total()} of {requested} pages failed ({kinds})"
 
 
 def note_outage(run: Run) -> None:
-    """Make the run incomplete when too many pages failed: those asked for, and those that could not be verified."""
+    """Make the run incomplete when too many pages failed: those requested, and those that could not be verified."""
     obtained = max(run.progress.documents - run.progress.kept, 0) + len(run.moved_pages.waiting)
     kept = [kind for key, kind in run.known.reasons.items() if run.known.outcomes[key] == "kept"]
     failed = run.progress.errors + Counter(kept)
@@ -174,17 +174,17 @@ def reason_not_to_delete(run: Run) -> str | None:
     if not run.coverage.complete:
         return run.coverage.why_incomplete
     if run.arguments.retry:
-        return "only failed pages were asked for"
+        return "only failed pages were requested"
     if run.limit.documents == 0 and not run.moved_pages.waiting:
         return "nothing was obtained"
     discovery = run.discovery
     if discovery is not None and discovery.start.error in OUTAGES:
         return "the start page failed"
-    lost = run.memory.previous_discovery.lost
-    return f"{lost[0]} could not be read this time" if lost else None
+    unread = run.memory.previous_discovery.unread
+    return f"{unread[0]} could not be read this time" if unread else None
 
 
-def settle_doubts(run: Run) -> None:
+def keep_doubtful_pages(run: Run) -> None:
     """Keep the stored pages of which this run alone cannot say that they are gone.
 
     Those are pages that answered the verification with a wall, pages without text or with the one that the site has for
@@ -241,7 +241,7 @@ def _keep_linked(run: Run) -> None:
 def exports_unreached(run: Run) -> bool:
     """Say whether stored pages that were not reached belong to the output: the site could not show them this time.
 
-    It is otherwise with a crawl that was told to see less, or obtained nothing.
+    They do not where the crawl was limited, or obtained nothing.
     """
     whole = not run.coverage.cut and not run.arguments.retry and run.arguments.mode == "crawl"
     return whole and run.obtained > 0

@@ -28,22 +28,21 @@ if TYPE_CHECKING:
 
 
 # Full-text files that lag behind the pages they hold: built by another job, two builds late. Pure.
-# A crawl that knows pages from such a file asks for a few of them each run, and compares what they say. A file that
-# was found to lag once is not believed again: its pages are crawled, and it stands in only for those that are not
-# there.
+# A crawl that has stored pages from such a file requests a few of them in each run, and compares their text. A file
+# that was found to lag is not believed again: its pages are crawled, and it is used only for those that are not found.
 
 MAX_SAMPLES = 5
-"""Pages of a file that are asked for in one run, and no more than a quarter of them."""
+"""Maximum number of pages of a file that are requested in one run, and no more than a quarter of them."""
 BY_DATE = 3
-"""So many of them are those that the sitemap names as changed last."""
+"""Number of them that are the pages changed last by the sitemap."""
 FAITHFUL = 2
-"""Samples that have to be the same word for word for another one that is not to be a sign."""
+"""Least number of samples that agree word for word for another one that differs to show that the file lags."""
 ALIKE = 0.5
-"""Share of words that two states of a page have in common; what differs more is another page: a wall, an error."""
+"""Least share of words that two states of a page have in common; with less it is another page: a wall, an error."""
 KEPT_SAMPLES = 200
-"""Samples of a file that are remembered."""
+"""Maximum number of samples of a file that are stored."""
 SLACK_SECS = 3600
-"""One build does not write all its files in the same second."""
+"""Seconds that the dates of the files of one build may differ by."""
 
 _TAG = re.compile(r"<[^<>]*>")
 _DESTINATION = re.compile(r"\]\([^()\s]*\)")
@@ -78,7 +77,7 @@ class LaggingFiles:
 
     @classmethod
     def from_json(cls, found: Any) -> LaggingFiles:
-        """Read what `to_json` wrote; anything else is nothing."""
+        """Read what `to_json` wrote; anything else gives an empty value."""
         if not isinstance(found, dict):
             return cls()
         samples = {
@@ -88,12 +87,12 @@ class LaggingFiles:
         return cls(set(found.get("files", ())), samples)
 
     def to_json(self) -> dict[str, Any]:
-        """What the store keeps."""
+        """Return what the store keeps."""
         kept = {file: dict(list(pages.items())[-KEPT_SAMPLES:]) for file, pages in self.samples.items()}
         return {"files": sorted(self.files), "samples": kept}
 
     def compare(self, file: str, samples: Iterable[Sample]) -> bool:
-        """Take in the samples of a run; return whether they show that the file lags.
+        """Compare the samples of a run with earlier ones; return whether they show that the file lags.
 
         A page that says other than the file does is such a sign where it has a later date than the file, where other
         pages say the same word for word, where it changed since it was looked at and the file did not, or where the
@@ -145,7 +144,7 @@ def _shuffled(url: str) -> bytes:
 
 
 def words(markdown: str) -> Counter[str]:
-    r"""Return the words that a reader sees, whatever Markdown is around them; the title is left out.
+    r"""Return the words that a reader sees, whatever Markdown is around them, without the title.
 
     >>> words("# A\n\nSee [the *b*](/x) &amp; `c\\_d`.\n") == words("See the b & c_d.")
     True
@@ -202,7 +201,7 @@ def _w3c_date(text: str | None) -> float | None:
         return None
 
 
-# Compares a few pages with what a full-text file holds of them, see `laggingfiles`. No Scrapy here.
+# Compares a few pages with what a full-text file holds of them, see `LaggingFiles`.
 
 ACCEPT = "text/markdown, text/html;q=0.9, */*;q=0.1"
 
@@ -220,7 +219,7 @@ class FullTextSamples:
         self.fetch = fetch
 
     async def look(self, discovery: Discovery) -> None:
-        """Compare a few pages of each file; one that lags is said once, and counted."""
+        """Compare a few pages of each file; one that lags is logged once, and counted."""
         run = self.run
         if not run.worker_group.is_alone:
             return
@@ -302,7 +301,7 @@ def keep_text_of_file(run: Run, record: PageRecord) -> None:
     was_of_file = record.key in run.memory.lagging.pages and not is_of_file
     if state is None or not (is_of_file or was_of_file):
         return
-    is_away = is_of_file and state.fetched_url in run.memory.previous_discovery.lost
+    is_away = is_of_file and state.fetched_url in run.memory.previous_discovery.unread
     stored = run.store.load_page(state.key) if is_away or run.memory.lagging.files else None
     if stored is None or words(stored.content or "") != words(record.content or ""):
         return

@@ -39,7 +39,7 @@ def is_terminal(stream: object) -> bool:
 
 # Whether a JOBDIR can be continued: one that was left by a crash, or by a finished crawl, is not.
 # After a kill, Scrapy's own files resume to an empty queue and call it finished; after a finished crawl they say that
-# every page was seen. A marker beside them tells which it was.
+# every page was seen. A marker beside them says which it was.
 
 MARKER = "llmsspider.json"
 RESUMABLE = "shutdown"

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
 
 # Fetches without validators now and then, and the hosts whose 304 was false. Pure.
-# A server may say 304 for a page that has changed: a constant `Last-Modified`, an ETag made of the size. Such an
-# answer cannot be told from a true one, so each run fetches a share of the pages whole. A host that answers one of
+# A server may say 304 for a page that has changed: a constant `Last-Modified`, an ETag made of the size. A false 304
+# looks like a true one, so each run fetches a share of the pages whole. A host that answers one of
 # them with another text under validators that say "unchanged" is not believed any more: no validators are sent to it.
 
 
@@ -99,13 +99,13 @@ def _opaque(etag: str) -> str:
 
 
 # What was known of a site before this run, and what became of it: the rules of a recrawl. No Scrapy here.
-# A page is asked again with its validators; a body that is the same is not converted again. What was stored but not
+# A page is requested again with its validators; a body that is the same is not converted again. What was stored but not
 # reached is decided on at the end, and nothing is deleted in doubt (docs/explanation/incremental.md).
 
 PageOutcome = Literal["gone", "moved", "failed", "dropped", "kept", "unlinked"]
 """What became of a stored page that this run did not confirm: `gone` 404 or 410, `moved` redirected elsewhere,
-`failed` could not be had this time, `dropped` answers, but is no documentation any more, `kept` could not be
-verified, `unlinked` answers, but nothing leads to it."""
+`failed` failed this time, `dropped` answers, but is no documentation any more, `kept` could not be verified,
+`unlinked` answers, but nothing links to it."""
 
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 
@@ -144,7 +144,7 @@ class KnownPages:
     Args:
         states: the compact state of each stored page.
         aliases: key of another spelling to the key of its page.
-        extractor_version: what content has to be made with to be used again.
+        extractor_version: what stored content must be made with to be used again.
         trusted: False ignores hashes and validators (`full=true`).
         full_check: to which URLs validators are sent in this run.
     """
@@ -231,13 +231,13 @@ class KnownPages:
             ]
 
     def stays(self, key: bytes, reason: str) -> None:
-        """Note that a stored page is kept after all, wherever it redirects to."""
+        """Record that a stored page is kept after all, wherever it redirects to."""
         self.record_outcome(key, "kept", reason)
         if (target := self.targets.get(key)) is not None:
             self.moved_from[target].remove(self.states[key].url)
 
     def record_outcome(self, key: bytes, outcome: PageOutcome, reason: str = "") -> None:
-        """Note what became of a stored page; pages that are not stored are ignored."""
+        """Record what became of a stored page; pages that are not stored are ignored."""
         key = self.aliases.get(key, key)
         if key in self.states:
             self.outcomes[key] = outcome
@@ -260,7 +260,7 @@ KEPT_HEADERS = (
     "content-signal",
     "x-markdown-tokens",
 )
-"""Headers of an answer that say what its body is; no others are stored."""
+"""Headers of a response that describe its body; no others are stored."""
 
 
 _TEXT_FILES = ("text/plain", "text/markdown")
@@ -272,7 +272,7 @@ class KnownResources:
 
     Args:
         store: where they are; None has none (`scrapy plan`).
-        trusted: False sends no validators (`full=true`); what comes is stored all the same.
+        trusted: False sends no validators (`full=true`); responses are stored all the same.
         full_check: to which URLs validators are sent in this run.
     """
 

@@ -36,13 +36,13 @@ WORDS: Mapping[Base, str] = {
 }
 
 CLEAR_VOTES = 3
-"""So many pages decide for all, when no third as many speak against it."""
+"""Number of pages that decide for their group, unless a third as many show another base."""
 
 MAX_LEAVES = 50
 """Known pages that are looked at for the ending of addresses."""
 
 MIN_VOTES = 2
-"""So many decide where nothing more is to come."""
+"""Number of pages that decide where no more pages follow."""
 
 _SOURCE = re.compile(r"\.(?:mdx?|markdown|ipynb|qmd|rmd|rst)$", re.IGNORECASE)
 _ENDING = re.compile(r"(?:\.html?)?(?:\.(?:mdx?|markdown|ipynb|qmd|rmd|rst))?$", re.IGNORECASE)
@@ -95,7 +95,7 @@ class PageLinks:
 
 
 class LinkBases:
-    """Takes the links of pages and answers what they mean.
+    """Learns from the links of pages what they are relative to, and makes them absolute.
 
     Args:
         known: gives the URLs of the pages known before the crawl (listed, linked by the start page, stored).
@@ -124,7 +124,7 @@ class LinkBases:
     # --- what the store keeps ---
 
     def remember(self, decided: object) -> None:
-        """Take over what earlier runs decided, by group."""
+        """Use what earlier runs decided, by group."""
         if isinstance(decided, dict):
             bases = get_args(Base)
             self.decided = {str(group): base for group, base in decided.items() if base in bases}
@@ -177,11 +177,11 @@ class LinkBases:
         return links
 
     def is_open(self, links: PageLinks) -> bool:
-        """Say whether what the links of a page mean depends on what other pages will say."""
+        """Say whether what the links of a page are relative to depends on pages that are not read yet."""
         return links.differs and not links.landed and not links.is_index and links.group not in self.decided
 
     def conclude(self, group: str | None = None) -> None:
-        """Decide by the votes there are, for one group or for all; without enough there is no base."""
+        """Decide by the votes so far, for one group or for all; without enough votes there is no base."""
         for name in [group] if group is not None else list(self._votes):
             if name in self.decided:
                 continue

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
-from llmsspider.crawl.progress import SettledPage, Snapshot
+from llmsspider.crawl.progress import RecentPage, Snapshot
 
 if TYPE_CHECKING:
     from llmsspider.crawl.progress import Example
@@ -35,7 +35,7 @@ class LiveNumbers(Snapshot):
     source: str
     url: str | None
     run: str
-    recent: list[SettledPage]
+    recent: list[RecentPage]
     timeline: list[TimelinePoint]
     ended: bool
     outcome: str | None

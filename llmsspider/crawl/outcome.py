@@ -75,7 +75,7 @@ WHAT_TO_DO = {
     "noindex": "the pages are marked noindex: -s LLMS_OBEY_NOINDEX=False takes them",
     "unsupported-type": "it is no page: name an HTML or Markdown page of the documentation",
 }
-"""What to do where no document came of the pages, by the reason that left out the most of them."""
+"""What to do where no document came of the pages, by the reason that filtered most of them."""
 
 
 def no_documents(filtered: Counter[str]) -> str:

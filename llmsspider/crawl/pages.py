@@ -45,7 +45,7 @@ class PageResponse:
     fetched_at: str
     accept: str | None = None
     data: tuple[str, ...] = ()
-    """URLs of the data that the page fetched when a browser drew it."""
+    """URLs of the data that the page fetched when a browser rendered it."""
     is_whole: bool = True
     """False where only the end of the connection says that the body has ended: it may be half of it."""
 
@@ -77,7 +77,7 @@ class PageResponse:
         return http_content_type_encoding(self.headers.get("content-type"))
 
     def kind(self) -> Kind:
-        """What the body is."""
+        """The kind of content that the body is."""
         return classify(self.mime_type, self.body, markdown_form=is_markdown_url(self.fetched_url))
 
     def is_form_of(self, origin: Origin) -> bool:
@@ -113,14 +113,14 @@ class PrefetchedResponses:
 
 @dataclass(slots=True, frozen=True)
 class PageResult:
-    """A page that was read; `left_out` says why where it is no page of documentation.
+    """A page that was read; `filtered` says why where it is no page of documentation.
 
     `was_stub` says that it is HTML taken in place of Markdown that is a stub.
     """
 
     page: Page
     origin: Origin
-    left_out: Filtered | None = None
+    filtered: Filtered | None = None
     was_stub: bool = False
 
 
@@ -131,7 +131,7 @@ _NOTHING = Page("", [], [], PageMeta())
 
 
 class LinkJoiner(Protocol):
-    """Says what the links of a Markdown page mean."""
+    """Makes the links of a Markdown page absolute."""
 
     async def __call__(
         self, draft: Draft, page_url: str, fetched_url: str, origin: str
@@ -148,13 +148,13 @@ async def plain_links(draft: Draft, page_url: str, fetched_url: str, origin: str
 async def read_page(
     answered: PageResponse, workers: ConversionPool, *, listed: bool, join: LinkJoiner = plain_links
 ) -> PageResult:
-    """Read a body as what it is, the URLs it names of itself checked; raises `ConversionError`.
+    """Read a body by its media type, and check the URLs in its metadata; raises `ConversionError`.
 
     Args:
         answered: the answer.
         workers: where HTML is converted.
         listed: an llms.txt lists the page, so that other text formats are documents too.
-        join: what the links of Markdown mean; they are relative to the URL fetched if it is not given.
+        join: makes the links of Markdown absolute; they are relative to the fetched URL if it is not given.
     """
     result = await _read_body(answered, workers, listed, join)
     return replace(result, page=checked(result.page, answered.headers.get("link", ""), answered.fetched_url))
@@ -193,9 +193,9 @@ async def _read_body(
 
 
 def checked(page: Page, link_header: str = "", url: str = "") -> Page:
-    """Return a page whose metadata holds only URLs that pass the gate; what does not is among those to follow.
+    """Return a page whose metadata holds only valid URLs; invalid ones are among the links to follow.
 
-    There it is counted like any other link. User names and passwords are kept of no link; the content stays as
+    There they are counted like any other link. User names and passwords are kept of no link; the content stays as
     it is. `link_header` is the `Link` header of the answer for `url`.
     """
     meta = page.meta
@@ -224,7 +224,7 @@ def _without_passwords(links: list[Link]) -> list[Link]:
 
 
 def refused_by_page(meta: PageMeta, answered: PageResponse, config: Config) -> Filtered | None:
-    """Return the reason when the page itself asks to be left out, or None.
+    """Return the reason where the page itself opts out, or None.
 
     The opt-outs of headers were obeyed before the page was read; noindex counts only where the user asks for it.
     """

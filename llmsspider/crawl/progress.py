@@ -14,18 +14,18 @@ from llmsspider.reasons import FILTERED_AFTER_FETCH, FilterReason
 Phase = Literal["starting", "discovery", "crawling", "verifying", "finishing", "finished"]
 
 MAX_EXAMPLES = 50
-"""Examples kept for each reason a URL was left out or failed; counts are always exact."""
+"""Maximum number of examples of each filter reason and error kind; counts are always exact."""
 
 MAX_RECENT = 8
-"""Pages that are named as the last ones."""
+"""Number of pages that are named as the last ones."""
 
 MAX_POINTS = 240
-"""Points kept of the timeline; when there are more, every second one goes."""
+"""Maximum number of points of the timeline; when there are more, every second one is removed."""
 
 
 @dataclass(slots=True, frozen=True)
 class Example:
-    """One URL that failed or was left out, and why in words."""
+    """One URL that failed or was filtered, and why in words."""
 
     url: str
     detail: str
@@ -44,8 +44,8 @@ class Point:
 class Snapshot:
     """The state of a run at one moment; the stats are in docs/reference/stats.md.
 
-    `done` counts pages that were settled: documents, failures, and pages left out once they were seen. `queued` is
-    what is known and not settled yet, so the total grows while links are found.
+    `done` counts documents, failed pages, and pages that were filtered once they were fetched. `queued` counts the
+    pages that are known and not done, so the total grows while links are found.
     """
 
     phase: Phase
@@ -86,8 +86,8 @@ class Snapshot:
 
 
 @dataclass(slots=True, frozen=True)
-class SettledPage:
-    """One page that was settled: when, in seconds since the start, and what came of it."""
+class RecentPage:
+    """One page that is done: what came of it, and when, in seconds since the start."""
 
     url: str
     what: str
@@ -121,8 +121,8 @@ class Progress:
     fallback_examples: list[Example] = field(default_factory=list)
     began: float = field(default_factory=time.monotonic)
     ended: float | None = None
-    recent: deque[SettledPage] = field(default_factory=lambda: deque(maxlen=MAX_RECENT))
-    """The pages settled last."""
+    recent: deque[RecentPage] = field(default_factory=lambda: deque(maxlen=MAX_RECENT))
+    """The pages done last."""
     phases: list[tuple[Phase, float]] = field(default_factory=list)
     """The phases entered, each with the seconds since the start."""
     timeline: list[Point] = field(default_factory=list)
@@ -142,7 +142,7 @@ class Progress:
 
     @property
     def done(self) -> int:
-        """Pages that are settled."""
+        """Pages that are done."""
         seen = sum(self.filtered[reason] for reason in FILTERED_AFTER_FETCH)
         documents = self.documents - self.changes["deleted"] - self.kept
         return max(documents, 0) + sum(self.errors.values()) + seen
@@ -150,11 +150,11 @@ class Progress:
     def error(self, kind: ErrorKind, url: str, detail: str, status: int | None = None) -> None:
         """Count a failed page."""
         self.errors[kind] += 1
-        self.settled(url, kind, status)
+        self.add_recent(url, kind, status)
         _keep(self.error_examples[kind], url, detail)
 
     def record_filtered(self, reason: FilterReason, url: str, detail: str) -> None:
-        """Count a URL that was left out."""
+        """Count a URL that was filtered."""
         self.filtered[reason] += 1
         _keep(self.filtered_examples[reason], url, detail)
 
@@ -163,9 +163,9 @@ class Progress:
         self.fallbacks += 1
         _keep(self.fallback_examples, url, why)
 
-    def settled(self, url: str, what: str, status: int | None, size: int = 0) -> None:
+    def add_recent(self, url: str, what: str, status: int | None, size: int = 0) -> None:
         """Remember a page as one of the last: its origin or error kind, HTTP status, characters of Markdown."""
-        self.recent.append(SettledPage(url, what, status, size, round(self.elapsed_secs, 1)))
+        self.recent.append(RecentPage(url, what, status, size, round(self.elapsed_secs, 1)))
 
     def document(self, origin: Origin, change: Change) -> None:
         """Count an exported document."""
@@ -187,7 +187,7 @@ class Progress:
         return Point(round(self.elapsed_secs, 2), self.done, sum(self.errors.values()))
 
     def snapshot(self, *, queued: int) -> Snapshot:
-        """Return an immutable copy; `queued` is the number of pages that are known and not settled."""
+        """Return an immutable copy; `queued` is the number of pages that are known and not done."""
         done, elapsed_secs = self.done, self.elapsed_secs
         total = done + queued
         return Snapshot(

@@ -1,7 +1,7 @@
-"""The run: what one crawl knows, shared by its components (`crawler.spider.run`). No Scrapy here.
+"""The run: what one crawl knows, shared by its components (`spiderrun.run_of(crawler)`). No Scrapy.
 
-Components get what they need from it and do not import each other. It is made with the spider, opened when the
-crawl starts (store, workers) and closed when the spider has closed.
+It holds one object for each concern, and components ask that one; they do not import each other. It is made with the
+spider, opened when the crawl starts (store, workers) and closed when the spider has closed.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ class Run:
     """Whether the crawl begins with discovery and goes on in phases (`LlmsTxtStart`)."""
 
     remembers = True
-    """Whether what is found is stored."""
+    """Whether pages are stored."""
 
     fault: str | None = None
     """The error that ended the run, in one line."""
@@ -125,7 +125,7 @@ class Run:
         )
         self.discovery: Discovery | None = None
         self.plan: Plan | None = None
-        """What the crawl would do, when it was asked for that only (`scrapy plan`)."""
+        """What the crawl would do, for `scrapy plan`."""
         self.ended = asyncio.Event()
         """Set once `outcome` is known."""
         self.queued = queued
@@ -186,9 +186,9 @@ class Run:
         self.bounds.stored((), url if self.arguments.url == NO_URL else None)
 
     def end(self, outcome: str) -> None:
-        """Note how the crawl ended and release the workers; nothing more is read.
+        """Record how the crawl ended and release the workers; nothing more is read.
 
-        All that was found is committed first: the feeds, which wait for `outcome`, hold nothing that is not stored.
+        All pages are committed first: the feeds, which wait for `outcome`, hold nothing that is not stored.
 
         Args:
             outcome: Scrapy's finish reason.
@@ -241,7 +241,7 @@ class Run:
             self.coverage.incomplete(str(error))
 
     def heartbeat(self) -> None:
-        """Tell the store that the run is alive."""
+        """Write a heartbeat and the counts of the run to the store."""
         if self._store is not None and self._record is not None:
             self._store.heartbeat(self.counts())
 
@@ -262,7 +262,7 @@ class Run:
 
     @property
     def watched(self) -> bool:
-        """True for a crawl that takes its time; a plan is not watched."""
+        """True for a crawl that reports its progress; a plan or a single page does not."""
         return not self.config.plan_only
 
     @property
@@ -300,7 +300,7 @@ class Run:
     # --- what the crawl goes through ---
 
     def discovered(self, discovery: Discovery, start_page: Page) -> None:
-        """Take over the outcome of discovery and fix the bounds; `start_page` has the start page's links."""
+        """Record the outcome of discovery and fix the bounds; `start_page` has the start page's links."""
         self.discovery = discovery
         self.memory.previous_discovery.compare(discovery)
         self.progress.discovered_file = discovery.discovered_file
@@ -364,11 +364,11 @@ class Run:
         self._count(stat, number)
 
     def note(self, line: str) -> None:
-        """Say something about the run in the log."""
+        """Log a line at INFO."""
         logger.info("%(line)s", {"line": line})
 
     def record_filtered(self, url: str, reason: FilterReason, rule: str = "") -> None:
-        """Count a URL that is left out, with its reason; nothing vanishes silently."""
+        """Count a URL that is filtered, with its reason, in stats, progress and store."""
         if reason in LIMITS:
             self.coverage.unseen.add(reason)
         elif reason in FILTERED_AFTER_FETCH:
@@ -379,7 +379,7 @@ class Run:
             self._store.record_filtered(url, reason, rule or None)
 
     def fail(self, url: str, kind: ErrorKind, message: str, status: int | None = None) -> None:
-        """Count a page that could not be had."""
+        """Count a page that failed, in stats, progress and store."""
         if kind == "not_found":
             self._brought_nothing(url)
         self.progress.error(kind, url, message, status)

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class PreviousDiscovery:
-    """The files an earlier run read seeds from, and what became of them.
+    """The files that an earlier run read seeds from, and whether this run read them.
 
     Args:
         source: the source as stored, None on its first crawl.
@@ -58,7 +58,7 @@ class PreviousDiscovery:
         self._missed = [url for url in self._before if url not in known]
 
     @property
-    def lost(self) -> list[str]:
+    def unread(self) -> list[str]:
         """The files whose seeds may be missing in this run."""
         return [*self._unread, *self._missed]
 
@@ -68,10 +68,10 @@ class PreviousDiscovery:
 
 
 MAX_DOCSIFY = 50
-"""Docsify sites that one crawl knows, and other pages with routes."""
+"""Maximum number of Docsify sites, and of other pages with routes, that one crawl knows."""
 
 MAX_LISTS = 1_000
-"""Sidebars and the like of Docsify sites that one crawl asks for."""
+"""Maximum number of sidebars and the like of Docsify sites that one crawl requests."""
 
 _EVERYWHERE = "*"
 """Stands for all hosts among the names of hosts in what the store remembers."""
@@ -93,7 +93,7 @@ class SiteKnowledge:
         self.repository: Repository | None = None
         """The repository whose files are the pages."""
         self._lists: set[str] = set()
-        """Sidebars and the like that were asked for in this run."""
+        """Sidebars and the like that were requested in this run."""
         self._routed: set[str] = set()
         """Pages, by identity, whose routes a browser renders as pages."""
         self._pages: frozenset[str] = frozenset()
@@ -105,14 +105,14 @@ class SiteKnowledge:
         self._by_markdown: dict[str, str] = {}
         """The page of each Markdown URL that a file names, by its identity."""
         self.respelled: set[str] = set()
-        """Pages, by identity, whose stored address is not there any more, while another spelling of it may be."""
+        """Pages, by identity, whose stored address is not found any more, while another spelling of it may be."""
         self._spellings: dict[str, str] = {}
         """How an llms.txt, or else a sitemap, spells the address of a page, where that is not its identity."""
         self._markdown_of: dict[str, str] = {}
         """The Markdown URL that a file names for a page, by the page's identity."""
 
     def discovered(self, discovery: Discovery, start_links: Iterable[str]) -> None:
-        """Take over the outcome of discovery; `start_links` is every URL the start page links to."""
+        """Learn from the outcome of discovery; `start_links` is every URL that the start page links to."""
         start = discovery.start
         self.learn_docsify(start.body, start.final_url)
         full_text = [
@@ -199,7 +199,7 @@ class SiteKnowledge:
         return self.forms(host(url))
 
     def stubs_of(self, url: str) -> HostStubs:
-        """Return what the host of `url` has taught about Markdown that is a stub."""
+        """Return what was learned of stubs of Markdown on the host of `url`."""
         return self._stubs.setdefault(host(url), HostStubs())
 
     def learn_docsify(self, body: bytes, url: str) -> Docsify | None:
@@ -210,7 +210,7 @@ class SiteKnowledge:
         return site
 
     def new_lists(self, urls: Iterable[str]) -> list[str]:
-        """Return the sidebars among `urls` that were not asked for in this run, `MAX_LISTS` of a run at most."""
+        """Return the sidebars among `urls` that were not requested in this run, `MAX_LISTS` of a run at most."""
         new = [url for url in urls if url not in self._lists][: MAX_LISTS - len(self._lists)]
         self._lists.update(new)
         return new

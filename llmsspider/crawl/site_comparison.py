@@ -162,7 +162,7 @@ def _letters(blocks: list[str]) -> int:
     return sum(sum(map(str.isalnum, block)) for block in blocks if not _HEADING.match(block))
 
 
-# Titles that belong to a site, told from those of its pages by comparing pages. Pure, in bounded memory.
+# Titles that belong to a site and not to one page, found by comparing pages. Pure, in bounded memory.
 
 MOST_TITLES = 0.3
 """Part of a site's pages from which on a title that they share is the site's, or that of a part of it."""

@@ -124,7 +124,7 @@ class SourceMemory:
         if run.outcome and run.worker_group.is_alone and run.follows_links:
             kept["dead_links"] = self.dead_links.to_keep(whole=complete and run.resumes is None)
         if complete:
-            kept["link_sources"] = self.link_sources.asked
+            kept["link_sources"] = self.link_sources.requested
 
     def says(self, file: LlmsFile) -> dict[str, str | None] | None:
         """Return title, summary and notes of an llms.txt: as pipelines of the user left them, where there are any.
@@ -172,7 +172,7 @@ class SourceMemory:
 
     def count_dead_links(self) -> None:
         """Count, when all pages are through, the links that were dead before and not requested."""
-        for link in self.dead_links.left():
+        for link in self.dead_links.skipped():
             if not self._run.requested(self._run.page_of(link)):
                 self._run.record_filtered(
                     link, "dead-link", "404 in an earlier crawl, and no page that links to it changed"

@@ -1,7 +1,7 @@
 """URLs that lead into endless spaces: calendars, session ids, paths that repeat themselves.
 
-The rules look at one URL and are shy: what documentation really has (deep reference trees, dated posts, `a/b/a/b`)
-passes. `LookAlikes` bounds what no single URL shows, such as a page counter without end.
+The rules look at one URL and are cautious: URLs that documentation has (deep reference trees, dated posts,
+`a/b/a/b`) pass. `LookAlikes` bounds what no single URL shows, such as a page counter without end.
 """
 
 from __future__ import annotations
@@ -130,7 +130,7 @@ def _repeats(segments: list[str]) -> bool:
 
 
 def _has_run(segments: list[str], period: int) -> bool:
-    """Tell whether `period` segments in a row come again and again."""
+    """Say whether a run of `period` segments is repeated."""
     same = (left == right for left, right in zip(segments, segments[period:], strict=False))
     longest = max((len(list(run)) for equal, run in groupby(same) if equal), default=0)
     return longest + period >= max(MIN_REPEATED_SEGMENTS, MIN_REPETITIONS * period)

@@ -23,7 +23,7 @@ class PageKeys(Protocol):
 
 
 class Workers:
-    """The workers of a crawl, as its parts ask for them: this is a crawl's only worker.
+    """What a crawl asks of its workers, answered by the only one.
 
     `distributed.WorkerGroup` answers the same questions for several.
     """
@@ -51,7 +51,7 @@ class Workers:
         return self._spellings.setdefault(spelling, url)
 
     def end(self, outcome: str) -> None:
-        """Take in how the crawl of this worker ended, Scrapy's finish reason."""
+        """Note how the crawl of this worker ended: Scrapy's finish reason."""
 
     def counts(self) -> dict[str, Any]:
         """Return what the store keeps of the workers with the numbers of a run."""

@@ -1,1 +1,5 @@
-"""Extensions: they listen to signals and say what a run found and did."""
+"""What is said of a run and done beside it: heartbeat, progress, live page, summary, report, notices of changes.
+
+In: Scrapy's signals and the `Run`. Out: log lines, a display, files, requests to a webhook; the run is opened by its
+spider and closed here (`run_summary`). Scrapy loads them by the settings; commands import `console` and `scrapy_cloud`.
+"""

@@ -1,4 +1,4 @@
-"""Tell the world what a crawl changed: an Atom feed, a webhook."""
+"""Publish what a crawl changed: an Atom feed, a webhook."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 TAKERS = ("feed", "webhook")
-UNTOLD = "untold"
-"""Key of the source's record under which is kept after which change one of the two was told nothing."""
+UNPUBLISHED = "untold"
+"""Key of the source's record that holds, for feed and webhook, the last change that was published there."""
 
 
 class ChangeNews:
     """Write the feed and call the webhook at `engine_stopped`, when the run is in the store.
 
-    `LLMS_CHANGES_FEED` is the file of the feed, `LLMS_WEBHOOK_URL` the address that is called. What one of them did
-    not take, the next run tells again.
+    `LLMS_CHANGES_FEED` is the file of the feed, `LLMS_WEBHOOK_URL` the address that is called. What one of them
+    did not take, the next run publishes again.
     """
 
     def __init__(self, crawler: Crawler, run: Run):
@@ -48,34 +48,34 @@ class ChangeNews:
         if not run.watched or not (run.config.changes_feed or run.config.webhook_url):
             raise NotConfigured  # the default: Scrapy would warn of a reason
         if not run.worker_group.leads:
-            raise NotConfigured  # the leader of the workers tells
+            raise NotConfigured  # the leader of the workers publishes
         extension = cls(crawler, run)
         crawler.signals.connect(extension.engine_stopped, signal=signals.engine_stopped)
         return extension
 
     async def engine_stopped(self) -> None:
-        """Tell what changed; a fault is an error line, and never the end of the crawl."""
+        """Publish what changed; a fault is an error line, and never the end of the crawl."""
         run = self._run
         if not run.id:
             return  # it did not begin
         try:
             changes = await asyncio.to_thread(self._changes)
-            told = {
+            published = {
                 "feed": await asyncio.to_thread(self._write_feed, changes["feed"]),
                 "webhook": await self._call(changes["webhook"]),
             }
-            await asyncio.to_thread(self._note, changes, told)
+            await asyncio.to_thread(self._note, changes, published)
         except StoreError as error:
             self._fail("changes could not be read", error)
 
     def _changes(self) -> dict[str, SourceChanges]:
-        """Return what each of the two has to be told: what this run changed, and what it did not take before."""
+        """Return what to publish in each of the two: what this run changed, and what it did not take before."""
         from llmsspider.changes.source import changes_since  # noqa: PLC0415  # crawls without news do without
 
         run = self._run
         with closing(run.config.stores.open(run.source, create=False)) as store:
-            untold = _untold(store.source_record())
-            since = {taker: min(run.seq_before, untold.get(taker, run.seq_before)) for taker in TAKERS}
+            unpublished = _unpublished(store.source_record())
+            since = {taker: min(run.seq_before, unpublished.get(taker, run.seq_before)) for taker in TAKERS}
             found = {start: changes_since(store, run.source, start) for start in set(since.values())}
             return {taker: found[start] for taker, start in since.items()}
 
@@ -115,18 +115,18 @@ class ChangeNews:
         try:
             await webhook.send(config.webhook_url, body, headers, config.allowed_addresses)
         except webhook.WebhookError as error:
-            self._fail("the webhook did not take what changed; the next run tells it again", error)
+            self._fail("the webhook did not take what changed; the next run sends it again", error)
             return False
         return True
 
-    def _note(self, changes: dict[str, SourceChanges], told: dict[str, bool]) -> None:
+    def _note(self, changes: dict[str, SourceChanges], published: dict[str, bool]) -> None:
         """Remember what was not taken, forget what was."""
         run = self._run
-        untold = {taker: changes[taker].since for taker in TAKERS if not told[taker]}
+        unpublished = {taker: changes[taker].since for taker in TAKERS if not published[taker]}
         with closing(run.config.stores.open(run.source, create=False)) as store:
             record = store.source_record()
-            if record is not None and _untold(record) != untold:
-                record.discovery[UNTOLD] = untold
+            if record is not None and _unpublished(record) != unpublished:
+                record.discovery[UNPUBLISHED] = unpublished
                 store.upsert_source(record)
 
     def _fail(self, what: str, error: Exception) -> None:
@@ -136,8 +136,8 @@ class ChangeNews:
         )
 
 
-def _untold(record: SourceRecord | None) -> dict[str, int]:
-    """The change after which each of the two was told nothing, as stored."""
-    found = record.discovery.get(UNTOLD) if record is not None else None
+def _unpublished(record: SourceRecord | None) -> dict[str, int]:
+    """The last change that was published in each of the two, as stored."""
+    found = record.discovery.get(UNPUBLISHED) if record is not None else None
     values = found if isinstance(found, dict) else {}
     return {taker: values[taker] for taker in TAKERS if isinstance(values.get(taker), int)}

@@ -1,4 +1,4 @@
-"""Tell the store that the run is alive; keep a job within the memory limit that counts all its processes."""
+"""Heartbeats of the run in the store; the memory limit of a job, which counts all its processes."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ if TYPE_CHECKING:
     from llmsspider.crawl.run import Run
 
 
-# Tell the store that the run is alive and how far it is, so that a killed one shows as lost.
+# Heartbeats in the store, with the counts of the run, so that a killed run shows as lost.
 
 INTERVAL_SECS = 5.0
-"""Time between two signs of life; a run that is silent for a minute counts as lost."""
+"""Seconds between two heartbeats; a run without one for a minute counts as lost."""
 
 
 class Heartbeat:
@@ -36,7 +36,7 @@ class Heartbeat:
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Heartbeat:
-        """Take the run of the spider; a spider without one has nothing to tell."""
+        """Take the run of the spider; a spider without one has no heartbeat."""
         run = required_run(crawler)
         heartbeat = cls(run)
         crawler.signals.connect(heartbeat.spider_opened, signal=signals.spider_opened)
@@ -76,7 +76,7 @@ class JobMemory(MemoryUsage):
 
 
 def descendants(pid: int) -> Iterator[int]:
-    """Yield the ids of the processes below one, where the system tells (Linux)."""
+    """Yield the ids of the processes below one, where the system lists them (Linux)."""
     for listing in (PROCESSES / str(pid) / "task").glob("*/children"):
         try:
             children = [int(child) for child in listing.read_text(encoding="ascii").split()]

@@ -42,7 +42,7 @@ class LivePage:
         ports = parse_ports(wanted)
         watched = is_terminal(sys.stderr) and not is_job()
         if ports is None or (wanted == "auto" and not watched):
-            raise NotConfigured  # nothing to warn of: no page was asked for here
+            raise NotConfigured  # nothing to warn of: no page was requested here
         extension = cls(crawler, run, ports)
         crawler.signals.connect(extension.spider_opened, signal=signals.spider_opened)
         crawler.signals.connect(extension.engine_stopped, signal=signals.engine_stopped)

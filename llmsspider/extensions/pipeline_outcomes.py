@@ -26,14 +26,14 @@ logger = logging.getLogger(__name__)
 class PipelineOutcomes:
     """Count a page that a pipeline dropped, and note that one for which a pipeline failed is kept as it is stored.
 
-    A tombstone is recorded whatever a pipeline does to it. What pipelines after the store do comes too late, which is
-    said once.
+    A tombstone is recorded whatever a pipeline does to it. Changes by pipelines after the store come too late; that is
+    logged once.
     """
 
     def __init__(self, crawler: Crawler, run: Run):
         self.crawler = crawler
         self.run = run
-        self._said: set[str] = set()
+        self._warned: set[str] = set()
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> PipelineOutcomes:
@@ -49,9 +49,9 @@ class PipelineOutcomes:
         if isinstance(exception, CountedDrop) or not isinstance(item, PageItem):
             return
         if not self.run.recorded.is_first(item.record):
-            self._say_once(item, "dropped it")
+            self._warn_once(item, "dropped it")
         elif item.change == "deleted":
-            self._bury(item.record)
+            self._delete(item.record)
         else:
             self.run.recorded.drop(item.record, str(exception))
 
@@ -60,7 +60,7 @@ class PipelineOutcomes:
         if not isinstance(item, PageItem) or not self.run.recorded.is_first(item.record):
             return
         if item.change == "deleted":
-            self._bury(item.record)
+            self._delete(item.record)
             return
         if self.run.known.outcomes.get(item.record.key) == "kept":
             return  # it failed for the page as it is stored, too
@@ -73,21 +73,21 @@ class PipelineOutcomes:
         if isinstance(item, PageItem) and item.change != "deleted" and item.content != item.record.content:
             item.content_hash = None if item.content is None else content_hash(item.content)
             self.run.count("altered-after-store")
-            self._say_once(item, "changed its content")
+            self._warn_once(item, "changed its content")
 
-    def _bury(self, record: PageRecord) -> None:
+    def _delete(self, record: PageRecord) -> None:
         self.run.recorded.delete(record)
         self.run.count(stats.change("deleted"))
         self.run.progress.changes["deleted"] += 1
         logger.warning(
-            "%(url)s is deleted; a pipeline left out its tombstone, so that no feed says it",
+            "%(url)s is deleted; a pipeline dropped its tombstone, so that no feed has it",
             {"url": record.url},
             extra={"spider": self.crawler.spider},
         )
 
-    def _say_once(self, item: PageItem, what: str) -> None:
-        if what not in self._said:
-            self._said.add(what)
+    def _warn_once(self, item: PageItem, what: str) -> None:
+        if what not in self._warned:
+            self._warned.add(what)
             logger.warning(
                 "%(url)s: a pipeline %(what)s after it was stored: the store, and what is made of it, has it as it "
                 "was; an order below 800 comes before the store",

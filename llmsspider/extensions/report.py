@@ -44,7 +44,7 @@ class RunReport:
         return extension
 
     def item_scraped(self, item: Any) -> None:
-        """Note which stored pages the run had something to say of; a first crawl has none."""
+        """Note the pages that have a document in this run; a first crawl has no stored pages to compare."""
         if self._run.known.states and isinstance(item, Document):
             self._seen.add(item.id)
 

@@ -28,8 +28,8 @@ logger = logging.getLogger(__name__)
 class RunSummary:
     """Finish the run when pipelines and feeds are done; log the summary at `engine_stopped`.
 
-    The feeds ask how the crawl ended, and the run is told whether they were delivered: it ends before them, at
-    `spider_closed`, and is closed after them.
+    The run ends before the feeds are stored, at `spider_closed`: they depend on how it ended. It is closed after them:
+    it records whether they were delivered.
     """
 
     def __init__(self, crawler: Crawler, run: Run):

@@ -1,4 +1,4 @@
-"""Bring the search index of the source in step at the end of a crawl, so that the next search need not."""
+"""Update the search index of the source at the end of a crawl, so that the next search need not."""
 
 from __future__ import annotations
 

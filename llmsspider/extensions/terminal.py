@@ -1,4 +1,4 @@
-"""Say how far the crawl is: a live display below the log where stderr is a terminal, else a line now and then."""
+"""The progress of the crawl: a live display below the log where stderr is a terminal, else a line at intervals."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 PLANNED_PAGES = 5
-"""Listed Markdown pages that a plan looks at."""
+"""Maximum number of listed Markdown pages that a plan fetches."""
 
 FILTERED_AT_ONCE = 1000
 """Listed URLs that are counted as filtered before other tasks get their turn."""
@@ -58,7 +58,7 @@ async def discover_site(phase: Phase) -> tuple[Discovery, Page] | None:
 
 
 async def _start_in_language(phase: Phase) -> tuple[Discovery, Page]:
-    """Discover from the start page, or from its translation into the language that was asked for."""
+    """Discover from the start page, or from its translation into the language of the argument `language`."""
     language = phase.run.arguments.language
     discovery, start_page = await _look(phase, phase.run.arguments.url or "")
     if language is None or language == "all":
@@ -130,7 +130,7 @@ async def _record(phase: Phase, discovery: Discovery) -> None:
 
 
 async def _explain(phase: Phase, discovery: Discovery, start_page: Page, scope: Scope) -> None:
-    """Say what the scope is; make the plan where it is all that was asked for."""
+    """Log the scope; for `scrapy plan`, make the plan."""
     if discovery.seeds or not discovery.start.error:
         phase.note(scope.describe())
     if phase.run.config.plan_only:
@@ -139,7 +139,7 @@ async def _explain(phase: Phase, discovery: Discovery, start_page: Page, scope: 
 
 
 async def _sample_markdown(phase: Phase, discovery: Discovery) -> None:
-    """Learn, for a plan, what the links of Markdown are relative to; a crawl learns it on the way."""
+    """Learn what the links of Markdown are relative to, for a plan; a crawl learns it from its pages."""
     run = phase.run
     for full_text in discovery.full_texts:
         if full_text.is_usable:

@@ -1,4 +1,4 @@
-"""The last phases: what only the end of a crawl can tell. Each begins when nothing of the one before is under way."""
+"""The last phases, which need what all pages have shown. Each begins when nothing of the one before is under way."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from scrapy import Request
 from llmsspider.crawl.deferred import AT_ONCE, MAX_SECS
 from llmsspider.crawl.deletions import (
     exports_unreached,
+    keep_doubtful_pages,
     note_outage,
     reason_not_to_delete,
-    settle_doubts,
     unreached,
 )
 from llmsspider.requests import synthetic_request
@@ -37,25 +37,27 @@ async def failed_pages(phase: Phase, discovery: Discovery | None) -> AsyncIterat
     """Retry the pages that failed, a few at a time; those for which there is no time are given up."""
     retries, end = phase.run.retries, monotonic() + MAX_SECS
     if retries.waiting:
-        phase.note(f"asking once more for {len(retries.waiting)} pages that failed")
+        phase.note(f"retrying {len(retries.waiting)} pages that failed")
     while retries.waiting and monotonic() < end:
-        for lost in retries.take(AT_ONCE):
+        for retry in retries.take(AT_ONCE):
             phase.run.count("second-chance")
-            yield lost.request
+            yield retry.request
         await phase.idle.wait_until_idle()
     if retries.waiting:
         yield synthetic_request(phase.spider.parse_lost)
 
 
 async def pages_without_markdown(phase: Phase, discovery: Discovery | None) -> AsyncIterator[Request]:
-    """Ask the pages that came as HTML before their host's forms were known for their Markdown, and yield them."""
+    """Request the Markdown of pages that came before their host's forms were known; then yield those without."""
     pending = phase.run.pending_pages
     pending.enabled = False
     if not pending.waiting:
         return
     requests = list(phase.spider.requests.pending())
     if requests:
-        phase.note(f"asking {len(requests)} pages for their Markdown, whose URL was not known when they came")
+        phase.note(
+            f"requesting the Markdown of {len(requests)} pages, whose URL was not known when they came"
+        )
         phase.run.count("markdown/asked-again", len(requests))
     for request in requests:
         yield request
@@ -64,20 +66,20 @@ async def pages_without_markdown(phase: Phase, discovery: Discovery | None) -> A
 
 
 async def suspect_answers(phase: Phase, discovery: Discovery | None) -> AsyncIterator[Request]:
-    """Judge the answers that may stand in place of their pages."""
+    """Decide about the answers that may stand in place of their pages."""
     while phase.run.suspects.waiting:
         yield synthetic_request(phase.spider.parse_suspects)
         await phase.idle.wait_until_idle()
 
 
 async def lagging_full_texts(phase: Phase, discovery: Discovery | None) -> AsyncIterator[Request]:
-    """Take the pages from full-text files that lag which are not there themselves."""
+    """Take the pages that the site answers with 404 from full-text files that lag."""
     if phase.run.memory.lagging.missing:
         yield synthetic_request(phase.spider.parse_lagging_full_texts)
 
 
 async def whole_full_texts(phase: Phase, discovery: Discovery | None) -> AsyncIterator[Request]:
-    """Take full-text files as documents where no page came; else say which of them are left out."""
+    """Take full-text files as documents where no page came; else count those that are not split as filtered."""
     run = phase.run
     if discovery is None or run.arguments.follow == "llms":
         return
@@ -111,7 +113,7 @@ async def verification(phase: Phase, discovery: Discovery | None) -> AsyncIterat
 
 async def moved_pages(phase: Phase, discovery: Discovery | None) -> AsyncIterator[Request]:
     """Yield the new pages, those that were another stored page with its address."""
-    settle_doubts(phase.run)
+    keep_doubtful_pages(phase.run)
     note_outage(phase.run)
     if phase.run.moved_pages.waiting:
         yield synthetic_request(phase.spider.parse_moved)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 PORTION = 1000
-"""How many requests for stored pages are made at a time."""
+"""Number of requests for stored pages that are queued at a time."""
 
 
 class EngineIdle:
@@ -31,7 +31,7 @@ class EngineIdle:
 
     Args:
         crawler: the crawler.
-        on_wait: called before each wait: what waits for other pages goes on where it is all that is left.
+        on_wait: called before each wait, so that pages which wait for others go on when nothing else is left.
     """
 
     def __init__(self, crawler: Crawler, on_wait: Callable[[], None]):
@@ -81,5 +81,5 @@ class Phase:
         return cls(crawler, spider, spider.run, EngineFetch(crawler, spider.run), idle)
 
     def note(self, line: str) -> None:
-        """Say something about the crawl in the log."""
+        """Log a line at INFO."""
         logger.info("%(line)s", {"line": line}, extra={"spider": self.spider})

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from llmsspider.phases.phase import Phase
 
 SAMPLE = 8
-"""Stored pages that are asked for first where the start page failed."""
+"""Stored pages that are requested first where the start page failed."""
 
 SEEDS_AT_ONCE = 20_000
 """How many listed pages are queued at a time."""
@@ -45,7 +45,7 @@ async def seed_requests(phase: Phase, discovery: Discovery | None) -> AsyncItera
 
 
 async def _stored_or_failed(phase: Phase) -> AsyncIterator[Request]:
-    """Yield the requests of a run that goes over stored pages only, or over those that failed last time."""
+    """Yield the requests of a run for stored pages only (`mode=refresh`), or for those that failed last time."""
     phase.run.without_discovery()
     make = phase.spider.requests
     requests = make.failed_before() if phase.run.arguments.retry else make.refresh()
@@ -94,7 +94,7 @@ async def _listed_pages(phase: Phase, discovery: Discovery) -> AsyncIterator[Req
 
 
 async def _stored_pages(phase: Phase) -> AsyncIterator[Request]:
-    """Yield the stored pages where the start page failed: a few, and the rest if the site answers at all."""
+    """Yield requests for stored pages where the start page failed: a few, and the rest if the site answers."""
     run = phase.run
     phase.note(f"the start page failed: going over {len(run.known.states)} stored pages")
     requests = phase.spider.requests.refresh()
@@ -121,7 +121,7 @@ def _list_lagging(phase: Phase, discovery: Discovery) -> None:
 
 
 def _beyond_limit(phase: Phase, seed: Seed) -> None:
-    """Count a listed page that the limit leaves out."""
+    """Count a listed page that the limit filters."""
     run, verdict = phase.run, phase.run.limit.verdict
     page = run.page_of(seed.url)
     if not run.requested(page) and phase.spider.requests.admits(page, listed=run.bounds.is_listed(page)):
@@ -130,7 +130,7 @@ def _beyond_limit(phase: Phase, seed: Seed) -> None:
 
 
 def _named_markdown(phase: Phase, discovery: Discovery) -> Iterator[Request]:
-    """Yield one seed whose Markdown is named: what comes of it says how to ask for that of the start page."""
+    """Yield one seed whose Markdown is named: its response shows the Markdown form of the start page's host."""
     run, start = phase.run, phase.run.page_of(discovery.start.final_url)
     for seed in discovery.seeds:
         page = run.page_of(seed.url)

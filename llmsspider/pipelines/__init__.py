@@ -1,4 +1,9 @@
-"""Item pipelines, one stage each: filter, hash, export."""
+"""The stages that every document passes: filter (100), hash, which writes the store (800), export (900).
+
+In: the items of the spider, `PageItem` with the record of their page. Out: documents as they are stored, for the feeds;
+`DropItem` for those that are filtered. `crawl` decides, these count and write. Scrapy loads them; `extensions` and
+`commands` import the exceptions, the spiders `added_fields`.
+"""
 
 from scrapy.exceptions import DropItem
 

@@ -24,14 +24,14 @@ logger = logging.getLogger(__name__)
 
 
 class NotAskedFor(CountedDrop):
-    """A document that is stored and counted, and not exported (`emit=changes`)."""
+    """An unchanged document, which `emit=changes` keeps out of the feeds; it is stored and counted."""
 
 
 class ExportPipeline:
     """Count each document by origin and change; with `emit=changes`, keep unchanged ones from the feeds.
 
     With `LLMS_MIRROR_DIR`, the tree is brought in step with the store when every page is through. That happens in a
-    thread: the run goes on telling that it is alive.
+    thread: the heartbeat of the run goes on.
     """
 
     def __init__(self, run: Run):
@@ -53,7 +53,7 @@ class ExportPipeline:
             run.progress.changes["deleted"] += 1
             return item
         run.progress.document(item.origin, item.change)
-        run.progress.settled(item.url, item.origin, item.status, len(item.content or ""))
+        run.progress.add_recent(item.url, item.origin, item.status, len(item.content or ""))
         run.count("documents")
         run.count(stats.origin(item.origin))
         if item.change == "unchanged" and run.arguments.emit == "changes":
@@ -61,7 +61,7 @@ class ExportPipeline:
         return item
 
     async def close_spider(self) -> None:
-        """Write the Markdown tree, where one is asked for."""
+        """Write the Markdown tree and the skill, where they are configured."""
         run = self.run
         if run.config.plan_only or not run.id:
             return

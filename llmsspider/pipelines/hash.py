@@ -45,9 +45,9 @@ FIXED = ("id", "url", "fetched_url")
 class HashPipeline:
     """Compare each document with the stored page and record it as it is here: `change`, `seq`, `content_hash`.
 
-    Content that comes from the store has been through the pipelines before: what they do to it now is put back. What
-    cannot be stored is not exported either. When the store does not take any more, the crawl ends (`store_failed`): the
-    next one finds those pages again.
+    Content that comes from the store has been through the pipelines before: what they do to it now is reverted. A
+    document that cannot be stored is not exported. When the store fails, the crawl ends (`store_failed`), and the next
+    one finds those pages again.
     """
 
     def __init__(self, crawler: Crawler, run: Run, *, chunks: bool = False):
@@ -80,7 +80,7 @@ class HashPipeline:
             raise CountedDrop(f"{item.url}: not stored") from error
 
     def _check_is_not_ours(self, item: Any) -> None:
-        """Raise `TypeError` for another object in place of a document: the store would not know its page."""
+        """Raise `TypeError` for another object in place of a document, whose page the store would not know."""
         found = ItemAdapter(item) if ItemAdapter.is_item(item) else {}
         if self.run.id and found.get("run") == self.run.id:
             raise TypeError(
@@ -112,7 +112,7 @@ class HashPipeline:
         return item
 
     def _settle(self, item: PageItem, record: PageRecord) -> None:
-        """Bring item and record in step: the record takes what pipelines did, unless it was delivered before."""
+        """Make item and record equal: as pipelines made the item, or as the same source was stored before."""
         for name in FIXED:
             setattr(item, name, getattr(record, name))
         record.llms = item.llms

@@ -54,8 +54,8 @@ class DocsSpider(Args[DocsArguments], DocsCallbacks):
     def from_crawler(cls, crawler: Crawler, *args: Any, **kwargs: Any) -> DocsSpider:
         """Make the spider and its `Run`; the profile's settings take effect here.
 
-        Without any argument it is made all the same, for `scrapy shell` and `scrapy check`; it cannot crawl then. What
-        a class derived from this one takes by name in its `__init__` is left to it.
+        Without arguments the spider is made too, for `scrapy shell` and `scrapy check`; it cannot crawl then. Arguments
+        that the `__init__` of a derived class takes by name are passed on to it.
 
         Raises:
             ArgumentsError: an argument, the profile or a setting is wrong.

@@ -50,11 +50,11 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 
-# The run of the spider `page`: what the components ask of a `Run`, without a store and without bounds.
+# The run of the spider `page`: a `Run` without a store and without bounds.
 
 
 class PageRun(Run):
-    """One page, wherever it leads; nothing is remembered."""
+    """The run of one page; nothing is stored."""
 
     discovers = False
     remembers = False
@@ -97,9 +97,9 @@ class FetchedPage:
 
 
 class PageFailedError(Exception):
-    """A page could not be had. `kind` is None where it answered, but holds no text.
+    """A page failed. `kind` is None where it answered, but holds no text.
 
-    `is_no_page` says that there is no such page, or that it is a picture or the like: nothing may stand in for it.
+    `is_no_page` says that there is no such page, or that it is a picture or the like: no llms.txt stands in for it.
     """
 
     def __init__(
@@ -116,16 +116,16 @@ Extract = Callable[[], Awaitable[FetchedPage]]
 
 
 async def obtain(url: str, fetch: Fetch, extract: Extract, providers: Sequence[Provider]) -> FetchedPage:
-    """Return the page.
+    """Return the page from the first source that has it.
 
     Args:
         url: the page's address.
         fetch: downloads one other URL.
         extract: gets the page's own content.
-        providers: asked first, in their order.
+        providers: tried first, in their order.
 
     Raises:
-        PageFailedError: of the page itself, when nothing else had it either.
+        PageFailedError: the page failed, and no other source has it.
     """
     provided = await _provided(url, fetch, providers)
     if provided is not None:
@@ -201,7 +201,7 @@ NO_PAGE = frozenset({"file-type", "soft-404", "unsupported-type"})
 """Reasons that say that a URL is no page: nothing stands in for it."""
 
 MAX_HOPS = 5
-"""Addresses a page's scripts may lead to, one after the other."""
+"""Maximum number of addresses that a page's scripts lead to one after the other."""
 
 register()
 
@@ -250,7 +250,7 @@ class PageSpider(Args[PageArguments], scrapy.Spider):
         yield synthetic_request(self.parse)
 
     def closed(self, reason: str) -> None:
-        """End the run, before the feeds are stored: they ask how it ended."""
+        """End the run, before the feeds are stored: they depend on how it ended."""
         self.run.end(reason)
 
     async def parse(self, response: Response) -> AsyncIterator[Any]:
@@ -287,8 +287,8 @@ class PageSpider(Args[PageArguments], scrapy.Spider):
                 raise PageFailedError(
                     "HTTP status 304 for a page that is not stored", kind="http", status=304
                 )
-            if result.left_out is not None:
-                raise self._left_out(result.left_out, answered)
+            if result.filtered is not None:
+                raise self._no_page(result.filtered, answered)
             refused = refused_by_page(result.page.meta, answered, self.run.config)
             if refused is not None:
                 raise PageFailedError(": ".join(refused), kind="blocked", status=answered.status)
@@ -298,11 +298,11 @@ class PageSpider(Args[PageArguments], scrapy.Spider):
             content, title = result.page.markdown, result.page.meta.title
             dropped = drop_reason(content, title, min_characters=self.run.config.min_characters)
             if dropped is not None:
-                raise self._left_out(dropped, answered)
+                raise self._no_page(dropped, answered)
             return FetchedPage(answered, result)
         raise PageFailedError("its scripts lead from one address to the next", kind="http")
 
-    def _left_out(self, why: tuple[str, str], answered: PageResponse) -> PageFailedError:
+    def _no_page(self, why: tuple[str, str], answered: PageResponse) -> PageFailedError:
         return PageFailedError(
             ": ".join(why), kind=None, status=answered.status, is_no_page=why[0] in NO_PAGE
         )

@@ -37,7 +37,7 @@ def test_a_crawl_tells_what_it_changed_until_it_is_taken(serve, run_crawl, tmp_p
 
     first = crawl()
     assert first.exit_code == 0
-    assert "did not take what changed; the next run tells it again: it answered with status 500" in first.log
+    assert "did not take what changed; the next run sends it again: it answered with status 500" in first.log
     assert len(hook.requests) == 3
     assert "Source: " in (tmp_path / "skill" / "references" / "pages.md").read_text()
 

@@ -268,7 +268,7 @@ def test_what_goes_wrong_in_a_pipeline_costs_its_page_only(serve, run_crawl, env
     assert late["content_hash"] == hashlib.sha256(b"# Late\n").hexdigest()
     assert outcome.stats["llms/altered-after-store"] == 1
     assert sum("an order below 800 comes before the store" in line for line in outcome.lines) == 2
-    assert sum("left out its tombstone" in line for line in outcome.lines) == 2  # of gone.html and empty.html
+    assert sum("dropped its tombstone" in line for line in outcome.lines) == 2  # of gone.html and empty.html
     exported = command("export", site.url[7:], "-s", place, cwd=tmp_path).stdout.splitlines()
     stored = {document["url"].removeprefix(site.url): document for document in map(json.loads, exported)}
     assert set(stored) == {"/", *(f"/{name}.html" for name in NAMES if name not in {"gone", "empty"})}
