@@ -158,10 +158,6 @@ _SIGNATURE_BLOCKS = frozenset({("p", "src"), ("div", "attr")})
 """Tags and classes of signatures, where the class alone says too little (Haddock, pdoc)."""
 
 
-_ATTRIBUTE = re.compile(r"[A-Za-z_][\w:.-]*", re.ASCII)
-"""The names of attributes that libxml2 reads."""
-
-
 class Rules:
     """Says what an element is. Built once per generator, from its drop selectors and the common ones."""
 
@@ -172,16 +168,14 @@ class Rules:
         attributes: dict[str, set[str]] = {}
         for selector in selectors:
             self._add(selector, attributes)
-        self._attributes = [
-            (_path(name, ""), _path(name, "/.."), name, frozenset(values))
-            for name, values in attributes.items()
-            if _ATTRIBUTE.fullmatch(name)
-        ]
+        self._attributes = list(attributes.items())
+        self.attribute_names = frozenset(attributes)
+        """The attributes that say what an element is where tag and class do not."""
 
     def kind(self, element: _Element) -> Kind:
-        """Return what one element is. `by_name`, `named_in` and `judged` say the same of many."""
+        """Return what an element is."""
         kind = self.by_name(element.tag, element.get("class") or "")
-        return self.judged(element, self._by_attribute(element) if kind is Kind.PLAIN else kind)
+        return judged(element, self.by_attribute(element) if kind is Kind.PLAIN else kind)
 
     def by_name(self, tag: str, classes: str) -> Kind:
         """Return what elements of a tag and class are; those of `JUDGED` still have to be judged."""
@@ -191,61 +185,15 @@ class Rules:
         dropped = self._classes.intersection(names)
         if dropped:
             return Kind.DOUBTFUL if dropped <= DOUBTFUL else Kind.DROP
-        return self._special(tag, names, classes)
+        return _special(tag, names, classes)
 
-    def named_in(self, main: _Element) -> dict[_Element, Kind]:
-        """Return the elements from `main` on that another attribute names, where tag and class say nothing."""
-        found: dict[_Element, Kind] = {}
-        for values_in, owners_in, name, values in self._attributes:
-            if values and values.isdisjoint(values_in(main)):
-                continue
-            for element in owners_in(main):
-                value = element.get(name)
-                if not values or value in values:
-                    found.setdefault(element, _named(name, value))
-        return found
-
-    def _by_attribute(self, element: _Element) -> Kind:
-        for _, _, name, values in self._attributes:
+    def by_attribute(self, element: _Element) -> Kind:
+        """Return what an element is by another attribute than its class; asked for plain ones only."""
+        for name, values in self._attributes:
             value = element.get(name)
             if value is not None and (not values or value in values):
-                return _named(name, value)
+                return Kind.DOUBTFUL if name == "id" and value in DOUBTFUL else Kind.DROP
         return Kind.PLAIN
-
-    @staticmethod
-    def judged(element: _Element, by_name: Kind) -> Kind:
-        """Return what an element is, by what it holds, whose name says that it is no plain content."""
-        if by_name is Kind.DOUBTFUL:
-            classes = element.get("class") or ""
-            is_kept = is_content(element)
-            by_name = Rules._special(element.tag, classes.split(), classes) if is_kept else Kind.DROP
-        is_wrapper = by_name in JUDGED and element.tag in WRAPPERS and len(element)
-        return Kind.PLAIN if is_wrapper and holds_title(element) else by_name
-
-    @staticmethod
-    def _special(tag: str, names: list[str], classes: str) -> Kind:
-        if not _MATH.isdisjoint(names) and not (tag in _CODE_TAGS and "latex" in names):
-            return Kind.MATH
-        if tag in _ADMONITION_TAGS and (
-            _ADMONITION.search(classes) or (len(names) == 1 and names[0].lower() in _BARE_ADMONITION)
-        ):
-            is_drawn_so = (
-                tag == "details" and "alert" in names
-            )  # Docusaurus draws every <details> as an alert
-            return Kind.PLAIN if is_drawn_so else Kind.ADMONITION
-        if tag == "dl" and "section" in names and not _BARE_ADMONITION.isdisjoint(names):
-            return Kind.ADMONITION
-        return Rules._plainer(tag, names)
-
-    @staticmethod
-    def _plainer(tag: str, names: list[str]) -> Kind:
-        if not _TABS.isdisjoint(names):
-            return Kind.TABS
-        if not _SIGNATURES.isdisjoint(names) or any((tag, name) in _SIGNATURE_BLOCKS for name in names):
-            return Kind.SIGNATURE
-        if tag == "div" and not GRIDS.keys().isdisjoint(names):
-            return Kind.GRID
-        return Kind.CODE if any((tag, name) in _CODE_BLOCKS for name in names) else Kind.PLAIN
 
     def _add(self, selector: str, attributes: dict[str, set[str]]) -> None:
         if selector.startswith("["):
@@ -262,14 +210,37 @@ class Rules:
             self._tags.add(selector)
 
 
-def _path(name: str, end: str) -> XPath:
-    """Return the path to the attributes of a name below an element, itself included; a colon is part of a name."""
-    test = f"@*[name()='{name}']" if ":" in name else f"@{name}"
-    return XPath(f"descendant-or-self::*/{test}{end}", smart_strings=False)
+def judged(element: _Element, by_name: Kind) -> Kind:
+    """Return what an element is, by what it holds, whose name says that it is no plain content."""
+    if by_name is Kind.DOUBTFUL:
+        classes = element.get("class") or ""
+        is_kept = is_content(element)
+        by_name = _special(element.tag, classes.split(), classes) if is_kept else Kind.DROP
+    is_wrapper = by_name in JUDGED and element.tag in WRAPPERS and len(element)
+    return Kind.PLAIN if is_wrapper and holds_title(element) else by_name
 
 
-def _named(name: str, value: str) -> Kind:
-    return Kind.DOUBTFUL if name == "id" and value in DOUBTFUL else Kind.DROP
+def _special(tag: str, names: list[str], classes: str) -> Kind:
+    if not _MATH.isdisjoint(names) and not (tag in _CODE_TAGS and "latex" in names):
+        return Kind.MATH
+    if tag in _ADMONITION_TAGS and (
+        _ADMONITION.search(classes) or (len(names) == 1 and names[0].lower() in _BARE_ADMONITION)
+    ):
+        is_drawn_so = tag == "details" and "alert" in names  # Docusaurus draws every <details> as an alert
+        return Kind.PLAIN if is_drawn_so else Kind.ADMONITION
+    if tag == "dl" and "section" in names and not _BARE_ADMONITION.isdisjoint(names):
+        return Kind.ADMONITION
+    return _plainer(tag, names)
+
+
+def _plainer(tag: str, names: list[str]) -> Kind:
+    if not _TABS.isdisjoint(names):
+        return Kind.TABS
+    if not _SIGNATURES.isdisjoint(names) or any((tag, name) in _SIGNATURE_BLOCKS for name in names):
+        return Kind.SIGNATURE
+    if tag == "div" and not GRIDS.keys().isdisjoint(names):
+        return Kind.GRID
+    return Kind.CODE if any((tag, name) in _CODE_BLOCKS for name in names) else Kind.PLAIN
 
 
 _CONTENTS = re.compile(r"toc|contents|on-this-page|section-index", re.IGNORECASE)

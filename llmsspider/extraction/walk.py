@@ -9,9 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from enum import Enum, auto
 from functools import lru_cache
-from typing import NamedTuple, TypeVar
+from typing import Literal, NamedTuple, TypeVar
 
 from lxml.etree import _Element
 
@@ -19,7 +18,7 @@ from llmsspider.extraction import code
 from llmsspider.extraction.formats import Format
 from llmsspider.extraction.generators import UNKNOWN, Generator
 from llmsspider.extraction.parsing import Source
-from llmsspider.extraction.rules import JUDGED, WRAPPERS, Kind, Rules
+from llmsspider.extraction.rules import WRAPPERS, Kind, Rules, judged
 from llmsspider.extraction.tree import (
     BLOCKS,
     INLINE,
@@ -82,38 +81,33 @@ def finds(finder: Finder) -> Finder:
     return finder
 
 
-class Flow(Enum):
-    """How an element stands among its neighbours."""
-
-    BLOCK = auto()
-    INLINE = auto()
-    CODE = auto()
-    """Inline, and a block where it is code of several lines."""
-    MATH = auto()
-    """Inline whatever it holds."""
-    SET_IN_LINE = auto()
-    """A block that its site's style sets into the line."""
-    UNKNOWN = auto()
-    """A block if it has blocks inside."""
-
-
 class Role(NamedTuple):
-    """What elements of one tag and class are, and how they are converted."""
+    """What elements of one tag and class are, and how they are converted.
+
+    Strings and truth values, looked at for each element: to name a member of an enumeration takes ten times as long.
+    """
 
     kind: Kind
+    is_plain: bool
+    """Whether `kind` is `Kind.PLAIN`."""
     flow: Flow
     block: BlockConverter
     inline: InlineConverter
 
 
+Flow = Literal["block", "inline", "code", "math", "set in line", "unknown"]
+"""How an element stands among its neighbours. Code is inline unless it has several lines, math whatever it holds; what
+is set in line is a block that its site's style sets so; what is unknown is a block if it has blocks inside."""
+
+
 def _flow(tag: str, classes: str | None) -> Flow:
     if classes in _INLINE_CLASSES:
-        return Flow.SET_IN_LINE
+        return "set in line"
     if tag in BLOCKS:
-        return Flow.BLOCK
+        return "block"
     if tag not in INLINE:
-        return Flow.UNKNOWN
-    return Flow.CODE if tag in _CODE else Flow.MATH if tag == "math" else Flow.INLINE
+        return "unknown"
+    return "code" if tag in _CODE else "math" if tag == "math" else "inline"
 
 
 @dataclass(slots=True)
@@ -151,7 +145,6 @@ class Walk:
     """The converters of single elements."""
     own_inline: dict[_Element, InlineConverter] = field(default_factory=dict)
     _roles: dict[tuple[str, str | None], Role] = field(default_factory=dict)
-    _named: dict[_Element, Kind] = field(default_factory=dict)
     _around: set[_Element] = field(default_factory=set)
     _letters: int = -1
 
@@ -159,7 +152,6 @@ class Walk:
         """Return the document that `main` is, under the `title` that stands outside of it."""
         self.main, self._letters = main, -1
         self._roles = _roles_for(self.rules, self.generator.title)
-        self._named = self.rules.named_in(main)
         self._around = non_blocks_around_blocks(main)
         self.own, self.own_inline = {}, {}
         for find in _FINDERS:
@@ -188,29 +180,28 @@ class Walk:
     # What an element is.
 
     def kind(self, element: _Element) -> Kind:
-        """Return the kind of an element of the main content."""
-        return self._kind(element, self._role(element))
+        """Return what an element is."""
+        role = self._role(element)
+        return Kind.PLAIN if role.is_plain else judged(element, role.kind)
 
     def _role(self, element: _Element) -> Role:
-        tag, classes = key = (element.tag, element.get("class"))
-        role = self._roles.get(key)
-        if role is None:
-            is_title = f"{tag}.{classes}" == self.generator.title
-            role = Role(
-                self.rules.by_name(tag, classes or ""),
-                _flow(tag, classes),
-                Walk._titled if is_title else BLOCK_TAGS.get(tag, Walk.blocks),
-                INLINE_TAGS.get(tag, Walk.content),
-            )
-            if len(self._roles) < _MAX_ROLES:
-                self._roles[key] = role
+        names = element.keys()
+        key = (element.tag, element.get("class") if names else None)
+        role = self._roles.get(key) or self._new_role(*key)
+        if names and role.is_plain and not self.rules.attribute_names.isdisjoint(names):
+            kind = self.rules.by_attribute(element)
+            return role if kind is Kind.PLAIN else role._replace(kind=kind, is_plain=False)
         return role
 
-    def _kind(self, element: _Element, role: Role) -> Kind:
-        kind = role.kind
-        if kind is Kind.PLAIN and self._named:
-            kind = self._named.get(element, kind)
-        return self.rules.judged(element, kind) if kind in JUDGED else kind
+    def _new_role(self, tag: str, classes: str | None) -> Role:
+        is_title = f"{tag}.{classes}" == self.generator.title
+        kind = self.rules.by_name(tag, classes or "")
+        block = Walk._titled if is_title else BLOCK_TAGS.get(tag, Walk.blocks)
+        inline = INLINE_TAGS.get(tag, Walk.content)
+        role = Role(kind, kind is Kind.PLAIN, _flow(tag, classes), block, inline)
+        if len(self._roles) < _MAX_ROLES:
+            self._roles[tag, classes] = role
+        return role
 
     def is_container(self, element: _Element) -> bool:
         """Return True if the tag of an element has no converter: it is the blocks that it holds."""
@@ -241,23 +232,23 @@ class Walk:
         for child in element:
             role = self._role(child)
             flow = role.flow
-            if flow is Flow.BLOCK or (flow is Flow.UNKNOWN and self._has_blocks(child)):
+            if flow == "block" or (flow == "unknown" and self._has_blocks(child)):
                 if run:
                     found += self._paragraph(run)
                 text = child.tail
                 run = [self.text(text)] if text and not text.isspace() else []
                 found += self._block(child, role)
                 continue
-            if flow is Flow.SET_IN_LINE:
+            if flow == "set in line":
                 run += [self.line(child), self.text(child.tail or "")]
                 continue
-            if flow is Flow.CODE and len(child) and code.is_listing(child):
+            if flow == "code" and len(child) and code.is_listing(child):
                 found.append(self.code_block(code.broken_lines(child), child))
                 run = []
                 continue
             piece = (
                 self._around_blocks(child, role)
-                if flow is not Flow.MATH and self._has_blocks(child)
+                if flow != "math" and self._has_blocks(child)
                 else self._inline(child, role, run)
             )
             if isinstance(piece, list):
@@ -286,11 +277,12 @@ class Walk:
         return self._block(element, self._role(element))
 
     def _block(self, element: _Element, role: Role) -> list[str]:
-        kind = self._kind(element, role)
-        if kind is Kind.DROP:
-            return self.blocks(element) if self._is_the_page(element) else []
-        if kind is not Kind.PLAIN and (blocks := BLOCK_KINDS[kind](self, element)) is not None:
-            return blocks
+        if not role.is_plain:
+            kind = judged(element, role.kind)
+            if kind is Kind.DROP:
+                return self.blocks(element) if self._is_the_page(element) else []
+            if kind is not Kind.PLAIN and (blocks := BLOCK_KINDS[kind](self, element)) is not None:
+                return blocks
         if self.own and (convert := self.own.get(element)) and (blocks := convert(self, element)) is not None:
             return blocks
         blocks = role.block(self, element)
@@ -298,7 +290,7 @@ class Walk:
 
     def _around_blocks(self, element: _Element, role: Role) -> list[str]:
         """Return the blocks of an inline element that has blocks inside."""
-        if self._kind(element, role) is Kind.DROP:
+        if not role.is_plain and judged(element, role.kind) is Kind.DROP:
             return []
         convert = AROUND_BLOCKS.get(element.tag)
         blocks = convert(self, element) if convert else None
@@ -335,8 +327,8 @@ class Walk:
         return self._inline(element, self._role(element), before)
 
     def _inline(self, element: _Element, role: Role, before: list[str]) -> Piece:
-        kind = self._kind(element, role)
-        if kind is not Kind.PLAIN:
+        if not role.is_plain:
+            kind = judged(element, role.kind)
             if kind is Kind.DROP:
                 return ""
             if (convert := INLINE_KINDS.get(kind)) and (piece := convert(self, element, before)) is not None:
