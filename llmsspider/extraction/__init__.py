@@ -23,7 +23,7 @@ from llmsspider.extraction import (  # the converters of elements register thems
 )
 from llmsspider.extraction.formats import MarkdownFormat
 from llmsspider.extraction.generators import UNKNOWN, Generator, own_generators
-from llmsspider.extraction.hidden import remove_hidden
+from llmsspider.extraction.hidden import HiddenText
 from llmsspider.extraction.html_format import HtmlFormat
 from llmsspider.extraction.main_content import find_main, without_navigation
 from llmsspider.extraction.metadata import (
@@ -86,8 +86,7 @@ def convert(
     source = read_source(body, encoding)
     root, joiner, page = _scan(source, url, growth)
     try:
-        page.hidden = 0 if keep_hidden else remove_hidden(root, source)
-        _write(page, root, joiner, source, converter, own)
+        _write(page, root, joiner, source, converter, own, keep_hidden=keep_hidden)
     except TooLargePageError:
         raise
     except Exception as error:
@@ -96,8 +95,7 @@ def convert(
         why = f"{type(error).__name__}: {error}"
         growth = Growth(len(body), max_growth)
         root, joiner, page = _scan(source, url, growth)
-        page.hidden = 0 if keep_hidden else remove_hidden(root, source)
-        _write(page, root, joiner, source, loading.FALLBACK, own)
+        _write(page, root, joiner, source, loading.FALLBACK, own, keep_hidden=keep_hidden)
         page.fallback = why
     growth.check(len(page.markdown))
     if not keep_hidden:
@@ -106,12 +104,23 @@ def convert(
 
 
 def _write(  # noqa: PLR0917
-    page: Page, root: _Element, joiner: Joiner, source: Source, converter: str, own: tuple[Generator, ...]
+    page: Page,
+    root: _Element,
+    joiner: Joiner,
+    source: Source,
+    converter: str,
+    own: tuple[Generator, ...],
+    *,
+    keep_hidden: bool,
 ) -> None:
     native = converter == loading.DEFAULT
     engine = None if native else loading.converter_named(converter)
     whole = whole_title(root)
-    main, generator = find_main(root, source, page.meta.generator, page.meta.title, whole, own=own)
+    hidden = None if keep_hidden else HiddenText(root, source)
+    main, generator = find_main(
+        root, source, page.meta.generator, page.meta.title, whole, own=own, hidden=hidden
+    )
+    page.hidden = hidden.removed if hidden else 0
     page.converter = converter
     if _is_search_page(main, generator, source.body):
         return

@@ -119,6 +119,8 @@ def _tex(element: _Element) -> str | None:
 # highlight.js, Pygments, Rouge, Chroma, Shiki, GitHub, MediaWiki, SyntaxHighlighter).
 
 _CODE = XPath("descendant::code[1]", smart_strings=False)
+_CLASSES = XPath("descendant::*/@class", smart_strings=False)
+_DATA_LINE = XPath("boolean(descendant::*/@data-line)")
 _SPECIAL_TAGS = frozenset({"br", "button", "style", "script", "svg", "template", "div", "li", "tr"})
 _SKIPPED_TAGS = frozenset({"button", "style", "script", "svg", "template", "rp"})
 _LINE_MODULE = re.compile(r"(?:^|\s)(?:codeLine_\w+|code_line\S*)(?=\s|$)")
@@ -143,7 +145,7 @@ _WRAPPERS = frozenset(
 def code_text(pre: _Element) -> str:
     """Return the exact text of a code block, without empty first lines and without trailing white space."""
     hidden = False
-    if len(pre) and any(map(_is_special, pre.iterdescendants())):
+    if len(pre) and _has_special(pre):
         parts: list[str] = []
         _collect(pre, parts)
         hidden = _starts_hidden(pre)
@@ -204,6 +206,15 @@ def _is_skipped(tag: str, classes: str) -> bool:
 @lru_cache(maxsize=4096)
 def _is_line(classes: str) -> bool:
     return not CODE_LINES.isdisjoint(classes.split()) or bool(_LINE_MODULE.search(classes))
+
+
+def _has_special(pre: _Element) -> bool:
+    """Return True if a code block holds more than coloured text."""
+    if next(pre.iter(*_SPECIAL_TAGS), None) is not None or _DATA_LINE(pre):
+        return True
+    if any(_is_skipped("", classes) or _is_line(classes) for classes in set(_CLASSES(pre))):
+        return any(map(_is_special, pre.iterdescendants()))  # the class of a `<code>` says nothing
+    return False
 
 
 def _is_special(element: _Element) -> bool:

@@ -1,4 +1,4 @@
-"""Elements that no reader of the page sees: taken out of the tree before its content is looked for.
+"""Elements that no reader of the page sees: taken out of the main content, before that is read.
 
 Judged is what the element itself says (attributes and inline style); style sheets are not read. What a reader can
 open stays: tabs, folded parts, and whatever a control of the page names (docs/explanation/extraction.md has the list).
@@ -18,20 +18,20 @@ from llmsspider.extraction.parsing import Source
 from llmsspider.extraction.tree import inner_text, settable
 
 _TAGS = (
-    "//template | //dialog | //noembed | //noframes | //audio | //canvas | //video | //object[@data]"
-    " | //progress | //meter"
+    "{0}::template | {0}::dialog | {0}::noembed | {0}::noframes | {0}::audio | {0}::canvas | {0}::video"
+    " | {0}::object[@data] | {0}::progress | {0}::meter"
 )
 _MARKED = (
-    ((b"aria-hidden",), re.compile(rb""), "//*/@aria-hidden/.."),
-    ((b"hidden",), re.compile(rb"hidden(?<![\w-]hidden)(?![\w-])"), "//*/@hidden/.."),
-    ((b"popover",), re.compile(rb""), "//*/@popover/.."),
-    ((b"<img",), re.compile(rb"width\s*=\s*[\"']?(?:[01](?!\d)|&)"), "//img[@width and @height]"),
+    ((b"aria-hidden",), re.compile(rb""), "{0}::*/@aria-hidden/.."),
+    ((b"hidden",), re.compile(rb"hidden(?<![\w-]hidden)(?![\w-])"), "{0}::*/@hidden/.."),
+    ((b"popover",), re.compile(rb""), "{0}::*/@popover/.."),
+    ((b"<img",), re.compile(rb"width\s*=\s*[\"']?(?:[01](?!\d)|&)"), "{0}::img[@width and @height]"),
     (ELEMENTS, re.compile(rb""), _TAGS),
 )
-"""What may hide an element: marks and how it looks in the bytes of a page, in lower case; where it is in the tree."""
+"""What may hide an element: marks and how it looks in the bytes of a page, in lower case; where it is on an axis."""
 _STYLE = re.compile(rb"style\s*=")
-_STYLES = XPath("//*/@style", smart_strings=False)
-_STYLED = "//*/@style/.."
+_STYLES = XPath("descendant-or-self::*/@style", smart_strings=False)
+_STYLED = "{0}::*/@style/.."
 _CONTROLS = XPath(
     "//@aria-controls | //@data-target | //@data-bs-target | //@data-toggle-target | //@popovertarget | //@commandfor"
     " | //*[@role='tab' or @data-toggle or @data-bs-toggle or @aria-expanded]/@href",
@@ -73,49 +73,79 @@ _NO_SIZE = frozenset({"0", "1", "0px", "1px"})
 """Widths and heights of an image that nobody sees."""
 
 
-def remove_hidden(root: _Element, source: Source) -> int:
-    """Take out of a page the elements that no reader sees; return how many of them had text."""
-    candidates = [element for element in _candidates(root, source) if _is_hidden(element)]
-    if not candidates:
-        return 0
-    around, pages = _Around(root, source), _MAX_PAGES
-    gone: list[_Element] = []
-    below: set[_Element] = set()
-    removed = 0
-    for element in candidates:  # in the order of the page: what is around comes first
-        if element in below:
-            continue
-        is_leaf, text = not len(element), element.text
-        if is_leaf and (text is None or text.isspace()) and element.tag not in _VOID:
-            gone.append(element)  # whatever else is true of it, nothing is read there
-            continue
-        if _can_be_opened(element, around) or _is_needed(element, around):
-            continue
-        if pages and not is_leaf and _is_page(element, root):
-            pages -= 1
-            continue
-        gone.append(element)
-        if is_leaf:
-            removed += bool(text and text.strip())
-        else:
-            below.update(element.iterdescendants())
-            removed += bool(inner_text(element).strip())
-    for element in gone:
-        _remove(element)
-    return removed
+class HiddenText:
+    """What no reader of a page sees. `removed` is the number of elements with text that were taken out."""
 
+    def __init__(self, root: _Element, source: Source):
+        self.removed = 0
+        self._root = root
+        self._source = source
 
-def _candidates(root: _Element, source: Source) -> list[_Element]:
-    """Return the elements that may be hidden, in the order of the page."""
-    paths = [path for marks, look, path in _MARKED if source.may_hold(*marks) and source.may_match(look)]
-    if source.may_match(_STYLE) and any(is_unseen(style[:MAX_STYLE]) for style in set(_STYLES(root))):
-        paths.append(_STYLED)
-    return _union(tuple(paths))(root) if paths else []
+    def remove(self, main: _Element | None = None) -> bool:
+        """Take the hidden elements out of `main` and from around the titles outside of it, or out of the page.
+
+        Returns False, and takes nothing out, where `main` itself is hidden.
+        """
+        gone, removed = self._hidden(main)
+        if main is not None and not gone.keys().isdisjoint((main, *main.iterancestors())):
+            return False
+        for element in gone:
+            _remove(element)
+        self.removed += removed
+        return True
+
+    def _hidden(self, main: _Element | None) -> tuple[dict[_Element, None], int]:
+        """Return the elements to take out, and how many of them have text."""
+        gone: dict[_Element, None] = {}
+        candidates = [element for element in self._candidates(main) if _is_hidden(element)]
+        if not candidates:
+            return gone, 0
+        around, pages = _Around(self._root, self._source), _MAX_PAGES
+        below: set[_Element] = set()
+        removed = 0
+        for element in candidates:  # in the order of the page: what is around comes first
+            if element in below:
+                continue
+            is_leaf, text = not len(element), element.text
+            if is_leaf and (text is None or text.isspace()) and element.tag not in _VOID:
+                gone[element] = None  # whatever else is true of it, nothing is read there
+                continue
+            if _can_be_opened(element, around) or _is_needed(element, around):
+                continue
+            if pages and not is_leaf and _is_page(element, self._root):
+                pages -= 1
+                continue
+            gone[element] = None
+            if is_leaf:
+                removed += bool(text and text.strip())
+            else:
+                below.update(element.iterdescendants())
+                removed += bool(inner_text(element).strip())
+        return gone, removed
+
+    def _candidates(self, main: _Element | None) -> list[_Element]:
+        """Return the elements that may be hidden, in the order of the page."""
+        source = self._source
+        paths = [path for marks, look, path in _MARKED if source.may_hold(*marks) and source.may_match(look)]
+        if source.may_match(_STYLE) and any(
+            is_unseen(style[:MAX_STYLE]) for style in set(_STYLES(self._root))
+        ):
+            paths.append(_STYLED)
+        if not paths:
+            return []
+        axes = ("descendant",) if main is None else ("ancestor-or-self", "descendant")
+        found: list[_Element] = _on_axes(tuple(paths), *axes)(self._root if main is None else main)
+        if main is None:
+            return found
+        for title in self._root.iter("h1"):
+            if main not in title.iterancestors():
+                found += _on_axes(tuple(paths), "ancestor-or-self")(title)
+        return list(dict.fromkeys(found))
 
 
 @lru_cache(maxsize=64)
-def _union(paths: tuple[str, ...]) -> XPath:
-    return XPath(" | ".join(paths), smart_strings=False)
+def _on_axes(paths: tuple[str, ...], *axes: str) -> XPath:
+    return XPath(" | ".join(path.format(axis) for axis in axes for path in paths), smart_strings=False)
 
 
 def _is_hidden(element: _Element) -> bool:

@@ -10,6 +10,7 @@ from cssselect import HTMLTranslator
 from lxml.etree import XPath, _Element
 
 from llmsspider.extraction.generators import GENERATORS, UNKNOWN, Generator
+from llmsspider.extraction.hidden import HiddenText
 from llmsspider.extraction.marks import GENERATOR_MARKS
 from llmsspider.extraction.parsing import Source
 from llmsspider.extraction.rules import Kind, rules_for
@@ -131,21 +132,33 @@ def find_main(
     whole: str | None = None,
     *,
     own: tuple[Generator, ...] = (),
+    hidden: HiddenText | None = None,
 ) -> tuple[_Element, Generator]:
     """Return the element with the main content of a page and the generator it was found by.
 
     `meta` is what the page's `<meta name="generator">` says, `title` what its `<title>` does without
-    the site's name, `whole` with it. `own` are tried first.
+    the site's name, `whole` with it. `own` are tried first. `hidden` is removed from the main content, from the whole
+    page where that has to be searched.
     """
-    body = source.body
     named = {name for mark in source.marks for name in GENERATOR_MARKS.get(mark, ())}
-    known = (one for one in _ordered((meta or "").lower()) if one.name in named)
-    for generator in (*own, *known):
+    generators = (*own, *(one for one in _ordered((meta or "").lower()) if one.name in named))
+    found = _by_generator(root, source.body, generators)
+    if hidden is not None and not (found and hidden.remove(found[0]) and _has_text(found[0])):
+        hidden.remove()
+        found = found and _by_generator(root, source.body, generators)
+    main, generator = found or (_densest(root, source.body, title, whole), UNKNOWN)
+    return _without_languages(main, source), generator
+
+
+def _by_generator(
+    root: _Element, body: bytes, generators: tuple[Generator, ...]
+) -> tuple[_Element, Generator] | None:
+    for generator in generators:
         if any(mark in body for mark in _marks(generator)):
             main = _first(root, body, generator.main)
             if main is not None:
-                return _without_languages(main, source), generator
-    return _without_languages(_densest(root, body, title, whole), source), UNKNOWN
+                return main, generator
+    return None
 
 
 @lru_cache(maxsize=64)
@@ -176,9 +189,13 @@ def _matches(root: _Element, body: bytes, css: str) -> list[_Element]:
 def _first(root: _Element, body: bytes, selectors: tuple[str, ...]) -> _Element | None:
     for css in selectors:
         for element in _matches(root, body, css):
-            if any(text.strip() for text in element.itertext()):
+            if _has_text(element):
                 return element
     return None
+
+
+def _has_text(element: _Element) -> bool:
+    return any(text.strip() for text in element.itertext())
 
 
 def _densest(root: _Element, body: bytes, title: str | None, whole: str | None) -> _Element:

@@ -121,6 +121,8 @@ def _clean(text: str | None) -> str | None:
 # The OpenAPI files that a page names for the program that draws its API reference, or holds in its scripts.
 
 _WORDS = (b"swagger", b"redoc", b"rapi-doc", b"rapidoc", b"openapi", b"elements-api", b"api-reference")
+_DRAWING = (b"swagger", b"redoc", b"rapi-doc", b"elements-api")
+"""Those of them that name a program, and the elements it draws in."""
 _NAMED = XPath("//@spec-url | //@apidescriptionurl | //*[@id='api-reference']/@data-url", smart_strings=False)
 _INLINE_SCRIPTS = XPath("//script[not(@src)]/text()", smart_strings=False)
 _CALL = re.compile(r"\b(?:SwaggerUIBundle|SwaggerUi|Redoc\.init|RedocStandalone|createApiReference)\s*\(")
@@ -166,7 +168,7 @@ def api_files(root: _Element, source: Source, joiner: Joiner) -> list[str] | Non
             found += [first[2]] if first else [named[2] for named in _URL.finditer(script, call.end(), end)]
     urls = dict.fromkeys(joiner.join(href) for href in found[:MAX_FILES] if href)
     urls_of_web = [url for url in urls if url.lower().startswith(HTTP)]
-    return urls_of_web if urls_of_web or _PLACES(root) else None
+    return urls_of_web if urls_of_web or (source.may_hold(*_DRAWING) and _PLACES(root)) else None
 
 
 def held_apis(root: _Element, source: Source) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from urllib.parse import urljoin, urlsplit
 
@@ -270,6 +271,7 @@ _ENOUGH = 2 * PROSE
 _ENTRIES = frozenset({"li", "tr", "dt", "dd"})
 _BLOCKS = frozenset({"article", "div", "section"})
 _TITLE_LINKS = XPath("(h2 | h3 | h4 | header//h2 | header//h3 | div/h2 | div/h3)//a | a[h2 or h3 or h4]")
+_REL_TAG = re.compile(rb"rel\s*=\s*(?:\"[^\"]{0,200}(?:tag|&)|'[^']{0,200}(?:tag|&)|[^\s>]{0,200}(?:tag|&))")
 _TAGS = XPath("//a[contains(concat(' ', @rel, ' '), ' tag ')]/@href", smart_strings=False)
 _SIDEBARS = XPath(
     "//nav[not(ancestor::header)]//a | //aside//a | //*[contains(@class, 'sidebar') or contains(@class, 'menu')]//a"
@@ -305,7 +307,7 @@ def _leads_other_frames(root: _Element, main: _Element) -> bool:
 
 def tags_of(root: _Element, joiner: Joiner, source: Source) -> list[str]:
     """Return the URLs of the pages that a page names as its tags (`rel=tag`)."""
-    if not source.may_hold(*TAGS):
+    if not (source.may_hold(*TAGS) and source.may_match(_REL_TAG)):
         return []
     return list(dict.fromkeys(joiner.join(href).partition("#")[0] for href in _TAGS(root)))
 
