@@ -124,10 +124,11 @@ MAX_STEPS_UP = 6
 
 @finds
 def find_tabs(walk: Walk, main: _Element) -> None:
-    """Find the panels of tabs in a main content, and the tab of each."""
+    """Find the tab of each panel in a main content."""
     panels: list[_Element] = _PANELS(main) if walk.source.may_hold(b"tablist") else []
     walk.tabs = _tabs_of(main, panels) if panels else {}
-    walk.own.update((element, panel) for element in panels if walk.is_container(element))
+    if panels:
+        walk.first_blocks.append(panel)
 
 
 def _tabs_of(main: _Element, panels: list[_Element]) -> dict[_Element, _Element]:
@@ -177,8 +178,10 @@ def tab_set(walk: Walk, element: _Element) -> list[str] | None:
     return None
 
 
-def panel(walk: Walk, element: _Element) -> list[str]:
-    """Return a panel told by its role, under its label."""
+def panel(walk: Walk, element: _Element) -> list[str] | None:
+    """Return a panel told by its role, under its label; None for anything else."""
+    if element.get("role") != "tabpanel" or not walk.is_container(element):
+        return None
     tab = walk.tabs.get(element)
     return titled(walk, [walk.line(tab) if tab is not None else ""], [element])
 
@@ -230,7 +233,6 @@ _REFERENCES = XPath(
     " or contains(parent::sup/@class,'footnote') or starts-with(parent::sup/@id,'fnref'))))]",
     smart_strings=False,
 )
-_WITH_ID = XPath("descendant::*/@id/..", smart_strings=False)
 _BACK = re.compile(r"footnote-?back|backref|reversefootnote|fn-backref")
 _BACK_SIGNS = frozenset({"↩", "↩︎", "↑", "^", "↵", "⏎", "back"})
 _NOT_LABEL = re.compile(r"[^\w-]+")
@@ -241,19 +243,11 @@ _NOTE_HEADINGS = frozenset({"h3", "h4", "h5"})
 
 @finds
 def find_footnotes(walk: Walk, main: _Element) -> None:
-    """Find the footnotes of a main content, and what refers to them."""
+    """Find the footnotes that a main content refers to."""
     walk.notes = _labels(main) if walk.source.may_hold(b"footnote", b"noteref", b"#fn") else {}
-    if not walk.notes:
-        return
-    for note in _WITH_ID(main):
-        if note.get("id") in walk.notes:
-            walk.own[note] = definition
-            parent = note.getparent()
-            if parent[0] is note:  # the notes of a list, or what stands below a heading
-                walk.own[parent] = definition
-    for link in main.iterdescendants("a"):
-        if (link.get("href") or "")[1:] in walk.notes:
-            walk.own_inline[link] = walk.own_inline[link.getparent()] = reference
+    if walk.notes:
+        walk.first_blocks.append(definition)
+        walk.first_inlines.append(reference)
 
 
 def _labels(main: _Element) -> dict[str, str]:
@@ -267,11 +261,12 @@ def _labels(main: _Element) -> dict[str, str]:
 
 def reference(walk: Walk, element: _Element, before: list[str]) -> str | None:
     """Return the reference that an element is, or None."""
-    link: _Element | None = element
+    link = element
     if element.tag != "a":
-        is_around = element.tag in {"sup", "span"} and len(element) == 1 and element[0].tag == "a"
-        link = element[0] if is_around else None
-    href = (link.get("href") or "") if link is not None else ""
+        if element.tag not in {"sup", "span"} or len(element) != 1 or element[0].tag != "a":
+            return None
+        link = element[0]
+    href = link.get("href") or ""
     label = walk.notes.get(href[1:]) if href[:1] == "#" else None
     return f"[^{label}]" if label and _NOT_LABEL.sub("", inner_text(element)) == label else None
 

@@ -23,7 +23,11 @@ _TAGS = (
 )
 _MARKED = (
     ((b"aria-hidden",), re.compile(rb""), "{0}::*/@aria-hidden/.."),
-    ((b"hidden",), re.compile(rb"hidden(?<![\w-]hidden)(?![\w-])"), "{0}::*/@hidden/.."),
+    (
+        (b"hidden",),
+        re.compile(rb"hidden(?<![\w-]hidden)(?![\w-])(?!(?<=type=.hidden)[\"'])"),
+        "{0}::*/@hidden/..",
+    ),
     ((b"popover",), re.compile(rb""), "{0}::*/@popover/.."),
     ((b"<img",), re.compile(rb"width\s*=\s*[\"']?(?:[01](?!\d)|&)"), "{0}::img[@width and @height]"),
     (ELEMENTS, re.compile(rb""), _TAGS),

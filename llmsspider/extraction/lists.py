@@ -92,7 +92,9 @@ def _is_nested_alone(item: _Element) -> bool:
 
 def _is_tight(item: _Element, blocks: list[str]) -> bool:
     """Return True for an item of one line of text, with lists below it or not."""
-    return sum(part.tag == "p" for part in item) <= 1 and all(_LIST.match(block) for block in blocks[1:])
+    if len(item) > 1 and sum(part.tag == "p" for part in item) > 1:
+        return False
+    return len(blocks) == 1 or all(_LIST.match(block) for block in blocks[1:])
 
 
 def _number(value: str | None, default: int) -> int:

@@ -76,7 +76,7 @@ def converts(table: dict[K, C], *keys: K) -> Callable[[C], C]:
 
 
 def finds(finder: Finder) -> Finder:
-    """Register a function that gives single elements of a main content their converters, before the walk begins."""
+    """Register a function that sets up, before the walk begins, what converters need of a main content."""
     _FINDERS.append(finder)
     return finder
 
@@ -141,9 +141,9 @@ class Walk:
     main: _Element | None = None
     growth: Growth | None = None
     """Bounds what is written: quotes and lists inside each other repeat their marks on each line."""
-    own: dict[_Element, BlockConverter] = field(default_factory=dict)
-    """The converters of single elements."""
-    own_inline: dict[_Element, InlineConverter] = field(default_factory=dict)
+    first_blocks: list[BlockConverter] = field(default_factory=list)
+    """Converters that look at each block before that of its tag does."""
+    first_inlines: list[InlineConverter] = field(default_factory=list)
     _roles: dict[tuple[str, str | None], Role] = field(default_factory=dict)
     _around: set[_Element] = field(default_factory=set)
     _letters: int = -1
@@ -153,7 +153,7 @@ class Walk:
         self.main, self._letters = main, -1
         self._roles = _roles_for(self.rules, self.generator.title)
         self._around = non_blocks_around_blocks(main)
-        self.own, self.own_inline = {}, {}
+        self.first_blocks, self.first_inlines = [], []
         for find in _FINDERS:
             find(self, main)
         self.title = title
@@ -229,27 +229,21 @@ class Walk:
         found: list[str] = []
         text = element.text
         run = [self.text(text)] if text and not text.isspace() else []  # white space alone starts no run
+        around = self._around
         for child in element:
             role = self._role(child)
             flow = role.flow
-            if flow == "block" or (flow == "unknown" and self._has_blocks(child)):
+            if flow == "block" or (flow == "unknown" and child in around and has_blocks(child)):
                 if run:
                     found += self._paragraph(run)
                 text = child.tail
                 run = [self.text(text)] if text and not text.isspace() else []
                 found += self._block(child, role)
                 continue
-            if flow == "set in line":
-                run += [self.line(child), self.text(child.tail or "")]
-                continue
-            if flow == "code" and len(child) and code.is_listing(child):
-                found.append(self.code_block(code.broken_lines(child), child))
-                run = []
-                continue
             piece = (
-                self._around_blocks(child, role)
-                if flow != "math" and self._has_blocks(child)
-                else self._inline(child, role, run)
+                self._inline(child, role, run)
+                if flow == "inline" and child not in around
+                else self._inline_or_blocks(child, role, run)
             )
             if isinstance(piece, list):
                 found += self._paragraph(run)
@@ -265,8 +259,15 @@ class Walk:
             self.growth.check(sum(map(len, found)))
         return found
 
-    def _has_blocks(self, element: _Element) -> bool:
-        return element in self._around and has_blocks(element)  # the walk takes elements out
+    def _inline_or_blocks(self, element: _Element, role: Role, before: list[str]) -> Piece:
+        """Return the piece that an element is among text, or its blocks where it has blocks inside."""
+        if role.flow == "set in line":
+            return self.line(element)
+        if role.flow == "code" and len(element) and code.is_listing(element):
+            return [self.code_block(code.broken_lines(element), element)]
+        if role.flow != "math" and element in self._around and has_blocks(element):
+            return self._around_blocks(element, role)
+        return self._inline(element, role, before)
 
     def _paragraph(self, run: list[str]) -> list[str]:
         text = self.format.paragraph(run) if run else ""
@@ -283,8 +284,9 @@ class Walk:
                 return self.blocks(element) if self._is_the_page(element) else []
             if kind is not Kind.PLAIN and (blocks := BLOCK_KINDS[kind](self, element)) is not None:
                 return blocks
-        if self.own and (convert := self.own.get(element)) and (blocks := convert(self, element)) is not None:
-            return blocks
+        for convert in self.first_blocks:
+            if (blocks := convert(self, element)) is not None:
+                return blocks
         blocks = role.block(self, element)
         return self.blocks(element) if blocks is None else blocks
 
@@ -327,15 +329,16 @@ class Walk:
         return self._inline(element, self._role(element), before)
 
     def _inline(self, element: _Element, role: Role, before: list[str]) -> Piece:
+        piece: Piece | None
         if not role.is_plain:
             kind = judged(element, role.kind)
             if kind is Kind.DROP:
                 return ""
-            if (convert := INLINE_KINDS.get(kind)) and (piece := convert(self, element, before)) is not None:
+            by_kind = INLINE_KINDS.get(kind)
+            if by_kind and (piece := by_kind(self, element, before)) is not None:
                 return piece
-        if self.own_inline and (convert := self.own_inline.get(element)):
-            piece = convert(self, element, before)
-            if piece is not None:
+        for convert in self.first_inlines:
+            if (piece := convert(self, element, before)) is not None:
                 return piece
         piece = role.inline(self, element, before)
         return self.content(element) if piece is None else piece
