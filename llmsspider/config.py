@@ -314,9 +314,9 @@ class Config(BaseModel):
             + ("+hidden" if self.keep_hidden else "")
         )
         if self.generators:
-            from llmsspider.extraction.generators import mark_of, own_generators  # noqa: PLC0415
+            from llmsspider.extraction.generators import fingerprint_of, own_generators  # noqa: PLC0415
 
-            made += mark_of(own_generators(self.generators))
+            made += fingerprint_of(own_generators(self.generators))
         return made + self.own_code.mark
 
     @classmethod

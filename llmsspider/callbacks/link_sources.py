@@ -113,7 +113,7 @@ class LinkSourcePages:
         if site is not None and site.is_history:
             return list(self._docsify_links(request, site))
         try:
-            page = await self._run.workers.scan(answer.body, answer.fetched_url, answer.encoding)
+            page = await self._run.workers.read_metadata(answer.body, answer.fetched_url, answer.encoding)
             _, rendered = await self._reader.renderer.render(request, answer, PageResult(page, "html"))
         except (ConversionError, RenderingError):
             self._run.count("link-sources/failed")

@@ -1,4 +1,5 @@
-"""Where bodies become documents: worker processes, and users' content handlers.
+"""Where the body of an answer becomes a `Page`: worker processes, and the content handlers of users.
 
-In: body, URL, media type. Out: a `Page`. `crawl`, `config` and `api` import it; it imports `extraction`, `markdown`.
+In comes a body with its URL, charset or media type. Out comes a picklable `Page`, or a `ConversionError`.
+`crawl`, `config` and `api` import the room; it imports `extraction`, `markdown`, `openapi` and `formats`.
 """

@@ -33,16 +33,16 @@ T = TypeVar("T")
 logger = logging.getLogger(__name__)
 
 ATTEMPTS = 2
-"""How often a call is made whose process died: it may have been killed for what others did."""
+"""Maximum number of processes for one call: the first may have been killed for what others did."""
 
 STARTS = 3
-"""How often a process is started for a call, where none becomes ready."""
+"""Maximum number of starts for one call while no process becomes ready."""
 
 START_SECS = 60.0
-"""Time in which a process has to be ready."""
+"""Seconds for a process to become ready."""
 
 EXIT_SECS = 5.0
-"""Time in which a process has to end that was told to."""
+"""Seconds for a process to end after its socket is closed."""
 
 _LENGTH = struct.Struct("!Q")
 _CHUNK = 1 << 18

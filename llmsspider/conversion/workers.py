@@ -215,10 +215,10 @@ def _prepare() -> None:
     gc.set_threshold(50_000, 20, 20)
 
 
-def _scan(body: bytes, url: str, encoding: str | None) -> Page:
-    from llmsspider.extraction import scan  # noqa: PLC0415
+def _read_metadata(body: bytes, url: str, encoding: str | None) -> Page:
+    from llmsspider.extraction import read_metadata  # noqa: PLC0415
 
-    return scan(body, url, encoding)
+    return read_metadata(body, url, encoding)
 
 
 class ConversionPool:
@@ -279,14 +279,14 @@ class ConversionPool:
         arguments = body, url, encoding, self.converter, self.keep_hidden, self.max_growth, self.generators
         return await self._run(_convert, arguments, in_place=in_place)
 
-    async def scan(self, body: bytes, url: str, encoding: str | None) -> Page:
+    async def read_metadata(self, body: bytes, url: str, encoding: str | None) -> Page:
         """Return links and metadata of an HTML page, without converting it; raises `ConversionError`.
 
         A crawl that only confirms what is stored reads its start page here, and never starts a process.
         """
         unused = not self.workers or not self.processes.has_started
         return await self._run(
-            _scan, (body, url, encoding), in_place=unused and len(body) <= MAX_HTML_IN_PLACE
+            _read_metadata, (body, url, encoding), in_place=unused and len(body) <= MAX_HTML_IN_PLACE
         )
 
     async def read_markdown(self, text: str) -> Draft:

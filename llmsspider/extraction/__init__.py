@@ -1,8 +1,8 @@
 """HTML page to Markdown document: one parse gives links, metadata and the main content as Markdown.
 
 In comes one page: bytes, URL and charset. Out comes a picklable `Page`: Markdown, links, metadata. `convert` does all
-of it, `scan` leaves the Markdown out; both are called in conversion processes (`conversion`), which alone import the
-room, besides what reads a user's generators (`generators`) or escapes text for Markdown (`formats`).
+of it, `read_metadata` skips the Markdown. Both run in the processes of `conversion`, the one room that imports them;
+`config` reads the user's generators (`generators`), `changes` escapes text for Markdown (`formats`).
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from llmsspider.extraction.metadata import (
     held_apis,
     is_shell,
     joiner_for,
-    read_meta,
+    read_head,
     routes,
     shown_file,
     whole_title,
@@ -40,14 +40,14 @@ from llmsspider.extraction.metadata import (
 from llmsspider.extraction.page_kind import listing_of, lists_only, section_of, tags_of
 from llmsspider.extraction.parsing import Source, parse_source, read_source
 from llmsspider.extraction.rules import rules_for
-from llmsspider.extraction.titles import outer_title, settle_below_site_name, settle_headline, without_book
+from llmsspider.extraction.titles import clear_site_name, outer_title, set_headline, without_book_title
 from llmsspider.extraction.walk import Walk
 from llmsspider.items import Page
 from llmsspider.markdown.commonmark import take_invisible
 from llmsspider.web.decompression import MAX_GROWTH, Growth
 from llmsspider.web.url_gate import Joiner
 
-__all__ = ["convert", "scan"]
+__all__ = ["convert", "read_metadata"]
 
 _TEX = (b"MathJax", b"mathjax", b"katex")
 _BLANK_LINES = re.compile(r"\n{3,}")
@@ -84,7 +84,7 @@ def convert(
     own = own_generators(generators)
     growth = Growth(len(body), max_growth)
     source = read_source(body, encoding)
-    root, joiner, page = _scan(source, url, growth)
+    root, joiner, page = _parsed(source, url, growth)
     try:
         _write(page, root, joiner, source, converter, own, keep_hidden=keep_hidden)
     except TooLargePageError:
@@ -94,7 +94,7 @@ def convert(
             raise
         why = f"{type(error).__name__}: {error}"
         growth = Growth(len(body), max_growth)
-        root, joiner, page = _scan(source, url, growth)
+        root, joiner, page = _parsed(source, url, growth)
         _write(page, root, joiner, source, loading.FALLBACK, own, keep_hidden=keep_hidden)
         page.fallback = why
     growth.check(len(page.markdown))
@@ -129,7 +129,7 @@ def _write(  # noqa: PLR0917
     page.meta.tags = tags_of(root, joiner, source)
     title = outer_title(root, main, page.meta.title, whole)
     if title is None:
-        _settle(main, generator, page.meta.title, whole)
+        _set_headline(main, generator, page.meta.title, whole)
     walk = Walk(
         rules_for(generator.drop),
         joiner,
@@ -146,7 +146,7 @@ def _write(  # noqa: PLR0917
         text = _BLANK_LINES.sub("\n\n", engine.convert(text)).strip("\n") + "\n" if text else ""
     page.markdown = text if text.strip() else ""
     page.links = walk.links
-    page.meta.title = walk.title or without_book(page.meta.title, walk.first_heading)
+    page.meta.title = walk.title or without_book_title(page.meta.title, walk.first_heading)
 
 
 def _is_search_page(main: _Element, generator: Generator, body: bytes) -> bool:
@@ -154,27 +154,27 @@ def _is_search_page(main: _Element, generator: Generator, body: bytes) -> bool:
     return bool(results) and results.encode() in body and main.find(f".//*[@id='{results}']") is not None
 
 
-def _settle(main: _Element, generator: Generator, title: str | None, whole: str | None) -> None:
+def _set_headline(main: _Element, generator: Generator, title: str | None, whole: str | None) -> None:
     """Let `main` begin with the heading of the page."""
     if generator is UNKNOWN:
-        settle_headline(main, title, whole)
-    elif settle_below_site_name(main, title, whole):
+        set_headline(main, title, whole)
+    elif clear_site_name(main, title, whole):
         without_navigation(main)
 
 
-def _with_contents(bare: Walk, main: _Element, title: str | None) -> str:
-    """Return a document that is headings only with its table of contents; empty where that leads to no other page.
+def _with_contents(headings: Walk, main: _Element, title: str | None) -> str:
+    """Return a document of headings only with its table of contents; empty where that leads to no other page.
 
-    The links met are added to `bare`.
+    The links found become those of `headings`, the walk that found nothing else.
     """
-    walk = replace(bare, rules=rules_for(bare.generator.drop, contents=True), links=[], title=None)
+    walk = replace(headings, rules=rules_for(headings.generator.drop, contents=True), links=[], title=None)
     for entries in list(main.iter("dl")):
         lists.entries_as_items(entries)
     text = walk.document(main, title)
     pages = {link.url.partition("#")[0] for link in walk.links}
-    if not pages - {bare.joiner.page}:
+    if not pages - {headings.joiner.page}:
         return ""
-    bare.links = walk.links
+    headings.links = walk.links
     return text
 
 
@@ -183,17 +183,17 @@ def _has_tex(source: Source) -> bool:
     return source.may_hold(b"mathjax", b"katex") and any(name in source.body for name in _TEX)
 
 
-def scan(body: bytes, url: str, encoding: str | None) -> Page:
+def read_metadata(body: bytes, url: str, encoding: str | None) -> Page:
     """Read links, metadata and section of one HTML page; `markdown` and `links` stay empty. See `convert`."""
-    root, joiner, page = _scan(read_source(body, encoding), url, Growth(len(body)))
+    root, joiner, page = _parsed(read_source(body, encoding), url, Growth(len(body)))
     page.meta.section = section_of(root, body, joiner)
     return page
 
 
-def _scan(source: Source, url: str, growth: Growth) -> tuple[_Element, Joiner, Page]:
+def _parsed(source: Source, url: str, growth: Growth) -> tuple[_Element, Joiner, Page]:
     root = parse_source(source)
     joiner = joiner_for(root, url, growth)
-    meta = read_meta(root, joiner)
+    meta = read_head(root, joiner)
     meta.is_shell = is_shell(root)
     meta.markdown_alternate = meta.markdown_alternate or shown_file(root, source, joiner)
     meta.api_files = api_files(root, source, joiner)

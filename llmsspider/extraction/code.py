@@ -114,7 +114,7 @@ def _tex(element: _Element) -> str | None:
 
 
 # Code blocks: the exact text and the language, from any highlighter.
-# Text is kept as the page shows it: line numbers, copy buttons and hidden lines are left out, prompts and blank lines
+# Text is kept as the page shows it: line numbers, copy buttons and hidden lines are filtered, prompts and blank lines
 # stay. The language comes from the class conventions of the highlighters (HTML standard 4.5.15 `language-`, Prism,
 # highlight.js, Pygments, Rouge, Chroma, Shiki, GitHub, MediaWiki, SyntaxHighlighter).
 

@@ -103,7 +103,7 @@ def _title(element: _Element) -> _Element | None:
 
 
 # Tabs: every panel is shown, each under its label in bold.
-# Panels told by ARIA roles (Docusaurus, Starlight, Quarto, Fumadocs, Docsy, Bootstrap) get their label where they
+# Panels with ARIA roles (Docusaurus, Starlight, Quarto, Fumadocs, Docsy, Bootstrap) get their label where they
 # stand; Material for MkDocs, sphinx-design and VitePress have shapes of their own.
 
 _TAB_LISTS = XPath("descendant::*[@role='tablist']", smart_strings=False)
@@ -179,7 +179,7 @@ def tab_set(walk: Walk, element: _Element) -> list[str] | None:
 
 
 def panel(walk: Walk, element: _Element) -> list[str] | None:
-    """Return a panel told by its role, under its label; None for anything else."""
+    """Return an element with the role of a panel, under its label; None for any other."""
     if element.get("role") != "tabpanel" or not walk.is_container(element):
         return None
     tab = walk.tabs.get(element)

@@ -4,8 +4,8 @@ An entry is found by its `marks`, byte strings looked for in the raw page (a sub
 microseconds, a selector over the tree hundreds), and confirmed by `main`, CSS selectors of which the first
 that matches gives the main content. `drop` names what inside it is not content, in the small selector
 language of `llmsspider.extraction.rules`. Commonest first: the first entry that is confirmed wins. What
-many generators share (permalinks, copy buttons, admonitions, tabs, highlighters) is in `rules`, `code`,
-`admonitions` and `tabs`, for every page.
+many generators share (permalinks, copy buttons, admonitions, tabs, highlighters) is in `rules`, `code` and
+`components`, for every page.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class Generator:
     """One generator. A page belongs to it when any of `marks` is in its bytes and a `main` selector matches.
 
     `meta` is the beginning of its `<meta name="generator">`, lower case; such entries are tried first.
-    `drop` is a list of small selectors, parted by spaces. `unlabelled` is the language class that the
+    `drop` is a list of small selectors, separated by spaces. `unlabelled` is the language class that the
     generator puts on code without a language. `definitions` is `list` where the generator's own Markdown
     writes definition lists as bullets. `title` is the first element that is the page's title without being
     an `<h1>`, as `tag.class`. `results` is the id of the element that a search page puts its results into.
@@ -359,7 +359,7 @@ def _checked(found: object) -> Generator:
     return found
 
 
-def mark_of(generators: Iterable[Generator]) -> str:
-    """Return what tells pages that were read by these rules from others; empty without any."""
-    told = repr(tuple(generators))
-    return "" if told == "()" else f"+rules-{hashlib.sha256(told.encode()).hexdigest()[:8]}"
+def fingerprint_of(generators: Iterable[Generator]) -> str:
+    """Return what a converter's fingerprint says of these rules, a hash of them; empty without any."""
+    rules = repr(tuple(generators))
+    return "" if rules == "()" else f"+rules-{hashlib.sha256(rules.encode()).hexdigest()[:8]}"

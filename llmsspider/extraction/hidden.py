@@ -1,6 +1,6 @@
 """Elements that no reader of the page sees: taken out of the main content, before that is read.
 
-Judged is what the element itself says (attributes and inline style); style sheets are not read. What a reader can
+Only attributes and inline styles are read, no style sheets. What a reader can
 open stays: tabs, folded parts, and whatever a control of the page names (docs/explanation/extraction.md has the list).
 """
 
@@ -62,8 +62,8 @@ _MATH = re.compile(r"(?:^|\s)(?:math|katex|mathjax|mjx|mwe-math|mathml|arithmate
 _MATH_NAMES = (b"math", b"katex", b"mjx", b"arithmatex")
 """What is in the bytes of a page that has an element named for math, in lower case."""
 _CODE = frozenset({"pre", "code"})
-_SIGNS = frozenset({"pre", "code", "kbd", "samp"})
-_SPOKEN = frozenset({"sr-only", "visually-hidden", "screen-reader-text", "visuallyhidden"})
+_CODE_LIKE = frozenset({"pre", "code", "kbd", "samp"})
+_SCREEN_READER = frozenset({"sr-only", "visually-hidden", "screen-reader-text", "visuallyhidden"})
 """Classes of what only listeners get."""
 _VOID = frozenset({"br", "hr", "img", "input", "embed", "iframe", "area", "object"})
 """Elements that are something without content."""
@@ -104,7 +104,7 @@ class HiddenText:
         candidates = [element for element in self._candidates(main) if _is_hidden(element)]
         if not candidates:
             return gone, 0
-        around, pages = _Around(self._root, self._source), _MAX_PAGES
+        around, pages = _Surroundings(self._root, self._source), _MAX_PAGES
         below: set[_Element] = set()
         removed = 0
         for element in candidates:  # in the order of the page: what is around comes first
@@ -158,10 +158,14 @@ def _is_hidden(element: _Element) -> bool:
         return False
     if tag == "template":
         return element.get("shadowrootmode") is None
-    return tag in _FALLBACKS or _is_unshown(element) or is_unseen((element.get("style") or "")[:MAX_STYLE])
+    return (
+        tag in _FALLBACKS
+        or _is_hidden_by_attribute(element)
+        or is_unseen((element.get("style") or "")[:MAX_STYLE])
+    )
 
 
-def _is_unshown(element: _Element) -> bool:
+def _is_hidden_by_attribute(element: _Element) -> bool:
     """Say whether an element is hidden by its attributes, other than its style."""
     silent = element.get("aria-hidden")
     if silent == "true" or element.get("popover") is not None:
@@ -176,7 +180,7 @@ def _is_unshown(element: _Element) -> bool:
     return element.tag == "img" and {element.get("width"), element.get("height")} <= _NO_SIZE
 
 
-def _can_be_opened(element: _Element, around: _Around) -> bool:
+def _can_be_opened(element: _Element, around: _Surroundings) -> bool:
     """Say whether a reader opens the element: a tab, a folded part, or something that a control names."""
     if element.tag in _NEVER_OPENED:
         return False
@@ -213,8 +217,8 @@ def _opens(element: _Element) -> bool:
     )
 
 
-class _Around:
-    """What elements stand in, each looked at once: many hidden ones inside each other stand in the same."""
+class _Surroundings:
+    """What the elements around hidden ones say, read once for all of them."""
 
     def __init__(self, root: _Element, source: Source):
         self.formulas: dict[_Element, bool] = {}
@@ -262,12 +266,12 @@ class _Around:
         return self.formulas[math]
 
 
-def _is_needed(element: _Element, around: _Around) -> bool:
+def _is_needed(element: _Element, around: _Surroundings) -> bool:
     """Say whether the element is a part of a formula, or of code where it is only not read aloud."""
     is_formula = around.is_formula(element)
     if is_formula is not None:
         return is_formula
-    return _is_only_silent(element) and _is_said_otherwise(element, around)
+    return _is_only_aria_hidden(element) and _has_alternative(element, around)
 
 
 def _is_page(element: _Element, root: _Element) -> bool:
@@ -276,21 +280,25 @@ def _is_page(element: _Element, root: _Element) -> bool:
     return bool(heads) and heads == _HEADS(root) and 2 * len(inner_text(element)) > len(inner_text(root))
 
 
-def _is_only_silent(element: _Element) -> bool:
+def _is_only_aria_hidden(element: _Element) -> bool:
     """Say whether nothing but `aria-hidden` hides the element: it is seen, and not read aloud."""
     if element.get("aria-hidden") is None or element.get("hidden") is not None:
         return False
     return not is_unseen((element.get("style") or "")[:MAX_STYLE])
 
 
-def _is_said_otherwise(element: _Element, around: _Around) -> bool:
+def _has_alternative(element: _Element, around: _Surroundings) -> bool:
     """Say whether what is not read aloud is code, or is said to listeners in other words beside it."""
-    if element.tag in _SIGNS or element in around.with_pre:
+    if element.tag in _CODE_LIKE or element in around.with_pre:
         return True
     if around.has_labels and _is_label(element):
         return True
     for near in (element.getprevious(), element.getnext()):
-        if near is not None and (classes := near.get("class")) and not _SPOKEN.isdisjoint(classes.split()):
+        if (
+            near is not None
+            and (classes := near.get("class"))
+            and not _SCREEN_READER.isdisjoint(classes.split())
+        ):
             return True
     return next(element.iterancestors(*_CODE), None) is not None
 
@@ -301,13 +309,13 @@ def _is_label(element: _Element) -> bool:
     for _ in range(_LABELLED):
         if near is None:
             return False
-        if (label := near.get("aria-label")) and _says(element, label):
+        if (label := near.get("aria-label")) and _reads(element, label):
             return True
         near = near.getparent()
     return False
 
 
-def _says(element: _Element, label: str) -> bool:
+def _reads(element: _Element, label: str) -> bool:
     """Say whether the text of an element is a label; no more of it is read than that takes."""
     words: list[str] = []
     length = 0

@@ -17,40 +17,40 @@ from llmsspider.extraction.rules import Kind, rules_for
 from llmsspider.extraction.titles import outer_title, page_headline
 from llmsspider.extraction.tree import inner_text, is_named_navigation, letters_outside_links, visible
 
-# Links that turn pages ("Next", "« previous | up | next »"): a block of nothing else is not content.
+# Pagination: a block of links such as "Next" or "« previous | up | next »" and nothing else is not content.
 # For pages of no known generator; generators name these blocks by a class.
 
-_TURN = re.compile(
+_PAGE_TURN = re.compile(
     r"\W*(?:(?:next|prev|previous|up)(?:\s+(?:page|chapter|section|topic|part))?\W*(?::.*)?|back to\b.*)",
     re.IGNORECASE,
 )
-"""What a link says that turns a page; after a colon the title of that page."""
+"""The text of a link to the next or previous page; after a colon the title of that page."""
 _LABELS = frozenset(
     {"next", "prev", "previous", "up", "top", "contents", "index", "home", "back", "to", "page", "chapter", "section",
      "part", "of", "table"}
 )  # fmt: skip
-"""Words that stand beside such links and say nothing else."""
+"""Words beside such links that are no content."""
 _OVERVIEW = re.compile(r"\W*(?:(?:table of )?contents|index|home)\W*", re.IGNORECASE)
 """What a link beside such links says that leads to a list of the pages."""
-_TURNING = frozenset({"next", "previous"})
-"""Those of them that stand for a link of their own."""
+_TURN_WORDS = frozenset({"next", "previous"})
+"""Those of them that count as a link of their own."""
 _LEAST = 2
-"""Links that turn, or labels of them, in a block that is nothing else."""
+"""Minimum number of such links, or labels of them, in a block of pagination."""
 _LONGEST = 400
-"""Characters that such a block has at most."""
+"""Maximum length of such a block in characters."""
 _WORD = re.compile(r"[^\W\d_]+")
 
 
 def without_pagination(main: _Element) -> _Element:
-    """Empty the blocks in `main` that only turn pages, and return `main`."""
+    """Empty the blocks of pagination in `main`, and return `main`."""
     for link in list(main.iter("a")):
-        if not _TURN.fullmatch(_label(link)):
+        if not _PAGE_TURN.fullmatch(_label(link)):
             continue
         block = None
         for above in link.iterancestors():
             if above is main or len(visible(above)) > _LONGEST:
                 break
-            if _only_turns(above):
+            if _is_pagination(above):
                 block = above
         if block is not None:
             block.clear(keep_tail=True)
@@ -63,18 +63,20 @@ def _label(link: _Element) -> str:
     return text if image is None else image.get("alt") or ""
 
 
-def _only_turns(block: _Element) -> bool:
+def _is_pagination(block: _Element) -> bool:
     if next(block.iter("h1", "h2", "h3", "h4", "pre"), None) is not None:
         return False
     labels = [_label(link) for link in block.iter("a")]
     beside = _WORD.findall(" ".join(_outside_links(block)).casefold())
-    turns = sum(bool(_TURN.fullmatch(label)) for label in labels) + sum(word in _TURNING for word in beside)
+    turns = sum(bool(_PAGE_TURN.fullmatch(label)) for label in labels) + sum(
+        word in _TURN_WORDS for word in beside
+    )
     turns += sum(bool(_OVERVIEW.fullmatch(label)) for label in labels) if turns else 0
     return turns >= _LEAST and _LABELS.issuperset(beside)
 
 
 def _outside_links(element: _Element) -> list[str]:
-    """Return the texts in `element` that are not in a link."""
+    """Return the texts in `element` that are in no link."""
     if element.tag == "a":
         return []
     texts = [element.text or ""]
@@ -110,18 +112,18 @@ _NOT_MAIN = frozenset({"aside", "form"})
 """Elements whose text counts only where it is most of the page's."""
 _HEADINGS = frozenset({"h1", "h2", "h3"})
 _MOST = 0.5
-"""Part of the page's text outside links from which on a name or tag no longer says that an element is navigation."""
+"""Share of the page's text outside links from which an element is no navigation, whatever its name or tag."""
 _TRANSLATIONS = XPath(".//a[@hreflang][contains(concat(' ', @rel, ' '), ' alternate ')]", smart_strings=False)
 _SHARE = 0.8
-"""Part of the text of an element that one child must hold for the search to go down into it."""
+"""Share of an element's text that one child must hold for the search to go down into it."""
 _AROUND = 40
-"""Length of text outside links that may be lost where the search goes down from an element with a telling name."""
+"""Characters outside links that may be lost where the search goes down from an element of `_LIKELY`."""
 _SWITCH = 24
 """Letters outside links in a block that offers the page in other languages ("Available languages")."""
 _LIKELY_SHARE = 0.6
-"""Part of the page's text that an element with a telling name must hold to be where the search starts."""
+"""Share of the page's text that an element of `_LIKELY` must hold for the search to start there."""
 _LINKED = 0.6
-"""Part of the text of a block that is links, from which on a block named like navigation is taken for it."""
+"""Share of links in the text of a block from which a block named like navigation is navigation."""
 
 
 def find_main(

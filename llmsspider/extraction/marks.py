@@ -1,4 +1,4 @@
-"""Which of the byte strings that the extraction asks for a page holds, all told in one pass over its bytes.
+"""Which of the byte strings that extraction looks for are in a page, found in one pass over its bytes.
 
 To search 30 KB for a string that is not there takes 15 µs; for all of these at once (Aho-Corasick), 60 µs.
 """

@@ -28,7 +28,7 @@ _WANTED = frozenset({"canonical", "describedby", "alternate"})
 _ROBOTS = ("robots", "llmsbot", "llmsspider")
 
 
-def read_meta(root: _Element, joiner: Joiner) -> PageMeta:
+def read_head(root: _Element, joiner: Joiner) -> PageMeta:
     """Return the `PageMeta` of a page; `title` is `<title>` without the site's suffix, `is_shell` is left False."""
     body = root.find("body")
     language = (

@@ -11,16 +11,16 @@ from lxml.etree import HTMLParser, ParserError, XMLSyntaxError, XPath, _Element,
 from llmsspider.extraction.marks import BREAKS, KNOWN, marks_in
 from llmsspider.extraction.tree import settable
 
-# The charset of East Asian text that declares none, told by its commonest letters: Shift_JIS, EUC, GBK or Big5.
+# The charset of East Asian text that declares none, by its commonest letters: Shift_JIS, EUC, GBK or Big5.
 # Only asked where the bytes are no UTF-8 and neither header nor page names a charset. Text of each language is for
 # the most part a few hundred letters; bytes read by the wrong charset give rare ones.
 
 CHARSETS = ("cp932", "euc_jp", "cp949", "gb18030", "big5hkscs")
-"""Python's names of the charsets that are told apart, each the superset that browsers read."""
+"""Python's names of the charsets that are recognised, each the superset that browsers read."""
 _LEAST = 0.45
 """Part of the letters beyond ASCII that must be common ones."""
 _FEWEST = 12
-"""Letters beyond ASCII below which nothing is told."""
+"""Minimum number of letters beyond ASCII for an answer."""
 _LOOKED_AT = 65_536
 """Bytes that are looked at."""
 _TAGS = re.compile(rb"<[^<>]*>")
@@ -49,7 +49,7 @@ _COMMON = {
 
 
 def east_asian_charset(body: bytes) -> str | None:
-    """Return the one of `CHARSETS` that a text is in, or None where it is in none of them, or too short to tell.
+    """Return the one of `CHARSETS` that a text is in, or None where it is in none of them, or too short.
 
     >>> east_asian_charset("これは車輪についての説明です。".encode("euc_jp"))
     'euc_jp'
@@ -124,7 +124,7 @@ class Source:
 
     @cached_property
     def marks(self) -> frozenset[bytes]:
-        """Those of `marks.MARKS` that the bytes hold; all of them where that cannot be told."""
+        """Those of `marks.MARKS` that the bytes hold; all of them in an encoding that does not show."""
         return marks_in(self.lowered) if self.shows_names else KNOWN
 
     def may_hold(self, *names: bytes) -> bool:
@@ -151,9 +151,9 @@ def read_source(body: bytes, encoding: str | None) -> Source:
 
     The encoding is chosen as browsers do (HTML standard, "determining the character encoding"): BOM,
     then `encoding` (the HTTP header's), then `<meta charset>` in the first 4 KiB, then UTF-8 where the
-    body is valid UTF-8, then what `charsets` tells of East Asian text, else windows-1252. Where UTF-8 and
+    body is valid UTF-8, then what `east_asian_charset` finds, else windows-1252. Where UTF-8 and
     windows-1252 are taken for each other, the bytes decide, as text of the one is hardly ever text of the
-    other. NUL bytes are dropped.
+    other. NUL bytes are removed.
     """
     body, name = _decode_choice(body, encoding)
     source = Source(body, name)

@@ -1,4 +1,4 @@
-"""What an element is, told by tag, class, id and role; for chrome, what the element holds decides."""
+"""What an element is, by its tag, class, id and role; where those are uncertain, by what it holds."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from lxml.etree import XPath, _Element
 
 from llmsspider.extraction.tree import inner_text, letters, letters_outside_links, plain_text
 
-# Whether an element whose class speaks for chrome is chrome: a name is evidence, what the element holds decides.
+# Whether an element with a class of page furniture (chrome) is that: the name is evidence, what it holds decides.
 
 DOUBTFUL = frozenset(
     {"ad", "ads", "article-relatives", "breadcrumb", "breadcrumbs", "cookies", "copy", "feedback", "footer", "no-print",
@@ -66,7 +66,7 @@ def is_content(element: _Element) -> bool:
     return not _CONTROLS(element) and not _ASKS.search(inner_text(element))
 
 
-# What an element is, told by tag, class, id and role: dropped, an admonition, tabs, math, or nothing special.
+# What an element is, by tag, class, id and role: filtered, an admonition, tabs, math, or nothing special.
 # The selectors are the small ones (`tag`, `.class`, `#id`, `tag.class`, `[attr=value]`), compiled to sets; the answer
 # for a class attribute is remembered, since pages of one site repeat the same few hundred.
 
@@ -117,11 +117,11 @@ class Kind(Enum):
     CODE = auto()
     GRID = auto()
     DOUBTFUL = auto()
-    """Its name says that it is dropped, what it holds decides. `Rules.kind` never returns it."""
+    """Filtered by its name, unless what it holds is content. `Rules.kind` never returns it."""
 
 
-JUDGED = frozenset({Kind.DROP, Kind.ADMONITION, Kind.MATH, Kind.DOUBTFUL})
-"""What no element is that holds the title of the page."""
+OVERRULED_BY_TITLE = frozenset({Kind.DROP, Kind.ADMONITION, Kind.MATH, Kind.DOUBTFUL})
+"""Kinds that an element with the title of the page is not of."""
 WRAPPERS = frozenset({"div", "section", "article", "main", "body"})
 """Elements that sites set whole pages in."""
 _ADMONITION = re.compile(
@@ -175,16 +175,16 @@ class Rules:
     def kind(self, element: _Element) -> Kind:
         """Return what an element is."""
         kind = self.by_name(element.tag, element.get("class") or "")
-        return judged(element, self.by_attribute(element) if kind is Kind.PLAIN else kind)
+        return classify(element, self.by_attribute(element) if kind is Kind.PLAIN else kind)
 
     def by_name(self, tag: str, classes: str) -> Kind:
-        """Return what elements of a tag and class are; those of `JUDGED` still have to be judged."""
+        """Return what elements of a tag and class are; those of `OVERRULED_BY_TITLE` still have to be classify."""
         names = classes.split()
         if tag in self._tags or any((tag, name) in self._pairs for name in names):
             return Kind.DROP
-        dropped = self._classes.intersection(names)
-        if dropped:
-            return Kind.DOUBTFUL if dropped <= DOUBTFUL else Kind.DROP
+        found = self._classes.intersection(names)
+        if found:
+            return Kind.DOUBTFUL if found <= DOUBTFUL else Kind.DROP
         return _special(tag, names, classes)
 
     def by_attribute(self, element: _Element) -> Kind:
@@ -210,13 +210,13 @@ class Rules:
             self._tags.add(selector)
 
 
-def judged(element: _Element, by_name: Kind) -> Kind:
+def classify(element: _Element, by_name: Kind) -> Kind:
     """Return what an element is, by what it holds, whose name says that it is no plain content."""
     if by_name is Kind.DOUBTFUL:
         classes = element.get("class") or ""
         is_kept = is_content(element)
         by_name = _special(element.tag, classes.split(), classes) if is_kept else Kind.DROP
-    is_wrapper = by_name in JUDGED and element.tag in WRAPPERS and len(element)
+    is_wrapper = by_name in OVERRULED_BY_TITLE and element.tag in WRAPPERS and len(element)
     return Kind.PLAIN if is_wrapper and holds_title(element) else by_name
 
 

@@ -1,4 +1,4 @@
-"""Tables as plain grids: spans filled, cells on one line, a header row; listings and layout told apart."""
+"""Tables as plain grids: spans filled, cells on one line, a header row; listings and layout recognised."""
 
 from __future__ import annotations
 
@@ -179,7 +179,7 @@ def _members(walk: Walk, rows: list[_Element]) -> list[str]:
 
 
 def _member_table(walk: Walk, members: list[list[str]]) -> list[str]:
-    """Return members as a table, its columns without text left out."""
+    """Return members as a table without its empty columns."""
     used = [column for column in range(3) if any(member[column] for member in members)]
     if not used:
         return []

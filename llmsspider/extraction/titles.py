@@ -12,9 +12,9 @@ from llmsspider.extraction.tree import has_blocks, is_named_navigation, letters_
 _HEADINGS = frozenset({"h1", "h2", "h3", "h4", "h5", "h6"})
 _NAVIGATIONS = frozenset({"nav", "aside"})
 _DRAWN = frozenset({"div", "p", "center", "font"})
-"""Elements that old pages draw as a heading."""
+"""Elements that old pages style as a heading."""
 _LOOKED_AT = 200
-"""Elements at the top of the main content among which a drawn heading is looked for."""
+"""Elements at the top of the main content among which a heading without its tag is looked for."""
 _HEAD_TEXT = 100
 """Letters outside links that the head of a site may have above the title."""
 _CONTENT = XPath(
@@ -143,7 +143,7 @@ def _key(text: str) -> str:
     return "".join(filter(str.isalnum, text.casefold()))
 
 
-def settle_headline(main: _Element, title: str | None, whole: str | None = None) -> None:
+def set_headline(main: _Element, title: str | None, whole: str | None = None) -> None:
     """Make the element that says the `<title>` at the top of a page of no known generator its `<h1>`.
 
     What stands above that heading, a logo, a motto and links, is emptied.
@@ -152,7 +152,7 @@ def settle_headline(main: _Element, title: str | None, whole: str | None = None)
         return
     found = headline(main, title, whole)
     found = _below_linked_name(main) if found is None else page_headline(main, title, whole)
-    drawn = _drawn_headline(main, title) if found is None else None
+    drawn = _styled_headline(main, title) if found is None else None
     if drawn is not None:
         drawn.tag = "h1"
         _empty_above(drawn, main)
@@ -160,7 +160,7 @@ def settle_headline(main: _Element, title: str | None, whole: str | None = None)
         found.tag = "h1"
 
 
-def settle_below_site_name(main: _Element, title: str | None, whole: str | None = None) -> bool:
+def clear_site_name(main: _Element, title: str | None, whole: str | None = None) -> bool:
     """Empty what stands above the heading that says the `<title>` if another `<h1>`, the site's, does.
 
     Returns whether that is so: then `main` is more than the main content.
@@ -174,7 +174,7 @@ def settle_below_site_name(main: _Element, title: str | None, whole: str | None 
     return found is not None and _empty_above(found, main)
 
 
-def _drawn_headline(main: _Element, title: str) -> _Element | None:
+def _styled_headline(main: _Element, title: str) -> _Element | None:
     for place, element in enumerate(main.iter()):
         if element.tag in _HEADINGS or place > _LOOKED_AT:
             return None
@@ -210,12 +210,12 @@ def _own_text(element: _Element) -> int:
     return 0 if element.tag in {"script", "style", "noscript"} else letters_outside_links(element)
 
 
-def without_book(title: str | None, heading: str | None) -> str | None:
-    """Return what `title` says of the page, told by the first `heading` of a page that has no `<h1>`.
+def without_book_title(title: str | None, heading: str | None) -> str | None:
+    """Return the part of `title` that is the page's own, by the first `heading` of a page that has no `<h1>`.
 
-    >>> without_book("Vectors (The Manual (version 7))", "19.1 Vectors")
+    >>> without_book_title("Vectors (The Manual (version 7))", "19.1 Vectors")
     'Vectors'
-    >>> without_book("The Manual: Section 3.6", "3.6 The Navigator")
+    >>> without_book_title("The Manual: Section 3.6", "3.6 The Navigator")
     '3.6 The Navigator'
     """
     if not title or not heading:

@@ -18,7 +18,7 @@ from llmsspider.extraction import code
 from llmsspider.extraction.formats import Format
 from llmsspider.extraction.generators import UNKNOWN, Generator
 from llmsspider.extraction.parsing import Source
-from llmsspider.extraction.rules import WRAPPERS, Kind, Rules, judged
+from llmsspider.extraction.rules import WRAPPERS, Kind, Rules, classify
 from llmsspider.extraction.tree import (
     BLOCKS,
     INLINE,
@@ -182,7 +182,7 @@ class Walk:
     def kind(self, element: _Element) -> Kind:
         """Return what an element is."""
         role = self._role(element)
-        return Kind.PLAIN if role.is_plain else judged(element, role.kind)
+        return Kind.PLAIN if role.is_plain else classify(element, role.kind)
 
     def _role(self, element: _Element) -> Role:
         names = element.keys()
@@ -279,7 +279,7 @@ class Walk:
 
     def _block(self, element: _Element, role: Role) -> list[str]:
         if not role.is_plain:
-            kind = judged(element, role.kind)
+            kind = classify(element, role.kind)
             if kind is Kind.DROP:
                 return self.blocks(element) if self._is_the_page(element) else []
             if kind is not Kind.PLAIN and (blocks := BLOCK_KINDS[kind](self, element)) is not None:
@@ -292,7 +292,7 @@ class Walk:
 
     def _around_blocks(self, element: _Element, role: Role) -> list[str]:
         """Return the blocks of an inline element that has blocks inside."""
-        if not role.is_plain and judged(element, role.kind) is Kind.DROP:
+        if not role.is_plain and classify(element, role.kind) is Kind.DROP:
             return []
         convert = AROUND_BLOCKS.get(element.tag)
         blocks = convert(self, element) if convert else None
@@ -331,7 +331,7 @@ class Walk:
     def _inline(self, element: _Element, role: Role, before: list[str]) -> Piece:
         piece: Piece | None
         if not role.is_plain:
-            kind = judged(element, role.kind)
+            kind = classify(element, role.kind)
             if kind is Kind.DROP:
                 return ""
             by_kind = INLINE_KINDS.get(kind)

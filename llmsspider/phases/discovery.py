@@ -99,7 +99,7 @@ async def _scan(phase: Phase, answer: FetchResult) -> Page:
     if not answer.ok or answer.content_type not in HTML_TYPES:
         return Page("", [], [], PageMeta())
     try:
-        return checked(await phase.run.workers.scan(answer.body, answer.final_url, None))
+        return checked(await phase.run.workers.read_metadata(answer.body, answer.final_url, None))
     except ConversionError:
         return Page("", [], [], PageMeta())
 

@@ -289,7 +289,7 @@ def test_short_markdown_starts_no_worker(pool, characters, starts):
 
 
 @pytest.mark.parametrize(("length", "starts"), [(MAX_HTML_IN_PLACE, False), (MAX_HTML_IN_PLACE + 1, True)])
-@pytest.mark.parametrize("way", ["convert", "scan", "read_texts"])
+@pytest.mark.parametrize("way", ["convert", "read_metadata", "read_texts"])
 def test_without_workers_short_pages_start_none(length, starts, way):
     pool = ConversionPool(0, 60.0, "native")
     with contextlib.closing(pool):

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from llmsspider import extraction, loading
-from llmsspider.extraction import convert, scan
+from llmsspider.extraction import convert, read_metadata
 from llmsspider.items import Link
 from llmsspider.markdown import read
 
@@ -43,14 +43,16 @@ HREFS = {
 
 @pytest.mark.parametrize(("href", "expected"), HREFS.values(), ids=HREFS)
 def test_follow_joins(href, expected):
-    assert scan(html(f'<a href="{href}">x</a>'), URL, None).follow == [expected]
+    assert read_metadata(html(f'<a href="{href}">x</a>'), URL, None).follow == [expected]
 
 
 @pytest.mark.parametrize(
     "href", ["#part", "mailto:a@b.c", "javascript:void(0)", "tel:1", "ftp://x/y", "", "http://[bad"]
 )
 def test_follow_leaves_out_what_is_no_page(href):
-    assert [url for url in scan(html(f'<a href="{href}">x</a>'), URL, None).follow if "bad" not in url] in (
+    assert [
+        url for url in read_metadata(html(f'<a href="{href}">x</a>'), URL, None).follow if "bad" not in url
+    ] in (
         [],
         [URL],
     )
@@ -58,7 +60,7 @@ def test_follow_leaves_out_what_is_no_page(href):
 
 def test_follow_has_each_page_once_in_order_and_areas_too():
     body = '<nav><a href="/b#1"></a></nav><a href="/a"></a><a href="/b#2"></a><map><area href="/c"></map>'
-    found = scan(html(body), URL, None).follow
+    found = read_metadata(html(body), URL, None).follow
     assert found == [f"https://docs.example.org/{name}" for name in "bac"]
 
 
@@ -123,7 +125,7 @@ def test_metadata():
     <link rel="describedby" href="/llms.txt"><link rel="alternate" hreflang="de" href="/de/guide/">
     <meta name="robots" content="noindex, NoAI"><meta name="generator" content="Gen 1">
     <meta http-equiv="refresh" content="0; url='new.html'">"""
-    meta = scan(html("<p>x</p>", head, "fr"), URL, None).meta
+    meta = read_metadata(html("<p>x</p>", head, "fr"), URL, None).meta
     assert (meta.title, meta.description, meta.language) == ("Install", "How to install", "fr")
     assert meta.canonical == "https://docs.example.org/guide/"
     assert meta.markdown_alternate == "https://docs.example.org/guide/page.md"
@@ -161,7 +163,8 @@ REFRESHES = {
 @pytest.mark.parametrize(("content", "expected"), REFRESHES.values(), ids=REFRESHES)
 def test_meta_refresh(content, expected):
     assert (
-        scan(html("", f'<meta http-equiv="Refresh" content="{content}">'), URL, None).meta.refresh == expected
+        read_metadata(html("", f'<meta http-equiv="Refresh" content="{content}">'), URL, None).meta.refresh
+        == expected
     )
 
 
@@ -176,7 +179,7 @@ SHELLS = {
 
 @pytest.mark.parametrize(("body", "expected"), SHELLS.values(), ids=SHELLS)
 def test_empty_shells(body, expected):
-    assert scan(html(body), URL, None).meta.is_shell is expected
+    assert read_metadata(html(body), URL, None).meta.is_shell is expected
 
 
 ENCODINGS = {
@@ -338,7 +341,7 @@ def test_any_html_converts_and_its_markdown_is_read_as_it_is(text, encoding):
 @given(st.binary(max_size=300), st.sampled_from([None, "utf-8", "utf-16", "utf-7", "big5", "\x00"]))
 def test_any_bytes_convert(body, encoding):
     assert convert(body, URL, encoding) == convert(body, URL, encoding)
-    scan(body, URL, encoding)
+    read_metadata(body, URL, encoding)
 
 
 @examples(50)

@@ -285,3 +285,47 @@ def test_names_are_found_however_they_are_written(markup, encoding):
 
     assert found.hidden == 1
     assert "Secret" not in found.markdown
+
+
+def test_of_a_known_generator_the_main_content_alone_is_searched():
+    body = b"<nav><i aria-hidden=true>1.</i></nav><div class=vp-doc><p>Text.<p hidden>Secret.</div>"
+
+    found = convert(body, URL, None)
+
+    assert found.markdown == "Text.\n"
+    assert found.hidden == 1
+
+
+@pytest.mark.parametrize("around", ["<div hidden>{}</div>", "<div hidden><div>{}</div></div>"])
+def test_a_main_content_that_is_hidden_itself_is_not_the_main_content(around):
+    body = around.format("<div class=vp-doc><p>Secret.</div>") + "<main><p>Text.</main>"
+
+    assert convert(body.encode(), URL, None).markdown == "Text.\n"
+
+
+def test_a_main_content_of_hidden_text_only_is_not_the_main_content():
+    body = b"<div class=vp-doc><p hidden>Secret.</div><div class=vp-doc><p>Text.</div>"
+
+    assert convert(body, URL, None).markdown == "Text.\n"
+
+
+@pytest.mark.parametrize(("way", "said"), [("hidden", ""), ("", "# Wheels\n\n")])
+def test_a_hidden_title_outside_of_the_main_content_is_not_its_title(way, said):
+    body = f"<title>Wheels</title><header {way}><h1>Wheels</h1></header><div class=vp-doc><p>Text.</div>"
+
+    assert convert(body.encode(), URL, None).markdown == f"{said}Text.\n"
+
+
+@pytest.mark.parametrize(
+    "field", ['<input type="hidden" value=a>', "<input type='hidden'>", '<a title="type="hidden>']
+)
+def test_a_field_of_type_hidden_does_not_keep_other_hidden_text(field):
+    body = f"<div class=vp-doc><p>Text.{field}<p hidden>Secret.</div>"
+
+    assert "Secret" not in convert(body.encode(), URL, None).markdown
+
+
+def test_malformed_quotes_do_not_keep_hidden_text():
+    body = '<div class=vp-doc><p>Text.<p title="type="hidden >Secret.</div>'
+
+    assert "Secret" not in convert(body.encode(), URL, None).markdown

@@ -12,7 +12,7 @@ from scrapy.utils.test import get_crawler
 from llmsspider.download_errors import RefusedRequest
 from llmsspider.downloadermiddlewares.compression import HttpCompressionMiddleware
 from llmsspider.errors import TooLargePageError
-from llmsspider.extraction import convert, scan
+from llmsspider.extraction import convert, read_metadata
 from llmsspider.extraction.parsing import MAX_DEPTH, parse
 from llmsspider.llmsfull import inspect, split
 from llmsspider.llmsfull.marks import MAX_HEADER_LINES
@@ -118,9 +118,9 @@ def test_short_links_below_a_long_address_are_too_large_before_they_are_written(
 
 def test_the_links_to_follow_are_bounded_too():
     with pytest.raises(TooLargePageError):
-        scan(page(LONG_LINKS["links"]), FAR, None)
+        read_metadata(page(LONG_LINKS["links"]), FAR, None)
     with pytest.raises(TooLargePageError):
-        scan(
+        read_metadata(
             page(LONG_LINKS["links"]).replace(b"<body>", f"<head><base href={FAR}></head>".encode()),
             URL,
             None,

@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from llmsspider.errors import TooLargePageError
-from llmsspider.extraction import scan
+from llmsspider.extraction import read_metadata
 from llmsspider.openapi import NotOpenApiError, OpenApiHandler
 
 API = {
@@ -271,7 +271,7 @@ def test_odd_descriptions(api, said):
     ],
 )
 def test_the_files_a_page_names(html, expected):
-    page = scan(f"<html><body>{html}</body></html>".encode(), "https://e.com/docs/", "utf-8")
+    page = read_metadata(f"<html><body>{html}</body></html>".encode(), "https://e.com/docs/", "utf-8")
     assert page.meta.api_files == expected
 
 
@@ -302,6 +302,6 @@ HELD = '{"openapi": "3.0.0", "info": {"title": "Harbour"}, "paths": {}}'
     ],
 )
 def test_apis_that_scripts_hold(script, expected):
-    page = scan(f"<html><body>{script}</body></html>".encode(), "https://e.org/api/", None)
+    page = read_metadata(f"<html><body>{script}</body></html>".encode(), "https://e.org/api/", None)
 
     assert page.meta.held_apis == expected

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from llmsspider.extraction import scan
+from llmsspider.extraction import read_metadata
 from llmsspider.items import Section
 from llmsspider.web.scope import build_scope
 
@@ -118,7 +118,7 @@ CASES = {
 
 @pytest.mark.parametrize(("body", "path", "expected"), CASES.values(), ids=CASES)
 def test_the_section_of_a_page(body, path, expected):
-    section = scan(body, SITE + path, None).meta.section
+    section = read_metadata(body, SITE + path, None).meta.section
     assert (section.path if section else None) == expected
 
 
