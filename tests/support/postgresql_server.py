@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import os
 import pwd
@@ -107,10 +108,9 @@ def postgresql_url(postgresql_server: str) -> str:
     return new_database(postgresql_server)
 
 
-@pytest.fixture(scope="module")
-def own_postgresql() -> Iterator[Server]:
-    """A server that a test may stop."""
-    need("PostgreSQL")
+@contextlib.contextmanager
+def running_server() -> Iterator[Server]:
+    """A server of its own until the block ends."""
     folder = Path(tempfile.mkdtemp(prefix="llmsspider-pg-"))
     try:
         server = start_server(folder)
@@ -120,3 +120,11 @@ def own_postgresql() -> Iterator[Server]:
             server.stop()
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+
+
+@pytest.fixture(scope="module")
+def own_postgresql() -> Iterator[Server]:
+    """A server that a test may stop."""
+    need("PostgreSQL")
+    with running_server() as server:
+        yield server
