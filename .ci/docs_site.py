@@ -71,11 +71,22 @@ def lists(site: Path, config: dict[str, Any], url: str) -> None:
         place = address(file)
         (site / place).mkdir(parents=True, exist_ok=True)
         (site / place / "index.md").write_text(text, encoding="utf-8")
+        named(site / place / "index.html", url)
         short.append(f"- [{title}]({url}{place}index.md): {summary(text)}\n")
         head, _, body = text.partition("\n")
         full.append(f"{head}\nSource: {url}{place}\n{body.rstrip()}\n")
     (site / "llms.txt").write_text("".join(short), encoding="utf-8")
     (site / "llms-full.txt").write_text("\n\n".join(full), encoding="utf-8")
+
+
+def named(page: Path, url: str) -> None:
+    """Have the HTML of a page name its Markdown and the llms.txt."""
+    links = (
+        '<link rel="alternate" type="text/markdown" href="index.md">'
+        f'<link rel="describedby" type="text/markdown" href="{url}llms.txt">'
+    )
+    head, end, rest = page.read_text(encoding="utf-8").partition("</head>")
+    page.write_text(f"{head}{links}{end}{rest}", encoding="utf-8")
 
 
 def pages(nav: list[dict[str, Any]], heading: str = "Start") -> Iterator[tuple[str, str, str]]:

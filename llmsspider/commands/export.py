@@ -36,11 +36,19 @@ ROWS = ("jsonl", "csv", "parquet", "chunks")
 
 FORMATS = (*ROWS, "flat", "tree", "skill", "graph")
 FOLDERS = ("tree", "skill")
+
+
+def _graph_page(store: Store, out: BinaryIO) -> None:
+    from llmsspider.report.render import write_graph  # noqa: PLC0415  # few exports are pages
+
+    write_graph(store, out)
+
+
 GRAPHS: dict[str, Callable[[Store, BinaryIO], None]] = {
     "json": graph.write_json,
     "ascii": graph.write_ascii,
     "svg": graph.write_svg,
-    "html": graph.write_html,
+    "html": _graph_page,
 }
 
 

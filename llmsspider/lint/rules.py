@@ -22,7 +22,7 @@ RULES: dict[str, Rule] = {
     # the file
     "not-llms-txt": Rule("error", "serve Markdown text at this address"),
     "not-found": Rule("error", "put an llms.txt at the root of the site, or of the documentation"),
-    "unreachable": Rule("error", "see that the address answers without a login"),
+    "unreachable": Rule("error", "see that the address is right, and answers without a login"),
     "not-utf-8": Rule("error", "save the file as UTF-8"),
     "invisible-characters": Rule("hint", "remove them: they are part of URLs and words for a parser"),
     "too-large": Rule("hint", "split it into linked llms.txt files: a model reads the whole of it"),

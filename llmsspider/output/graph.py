@@ -220,13 +220,6 @@ def write_svg(store: Store, out: BinaryIO) -> None:
     out.write(_svg(store).encode("utf-8", "replace"))
 
 
-def write_html(store: Store, out: BinaryIO) -> None:
-    """A page that needs nothing else: the picture, whose nodes are links."""
-    name = html.escape(_source(store))
-    head = f'<!doctype html><html lang="en"><meta charset="utf-8"><title>{name}</title><h1>{name}</h1>\n'
-    out.write((head + _svg(store) + "</html>\n").encode("utf-8", "replace"))
-
-
 def _svg(store: Store) -> str:
     tree = SiteTree(store)
     rows: dict[int, tuple[int, int]] = {}

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from llmsspider.crawl.run import Run
     from llmsspider.discovery import Discovery, LlmsFile
     from llmsspider.output.status import RunStatus
-    from llmsspider.store import PageRecord, RunRecord, Store
+    from llmsspider.store import PageError, PageRecord, RunRecord, Store
 
 
 # --- the picture of a site: pages as a tree of paths in a circle, with the links between them ---
@@ -179,7 +179,7 @@ def gather(run: Run, seen: Container[str] | None = None) -> Report:
         status = run_status(record, store.errors(record), store.filtered(record))
         pages = _Pages(store, record, seen)
         if run.progress.changes["deleted"]:
-            pages.add_deleted(store)
+            pages.add_deleted(store, record)
     crawled = {identity(row[1]): row[1] for row in pages.rows if row[4] not in {"deleted", NOT_REACHED}}
     coverage = compare(
         _listed(run),
@@ -193,6 +193,26 @@ def gather(run: Run, seen: Container[str] | None = None) -> Report:
         findings = [dataclasses.replace(one, urls=tuple(filter(_is_page, one.urls))) for one in findings]
     tree = site_tree([row[1] for row in pages.rows if row[4] != "deleted"], pages.links())
     return Report(_data(run, status, coverage, findings), coverage, findings, pages.rows, tree)
+
+
+@dataclass(slots=True, frozen=True)
+class SiteGraph:
+    """The pages of a source as rows, as in a `Report`; those that failed in its last run are the last of them."""
+
+    source: str
+    rows: list[list[Any]]
+    failed: int
+    tree: dict[str, Any]
+
+
+def site_graph(store: Store) -> SiteGraph:
+    """Return the graph of what is stored; a page that failed has the kind of its error for its origin."""
+    source, runs = store.source_record(), store.runs()
+    pages = _Pages(store, runs[-1] if runs else None, None)
+    stored = len(pages.rows)
+    pages.add_failed(store.errors(runs[-1]) if runs else [])
+    tree = site_tree([row[1] for row in pages.rows], pages.links())
+    return SiteGraph(source.name if source else "", pages.rows, len(pages.rows) - stored, tree)
 
 
 def _is_page(url: str) -> bool:
@@ -272,20 +292,27 @@ def _listed(run: Run) -> Iterator[Listed]:
 class _Pages:
     """The pages of the store as rows, those this run deleted at the end, and their links by row."""
 
-    def __init__(self, store: Store, run: RunRecord, seen: Container[str] | None):
+    def __init__(self, store: Store, run: RunRecord | None, seen: Container[str] | None):
         self.rows: list[list[Any]] = []
-        self._run = run
         self._seen = seen
         self._places: dict[str, int] = {}
         self._targets: list[list[str]] = []
         for page in store.iter_pages("depth", LINKS):
-            self._add(page.record, page.change if page.run == run.id else self._standing(page.record))
+            of_run = run is not None and page.run == run.id
+            self._add(page.record, page.change if of_run else self._standing(page.record))
 
-    def add_deleted(self, store: Store) -> None:
+    def add_deleted(self, store: Store, run: RunRecord) -> None:
         """Add the pages that the run deleted."""
-        for page in store.changes_since(self._run.seq_before):
-            if page.change == "deleted" and page.run == self._run.id:
+        for page in store.changes_since(run.seq_before):
+            if page.change == "deleted" and page.run == run.id:
                 self.rows.append([*_row(page.record), "deleted", page.record.depth, page.reason])
+
+    def add_failed(self, errors: Iterable[PageError]) -> None:
+        """Add the pages that failed, once each, and are not stored; links may lead to them."""
+        for error in errors:
+            place = self._places.setdefault(identity(error.url), len(self.rows))
+            if place == len(self.rows):
+                self.rows.append(["", error.url, "", error.kind, "failed", None, None])
 
     def _standing(self, record: PageRecord) -> str:
         return "unchanged" if self._seen is None or record.id in self._seen else NOT_REACHED

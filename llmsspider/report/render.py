@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import orjson
 from jinja2 import Environment, FunctionLoader, StrictUndefined
@@ -17,7 +17,8 @@ from markupsafe import Markup, escape
 
 from llmsspider.crawl.progress import duration
 from llmsspider.output.exports import staged
-from llmsspider.report.gather import Report, sections_of
+from llmsspider.report.gather import Report, SiteGraph, sections_of, site_graph
+from llmsspider.store import Store
 from llmsspider.store.database import source_slug
 
 # Charts as inline SVG: a few shapes, so no library is carried along. Colours are CSS classes of the page.
@@ -116,7 +117,37 @@ def embedded(value: Any) -> Markup:
 @cache
 def report_script() -> str:
     """Return the script of the report."""
-    return _text("report.js")
+    return _text("common.js") + _text("report.js") + _text("graph.js")
+
+
+@cache
+def graph_script() -> str:
+    """Return the script of the graph by itself."""
+    return _text("common.js") + _text("graph.js")
+
+
+def render_graph(site: SiteGraph) -> str:
+    """Return the HTML of the graph of a source by itself."""
+    return (
+        _environment()
+        .get_template("graph_page.html.j2")
+        .render(
+            source=site.source,
+            pages=len(site.rows) - site.failed,
+            failed=site.failed,
+            links=len(site.tree["links"]) + site.tree["links_left"],
+            left_out=site.tree["pages_left"],
+            payload=embedded({"documents": site.rows, "tree": site.tree}),
+            style=Markup(_text("report.css")),  # noqa: S704  # our own
+            script=Markup(graph_script()),  # noqa: S704  # our own
+            script_hash=csp_hash(graph_script()),
+        )
+    )
+
+
+def write_graph(store: Store, out: BinaryIO) -> None:
+    """Write the stored pages of a source, and those that failed in its last run, as a page with the graph."""
+    out.write(render_graph(site_graph(store)).encode("utf-8", "replace"))
 
 
 def csp_hash(script: str) -> str:

@@ -134,7 +134,17 @@ def test_the_graph_as_text_and_as_pictures(export, tmp_path):
     shown = [node.text for node in ET.fromstring(svg).iter("{http://www.w3.org/2000/svg}text")]
     assert shown == ["A", "B", "D", "C & <co>", f"{base}/gone.html (not_found)"]
     page_text = command(*source, "--as", "html", cwd=tmp_path).stdout
-    assert page_text.startswith("<!doctype html>") and svg in page_text and "src=" not in page_text
+    assert page_text.startswith("<!doctype html>") and "src=" not in page_text
+    held = json.loads(page_text.partition('id="data">')[2].partition("</script>")[0])
+    rows = [(row[0], row[4]) for row in held["documents"]]
+    assert sorted(rows) == [("", "failed"), ("A", "new"), ("B", "new"), ("C & <co>", "new"), ("D", "new")]
+    assert [row[1] for row in held["documents"] if row[4] == "failed"] == [f"{base}/gone.html"]
+    named = {
+        place: held["documents"][node[2]][0]
+        for place, node in enumerate(held["tree"]["nodes"])
+        if node[2] >= 0
+    }
+    assert ("A", "B") in {(named[one], named[other]) for one, other in held["tree"]["links"]}
 
 
 def test_a_picture_of_too_many_pages_says_so(tmp_path, monkeypatch):
