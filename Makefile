@@ -9,7 +9,7 @@ unexport PYTHONDONTWRITEBYTECODE
 OUT ?= documents.jsonl
 ARGS ?=
 
-.PHONY: crawl test test-lowest lint format smoke bench fuzz lock licences release-check docs docs-serve pictures install install-all install-dev clean
+.PHONY: crawl test test-lowest lint format smoke bench fuzz lock licences release-check ninety-seconds docs docs-serve pictures install install-all install-dev clean
 
 install: $(VENV)/.installed
 install-all: $(VENV)/.installed-all
@@ -109,6 +109,10 @@ lock:
 # Build wheel and sdist into dist/, check them, install them into an empty environment and crawl with that.
 release-check: install-dev
 	$(BIN)/python .ci/release_check.py
+
+# Seconds and megabytes from nothing to documents, and to an answer, in an empty Debian system; needs root, debootstrap.
+ninety-seconds: install-dev
+	$(BIN)/python .ci/ninety_seconds.py --packages
 
 # The documentation as a site in build/site, with its llms.txt and Markdown pages; served at DOCS_URL.
 DOCS_URL ?= http://127.0.0.1:8000/

@@ -81,9 +81,9 @@ def main() -> None:
         )
 
 
-def debian(folder: Path) -> Path:
-    """Make the system that stands in for the base image."""
-    run("debootstrap", "--variant=minbase", f"--include={PACKAGES}", "bookworm", str(folder), MIRROR)
+def debian(folder: Path, packages: str = PACKAGES) -> Path:
+    """Make a system of the release that the base image has, with nothing but some packages."""
+    run("debootstrap", "--variant=minbase", f"--include={packages}", "bookworm", str(folder), MIRROR)
     (folder / "usr/local/bin/python").symlink_to("/usr/bin/python3")
     for file in SYSTEM_FILES:
         if Path("/", file).exists():

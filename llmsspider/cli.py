@@ -19,6 +19,7 @@ from scrapy.cmdline import ScrapyArgumentParser
 from scrapy.commands import ScrapyHelpFormatter
 from scrapy.crawler import AsyncCrawlerProcess
 from scrapy.exceptions import UsageError
+from scrapy.spiderloader import SpiderLoader
 from scrapy.utils.misc import load_object
 from scrapy.utils.project import get_project_settings
 
@@ -223,6 +224,8 @@ def _subcommand(name: str, rest: list[str]) -> int:
     if name not in found:
         close = difflib.get_close_matches(name, [*found, "mcp"], n=1)
         meant = f"did you mean {close[0]}?" if close else "llmsspider --help lists them"
+        if name in SpiderLoader.from_settings(settings).list():
+            meant = f"it is a spider: llmsspider crawl {name} -a url=URL"
         return _refuse([f"{name!r} is neither a command nor a URL; {meant}"])
     try:
         return run_command(found[name], name, rest, settings)

@@ -103,10 +103,14 @@ class Command(CrawlCommand):
         if self.settings.get("LOG_FILE"):  # a Scrapyd job: nobody sees its stderr
             configure_logging(self.settings)
         for problem in problems:
-            print(f"{errors.called()} crawl {spider}: {problem}", file=sys.stderr)
+            print(f"{errors.called()} {self._named(spider)}: {problem}", file=sys.stderr)
             if self.settings.get("LOG_FILE") or on_scrapy_cloud():
                 logger.error("%(problem)s", {"problem": problem})
         raise SystemExit(exitcode)
+
+    def _named(self, spider: str) -> str:
+        """Return what was typed after the program's name, for a line that says what was wrong with it."""
+        return f"crawl {spider}"
 
     def run(self, args: list[str], opts: argparse.Namespace) -> None:
         """Crawl, and set the exit code."""

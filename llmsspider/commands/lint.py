@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, get_args
 
+from llmsspider import errors
 from llmsspider.errors import ArgumentsError, InvalidUrlError
 from llmsspider.items import Origin
 from llmsspider.storecommand import StoreCommand
@@ -162,7 +163,9 @@ def _checked(args: list[str], opts: argparse.Namespace) -> str:
 
     problems = []
     if len(args) != 1 or not args[0].strip():
-        problems.append("name one llms.txt: a URL, a file, or a source; `scrapy sources` lists these")
+        problems.append(
+            f"name one llms.txt: a URL, a file, or a source; `{errors.command('sources')}` lists these"
+        )
     if opts.format not in FORMATS:
         problems.append(f"--format {opts.format!r}: accepted are {', '.join(FORMATS)}")
     if opts.fail_on not in {*LEVELS, NEVER}:

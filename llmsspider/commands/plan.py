@@ -62,6 +62,9 @@ class Command(CrawlCommand):
         """Return False: a plan prints itself."""
         return False
 
+    def _named(self, spider: str) -> str:
+        return "plan"
+
     def run(self, args: list[str], opts: argparse.Namespace) -> None:
         """Run discovery and print the plan."""
         super().run(["docs"], opts)

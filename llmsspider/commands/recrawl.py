@@ -30,6 +30,9 @@ class Command(CrawlCommand):
         opts.spargs.append(f"source={args[0]}")
         super().process_options(["docs"], opts)
 
+    def _named(self, spider: str) -> str:
+        return "recrawl"
+
     def run(self, args: list[str], opts: argparse.Namespace) -> None:
         """Crawl, and set the exit code."""
         super().run(["docs"], opts)

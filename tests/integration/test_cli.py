@@ -208,6 +208,9 @@ def test_commands_are_those_that_scrapy_finds(llmsspider):
     unknown = llmsspider("statu")
     assert unknown.returncode == 2
     assert unknown.stderr == "llmsspider: 'statu' is neither a command nor a URL; did you mean status?\n"
+    spider = llmsspider("page", "https://docs.example.com/")
+    said = "llmsspider: 'page' is neither a command nor a URL; it is a spider: llmsspider crawl page -a url=URL\n"
+    assert spider.stderr == said
     assert llmsspider("status", "--help").stdout.startswith(
         "Usage\n=====\n  llmsspider status [options] [source]"
     )

@@ -47,7 +47,7 @@ function rate(points) {
 function recent() {
   byId("recent").replaceChildren(...(state.recent || []).map((page) => {
     const row = make("li");
-    row.append(make("b", page.status || "–"), make("span", page.url), " ", make("span", `${page.what}, ${count(page.size)} characters, after ${page.secs} s`, "soft"));
+    row.append(make("b", page.status || "–"), make("span", page.url), " ", make("span", `${page.what}, ${page.size ? `${count(page.size)} characters, ` : ""}after ${duration(page.secs)}`, "soft"));
     return row;
   }));
 }
