@@ -1,10 +1,18 @@
-"""`python -m llmsspider`: the same as the command `llmsspider`."""
+"""`llmsspider` and `python -m llmsspider`: one program, whose imports may be stopped as well."""
 
 from __future__ import annotations
 
 import sys
 
-from llmsspider.cli import main
+
+def main() -> int:
+    """Run what was typed; returns the exit code."""
+    try:
+        from llmsspider import cli  # noqa: PLC0415  # half a second, in which Ctrl-C is pressed too
+    except KeyboardInterrupt:
+        return 130
+    return cli.main()
+
 
 if __name__ == "__main__":
     sys.exit(main())

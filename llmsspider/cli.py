@@ -90,7 +90,7 @@ def run_command(command: ScrapyCommand, name: str, argv: Sequence[str], settings
     command.settings = settings
     command.add_options(parser)
     opts, args = parser.parse_known_args(argv)
-    args = _located(command, args, opts)
+    args = _located(name, command, args, opts)
     try:
         command.process_options(args, opts)
         if command.requires_crawler_process:
@@ -109,16 +109,17 @@ def run_command(command: ScrapyCommand, name: str, argv: Sequence[str], settings
     return command.exitcode
 
 
-def _located(command: ScrapyCommand, args: list[str], opts: argparse.Namespace) -> list[str]:
+def _located(name: str, command: ScrapyCommand, args: list[str], opts: argparse.Namespace) -> list[str]:
     """Return the arguments with the source in place of its folder, and put the store of that folder in force.
 
     Raises:
         ArgumentsError: several folders could be meant.
     """
     wanted = re.findall(r"\w+", command.syntax().replace("[options]", ""))
-    if not wanted or wanted[0].lower() != "source":
+    of_all = name == "sources"  # of a store, which is that of the one folder here
+    if not of_all and (not wanted or wanted[0].lower() != "source"):
         return args
-    tree = next(_trees(map(Path, args[:1])), None)
+    tree = None if of_all else next(_trees(map(Path, args[:1])), None)
     if tree is None:
         if _placed(opts) or project_dir(Path.cwd()):
             return args
@@ -126,7 +127,7 @@ def _located(command: ScrapyCommand, args: list[str], opts: argparse.Namespace) 
         tree = next((tree for tree in here if tree.source in args[:1]), None) or _only(here)
         if tree is None:
             return args
-        required = len(re.sub(r"\[[^\[\]]*\]", "", command.syntax()).split())
+        required = 0 if of_all else len(re.sub(r"\[[^\[\]]*\]", "", command.syntax()).split())
         args = [tree.source, *args] if len(args) == required - 1 else args
     else:
         args = [tree.source, *args[1:]]
@@ -202,6 +203,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except KeyboardInterrupt:
+        sys.stderr.write("llmsspider: stopped before it had begun\n")
         return INTERRUPTED
     return exitcode
 
