@@ -39,7 +39,7 @@ FOLDERS = ("tree", "skill")
 
 
 def _graph_page(store: Store, out: BinaryIO) -> None:
-    from llmsspider.report.render import write_graph  # noqa: PLC0415  # few exports are pages
+    from llmsspider.report.render import write_graph  # few exports are pages
 
     write_graph(store, out)
 
