@@ -296,10 +296,11 @@ class PageRequests:
                 continue
             url = run.page_of(without_session_id(link))
             verdict = run.bounds.verdict(url)
-            if verdict.reason != "offsite" and (run.site.is_seed(url) or run.requested(url)):
-                continue  # a listed page is a seed: it enters at depth 0 with what the list says of it
-            if unchanged and self._is_new(url) and run.memory.dead_links.skip(link, url):
-                continue
+            if verdict.reason != "offsite":
+                if run.site.is_seed(url) or run.requested(url):
+                    continue  # a listed page is a seed: it enters at depth 0 with what the list says of it
+                if unchanged and self._is_new(url) and run.memory.dead_links.skip(link, url):
+                    continue
             if self._is_taken(url, verdict):
                 yield link, url
 

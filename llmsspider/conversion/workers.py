@@ -157,7 +157,7 @@ MAX_WORKERS = 4
 """Upper bound of the automatic number of workers; a crawl is rarely faster with more."""
 
 MAX_HTML_IN_PLACE = 256 * 1024
-"""Length in bytes up to which HTML is read here: with zero workers, and the start page while none has been needed."""
+"""Length in bytes up to which HTML is read here: with zero workers, and the first page while none has been needed."""
 
 MAX_READ_IN_PLACE = 32 * 1024
 """Characters up to which Markdown is read here: 1 to 3 ms. The worst that was found, all YAML, takes 0.7 s."""
@@ -256,12 +256,13 @@ class ConversionPool:
         self.keep_hidden = keep_hidden
         self.max_growth = max_growth
         self.generators = generators
+        self._has_converted = False
         self.processes = ProcessPool(
             max(workers, 1), ("llmsspider.extraction", "llmsspider.markdown"), _prepare
         )
 
     def open(self) -> None:
-        """Start the workers, so that they load while discovery waits for the network; else they start when needed."""
+        """Start the workers in the background, for pages that are to come; else they start when needed."""
         if self.workers:
             self.processes.start()
 
@@ -270,14 +271,15 @@ class ConversionPool:
         self.processes.close()
 
     async def convert(self, body: bytes, url: str, encoding: str | None) -> Page:
-        """Return the converted page.
+        """Return the converted page; the first is converted here where no process was started: it may be the only one.
 
         Raises:
             ConversionError: when the worker crashed, ran out of time or memory, or the conversion raised.
         """
-        in_place = not self.workers and len(body) <= MAX_HTML_IN_PLACE
+        is_first, self._has_converted = not self._has_converted, True
+        here = not self.workers or (is_first and not self.processes.has_started)
         arguments = body, url, encoding, self.converter, self.keep_hidden, self.max_growth, self.generators
-        return await self._run(_convert, arguments, in_place=in_place)
+        return await self._run(_convert, arguments, in_place=here and len(body) <= MAX_HTML_IN_PLACE)
 
     async def read_metadata(self, body: bytes, url: str, encoding: str | None) -> Page:
         """Return links and metadata of an HTML page, without converting it; raises `ConversionError`.

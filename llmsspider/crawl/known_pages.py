@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 from llmsspider.crawl.page_checks import breaks_off
 from llmsspider.items import content_hash
 from llmsspider.store import Resource
+from llmsspider.web.hosts import hostname
 from llmsspider.web.media_types import HTML_TYPES
 from llmsspider.web.urls import host
 
@@ -163,10 +164,22 @@ class KnownPages:
     moved_from: dict[bytes, list[str]] = field(default_factory=dict)
     """The former addresses of pages, by key: as stored, and as this run learns them."""
     _by_url: dict[str, bytes] | None = None
+    _hosts: frozenset[str | None] | None = None
 
     def state(self, key: bytes) -> PageState | None:
         """Return the state of a stored page, by its key or the key of another spelling."""
         return self.states.get(self.aliases.get(key, key))
+
+    def may_hold(self, url: str) -> bool:
+        """Say whether the page at a URL may be stored, by its host alone: the key of a link to another site costs more.
+
+        Other spellings are known by their keys only, so where there are some any page may be stored.
+        """
+        if self.aliases or not self.states:
+            return bool(self.states)
+        if self._hosts is None:
+            self._hosts = frozenset(hostname(state.url) for state in self.states.values())
+        return hostname(url) in self._hosts
 
     def conditional_headers(self, url: str, accept: str | None) -> dict[str, str]:
         """Return `If-None-Match` and `If-Modified-Since` for exactly this URL and representation; often empty.

@@ -171,7 +171,10 @@ class Run:
             trusted=not self.arguments.full,
             full_check=self.memory.full_check,
         )
-        if not self.known.states or self.arguments.full:
+
+    def expect_pages(self) -> None:
+        """Start the workers for pages to come, where most will be converted: none is stored, or all are read anew."""
+        if (not self.known.states or self.arguments.full) and not self.config.plan_only:
             self.workers.open()
 
     def begin_without_store(self, url: str) -> None:
@@ -323,7 +326,7 @@ class Run:
         A stored page keeps its address: `/a/` and `/a/index.html` do not change places from run to run.
         """
         page = self.site.page_of(url)
-        if not self.known.states or identity(page) in self.site.respelled:
+        if not self.known.may_hold(page) or identity(page) in self.site.respelled:
             return page
         state = self.known.state(page_key(page))
         return state.url if state is not None else page

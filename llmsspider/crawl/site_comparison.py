@@ -233,11 +233,12 @@ class SiteTitles:
         llms.txt calls the page), the first heading that no other pages have, or the first of `last` (what links and
         its URL call it).
         """
+        is_shared = self.is_shared(title)
+        if not is_shared and not (title == self.start and self.pages > 1 and self._titles[title] > 1):
+            return title
         headings = list(_headings(markdown))
-        if not self.is_shared(title):
-            is_starts = title == self.start and self.pages > 1 and self._titles[title] > 1
-            below = self._right_below(title, headings) if is_starts else None
-            return below or title
+        if not is_shared:
+            return self._right_below(title, headings) or title
         candidates = [
             self._right_below(title, headings),
             *(text for level, text, _ in headings if level == 1 and text != title),
@@ -287,7 +288,7 @@ def _headings(markdown: str) -> Iterable[tuple[int, str, bool]]:
     for line in markdown.split("\n", _LOOKED_AT)[:_LOOKED_AT]:
         if line.startswith(("```", "~~~")):
             fence = not fence
-        found = None if fence else _TITLE_HEADING.match(line)
+        found = None if fence or not line.startswith("#") else _TITLE_HEADING.match(line)
         if found:
             text = " ".join(_MARKS.sub("", found[2]).split())
             yield len(found[1]), _NUMBER.sub("", text)[:200] or text[:200], follows

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from itertools import islice
+from itertools import chain, islice
 from typing import TYPE_CHECKING
 
 from llmsspider.crawl.pages import checked
@@ -17,6 +17,7 @@ from llmsspider.web.hosts import same_site
 from llmsspider.web.locales import start_in_language
 from llmsspider.web.markdown_forms import is_markdown_url
 from llmsspider.web.media_types import HTML_TYPES, MARKDOWN_TYPES
+from llmsspider.web.url_gate import usable
 from llmsspider.web.urls import identity
 
 if TYPE_CHECKING:
@@ -50,11 +51,22 @@ async def discover_site(phase: Phase) -> tuple[Discovery, Page] | None:
         start_page.meta.section = Section(*known)
     run.memory.start_history = run.memory.start_history.after(discovery, section, phase.fetch.led_to)
     run.discovered(discovery, start_page)
+    if _leads_on(phase, discovery, start_page):
+        run.expect_pages()
     await _learn_soft_404(phase)
     await _record(phase, discovery)
     if run.bounds.scope is not None:
         await _explain(phase, discovery, start_page, run.bounds.scope)
     return discovery, start_page
+
+
+def _leads_on(phase: Phase, discovery: Discovery, start_page: Page) -> bool:
+    """Return whether the crawl will have more pages than the start page."""
+    urls = chain(
+        (seed.url for seed in discovery.seeds), filter(phase.run.bounds.allowed, usable(start_page.follow))
+    )
+    start = identity(discovery.start.final_url)
+    return bool(discovery.full_texts) or any(identity(url) != start for url in urls)
 
 
 async def _start_in_language(phase: Phase) -> tuple[Discovery, Page]:

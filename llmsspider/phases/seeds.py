@@ -47,6 +47,7 @@ async def seed_requests(phase: Phase, discovery: Discovery | None) -> AsyncItera
 async def _stored_or_failed(phase: Phase) -> AsyncIterator[Request]:
     """Yield the requests of a run for stored pages only (`mode=refresh`), or for those that failed last time."""
     phase.run.without_discovery()
+    phase.run.expect_pages()
     make = phase.spider.requests
     requests = make.failed_before() if phase.run.arguments.retry else make.refresh()
     async for request in phase.idle.in_portions(requests):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from sqlalchemy import Connection, delete, insert, select, update
+from sqlalchemy import Connection, bindparam, delete, insert, select, update
 from sqlalchemy.dialects import postgresql, sqlite
 
 from llmsspider.retrieval.passages import IndexedPage, link_hints, target_of, url_words
@@ -137,7 +137,7 @@ class IndexWriter:
             known = texts.setdefault(target, [])
             if len(known) < MOST_LINK_TEXTS:
                 known.append(text)
-        rows, gone, next_id = [], [], state.next_id
+        rows, updates, gone, next_id = [], [], [], state.next_id
         for row in found:
             hints = f"{row.own}\n{link_hints(texts.get(row.target, ()))}"
             if row.words and hints == row.hints:
@@ -154,8 +154,10 @@ class IndexWriter:
                     "beside": aside,
                 }
             )
-            connection.execute(update(page).where(page.c.id == row.id).values(hints=hints, words=next_id))
+            updates.append({"page": row.id, "hints": hints, "words": next_id})
             next_id += 1
+        if updates:
+            connection.execute(update(page).where(page.c.id == bindparam("page")), updates)
         self._words.delete(connection, self._words.pages, gone)
         self._words.add(connection, self._words.pages, self._id, rows)
         connection.execute(delete(touched).where(mine, touched.c.target.in_(targets)))

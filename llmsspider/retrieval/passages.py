@@ -231,16 +231,16 @@ def _block_ends(content: str, start: int, end: int) -> Iterator[int]:
         stop = content.find("\n", position, end)
         after = end if stop < 0 else stop + 1
         line = content[position:after]
-        mark = _FENCE.match(line)
+        text = line.lstrip()
+        mark = _FENCE.match(line) if text.startswith(("```", "~~~")) else None
         if fence:
             if mark and mark[1].startswith(fence) and not line[mark.end() :].strip():
                 fence = ""
         elif mark:
             fence = mark[1]
-        table = line.lstrip().startswith("|")
         position = after
-        has_text = has_text or not line.isspace()
-        if has_text and not fence and (line.isspace() or (not table and after - block > PASSAGE_SIZE)):
+        has_text = has_text or bool(text)
+        if has_text and not fence and (not text or (text[0] != "|" and after - block > PASSAGE_SIZE)):
             yield after
             block, has_text = after, False
     yield end

@@ -79,7 +79,10 @@ def beside(text: str) -> str:
     >>> beside("call useState, then 安装")
     'use state 安装'
     """
-    found = [" ".join(humps(word)) for word in dict.fromkeys(_LETTERS.findall(text)) if _is_camel(word)]
+    capitals = (
+        word for word in dict.fromkeys(_LETTERS.findall(text)) if not word.islower()
+    )  # few of the words
+    found = [" ".join(humps(word)) for word in capitals if _is_camel(word)]
     found += [" ".join(pairs(run)) for run in unspaced(text)]
     return " ".join(found)
 

@@ -76,8 +76,7 @@ class PageRun(Run):
         self.progress.crawl_type = "page"
 
     def open(self) -> None:
-        """Start the conversion."""
-        self.workers.open()
+        """Do nothing: there is no store, and one page needs no process."""
 
     @property
     def watched(self) -> bool:

@@ -303,6 +303,24 @@ def test_without_workers_short_pages_start_none(length, starts, way):
         assert pool.processes.has_started is starts
 
 
+@pytest.mark.parametrize(("length", "starts"), [(MAX_HTML_IN_PLACE, False), (MAX_HTML_IN_PLACE + 1, True)])
+def test_the_first_page_starts_no_worker_where_it_is_short(pool, length, starts):
+    made = asyncio.run(pool.convert(html(1).ljust(length), URL, None))
+    assert [made.markdown] == expected(range(1, 2))
+    assert pool.processes.has_started is starts
+
+
+def test_the_second_page_starts_a_worker(pool):
+    assert asyncio.run(pages(pool, range(1, 3))) == expected(range(1, 3))
+    assert len(pool.processes.pids) == 1
+
+
+def test_the_first_page_goes_to_a_worker_where_there_are_some(pool):
+    pool.open()
+    asyncio.run(pool.convert(html(1), URL, None))
+    assert pool.processes.pids
+
+
 def test_what_takes_long_in_place_is_left_to_a_worker(monkeypatch):
     monkeypatch.setattr(workers, "IN_PLACE_SECS", 0.05)
     pool = ConversionPool(0, 60.0, "native")

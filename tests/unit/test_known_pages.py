@@ -302,3 +302,17 @@ def test_a_date_in_the_future_is_not_asked_with() -> None:
     assert validators(None, past) == {"If-Modified-Since": past}
     assert validators('"a"', future) == {"If-None-Match": '"a"'}
     assert validators(None, "yesterday at noon") == {"If-Modified-Since": "yesterday at noon"}
+
+
+@pytest.mark.parametrize(
+    ("states", "aliases", "url", "expected"),
+    [
+        ({STATE.key: STATE}, {}, "https://e.com/other", True),
+        ({STATE.key: STATE}, {}, "http://E.com:8080/other", True),  # another port is told by its key
+        ({STATE.key: STATE}, {}, "https://bugs.e.com/issue?id=1", False),
+        ({STATE.key: STATE}, {page_key("https://old.com/a"): STATE.key}, "https://old.com/a", True),
+        ({}, {}, URL, False),
+    ],
+)
+def test_the_host_tells_what_cannot_be_stored(states, aliases, url, expected):
+    assert KnownPages(states, aliases).may_hold(url) is expected
