@@ -7,7 +7,7 @@ benchmarks/results.json. Parts that are run alone replace their own results and 
     python      all crawlers on the Python documentation        text     Markdown-native and llms-full sites
     postgresql  the same on PostgreSQL's, less the slowest      recrawl  the second crawl beside the first
     start       time to the first request                       growth   30,000 pages beside 1,000 (once)
-    memory      100,000 pages (once, only when asked for)
+    index       indexing for search beside the crawl            memory   100,000 pages (once, only when asked for)
 
 See docs/lab/performance.md. Linux, nginx, wget; the peers are installed into benchmarks/.venvs/.
 """
@@ -40,7 +40,7 @@ from measuring import TIMED_OUT, Cost, measure  # noqa: E402
 from smoke import PACKAGES, machine, version  # noqa: E402
 from webserver import WebServer, free_port, serving  # noqa: E402
 
-DEFAULT_PARTS = ("python", "postgresql", "text", "recrawl", "start", "growth")
+DEFAULT_PARTS = ("python", "postgresql", "text", "recrawl", "index", "start", "growth")
 SLOW = {"postgresql": (contestants.CRAWL4AI, contestants.CRAWLEE_PARSEL)}
 """Left out where the part `python` has measured them already."""
 LINK_ONLY_TURNS = 3
@@ -238,6 +238,29 @@ def recrawl(options: Options) -> dict[str, Any]:
     return {"site": sites.PYTHON.version(), "rounds": rounds}
 
 
+def index(options: Options) -> dict[str, Any]:
+    """Crawl a site, and index its store for search: the CPU of the indexing alone, without the start of Python."""
+    warm_up([contestants.OURS], options)
+    root = sites.PYTHON.root()
+    sites.read_once(root)
+    command = [sys.executable, str(HERE / "indexing.py"), "store"]
+    indexing = Contestant("indexing", lambda _url: command, "", environment=contestants.PROJECT, writes=False)
+    rounds = []
+    with serving(root) as server:
+        for number in range(1, options.rounds + 1):
+            with tempfile.TemporaryDirectory(dir=options.folder) as folder:
+                place = Path(folder)
+                rows = [
+                    crawl(one, server, place, options.timeout_secs) for one in (contestants.OURS, indexing)
+                ]
+                found = json.loads((place / "log").read_text(encoding="utf-8"))
+            rows[1].update(found, documents=rows[0]["documents"], first_request_secs=0.0)
+            for row in rows:
+                say("index", number, row)
+            rounds.append(rows)
+    return {"site": sites.PYTHON.version(), "rounds": rounds}
+
+
 def start(options: Options) -> dict[str, Any]:
     """Compare the time from `scrapy crawl` to the first request with that of a new Scrapy project."""
     with serving(sites.lone_page(options.folder / "start")) as server:
@@ -309,6 +332,7 @@ PARTS: dict[str, Callable[[Options], dict[str, Any]]] = {
     "postgresql": lambda options: real_documentation("postgresql", sites.POSTGRESQL, options),
     "text": text,
     "recrawl": recrawl,
+    "index": index,
     "start": start,
     "growth": growth,
     "memory": memory,

@@ -26,7 +26,6 @@ from llmsspider.output.exports import (
     write_parquet,
 )
 from llmsspider.output.mirror import sync
-from llmsspider.output.skill import sync_skill
 from llmsspider.owncode import own_mark
 from llmsspider.store import Store
 from llmsspider.storecommand import StoreCommand, one_source
@@ -102,6 +101,8 @@ class Command(StoreCommand):
                 self.fail(f"{opts.output or 'stdout'}: {error.strerror or error}", 1)
 
     def _folder(self, store: Store, opts: argparse.Namespace) -> None:
+        from llmsspider.output.skill import sync_skill
+
         folder = Path(opts.output)
         try:
             if opts.format == "skill":

@@ -14,7 +14,6 @@ from scrapy.exceptions import UsageError
 from llmsspider import errors
 from llmsspider.commands.crawl import Command as CrawlCommand
 from llmsspider.crawl.outcome import nothing_obtained
-from llmsspider.crawl.plan import plan_lines, with_options
 from llmsspider.extensions import console
 from llmsspider.output.status import printable
 from llmsspider.spiderrun import run_of
@@ -67,6 +66,8 @@ class Command(CrawlCommand):
 
     def run(self, args: list[str], opts: argparse.Namespace) -> None:
         """Run discovery and print the plan."""
+        from llmsspider.crawl.plan import plan_lines, with_options
+
         super().run(["docs"], opts)
         ended = run_of(self.crawler)
         plan = ended.plan if ended is not None else None

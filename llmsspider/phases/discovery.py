@@ -8,7 +8,6 @@ from itertools import chain, islice
 from typing import TYPE_CHECKING
 
 from llmsspider.crawl.pages import checked
-from llmsspider.crawl.plan import make_plan
 from llmsspider.discovery import Options, discover
 from llmsspider.discovery.repositories import discover_repository, repository_at
 from llmsspider.errors import ConversionError
@@ -146,6 +145,8 @@ async def _explain(phase: Phase, discovery: Discovery, start_page: Page, scope: 
     if discovery.seeds or not discovery.start.error:
         phase.note(scope.describe())
     if phase.run.config.plan_only:
+        from llmsspider.crawl.plan import make_plan  # noqa: PLC0415  # a crawl makes none
+
         await _sample_markdown(phase, discovery)
         phase.run.plan = make_plan(phase.run, discovery, scope, start_page)
 

@@ -10,7 +10,6 @@ from llmsspider import stats
 from llmsspider.errors import MirrorError, StoreError
 from llmsspider.items import Document
 from llmsspider.output.mirror import MirrorReport, folder_for, sync
-from llmsspider.output.skill import sync_skill
 from llmsspider.pipelines import CountedDrop
 from llmsspider.spiderrun import required_run
 
@@ -93,6 +92,8 @@ class ExportPipeline:
 
 def _write_skill(config: Config, source: str) -> MirrorReport:
     with config.stores.open(source, create=False) as store:
+        from llmsspider.output.skill import sync_skill  # noqa: PLC0415  # few crawls write a skill
+
         return sync_skill(store, folder_for(config.skill_dir or "", source))
 
 
