@@ -53,11 +53,17 @@ coverage: install-dev
 	$(BIN)/coverage combine --quiet
 	$(BIN)/coverage report $(if $(TESTS),,--fail-under=90)
 
-# The lowest versions that pyproject.toml declares, on the parts that use the libraries most.
+# The lowest versions that pyproject.toml declares: each library in the tests that use it most, and whole crawls with all of them.
 LOWEST := .venv-lowest
-LOWEST_TESTS ?= tests/components tests/integration/test_crawl_recrawl.py tests/integration/test_export_formats.py \
-	tests/integration/test_malformed_links.py tests/integration/test_own_classes.py \
-	tests/integration/test_search_command.py
+LOWEST_SCRAPY := compat extending_settings glue live_page resolver robots spider_callbacks tls_and_user_agent
+LOWEST_STORES := feed_storage search shared_queue store_history store_open store_pages worker_group
+LOWEST_TEXT := commonmark decompression extraction_fidelity formats hosts openapi scope
+LOWEST_TESTS ?= \
+	$(LOWEST_SCRAPY:%=tests/components/test_%.py) $(LOWEST_STORES:%=tests/components/test_%.py) \
+	tests/components/test_change_news.py tests/components/test_terminal_progress.py $(LOWEST_TEXT:%=tests/unit/test_%.py) \
+	tests/integration/test_crawl_profiles.py tests/integration/test_crawl_sites.py \
+	tests/integration/test_mcp.py::test_over_http_with_a_token_and_checked_hosts \
+	tests/e2e/test_browser_site.py::test_only_empty_shells_are_drawn
 
 $(LOWEST)/.installed: .ci/lowest.lock
 	$(PYTHON) -m venv $(LOWEST)

@@ -7,6 +7,7 @@ import importlib
 import inspect
 import pkgutil
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -85,6 +86,7 @@ def defined(tree: ast.Module) -> set[str]:
     return names
 
 
+@cache
 def defined_by(module: str) -> set[str]:
     place = PACKAGE.parent.joinpath(*module.split("."))
     files = [file for file in (place.with_suffix(".py"), place / "__init__.py") if file.is_file()]

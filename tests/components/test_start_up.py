@@ -5,6 +5,8 @@ from __future__ import annotations
 import subprocess
 import sys
 
+from forked import HANGS_SECS
+
 UNWANTED = (
     "aiohttp",
     "markdown_it",
@@ -22,39 +24,29 @@ UNWANTED = (
     "llmsspider.sync",
     "sqlalchemy.dialects.postgresql",
 )
+START_UP = """
+import sys
+from scrapy.utils.conf import build_component_list
+from scrapy.utils.project import get_project_settings
+from scrapy.utils.misc import walk_modules
+from llmsspider import settings
+from llmsspider.spiders import docs
+from llmsspider.web.hosts import same_site
 
-
-def loaded_by(code: str) -> list[str]:
-    shown = f"import sys\n{code}\nprint([name for name in {UNWANTED!r} if name in sys.modules])"
-    done = subprocess.run(
-        [sys.executable, "-c", shown], capture_output=True, text=True, check=True, timeout=60
-    )
-    return [name for name in UNWANTED if repr(name) in done.stdout]
+assert len(walk_modules(settings.COMMANDS_MODULE)) > 10, "as `scrapy crawl` does"
+chosen = get_project_settings()
+names = "EXTENSIONS", "DOWNLOADER_MIDDLEWARES"
+components = [build_component_list(chosen.get_component_priority_dict_with_base(name)) for name in names]
+assert not any("RemoteControl" in path for path in map(str, components[0])), components
+assert not same_site("https://docs.site.com/", "https://site.org/"), "told apart without the public suffix list"
+print(*sys.modules)
+"""
 
 
 def test_a_crawl_loads_only_what_every_crawl_needs():
-    code = (
-        "from scrapy.utils.misc import walk_modules\n"
-        "from llmsspider import settings\n"
-        "commands = walk_modules(settings.COMMANDS_MODULE)  # as `scrapy crawl` does\n"
-        "assert len(commands) > 10\n"
-        "from llmsspider.spiders import docs"
+    done = subprocess.run(
+        [sys.executable, "-c", START_UP], capture_output=True, text=True, check=True, timeout=HANGS_SECS
     )
-    assert loaded_by(code) == []
-
-
-def test_scrapys_remote_control_and_cookies_are_not_loaded():
-    code = (
-        "from scrapy.utils.project import get_project_settings\n"
-        "from scrapy.utils.conf import build_component_list\n"
-        "settings = get_project_settings()\n"
-        "names = 'EXTENSIONS', 'DOWNLOADER_MIDDLEWARES'\n"
-        "found = [build_component_list(settings.get_component_priority_dict_with_base(name)) for name in names]\n"
-        "assert not any('RemoteControl' in path for path in map(str, found[0])), found"
-    )
-    assert not {"aiohttp", "tldextract"} & set(loaded_by(code))
-
-
-def test_hosts_that_share_no_last_labels_are_told_apart_without_the_public_suffix_list():
-    code = "from llmsspider.web.hosts import same_site\nassert not same_site('https://docs.site.com/', 'https://site.org/')"
-    assert "tldextract" not in loaded_by(code)
+    loaded = set(done.stdout.split())
+    assert "llmsspider.spiders.docs" in loaded
+    assert not loaded & set(UNWANTED)

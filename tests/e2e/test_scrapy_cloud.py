@@ -95,7 +95,9 @@ def test_jobs_deliver_items_and_know_the_job_before(
 ) -> None:
     site = serve(dict(PAGES))
     with dotscrapy_bucket(scrapy_cloud.folder) as (client, platform):
-        first = scrapy_cloud.run({"url": f"{site.url}/", "source": "example"}, platform=platform)
+        first = scrapy_cloud.run(
+            {"url": f"{site.url}/", "source": "example"}, {"LLMS_CONVERT_WORKERS": 1}, platform=platform
+        )
 
         assert (first.exit_code, first.outcome) == (0, "finished"), first.log + first.stderr
         assert first.logged(logging.ERROR) == []

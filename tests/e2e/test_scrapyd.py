@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 import requests
+from forked import HANGS_SECS
 from scrapyd_server import (  # fixtures too
     PROJECT,
     ROOT,
@@ -31,7 +32,7 @@ from llmsspider.arguments import DocsArguments
 
 pytestmark = pytest.mark.scrapyd
 
-SETTINGS = {"LLMS_ALLOW_PRIVATE_ADDRESSES": "127.0.0.1"}
+SETTINGS = {"LLMS_ALLOW_PRIVATE_ADDRESSES": "127.0.0.1", "LLMS_CONVERT_WORKERS": "0"}
 PAGES = {
     "/llms.txt": "# Example\n\n> An example.\n\n## Docs\n\n- [Guide]({base}/guide.html.md): how to begin\n",
     "/": "<html><body><main><h1>Home</h1><p>Welcome to it.</p></main><nav><a href='/only-linked.html'>More</a></nav>",
@@ -98,8 +99,8 @@ def test_a_job_crawls_and_a_second_one_is_its_recrawl(scrapyd: Scrapyd, site: Si
     assert "ERROR" not in second.log
 
     served = scrapyd.jobs("finished")[second.id]
-    assert requests.get(scrapyd.url + served["log_url"], timeout=60).text == second.log
-    lines = requests.get(scrapyd.url + served["items_url"], timeout=60).text.splitlines()
+    assert requests.get(scrapyd.url + served["log_url"], timeout=HANGS_SECS).text == second.log
+    lines = requests.get(scrapyd.url + served["items_url"], timeout=HANGS_SECS).text.splitlines()
     assert [json.loads(line) for line in lines] == second.items
 
 
@@ -152,7 +153,7 @@ class Gate:
 
     def __call__(self, _seen: Seen) -> str:
         self.reached.set()
-        self.opened.wait(90)
+        self.opened.wait(HANGS_SECS)
         return self.body
 
 
@@ -169,7 +170,7 @@ def test_jobs_run_at_the_same_time_and_are_cancelled(
 
     cancelled, other = (scrapyd.schedule("docs", each, SETTINGS) for each in arguments)
     waiting = scrapyd.schedule("docs", {**arguments[0], "max_pages": "1"}, SETTINGS)
-    assert all(gate.reached.wait(90) for gate in gates), "both crawl at the same time"
+    assert all(gate.reached.wait(HANGS_SECS) for gate in gates), "both crawl at the same time"
     assert set(scrapyd.jobs("running")) == {cancelled, other}
     pending = scrapyd.wait(waiting, "pending")
     assert pending["args"] | {"max_pages": "1"} == pending["args"] | arguments[0]
@@ -204,7 +205,7 @@ def test_jobs_run_at_the_same_time_and_are_cancelled(
     assert ": complete, " in again.log
 
 
-def _until(condition: Callable[[], bool], timeout_secs: float = 90) -> None:
+def _until(condition: Callable[[], bool], timeout_secs: float = HANGS_SECS) -> None:
     deadline = time.monotonic() + timeout_secs
     while not condition():
         assert time.monotonic() < deadline

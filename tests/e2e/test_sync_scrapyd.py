@@ -49,7 +49,6 @@ def test_two_nodes_share_the_sources_and_a_third_that_is_down_costs_nothing(
             *nodes,
             "sources.toml",
             cwd=tmp_path,
-            timeout=400,
         )
         logs = [list((folder / "logs" / PROJECT / "docs").glob("*.log")) for folder in folders]
     assert done.exit_code == 0, done.log

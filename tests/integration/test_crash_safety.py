@@ -77,7 +77,7 @@ def test_a_store_that_another_process_holds_is_waited_for(serve, tmp_path):
 
     def hold(_seen):
         (file,) = (tmp_path / "store").glob("*.sqlite")
-        held.append(sqlite3.connect(file, timeout=60, isolation_level=None, check_same_thread=False))
+        held.append(sqlite3.connect(file, timeout=HANGS_SECS, isolation_level=None, check_same_thread=False))
         held[0].execute("BEGIN IMMEDIATE")
         return first
 

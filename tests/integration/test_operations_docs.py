@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 from crawling import ROOT, command
+from forked import HANGS_SECS
 from sites import html
 
 PAGE = (ROOT / "docs" / "how-to" / "operations.md").read_text(encoding="utf-8")
@@ -87,7 +88,7 @@ def test_the_python_works_as_it_stands_there(place):
             env={**os.environ, **environment},
             capture_output=True,
             text=True,
-            timeout=120,
+            timeout=HANGS_SECS,
             check=False,
         )
         assert ended.returncode == 0, ended.stderr

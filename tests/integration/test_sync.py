@@ -21,7 +21,7 @@ def sync(folder: Path, *options: str) -> Outcome:
         "LLMS_CONVERT_WORKERS": 0,
     }
     given = [part for name, value in settings.items() for part in ("-s", f"{name}={value}")]
-    return command("sync", *options, *given, cwd=folder, timeout=300)
+    return command("sync", *options, *given, cwd=folder)
 
 
 def test_every_source_is_crawled_and_the_next_sync_is_a_recrawl(serve, tmp_path: Path):

@@ -1,4 +1,4 @@
-"""How many examples a property test tries: its own number in the suite, in proportion more under `make fuzz`."""
+"""How many examples a property test tries: half of its own number in the suite, many times that under `make fuzz`."""
 
 from __future__ import annotations
 
@@ -8,5 +8,5 @@ USUAL = 100
 
 
 def examples(number: int) -> settings:
-    """Settings for a test that tries `number` examples in the suite; the profile `fuzz` multiplies it."""
+    """Settings for a test that tries `number` examples where others try 100; the profiles multiply it."""
     return settings(max_examples=max(1, number * settings().max_examples // USUAL))

@@ -8,6 +8,7 @@ import pkgutil
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -58,14 +59,19 @@ def compiled() -> Iterator[Found]:
 
 def _is_ours(module_name: str, name: str) -> bool:
     """Say whether a name is bound by the module itself (one that it imports is found where it is made)."""
+    return name not in _imported(module_name)
+
+
+@cache
+def _imported(module_name: str) -> frozenset[str]:
+    """The names that a module imports from others."""
     tree = _tree(ROOT.parent / (module_name.replace(".", "/") + ".py"))
-    imported = {
+    return frozenset(
         alias.asname or alias.name
         for node in ast.walk(tree)
         if isinstance(node, ast.ImportFrom)
         for alias in node.names
-    }
-    return name not in imported
+    )
 
 
 def _patterns(value: Any, index: str = "") -> Iterator[tuple[str, re.Pattern[Any]]]:
@@ -88,20 +94,20 @@ def _uses() -> dict[tuple[str, str], set[str]]:
     """Return how each name of a module is used there, and where it is imported: `NAME.match(…)`, or as a value."""
     found: dict[tuple[str, str], set[str]] = {}
     for path in ROOT.rglob("*.py"):
-        here, tree = _module_of(path), _tree(path)
+        here, nodes = _module_of(path), list(ast.walk(_tree(path)))
         owners = {
             alias.asname or alias.name: (node.module or "", alias.name)
-            for node in ast.walk(tree)
+            for node in nodes
             if isinstance(node, ast.ImportFrom)
             for alias in node.names
         }
         called = set()
-        for node in ast.walk(tree):
+        for node in nodes:
             if isinstance(node, ast.Attribute) and (name := _name(node.value)):
                 called.add(node.value)
                 owner = owners.get(name, (here, name))
                 found.setdefault(owner, set()).add(METHODS.get(node.attr, "finditer"))
-        for node in ast.walk(tree):
+        for node in nodes:
             is_read = isinstance(node, (ast.Name, ast.Attribute)) and isinstance(node.ctx, ast.Load)
             if is_read and node not in called and (name := _name(node)):
                 found.setdefault(owners.get(name, (here, name)), set()).add("finditer")
@@ -119,6 +125,8 @@ def _module_of(path: Path) -> str:
 def written_in_calls() -> Iterator[tuple[str, Found | None]]:
     """Yield each call of `re` in a function, with its pattern, or None where the pattern is no constant."""
     for path in sorted(ROOT.rglob("*.py")):
+        if "import re\n" not in path.read_text("utf-8"):
+            continue
         tree = _tree(path)
         module = _module_of(path)
         for function in ast.walk(tree):

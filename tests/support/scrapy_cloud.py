@@ -157,7 +157,7 @@ class ScrapyCloud:
 
         Args:
             arguments: of the spider.
-            settings: of the job.
+            settings: of the job; it converts in its own process unless they say otherwise.
             platform: what `SHUB_SETTINGS` has: settings of the project, enabled add-ons.
             timeout_secs: for the whole job.
             environment: more variables.
@@ -179,7 +179,11 @@ class ScrapyCloud:
             "spider": "docs",
             "auth": "auth",
             "spider_args": arguments,
-            "settings": {"LLMS_ALLOW_PRIVATE_ADDRESSES": "127.0.0.1", **(settings or {})},
+            "settings": {
+                "LLMS_ALLOW_PRIVATE_ADDRESSES": "127.0.0.1",
+                "LLMS_CONVERT_WORKERS": 0,
+                **(settings or {}),
+            },
         }
         done = subprocess.run(
             [PROGRAMS / "start-crawl"],

@@ -171,7 +171,7 @@ def running_scrapyd(folder: Path, items_dir: str = "items") -> Iterator[Scrapyd]
         yield server
     finally:
         process.terminate()
-        process.wait(timeout=30)
+        process.wait(timeout=HANGS_SECS)
 
 
 def _wait_until_up(

@@ -48,11 +48,18 @@ def renamed(body: bytes, name: str, *, outermost: bool) -> bytes:
     return bytes(tostring(root, method="html", encoding="utf-8"))
 
 
-@pytest.mark.parametrize("path", PAGES, ids=lambda path: f"{path.parent.name}-{path.stem}")
-def test_the_main_content_is_found_whatever_it_is_called(path):
+@pytest.mark.parametrize(
+    ("path", "names"),
+    [
+        pytest.param(path, NAMES[n % 3 :: 3], id=f"{path.parent.name}-{path.stem}")
+        for n, path in enumerate(PAGES)
+    ],
+)
+def test_the_main_content_is_found_whatever_it_is_called(path, names):
+    """A third of the names for each page, so each of them is tried on a third of the pages."""
     body = path.read_bytes()
     known = words(convert(body, URL, None).markdown)
-    for name in NAMES:
+    for name in names:
         for outermost in (False, True):
             found = words(convert(renamed(body, name, outermost=outermost), URL, None).markdown)
             lost = known - found

@@ -63,7 +63,7 @@ def test_every_pattern_takes_linear_work(portion):
         if name in SHORT_TEXTS:
             continue
         for method in found.methods:
-            factor, text = growth(found.pattern, method, tries=40)
+            factor, text = growth(found.pattern, method, tries=20)
             if factor > LINEAR:
                 grown[name] = (method, round(factor, 1), text)
 
