@@ -129,7 +129,7 @@ class Answers:
         self._renew(stored, request, answer)
         is_same = not compare_with_site(self._run, stored, is_start=bool(info(request).get("start")))
         confirmed = is_same and stored.key in self._run.known.states
-        yield from self._documents.of_page(stored, request, confirmed=confirmed)
+        yield from self._documents.with_links(stored, request, confirmed=confirmed)
 
     def _stored(self, answer: PageResponse) -> PageRecord | None:
         """Return the stored page, under the requested address, where an answer says that it is the same; or None."""

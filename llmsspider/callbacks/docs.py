@@ -109,7 +109,7 @@ class DocsCallbacks(scrapy.Spider):
             yield from kept
             return
         self.pages.compare(record, answer, request)
-        yield from self.documents.of_page(record, request)
+        yield from self.documents.with_links(record, request)
 
     def failed(self, failure: Failure) -> Iterator[Any]:
         """Count a page that failed, and yield what it leads to: another address, or the stored page."""

@@ -37,7 +37,7 @@ class Documents:
         self._requests = requests
         self._link_sources = link_sources
 
-    def of_page(self, record: PageRecord, request: Request, *, confirmed: bool = False) -> Iterator[Any]:
+    def with_links(self, record: PageRecord, request: Request, *, confirmed: bool = False) -> Iterator[Any]:
         """Yield a page's document, the requests for its links, and that for its HTML where the policy wants it.
 
         Args:

@@ -228,7 +228,7 @@ class FullTextPages:
                 self._run.known.record_outcome(page_key(url), "failed", wall.kind)
                 yield from self._documents.in_place_of_failed(page_key(url), record.depth)
             else:
-                yield from self._documents.of_page(record, Request(url), confirmed=confirmed)
+                yield from self._documents.with_links(record, Request(url), confirmed=confirmed)
 
     def _wanted(self, pieces: Iterable[FullPage | Leftover], file: str) -> Iterator[tuple[FullPage, str]]:
         """Yield the pages of a full-text file that are in scope and not known yet, each with its address.

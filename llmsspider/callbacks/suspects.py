@@ -169,7 +169,7 @@ class SuspectAnswers:
         by, depth = record.discovered_by, record.depth
         request = self._requests.page(record.url, by=by, depth=depth, start=suspect.start, held=True)
         compare_with_site(run, record, is_start=suspect.start)
-        yield from self._documents.of_page(record, request)
+        yield from self._documents.with_links(record, request)
 
     async def see(self, answer: PageResponse, state: PageState) -> Suspect | None:
         """Take in as evidence the answer for a stored page that has no document in this run.

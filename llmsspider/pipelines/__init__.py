@@ -1,8 +1,8 @@
 """The stages that every document passes: filter (100), hash, which writes the store (800), export (900).
 
 In: the items of the spider, `PageItem` with the record of their page. Out: documents as they are stored, for the feeds;
-`DropItem` for those that are filtered. `crawl` decides, these count and write. Scrapy loads them; `extensions` and
-`commands` import the exceptions, the spiders `added_fields`.
+`DropItem` for those that are filtered. `crawl` decides, these count and write. Scrapy loads them; `extensions`
+import the exceptions, the spiders `added_fields`.
 """
 
 from scrapy.exceptions import DropItem

@@ -7,14 +7,18 @@ import itertools
 import json
 import re
 import signal
+from dataclasses import fields
 from pathlib import Path
 
 import pytest
 from crawling import begin_crawl
 from forked import HANGS_SECS
 from live_crawl import crawling, read_events
+from pydantic import TypeAdapter
 from sites import html
 from terminal import in_terminal
+
+from llmsspider.crawl.live import LiveStatus
 
 
 def test_status_tells_how_far_the_crawl_is(serve, tmp_path: Path) -> None:
@@ -29,6 +33,8 @@ def test_status_tells_how_far_the_crawl_is(serve, tmp_path: Path) -> None:
         assert [file["entries"] for file in found["files"]] == [2]
         assert {row[0] for row in found["error_examples"]} == {"not_found"}
         assert not found["ended"]
+        assert list(found) == [field.name for field in fields(LiveStatus)]
+        assert TypeAdapter(LiveStatus).validate_json(json.dumps(found), strict=True).queued == 3
         log = live.finish()
     assert "ERROR" not in log
 
