@@ -19,7 +19,7 @@ from rich.text import Text
 ROOT = Path(__file__).resolve().parent.parent
 PICTURES = ROOT / "docs" / "pictures"
 PORT = 8000
-COLUMNS = 112
+COLUMNS = 120
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 
 
