@@ -22,6 +22,10 @@ class Link:
     text: str
     url: str
 
+    def __reduce__(self) -> tuple[type[Link], tuple[str, str]]:
+        """Pickle as a call: a page has hundreds, and a dataclass would have its fields set one by one, in Python."""
+        return type(self), (self.text, self.url)
+
 
 @dataclass(slots=True, frozen=True)
 class LlmsEntry:

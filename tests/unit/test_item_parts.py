@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import json
+import pickle
 from dataclasses import asdict
 
 import pytest
@@ -10,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from llmsspider.extensions.scrapy_cloud import ItemTooLargeError, encoded_size, in_parts
-from llmsspider.items import Document
+from llmsspider.items import Document, Link
 
 DOCUMENT = asdict(
     Document(
@@ -82,3 +84,8 @@ def test_what_cannot_be_cut_is_refused():
         in_parts({**DOCUMENT, "title": "x" * 2500}, LIMIT)
     with pytest.raises(ItemTooLargeError, match="one of its links has 3"):
         in_parts({**DOCUMENT, "links": [{"text": "x" * 3000, "url": ""}]}, LIMIT)
+
+
+def test_a_link_is_the_same_on_the_other_side_of_a_process():
+    link = Link("Text", "https://docs.example.com/a#b")
+    assert pickle.loads(pickle.dumps([link])) == [link] == copy.deepcopy([link])
