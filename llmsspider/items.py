@@ -115,7 +115,8 @@ class PageMeta:
     of `<meta name="robots">`. `refresh` is the target of a meta refresh. `is_shell` is True when the page
     holds no text of its own and has to be rendered by a browser. `section` is looked for on the start page only.
     `api_files` are the OpenAPI files that an API reference names, None for other pages, `held_apis` the
-    descriptions that its scripts hold, as JSON.
+    descriptions that its scripts hold, as JSON; `api_scripts` are files of scripts or configurations that may name or
+    hold them, where the page itself does not.
     `listing` says why a page only lists others, `lists_only` that its main content is nothing but links and teasers,
     `tags` holds the pages that it names as its tags.
     `routes` are the links to routes of the page itself (`#/guide`).
@@ -134,6 +135,7 @@ class PageMeta:
     is_shell: bool = False
     api_files: list[str] | None = None
     held_apis: list[str] = field(default_factory=list)
+    api_scripts: list[str] = field(default_factory=list)
     routes: list[str] = field(default_factory=list)
     section: Section | None = None
     listing: str | None = None

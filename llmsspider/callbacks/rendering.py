@@ -6,6 +6,7 @@ import asyncio
 import logging
 from dataclasses import replace
 from typing import TYPE_CHECKING
+from urllib.parse import urljoin
 
 from llmsspider.crawl.pages import (
     VALIDATORS,
@@ -219,8 +220,9 @@ MAX_FILES = 3
 class ApiFiles:
     """Makes the document of an API reference from its OpenAPI file.
 
-    The files are those that the HTML names (`PageMeta.api_files`), or that the page fetched in the browser;
-    an API that a script of the page holds (`PageMeta.held_apis`) goes before them.
+    The files are those that the HTML names (`PageMeta.api_files`), else that its scripts and configurations
+    name or are (`PageMeta.api_scripts`), or that the page fetched in the browser; an API that a script
+    of the page holds (`PageMeta.held_apis`) goes before them.
     A page without text of its own becomes the file's document; to any other the file's is added. Counts
     `llms/openapi/documents`, and `llms/openapi/failed` for pages none of whose files could be read.
     """
@@ -241,7 +243,10 @@ class ApiFiles:
         named, held = (meta.api_files, meta.held_apis) if self._is_page(answered, result) else (None, [])
         if held and (written := await self._held(answered, result, held)) is not None:
             return answered, written
-        made = await self._made(request, answered, result, named) if named else None
+        files: Sequence[str | PageResponse] = named or ()
+        if named == [] and meta.api_scripts:
+            files = await self._in_scripts(request, answered, meta.api_scripts)
+        made = await self._made(request, answered, result, files) if files else None
         if made is not None:
             return made
         rendered, page = await self.renderer.render(request, answered, result)
@@ -250,6 +255,27 @@ class ApiFiles:
         if named and made is None:
             self.run.count("openapi/failed")
         return made or (rendered, page)
+
+    async def _in_scripts(
+        self, request: Request, answered: PageResponse, urls: Sequence[str]
+    ) -> Sequence[str | PageResponse]:
+        """Return the files that the scripts of a page's own site name, or a script that holds the API itself."""
+        from llmsspider.openapi import scripts  # noqa: PLC0415  # loads YAML
+
+        for url in urls:
+            if not same_site(url, answered.fetched_url):
+                continue
+            file = await self._download(url, request, answered)
+            if file is None:
+                continue
+            if file.status == 304:
+                return [file]
+            text = file.text()
+            if named := scripts.named_in(text):
+                return [urljoin(answered.fetched_url, href) for href in named]
+            if scripts.holds_api(text):
+                return [file]
+        return ()
 
     async def _held(
         self, answered: PageResponse, result: PageResult, held: Sequence[str]
@@ -266,12 +292,16 @@ class ApiFiles:
         return _together(answered, result, made)[1]
 
     async def _made(
-        self, request: Request, answered: PageResponse, result: PageResult, urls: Sequence[str]
+        self,
+        request: Request,
+        answered: PageResponse,
+        result: PageResult,
+        files: Sequence[str | PageResponse],
     ) -> tuple[PageResponse, PageResult | None] | None:
         """Return what is made from the files of a page, None where none of them describes an API."""
         made: list[tuple[PageResponse, Page]] = []
-        for url in urls[:MAX_FILES]:
-            file = await self._download(url, request, answered)
+        for named in files[:MAX_FILES]:
+            file = await self._download(named, request, answered) if isinstance(named, str) else named
             if file is not None and file.status == 304:
                 return file, None
             page = await self._read(file) if file is not None else None

@@ -27,11 +27,10 @@ from llmsspider.extraction.hidden import HiddenText
 from llmsspider.extraction.html_format import HtmlFormat
 from llmsspider.extraction.main_content import find_main, without_navigation
 from llmsspider.extraction.metadata import (
-    api_files,
     follow_links,
-    held_apis,
     is_shell,
     joiner_for,
+    read_apis,
     read_head,
     routes,
     shown_file,
@@ -196,7 +195,6 @@ def _parsed(source: Source, url: str, growth: Growth) -> tuple[_Element, Joiner,
     meta = read_head(root, joiner)
     meta.is_shell = is_shell(root)
     meta.markdown_alternate = meta.markdown_alternate or shown_file(root, source, joiner)
-    meta.api_files = api_files(root, source, joiner)
-    meta.held_apis = held_apis(root, source)
+    read_apis(meta, root, source, joiner)
     meta.routes = routes(root, joiner) if source.may_hold(b"#/", b"#!/") else []
     return root, joiner, Page(markdown="", links=[], follow=follow_links(root, joiner, source), meta=meta)

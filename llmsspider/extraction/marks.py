@@ -23,6 +23,7 @@ ELEMENTS = (
 WORDS = (
     b"math", b"katex", b"mjx", b"arithmatex", b"mathjax", b"footnote", b"noteref", b"#fn", b"tablist", b"hreflang",
     b"indextable", b"swagger", b"redoc", b"rapi-doc", b"rapidoc", b"openapi", b"elements-api", b"api-reference",
+    b"createapireference",
     b"doc-md-description", b"#/", b"#!/", b"zero-md", b"md-block", b"wc-markdown",
 )  # fmt: skip
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from types import ModuleType
 
 from lxml.etree import XPath, _Element
 
@@ -120,20 +120,35 @@ def _clean(text: str | None) -> str | None:
 
 # The OpenAPI files that a page names for the program that draws its API reference, or holds in its scripts.
 
-_WORDS = (b"swagger", b"redoc", b"rapi-doc", b"rapidoc", b"openapi", b"elements-api", b"api-reference")
+_WORDS = (
+    b"swagger",
+    b"redoc",
+    b"rapi-doc",
+    b"rapidoc",
+    b"openapi",
+    b"elements-api",
+    b"api-reference",
+    b"createapireference",
+)
 _DRAWING = (b"swagger", b"redoc", b"rapi-doc", b"elements-api")
 """Those of them that name a program, and the elements it draws in."""
+_HOLDERS = (b"api-reference", b"elements-api")
+"""Those in whose elements an API or its address may stand."""
+_SPEAKS = re.compile(r"swagger|redoc|rapidoc|openapi|apireference|loadspec", re.IGNORECASE)
+"""What stands in scripts that say something of an API."""
 _NAMED = XPath("//@spec-url | //@apidescriptionurl | //*[@id='api-reference']/@data-url", smart_strings=False)
+_CONFIGURED = XPath("//*[@id='api-reference']/@data-configuration", smart_strings=False)
 _INLINE_SCRIPTS = XPath("//script[not(@src)]/text()", smart_strings=False)
-_CALL = re.compile(r"\b(?:SwaggerUIBundle|SwaggerUi|Redoc\.init|RedocStandalone|createApiReference)\s*\(")
-_HELD = re.compile(
-    r"(?:(?<![\w$])[\"']?(?:spec|content|definition|swaggerDoc)[\"']?\s*:|__redoc_state\s*=|Redoc\.init\s*\()\s*(?=\{)"
+_SCRIPTS_OF_FILES = XPath("//script/@src", smart_strings=False)
+_HOLDING = XPath(
+    "//script[@id='api-reference'][not(@src)]/text() | //@apidescriptiondocument", smart_strings=False
 )
-"""What stands before an API that a script holds, as JSON."""
-_DATA = XPath("//script[@id='api-reference'][not(@src)]/text()", smart_strings=False)
-_FIRST = re.compile(r"\s*([\"'])([^\"'\s]{1,2000})\1")
-_URL = re.compile(
-    r"(?<![\w$])[\"']?(?:spec|openapi|definition)?url[\"']?\s*:\s*([\"'])([^\"'\s]{1,2000})\1", re.IGNORECASE
+_INITIALIZER = re.compile(
+    r"swagger|redoc|rapi-?doc|openapi|scalar|elements|api|spec|schema|docs?|init", re.IGNORECASE
+)
+"""Names of scripts that say what is drawn, rather than draw it."""
+_PROGRAM = re.compile(
+    r"bundle|preset|standalone|web-components|[.-]min\.|swagger-ui(?:-es)?\.js|rapidoc\.js", re.IGNORECASE
 )
 _PLACES = XPath(
     "boolean(//redoc | //rapi-doc | //elements-api | //*[@id='swagger-ui' or @id='redoc' or @id='redoc-container'"
@@ -144,73 +159,54 @@ _PLACES = XPath(
 
 MAX_HELD = 3
 """APIs that the scripts of one page may hold."""
-_MAX_TRIES = 20
-"""Places of a script that are read as JSON."""
 MAX_FILES = 10
 """Files that one page may name."""
+MAX_SCRIPTS = 3
+"""Scripts of one page in which its API is looked for."""
 
-_CALL_CHARS = 4_000
-"""Characters of a call in which its file is looked for."""
 
-
-def api_files(root: _Element, source: Source, joiner: Joiner) -> list[str] | None:
-    """Return the URLs of the OpenAPI files that a page names.
-
-    Empty where it is an API reference and says in its scripts alone which file it draws; None for any other page.
-    """
+def read_apis(meta: PageMeta, root: _Element, source: Source, joiner: Joiner) -> None:
+    """Note what a page says of the API that it draws: `api_files`, `api_scripts`, `held_apis`."""
     if not source.may_hold(*_WORDS):
-        return None
-    found = [str(named).strip() for named in _NAMED(root)]
-    for script in _INLINE_SCRIPTS(root):
-        for call in _CALL.finditer(script):
-            end = call.end() + _CALL_CHARS
-            first = _FIRST.match(script, call.end(), end)
-            found += [first[2]] if first else [named[2] for named in _URL.finditer(script, call.end(), end)]
-    urls = dict.fromkeys(joiner.join(href) for href in found[:MAX_FILES] if href)
-    urls_of_web = [url for url in urls if url.lower().startswith(HTTP)]
-    return urls_of_web if urls_of_web or (source.may_hold(*_DRAWING) and _PLACES(root)) else None
+        return
+    inline = [script for script in _INLINE_SCRIPTS(root) if _SPEAKS.search(script)]
+    named = [str(url).strip() for url in _NAMED(root)]
+    is_drawn = source.may_hold(*_DRAWING) and _PLACES(root)
+    may_hold = source.may_hold(*_HOLDERS)
+    if not (inline or named or is_drawn or may_hold):
+        return
+    from llmsspider.openapi import scripts  # noqa: PLC0415  # few pages are API references
+
+    named += [url for text in _CONFIGURED(root) for url in scripts.urls_in(text)] if may_hold else []
+    named += [url for script in inline for url in scripts.files_in(script)]
+    holding = _HOLDING(root) if may_hold else []
+    held = [api for text in holding if (api := _description(text, scripts)) is not None]
+    held += [api for script in inline for api in scripts.apis_in(script)]
+    meta.held_apis = list(dict.fromkeys(map(json.dumps, held)))[:MAX_HELD]
+    files = _of_web(named[:MAX_FILES], joiner)
+    meta.api_files = files if files or is_drawn else None
+    if meta.api_files == []:
+        others = [url for script in inline for url in scripts.configurations_in(script)]
+        others += [src for src in map(str, _SCRIPTS_OF_FILES(root)) if _says_what_is_drawn(src)]
+        meta.api_scripts = _of_web(others, joiner)[:MAX_SCRIPTS]
 
 
-def held_apis(root: _Element, source: Source) -> list[str]:
-    """Return the OpenAPI descriptions that scripts of a page hold, as JSON; `MAX_HELD` at most.
-
-    What is no JSON, an object as JavaScript writes it, is not read.
-    """
-    if not source.may_hold(*_WORDS):
-        return []
-    found = [*_DATA(root), *(text for script in _INLINE_SCRIPTS(root) for text in _objects(script))]
-    return list(dict.fromkeys(text for held in found if (text := _description(held))))[:MAX_HELD]
+def _says_what_is_drawn(src: str) -> bool:
+    name = src.partition("?")[0].rpartition("/")[2]
+    is_script = name.endswith((".js", ".mjs"))
+    return is_script and bool(_INITIALIZER.search(name)) and not _PROGRAM.search(name)
 
 
-def _objects(script: str) -> Iterator[str]:
-    position = 0
-    for _ in range(_MAX_TRIES):
-        held = _HELD.search(script, position)
-        if held is None:
-            return
-        position = held.end()
-        try:
-            _, end = _JSON.raw_decode(script, position)
-        except (ValueError, RecursionError):
-            continue
-        yield script[position:end]
-        position = end
+def _of_web(hrefs: list[str], joiner: Joiner) -> list[str]:
+    urls = dict.fromkeys(joiner.join(href) for href in hrefs if href)
+    return [url for url in urls if url.lower().startswith(HTTP)]
 
 
-def _description(text: str) -> str | None:
-    """Return the JSON of an API, out of the state of a page that was drawn before (Redoc); None for any other."""
+def _description(text: str, scripts: ModuleType) -> object:
     try:
-        read = json.loads(text)
+        return scripts.api_of(json.loads(text))
     except (ValueError, RecursionError):
         return None
-    inner = read.get("spec") if isinstance(read, dict) else None
-    if isinstance(inner, dict) and isinstance(inner.get("data"), dict):
-        return json.dumps(inner["data"])
-    is_api = isinstance(read, dict) and (read.get("openapi") or read.get("swagger"))
-    return text if is_api else None
-
-
-_JSON = json.JSONDecoder()
 
 
 # Links of a page: every address for the crawl.

@@ -71,3 +71,37 @@ def test_the_document_is_made_from_the_file(serve, run_crawl):
     site.pages["/harbour.json"] = api("All ships")
     changed = {path: page["change"] for path, page in crawl().by_path(site.url).items()}
     assert changed == {"/": "unchanged", "/api": "changed", "/guide": "changed", "/held": "unchanged"}
+
+
+def test_the_api_is_in_a_script_or_a_configuration_of_its_own(serve, run_crawl):
+    """An initializer names the file, another holds the API as JavaScript writes it, a configuration names one."""
+    place = "<title>Reference</title><div id='swagger-ui'></div><script src='/swagger-ui-bundle.js'></script>"
+    harbour = str(api("In JavaScript").body).replace('"openapi"', "// the version\n openapi")
+    script = Reply(
+        f"window.onload = () => {{ const options = {{swaggerDoc: {harbour}, x: {{}}}}; SwaggerUIBundle(options) }}",
+        content_type="text/javascript",
+        headers={"ETag": '"1"'},
+    )
+    site = serve(
+        {
+            "/": html(
+                "Home", "".join(f"<p>Home.</p><a href='/{n}/'>{n}</a>" for n in ("named", "held", "config"))
+            ),
+            "/named/": f"{place}<script src='swagger-initializer.js'></script>",
+            "/named/swagger-initializer.js": "ui = SwaggerUIBundle({url: '/harbour.json', dom_id: '#swagger-ui'})",
+            "/harbour.json": api("List ships"),
+            "/held/": f"{place}<script src='swagger-ui-init.js'></script>",
+            "/held/swagger-ui-init.js": script,
+            "/config/": f"{place}<script>SwaggerUIBundle({{configUrl: '/config.json'}})</script>",
+            "/config.json": Reply('{"url": "/harbour.json"}', content_type="application/json"),
+        }
+    )
+    first = run_crawl(f"{site.url}/", arguments={"render": "never"})
+    documents = first.by_path(site.url)
+    assert documents["/named/"]["content"] == document("List ships").format(base=site.url)
+    assert documents["/held/"]["content"] == document("In JavaScript").format(base=site.url)
+    assert documents["/config/"]["content"] == documents["/named/"]["content"]
+    assert documents["/held/"]["fetched_url"] == f"{site.url}/held/swagger-ui-init.js"
+    again = run_crawl(f"{site.url}/", arguments={"render": "never"}).by_path(site.url)
+    assert {page["change"] for page in again.values()} == {"unchanged"}
+    assert len(again) == 4

@@ -265,6 +265,14 @@ def test_odd_descriptions(api, said):
         ),
         ("<script>Redoc.init('api.json', {}, x)</script>", ["https://e.com/docs/api.json"]),
         ("<div id='swagger-ui'></div><script src='swagger-initializer.js'></script>", []),
+        (
+            "<script>Scalar.createApiReference('#app', {url: `/api.json`})</script>",
+            ["https://e.com/api.json"],
+        ),
+        (
+            '<script id=\'api-reference\' data-configuration=\'{"spec": {"url": "a.yaml"}}\'></script>',
+            ["https://e.com/docs/a.yaml"],
+        ),
         ("<p>We use swagger and openapi.</p>", None),
         ("<pre>&lt;redoc spec-url='api.json'&gt;</pre><code>SwaggerUIBundle({url: 'x'})</code>", None),
         ("<redoc spec-url='javascript:x'></redoc>", []),
@@ -273,6 +281,29 @@ def test_odd_descriptions(api, said):
 def test_the_files_a_page_names(html, expected):
     page = read_metadata(f"<html><body>{html}</body></html>".encode(), "https://e.com/docs/", "utf-8")
     assert page.meta.api_files == expected
+
+
+def test_the_scripts_in_which_an_api_may_be_named():
+    """Those that say what is drawn, not the program that draws; only where the page names no file itself."""
+    scripts = (
+        "swagger-ui-bundle.js",
+        "swagger-initializer.js?v=1",
+        "app.js",
+        "redoc.standalone.js",
+        "spec.js",
+    )
+    tags = "".join(f"<script src='{name}'></script>" for name in scripts)
+    config = "<script>SwaggerUIBundle({configUrl: '/v3/api-docs/config'})</script>"
+    page = read_metadata(
+        f"<div id='swagger-ui'></div>{config}{tags}".encode(), "https://e.com/docs/", "utf-8"
+    )
+    assert page.meta.api_scripts == [
+        "https://e.com/v3/api-docs/config",
+        "https://e.com/docs/swagger-initializer.js?v=1",
+        "https://e.com/docs/spec.js",
+    ]
+    page = read_metadata(f"<redoc spec-url='a.json'></redoc>{tags}".encode(), "https://e.com/docs/", "utf-8")
+    assert page.meta.api_scripts == []
 
 
 HELD = '{"openapi": "3.0.0", "info": {"title": "Harbour"}, "paths": {}}'
@@ -292,7 +323,28 @@ HELD = '{"openapi": "3.0.0", "info": {"title": "Harbour"}, "paths": {}}'
             f"<script id='api-reference' type='application/json'>{HELD}</script>", [HELD], id="Scalar"
         ),
         pytest.param(
-            "<script>SwaggerUIBundle({ spec: {openapi: '3.0.0', paths: {}} })</script>", [], id="no JSON"
+            "<script>SwaggerUIBundle({ spec: {openapi: '3.0.0', /* c */ paths: {},} })</script>",
+            ['{"openapi": "3.0.0", "paths": {}}'],
+            id="JavaScript",
+        ),
+        pytest.param(
+            f"<div id='redoc'></div><script>const t = {{}}; window.spec = {HELD};\nRedoc.init(spec, t)</script>",
+            [HELD],
+            id="in a variable",
+        ),
+        pytest.param(
+            f"<rapi-doc></rapi-doc><script>doc.loadSpec(JSON.parse('{HELD}'))</script>",
+            [HELD],
+            id="in a string",
+        ),
+        pytest.param(f"<elements-api apiDescriptionDocument='{HELD}'></elements-api>", [HELD], id="Elements"),
+        pytest.param(
+            "<redoc></redoc><script>spec = {swagger: '2.0', host: location.host, paths: {...more}}</script>",
+            ['{"swagger": "2.0", "host": null, "paths": {}}'],
+            id="what only a program tells",
+        ),
+        pytest.param(
+            "<redoc></redoc><script>spec = {swagger: '2.0', paths: {</script>", [], id="without an end"
         ),
         pytest.param('<script>Redoc.init({"theme": {}})</script>', [], id="no API"),
         pytest.param(
