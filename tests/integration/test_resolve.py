@@ -25,10 +25,16 @@ def titles(content: str) -> list[str]:
 
 
 def test_content_and_graph_of_a_small_site(serve):
-    site = serve({"/": page("A", "b.html", "c.html"), "/b.html": page("B"), "/c.html": page("C")})
+    site = serve(
+        {"/": page("A", "b.html", "gone.html", "c.html"), "/b.html": page("B"), "/c.html": page("C")}
+    )
     content, graph = llmsspider.resolve(f"{site.url}/", settings=LOCAL)
     assert titles(content) == ["A", "B", "C"]
-    assert [node["title"] for node in graph["nodes"]] == ["A", "B", "C"]
+    nodes = {node["url"].rpartition("/")[2]: node for node in graph["nodes"]}
+    assert [nodes[name]["title"] for name in ("", "b.html", "c.html")] == ["A", "B", "C"]
+    gone = nodes.pop("gone.html")
+    assert (gone["status"], gone["error"]["status"]) == ("error", 404)
+    assert {(node["status"], node["error"]) for node in nodes.values()} == {("completed", None)}
 
 
 def test_depth_1_leaves_out_what_lies_two_links_away(serve):
@@ -36,16 +42,6 @@ def test_depth_1_leaves_out_what_lies_two_links_away(serve):
     content, graph = llmsspider.resolve(f"{site.url}/", depth=1, settings=LOCAL)
     assert titles(content) == ["A", "B"]
     assert len(graph["nodes"]) == 2
-
-
-def test_a_child_that_is_not_there_is_an_error_node(serve):
-    site = serve({"/": page("A", "gone.html")})
-    content, graph = llmsspider.resolve(f"{site.url}/", settings=LOCAL)
-    assert titles(content) == ["A"]
-    assert [(node["status"], node["error"] and node["error"]["status"]) for node in graph["nodes"]] == [
-        ("completed", None),
-        ("error", 404),
-    ]
 
 
 def test_a_root_that_is_not_there_is_a_clear_error(serve):

@@ -14,6 +14,7 @@ TOGETHER = {
     "test_scrapyd.py": "a Scrapyd and its egg",
     "test_sync_scrapyd.py": "the egg",
     "test_packaging.py": "the wheel",
+    "test_linear_patterns.py": "the patterns of the package, found once",
 }
 """Files whose tests go to one process, and what they share."""
 
