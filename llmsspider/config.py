@@ -173,6 +173,11 @@ class Config(BaseModel):
         {},
         "By format (openapi, notebook, rst, asciidoc, pdf): off, listed (files that are listed are pages) or linked.",
     )
+    openapi_documents: types.OpenApiDocuments = setting(
+        "LLMS_OPENAPI_DOCUMENTS",
+        "tag",
+        "What of an OpenAPI file is one document: the whole `file`, what has one `tag`, or each `operation`.",
+    )
     handlers: types.ContentHandlers = setting(
         "LLMS_CONTENT_HANDLERS", {}, "By media type, the class that makes Markdown of such answers."
     )
@@ -311,6 +316,7 @@ class Config(BaseModel):
             self.converter
             + self.handlers.fingerprint
             + self.formats.fingerprint
+            + ("" if self.openapi_documents == "tag" else f"+openapi={self.openapi_documents}")
             + ("+hidden" if self.keep_hidden else "")
         )
         if self.generators:

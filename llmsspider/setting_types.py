@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 from urllib.parse import urlsplit
 
 from pydantic import BeforeValidator
@@ -269,6 +269,7 @@ def _by(read: Callable[[Any], Any], value: Any) -> Any:
         raise lines_of(error) from None
 
 
+OpenApiDocuments = Literal["file", "tag", "operation"]
 Boolean = Annotated[bool, BeforeValidator(_boolean)]
 Number = Annotated[float, BeforeValidator(_number)]
 OptionalNumber = Annotated[float | None, BeforeValidator(_optional_number)]

@@ -129,6 +129,7 @@ class Answers:
         self._renew(stored, request, answer)
         is_same = not compare_with_site(self._run, stored, is_start=bool(info(request).get("start")))
         confirmed = is_same and stored.key in self._run.known.states
+        yield from self._documents.stored_parts(stored.url)
         yield from self._documents.with_links(stored, request, confirmed=confirmed)
 
     def _stored(self, answer: PageResponse) -> PageRecord | None:

@@ -109,6 +109,7 @@ class DocsCallbacks(scrapy.Spider):
             yield from kept
             return
         self.pages.compare(record, answer, request)
+        yield from self.documents.parts(record, page.page.parts)  # before the page, which stands for them
         yield from self.documents.with_links(record, request)
 
     def failed(self, failure: Failure) -> Iterator[Any]:

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from llmsspider.callbacks.link_sources import LinkSourcePages
     from llmsspider.callbacks.requests import PageRequests
     from llmsspider.crawl.run import Run
-    from llmsspider.items import Change
-    from llmsspider.store import PageRecord
+    from llmsspider.items import Change, Page
+    from llmsspider.store import PageRecord, PageState
 
 READ_AS_HTML = frozenset({"html", "rendered"})
 READ_AS_MARKDOWN = frozenset({"markdown", "negotiated", "llms-full"})
@@ -36,6 +36,7 @@ class Documents:
         self._run = run
         self._requests = requests
         self._link_sources = link_sources
+        self._parts: dict[str, list[PageState]] | None = None
 
     def with_links(self, record: PageRecord, request: Request, *, confirmed: bool = False) -> Iterator[Any]:
         """Yield a page's document, the requests for its links, and that for its HTML where the policy wants it.
@@ -57,6 +58,37 @@ class Documents:
             run.memory.link_sources.take(record.url)
         elif pending is None and record.origin in READ_AS_MARKDOWN:
             yield from self._link_sources.request(record, start=start, unchanged=same)
+
+    def parts(self, record: PageRecord, parts: list[tuple[str, Page]]) -> Iterator[Any]:
+        """Yield the documents that were made of a page's body besides its own; those it has no more are gone.
+
+        Args:
+            record: the page.
+            parts: what follows its address in theirs, and the parts as they were read.
+        """
+        run, present = self._run, set()
+        for after, page in parts:
+            part = run.records.of_part(record, after, page)
+            present.add(part.key)
+            run.remember(part.key)
+            yield from self.of(part)
+        for state in self._parts_of(record.url):
+            if state.key not in present:
+                run.known.record_outcome(state.key, "gone", "not-found")
+
+    def stored_parts(self, url: str) -> Iterator[Any]:
+        """Yield the stored documents that were made of a page's body besides its own: it is as it was stored."""
+        for state in self._parts_of(url):
+            if (record := self._load(state.key)) is not None and self._run.recorded.is_first(record):
+                yield from self.of(record, confirmed=True)
+
+    def _parts_of(self, url: str) -> list[PageState]:
+        if self._parts is None:
+            self._parts = {}
+            for state in self._run.known.states.values():
+                if state.is_part:
+                    self._parts.setdefault(state.whole_url, []).append(state)
+        return self._parts.get(url, [])
 
     def _waits(self, record: PageRecord, request: Request, *, confirmed: bool, shows_pages: bool) -> bool:
         """Keep a page that came as HTML until its host's Markdown forms are known; return whether it is kept."""
@@ -123,6 +155,7 @@ class Documents:
             self._run.progress.kept += 1
             record.depth = record.depth if depth is None else depth
             yield from self.of(record, confirmed=True)
+            yield from self.stored_parts(record.url)
             yield from self._requests.links(record.follow, record.depth + 1, on=record.url, unchanged=True)
 
     def _load(self, key: bytes) -> PageRecord | None:

@@ -108,7 +108,7 @@ class PageRequests:
         for state in self._run.known.states.values():
             if state.origin == "llms-full":
                 files[state.fetched_url] = None
-            else:
+            elif not state.is_part:
                 yield self.stored(state)
         for file in files:
             yield Request(

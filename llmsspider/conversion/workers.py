@@ -143,6 +143,7 @@ def _whole(page: Page) -> Page:
         follow=[str(url) for url in page.follow],
         meta=page.meta,
         converter=page.converter,
+        parts=[(str(after), _whole(part)) for after, part in page.parts],
     )
 
 
@@ -163,6 +164,12 @@ MAX_READ_IN_PLACE = 32 * 1024
 """Characters up to which Markdown is read here: 1 to 3 ms. The worst that was found, all YAML, takes 0.7 s."""
 
 OPENAPI_HANDLER = "llmsspider.openapi.OpenApiHandler"
+OPENAPI_HANDLERS = {
+    "file": OPENAPI_HANDLER,
+    "tag": "llmsspider.openapi.OpenApiByTag",
+    "operation": "llmsspider.openapi.OpenApiByOperation",
+}
+"""What reads an OpenAPI file, by what is one document (`LLMS_OPENAPI_DOCUMENTS`)."""
 """The content handler of OpenAPI files."""
 
 IN_PLACE_SECS = 2.0
@@ -231,6 +238,7 @@ class ConversionPool:
         handlers: paths of the users' classes that read other answers, by media type. They always work in a process
             of their own, so that the time limit holds.
         formats: which other formats are read (`LLMS_FORMATS`).
+        openapi: what of an OpenAPI file is one document (`LLMS_OPENAPI_DOCUMENTS`).
         keep_hidden: keep text that no reader of a page sees.
         max_growth: characters that one byte of a page may become.
         generators: paths of the user's rules for generators.
@@ -244,12 +252,14 @@ class ConversionPool:
         handlers: Mapping[str, str] | None = None,
         *,
         formats: Formats | None = None,
+        openapi: str = "file",
         keep_hidden: bool = False,
         max_growth: int = MAX_GROWTH,
         generators: tuple[str, ...] = (),
     ):
         self.workers = workers
         self.formats = formats or Formats()
+        self._openapi = OPENAPI_HANDLERS[openapi]
         self.timeout_secs = timeout_secs
         self.converter = converter
         self.handlers = handlers or {}
@@ -315,7 +325,8 @@ class ConversionPool:
 
     def reader_of(self, mime_type: str, url: str, body: bytes, *, listed: bool) -> str | None:
         """Return the path of the class that reads such an answer: the user's, else ours; None where none does."""
-        return self.handlers.get(mime_type) or self.formats.reader(mime_type, url, body, listed=listed)
+        reader = self.handlers.get(mime_type) or self.formats.reader(mime_type, url, body, listed=listed)
+        return self._openapi if reader == OPENAPI_HANDLER else reader
 
     async def read_with(
         self, reader: str, body: bytes, url: str, mime_type: str, encoding: str | None

@@ -184,6 +184,17 @@ def reason_not_to_delete(run: Run) -> str | None:
     return f"{unread[0]} could not be read this time" if unread else None
 
 
+def judge_parts(run: Run) -> None:
+    """Judge the documents that were made of the body of another page as that page, where it was not read anew."""
+    for state in list(unreached(run)):
+        if state.is_part:
+            outcome = run.known.outcomes.get(page_key(state.whole_url))
+            if outcome in DELETED:
+                run.known.record_outcome(state.key, "unlinked" if outcome == "moved" else outcome)
+            else:
+                run.known.record_outcome(state.key, "kept", "not-seen")
+
+
 def keep_doubtful_pages(run: Run) -> None:
     """Keep the stored pages of which this run alone cannot say that they are gone.
 

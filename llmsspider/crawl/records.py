@@ -138,6 +138,37 @@ class Records:
             has_end_tag=has_end(answered.body, answered.kind()) if is_own_form else None,
         )
 
+    def of_part(self, record: PageRecord, after: str, page: Page) -> PageRecord:
+        """Return the record of a document that was made of the same body as another page.
+
+        Args:
+            record: that page.
+            after: what follows its address.
+            page: the part as it was read.
+        """
+        url = record.url + after
+        part = page_record(
+            self.source,
+            url,
+            checked(page),
+            fetched_url=record.fetched_url,
+            body_hash=raw_hash(page.markdown.encode("utf-8", "surrogatepass")),
+            origin=record.origin,
+            by=record.discovered_by,
+            extractor_version=self.extractor_version,
+            now=record.fetched_at,
+            entry=record.llms,
+        )
+        return replace(
+            part,
+            description=page.meta.description,
+            language=record.language,
+            depth=record.depth,
+            status=record.status,
+            mime_type=record.mime_type,
+            validators_url=url,
+        )
+
     def of_full_text(
         self, page: FullPage, read: Page, *, url: str, file: FullText, entry: LlmsEntry | None
     ) -> PageRecord:

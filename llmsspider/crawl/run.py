@@ -106,6 +106,7 @@ class Run:
             config.converter,
             config.handlers.paths,
             formats=config.formats,
+            openapi=config.openapi_documents,
             keep_hidden=config.keep_hidden,
             max_growth=config.max_growth,
             generators=config.generators,

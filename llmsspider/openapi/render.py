@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from typing import Any
 
 from llmsspider.errors import TooLargePageError
@@ -37,35 +38,69 @@ _FENCE = re.compile(r" {0,3}(```|~~~)")
 
 def render(api: Description, size: int) -> str:
     """Return the document of an API whose file has `size` bytes; raises `TooLargePageError`."""
-    parts: list[str] = []
-    chars, most = 0, min(MAX_GROWTH * size + SMALL_CHARS, MAX_CHARS)
-    for part in _document(api):
-        chars += len(part) + 2
-        if chars > most:
-            raise TooLargePageError(
-                f"too-large: {size:,} bytes of OpenAPI became more than {most:,} characters"
-            )
-        parts.append(part)
-    return "\n\n".join(part for part in parts if part) + "\n"
+    return Room(size).text(_document(api))
+
+
+class Room:
+    """Bounds the text that a file becomes, in all of its documents."""
+
+    def __init__(self, size: int):
+        self._size, self._chars = size, 0
+        self._most = min(MAX_GROWTH * size + SMALL_CHARS, MAX_CHARS)
+
+    def text(self, blocks: Iterable[str]) -> str:
+        """Return a document of Markdown blocks; raises `TooLargePageError`."""
+        kept: list[str] = []
+        for block in blocks:
+            self._chars += len(block) + 2
+            if self._chars > self._most:
+                raise TooLargePageError(
+                    f"too-large: {self._size:,} bytes of OpenAPI became more than {self._most:,} characters"
+                )
+            kept.append(block)
+        return "\n\n".join(block for block in kept if block) + "\n"
+
+
+def title_of(api: Description) -> str:
+    """Return the title of an API."""
+    return _line(_dict(api.get("info")).get("title")) or "API"
 
 
 def _document(api: Description) -> Iterator[str]:
+    yield from introduction(api)
+    for group in groups_of(api):
+        yield f"## {group.name}"
+        yield markdown_of(group.description, 3)
+        for one in group.operations:
+            yield from operation_blocks(api, one, 3)
+    if schemas_of(api):
+        yield "## Schemas"
+    yield from schema_blocks(api, 3)
+
+
+def introduction(api: Description) -> Iterator[str]:
+    """Yield what an API is, where it is served, and how one is known to it."""
     info = _dict(api.get("info"))
-    yield f"# {_line(info.get('title')) or 'API'}"
+    yield f"# {title_of(api)}"
     if info.get("version"):
         yield f"Version {_line(info['version'])}"
     yield _line(info.get("summary"))
-    yield _text(info.get("description"), 2)
+    yield markdown_of(info.get("description"), 2)
     yield from _servers(api)
     yield from _security(api)
-    yield from _operations(api)
-    schemas = _dict(_dict(api.get("components")).get("schemas") or api.get("definitions"))
-    if schemas:
-        yield "## Schemas"
-    for name, schema in schemas.items():
+
+
+def schemas_of(api: Description) -> dict[str, Any]:
+    """Return the schemas that an API names."""
+    return _dict(_dict(api.get("components")).get("schemas") or api.get("definitions"))
+
+
+def schema_blocks(api: Description, level: int) -> Iterator[str]:
+    """Yield the schemas of an API, each below a heading of a level."""
+    for name, schema in schemas_of(api).items():
         found = api.resolved(schema)
-        yield f"### {_line(name)}"
-        yield _text(found.get("description"), 4)
+        yield f"{'#' * level} {_line(name)}"
+        yield markdown_of(found.get("description"), level + 1)
         yield from _schema(api, schema, named=True)
         yield from _examples(api, {"schema": schema})
 
@@ -99,8 +134,37 @@ def _security(api: Description) -> Iterator[str]:
         yield _table(("Name", "Type", "Description"), rows)
 
 
-def _operations(api: Description) -> Iterator[str]:
-    by_tag: dict[str | None, list[tuple[str, str, dict[str, Any], dict[str, Any]]]] = {}
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """One operation: its endpoint (`GET /ships`), what the file says of it and of its path."""
+
+    endpoint: str
+    operation: dict[str, Any]
+    shared: dict[str, Any]
+
+    @property
+    def id(self) -> str:
+        """The name that the file gives it; may be empty, and that of others too."""
+        return _line(self.operation.get("operationId"))
+
+    @property
+    def title(self) -> str:
+        """Its heading."""
+        return _line(self.operation.get("summary")) or self.endpoint
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """The operations of one tag, or those without one."""
+
+    name: str
+    description: object
+    operations: list[Operation]
+
+
+def groups_of(api: Description) -> list[Group]:
+    """Return the operations by their first tag, in the order of the tags."""
+    by_tag: dict[str | None, list[Operation]] = {}
     said = {tag.get("name"): tag.get("description") for tag in map(_dict, _list(api.get("tags")))}
     for tag in said:
         if isinstance(tag, str):
@@ -111,36 +175,37 @@ def _operations(api: Description) -> Iterator[str]:
             operation = shared.get(method)
             if isinstance(operation, dict):
                 tags = [tag for tag in _list(operation.get("tags")) if isinstance(tag, str)]
-                by_tag.setdefault(tags[0] if tags else None, []).append((method, path, operation, shared))
+                one = Operation(_line(f"{method.upper()} {path}"), operation, shared)
+                by_tag.setdefault(tags[0] if tags else None, []).append(one)
     has_tags = any(tag is not None and found for tag, found in by_tag.items())
-    for tag, found in by_tag.items():
-        if not found:
-            continue
-        yield f"## {_line(tag) or ('Other operations' if has_tags else 'Operations')}"
-        yield _text(said.get(tag), 3) if tag is not None else ""
-        for method, path, operation, shared in found:
-            yield from _operation(api, f"{method.upper()} {path}", operation, shared)
+    others = "Other operations" if has_tags else "Operations"
+    return [
+        Group(_line(tag) or others, said.get(tag) if tag is not None else None, found)
+        for tag, found in by_tag.items()
+        if found
+    ]
 
 
-def _operation(
-    api: Description, endpoint: str, operation: dict[str, Any], shared: dict[str, Any]
-) -> Iterator[str]:
-    yield f"### {_line(operation.get('summary')) or _line(endpoint)}"
-    yield code(endpoint)
+def operation_blocks(api: Description, one: Operation, level: int, *, of: str = "") -> Iterator[str]:
+    """Yield an operation below a heading of a level that names what it is `of`: parameters, request body, responses."""
+    operation, below = one.operation, "#" * (level + 1)
+    yield f"{'#' * level} {of}{one.title}"
+    yield code(one.endpoint)
     if operation.get("deprecated") is True:
         yield "**Deprecated**"
-    yield _text(operation.get("description") or shared.get("description"), 4)
-    parameters = _parameters(api, shared, operation)
+    yield markdown_of(operation.get("description") or one.shared.get("description"), level + 1)
+    parameters = _parameters(api, one.shared, operation)
     shown = [parameter for parameter in parameters if parameter.get("in") not in {"body", "formData"}]
     if shown:
-        yield "#### Parameters"
+        yield f"{below} Parameters"
         yield _table(
-            ("Name", "In", "Type", "Required", "Description"), [_parameter(api, one) for one in shown]
+            ("Name", "In", "Type", "Required", "Description"),
+            [_parameter(api, parameter) for parameter in shown],
         )
-    yield from _request_body(api, operation, parameters)
+    yield from _request_body(api, operation, parameters, level + 1)
     responses = _dict(operation.get("responses"))
     if responses:
-        yield "#### Responses"
+        yield f"{below} Responses"
     for status, given in responses.items():
         response = api.resolved(given)
         yield f"**{_line(status)}**{_after(' ', _line(response.get('description')))}"
@@ -166,7 +231,7 @@ def _parameter(api: Description, parameter: dict[str, Any]) -> tuple[str, ...]:
 
 
 def _request_body(
-    api: Description, operation: dict[str, Any], parameters: list[dict[str, Any]]
+    api: Description, operation: dict[str, Any], parameters: list[dict[str, Any]], level: int
 ) -> Iterator[str]:
     body = api.resolved(operation.get("requestBody"))
     fields = [parameter for parameter in parameters if parameter.get("in") == "formData"]
@@ -174,8 +239,8 @@ def _request_body(
         if parameter.get("in") == "body":
             body = {**parameter, "content": {"": {"schema": parameter.get("schema")}}}
     if body or fields:
-        yield "#### Request body"
-    yield _text(body.get("description"), 5)
+        yield f"{'#' * level} Request body"
+    yield markdown_of(body.get("description"), level + 1)
     yield from _contents(api, body)
     if fields:
         yield _table(
@@ -234,7 +299,7 @@ def _cell(text: str) -> str:
     return " ".join(text.split()).replace("|", "\\|")
 
 
-def _text(value: object, level: int) -> str:
+def markdown_of(value: object, level: int) -> str:
     """Return a description, which is Markdown, its headings from `level` down."""
     if not isinstance(value, str) or not value.strip():
         return ""

@@ -11,6 +11,7 @@ from scrapy import Request
 from llmsspider.crawl.deferred import AT_ONCE, MAX_SECS
 from llmsspider.crawl.deletions import (
     exports_unreached,
+    judge_parts,
     keep_doubtful_pages,
     note_outage,
     reason_not_to_delete,
@@ -106,13 +107,15 @@ async def verification(phase: Phase, discovery: Discovery | None) -> AsyncIterat
     if reason is not None:
         phase.note(f"nothing is deleted: {reason}")
     elif run.arguments.mode != "refresh":
-        stored = (phase.spider.requests.verification(state) for state in unreached(run))
+        pages = (state for state in unreached(run) if not state.is_part)
+        stored = (phase.spider.requests.verification(state) for state in pages)
         async for request in phase.idle.in_portions(stored):
             yield request
 
 
 async def moved_pages(phase: Phase, discovery: Discovery | None) -> AsyncIterator[Request]:
     """Yield the new pages, those that were another stored page with its address."""
+    judge_parts(phase.run)
     keep_doubtful_pages(phase.run)
     note_outage(phase.run)
     if phase.run.moved_pages.waiting:

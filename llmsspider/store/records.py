@@ -165,6 +165,16 @@ class PageState:
         return self.source_hash or self.content_hash
 
     @property
+    def is_part(self) -> bool:
+        """Whether the page is one of several documents that were made of one body (`items.Page.parts`)."""
+        return self.origin == "text" and self.fetched_url != self.url == self.validators_url
+
+    @property
+    def whole_url(self) -> str:
+        """Of a part: the address of the page of the body."""
+        return self.url[: max(self.url.rfind("?"), self.url.rfind("&"))]
+
+    @property
     def own_url(self) -> str:
         """The URL of this page alone: not that of a file with many pages."""
         return self.url if self.origin == "llms-full" else self.fetched_url
