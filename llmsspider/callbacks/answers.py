@@ -33,7 +33,7 @@ _BREAKS_OFF: tuple[ErrorKind, str] = (
 
 
 class Answers:
-    """Yields what answers lead to that need not be read.
+    """Yields the results of answers whose bodies need not be read.
 
     Args:
         run: the run.
@@ -58,7 +58,7 @@ class Answers:
         self._suspects = suspects
 
     async def results(self, request: Request, answer: PageResponse) -> Iterator[Any] | None:
-        """Return what an answer leads to whose body need not be read; None for one whose body holds the page."""
+        """Return the results of an answer that is an error or the stored page; None where its body has to be read."""
         error = self._error(answer)
         if error is _BREAKS_OFF:
             await self._see_broken_off(answer)
@@ -74,7 +74,7 @@ class Answers:
         return self._same(stored, request, answer)
 
     def as_stored(self, request: Request, answer: PageResponse) -> Iterator[Any]:
-        """Yield what a page leads to another form of which was fetched, and is the stored one."""
+        """Yield the results of a page whose other form, such as the HTML of a stub, is the stored one."""
         return self._same(self._stored(answer), request, answer)
 
     def _error(self, answer: PageResponse) -> tuple[ErrorKind, str] | None:
@@ -97,7 +97,7 @@ class Answers:
         return None
 
     async def _see_broken_off(self, answer: PageResponse) -> None:
-        """Take in an answer without its end tag: where it is a wall, so are others with its text."""
+        """Take in an answer without its end tag as evidence: where it is a wall, so are others with its text."""
         state = self._run.known.state(page_key(answer.page_url))
         suspect = None
         if state is not None:
@@ -108,7 +108,7 @@ class Answers:
             self._run.memory.believes(suspect, wall)  # it counts as seen in this run
 
     def _docsify(self, request: Request, answer: PageResponse) -> Iterator[Any] | None:
-        """Return what a Docsify site's page leads to, its Markdown file in its place; None for any other page."""
+        """Return the request for the Markdown file of a Docsify site's page; None for any other page."""
         if answer.kind() != "html":
             return None
         site = self._run.site.learn_docsify(answer.body, answer.page_url)
@@ -121,7 +121,7 @@ class Answers:
         return self._requests.markdown_of(site.file_of(answer.page_url), request, site.linked)
 
     def _same(self, stored: PageRecord | None, request: Request, answer: PageResponse) -> Iterator[Any]:
-        """Yield what an answer leads to that is the stored page; an error where a 304 stands for no stored page."""
+        """Yield the results of an answer that is the stored page; an error for a 304 without a stored page."""
         if stored is None:
             message = "HTTP status 304 for a page that is not stored"
             yield from self._failures.of_page(request, "http", message, 304)

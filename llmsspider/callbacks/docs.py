@@ -68,7 +68,7 @@ class DocsCallbacks(scrapy.Spider):
     # --- pages ---
 
     async def parse(self, response: Response) -> AsyncIterator[Any]:
-        """Yield what the answer for a page leads to: answer → page → document → links."""
+        """Yield the results of a page's response, step by step: answer → page → document → links."""
         request, answer = request_of(response), PageResponse.from_response(response, now=utc_now())
         ended = await self.answers.results(request, answer)  # an error, or the page as it is stored
         if ended is not None:
@@ -113,7 +113,7 @@ class DocsCallbacks(scrapy.Spider):
         yield from self.documents.with_links(record, request)
 
     def failed(self, failure: Failure) -> Iterator[Any]:
-        """Count a page that failed, and yield what it leads to: another address, or the stored page."""
+        """Yield the results of a page that failed: a request for another address, or the stored page."""
         yield from self.failures.of_download(*request_and_error(failure))
 
     def parse_lost(self, response: Response) -> Iterator[Any]:
@@ -123,7 +123,7 @@ class DocsCallbacks(scrapy.Spider):
             yield from self.failures.of_page(retry.request, retry.kind, retry.message, retry.status)
 
     def parse_suspects(self, response: Response) -> Iterator[Any]:
-        """Yield what the answers lead to that may stand in place of their pages, now that all evidence is in."""
+        """Yield the results of answers that may stand in place of their pages, now that all evidence is in."""
         yield from self.suspects.decide()
 
     # --- pages that wait for their Markdown ---
@@ -180,7 +180,7 @@ class DocsCallbacks(scrapy.Spider):
         return self.full_texts.refreshed(request_of(response), response)
 
     def full_text_failed(self, failure: Failure) -> Iterator[Any]:
-        """Count a full-text file that failed, and yield what its stored pages lead to (`mode=refresh`)."""
+        """Count a full-text file that failed, and yield its stored pages or requests for them (`mode=refresh`)."""
         yield from self.full_texts.failed(*request_and_error(failure))
 
     def parse_llms_files(self, response: Response) -> AsyncIterator[Any]:
@@ -190,17 +190,17 @@ class DocsCallbacks(scrapy.Spider):
     # --- stored pages, at the end of the crawl ---
 
     async def parse_verification(self, response: Response) -> None:
-        """Note what a stored page answers that nothing led to."""
+        """Record the response of a stored page that nothing led to."""
         answer = PageResponse.from_response(response, now="")
         await self.verification.answered(request_of(response), answer)
 
     def verification_failed(self, failure: Failure) -> None:
-        """Note that a stored page is gone, or keep it where that is not certain."""
+        """Record that a stored page is gone, or keep it where that is not certain."""
         request, error = request_and_error(failure)
         self.verification.failed(request, kind_of_failure(error))
 
     def parse_moved(self, response: Response) -> Iterator[Any]:
-        """Yield the new pages that waited; those that were a stored page before name its address."""
+        """Yield the new pages that waited; those that moved name their former address."""
         run = self.run
         if reason_not_to_delete(run) is None and run.arguments.mode != "refresh":
             run.moved_pages.pair(run.known, self._stored_text)

@@ -100,7 +100,7 @@ class Documents:
         return is_open and run.pending_pages.keep(pending, room=run.limit.left)
 
     def of(self, record: PageRecord, *, start: bool = False, confirmed: bool = False) -> Iterator[Any]:
-        """Yield the document of a record; none where the run takes no such page, or one that may have moved.
+        """Yield the document of a record; none where the run filters it, or where it waits because it may have moved.
 
         Args:
             record: the page.

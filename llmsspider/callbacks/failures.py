@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 class Failures:
-    """Counts pages that failed, and yields what they lead to all the same.
+    """Counts pages that failed, and yields other requests for them or their stored documents.
 
     Args:
         run: the run.
@@ -41,7 +41,7 @@ class Failures:
         self._documents = documents
 
     def of_download(self, request: Request, error: BaseException) -> Iterator[Any]:
-        """Yield what a page leads to whose download ended in an exception.
+        """Yield the results of a page whose download ended in an exception.
 
         A request that a middleware filtered is counted as filtered; every other exception is an error of the page.
         """
@@ -64,7 +64,7 @@ class Failures:
     def of_page(
         self, request: Request, kind: ErrorKind, message: str, status: int | None = None
     ) -> Iterator[Any]:
-        """Yield what a page leads to that failed: another address, or, unless it is gone, the stored page.
+        """Yield the results of a page that failed: another address, or, unless it is gone, the stored page.
 
         A redirect that ends in an error has moved nothing: the error holds for all its addresses, and is reported
         with the first one. An error that may pass is not counted yet; the page is retried at the end of the crawl.
@@ -97,7 +97,7 @@ class Failures:
                 yield from self._documents.in_place_of_failed(key, request.meta.get("depth"))
 
     def unreadable(self, request: Request, answer: PageResponse, error: Exception) -> Iterator[Any]:
-        """Yield what a page leads to whose body could not be read."""
+        """Yield the results of a page whose body could not be read."""
         if isinstance(error, TooLargePageError):
             self._run.count("too-large")
         yield from self.of_page(request, kind_of_exception(error), str(error), answer.status)

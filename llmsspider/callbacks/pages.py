@@ -57,7 +57,7 @@ class Pages:
     # --- pages that are no documents ---
 
     def no_document(self, page: PageResult, answer: PageResponse, request: Request) -> Iterator[Any] | None:
-        """Return what a page leads to that is no document itself; None for one that is."""
+        """Return the results of a page that is no document itself; None for one that is."""
         meta = page.page.meta
         refused = page.filtered or refused_by_page(meta, answer, self._run.config)
         if refused is not None:

@@ -53,7 +53,7 @@ class SuspectAnswers:
         self._failures = failures
 
     def keep(self, record: PageRecord, answer: PageResponse, request: Request) -> Iterator[Any] | None:
-        """Keep a page whose answer may be a wall, and return what it leads to meanwhile; None for any other page.
+        """Keep a page whose answer may be a wall, and return its results meanwhile; None for any other page.
 
         Its stored links are followed at once, so that an outage of one page does not hide those behind it. Where
         nothing can wait, the evidence so far decides.
@@ -151,7 +151,7 @@ class SuspectAnswers:
             yield from self._requests.links(known.follow, record.depth + 1, on=record.url)
 
     def decide(self) -> Iterator[Any]:
-        """Yield what the answers that waited lead to: an error and the stored page, or the page as it is now."""
+        """Yield the results of the answers that waited: an error and the stored page, or the page as it is now."""
         for suspect, record in self._run.suspects.take():
             yield from self._decide(suspect, record)
 

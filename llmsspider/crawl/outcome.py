@@ -25,10 +25,10 @@ def succeeded(outcome: str) -> bool:
 
 @dataclass(slots=True)
 class Coverage:
-    """Whether a run saw the whole site; only then is a page that it did not see gone."""
+    """Whether a run saw the whole site; after an incomplete run no page is deleted."""
 
     cut: str | None = None
-    """Why the run was not to see everything, or ended too soon: a limit, a stop, a fault."""
+    """Why the run did not see the whole site: a limit, a stop, a fault."""
     outage: str | None = None
     """How the site kept the run from seeing everything."""
     unseen: set[str] = field(default_factory=set)

@@ -69,7 +69,7 @@ class SourceMemory:
         yield from (state.url for state in self._run.known.states.values())
 
     def recall(self) -> None:
-        """Take over what earlier runs stored with the source, and note what is different this time."""
+        """Use what earlier runs stored with the source, and log what is different this time."""
         run, source = self._run, self._source
         if source is None:
             return
@@ -139,14 +139,14 @@ class SourceMemory:
         return {"title": entry.file_title, "summary": entry.file_summary, "notes": entry.file_notes}
 
     def believes(self, suspect: Suspect, wall: Wall) -> bool:
-        """Say whether an answer that looks like a wall is the page by now: it is so in many runs, or confirmed."""
+        """Say whether an answer that looks like a wall is believed: it came in enough runs, or is confirmed."""
         if self._run.arguments.confirm_deletions:
             return True
         runs = self.doubts.again(suspect.key, f"wall {suspect.text}")
         return 0 < wall.believed_runs <= runs
 
     def is_confirmed(self, file: str, body: bytes) -> bool:
-        """Say whether a file that ends too soon was the same in the runs before, so that this is all of it."""
+        """Say whether a file that breaks off is whole: it was the same in enough runs in a row."""
         return self.doubts.again(page_key(file), f"cut {raw_hash(body)}") >= self._run.suspects.confirm_runs
 
     def disbelieve(self, url: str) -> None:
