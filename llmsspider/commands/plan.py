@@ -76,6 +76,8 @@ class Command(CrawlCommand):
         self.exitcode = 1 if plan is None or (plan.start.error and not plan.seeds) else 0
         if self.exitcode:
             why = nothing_obtained(ended) if ended is not None else "the crawl did not start"
+            if self.crawler.stats is not None and self.crawler.stats.get_value("finish_reason") == "shutdown":
+                why = "stopped before there was a plan"
             print(f"{errors.called()} plan: {printable(why)}", file=sys.stderr)
         if plan is not None and opts.json:
             print(json.dumps(dataclasses.asdict(plan), indent=2, ensure_ascii=False))

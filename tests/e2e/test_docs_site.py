@@ -6,6 +6,7 @@ import functools
 import http.server
 import importlib.util
 import json
+import os
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,7 +14,7 @@ from types import ModuleType
 from typing import Any
 
 import pytest
-from forked import ROOT
+from forked import ROOT, fork, run_module
 
 pytest.importorskip("material", reason="MkDocs Material builds the site: make install-dev")
 
@@ -82,3 +83,13 @@ def test_a_crawl_by_links_finds_every_page_and_no_dead_link(
     assert outcome.stats["llms/origin/markdown"] >= len(outcome.documents) - 3, (
         "the Markdown beside each page"
     )
+
+
+def test_the_lint_finds_nothing_to_mend(site: str, tmp_path: Path) -> None:
+    """Pages name their Markdown and the llms.txt, too, which only the command looks at."""
+    process = fork(
+        run_module, "llmsspider", "lint", f"{site}llms.txt", "-s", "LLMS_ALLOW_PRIVATE_ADDRESSES=127.0.0.1",
+        cwd=tmp_path, stdout=tmp_path / "stdout", stderr=tmp_path / "stderr",
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+    )  # fmt: skip
+    assert (process.wait(), process.stdout) == (0, "nothing to mend\n"), process.log

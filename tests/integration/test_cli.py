@@ -11,6 +11,7 @@ import socket
 import subprocess
 import sys
 import threading
+import time
 from pathlib import Path
 
 import pytest
@@ -271,3 +272,25 @@ def test_ctrl_c_says_what_was_written(serve, tmp_path):
     assert written and 1 <= int(written[1]) <= 41
     assert lines[1] == f"docs: {written[1]} files written, 0 untouched, 0 removed"
     assert "stopped; nothing was deleted, and the next crawl goes on" in lines
+
+
+def test_a_plan_that_is_stopped_says_so(serve, tmp_path):
+    asked, go = threading.Event(), threading.Event()
+
+    def slow(_seen: object) -> str:
+        asked.set()
+        go.wait(HANGS_SECS)
+        return html("Slow", "<p>Late.</p>")
+
+    site = serve({"/": slow})
+    process = fork(
+        run_module, "llmsspider", "plan", f"{site.url}/", *LOCAL,
+        cwd=tmp_path, stdout=tmp_path / "stdout", stderr=tmp_path / "stderr",
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+    )  # fmt: skip
+    process.wait_until(asked.is_set)
+    process.send_signal(signal.SIGINT)
+    time.sleep(0.2)  # the page is under way when the signal comes
+    go.set()
+    assert process.wait() == 1
+    assert process.log == "llmsspider plan: stopped before there was a plan\n"
