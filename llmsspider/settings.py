@@ -5,7 +5,7 @@ The `LLMS_` settings, their defaults and checks are in `llmsspider.config`; docs
 
 import os
 
-import scrapy.core.downloader.contextfactory  # noqa: F401  # docs/performance.md: late, its import takes four times as long
+import scrapy.core.downloader.contextfactory  # noqa: F401  # docs/lab/performance.md: late, its import takes four times as long
 from scrapy.settings import default_settings as scrapys
 
 from llmsspider import __version__

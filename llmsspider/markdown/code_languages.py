@@ -120,6 +120,12 @@ def code_languages(markdown: str) -> list[str]:
     >>> code_languages("```sh\nls\n```\n\n> ~~~ {.js .wide}\n> 1\n> ~~~\n\n```bash\nls\n```\n")
     ['shell', 'javascript']
     """
+    return list(_languages(markdown))
+
+
+@lru_cache(4)
+def _languages(markdown: str) -> tuple[str, ...]:
+    """Return them once read: a page is asked when its item is made and again when it is stored."""
     found: dict[str, None] = {}
     fence = ""
     for before, mark, info in _fences(markdown):
@@ -132,7 +138,7 @@ def code_languages(markdown: str) -> list[str]:
             found[name] = None
             if len(found) == MOST:
                 break
-    return list(found)
+    return tuple(found)
 
 
 def _fences(markdown: str) -> Iterator[tuple[str, str, str]]:

@@ -7,6 +7,7 @@ A *form* is a rule that maps a page's URL to the URL of its Markdown version (it
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import Literal
 from urllib.parse import urlsplit, urlunsplit
 
@@ -35,6 +36,7 @@ RELATED: dict[Form, Form] = {
 MARKDOWN_ENDINGS = (".md", ".mdx", ".markdown")
 
 
+@lru_cache(1024)
 def shape(url: str) -> Shape | None:
     """Return the shape of a page URL, or None when a Markdown twin makes no sense (it has another extension).
 
