@@ -61,7 +61,7 @@ class CommonArguments(BaseModel):
 
     render: Literal["auto", "never", "always"] = Field(
         default="auto",
-        description="auto: a page without text of its own is drawn by a browser; never: none is; always: all HTML is.",
+        description="auto: the browser renders a page without text of its own; never: none; always: all HTML.",
     )
     profile: str = Field(
         default="default",
@@ -96,7 +96,7 @@ class DocsArguments(CommonArguments):
     )
     block: Globs = Field(
         default=(),
-        description="Pages whose path matches one are left out, e.g. /docs/archive/**; wins over allow.",
+        description="Pages whose path matches one are filtered, e.g. /docs/archive/**; wins over allow.",
         json_schema_extra=GLOBS,
     )
     language: str | None = Field(

@@ -56,11 +56,11 @@ REQUIRED = {
 STAND_INS = {
     "SCHEDULER": (
         "llmsspider.scheduling.scheduler.BreadthFirstScheduler",
-        "max_depth may leave out pages or miscount them, and more pages than max_pages may be asked for",
+        "max_depth may filter pages or miscount them, and more pages than max_pages may be requested",
     ),
     "DUPEFILTER_CLASS": (
         "llmsspider.scheduling.scheduler.PageDupeFilter",
-        "the spellings of a page's address are asked for one by one",
+        "the spellings of a page's address are requested one by one",
     ),
     "DOWNLOADER": (
         "llmsspider.scheduling.downloader.Downloader",

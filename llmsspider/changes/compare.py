@@ -273,13 +273,13 @@ def _hunk(old: Block | None, new: Block | None) -> Hunk:
     changed = (new.kind, new.headings, old.text, new.text, new.info)
     if new.is_whole:
         return Hunk("changed", *changed, lines=line_diff(old.text, new.text))
-    return Hunk("changed", *changed, words=words(old.text, new.text))
+    return Hunk("changed", *changed, words=compare_words(old.text, new.text))
 
 
-def words(before: str, after: str) -> Words:
+def compare_words(before: str, after: str) -> Words:
     """Compare two texts by words.
 
-    >>> words("It takes 10 seconds.", "It takes 20 seconds.")
+    >>> compare_words("It takes 10 seconds.", "It takes 20 seconds.")
     (('equal', 'It takes '), ('delete', '10'), ('insert', '20'), ('equal', ' seconds.'))
     """
     a, b = _WORD.findall(before), _WORD.findall(after)

@@ -17,7 +17,7 @@ MIN_WORDS = 20
 _WORD = re.compile(r"\w+")
 
 
-def words(content: str, url: str) -> Counter[str]:
+def word_counts(content: str, url: str) -> Counter[str]:
     """The words of a page without its own address, dates and figures."""
     name = url.rstrip("/").rpartition("/")[2]
     text = content.replace(url, "").replace(f"/{name}", "") if name else content.replace(url, "")
@@ -34,8 +34,8 @@ def likest(one: Counter[str], others: Iterable[tuple[T, Counter[str]]]) -> T | N
     """Return which of several texts is the page that moved, the most alike; None for none of them.
 
     >>> text = "A page of many words that says what it does and how. " * 2
-    >>> one, other = words(text + "Nov 1, 2026", "https://e.com/a"), words("Else.", "https://e.com/c")
-    >>> likest(one, [(1, other), (2, words(text + "Nov 2, 2026", "https://e.com/b"))]), likest(one, [(1, other)])
+    >>> one, other = word_counts(text + "Nov 1, 2026", "https://e.com/a"), word_counts("Else.", "https://e.com/c")
+    >>> likest(one, [(1, other), (2, word_counts(text + "Nov 2, 2026", "https://e.com/b"))]), likest(one, [(1, other)])
     (2, None)
     """
     best, found = ALIKE, None

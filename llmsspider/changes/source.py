@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Literal
 from urllib.parse import urlsplit
 
 from llmsspider.changes.compare import Hunk, blocks, compare
-from llmsspider.changes.moves import MAX_PAIRS, likest, words
+from llmsspider.changes.moves import MAX_PAIRS, likest, word_counts
 from llmsspider.changes.names import Names, names
 from llmsspider.changes.noise import NO_EVIDENCE, Evidence, evidence, noise_of, volatile_lines, without
 from llmsspider.errors import ArgumentsError
@@ -250,7 +250,7 @@ class _Reading:
         """The deleted page whose text is all but that of a new one; none where there are too many to compare."""
         if len(self._new) * len(self._deleted) > MAX_PAIRS:
             return []
-        here = words(page.now.record.content or "", page.now.record.url)
+        here = word_counts(page.now.record.content or "", page.now.record.url)
         candidates = (
             ((gone, before), self._words_of(gone, before))
             for gone, before in self._deleted
@@ -262,7 +262,7 @@ class _Reading:
     def _words_of(self, gone: PageHistory, before: Version) -> Counter[str]:
         url = gone.now.record.url
         if url not in self._words:
-            self._words[url] = words(before.content, url)
+            self._words[url] = word_counts(before.content, url)
         return self._words[url]
 
 

@@ -15,7 +15,7 @@ from llmsspider.web.urls import identity, require_http_url
 
 if TYPE_CHECKING:
     from llmsspider.lint.findings import Finding
-    from llmsspider.lint.site import Checked
+    from llmsspider.lint.site_lint import Checked
     from llmsspider.store import Store
 
 HTML_ORIGINS = frozenset({"html", "rendered"})
@@ -103,7 +103,7 @@ class Command(StoreCommand):
         opts: argparse.Namespace,
         notes: list[str],
     ) -> list[Finding] | None:
-        from llmsspider.lint.site import Limits
+        from llmsspider.lint.site_lint import Limits
         from llmsspider.lint.spider import LintSpider
         from llmsspider.llmstxt import is_llms_url
 
@@ -130,7 +130,7 @@ class Command(StoreCommand):
 
 def known_pages(store: Store) -> dict[str, Checked]:
     """What the last crawl knew of the pages of a source, by the identity of their addresses."""
-    from llmsspider.lint.site import Checked
+    from llmsspider.lint.site_lint import Checked
     from llmsspider.store import OUTLINE
 
     known: dict[str, Checked] = {}

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from llmsspider.changes.moves import MAX_PAIRS, likest, words
+from llmsspider.changes.moves import MAX_PAIRS, likest, word_counts
 from llmsspider.crawl.bot_walls import BELIEVED_RUNS, MAX_MOVED_TO_ONE
 from llmsspider.items import content_hash
 from llmsspider.store import LINKS
@@ -83,8 +83,8 @@ class MovedPages:
         def likest_of(record: PageRecord, keys: list[bytes]) -> bytes | None:
             for key in keys:
                 if key not in stored:
-                    stored[key] = words(text(key), known.states[key].url)
-            here = words(record.content or "", record.url) if keys else Counter[str]()
+                    stored[key] = word_counts(text(key), known.states[key].url)
+            here = word_counts(record.content or "", record.url) if keys else Counter[str]()
             return likest(here, [(key, stored[key]) for key in keys])
 
         others = []

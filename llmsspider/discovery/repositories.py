@@ -218,7 +218,7 @@ class Repository:
 
 @dataclass(frozen=True, slots=True)
 class _Entry:
-    """A file or folder of a listing, by its path; `key` is what its own listing is asked by."""
+    """A file or folder of a listing, by its path; `key` is the address of its own listing."""
 
     path: str
     is_folder: bool

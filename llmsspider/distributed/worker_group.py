@@ -371,15 +371,15 @@ class WorkerGroup(Workers):
         except (RedisError, OSError, ValueError) as error:
             lines = str(error).strip().splitlines() or [type(error).__name__]
             self.fault = WorkerGroupError(
-                f"LLMS_REDIS_URL: Redis at {shown(self._url)} cannot be used: {lines[0]}"
+                f"LLMS_REDIS_URL: Redis at {address_of(self._url)} cannot be used: {lines[0]}"
             )
             raise self.fault from error
 
 
-def shown(url: str) -> str:
+def address_of(url: str) -> str:
     """The address without user and password.
 
-    >>> shown("redis://:secret@10.0.0.7:6379/2")
+    >>> address_of("redis://:secret@10.0.0.7:6379/2")
     '10.0.0.7:6379/2'
     """
     parts = urlsplit(url)

@@ -5,6 +5,6 @@ text, JSON, GitHub annotations or SARIF. The command `lint` and `report` import 
 
     rules      every rule: its level and its remedy     findings            what was found
     outline    an llms.txt with the line of each part    text                rules of the text alone
-    site       checks of the links of a site             markdown_version    a page compared with its Markdown
-    spider     the crawl that fetches for `site`         render              the output formats
+    site_lint  checks of the links of a site             markdown_version    a page compared with its Markdown
+    spider     the crawl that fetches for `site_lint`         render              the output formats
 """

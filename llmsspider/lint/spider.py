@@ -14,7 +14,7 @@ from llmsspider.config import Config
 from llmsspider.discovery import FetchResult, Options, discover
 from llmsspider.errors import DiscoveryError, InvalidUrlError
 from llmsspider.lint.findings import Finding, finding
-from llmsspider.lint.site import Checked, Limits, SiteLint
+from llmsspider.lint.site_lint import Checked, Limits, SiteLint
 from llmsspider.llmstxt import is_llms_url
 from llmsspider.requests import synthetic_request
 from llmsspider.scheduling.downloader import EngineFetch

@@ -12,8 +12,8 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import BinaryIO
 
-from llmsspider.llmsfull.marks import HEADING, SEPARATOR, Mark, clean_title
-from llmsspider.llmsfull.rules import Kind, Scan, choose
+from llmsspider.llmsfull.boundaries import HEADING, SEPARATOR, Mark, clean_title
+from llmsspider.llmsfull.split_rules import FileScan, Kind, choose
 from llmsspider.llmsfull.titles import Locator
 from llmsspider.reasons import FilterReason
 
@@ -165,7 +165,7 @@ def inspect(source: BinaryIO | Path, url: str, titles: Mapping[str, str] = _NO_T
     `source` is a file or a binary stream that can seek, `url` where it came from, `titles` maps the URLs
     listed elsewhere (llms.txt, sitemap) to their titles, in order; titles may be empty.
     """
-    scan = Scan.of(Lines(source))
+    scan = FileScan.of(Lines(source))
     locator = Locator(url, titles)
     choice = choose(scan, url)
     if choice is not None:
@@ -236,7 +236,7 @@ def looks_split(text: str, url: str = "", *, named: bool = False) -> bool:
     `named` says that the file's name calls it full text; then, and where the marks are those that only full-text
     generators write, short pages will do. Other marks stand in annotated indexes too.
     """
-    scan = Scan.of(Lines(io.BytesIO(text.encode("utf-8", "replace"))))
+    scan = FileScan.of(Lines(io.BytesIO(text.encode("utf-8", "replace"))))
     choice = choose(scan, url)
     if choice is None or len(choice.marks) < 2:
         return False

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
-from llmsspider.llmsfull.marks import (
+from llmsspider.llmsfull.boundaries import (
     HEADING,
     MAX_HEADING_CHARS,
     SEPARATOR,
@@ -82,7 +82,7 @@ SHAPE_LINES = 50_000
 """Number of first lines by which the markup of a file is recognised."""
 
 
-class Scan:
+class FileScan:
     """All marks of a file. Line numbers are 0-based; `lines` and `chars` are totals."""
 
     def __init__(self) -> None:
@@ -102,8 +102,8 @@ class Scan:
         self._has_text = False
 
     @classmethod
-    def of(cls, lines: Iterable[str]) -> Scan:
-        """Scan lines."""
+    def of(cls, lines: Iterable[str]) -> FileScan:
+        """FileScan lines."""
         scan = cls()
         for line in lines:
             scan.feed(line)
@@ -177,7 +177,7 @@ class Choice:
         return len({mark.url or mark.title for mark in self.marks if mark.url or mark.title})
 
 
-def choose(scan: Scan, url: str) -> Choice | None:
+def choose(scan: FileScan, url: str) -> Choice | None:
     """Return the rule with the most pages; a rule by headings alone comes last."""
     strong = [
         *_tags(scan),
@@ -203,11 +203,11 @@ def choose(scan: Scan, url: str) -> Choice | None:
     return None
 
 
-def _tags(scan: Scan) -> list[Choice]:
+def _tags(scan: FileScan) -> list[Choice]:
     return [Choice(f"{name}-tag", marks) for name, marks in scan.tags.groups.items()]
 
 
-def _labels(scan: Scan, url: str) -> list[Choice]:
+def _labels(scan: FileScan, url: str) -> list[Choice]:
     """Turn labelled lines into marks: below a title, before a body, or after one."""
     choices = []
     beside: dict[int, set[int]] = {}
@@ -243,7 +243,7 @@ def _ending_at(marks: list[Mark]) -> list[Mark]:
     ]
 
 
-def _titled_by_heading(scan: Scan) -> list[Mark]:
+def _titled_by_heading(scan: FileScan) -> list[Mark]:
     """Give firecrawl pages the title of the heading below their mark."""
     for mark in scan.firecrawl.marks:
         mark.title = scan.heading_after.get(mark.start)
@@ -264,7 +264,7 @@ def _site(url: str) -> str | None:
     return hosts.registrable_domain(url) or hosts.hostname(url)
 
 
-def _fits(choice: Choice, scan: Scan, *, strict: bool) -> bool:
+def _fits(choice: Choice, scan: FileScan, *, strict: bool) -> bool:
     """Tell whether marks can be the page boundaries of the whole file."""
     marks = choice.marks
     if choice.score < 2 and not (choice.score == 1 and marks[0].start <= scan.first_text_line and not strict):

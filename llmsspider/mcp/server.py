@@ -23,7 +23,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from llmsspider import __version__
 from llmsspider.errors import LlmsspiderError
-from llmsspider.mcp import answers
+from llmsspider.mcp import tool_results
 from llmsspider.mcp.crawls import Crawls
 from llmsspider.retrieval.library import Library
 
@@ -45,7 +45,7 @@ def make_server(library: Library, crawls: Crawls | None) -> MCPServer:
     server = MCPServer("llmsspider", instructions=INSTRUCTIONS, version=__version__, log_level="WARNING")
     worker = ThreadPoolExecutor(1, thread_name_prefix="library")
 
-    async def work(answer: Callable[[], answers.ToolResult[Any]]) -> CallToolResult:
+    async def work(answer: Callable[[], tool_results.ToolResult[Any]]) -> CallToolResult:
         try:
             given = await _in(worker, answer)
         except LlmsspiderError as error:
@@ -60,7 +60,7 @@ def make_server(library: Library, crawls: Crawls | None) -> MCPServer:
     @tool(_READS)
     async def list_sources() -> CallToolResult:
         """List the crawled documentation: name, address, number of pages, when it was crawled."""
-        return await work(lambda: answers.list_sources(library))
+        return await work(lambda: tool_results.list_sources(library))
 
     @tool(_READS)
     async def search(
@@ -72,22 +72,22 @@ def make_server(library: Library, crawls: Crawls | None) -> MCPServer:
             default all.
         section: a section of the outline.
         """
-        return await work(lambda: answers.search(library, query, source, section, limit))
+        return await work(lambda: tool_results.search(library, query, source, section, limit))
 
     @tool(_READS)
     async def read_page(page: str, offset: int = 0, max_chars: int = 8000) -> CallToolResult:
         """Read a page as Markdown. page: its url or page_id. offset: the character to begin at (see next_offset)."""
-        return await work(lambda: answers.read_page(library, page, offset, max_chars))
+        return await work(lambda: tool_results.read_page(library, page, offset, max_chars))
 
     @tool(_READS)
     async def outline(source: str, offset: int = 0) -> CallToolResult:
         """List the pages of a source by section, in the site's own order."""
-        return await work(lambda: answers.outline(library, source, offset))
+        return await work(lambda: tool_results.outline(library, source, offset))
 
     @tool(_READS)
     async def changes(source: str, since: str = "last", offset: int = 0) -> CallToolResult:
         """List pages new, changed or deleted since a change number, a date (2026-11-01), or "last" (the last crawl)."""
-        return await work(lambda: answers.changes(library, source, since, offset))
+        return await work(lambda: tool_results.changes(library, source, since, offset))
 
     @server.resource("llmsspider://page/{page_id}", name="page", mime_type="text/markdown")
     async def page(page_id: str) -> str:
@@ -104,25 +104,27 @@ def make_server(library: Library, crawls: Crawls | None) -> MCPServer:
 
 def _add_crawl_tools(
     tool: Callable[[Callable[..., Any]], Callable[..., Any]],
-    work: Callable[[Callable[[], answers.ToolResult[Any]]], Awaitable[CallToolResult]],
+    work: Callable[[Callable[[], tool_results.ToolResult[Any]]], Awaitable[CallToolResult]],
     library: Library,
     crawls: Crawls,
 ) -> None:
-    def started(source: str) -> answers.ToolResult[dict[str, Any]]:
-        return answers.ToolResult(
+    def started(source: str) -> tool_results.ToolResult[dict[str, Any]]:
+        return tool_results.ToolResult(
             {"source": source, "started": True}, f"Crawling {source}; crawl_status returns its progress."
         )
 
-    def progress_of(source: str) -> answers.ToolResult[dict[str, Any]]:
+    def progress_of(source: str) -> tool_results.ToolResult[dict[str, Any]]:
         status = crawls.status(library, source)
-        return answers.ToolResult(
+        return tool_results.ToolResult(
             status, "\n".join(f"{name}: {value}" for name, value in status.items() if value is not None)
         )
 
-    def cancelled(source: str) -> answers.ToolResult[dict[str, Any]]:
+    def cancelled(source: str) -> tool_results.ToolResult[dict[str, Any]]:
         going = crawls.cancel(source)
         said = "is stopping; what was fetched is kept" if going else "was not started here, or has ended"
-        return answers.ToolResult({"source": source, "stopping": going}, f"The crawl of {source} {said}.")
+        return tool_results.ToolResult(
+            {"source": source, "stopping": going}, f"The crawl of {source} {said}."
+        )
 
     @tool
     async def add_source(url: str, name: str | None = None, max_pages: int | None = None) -> CallToolResult:

@@ -15,7 +15,7 @@ import orjson
 from llmsspider.errors import MirrorError
 from llmsspider.output.mirror_files import (
     CONTENTS,
-    Line,
+    ContentsLine,
     LinkMap,
     MirrorNames,
     contents,
@@ -215,7 +215,7 @@ class _Sync:
         self.report = MirrorReport(folder)
         self.manifest = read_manifest(folder) or Manifest(source.name, _main_host(store, source.url))
         self.links = LinkMap(store.aliases())
-        self.lines: list[Line] = []
+        self.lines: list[ContentsLine] = []
 
     def run(self) -> MirrorReport:
         """Name every page, write what differs, remove what is gone."""
@@ -302,11 +302,13 @@ def _main_host(store: Store, url: str) -> str:
     return host(url) if host(url) in hosts else hosts.most_common(1)[0][0]
 
 
-def _line(record: PageRecord, file: str) -> Line:
+def _line(record: PageRecord, file: str) -> ContentsLine:
     entry = record.llms
     title = (entry.title if entry else None) or record.title or file.removesuffix(".md")
     description = (entry.description if entry else None) or record.description
-    return Line(file, title, description, entry.section if entry else None, entry.order if entry else None)
+    return ContentsLine(
+        file, title, description, entry.section if entry else None, entry.order if entry else None
+    )
 
 
 def _is_there(path: Path, size: int) -> bool:

@@ -272,7 +272,7 @@ _DESCRIPTION_CHARACTERS = 300
 
 
 @dataclass(slots=True, frozen=True)
-class Line:
+class ContentsLine:
     """One page in the table: `order` and `section` are those of llms.txt, None where it does not list the page."""
 
     file: str
@@ -282,7 +282,7 @@ class Line:
     order: int | None
 
 
-def contents(lines: Iterable[Line], url: str, introduction: str = "") -> str:
+def contents(lines: Iterable[ContentsLine], url: str, introduction: str = "") -> str:
     """The text of index.md.
 
     `url` is where the source starts, `introduction` the title and what follows it as the llms.txt has them; without
@@ -309,11 +309,11 @@ def _note(url: str) -> str:
     )
 
 
-def _section(heading: str, lines: Iterable[Line]) -> str:
+def _section(heading: str, lines: Iterable[ContentsLine]) -> str:
     return f"## {_plain(heading)}\n\n" + "".join(_entries(lines))
 
 
-def _entries(lines: Iterable[Line]) -> Iterator[str]:
+def _entries(lines: Iterable[ContentsLine]) -> Iterator[str]:
     for line in lines:
         said = f": {_plain(line.description)[:_DESCRIPTION_CHARACTERS]}" if line.description else ""
         yield f"- [{_plain(line.title)}]({link_path(CONTENTS, line.file)}){said}\n"

@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 
 from llmsspider.lint.findings import Finding
 from llmsspider.output.status import run_status
-from llmsspider.report.lint import GROUPS, Coverage, Listed, compare, lint
+from llmsspider.report.lint import GROUPS, ListCoverage, Listed, compare, lint
 from llmsspider.report.values import (
     Combination,
     Conversion,
@@ -160,7 +160,7 @@ class Report:
     """
 
     data: RunData
-    coverage: Coverage
+    coverage: ListCoverage
     findings: list[Finding]
     documents: list[list[Any]]
     tree: dict[str, Any]
@@ -219,7 +219,7 @@ def _is_page(url: str) -> bool:
     return urlsplit(url).scheme in {"", "http", "https"}
 
 
-def _data(run: Run, status: RunStatus, coverage: Coverage, findings: list[Finding]) -> RunData:
+def _data(run: Run, status: RunStatus, coverage: ListCoverage, findings: list[Finding]) -> RunData:
     return RunData(
         source=run.source,
         url=run.arguments.url,

@@ -45,7 +45,7 @@ class Group:
 
 
 @dataclass(slots=True)
-class Coverage:
+class ListCoverage:
     """Pages by where they were found. `combined` counts (in llms.txt, in a sitemap, crawled)."""
 
     combined: dict[tuple[bool, bool, bool], int] = field(default_factory=dict)
@@ -73,7 +73,7 @@ def compare(
     crawled: Mapping[str, str],
     errors: Mapping[str, tuple[str, str]],
     filtered: Mapping[str, tuple[str, str]],
-) -> Coverage:
+) -> ListCoverage:
     """Compare listed pages with crawled ones.
 
     Args:
@@ -82,7 +82,7 @@ def compare(
         errors: (kind, message) of each page that failed, by identity.
         filtered: (reason, rule) of each filtered URL, by identity.
     """
-    found = Coverage(groups={name: Group() for name in GROUPS})
+    found = ListCoverage(groups={name: Group() for name in GROUPS})
     known = _joined(listed)
     for key, page in known.items():
         _count(found, page.in_llms, page.in_sitemap, key in crawled)
@@ -120,7 +120,7 @@ def _outcome(
     return "not-reached", ""
 
 
-def _count(found: Coverage, in_llms: bool, in_sitemap: bool, crawled: bool) -> None:
+def _count(found: ListCoverage, in_llms: bool, in_sitemap: bool, crawled: bool) -> None:
     combination = (in_llms, in_sitemap, crawled)
     found.combined[combination] = found.combined.get(combination, 0) + 1
 
@@ -130,7 +130,7 @@ def _count(found: Coverage, in_llms: bool, in_sitemap: bool, crawled: bool) -> N
 
 def lint(
     files: Iterable[LlmsFile],
-    coverage: Coverage,
+    coverage: ListCoverage,
     origins: Mapping[str, str],
 ) -> list[Finding]:
     """Return the findings of every index, the worst first.
@@ -147,7 +147,7 @@ def lint(
     return ordered(found)
 
 
-def _of_file(file: LlmsFile, coverage: Coverage, origins: Mapping[str, str]) -> Iterator[Finding]:
+def _of_file(file: LlmsFile, coverage: ListCoverage, origins: Mapping[str, str]) -> Iterator[Finding]:
     yield from lint_text(file.text, file.url, file.url)
     listed = {entry.url for entry in file.entries}
     for group, rule, problem in (
@@ -169,7 +169,7 @@ def _of_file(file: LlmsFile, coverage: Coverage, origins: Mapping[str, str]) -> 
         yield finding("html-link", file.url, problem, urls=served)
 
 
-def _of_site(main: str, coverage: Coverage) -> Iterator[Finding]:
+def _of_site(main: str, coverage: ListCoverage) -> Iterator[Finding]:
     for name, rule, problem in (
         ("only-sitemap", "only-in-sitemap", "pages of the sitemap that are in no llms.txt"),
         ("only-links", "only-linked", "pages that neither llms.txt nor sitemap lists"),

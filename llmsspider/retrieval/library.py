@@ -17,8 +17,8 @@ from typing import Self
 from llmsspider.errors import SearchError, StoreError
 from llmsspider.owncode import own_mark
 from llmsspider.retrieval.embedding import Embedder, VectorIndex
-from llmsspider.retrieval.files import VECTORS, WORDS, index_file
 from llmsspider.retrieval.index import SourceIndex
+from llmsspider.retrieval.index_file import VECTORS, WORDS, index_file
 from llmsspider.retrieval.open_source import OpenSource
 from llmsspider.retrieval.passages import url_words
 from llmsspider.retrieval.ranking import (

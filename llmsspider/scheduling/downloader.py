@@ -63,7 +63,7 @@ class EngineFetch:
         """Where the start page redirected to for the first time; it counts as failed then."""
         self.false_answer: FetchResult | None = None
         self.api = ""
-        """How the addresses of an interface for programs begin; robots.txt, which is of pages, is not asked for it."""
+        """How the addresses of an interface for programs begin; robots.txt, which is of pages, does not apply to it."""
 
     async def __call__(
         self, url: str, *, accept: str | None = None, max_bytes: int | None = None

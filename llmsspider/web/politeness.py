@@ -244,7 +244,7 @@ class HostPace:
 def paces_freely(host: str, ip_address: str | None = None) -> bool:
     """Return whether a host needs no bound on the rate: it is this machine, or one of a private network.
 
-    `ip_address` is where the host answered from, once it did; a name alone tells it for localhost only.
+    `ip_address` is where the host answered from, once it did; a name alone is enough for localhost only.
 
     >>> paces_freely("127.0.0.1"), paces_freely("docs.example.com"), paces_freely("docs.corp", "10.1.2.3")
     (True, False, True)

@@ -10,7 +10,7 @@ import pytest
 from redis import Redis
 from redis_server import PASSWORD, redis_url  # noqa: F401  (fixture)
 
-from llmsspider.distributed.worker_group import WorkerGroup, shown
+from llmsspider.distributed.worker_group import WorkerGroup, address_of
 from llmsspider.errors import WorkerGroupError
 from llmsspider.setting_types import redis_problem
 from llmsspider.store.runs import this_host
@@ -174,7 +174,7 @@ def test_a_crawl_whose_workers_are_all_dead_is_not_continued(enter: Enter, redis
 def test_faults_are_one_line_without_the_password(redis_url: str):  # noqa: F811
     assert redis_problem(redis_url) is None
     assert "redis://host:6379/0 is accepted" in (redis_problem("http://:pw@x") or "")
-    assert shown("redis://user:pw@host:1/2") == "host:1/2"
+    assert address_of("redis://user:pw@host:1/2") == "host:1/2"
     for url in (redis_url.replace(PASSWORD, "wrong"), "redis://:wrong@127.0.0.1:9/0"):
         with pytest.raises(WorkerGroupError) as raised:
             asyncio.run(WorkerGroup(url, "a").join())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from llmsspider.changes.compare import blocks, compare, words
+from llmsspider.changes.compare import blocks, compare, compare_words
 from llmsspider.changes.names import names
 from llmsspider.changes.noise import evidence, volatile_lines, without
 from llmsspider.changes.noise import noise_of as noise_of_pages
@@ -131,7 +131,7 @@ def test_text_that_has_nothing_in_common_came_and_went():
     ],
 )
 def test_words_give_both_texts_back(before: str, after: str):
-    pieces = words(before, after)
+    pieces = compare_words(before, after)
     assert "".join(piece for op, piece in pieces if op != "insert") == before
     assert "".join(piece for op, piece in pieces if op != "delete") == after
 

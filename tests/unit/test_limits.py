@@ -15,7 +15,7 @@ from llmsspider.errors import TooLargePageError
 from llmsspider.extraction import convert, read_metadata
 from llmsspider.extraction.parsing import MAX_DEPTH, parse
 from llmsspider.llmsfull import inspect, split
-from llmsspider.llmsfull.marks import MAX_HEADER_LINES
+from llmsspider.llmsfull.boundaries import MAX_HEADER_LINES
 from llmsspider.markdown import read
 from llmsspider.markdown.page import MAX_LEVELS, split_front_matter
 from llmsspider.web.decompression import MAX_MEMBERS, SMALL_CHARS, BodyTooLargeError, decompress

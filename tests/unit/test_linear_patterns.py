@@ -12,8 +12,8 @@ PORTIONS = 8
 """Parts that the patterns are tried in, so that they share out well among processes."""
 
 SHORT_TEXTS = {
-    "llmsspider.llmsfull.marks._BANNER": 400,
-    "llmsspider.llmsfull.marks._HEADING_SUFFIX": 1_000,
+    "llmsspider.llmsfull.boundaries._BANNER": 400,
+    "llmsspider.llmsfull.boundaries._HEADING_SUFFIX": 1_000,
     "llmsspider.web.url_gate._USER_WITH_SLASHES": 2_100,
 }
 """Patterns that only see texts of so many characters, and take no more than `SHORT_STEPS` on them."""

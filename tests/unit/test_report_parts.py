@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from llmsspider.discovery.model import LlmsFile
 from llmsspider.llmstxt import Entry
 from llmsspider.report.gather import MAX_LINKS, MAX_NODES, site_tree
-from llmsspider.report.lint import MAX_PER_OUTCOME, Coverage, Listed, compare, lint
+from llmsspider.report.lint import MAX_PER_OUTCOME, ListCoverage, Listed, compare, lint
 from llmsspider.report.render import bars, timeline
 from llmsspider.web.urls import identity
 
@@ -27,7 +27,7 @@ def entry(path: str, **fields) -> Entry:
     return Entry(SITE + path, **{"title": path, "description": "d", "section": "S", "order": 0, **fields})
 
 
-def nothing() -> Coverage:
+def nothing() -> ListCoverage:
     return compare([], {}, {}, {})
 
 
