@@ -271,7 +271,9 @@ _ENOUGH = 2 * PROSE
 _ENTRIES = frozenset({"li", "tr", "dt", "dd"})
 _BLOCKS = frozenset({"article", "div", "section"})
 _TITLE_LINKS = XPath("(h2 | h3 | h4 | header//h2 | header//h3 | div/h2 | div/h3)//a | a[h2 or h3 or h4]")
-_REL_TAG = re.compile(rb"rel\s*+=\s*+(?:\"[^\"]{0,200}(?:tag|&)|'[^']{0,200}(?:tag|&)|[^\s>]{0,200}(?:tag|&))")
+_REL_TAG = re.compile(
+    rb"rel\s*+=\s*+(?:\"[^\"=]{0,200}(?:tag|&)|'[^'=]{0,200}(?:tag|&)|[^\s>=]{0,200}(?:tag|&))"
+)
 _TAGS = XPath("//a[contains(concat(' ', @rel, ' '), ' tag ')]/@href", smart_strings=False)
 _SIDEBARS = XPath(
     "//nav[not(ancestor::header)]//a | //aside//a | //*[contains(@class, 'sidebar') or contains(@class, 'menu')]//a"
