@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from functools import lru_cache
 from math import inf
 
@@ -36,6 +37,10 @@ _TURN_WORDS = frozenset({"next", "previous"})
 """Those of them that count as a link of their own."""
 _LEAST = 2
 """Minimum number of such links, or labels of them, in a block of pagination."""
+_ROW = 4
+"""Minimum number of links in a row of numbers."""
+_SHORT = 3
+"""Maximum length of a number or letter in it, or an abbreviation such as `Ind`."""
 _LONGEST = 400
 """Maximum length of such a block in characters."""
 _WORD = re.compile(r"[^\W\d_]+")
@@ -43,8 +48,12 @@ _WORD = re.compile(r"[^\W\d_]+")
 
 def without_pagination(main: _Element) -> _Element:
     """Empty the blocks of pagination in `main`, and return `main`."""
+    numbers: Counter[_Element] = Counter()
     for link in list(main.iter("a")):
-        if not _PAGE_TURN.fullmatch(_label(link)):
+        label = _label(link)
+        if len(label) <= _SHORT and label.isalnum() and (parent := link.getparent()) is not None:
+            numbers[parent] += 1
+        if not _PAGE_TURN.fullmatch(label):
             continue
         block = None
         for above in link.iterancestors():
@@ -54,7 +63,22 @@ def without_pagination(main: _Element) -> _Element:
                 block = above
         if block is not None:
             block.clear(keep_tail=True)
+    for block, links in numbers.items():
+        if links >= _ROW and block is not main and _is_row_of_numbers(block):
+            block.clear(keep_tail=True)
     return main
+
+
+def _is_row_of_numbers(block: _Element) -> bool:
+    """Return True for a row of links to the chapters of a book by their numbers and letters."""
+    labels = [_label(link).casefold() for link in block.iter("a")]
+    beside = _WORD.findall(" ".join(_outside_links(block)).casefold())
+    return (
+        {"1", "2"}.issubset(labels)
+        and all(label.isalnum() and (len(label) <= _SHORT or label in _LABELS) for label in labels)
+        and all("#" not in (link.get("href") or "") for link in block.iter("a"))
+        and (_LABELS | {"go", "goto"}).issuperset(beside)
+    )
 
 
 def _label(link: _Element) -> str:
@@ -311,7 +335,16 @@ def _is_container(element: _Element) -> bool:
     """Return True for what pages are built of: not a table of data, an admonition, a set of tabs."""
     if element.tag == "table":
         return next(element.iter("th"), None) is None and next(element.iter("h1", "h2"), None) is not None
-    return element.tag in _CONTAINERS and rules_for("").kind(element) is Kind.PLAIN
+    is_plain = element.tag in _CONTAINERS and rules_for("").kind(element) is Kind.PLAIN
+    return is_plain and not _is_only_code(element)
+
+
+def _is_only_code(element: _Element) -> bool:
+    """Return True for a listing of code and what is set around it: a part of a page, however long it is."""
+    return (
+        next(element.iter("pre"), None) is not None
+        and next(element.iter("h1", "h2", "h3", "h4", "h5", "p", "li", "dd"), None) is None
+    )
 
 
 def _holds_title(element: _Element, page: _Element | None) -> bool:

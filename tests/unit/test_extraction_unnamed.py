@@ -134,8 +134,10 @@ def test_a_section_that_says_the_title_too_stays_a_section():
         """<ul><li><a href="toc.html">Contents</a></li><li><a href="a.html">Previous Chapter</a></li>
         <li><a href="c.html">Next Chapter</a></li></ul>""",
         """<ul><li><a href="toc.html">Table of Contents</a><li><a href="c.html">Next Chapter</a></ul>""",
+        """<div><span>Goto Chapter: </span><a href="toc.html">Top</a> <a href="1.html">1</a> <a href="2.html">2</a>
+        <a href="c.html">3</a> <a href="A.html">A</a> <a href="Bib.html">Bib</a></div>""",
     ],
-    ids=["words", "table", "pictures", "labels", "list", "list of a first chapter"],
+    ids=["words", "table", "pictures", "labels", "list", "list of a first chapter", "numbers"],
 )
 def test_blocks_that_only_turn_pages_are_no_content(block):
     page = converted(f"{block}<h1>Wheels</h1>{PROSE}{block}", "Wheels")
@@ -163,6 +165,14 @@ def test_blocks_that_only_turn_pages_are_no_content(block):
 )
 def test_links_that_are_called_alike_stay_in_the_text(block, text):
     assert text in converted(f"<h1>Wheels</h1>{PROSE}{block}", "Wheels").markdown
+
+
+def test_a_page_that_is_mostly_one_listing_keeps_what_stands_around_it():
+    listing = "\n".join(f"&lt;!ELEMENT wheel{number} (spoke, rim, hub)&gt;" for number in range(60))
+    page = converted(
+        f"<h3>The wheel DTD</h3><p>We repeat it here.</p><div class='x'><pre>{listing}</pre></div>", "DTD"
+    )
+    assert page.markdown.startswith("### The wheel DTD\n\nWe repeat it here.\n\n```\n<!ELEMENT wheel0")
 
 
 def test_definitions_and_code_that_scribble_sets_in_tables():
