@@ -284,7 +284,11 @@ def _compared(
         change.unknown = "its earlier text is not kept (LLMS_HISTORY)"
         return _Compared(change)
     earlier = page.versions if versions is None else versions
-    contents = [*(blocks(version.content) for version in earlier), blocks(record.content or "")]
+    texts = [version.content for version in earlier]
+    if change.moved_from:
+        own = re.compile(re.escape(change.moved_from) + r"(?![\w/.%~-])")
+        texts = [own.sub(lambda _: record.url, text) for text in texts]
+    contents = [*map(blocks, texts), blocks(record.content or "")]
     old, new = contents[earlier.index(before)], contents[-1]
     compared = compare(old, new)
     change.hunks, change.shifted = compared.hunks, compared.shifted

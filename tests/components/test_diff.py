@@ -134,6 +134,23 @@ def test_a_page_that_was_redirected_moved_though_its_text_changed_too(folder: Pa
         assert [hunk.after for hunk in page.hunks] == ["With a word more."]
 
 
+def test_of_a_page_that_moved_its_own_address_is_no_change(folder: Path):
+    text = (
+        "# A\n\nMany words say what [it]({0}) does, how it does it, and where to [look]({0}#more) for more of it.\n\n"
+        "What lies [below]({0}/x) it, [beside]({0}-y) it and before it stays where it was.\n\n"
+        + "So many more words stand below that a link more or less is no matter at all to anybody who reads. " * 4
+    )
+    with Place(None, folder / ".scrapy" / "llmsspider").open() as store:
+        crawl(store, {"a": text.format(SITE + "a")})
+        since = store.last_seq()
+        edited = text.replace("Many words", "Many good words").replace("({0}/", f"({SITE}a/")
+        crawl(store, {"a": None, "b": edited.replace("({0}-y", f"({SITE}a-y").format(SITE + "b")})
+        (page,) = changes_since(store, NAME, since).pages
+        assert (page.kind, page.moved_from) == ("moved", SITE + "a")
+        ((_, *changed),) = [[hunk, *(p for op, p in hunk.words if op != "equal")] for hunk in page.hunks]
+        assert "".join(changed).strip() == "good"
+
+
 def test_a_page_that_links_to_its_own_parts_moved_with_them(folder: Path):
     with Place(None, folder / ".scrapy" / "llmsspider").open() as store:
         crawl(store, {"a": f"# A\n\n[part]({SITE}a#part)\n"})
