@@ -138,7 +138,8 @@ def test_of_a_page_that_moved_its_own_address_is_no_change(folder: Path):
     text = (
         "# A\n\nMany words say what [it]({0}) does, how it does it, and where to [look]({0}#more) for more of it.\n\n"
         "What lies [below]({0}/x) it, [beside]({0}-y) it and before it stays where it was.\n\n"
-        + "So many more words stand below that a link more or less is no matter at all to anybody who reads. " * 4
+        + "So many more words stand below that a link more or less is no matter at all to anybody who reads. "
+        * 4
     )
     with Place(None, folder / ".scrapy" / "llmsspider").open() as store:
         crawl(store, {"a": text.format(SITE + "a")})
