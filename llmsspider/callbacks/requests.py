@@ -257,7 +257,8 @@ class PageRequests:
             if run.limit.reached:
                 run.coverage.incomplete(run.limit.why)
                 return
-            trap = run.bounds.trap(url) if self._is_new(url) else None
+            is_new = self._is_new(url)
+            trap = run.bounds.trap(url) if is_new else None
             if trap is not None:
                 run.record_filtered(url, trap.reason, trap.rule)
                 continue
@@ -268,7 +269,7 @@ class PageRequests:
                     rule = f"max_requests={run.limit.max_requests}: enough are queued"
                     run.record_filtered(url, "max-requests", rule)
                     continue
-            extra = self._of_link(link, url, on_plain_page=plain)
+            extra = self._of_link(link, url, is_new=is_new, on_plain_page=plain)
             request = self.page(url, by="link", depth=depth, **extra)
             if not self._waits_for_copies(request):
                 yield request
@@ -277,12 +278,12 @@ class PageRequests:
         """Say whether a page is not stored; a stored one is no trap, it was a document."""
         return self._run.known.state(page_key(url)) is None
 
-    def _of_link(self, link: str, url: str, *, on_plain_page: bool) -> dict[str, Any]:
+    def _of_link(self, link: str, url: str, *, is_new: bool, on_plain_page: bool) -> dict[str, Any]:
         """Return what `meta["llms"]` says of the page that a link led to."""
         extra: dict[str, Any] = {"md": link} if url != link and is_markdown_url(link) else {}
         if url != link and identity(url) == identity(link):
             extra["spelled"] = link
-        if self._is_new(url) and self._run.bounds.is_alike(url):
+        if is_new and self._run.bounds.is_alike(url):
             extra["alike"] = "listed" if on_plain_page else "linked"
         return extra
 

@@ -254,7 +254,7 @@ class FullTextSamples:
         self, full_text: FullText, pages: dict[str, str], dates: dict[str, str]
     ) -> list[Sample]:
         lastmod = {url: dates[identity(url)] for url in pages if identity(url) in dates}
-        wanted = {pages[url]: url for url in chosen(list(pages), lastmod, self.run.number)}
+        wanted = {pages[url]: url for url in chosen(list(pages), lastmod, self.run.memory.full_check.number)}
         found = []
         for held in self._pieces(full_text, set(wanted)):
             url = wanted[held.url or ""]

@@ -351,11 +351,6 @@ class Run:
         return Suspects(confirm_runs=max(self.config.confirm_runs, 2))
 
     @property
-    def number(self) -> int:
-        """The number of the run, from 1; 0 before it was opened."""
-        return self._record.number if self._record else 0
-
-    @property
     def follows_links(self) -> bool:
         """True when links of pages lead to further pages in this run."""
         arguments = self.arguments
