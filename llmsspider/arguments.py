@@ -137,10 +137,10 @@ class DocsArguments(CommonArguments):
     )
     mode: Literal["crawl", "refresh"] = Field(
         default="crawl",
-        description="refresh: ask again for the stored pages only; no discovery, no new pages.",
+        description="refresh: request the stored pages only; no discovery, no new pages.",
     )
     retry: Literal["", "failed"] = Field(
-        default="", description="failed: ask only for the pages that failed in the last run of the source."
+        default="", description="failed: request only the pages that failed in the last run of the source."
     )
     full: bool = Field(
         default=False, description="Ignore stored hashes and validators: get and convert every page again."

@@ -283,7 +283,7 @@ def section_url(url: str, answer: FetchResult) -> str:
 
 
 def _is_tree(folder: str) -> bool:
-    """Tell whether a directory name is a language or a version."""
+    """Return whether a directory name is a language or a version."""
     return folder.lower().replace("_", "-").partition("-")[0] in _LANGUAGES or bool(
         _VERSION.fullmatch(folder)
     )

@@ -336,7 +336,7 @@ async def discover_repository(
     """List the documentation of a repository: the folder that is named, else its README and folder of documentation.
 
     Args:
-        fetch: asks the API.
+        fetch: sends the requests to the API.
         address: what the user gave.
         extensions: of files that are pages besides Markdown, without a dot.
         note: gets one line for each thing found.

@@ -53,7 +53,7 @@ class Session:
         return list(await asyncio.gather(*(self.get(url, max_bytes) for url in urls)))
 
     def is_unresponsive(self, url: str) -> bool:
-        """Tell whether the host of a URL has left the last requests without an answer."""
+        """Return whether the host of a URL has left the last requests without an answer."""
         return self._silent[hosts.hostname(url) or ""] >= SILENT_LIMIT
 
     def forget(self, url: str) -> None:

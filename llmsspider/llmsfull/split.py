@@ -330,7 +330,7 @@ def _opens_front_matter(first: str, second: str = "") -> bool:
 
 
 def _is_last_separator(lines: list[str]) -> bool:
-    """Tell a separator from the underline of a heading: nothing stands directly above it."""
+    """Return whether a line is a separator, not the underline of a heading: nothing stands directly above it."""
     return SEPARATOR.match(lines[-1]) is not None and (len(lines) < 2 or not lines[-2].strip())
 
 

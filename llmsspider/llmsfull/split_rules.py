@@ -265,7 +265,7 @@ def _site(url: str) -> str | None:
 
 
 def _fits(choice: Choice, scan: FileScan, *, strict: bool) -> bool:
-    """Tell whether marks can be the page boundaries of the whole file."""
+    """Return whether marks can be the page boundaries of the whole file."""
     marks = choice.marks
     if choice.score < 2 and not (choice.score == 1 and marks[0].start <= scan.first_text_line and not strict):
         return False

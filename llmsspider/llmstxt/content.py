@@ -220,7 +220,7 @@ def _is_xml(text: str) -> bool:
 
 
 def _is_not_found(text: str) -> bool:
-    """Tell a plain-text "not found" page: short, and without anything a list of pages would have."""
+    """Return whether a text is a "not found" page: short, and without anything a list of pages would have."""
     return len(text) < 500 and not _MARKDOWN.search(text) and _NOT_FOUND.search(text) is not None
 
 
@@ -253,7 +253,7 @@ _NOT_LLMS_TXT = {
 
 
 def _looks_binary(body: bytes) -> bool:
-    """Tell by the control characters, and by high bytes that are no UTF-8."""
+    """Return whether a body has control characters, or high bytes that are no UTF-8."""
     sample = body[:4096]
     text = sample.decode("utf-8", "replace")
     strange = sum(1 for char in text if (char < " " and char not in "\t\n\r\f") or char == "\ufffd")

@@ -42,7 +42,7 @@ def absolute_url(href: str, base: str) -> str | url_gate.InvalidUrl | None:
 
 
 def _is_schemeless(href: str, base: str) -> bool:
-    """Tell whether the href begins with a host: `www.`, a host of the file's own site, a web suffix."""
+    """Return whether the href begins with a host: `www.`, a host of the file's own site, a web suffix."""
     if _SCHEME.match(href) and not re.match(r"[\w.-]+:\d+(?:/|$)", href):
         return False
     found = _HOST_LIKE.match(href)

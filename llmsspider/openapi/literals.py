@@ -49,7 +49,7 @@ def read_object(script: str, position: int = 0) -> tuple[dict[str, Any], int]:
 
 
 class EndlessError(ValueError):
-    """An object does not end, or something in it cannot be told from the end of the script."""
+    """An object does not end, or something in it cannot be distinguished from the end of the script."""
 
 
 class _Reader:

@@ -38,7 +38,7 @@ _JSON = json.JSONDecoder()
 
 
 def files_in(script: str) -> list[str]:
-    """Return the addresses of the OpenAPI files that a script names for the program that draws them, as written.
+    """Return the addresses of the OpenAPI files that a script names for the program that renders them, as written.
 
     >>> files_in("ui = SwaggerUIBundle({url: 'a.json', dom_id: '#ui'}); createApiReference('#app', {url: `b.json`})")
     ['a.json', 'b.json']
@@ -81,7 +81,7 @@ def urls_in(configuration: str) -> list[str]:
 def apis_in(script: str) -> Iterator[dict[str, Any]]:
     """Yield the APIs that a script holds, as JSON or as JavaScript writes objects, `MAX_HELD` at most.
 
-    The state of a page that was drawn before (Redoc) is one, too. What only a program could tell is None in them.
+    The state of a page that was rendered before (Redoc) is one, too. What only a program could compute is None in them.
     """
     position = found = 0
     for _ in range(MAX_TRIES if holds_api(script) else 0):
@@ -102,7 +102,7 @@ def apis_in(script: str) -> Iterator[dict[str, Any]]:
 
 
 def api_of(read: object) -> dict[str, Any] | None:
-    """Return an API, out of the state of a page that was drawn before (Redoc); None for any other value."""
+    """Return an API, out of the state of a page that was rendered before (Redoc); None for any other value."""
     if not isinstance(read, dict):
         return None
     inner = read.get("spec")

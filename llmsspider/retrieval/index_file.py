@@ -1,4 +1,4 @@
-"""Where the index of a source is, and whether there is one; a crawl asks, most need nothing else of this room."""
+"""Where the index of a source is, and whether there is one; most crawls need nothing else of this room."""
 
 from __future__ import annotations
 

@@ -186,6 +186,6 @@ def queued_requests(crawler: Crawler) -> int:
     scheduler = engine.scheduler
     if isinstance(scheduler, Sized):
         waiting = len(scheduler)
-    else:  # one of the user's that cannot count: whether there is any is what the phases of a crawl ask
+    else:  # one of the user's that cannot count: whether there is any is what the phases of a crawl need
         waiting = int(scheduler is not None and scheduler.has_pending_requests())
     return waiting + sum(request.callback is not None for request in slot.inprogress)

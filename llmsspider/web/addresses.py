@@ -142,7 +142,7 @@ def is_resolvable(name: str) -> bool:
 
 
 def _ends_in_number(host: str) -> bool:
-    """Tell whether a host has to be read as IPv4 (WHATWG URL, "ends in a number checker")."""
+    """Return whether a host has to be read as IPv4 (WHATWG URL, "ends in a number checker")."""
     return bool(_NUMBER.match(host.rpartition(".")[2]))
 
 

@@ -129,7 +129,7 @@ def _is_html(body: bytes) -> bool:
 
 
 def _shows_more_than(limit: int, body: bytes) -> bool:
-    """Tell whether a page has more bytes of visible text, white space collapsed; reads no further than that."""
+    """Return whether a page has more bytes of visible text, white space collapsed; reads no further than that."""
     seen, closing = 0, b""
     for piece in _pieces(body):
         if not closing and piece[:1] in _INITIALS and (unseen := _UNSEEN.match(piece)):

@@ -260,8 +260,8 @@ def paces_freely(host: str, ip_address: str | None = None) -> bool:
 
 
 # One budget a host over all crawls of this machine: whoever sends a request to a host takes the next turn.
-# `scrapy sync --jobs 4` with four sources on one host would ask it four times as fast as its Crawl-delay says. The
-# turns are kept in a small SQLite file that the crawls of one user share. No Scrapy here.
+# `scrapy sync --jobs 4` with four sources on one host would be four times as fast as its Crawl-delay says.
+# The turns are kept in a small SQLite file that the crawls of one user share. No Scrapy here.
 
 FARTHEST_SECS = 3600.0
 """A turn farther away than this was taken before the machine was started anew: the clock began again."""
