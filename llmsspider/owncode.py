@@ -54,7 +54,7 @@ def own_code(settings: SettingsOfPipelines, spider: type | None = None) -> OwnCo
     found = [*_spiders(spider), *_pipelines(settings)]
     if not found:
         return OwnCode()
-    known = [(_path(one), _source(one)) for one in found]
+    known = [(_path(one), source_of(one)) for one in found]
     mark = hashlib.sha256(repr(known).encode("utf-8", "replace")).hexdigest()[:8]
     return OwnCode(tuple(path for path, _ in known), OWN_MARK + mark)
 
@@ -126,8 +126,8 @@ def _is_store(found: object) -> bool:
     )
 
 
-def _source(found: object) -> str:
-    """Return the source of the module of a pipeline; empty where there is none to read."""
+def source_of(found: object) -> str:
+    """Return the source of the module of a class; empty where there is none to read."""
     with suppress(OSError, TypeError):
         module = inspect.getmodule(found)
         return inspect.getsource(module) if module is not None else ""

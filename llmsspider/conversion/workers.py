@@ -9,6 +9,7 @@ import os
 import signal
 import threading
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache
 from mimetypes import MimeTypes
@@ -21,6 +22,7 @@ from llmsspider.formats import Formats
 from llmsspider.items import Link, Page, PageMeta
 from llmsspider.loading import find, path_of
 from llmsspider.markdown.commonmark import with_line_feeds
+from llmsspider.owncode import OURS, source_of
 from llmsspider.web.decompression import MAX_GROWTH
 
 if TYPE_CHECKING:
@@ -82,10 +84,20 @@ class Handlers:
 
     @property
     def fingerprint(self) -> str:
-        """What tells content made with these handlers from other content; empty without handlers."""
+        """What tells content made with these handlers, and the source of their modules, from other content.
+
+        Empty without handlers. Those of this project change with the version of the extraction.
+        """
         if not self.paths:
             return ""
-        return "+" + hashlib.sha256(repr(sorted(self.paths.items())).encode()).hexdigest()[:8]
+        known = [(mime_type, path, _source(path)) for mime_type, path in sorted(self.paths.items())]
+        return "+" + hashlib.sha256(repr(known).encode("utf-8", "replace")).hexdigest()[:8]
+
+
+def _source(path: str) -> str:
+    with suppress(ImportError, AttributeError, ValueError):  # `checked` has said what is wrong with a path
+        return "" if path.startswith(OURS) else source_of(find(path))
+    return ""
 
 
 def checked(given: Mapping[str, object]) -> Handlers:

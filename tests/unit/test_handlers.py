@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import importlib
 import json
+import linecache
 import re
+import sys
 from pathlib import Path
 
 import pytest
@@ -99,3 +102,19 @@ def test_every_wrong_handler_is_named_at_once_and_none_takes_one_out():
     with pytest.raises(ArgumentsError) as error:
         checked({"application/json": "nowhere.H", "Text/CSV": "builtins.dict", "text/csv": "builtins.dict"})
     assert len(error.value.problems) == 3
+
+
+def test_new_code_in_the_module_of_a_handler_is_another_handler(tmp_path, monkeypatch):
+    """A process reads the code that it starts with: here the module is imported anew."""
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+    found = []
+    for text in ("one", "twice", "one"):
+        code = f"class Reader:\n    def read(self, *_):\n        return {text!r}\n"
+        (tmp_path / "of_mine.py").write_text(code)
+        monkeypatch.delitem(sys.modules, "of_mine", raising=False)
+        linecache.clearcache()
+        importlib.invalidate_caches()
+        found.append(Handlers({"text/x-mine": "of_mine.Reader"}).fingerprint)
+    assert found[0] == found[2] != found[1]
+    assert Handlers({"text/x": "llmsspider.openapi.OpenApiHandler"}).fingerprint
