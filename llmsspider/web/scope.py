@@ -122,7 +122,7 @@ class Scope:
         if self.kind in {"host", "domain"} or (listed and self.kind != "section"):
             return None
         if self.kind == "listed":
-            return _outside("not listed by llms.txt or a sitemap")
+            return _outside("not listed by llms.txt, a sitemap or a repository")
         if self.allow or path.startswith(self.section) or path == self.section.rstrip("/"):
             return None
         return _outside(f"outside the section {self.section}")
@@ -147,7 +147,7 @@ class Scope:
             "section": f"pages below {name}{self.section}",
             "host": f"all pages of {name}",
             "domain": f"all pages of the domain of {name}",
-            "listed": "pages listed by llms.txt or a sitemap",
+            "listed": "pages listed by llms.txt, a sitemap or a repository",
         }[self.kind]
         if self.allow and self.kind in {"auto", "section"}:
             where = f"pages of {name} that match allow={','.join(self.allow)}"
