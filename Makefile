@@ -55,13 +55,13 @@ coverage: install-dev
 
 # The lowest versions that pyproject.toml declares: each library in the tests that use it most, and whole crawls with all of them.
 LOWEST := .venv-lowest
-LOWEST_SCRAPY := compat extending_settings glue live_page resolver robots spider_callbacks tls_and_user_agent
-LOWEST_STORES := feed_storage search shared_queue store_history store_open store_pages worker_group
+LOWEST_SCRAPY := change_news compat extending_settings glue resolver robots spider_callbacks terminal_progress tls_and_user_agent
+LOWEST_STORES := feed_storage shared_queue store_open store_pages worker_group
 LOWEST_TEXT := commonmark decompression extraction_fidelity formats hosts openapi scope
 LOWEST_TESTS ?= \
 	$(LOWEST_SCRAPY:%=tests/components/test_%.py) $(LOWEST_STORES:%=tests/components/test_%.py) \
-	tests/components/test_change_news.py tests/components/test_terminal_progress.py $(LOWEST_TEXT:%=tests/unit/test_%.py) \
-	tests/integration/test_crawl_profiles.py tests/integration/test_crawl_sites.py \
+	tests/components/test_search.py::test_an_embedder_finds_by_meaning_and_embeds_a_passage_once \
+	$(LOWEST_TEXT:%=tests/unit/test_%.py) tests/integration/test_crawl_sites.py \
 	tests/integration/test_mcp.py::test_over_http_with_a_token_and_checked_hosts \
 	tests/e2e/test_browser_site.py::test_only_empty_shells_are_drawn
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import sys
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from forked import HANGS_SECS, ROOT
+from forked import ROOT, fork, run_module
 from site_server import Site
 from sites import html
 
@@ -26,11 +26,12 @@ def run(cwd: Path, *words: str) -> subprocess.CompletedProcess[str]:
     environment = {
         name: value for name, value in os.environ.items() if not name.startswith(("SCRAPY_", "LLMS_"))
     }
-    return subprocess.run(
-        [sys.executable, "-m", *words],
-        cwd=cwd, env={**environment, "PYTHONPATH": str(ROOT)}, capture_output=True, text=True, check=False,
-        timeout=HANGS_SECS,
-    )  # fmt: skip
+    with tempfile.TemporaryDirectory() as output:
+        process = fork(
+            run_module, *words, cwd=cwd, stdout=Path(output, "stdout"), stderr=Path(output, "stderr"),
+            env={**environment, "PYTHONPATH": str(ROOT)},
+        )  # fmt: skip
+        return subprocess.CompletedProcess(words, process.wait(), process.stdout, process.log)
 
 
 def test_a_new_project_crawls_with_its_own_pipeline(
