@@ -142,6 +142,8 @@ _SHARE = 0.8
 """Share of an element's text that one child must hold for the search to go down into it."""
 _AROUND = 40
 """Characters outside links that may be lost where the search goes down from an element of `_LIKELY`."""
+_PARAGRAPHS = 80
+"""Length of text in paragraphs that may be lost where the search goes down step by step."""
 _SWITCH = 24
 """Letters outside links in a block that offers the page in other languages ("Available languages")."""
 _LIKELY_SHARE = 0.6
@@ -319,8 +321,9 @@ def _descend(
 ) -> _Element:
     """Go down while one child holds nearly all text of its parent, and `page`, the heading of the page.
 
-    `around` is the length of text that may be lost on each step.
+    `around` is the length of text that may be lost on each step, `_PARAGRAPHS` that of the paragraphs beside, on all.
     """
+    outer, beside = element, 0
     while True:
         best = max(element, key=lambda child: sizes.get(child, 0), default=None)
         size = sizes.get(element, 0)
@@ -328,6 +331,11 @@ def _descend(
             return element
         if _holds_title(element, page) and not _holds_title(best, page):
             return element
+        paragraphs = sum(sizes.get(child, 0) for child in element if child.tag == "p")
+        outer = outer if beside or not paragraphs else element
+        beside += paragraphs
+        if beside > _PARAGRAPHS:
+            return outer
         element = best
 
 

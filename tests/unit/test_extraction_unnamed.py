@@ -175,6 +175,12 @@ def test_a_page_that_is_mostly_one_listing_keeps_what_stands_around_it():
     assert page.markdown.startswith("### The wheel DTD\n\nWe repeat it here.\n\n```\n<!ELEMENT wheel0")
 
 
+def test_paragraphs_beside_wrappers_inside_each_other_stay():
+    levels = "".join(f"<p>This is level {number} of the tree.</p><div>" for number in range(60))
+    page = converted(f"<div>{levels}{'</div>' * 61}", "Levels")
+    assert page.markdown.count("This is level") == 60
+
+
 def test_definitions_and_code_that_scribble_sets_in_tables():
     space = '<span class="hspace">&nbsp;</span>'
     definition = (
