@@ -48,11 +48,13 @@ def heading(walk: Walk, element: _Element) -> list[str]:
 
 
 @converts(BLOCK_TAGS, "pre")
-@converts(BLOCK_KINDS, Kind.CODE)
 def listing(walk: Walk, element: _Element) -> list[str]:
     """Return a block of code."""
     text = code.code_text(element)
     return [walk.code_block(text, element)] if text else []
+
+
+converts(BLOCK_KINDS, Kind.CODE)(listing)
 
 
 @converts(BLOCK_TAGS, "blockquote")

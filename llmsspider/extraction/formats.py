@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import Protocol
 
+from llmsspider.extraction.tree import collapsed
 from llmsspider.markdown.commonmark import code_block
 
 # Escapes that make text read back as the same text, and no more than that.
@@ -104,7 +105,7 @@ class Format(Protocol):
     """What the walk needs of an output format."""
 
     def text(self, text: str) -> str:
-        """Return character data, escaped."""
+        """Return character data, escaped, each run of white space as one space."""
         ...
 
     def code_span(self, text: str) -> str:
@@ -206,8 +207,8 @@ class MarkdownFormat:
     """CommonMark with GFM tables, strikethrough, task items, footnotes and alerts."""
 
     def text(self, text: str) -> str:
-        """Return text with syntax characters escaped."""
-        return escape(text)
+        """Return text with syntax characters escaped, each run of white space as one space."""
+        return _SPECIAL.sub(_escaped, collapsed(text))
 
     def code_span(self, text: str) -> str:
         """Return a code span (CommonMark 6.1).

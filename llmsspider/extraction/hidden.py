@@ -33,8 +33,7 @@ _MARKED = (
     (ELEMENTS, re.compile(rb""), _TAGS),
 )
 """What may hide an element: marks and how it looks in the bytes of a page, in lower case; where it is on an axis."""
-_STYLE = re.compile(rb"style\s*=")
-_STYLES = XPath("descendant-or-self::*/@style", smart_strings=False)
+_STYLE = re.compile(rb"style\s*=\s*(?:\"([^\"]{0,8000})|'([^']{0,8000})|([^\s>]{0,8000}))")
 _STYLED = "{0}::*/@style/.."
 _CONTROLS = XPath(
     "//@aria-controls | //@data-target | //@data-bs-target | //@data-toggle-target | //@popovertarget | //@commandfor"
@@ -131,9 +130,7 @@ class HiddenText:
         """Return the elements that may be hidden, in the order of the page."""
         source = self._source
         paths = [path for marks, look, path in _MARKED if source.may_hold(*marks) and source.may_match(look)]
-        if source.may_match(_STYLE) and any(
-            is_unseen(style[:MAX_STYLE]) for style in set(_STYLES(self._root))
-        ):
+        if not source.shows_names or any(map(_may_hide, set(_STYLE.findall(source.lowered)))):
             paths.append(_STYLED)
         if not paths:
             return []
@@ -145,6 +142,13 @@ class HiddenText:
             if main not in title.iterancestors():
                 found += _on_axes(tuple(paths), "ancestor-or-self")(title)
         return list(dict.fromkeys(found))
+
+
+@lru_cache(maxsize=4096)
+def _may_hide(values: tuple[bytes, bytes, bytes]) -> bool:
+    """Say whether a style, as it is written in one of three ways, may take an element out of sight."""
+    style = b"".join(values)
+    return b"&" in style or not style.isascii() or is_unseen(style.decode()[:MAX_STYLE])
 
 
 @lru_cache(maxsize=64)

@@ -6,6 +6,7 @@ import re
 from html import escape as escape_html
 
 from llmsspider.extraction.formats import Items
+from llmsspider.extraction.tree import collapsed
 
 _SPACES = re.compile(r" {2,}")
 
@@ -14,8 +15,8 @@ class HtmlFormat:
     """Plain HTML for a library engine: the same walk, no Markdown yet."""
 
     def text(self, text: str) -> str:
-        """Return character data, escaped."""
-        return escape_html(text, quote=False)
+        """Return character data, escaped, each run of white space as one space."""
+        return escape_html(collapsed(text), quote=False)
 
     def code_span(self, text: str) -> str:
         """Return inline code."""

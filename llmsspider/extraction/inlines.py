@@ -87,10 +87,10 @@ def inline_link(walk: Walk, element: _Element, inner: str, text: str | None = No
     if not stripped:
         return inner
     url = walk.joiner.join(element.get("href") or "")
-    if url[:11].lower().startswith(("javascript:", "data:", "blob:")):
+    on_web = url.startswith(_WEB) or url[:8].lower().startswith(_WEB)
+    if not on_web and url[:11].lower().startswith(("javascript:", "data:", "blob:")):
         return inner
     text = visible(element) if text is None else text
-    on_web = url[:8].lower().startswith(_WEB)
     if on_web:
         walk.links.append(Link(text, url))
     if text == url and on_web:
@@ -169,6 +169,11 @@ def _script(walk: Walk, element: _Element, before: list[str]) -> Piece:
 
 
 @converts(INLINE_TAGS, "math", "mjx-container")
+def _math(walk: Walk, element: _Element, before: list[str]) -> Piece:
+    piece = _formula(walk, element, before)
+    return walk.content(element) if piece is None else piece
+
+
 @converts(INLINE_KINDS, Kind.MATH)
 def _formula(walk: Walk, element: _Element, before: list[str]) -> Piece | None:
     found = code.formula(element)
@@ -316,7 +321,7 @@ converts(INLINE_TAGS, "del", "s", "strike")(_emphasis("~~"))
 
 
 @converts(INLINE_TAGS, "i")
-def _icon(walk: Walk, element: _Element, before: list[str]) -> Piece | None:
+def _icon(walk: Walk, element: _Element, before: list[str]) -> Piece:
     """Return `<i>`: AsciiDoc's drawn check box, or emphasis."""
     classes = element.get("class") or ""
     if "fa-check-square" in classes:

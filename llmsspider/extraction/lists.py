@@ -168,7 +168,7 @@ def _read(walk: Walk, element: _Element) -> list[_Entry]:
             if kind is Kind.PLAIN and _is_code(child) and _is_long(child):
                 entries[-1].loose += walk.block(child[0])
             elif kind is Kind.SIGNATURE or (kind is Kind.PLAIN and _is_code(child)):
-                entries[-1].loose += signature(walk, child) or []
+                entries[-1].loose += signature(walk, child)
             elif kind is not Kind.DROP and next(child.iter(*_HEADINGS), None) is not None:
                 entries[-1].loose += walk.blocks(child)
             elif kind is not Kind.DROP and (term := walk.line(_with_delimiters(child))):
@@ -265,7 +265,6 @@ def _write(walk: Walk, entry: _Entry, short: bool) -> list[str]:
     return [*(walk.format.paragraph([walk.bold(term)]) for term in terms), *flat]
 
 
-@converts(BLOCK_KINDS, Kind.SIGNATURE)
 def signature(walk: Walk, element: _Element) -> list[str]:
     """Return the signature of a function, class or member as a paragraph of code."""
     for child in list(element.iter("a", "button", "span", "label")):
@@ -275,6 +274,9 @@ def signature(walk: Walk, element: _Element) -> list[str]:
                 _drop(child, parent)
     text = _SPACE.sub(" ", inner_text(element)).strip(" ¶#")
     return [walk.format.paragraph([walk.format.code_span(text)])] if text else []
+
+
+converts(BLOCK_KINDS, Kind.SIGNATURE)(signature)
 
 
 def _drop(child: _Element, parent: _Element) -> None:

@@ -201,31 +201,24 @@ def _marks(generator: Generator) -> tuple[bytes, ...]:
 
 
 @lru_cache(maxsize=512)
-def _selector(css: str) -> tuple[XPath, XPath, tuple[bytes, ...]]:
-    """Return a selector as XPath, for its first match and all, and the byte strings without which it cannot match."""
+def _selector(css: str) -> tuple[XPath, tuple[bytes, ...]]:
+    """Return a selector as XPath, and the byte strings without which it cannot match."""
     words = re.findall(r"[.#=]['\"]?([\w-]+)", css) or [re.split(r"[\s>\[:]", css)[-1]]
-    path = HTMLTranslator().css_to_xpath(css)
-    first, every = XPath(f"({path})[1]", smart_strings=False), XPath(path, smart_strings=False)
-    return first, every, tuple(word.encode() for word in words)
+    return XPath(HTMLTranslator().css_to_xpath(css), smart_strings=False), tuple(
+        word.encode() for word in words
+    )
 
 
 def _matches(root: _Element, body: bytes, css: str) -> list[_Element]:
-    _, every, words = _selector(css)
-    return list(every(root)) if all(word in body for word in words) else []
+    xpath, words = _selector(css)
+    return list(xpath(root)) if all(word in body for word in words) else []
 
 
 def _first(root: _Element, body: bytes, selectors: tuple[str, ...]) -> _Element | None:
-    """Return the first match, with text, of the first selector that has one."""
     for css in selectors:
-        first, every, words = _selector(css)
-        if not all(word in body for word in words):
-            continue
-        for element in first(root):  # found without a look at the rest of the page
+        for element in _matches(root, body, css):
             if _has_text(element):
                 return element
-            for other in every(root):
-                if _has_text(other):
-                    return other
     return None
 
 

@@ -64,7 +64,7 @@ def table(walk: Walk, element: _Element) -> list[str]:
 
 
 @converts(BLOCK_KINDS, Kind.GRID)
-def grid(walk: Walk, element: _Element) -> list[str] | None:
+def grid(walk: Walk, element: _Element) -> list[str]:
     """Return a table whose cells are the children of one `<div>`, the first row its header."""
     columns = next(GRIDS[name] for name in (element.get("class") or "").split() if name in GRIDS)
     cells = list(element)

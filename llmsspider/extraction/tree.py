@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 
-from lxml.etree import _Element, tostring
+from lxml.etree import XPath, _Element, tostring
 
 _SPACE = re.compile(r"[ \t\n\r\f\v]+")
 _NO_LETTERS = bytes(code for code in range(128) if not chr(code).isalnum())
+_LINK_TEXTS = XPath("descendant-or-self::a//text()", smart_strings=False)
 _BEYOND_ASCII = re.compile(r"[^\x00-\x7f]")
 _NOT_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 
@@ -140,14 +141,17 @@ def inner_text(element: _Element) -> str:
 
 def letters(element: _Element) -> int:
     """Return how many letters and digits are in an element."""
-    text = inner_text(element)
-    found = len(text.encode("ascii", "ignore").translate(None, _NO_LETTERS))
-    return found if text.isascii() else found + sum(map(str.isalnum, _BEYOND_ASCII.findall(text)))
+    return _letters_of(inner_text(element))
 
 
 def letters_outside_links(element: _Element) -> int:
     """Return how many letters and digits of an element are in no link."""
-    return letters(element) - sum(map(letters, element.iter("a")))
+    return letters(element) - _letters_of("".join(_LINK_TEXTS(element)))
+
+
+def _letters_of(text: str) -> int:
+    found = len(text.encode("ascii", "ignore").translate(None, _NO_LETTERS))
+    return found if text.isascii() else found + sum(map(str.isalnum, _BEYOND_ASCII.findall(text)))
 
 
 def visible(element: _Element) -> str:

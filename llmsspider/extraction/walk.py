@@ -45,23 +45,25 @@ _MAX_DEPTH = 120
 _MAX_ROLES = 10_000
 """Pairs of tag and class whose role is remembered."""
 
-# The table of converters. A converter of blocks returns the blocks of an element, or None where it is not what its
-# class says; one of inline elements gets the pieces before it in the line too, and returns a piece, or blocks where
-# the element turns out to be a block (display math).
+# The tables of converters. One of blocks returns the blocks of an element. One of inline elements gets the pieces
+# before it in the line too, and returns a piece, or blocks where the element turns out to be a block (display math).
+# Those that are not looked up by a tag return None for an element that is something else.
 
 Piece = str | list[str]
-BlockConverter = Callable[["Walk", _Element], list[str] | None]
-InlineConverter = Callable[["Walk", _Element, list[str]], Piece | None]
+BlockConverter = Callable[["Walk", _Element], list[str]]
+InlineConverter = Callable[["Walk", _Element, list[str]], Piece]
+SomeBlocks = Callable[["Walk", _Element], list[str] | None]
+SomeInlines = Callable[["Walk", _Element, list[str]], Piece | None]
+Finder = Callable[["Walk", _Element], None]
 K = TypeVar("K")
-C = TypeVar("C", BlockConverter, InlineConverter)
+C = TypeVar("C", BlockConverter, InlineConverter, SomeBlocks, SomeInlines)
 
 BLOCK_TAGS: dict[str, BlockConverter] = {}
 INLINE_TAGS: dict[str, InlineConverter] = {}
-AROUND_BLOCKS: dict[str, BlockConverter] = {}
+AROUND_BLOCKS: dict[str, SomeBlocks] = {}
 """Converters of inline elements that have blocks inside, by tag."""
-BLOCK_KINDS: dict[Kind, BlockConverter] = {}
-INLINE_KINDS: dict[Kind, InlineConverter] = {}
-Finder = Callable[["Walk", _Element], None]
+BLOCK_KINDS: dict[Kind, SomeBlocks] = {}
+INLINE_KINDS: dict[Kind, SomeInlines] = {}
 _FINDERS: list[Finder] = []
 
 
@@ -141,9 +143,9 @@ class Walk:
     main: _Element | None = None
     growth: Growth | None = None
     """Bounds what is written: quotes and lists inside each other repeat their marks on each line."""
-    first_blocks: list[BlockConverter] = field(default_factory=list)
+    first_blocks: list[SomeBlocks] = field(default_factory=list)
     """Converters that look at each block before that of its tag does."""
-    first_inlines: list[InlineConverter] = field(default_factory=list)
+    first_inlines: list[SomeInlines] = field(default_factory=list)
     _roles: dict[tuple[str, str | None], Role] = field(default_factory=dict)
     _around: set[_Element] = field(default_factory=set)
     _letters: int = -1
@@ -287,8 +289,7 @@ class Walk:
         for convert in self.first_blocks:
             if (blocks := convert(self, element)) is not None:
                 return blocks
-        blocks = role.block(self, element)
-        return self.blocks(element) if blocks is None else blocks
+        return role.block(self, element)
 
     def _around_blocks(self, element: _Element, role: Role) -> list[str]:
         """Return the blocks of an inline element that has blocks inside."""
@@ -298,7 +299,7 @@ class Walk:
         blocks = convert(self, element) if convert else None
         return self._block(element, role) if blocks is None else blocks
 
-    def _titled(self, element: _Element) -> list[str] | None:
+    def _titled(self, element: _Element) -> list[str]:
         """Return the first element of the class that the generator gives to the title of a page."""
         if self.title is not None:
             return BLOCK_TAGS.get(element.tag, Walk.blocks)(self, element)
@@ -329,7 +330,6 @@ class Walk:
         return self._inline(element, self._role(element), before)
 
     def _inline(self, element: _Element, role: Role, before: list[str]) -> Piece:
-        piece: Piece | None
         if not role.is_plain:
             kind = classify(element, role.kind)
             if kind is Kind.DROP:
@@ -340,8 +340,7 @@ class Walk:
         for convert in self.first_inlines:
             if (piece := convert(self, element, before)) is not None:
                 return piece
-        piece = role.inline(self, element, before)
-        return self.content(element) if piece is None else piece
+        return role.inline(self, element, before)
 
     def content(self, element: _Element, before: list[str] | None = None) -> str:
         """Return the content of an inline element."""
@@ -360,7 +359,12 @@ class Walk:
         self.depth += 1
         pieces = [self.text(text)] if (text := element.text) else []
         for child in element:
-            piece = self._inline(child, self._role(child), pieces)
+            role = self._role(child)
+            piece = (
+                role.inline(self, child, pieces)
+                if role.is_plain and not self.first_inlines
+                else self._inline(child, role, pieces)
+            )
             if isinstance(piece, list):
                 pieces.append(" ".join(piece))
             elif piece:
@@ -372,8 +376,7 @@ class Walk:
 
     def text(self, text: str) -> str:
         """Return character data with its white space collapsed, written for the format."""
-        text = collapsed(text)
-        if self.has_tex and ("\\" in text or "$$" in text) and (formulas := code.in_text(text)):
+        if self.has_tex and ("\\" in text or "$$" in text) and (formulas := code.in_text(collapsed(text))):
             return "".join(
                 self.format.math(part) if is_tex else self.format.text(part) for part, is_tex in formulas
             )
