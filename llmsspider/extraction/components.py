@@ -106,9 +106,9 @@ def _title(element: _Element) -> _Element | None:
 # Panels with ARIA roles (Docusaurus, Starlight, Quarto, Fumadocs, Docsy, Bootstrap) get their label where they
 # stand; Material for MkDocs, sphinx-design and VitePress have shapes of their own.
 
-_TAB_LISTS = XPath("descendant::*[@role='tablist']", smart_strings=False)
-_PANELS = XPath("descendant::*[@role='tabpanel']", smart_strings=False)
-_TABS = XPath("descendant::*[@role='tab']", smart_strings=False)
+_TAB_LISTS = XPath("descendant::*/@role[.='tablist']/..", smart_strings=False)
+_PANELS = XPath("descendant::*/@role[.='tabpanel']/..", smart_strings=False)
+_TABS = XPath("descendant::*/@role[.='tab']/..", smart_strings=False)
 _BLOCKS = XPath(
     "*[contains(@class,'tabbed-content')]/*[contains(@class,'tabbed-block')]", smart_strings=False
 )

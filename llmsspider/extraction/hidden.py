@@ -13,7 +13,7 @@ from itertools import islice
 from lxml.etree import XPath, _Element
 
 from llmsspider.extraction.inline_style import MAX_STYLE, is_unseen
-from llmsspider.extraction.marks import ELEMENTS
+from llmsspider.extraction.marks import CONTROLS, ELEMENTS, SWITCHES
 from llmsspider.extraction.parsing import Source
 from llmsspider.extraction.tree import inner_text, settable
 
@@ -35,11 +35,8 @@ _MARKED = (
 """What may hide an element: marks and how it looks in the bytes of a page, in lower case; where it is on an axis."""
 _STYLE = re.compile(rb"style\s*=\s*(?:\"([^\"]{0,8000})|'([^']{0,8000})|([^\s>]{0,8000}))")
 _STYLED = "{0}::*/@style/.."
-_CONTROLS = XPath(
-    "//@aria-controls | //@data-target | //@data-bs-target | //@data-toggle-target | //@popovertarget | //@commandfor"
-    " | //*[@role='tab' or @data-toggle or @data-bs-toggle or @aria-expanded]/@href",
-    smart_strings=False,
-)
+_SWITCHES = "//*/@href/parent::*[@role='tab' or @data-toggle or @data-bs-toggle or @aria-expanded]/@href"
+"""Links that open what they lead to. Asked for its attribute first, a search takes a fifth of the time."""
 _HEADS = XPath("count(descendant-or-self::main | descendant::h1)")
 _FORMULA = XPath("boolean(descendant-or-self::math | descendant::script[starts-with(@type, 'math/')])")
 _OPENED = re.compile(
@@ -134,14 +131,14 @@ class HiddenText:
             paths.append(_STYLED)
         if not paths:
             return []
+        titles: list[_Element] = []
+        if main is not None:
+            titles = [title for title in self._root.iter("h1") if main not in title.iterancestors()]
         axes = ("descendant",) if main is None else ("ancestor-or-self", "descendant")
         found: list[_Element] = _on_axes(tuple(paths), *axes)(self._root if main is None else main)
-        if main is None:
-            return found
-        for title in self._root.iter("h1"):
-            if main not in title.iterancestors():
-                found += _on_axes(tuple(paths), "ancestor-or-self")(title)
-        return list(dict.fromkeys(found))
+        for title in titles:
+            found += _on_axes(tuple(paths), "ancestor-or-self")(title)
+        return list(dict.fromkeys(found)) if titles else found
 
 
 @lru_cache(maxsize=4096)
@@ -238,7 +235,10 @@ class _Surroundings:
 
     @cached_property
     def _controlled(self) -> frozenset[str]:
-        names: list[str] = _CONTROLS(self._root)
+        paths = [f"//@{name.decode()}" for name in CONTROLS if self._source.may_hold(name)]
+        if self._source.may_hold(*SWITCHES):
+            paths.append(_SWITCHES)
+        names: list[str] = _on_axes(tuple(paths), "")(self._root) if paths else []
         return frozenset(word.lstrip("#") for name in names for word in name.split())
 
     @cached_property

@@ -16,6 +16,12 @@ TAGS = (b'"tag', b"'tag", b"=tag", b'tag"', b"tag'", b" tag ")
 LINKS = (b"<area", b"<frame")
 BREAKS = (b"<wbr", b"</br")
 ATTRIBUTES = (b"hidden", b"aria-hidden", b"popover", b"aria-label", b"<img")
+CONTROLS = (
+    b"aria-controls", b"data-target", b"data-bs-target", b"data-toggle-target", b"popovertarget", b"commandfor",
+)  # fmt: skip
+"""Attributes by which a control names what it opens."""
+SWITCHES = (b"role", b"data-toggle", b"data-bs-toggle", b"aria-expanded")
+"""Attributes of links that open what they lead to."""
 ELEMENTS = (
     b"<template", b"<dialog", b"<noembed", b"<noframes", b"<audio", b"<canvas", b"<video", b"<object", b"<progress",
     b"<meter",
@@ -23,8 +29,8 @@ ELEMENTS = (
 WORDS = (
     b"math", b"katex", b"mjx", b"arithmatex", b"mathjax", b"footnote", b"noteref", b"#fn", b"tablist", b"hreflang",
     b"indextable", b"swagger", b"redoc", b"rapi-doc", b"rapidoc", b"openapi", b"elements-api", b"api-reference",
-    b"createapireference",
-    b"doc-md-description", b"#/", b"#!/", b"zero-md", b"md-block", b"wc-markdown",
+    b"createapireference", b"spec-url", b"apidescriptionurl",
+    b"#/", b"#!/", b"zero-md", b"md-block", b"wc-markdown",
 )  # fmt: skip
 
 GENERATOR_MARKS: dict[bytes, tuple[str, ...]] = {}
@@ -34,7 +40,11 @@ for _generator in GENERATORS:
         _key = _mark.lower().encode()
         GENERATOR_MARKS[_key] = (*GENERATOR_MARKS.get(_key, ()), _generator.name)
 
-MARKS = tuple(dict.fromkeys((*ATTRIBUTES, *ELEMENTS, *LINKS, *BREAKS, *TAGS, *WORDS, *GENERATOR_MARKS)))
+MARKS = tuple(
+    dict.fromkeys(
+        (*ATTRIBUTES, *CONTROLS, *SWITCHES, *ELEMENTS, *LINKS, *BREAKS, *TAGS, *WORDS, *GENERATOR_MARKS)
+    )
+)
 """All that is looked for, in lower case."""
 KNOWN = frozenset(MARKS)
 

@@ -136,8 +136,13 @@ _HOLDERS = (b"api-reference", b"elements-api")
 """Those in whose elements an API or its address may stand."""
 _SPEAKS = re.compile(r"swagger|redoc|rapidoc|openapi|apireference|loadspec", re.IGNORECASE)
 """What stands in scripts that say something of an API."""
-_NAMED = XPath("//@spec-url | //@apidescriptionurl | //*[@id='api-reference']/@data-url", smart_strings=False)
 _CONFIGURED = XPath("//*[@id='api-reference']/@data-configuration", smart_strings=False)
+_NAMED = (
+    (b"spec-url", XPath("//@spec-url", smart_strings=False)),
+    (b"apidescriptionurl", XPath("//@apidescriptionurl", smart_strings=False)),
+    (b"api-reference", XPath("//*/@id[.='api-reference']/../@data-url", smart_strings=False)),
+)
+"""The attributes that name a file, and a mark of each."""
 _INLINE_SCRIPTS = XPath("//script[not(@src)]/text()", smart_strings=False)
 _SCRIPTS_OF_FILES = XPath("//script/@src", smart_strings=False)
 _HOLDING = XPath(
@@ -170,7 +175,7 @@ def read_apis(meta: PageMeta, root: _Element, source: Source, joiner: Joiner) ->
     if not source.may_hold(*_WORDS):
         return
     inline = [script for script in _INLINE_SCRIPTS(root) if _SPEAKS.search(script)]
-    named = [str(url).strip() for url in _NAMED(root)]
+    named = [url.strip() for mark, path in _NAMED if source.may_hold(mark) for url in path(root)]
     is_drawn = source.may_hold(*_DRAWING) and _PLACES(root)
     may_hold = source.may_hold(*_HOLDERS)
     if not (inline or named or is_drawn or may_hold):
