@@ -20,8 +20,8 @@ CONTROLS = (
     b"aria-controls", b"data-target", b"data-bs-target", b"data-toggle-target", b"popovertarget", b"commandfor",
 )  # fmt: skip
 """Attributes by which a control names what it opens."""
-SWITCHES = (b"role", b"data-toggle", b"data-bs-toggle", b"aria-expanded")
-"""Attributes of links that open what they lead to."""
+SWITCHES = (b"data-toggle", b"data-bs-toggle", b"aria-expanded")
+"""Attributes of links that open what they lead to, as the role of a tab is."""
 ELEMENTS = (
     b"<template", b"<dialog", b"<noembed", b"<noframes", b"<audio", b"<canvas", b"<video", b"<object", b"<progress",
     b"<meter",
