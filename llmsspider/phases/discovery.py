@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 from llmsspider.crawl.pages import checked
 from llmsspider.discovery import Options, discover
-from llmsspider.discovery.repositories import discover_repository, repository_at
+from llmsspider.discovery.repositories import repository_at
+from llmsspider.discovery.repository_listing import discover_repository
 from llmsspider.errors import ConversionError
 from llmsspider.items import Page, PageMeta, Section, content_hash
 from llmsspider.web.hosts import same_site
