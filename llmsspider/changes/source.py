@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 
 _RUN = re.compile(r"\d{8}T\d{0,6}(?:-[0-9a-f]{0,6})?", re.ASCII)
+_GOES_ON = re.compile(r"[\w/.%~-]")
+"""What makes the URL before it part of a longer one."""
 _AGE = re.compile(r"(\d{1,4})\s*(h|d|w)(?:ours?|ays?|eeks?)?", re.ASCII | re.IGNORECASE)
 _UNITS = {"h": "hours", "d": "days", "w": "weeks"}
 
@@ -286,8 +288,7 @@ def _compared(
     earlier = page.versions if versions is None else versions
     texts = [version.content for version in earlier]
     if change.moved_from:
-        own = re.compile(re.escape(change.moved_from) + r"(?![\w/.%~-])")
-        texts = [own.sub(lambda _: record.url, text) for text in texts]
+        texts = [_with_address(text, change.moved_from, record.url) for text in texts]
     contents = [*map(blocks, texts), blocks(record.content or "")]
     old, new = contents[earlier.index(before)], contents[-1]
     compared = compare(old, new)
@@ -297,6 +298,12 @@ def _compared(
     if before.title and before.title != record.title:
         change.title_before = before.title
     return _Compared(change, evidence(contents))
+
+
+def _with_address(text: str, former: str, address: str) -> str:
+    """Return a text with another address of its page; longer URLs that begin with the former one stay."""
+    head, *rest = text.split(former)
+    return head + "".join(f"{former if _GOES_ON.match(part) else address}{part}" for part in rest)
 
 
 def fold(pages: Iterable[_Compared]) -> None:

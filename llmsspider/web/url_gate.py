@@ -11,6 +11,7 @@ from urllib.parse import quote, urljoin, urlsplit
 
 from llmsspider.web.addresses import is_resolvable, parse_host
 from llmsspider.web.decompression import Growth
+from llmsspider.web.hosts import hostname
 
 INVALID_URL: Final = "invalid-url"
 """The reason an `InvalidUrl` is counted under."""
@@ -187,7 +188,8 @@ def _host_fault(authority: str) -> str | None:
         parse_host(name)
     except ValueError:
         return "its host is neither a host name nor an address"
-    is_known = ":" in name or is_resolvable(name.removesuffix("."))
+    is_known = hostname(f"http://{authority}/") is not None
+    is_known = is_known and (":" in name or is_resolvable(name.removesuffix(".")))
     return None if is_known else "its host is neither a host name nor an address"
 
 

@@ -317,7 +317,7 @@ def test_listings_are_followed_and_left_out_but_where_somebody_wants_them(serve,
             **pages,
             "/topic/a": listing,
             "/tags/a": listing,
-            "/tags/b": html("Tagged b", f"<ul>{entries}<li><a href='/topic/a'>a</a></li></ul>"),
+            "/tags/b": html("Tagged b", f"<ul>{entries}<li><a href='/tags/a'>a</a></li></ul>"),
             "/sitemap.xml": f"<urlset xmlns='http://www.sitemaps.org/schemas/sitemap/0.9'>{sitemap}</urlset>",
         }
     )
