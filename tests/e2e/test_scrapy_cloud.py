@@ -57,6 +57,9 @@ def test_shub_deploys_the_repository_as_it_is(cloud_upload: Upload) -> None:  # 
         "llmsspider/report/assets/report.css",
         "pipelines_config/rag.toml",
     } <= set(names)
+    assert {f"{name}c" for name in names if name.endswith(".py")} <= set(names), (
+        "bytecode where it is looked for"
+    )
     assert {name.partition("/")[0] for name in names} == {"EGG-INFO", "llmsspider", "pipelines_config"}
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import re
 import sqlite3
+import subprocess
+import sys
 import threading
 import time
 import zipfile
@@ -59,8 +61,56 @@ def test_the_egg_holds_the_package_and_the_profiles_and_nothing_else(egg: Path) 
     assert "pipelines_config/default.toml" in names
     assert {"llmsspider/report/assets/report.css", "llmsspider/extensions/assets/page.html"} <= names
     assert not [name for name in names if "test" in name.lower()]
+    bytecode = {name for name in zipfile.ZipFile(egg).namelist() if name.endswith(".pyc")}
+    assert bytecode == {f"{name}c" for name in names if name.endswith(".py")}
     entry_points = zipfile.ZipFile(egg).read("EGG-INFO/entry_points.txt").decode()
     assert "settings = llmsspider.settings" in entry_points
+
+
+IMPORTED = """\
+import inspect, json, sys
+import llmsspider.settings, llmsspider.spiders.docs as docs
+ours = {name: module for name, module in sys.modules.items() if name.startswith("llmsspider.")}
+print(json.dumps({
+    "files": [module.__file__ for module in ours.values()],
+    "traceback": docs.DocsSpider.__init__.__code__.co_filename,
+    "source": inspect.getsource(docs),
+}))
+"""
+
+
+def imported(egg: Path, folder: Path) -> dict[str, Any]:  # noqa: F811
+    """Import the spider as a job does; returns what was read for each module, and what a traceback would show."""
+    done = subprocess.run(
+        [sys.executable, "-I", "-c", f"import sys; sys.path.insert(0, {str(egg)!r})\n{IMPORTED}"],
+        cwd=folder,
+        check=True,
+        capture_output=True,
+        text=True,
+        timeout=HANGS_SECS,
+    )
+    found: dict[str, Any] = json.loads(done.stdout)
+    assert len(found["files"]) > 50
+    assert all(file.startswith(f"{egg}/llmsspider/") for file in found["files"])
+    assert found["source"] == (ROOT / "llmsspider/spiders/docs.py").read_text(encoding="utf-8")
+    return found
+
+
+def test_a_job_imports_the_bytecode_of_the_egg(egg: Path, tmp_path: Path) -> None:  # noqa: F811
+    found = imported(egg, tmp_path)
+
+    assert {Path(file).suffix for file in found["files"]} == {".pyc"}
+    assert found["traceback"] == "llmsspider/spiders/docs.py", "no folder of the machine that built the egg"
+
+
+def test_another_python_imports_the_source_of_the_egg(egg: Path, tmp_path: Path) -> None:  # noqa: F811
+    foreign = tmp_path / "foreign.egg"
+    with zipfile.ZipFile(egg) as ours, zipfile.ZipFile(foreign, "w") as theirs:
+        for name in ours.namelist():
+            content = ours.read(name)
+            theirs.writestr(name, b"\0\0\r\n" + content[4:] if name.endswith(".pyc") else content)
+
+    assert {Path(file).suffix for file in imported(foreign, tmp_path)["files"]} == {".py"}
 
 
 def test_its_spiders_are_listed(scrapyd: Scrapyd) -> None:  # noqa: F811
