@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import orjson
 
-from llmsspider.conversion.workers import ContentHandler
+from llmsspider.conversion.handlers import ContentHandler
 from llmsspider.errors import ArgumentsError, ResolveError
 from llmsspider.loading import path_of
 from llmsspider.output.exports import write_flat

@@ -154,7 +154,7 @@ def _formats(value: Any) -> Any:
 
 
 def _handlers(value: Any) -> Any:
-    from llmsspider.conversion.workers import checked  # noqa: PLC0415
+    from llmsspider.conversion.handlers import checked  # noqa: PLC0415
 
     try:
         given = json.loads(value) if isinstance(value, str) else value
@@ -286,7 +286,7 @@ WebUrl = Annotated[str | None, BeforeValidator(_web_url)]
 Contact = Annotated[str | None, BeforeValidator(_contact)]
 
 if TYPE_CHECKING:
-    from llmsspider.conversion.workers import Handlers
+    from llmsspider.conversion.handlers import Handlers
     from llmsspider.discovery.providers import Provider
     from llmsspider.discovery.repositories import Kind as RepositoryKind
     from llmsspider.formats import Formats

@@ -35,6 +35,7 @@ OURS = (
     "cli",
     "commands",
     "config",
+    "conversion.handlers",
     "conversion.workers",
     "crawl.jobs",
     "crawl.plan",

@@ -1,0 +1,100 @@
+"""Pagination: blocks of links such as "Next" or "« previous | up | next »" and nothing else are no content.
+
+For pages of no known generator; generators name these blocks by a class.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+
+from lxml.etree import _Element
+
+from llmsspider.extraction.tree import visible
+
+_PAGE_TURN = re.compile(
+    r"\W*(?:(?:next|prev|previous|up)(?:\s+(?:page|chapter|section|topic|part))?\W*(?::.*)?|back to\b.*)",
+    re.IGNORECASE,
+)
+"""The text of a link to the next or previous page; after a colon the title of that page."""
+_LABELS = frozenset(
+    {"next", "prev", "previous", "up", "top", "contents", "index", "home", "back", "to", "page", "chapter", "section",
+     "part", "of", "table"}
+)  # fmt: skip
+"""Words beside such links that are no content."""
+_OVERVIEW = re.compile(r"\W*(?:(?:table of )?contents|index|home)\W*", re.IGNORECASE)
+"""What a link beside such links says that leads to a list of the pages."""
+_TURN_WORDS = frozenset({"next", "previous"})
+"""Those of them that count as a link of their own."""
+_LEAST = 2
+"""Minimum number of such links, or labels of them, in a block of pagination."""
+_ROW = 4
+"""Minimum number of links in a row of numbers."""
+_SHORT = 3
+"""Maximum length of a number or letter in it, or an abbreviation such as `Ind`."""
+_LONGEST = 400
+"""Maximum length of such a block in characters."""
+_WORD = re.compile(r"[^\W\d_]+")
+
+
+def without_pagination(main: _Element) -> _Element:
+    """Empty the blocks of pagination in `main`, and return `main`."""
+    numbers: Counter[_Element] = Counter()
+    for link in list(main.iter("a")):
+        label = _label(link)
+        if len(label) <= _SHORT and label.isalnum() and (parent := link.getparent()) is not None:
+            numbers[parent] += 1
+        if not _PAGE_TURN.fullmatch(label):
+            continue
+        block = None
+        for above in link.iterancestors():
+            if above is main or len(visible(above)) > _LONGEST:
+                break
+            if _is_pagination(above):
+                block = above
+        if block is not None:
+            block.clear(keep_tail=True)
+    for block, links in numbers.items():
+        if links >= _ROW and block is not main and _is_row_of_numbers(block):
+            block.clear(keep_tail=True)
+    return main
+
+
+def _is_row_of_numbers(block: _Element) -> bool:
+    """Return True for a row of links to the chapters of a book by their numbers and letters."""
+    labels = [_label(link).casefold() for link in block.iter("a")]
+    beside = _WORD.findall(" ".join(_outside_links(block)).casefold())
+    return (
+        {"1", "2"}.issubset(labels)
+        and all(label.isalnum() and (len(label) <= _SHORT or label in _LABELS) for label in labels)
+        and all("#" not in (link.get("href") or "") for link in block.iter("a"))
+        and (_LABELS | {"go", "goto"}).issuperset(beside)
+    )
+
+
+def _label(link: _Element) -> str:
+    text = visible(link)
+    image = None if text else next(link.iter("img"), None)
+    return text if image is None else image.get("alt") or ""
+
+
+def _is_pagination(block: _Element) -> bool:
+    if next(block.iter("h1", "h2", "h3", "h4", "pre"), None) is not None:
+        return False
+    labels = [_label(link) for link in block.iter("a")]
+    beside = _WORD.findall(" ".join(_outside_links(block)).casefold())
+    turns = sum(bool(_PAGE_TURN.fullmatch(label)) for label in labels) + sum(
+        word in _TURN_WORDS for word in beside
+    )
+    turns += sum(bool(_OVERVIEW.fullmatch(label)) for label in labels) if turns else 0
+    return turns >= _LEAST and _LABELS.issuperset(beside)
+
+
+def _outside_links(element: _Element) -> list[str]:
+    """Return the texts in `element` that are in no link."""
+    if element.tag == "a":
+        return []
+    texts = [element.text or ""]
+    for child in element:
+        texts += [*_outside_links(child), child.tail or ""]
+    return texts
