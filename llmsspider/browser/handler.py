@@ -150,6 +150,7 @@ class BrowserSession:
                 **info(request),
                 "failed": dict(traffic[-1].failed),
                 "data": list(traffic[-1].data),
+                "stopped": traffic[-1].is_stopped,
             }
         return response
 

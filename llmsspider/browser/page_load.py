@@ -1,13 +1,17 @@
-"""When a page has loaded: no request that it needs is under way, and its elements and text do not change any more."""
+"""When a page has loaded: no request that it needs is under way, and its elements and text do not change any more.
+
+Scripts of a page that does not come to that are stopped.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import time
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from playwright.async_api import Page, Request, Response
+    from playwright.async_api import CDPSession, Page, Request, Response
 
 IDLE_TIMEOUT_SECS = 15.0
 """Longest time a page is given after its answer began."""
@@ -23,6 +27,9 @@ DATA_SECS = 8.0
 
 BUSY_SECS = 0.25
 """Time to answer above which a page is busy: it computes, and neither changes nor requests anything meanwhile."""
+
+ANSWER_SECS = 5.0
+"""Time a page is given to answer a question besides those of `wait_until_loaded`, and to let go of a script."""
 
 ENOUGH_TEXT = 200
 """Characters of text that make a page more than a notice that it is loading."""
@@ -73,13 +80,16 @@ def is_framed(request: Request) -> bool:
 class Traffic:
     """The requests a page makes.
 
-    `failed` says why, by URL, for scripts and data that could not be loaded; `data` are the URLs of data that came.
+    `failed` says why, by URL, for scripts and data that could not be loaded; `data` are the URLs of data that came;
+    `is_stopped` is whether the page was read before its scripts came to an end.
     """
 
     def __init__(self, page: Page):
+        self._page = page
         self._open: dict[Request, float] = {}
         self.failed: dict[str, str] = {}
         self.data: list[str] = []
+        self.is_stopped = False
         self.last_secs = time.monotonic()
         """When the last request began or ended (monotonic clock)."""
         page.on("request", self._begins)
@@ -98,6 +108,11 @@ class Traffic:
         """Whether data is under way that may still come."""
         late = time.monotonic() - DATA_SECS
         return any(request.resource_type in DATA and began > late for request, began in self._open.items())
+
+    def end(self) -> None:
+        """Note nothing more: what a page that was read still loads ends when it is closed."""
+        self._page.remove_listener("response", self._answered)
+        self._page.remove_listener("requestfailed", self._fails)
 
     def _begins(self, request: Request) -> None:
         self._open[request] = self.last_secs = time.monotonic()
@@ -121,16 +136,56 @@ class Traffic:
             self.failed[request.url] = why
 
 
-async def wait_until_loaded(page: Page, traffic: Traffic) -> None:
-    """Wait until the page has rendered itself, `IDLE_TIMEOUT_SECS` at most.
+class Scripts:
+    """The scripts of a page, over a connection to its browser that answers while they run."""
+
+    def __init__(self, session: CDPSession):
+        self._session = session
+
+    @classmethod
+    async def of(cls, page: Page) -> Scripts:
+        """Return those of a page that is still empty: a page that computes takes no new connection."""
+        return cls(await page.context.new_cdp_session(page))
+
+    async def stop(self) -> None:
+        """End the script that runs, and let none begin; the page can still be asked. Takes `ANSWER_SECS` at most.
+
+        Each script that begins before the page knows is ended too.
+        """
+        from playwright.async_api import Error  # noqa: PLC0415  # only where a browser runs
+
+        send = self._session.send
+        with contextlib.suppress(TimeoutError, Error):
+            async with asyncio.timeout(ANSWER_SECS):
+                off = asyncio.ensure_future(send("Emulation.setScriptExecutionDisabled", {"value": True}))
+                try:
+                    while not off.done():
+                        with contextlib.suppress(TimeoutError, Error):
+                            await asyncio.wait_for(send("Runtime.terminateExecution"), _POLL_SECS)
+                        await asyncio.wait([off], timeout=_POLL_SECS)
+                    await off
+                finally:
+                    off.cancel()
+
+
+async def wait_until_loaded(page: Page, traffic: Traffic) -> bool:
+    """Wait until the page has rendered itself, `IDLE_TIMEOUT_SECS` at most; return whether it has.
 
     Only time counts in which the page answers at once: one that computes is not done, though nothing is seen to happen.
     What still loads is not stopped, since its scripts would render that as an error.
     """
-    ends = time.monotonic() + IDLE_TIMEOUT_SECS
+    try:
+        async with asyncio.timeout(IDLE_TIMEOUT_SECS):
+            await _wait(page, traffic)
+    except TimeoutError:
+        return False
+    return True
+
+
+async def _wait(page: Page, traffic: Traffic) -> None:
     seen: object = None
     since = time.monotonic()
-    while time.monotonic() < ends:
+    while True:
         began = time.monotonic()
         look = await _look(page)
         now = time.monotonic()
@@ -141,7 +196,7 @@ async def wait_until_loaded(page: Page, traffic: Traffic) -> None:
         quiet = QUIET_SECS if shown else STILL_SECS
         has_text = still >= STILL_SECS and shown >= ENOUGH_TEXT and not traffic.awaits_data
         if has_text or min(still, traffic.quiet_secs) >= quiet:
-            break
+            return
         await asyncio.sleep(_POLL_SECS)
 
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
-from llmsspider.browser.page_load import Traffic, is_framed, wait_until_loaded
+from llmsspider.browser.page_load import ANSWER_SECS, Scripts, Traffic, is_framed, wait_until_loaded
 from llmsspider.compat import playwright_handler
 
 if TYPE_CHECKING:
@@ -66,8 +67,12 @@ _WHOLE = """([deepest]) => {
 
 
 async def expand(page: Page) -> int:
-    """Open the closed parts of a rendered API reference; return how many."""
-    return int(await page.evaluate(_EXPAND, [API_REFERENCE, MAX_OPENED]))
+    """Open the closed parts of a rendered API reference; return how many, 0 where the page does not answer."""
+    try:
+        async with asyncio.timeout(ANSWER_SECS):
+            return int(await page.evaluate(_EXPAND, [API_REFERENCE, MAX_OPENED]))
+    except TimeoutError:
+        return 0
 
 
 async def whole_content(page: Page) -> str | None:
@@ -88,20 +93,27 @@ class RenderingHandler(Handler):  # type: ignore[misc]
     def __init__(self, *args: object, **kwargs: object):
         super().__init__(*args, **kwargs)
         self._traffic: WeakKeyDictionary[Page, Traffic] = WeakKeyDictionary()
+        self._scripts: WeakKeyDictionary[Page, Scripts] = WeakKeyDictionary()
         self._whole: WeakKeyDictionary[Page, str] = WeakKeyDictionary()
 
     async def watch(self, page: Page) -> Traffic:
         """Return the requests of a page from now on; frames stay empty, since an aborted one renders an error page."""
         await page.route("**", _empty_frame)
+        self._scripts[page] = await Scripts.of(page)
         self._traffic[page] = traffic = Traffic(page)
         return traffic
 
     async def page_answered(self, page: Page) -> None:
-        """Wait until the page has rendered itself."""
+        """Wait until the page has rendered itself; where it does not come to rest, stop its scripts."""
         if page in self._traffic:
-            await wait_until_loaded(page, self._traffic[page])
+            traffic = self._traffic[page]
+            is_done = await wait_until_loaded(page, traffic)
             if await expand(page):
-                await wait_until_loaded(page, self._traffic[page])
+                is_done = await wait_until_loaded(page, traffic)
+            if not is_done:
+                traffic.is_stopped = True
+                await self._scripts[page].stop()
+            traffic.end()
             whole = await whole_content(page)
             if whole is not None:
                 self._whole[page] = whole

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 from urllib.parse import urljoin
 
@@ -53,13 +53,21 @@ MIN_ROUTES = 2
 """Least number of links to routes (`#/name`) that makes the routes of a page pages; fewer are places on the page."""
 
 
+@dataclass(frozen=True)
+class _Rendered:
+    page: PageResponse
+    failed: dict[str, str]
+    is_stopped: bool
+
+
 class Renderer:
     """Decides which pages the browser renders, and reads what it rendered.
 
     Rendering is a nested download of the same page by `BrowserDownloadHandler`. `render=auto` takes the empty
     shells (`PageMeta.is_shell`) and API references that name no file, `always` every HTML page, `never` none. A page
-    that could not load a script or data of its own site is rendered once more (`llms/rendering/again`), and is not
-    believed where it then shows next to nothing or much less than the stored one (`llms/rendering/incomplete`). Counts
+    that could not load a script or data of its own site is rendered once more (`llms/rendering/again`). It, and a page
+    whose scripts had to be stopped, is not believed where it shows next to nothing or much less than the stored one
+    (`llms/rendering/incomplete`). Counts
     `llms/rendering/pages` and `llms/rendering/failed`; one WARNING when there is no browser. The policy is `wanted`.
     """
 
@@ -99,9 +107,9 @@ class Renderer:
         if self.run.arguments.render == "never":
             return answered, self._unrendered(request, result, "render=never")
         try:
-            rendered, failed = await self._rendered_again(request, answered)
-            page = await self._read(rendered, answered)
-            self._check_whole(request, page, failed)
+            rendered = await self._rendered_again(request, answered)
+            page = await self._read(rendered.page, answered)
+            self._check_whole(request, page, rendered)
         except BrowserUnavailableError as error:
             self._warn(error)
             return answered, self._unrendered(request, result, "there is no browser")
@@ -112,32 +120,33 @@ class Renderer:
             logger.debug("Not rendered: %(url)s (%(error)s)", {"url": request.url, "error": error})
             return answered, result
         self.run.count("rendering/pages")
-        return rendered, page
+        return rendered.page, page
 
-    async def _rendered_again(
-        self, request: Request, answered: PageResponse
-    ) -> tuple[PageResponse, dict[str, str]]:
-        """Return a page as the browser rendered it, the second time where data failed to load, and what failed then."""
-        rendered, failed = await self._download(request, answered)
-        if not failed or self._in_vain >= MAX_IN_VAIN:
-            return rendered, failed
+    async def _rendered_again(self, request: Request, answered: PageResponse) -> _Rendered:
+        """Return a page as the browser rendered it, the second time where data failed to load."""
+        rendered = await self._download(request, answered)
+        if not rendered.failed or self._in_vain >= MAX_IN_VAIN:
+            return rendered
         self.run.count("rendering/again")
-        again, failed_again = await self._download(request, answered)
-        self._in_vain = self._in_vain + 1 if failed_again else 0
-        return again, failed_again
+        again = await self._download(request, answered)
+        self._in_vain = self._in_vain + 1 if again.failed else 0
+        return again
 
-    def _check_whole(self, request: Request, result: PageResult, failed: dict[str, str]) -> None:
-        """Raise `RenderingError` where data failed to load and the page shows nearly nothing, or half of the stored."""
-        if not failed:
+    def _check_whole(self, request: Request, result: PageResult, rendered: _Rendered) -> None:
+        """Raise `RenderingError` for a page that may lack some, and shows nearly nothing or half of what is stored."""
+        is_api = result.page.meta.api_files is not None  # its file may be read without the page
+        if not rendered.failed and (is_api or not rendered.is_stopped):
             return
-        size, enough = len(result.page.markdown), ENOUGH_TEXT
+        size, enough = len(result.page.markdown), ENOUGH_TEXT if rendered.failed else SOME_TEXT
         if self.run.known.state(page_key(request.url)) is not None:
             stored = self.run.store.load_page(page_key(request.url))
             enough = max(enough, len(stored.content or "") // 2 if stored is not None else 0)
         if size >= enough:
             return
         self.run.count("rendering/incomplete")
-        url, why = next(iter(failed.items()))
+        if not rendered.failed:
+            raise RenderingError("the page did not come to rest, and shows next to nothing", kind="network")
+        url, why = next(iter(rendered.failed.items()))
         raise RenderingError(
             f"the page could not load {url} ({why}) and shows next to nothing", kind="network"
         )
@@ -149,9 +158,7 @@ class Renderer:
             result.page.meta.refresh = rendered.fetched_url
         return result
 
-    async def _download(
-        self, request: Request, answered: PageResponse
-    ) -> tuple[PageResponse, dict[str, str]]:
+    async def _download(self, request: Request, answered: PageResponse) -> _Rendered:
         engine = self.crawler.engine
         if engine is None:
             raise BrowserUnavailableError("the crawl has ended")
@@ -171,7 +178,8 @@ class Renderer:
         data = tuple(info(nested).get("data", ()))
         failed = info(nested).get("failed", {})
         own = {url: why for url, why in failed.items() if same_site(url, answered.fetched_url)}
-        return replace(rendered, page_url=answered.page_url, headers=headers, accept=None, data=data), own
+        page = replace(rendered, page_url=answered.page_url, headers=headers, accept=None, data=data)
+        return _Rendered(page, own, bool(info(nested).get("stopped")))
 
     def _check(self, rendered: PageResponse) -> None:
         """Raise `RenderingError` for what is no page: an error status, an error page of the browser, too large."""

@@ -19,6 +19,16 @@ pytestmark = pytest.mark.browser
 SETTLES = {"llmsspider.browser.page_load.IDLE_TIMEOUT_SECS": 4.0}
 """So long is waited for a page that does not come to rest; usually 15 seconds."""
 
+NOTICE = "This is a notice of clearly more than forty characters."
+WORKS = """
+setInterval(() => {
+  app.append(document.createElement('p'));
+  fetch('/data.json?' + Math.random());
+  for (const ends = performance.now() + 19; performance.now() < ends; );
+}, 20);
+"""
+"""A script that never rests: the page hardly comes to answer anything."""
+
 PAGES = {"/", "/guide/install", "/reference/flock", "/reference/nest", "/reference/roost"}
 FLOCK = (
     "# flock\n\nStarts workers and watches over them.\n\n| Option | Meaning |\n| --- | --- |\n"
@@ -111,11 +121,14 @@ def test_pages_that_never_end_cost_their_time_and_no_more(serve, run_crawl):
         over.wait(HANGS_SECS)
         return Reply("", content_type="text/javascript")
 
-    names = ("loops", "talks", "hangs", "grows", "fine")
+    names = ("loops", "served", "told", "talks", "hangs", "grows", "works", "fine")
     site = serve(
         {
             "/": html("Home", "<p>Home.</p>" + "".join(f"<a href='/{name}'>x</a>" for name in names)),
             "/loops": shell("while (true) {}"),
+            "/served": shell("while (true) {}").replace("<div", f"<p>{NOTICE}</p><div"),
+            "/told": shell(draw("Told") + "setInterval(() => { while (true) {} })"),
+            "/works": shell(draw("Works") + WORKS),
             "/hangs": shell(draw("Hangs"), "<script src='/never.js' async></script>"),
             "/grows": shell(
                 draw("Grows") + "setInterval(() => { app.append(document.createElement('p')) }, 50)"
@@ -126,26 +139,38 @@ def test_pages_that_never_end_cost_their_time_and_no_more(serve, run_crawl):
             "/fine": shell(draw("Fine")),
             "/popup": "<h1>Popup</h1>",
             "/never.js": never,
+            "/data.json": Reply("{}", content_type="application/json"),
         }
     )
     try:
         outcome = run_crawl(
             f"{site.url}/",
-            settings={"DOWNLOAD_TIMEOUT": 15, "RETRY_TIMES": 0, "CONCURRENT_REQUESTS_PER_DOMAIN": 2},
+            settings={"RETRY_TIMES": 0, "CONCURRENT_REQUESTS_PER_DOMAIN": 2},
             constants=SETTLES,
         )
     finally:
         over.set()
-    assert set(outcome.by_path(site.url)) == {"/", "/hangs", "/grows", "/talks", "/fine"}
+    assert set(outcome.by_path(site.url)) == {"/", *(f"/{name}" for name in names if name != "loops")}
+    assert NOTICE in outcome.by_path(site.url)["/served"]["content"]
     failed, drawn_in_vain = outcome.stats["llms/errors/network"], outcome.stats["llms/rendering/failed"]
-    assert (failed, drawn_in_vain) == (1, 1)
+    assert (failed, drawn_in_vain, outcome.stats["llms/rendering/incomplete"]) == (1, 1, 1)
+
+
+def test_a_page_that_is_not_done_within_the_download_timeout_is_closed(serve, run_crawl):
+    site = serve(
+        {"/": html("Home", "<p>Home.</p><a href='/loops'>x</a>"), "/loops": shell("while (true) {}")}
+    )
+    outcome = run_crawl(f"{site.url}/", settings={"DOWNLOAD_TIMEOUT": 5, "RETRY_TIMES": 0})
+    assert set(outcome.by_path(site.url)) == {"/"}
+    assert (outcome.stats["llms/errors/network"], outcome.stats["llms/rendering/failed"]) == (1, 1)
+    assert "llms/rendering/incomplete" not in outcome.stats
 
 
 def test_without_a_browser_there_is_one_warning_and_the_crawl_goes_on(serve, run_crawl):
     script = "console.log('drawing'.repeat(20))"
     some = shell(script).replace(
         "<div id='app'></div>",
-        "<p>This is a notice of clearly more than forty characters.</p><div id='app'></div>",
+        f"<p>{NOTICE}</p><div id='app'></div>",
     )
     links = "".join(f"<a href='/{name}'>x</a>" for name in ("one", "two", "some"))
     site = serve(
