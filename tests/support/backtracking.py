@@ -10,6 +10,8 @@ import random
 import re
 import sys
 from collections.abc import Callable, Iterator
+from functools import reduce
+from itertools import groupby
 from re import _constants as sre  # type: ignore[attr-defined]
 from re import _parser  # type: ignore[attr-defined]
 from typing import Any
@@ -75,33 +77,36 @@ class Counter:
         self.count(text, "finditer")
         return self.found
 
-    def _step(self) -> None:
-        self.steps += 1
+    def _step(self, number: int = 1) -> None:
+        self.steps += number
         if self.steps > self.limit:
             raise TooManyStepsError
 
     def _sequence(self, items: list[Any]) -> Node:
-        nodes = [self._one(operator, argument) for operator, argument in items]
-
-        def match(at: int, then: Next) -> bool:
-            def tail(index: int) -> Next:
-                if index == len(nodes):
-                    return then
-                return lambda here: nodes[index](here, tail(index + 1))
-
-            return tail(0)(at)
-
-        return match
+        nodes: list[Node] = []
+        for single, group in groupby(items, lambda item: self._character(*item) is not None):
+            part = list(group)
+            nodes += [self._characters(part)] if single else [self._one(*item) for item in part]
+        if not nodes:
+            return lambda at, then: then(at)
+        return reduce(lambda rest, node: _followed(node, rest), reversed(nodes))
 
     def _one(self, operator: Any, argument: Any) -> Node:
-        if (test := self._character(operator, argument)) is not None:
-            return self._single(test)
         return _BUILDERS[operator](self, argument)
 
-    def _single(self, test: Callable[[str], bool]) -> Node:
+    def _characters(self, items: list[Any]) -> Node:
+        """Characters that follow each other, one step each."""
+        tests = [test for item in items if (test := self._character(*item)) is not None]
+
         def match(at: int, then: Next) -> bool:
-            self._step()
-            return at < len(self.text) and test(self.text[at]) and then(at + 1)
+            text, here = self.text, at
+            for test in tests:
+                if here >= len(text) or not test(text[here]):
+                    self._step(here - at + 1)
+                    return False
+                here += 1
+            self._step(here - at)
+            return then(here)
 
         return match
 
@@ -120,7 +125,14 @@ class Counter:
 
     def _branch(self, argument: Any) -> Node:
         options = [self._sequence(list(option)) for option in argument[1]]
-        return lambda at, then: any(option(at, then) for option in options)
+
+        def match(at: int, then: Next) -> bool:
+            for option in options:  # noqa: SIM110  # a generator costs more than what most options look at
+                if option(at, then):
+                    return True
+            return False
+
+        return match
 
     def _group(self, argument: Any) -> Node:
         number, _, _, body = argument
@@ -164,8 +176,8 @@ class Counter:
         def match(at: int, then: Next) -> bool:
             end = at
             while end - at < most and end < len(self.text) and test(self.text[end]):
-                self._step()
                 end += 1
+            self._step(end - at)
             while end - at >= least:
                 self._step()
                 if then(end):
@@ -246,6 +258,11 @@ class Counter:
     def _at_boundary(self, at: int) -> bool:
         before = at > 0 and _is_word(self.text[at - 1])
         return before is not (at < len(self.text) and _is_word(self.text[at]))
+
+
+def _followed(node: Node, rest: Node) -> Node:
+    """The two one after the other."""
+    return lambda at, then: node(at, lambda here: rest(here, then))
 
 
 def _is_word(char: str) -> bool:

@@ -74,8 +74,8 @@ class ByCost(LoadScopeScheduling):
                 self._reschedule(node)
 
 
-def order(nodeid: str) -> tuple[int, bool]:
-    """Sorts tests by what they cost, the dearest first."""
+def order(nodeid: str) -> tuple[bool, int]:
+    """Sorts tests: what one process runs for long begins, what computes beside what waits; then the dearest folder."""
     part = part_of(nodeid)
     name = PurePosixPath(nodeid.partition("::")[0]).name
-    return ORDER.index(part) if part in ORDER else len(ORDER), name not in TOGETHER
+    return name not in TOGETHER, ORDER.index(part) if part in ORDER else len(ORDER)
