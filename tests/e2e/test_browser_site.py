@@ -21,13 +21,14 @@ SETTLES = {"llmsspider.browser.page_load.IDLE_TIMEOUT_SECS": 4.0}
 
 NOTICE = "This is a notice of clearly more than forty characters."
 WORKS = """
-setInterval(() => {
+for (;;) {
+  await null;
   app.append(document.createElement('p'));
   fetch('/data.json?' + Math.random());
-  for (const ends = performance.now() + 19; performance.now() < ends; );
-}, 20);
+  for (const ends = performance.now() + 20; performance.now() < ends; );
+}
 """
-"""A script that never rests: the page hardly comes to answer anything."""
+"""A script that changes the page all the time, and leaves it no time to answer anything."""
 
 PAGES = {"/", "/guide/install", "/reference/flock", "/reference/nest", "/reference/roost"}
 FLOCK = (
