@@ -14,6 +14,16 @@ MAX_CHARS = 10_000_000
 
 _BROKEN_WORD = re.compile(r"(?<=[a-z])-\n(?=[a-z])")
 _SPACE = re.compile(r"[ \t]{2,}")
+_HASHES = re.compile(r"(?m)^#{1,6}(?= )")
+"""What begins a line of text that would be read as a heading."""
+_NUMBER = re.compile(r"(?:\d{1,4}|[ivxl]{1,8})\Z")
+"""A line that is the number of its page."""
+_LEADER = re.compile(r"(?: ?\.){4,}+ *")
+"""The dots of a table of contents, between an entry and its page."""
+_LABEL = re.compile(
+    r"(?:chapter|section|part|appendix)? ?[\dA-Z]{0,3}(?:\.\d{1,3}){0,5}[.:]? ", re.IGNORECASE
+)
+"""What a heading of the text has before its name in the outline, or the name before that of the text."""
 
 
 class PdfError(ValueError):
@@ -50,12 +60,9 @@ def _parts(reader: Any) -> Iterator[str]:
         if number >= MAX_PAGES or chars > MAX_CHARS:
             yield f"… ({len(reader.pages) - number} more pages)"
             return
-        text = _tidy(page.extract_text())
-        for level, heading in headings[number]:
-            yield f"{'#' * min(level + 1, 6)} {heading}"
-        if text:
-            chars += len(text)
-            yield text
+        lines = _tidy(page.extract_text())
+        chars += sum(map(len, lines))
+        yield from _with_headings(lines, headings[number])
 
 
 def _headings(reader: Any) -> dict[int, list[tuple[int, str]]]:
@@ -77,7 +84,38 @@ def _headings(reader: Any) -> dict[int, list[tuple[int, str]]]:
     return found
 
 
-def _tidy(text: str) -> str:
-    """The text of a page: words that a line broke joined, lines of a paragraph one after the other."""
+def _with_headings(lines: list[str], headings: list[tuple[int, str]]) -> Iterator[str]:
+    """The blocks of a page: each heading where its line is; one without a line of its own before what follows."""
+    begun = 0
+    for level, heading in headings:
+        name = _name(heading)
+        at = next((at for at in range(begun, len(lines)) if _name(lines[at]) == name), None)
+        if at is not None:
+            yield from _block(lines[begun:at])
+            begun = at + 1
+        yield f"{'#' * min(level + 1, 6)} {heading if at is None else lines[at]}"
+    yield from _block(lines[begun:])
+
+
+def _block(lines: list[str]) -> Iterator[str]:
+    text = "\n".join(lines).strip()
+    if text:
+        yield _HASHES.sub(r"\\\g<0>", text)
+
+
+def _name(heading: str) -> str:
+    """A heading without its number, for comparing what the outline and the page say."""
+    found = _LABEL.match(heading)
+    name = heading[found.end() :] if found else heading
+    return (name if len(name) > 2 else heading).casefold()
+
+
+def _tidy(text: str) -> list[str]:
+    """The lines of a page without its number: words that a line broke joined, no dots that lead to a number."""
     text = _BROKEN_WORD.sub("", text.replace("\0", ""))
-    return "\n".join(_SPACE.sub(" ", line).strip() for line in text.splitlines()).strip()
+    lines = [_LEADER.sub(" … ", _SPACE.sub(" ", line)).strip() for line in text.strip().splitlines()]
+    if len(lines) > 1 and _NUMBER.match(lines[-1]):
+        del lines[-1]
+    if len(lines) > 1 and _NUMBER.match(lines[0]):
+        del lines[0]
+    return lines

@@ -215,6 +215,15 @@ def test_a_pdf_is_its_text_below_the_headings_of_its_outline():
     assert made == "# The manual\n\n## Chapter 1\n\nWords of a document.\n\n## Chapter 2\n\nMore words.\n"
 
 
+def test_headings_of_a_pdf_stand_where_the_page_has_them_and_page_numbers_go():
+    made = read(
+        PdfHandler(), pdf("Before it.\nCHAPTER 1\n# Words.\n17", "ii\nAll. . . . . . . . 4\nChapter 2\nEnd.")
+    )
+    assert made == (
+        "# The manual\n\nBefore it.\n\n## CHAPTER 1\n\n\\# Words.\n\nAll … 4\n\n## Chapter 2\n\nEnd.\n"
+    )
+
+
 @pytest.mark.parametrize("body", [b"", b"no pdf", pdf("x")[:200]], ids=["empty", "text", "half"])
 def test_what_is_no_pdf_is_said(body: bytes):
     with pytest.raises(PdfError, match="it cannot be read"):
