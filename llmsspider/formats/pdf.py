@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import re
-from collections import defaultdict
+from collections import defaultdict, deque
 from collections.abc import Iterator
 from typing import Any
 
@@ -86,10 +86,15 @@ def _headings(reader: Any) -> dict[int, list[tuple[int, str]]]:
 
 def _with_headings(lines: list[str], headings: list[tuple[int, str]]) -> Iterator[str]:
     """The blocks of a page: each heading where its line is; one without a line of its own before what follows."""
+    places: dict[str, deque[int]] = defaultdict(deque)
+    for number, line in enumerate(lines if headings else ()):
+        places[_name(line)].append(number)
     begun = 0
     for level, heading in headings:
-        name = _name(heading)
-        at = next((at for at in range(begun, len(lines)) if _name(lines[at]) == name), None)
+        found = places[_name(heading)]
+        while found and found[0] < begun:
+            found.popleft()
+        at = found[0] if found else None
         if at is not None:
             yield from _block(lines[begun:at])
             begun = at + 1
