@@ -33,8 +33,7 @@ from llmsspider.crawl.outcome import Coverage, succeeded
 from llmsspider.crawl.outputs import Outputs
 from llmsspider.crawl.pages import PrefetchedResponses
 from llmsspider.crawl.progress import Progress, Snapshot
-from llmsspider.crawl.recorded_pages import RecordedPages
-from llmsspider.crawl.records import Records
+from llmsspider.crawl.records import RecordedPages, Records
 from llmsspider.crawl.site import SiteKnowledge
 from llmsspider.crawl.source_memory import SourceMemory, StoredLookAlikes
 from llmsspider.crawl.traps import LookAlikes
