@@ -1,17 +1,30 @@
-"""How a run ended: whether it saw the whole site, and what is said of it in one line. No Scrapy."""
+"""How a run ended: whether it saw the whole site, what it delivered, and what is said of it in one line. No Scrapy.
+
+Pages are stored while the crawl goes, feeds are delivered when it has ended: an upload that fails, a full disk or a
+kill in between leaves changes in the store that no reader of the feeds has seen. The run's counts keep that
+(`delivered`), and the next run and `scrapy sources --json` say it (docs/explanation/incremental.md). Such changes can
+be replayed by number.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from llmsspider.errors import command
 from llmsspider.web.outcomes import remedied
 from llmsspider.web.urls import host
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
+    from llmsspider.config import Config
     from llmsspider.crawl.bounds import PageLimit
     from llmsspider.crawl.run import Run
+    from llmsspider.crawl.workers import Workers
+    from llmsspider.output.mirror import MirrorReport
 
 
 def succeeded(outcome: str) -> bool:
@@ -61,9 +74,11 @@ class Coverage:
 # What is said of the outcome in one line: why nothing came of the run, what it missed, and what to do.
 
 ALLOWS = "LLMS_ALLOW_PRIVATE_ADDRESSES"
+
 """The setting that lists the addresses that are allowed though they are not public."""
 
 FEW_DOCUMENTS, MANY_LINKS = 3, 5
+
 """With so few documents and so many links out of scope a run says how to widen its scope."""
 
 
@@ -75,6 +90,7 @@ WHAT_TO_DO = {
     "noindex": "the pages are marked noindex: -s LLMS_OBEY_NOINDEX=False takes them",
     "unsupported-type": "it is no page: name an HTML or Markdown page of the documentation",
 }
+
 """What to do where no document came of the pages, by the reason that filtered most of them."""
 
 
@@ -126,3 +142,64 @@ def links_out_of_scope(run: Run) -> str | None:
         f"only {documents} document{'' if documents == 1 else 's'}, while {outside} links of the site were out of "
         f"scope: {scope.wider} takes them in, or -a allow=/PATH/** a part of them"
     )
+
+
+@dataclass(slots=True)
+class Outputs:
+    """The outputs of one run, and what became of them.
+
+    Args:
+        config: the project's settings.
+        worker_group: the workers of the crawl; of several the leader writes what is written once.
+    """
+
+    config: Config
+    worker_group: Workers
+    delivered: bool | None = None
+    """Whether the outputs were stored where they belong, once the run is closed; None where there are none."""
+    undelivered: list[str] = field(default_factory=list)
+    """What an output could not deliver, in words."""
+    undelivered_since: int | None = None
+    """The change to replay from, where an earlier run stored changes that it did not deliver."""
+    mirror: MirrorReport | None = None
+    """What was done to the Markdown tree, once all pages are through."""
+    report: tuple[Path, str] | None = None
+    """Where the HTML report was written, and its text."""
+    chunks_before: dict[str, frozenset[str]] = field(default_factory=dict)
+    """Ids of the chunks that changed and deleted documents had, by document id, where a feed asks for chunks."""
+
+    @property
+    def writes_mirror(self) -> bool:
+        """True when this run brings the Markdown tree in step."""
+        return self.config.mirror_dir is not None and self.worker_group.leads
+
+    @property
+    def writes_skill(self) -> bool:
+        """True when this run brings the skill in step."""
+        return self.config.skill_dir is not None and self.worker_group.leads
+
+
+def delivered(
+    stats: Mapping[str, Any], *, feeds: bool, active: bool, undelivered: Sequence[str] = ()
+) -> bool | None:
+    """Say whether every output was delivered; None where none is configured.
+
+    Args:
+        stats: Scrapy's stats, with those of the feed exports.
+        feeds: an output is configured.
+        active: Scrapy's feed exporter is working; it switches itself off where a feed is misconfigured.
+        undelivered: what an output said that it did not deliver.
+    """
+    if not feeds:
+        return None
+    failed = any(name.startswith("feedexport/failed_count/") and number for name, number in stats.items())
+    return active and not failed and not undelivered
+
+
+def replay_command(source: str, since: int) -> str:
+    """Return the command that gives everything changed after `since`.
+
+    >>> replay_command("docs.example.com/guide", 17)
+    'scrapy export docs.example.com/guide --since 17'
+    """
+    return command("export", source, "--since", str(since))

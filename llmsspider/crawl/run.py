@@ -29,8 +29,7 @@ from llmsspider.crawl.deferred import (
 from llmsspider.crawl.deletions import MovedPages
 from llmsspider.crawl.jobs import Spool
 from llmsspider.crawl.known_pages import KnownPages, KnownResources
-from llmsspider.crawl.outcome import Coverage, succeeded
-from llmsspider.crawl.outputs import Outputs
+from llmsspider.crawl.outcome import Coverage, Outputs, succeeded
 from llmsspider.crawl.pages import PrefetchedResponses
 from llmsspider.crawl.progress import Progress, Snapshot
 from llmsspider.crawl.records import RecordedPages, Records

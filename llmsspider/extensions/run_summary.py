@@ -9,8 +9,7 @@ from scrapy import signals
 from scrapy.extensions.feedexport import FeedExporter
 
 from llmsspider.crawl import jobs
-from llmsspider.crawl.outcome import links_out_of_scope, start_failure
-from llmsspider.crawl.outputs import delivered, replay_command
+from llmsspider.crawl.outcome import delivered, links_out_of_scope, replay_command, start_failure
 from llmsspider.errors import command
 from llmsspider.extensions.scrapy_cloud import ScrapyCloud
 from llmsspider.output import summary

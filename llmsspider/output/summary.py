@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Protocol
 
-from llmsspider.crawl.outcome import links_out_of_scope, nothing_obtained, start_failure
-from llmsspider.crawl.outputs import replay_command
+from llmsspider.crawl.outcome import links_out_of_scope, nothing_obtained, replay_command, start_failure
 from llmsspider.crawl.progress import duration
 
 if TYPE_CHECKING:

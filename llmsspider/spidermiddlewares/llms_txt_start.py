@@ -9,7 +9,7 @@ from scrapy.exceptions import CloseSpider, NotConfigured
 
 from llmsspider.arguments import NO_URL, NO_URL_GIVEN
 from llmsspider.crawl import jobs
-from llmsspider.crawl.outputs import replay_command
+from llmsspider.crawl.outcome import replay_command
 from llmsspider.distributed.start import start_of
 from llmsspider.errors import LlmsspiderError, StoreError
 from llmsspider.phases.discovery import discover_site
