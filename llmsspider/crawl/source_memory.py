@@ -1,9 +1,15 @@
-"""What a run knows from earlier runs of its source, and what it leaves for the next: the source's record. No Scrapy."""
+"""What a run knows from earlier runs of its source, and what it leaves for the next: the source's record. No Scrapy.
+
+`StartHistory` is what is remembered of the start page: one that redirects elsewhere for a single run changes no scope.
+"""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 from llmsspider.crawl.bot_walls import Doubts
 from llmsspider.crawl.deferred import DeadLinks, LinkSources
@@ -13,11 +19,12 @@ from llmsspider.crawl.link_bases import LinkBases
 from llmsspider.crawl.page_checks import MissingEnds
 from llmsspider.crawl.site import PreviousDiscovery
 from llmsspider.crawl.traps import shape_of
-from llmsspider.discovery.starthistory import StartHistory
-from llmsspider.items import raw_hash
+from llmsspider.discovery.files import section_url
+from llmsspider.discovery.model import Discovery, FetchResult
+from llmsspider.items import Section, raw_hash
 from llmsspider.sources import kept_line, updated_record
 from llmsspider.store import CONTENT
-from llmsspider.web.urls import page_key
+from llmsspider.web.urls import directory, host, page_key
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -27,6 +34,89 @@ if TYPE_CHECKING:
     from llmsspider.discovery import Discovery, LlmsFile
     from llmsspider.items import LlmsEntry
     from llmsspider.store import RunRecord, SourceRecord
+
+
+PERMANENT = frozenset({301, 308})
+
+
+@dataclass(frozen=True, slots=True)
+class StartHistory:
+    """What is remembered of a start page; empty strings are unknown.
+
+    `url` is the address requested, `page` where it redirected, `section` the address whose directory is its section,
+    `led_to` a redirect of the last run that was not accepted yet. `declared` is the section that the page itself names,
+    with the reason; the store keeps it as `told`.
+    """
+
+    url: str = ""
+    page: str = ""
+    section: str = ""
+    led_to: str = ""
+    declared: tuple[str, str] | None = None
+
+    @classmethod
+    def from_json(cls, found: Any) -> StartHistory:
+        """Read what `to_json` wrote; anything else is nothing."""
+        if not isinstance(found, dict):
+            return cls()
+        url, page, section, led_to = (
+            str(found.get(name) or "") for name in ("url", "page", "section", "led_to")
+        )
+        match found.get("told"):
+            case [path, why]:
+                return cls(url, page, section, led_to, (str(path), str(why)))
+        return cls(url, page, section, led_to)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return what the store keeps."""
+        return {"told" if name == "declared" else name: value for name, value in asdict(self).items()}
+
+    def led_elsewhere(self, answer: FetchResult, statuses: Sequence[object]) -> str | None:
+        """Return the page to which a start page redirects for the first time, None where it is accepted.
+
+        A temporary redirect to another page than before, and any to another section of the same host, is accepted in
+        the second run in a row.
+
+        Args:
+            answer: of the start page.
+            statuses: of its redirects.
+        """
+        page = answer.final_url
+        if answer.url != self.url or not answer.ok or page == answer.url:
+            return None
+        if _place(page) in {_place(self.page), _place(self.led_to)}:
+            return None
+        now = section_url(answer.url, answer)
+        is_temporary = not all(status in PERMANENT for status in statuses)
+        is_other = directory(now) != directory(self.section) and host(now) == host(self.section)
+        return page if is_temporary or is_other else None
+
+    def section_of(self, discovery: Discovery) -> str:
+        """Return the address whose directory is the section: that of earlier runs where the start page failed."""
+        same = discovery.start.url == self.url and self.section
+        return self.section if same and discovery.start.error else discovery.start_url
+
+    def after(self, discovery: Discovery, named: Section | None, led_to: str) -> StartHistory:
+        """Return what is remembered after a run.
+
+        Args:
+            discovery: what it found.
+            named: the section that the start page names, None also where it cannot be read.
+            led_to: `led_elsewhere` of this run.
+        """
+        if discovery.start.error:
+            return replace(self, led_to=led_to)
+        known = self.declared if discovery.start.url == self.url else None
+        return StartHistory(
+            discovery.start.url,
+            discovery.start.final_url,
+            discovery.start_url,
+            declared=(named.path, named.why) if named is not None else known,
+        )
+
+
+def _place(url: str) -> tuple[str, str]:
+    return host(url), urlsplit(url).path
 
 
 class SourceMemory:

@@ -46,7 +46,7 @@ async def discover_site(phase: Phase) -> tuple[Discovery, Page] | None:
     run.progress.enter("discovery")
     discovery, start_page = await _start_in_language(phase)
     discovery.start_url = run.memory.start_history.section_of(discovery)
-    section, known = start_page.meta.section, run.memory.start_history.told
+    section, known = start_page.meta.section, run.memory.start_history.declared
     if section is None and known is not None:  # a wall in its place names none
         start_page.meta.section = Section(*known)
     run.memory.start_history = run.memory.start_history.after(discovery, section, phase.fetch.led_to)

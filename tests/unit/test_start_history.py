@@ -6,8 +6,8 @@ import json
 
 import pytest
 
+from llmsspider.crawl.source_memory import StartHistory
 from llmsspider.discovery import Discovery, FetchResult
-from llmsspider.discovery.starthistory import StartHistory
 from llmsspider.items import Section
 
 START = "https://e.com/docs/"
@@ -58,9 +58,9 @@ def test_a_start_page_that_fails_keeps_the_section():
     before = known("https://e.com/docs/3.1/")
     failed = Discovery(answer(START, error="network"), START)
     assert before.section_of(failed) == "https://e.com/docs/3.1/"
-    assert before.after(failed, None, "").told == ("/docs/", "it says so")
+    assert before.after(failed, None, "").declared == ("/docs/", "it says so")
     assert before.section_of(Discovery(answer(START), START)) == START
     again = StartHistory().after(Discovery(answer("https://e.com/docs/intro"), START), None, "")
     assert again.led_elsewhere(answer("https://e.com/docs/intro"), [302]) is None, "it always led there"
-    assert StartHistory.from_json({"told": "damaged", "url": 3}).told is None
+    assert StartHistory.from_json({"told": "damaged", "url": 3}).declared is None
     assert StartHistory.from_json("damaged") == StartHistory()
