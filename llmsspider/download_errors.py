@@ -22,7 +22,7 @@ from twisted.internet.error import ConnectError, ConnectionClosed, DNSLookupErro
 from twisted.web.client import ResponseFailed
 
 from llmsspider.errors import ErrorKind, InvalidUrlError
-from llmsspider.reasons import BlockReason, FilterReason
+from llmsspider.stats import BlockReason, FilterReason
 
 if TYPE_CHECKING:
     from llmsspider.web.scope import Verdict

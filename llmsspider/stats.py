@@ -1,12 +1,120 @@
-"""The stats of a crawl, under `llms/` (docs/reference/stats.md): every name, and the one function that counts."""
+"""The stats of a crawl, under `llms/` (docs/reference/stats.md): every name, every reason, and what counts them.
+
+A reason says why a URL is filtered, a request refused, a page deleted.
+"""
 
 from __future__ import annotations
 
-from typing import Any, Literal, Protocol, cast, get_args
+from typing import Any, Literal, NamedTuple, Protocol, cast, get_args
 
 from llmsspider.errors import ErrorKind
 from llmsspider.items import Change, Origin
-from llmsspider.reasons import BlockReason, FilterReason, GoneReason
+
+FilterReason = Literal[
+    "out-of-scope",
+    "offsite",
+    "scheme",
+    "file-type",
+    "allow",
+    "block",
+    "login",
+    "max-depth",
+    "max-pages",
+    "max-requests",
+    "llms-file",
+    "max-linked-files",
+    "link-depth",
+    "outside-directory",
+    "optional",
+    "full-text-off",
+    "full-text-unaddressed",
+    "full-text-unsplit",
+    "full-text-repeated",
+    "full-text-outside",
+    "full-text-too-long",
+    "sitemap-other-site",
+    "sitemap-too-deep",
+    "too-many-sitemaps",
+    "too-many-llms-pages",
+    "too-many-sitemap-pages",
+    "language",
+    "version",
+    "trap",
+    "invalid-url",
+    "url-length",
+    "noindex",
+    "redirect",
+    "canonical",
+    "not-stored",
+    "unsupported-type",
+    "needs-browser",
+    "empty",
+    "dead-link",
+    "listing",
+    "soft-404",
+    "duplicate",
+    "ai-opt-out",
+    "pipeline",
+]
+
+"""Why a URL is filtered: `llms/filtered/REASON`."""
+
+BlockReason = Literal[
+    "address",
+    "scheme",
+    "robots",
+    "robots-unreachable",
+    "size",
+    "redirect-loop",
+    "markdown-outage",
+    "rate-limited",
+    "host-refuses",
+]
+
+"""Why a request is refused; its page fails: `llms/blocked/REASON`."""
+
+GoneReason = Literal["not-found", "moved", "unlinked"]
+
+"""Why a stored page is deleted that is not filtered now: `llms/deleted/REASON`."""
+
+LIMITS: frozenset[FilterReason] = frozenset(
+    {
+        "max-requests",
+        "too-many-llms-pages",
+        "max-depth",
+        "max-pages",
+        "max-linked-files",
+        "too-many-sitemaps",
+        "too-many-sitemap-pages",
+    }
+)
+
+"""Reasons for which a limit, not a rule of the scope, filters pages."""
+
+FILTERED_AFTER_FETCH: frozenset[FilterReason] = frozenset(
+    {
+        "ai-opt-out",
+        "canonical",
+        "duplicate",
+        "empty",
+        "listing",
+        "noindex",
+        "pipeline",
+        "redirect",
+        "soft-404",
+        "unsupported-type",
+    }
+)
+
+"""Reasons for which a fetched page is filtered: it is done, though no document came of it."""
+
+
+class Filtered(NamedTuple):
+    """A filtered page: the reason, and the rule in words."""
+
+    reason: FilterReason
+    rule: str
+
 
 PREFIX = "llms/"
 
@@ -53,9 +161,11 @@ Stat = Literal[
     "cloud/split",
     "cloud/refused",
 ]
+
 """The stats with a name of their own, without `llms/`. The functions below give those of the families."""
 
 ChunkChange = Literal["new", "unchanged", "deleted"]
+
 LinkBase = Literal["directory", "source", "fetched", "root", "host"]
 
 FAMILIES: dict[str, tuple[str, ...]] = {
@@ -69,6 +179,7 @@ FAMILIES: dict[str, tuple[str, ...]] = {
     "markdown-links": get_args(LinkBase),
     "backoff": (),
 }
+
 """The stats `FAMILY/VALUE`: the values of each family. Those of `backoff` are statuses; `deleted` has each reason of
 `filtered` too."""
 

@@ -35,8 +35,8 @@ from llmsspider.errors import ErrorKind
 from llmsspider.items import Change, DiscoveredBy, Document, Origin
 from llmsspider.lint.rules import RULES
 from llmsspider.output.status import SourceStatus
-from llmsspider.reasons import BlockReason, FilterReason, GoneReason
 from llmsspider.report.values import RunData
+from llmsspider.stats import BlockReason, FilterReason, GoneReason
 
 ROOT = Path(__file__).resolve().parent.parent
 DOCS = ROOT / "docs"
@@ -48,7 +48,7 @@ SCHEMA = SCHEMAS / "document.schema.json"
 LONGEST = 160
 """Characters of a line of prose."""
 SOURCES = sorted((ROOT / "llmsspider").rglob("*.py"))
-REGISTRIES = {"stats.py", "reasons.py", "errors.py", "items.py"}
+REGISTRIES = {"stats.py", "errors.py", "items.py"}
 
 
 def text_of(name: str) -> str:

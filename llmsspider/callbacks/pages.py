@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from llmsspider.crawl.pages import PageResponse, PageResult
     from llmsspider.crawl.run import Run
     from llmsspider.items import PageMeta
-    from llmsspider.reasons import Filtered, FilterReason
+    from llmsspider.stats import Filtered, FilterReason
     from llmsspider.store import PageRecord
 
 

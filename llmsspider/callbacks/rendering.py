@@ -18,8 +18,8 @@ from llmsspider.crawl.pages import (
 )
 from llmsspider.download_errors import kind_of_exception
 from llmsspider.errors import BrowserUnavailableError, ConversionError, RenderingError
-from llmsspider.reasons import Filtered
 from llmsspider.requests import info, nested_request
+from llmsspider.stats import Filtered
 from llmsspider.web.hosts import same_site
 from llmsspider.web.outcomes import kind_of_response
 from llmsspider.web.url_gate import fault

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from statistics import median
 from typing import Literal
 
-from llmsspider.reasons import Filtered
+from llmsspider.stats import Filtered
 from llmsspider.web.media_types import Kind
 
 # Author's Markdown that is a stub: too short, or made of what its generator has not filled in. Pure.

@@ -15,7 +15,7 @@ from llmsspider import markdown
 from llmsspider.items import Page, PageMeta
 from llmsspider.llmstxt import is_llms_url
 from llmsspider.markdown.commonmark import with_line_feeds
-from llmsspider.reasons import Filtered
+from llmsspider.stats import Filtered
 from llmsspider.web import media_types, url_gate
 from llmsspider.web.hosts import same_site
 from llmsspider.web.markdown_forms import is_markdown_url

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from llmsspider import errors
 from llmsspider.crawl.link_bases import WORDS
-from llmsspider.reasons import FilterReason
+from llmsspider.stats import FilterReason
 from llmsspider.web.locales import tree_of
 from llmsspider.web.url_gate import INVALID_URL, InvalidUrl, parse, usable
 from llmsspider.web.urls import host, identity

@@ -39,8 +39,7 @@ from llmsspider.crawl.traps import LookAlikes
 from llmsspider.crawl.workers import Workers
 from llmsspider.errors import ErrorKind, StoreError
 from llmsspider.llmstxt import directory_url
-from llmsspider.reasons import FILTERED_AFTER_FETCH, LIMITS, FilterReason
-from llmsspider.stats import Stat
+from llmsspider.stats import FILTERED_AFTER_FETCH, LIMITS, FilterReason, Stat
 from llmsspider.store import RunKind, Store
 from llmsspider.web.url_gate import usable
 from llmsspider.web.urls import identity, page_key

@@ -16,7 +16,7 @@ from llmsspider import llmsfull, llmstxt
 from llmsspider.discovery.model import FetchResult, FilteredLink, LlmsFile, Options, is_full_name
 from llmsspider.llmstxt import Entry, directory_url, is_llms_url
 from llmsspider.llmstxt.content import decode
-from llmsspider.reasons import FilterReason
+from llmsspider.stats import FilterReason
 from llmsspider.web import hosts, media_types, url_gate
 from llmsspider.web.url_gate import InvalidUrl
 

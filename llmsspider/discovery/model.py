@@ -14,7 +14,7 @@ from llmsspider.items import DiscoveredBy, LlmsEntry
 from llmsspider.llmsfull import SplitReport
 from llmsspider.llmstxt import Entry
 from llmsspider.llmstxt.content import decode
-from llmsspider.reasons import FilterReason
+from llmsspider.stats import FilterReason
 from llmsspider.web.url_gate import INVALID_URL, InvalidUrl
 
 

@@ -17,7 +17,7 @@ from protego import Protego
 from llmsspider import llmstxt
 from llmsspider.discovery.model import Discovery, FetchResult, FilteredLink, Probe
 from llmsspider.discovery.session import SeedList, Session
-from llmsspider.reasons import FilterReason
+from llmsspider.stats import FilterReason
 from llmsspider.web import hosts, url_gate
 from llmsspider.web.url_gate import InvalidUrl
 

@@ -19,8 +19,8 @@ from scrapy.utils.url import add_http_if_no_scheme
 from llmsspider import stats
 from llmsspider.download_errors import RefusedRequest
 from llmsspider.errors import ArgumentsError, ErrorKind
-from llmsspider.reasons import BlockReason
 from llmsspider.resolver import guarded_resolver
+from llmsspider.stats import BlockReason
 from llmsspider.web.addresses import DEFAULT_PORTS, AllowedAddresses
 
 logger = logging.getLogger(__name__)

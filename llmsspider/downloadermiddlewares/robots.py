@@ -21,8 +21,8 @@ from llmsspider import stats
 from llmsspider.download_errors import RefusedRequest, kind_of_exception
 from llmsspider.downloadermiddlewares.request_headers import robots_user_agent
 from llmsspider.errors import ErrorKind
-from llmsspider.reasons import BlockReason
 from llmsspider.requests import info
+from llmsspider.stats import BlockReason
 from llmsspider.web.opt_out import OPT_OUT_HEADERS, opt_out, robots_opt_out, training_reserved
 from llmsspider.web.outcomes import explained, kind_of_response
 from llmsspider.web.politeness import ROBOTS_MAX_BYTES

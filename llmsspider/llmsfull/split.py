@@ -15,7 +15,7 @@ from typing import BinaryIO
 from llmsspider.llmsfull.boundaries import HEADING, SEPARATOR, Mark, clean_title
 from llmsspider.llmsfull.split_rules import FileScan, Kind, choose
 from llmsspider.llmsfull.titles import Locator
-from llmsspider.reasons import FilterReason
+from llmsspider.stats import FilterReason
 
 # --- read a text file of any size and encoding line by line, as often as needed ---
 

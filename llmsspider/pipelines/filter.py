@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 from llmsspider.crawl.page_checks import drop_reason
 from llmsspider.items import Document, content_hash
 from llmsspider.pipelines import CountedDrop
-from llmsspider.reasons import Filtered
 from llmsspider.spiderrun import required_run
+from llmsspider.stats import Filtered
 from llmsspider.store import PageItem
 from llmsspider.web.urls import loose_key, page_key
 

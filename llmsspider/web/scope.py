@@ -16,7 +16,7 @@ from urllib.parse import unquote, urlsplit
 from wcmatch import glob
 
 from llmsspider.items import Section
-from llmsspider.reasons import FilterReason
+from llmsspider.stats import FilterReason
 from llmsspider.web.hosts import same_site
 from llmsspider.web.media_types import skipped_extension
 from llmsspider.web.urls import DEFAULT_PORTS, directory, host
