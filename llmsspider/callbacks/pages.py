@@ -11,6 +11,7 @@ from llmsspider.crawl.site_comparison import compare_with_site
 from llmsspider.discovery import Options, read_described
 from llmsspider.requests import info
 from llmsspider.scheduling.downloader import EngineFetch
+from llmsspider.web import markdown_forms
 from llmsspider.web.url_gate import usable
 from llmsspider.web.urls import identity, page_key, without_fragment
 
@@ -62,7 +63,7 @@ class Pages:
         refused = page.filtered or refused_by_page(meta, answer, self._run.config)
         if refused is not None:
             return self._refused(refused, request)
-        elsewhere = self._elsewhere(meta, request)
+        elsewhere = self._elsewhere(meta, answer, request)
         if elsewhere is not None:
             return self._moved(*elsewhere, request)
         listing = self._listing(meta, request)
@@ -84,9 +85,14 @@ class Pages:
         else:
             run.known.record_outcome(key, "dropped", refused.reason)
 
-    def _elsewhere(self, meta: PageMeta, request: Request) -> tuple[str, FilterReason, str] | None:
-        """Return (URL, reason, rule) where a page says that it lies elsewhere: meta refresh or canonical, one hop."""
+    def _elsewhere(
+        self, meta: PageMeta, answer: PageResponse, request: Request
+    ) -> tuple[str, FilterReason, str] | None:
+        """Return (URL, reason, rule) where a page lies elsewhere, one hop: by meta refresh, Markdown or canonical."""
         here = identity(request.url)
+        with_slash = markdown_forms.with_slash(request.url, answer.fetched_url)
+        if with_slash is not None and self._is_only_linked(request):
+            return with_slash, "canonical", f"its Markdown is that of {with_slash}"
         if meta.refresh and identity(meta.refresh) != here:
             return meta.refresh, "redirect", f"meta refresh to {meta.refresh}"
         canonical = meta.canonical
@@ -95,6 +101,12 @@ class Pages:
         if not same_page_elsewhere(request.url, canonical) or not self._run.bounds.allowed(canonical):
             return None
         return canonical, "canonical", f"names {canonical} as its address"
+
+    def _is_only_linked(self, request: Request) -> bool:
+        """Say whether nothing but links gives a page this address: neither the store, nor a list, nor the user."""
+        run, page = self._run, info(request)
+        is_stored = run.known.state(page_key(request.url)) is not None
+        return not (is_stored or page.get("start") or page.get("listed") or run.site.is_listed(request.url))
 
     def _moved(self, target: str, reason: FilterReason, rule: str, request: Request) -> Iterator[Any]:
         """Yield the request for the page that this one says it is."""

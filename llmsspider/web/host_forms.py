@@ -275,13 +275,18 @@ class HostForms:
         for other in get_args(Shape):
             tally = self._tallies.get((other, "/"))
             known = tally.form if tally is not None else None
-            likely = RELATED.get(known, known) if known is not None else None
-            if likely not in forms:
-                likely = known
+            likely = known if known in forms or known is None else RELATED.get(known)
             if likely in forms:
                 forms.remove(likely)
                 forms.insert(0, likely)
+        if this == "bare" and not self._has_folders_with_markdown():
+            forms.remove("dir/index.md")
         return forms
+
+    def _has_folders_with_markdown(self) -> bool:
+        """Return whether Markdown of `/a/` is `/a/index.md` here, so that `/a` may be a spelling of such a page."""
+        tally = self._tallies.get(("directory", "/"))
+        return bool(self.listed["dir/index.md"]) or (tally is not None and tally.form == "dir/index.md")
 
     def as_dict(self) -> dict[str, object]:
         """Return what the store remembers."""

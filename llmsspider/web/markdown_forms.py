@@ -21,7 +21,7 @@ PageForm = Literal["html", "bare", "directory"]
 
 FORMS: dict[Shape, tuple[Form, ...]] = {
     "html": ("page.html.md", "page.md"),
-    "bare": ("page.md", "page.html.md"),
+    "bare": ("page.md", "page.html.md", "dir/index.md"),
     "directory": ("dir/index.md", "dir.md", "dir/index.html.md"),
 }
 """The forms tried for each shape, the commonest first."""
@@ -57,7 +57,7 @@ def shape(url: str) -> Shape | None:
 def twin(url: str, form: Form) -> str | None:
     """Return the Markdown URL that `form` gives for a page URL, or None where the form does not apply.
 
-    The query is removed: no generator writes Markdown per query.
+    The query is removed: no generator writes Markdown per query. A page `/a` may be `/a/`, with the Markdown of that.
 
     >>> twin("https://e.com/a/b.html", "page.md"), twin("https://e.com/a/", "dir.md"), twin("https://e.com/", "dir.md")
     ('https://e.com/a/b.md', 'https://e.com/a.md', None)
@@ -68,11 +68,12 @@ def twin(url: str, form: Form) -> str | None:
     if this is None or form not in FORMS[this]:
         return None
     stem = path.rpartition(".")[0] if this == "html" else path
+    folder = path if this == "directory" else f"{path}/"
     made = {
         "page.html.md": f"{path}.md" if this == "html" else f"{path}.html.md",
         "page.md": f"{stem}.md",
-        "dir/index.html.md": f"{path}index.html.md",
-        "dir/index.md": f"{path}index.md",
+        "dir/index.html.md": f"{folder}index.html.md",
+        "dir/index.md": f"{folder}index.md",
         "dir.md": f"{path.rstrip('/')}.md" if path != "/" else "",
     }[form]
     return urlunsplit(parts._replace(path=made, query="", fragment="")) if made else None
@@ -90,6 +91,16 @@ def twins(url: str) -> Iterator[str]:
         twin(spelling, form) for spelling in spellings for form in FORMS.get(shape(spelling) or "bare", ())
     )
     yield from dict.fromkeys(markdown_url for markdown_url in made if markdown_url is not None)
+
+
+def with_slash(url: str, markdown_url: str) -> str | None:
+    """Return the page `/a/` that `/a` is another spelling of, where its Markdown is `/a/index.md`; else None.
+
+    >>> with_slash("https://e.com/a", "https://e.com/a/index.md"), with_slash("https://e.com/a", "https://e.com/a.md")
+    ('https://e.com/a/', None)
+    """
+    is_index = shape(url) == "bare" and markdown_url == twin(url, "dir/index.md")
+    return page_candidates(markdown_url)["directory"] if is_index else None
 
 
 def is_markdown_url(url: str) -> bool:
@@ -152,7 +163,7 @@ def _source_path(path: str) -> str | None:
 def is_twin_of(markdown_url: str, page_url: str) -> bool:
     """Return whether, by any form, `markdown_url` is the Markdown of `page_url` (used after redirects)."""
     page = identity(page_url)
-    return identity(markdown_url) == page or any(
+    return identity(markdown_url) in {page, identity(twin(page_url, "dir/index.md") or "")} or any(
         identity(candidate) == page for candidate in page_candidates(markdown_url).values()
     )
 

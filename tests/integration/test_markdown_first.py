@@ -135,3 +135,25 @@ def test_the_markdown_that_a_site_names_is_taken_whatever_the_start_page(serve, 
         assert outcome.stats["llms/markdown/asked-again"] >= 1
     wasted = [path for path in site.paths() if path.endswith(".md") and path not in site.pages]
     assert len(wasted) <= 12
+
+
+@pytest.mark.parametrize("first", ["/a/b", "/a/b/"])
+def test_a_page_that_is_linked_without_its_slash_is_one_page(serve, run_crawl, first):
+    """The server shows it at both addresses, as some do, and its Markdown differs from its HTML."""
+    names = sorted(["/a/b", "/a/b/"], key=lambda path: path != first)
+    links = "".join(f"<p><a href='{path}'>x</a></p>" for path in names)
+    page = html("B", "<p>What there is to say of b, as the page says it.</p>")
+    site = serve(
+        {
+            "/": html("Home", f"<p>Welcome to it.</p><a href='/a/'>a</a>{links}"),
+            "/index.md": f"# Home\n\nWelcome to it. [a](/a/), [b]({names[0]}), [b]({names[1]})\n",
+            "/a/": html("A", "<p>What there is to say of a.</p>"),
+            "/a/index.md": "# A\n\nWhat there is to say of a.\n",
+            "/a/b": page,
+            "/a/b/": page,
+            "/a/b/index.md": "# B\n\nWhat there is to say of *b*, as its author wrote it.\n",
+        }
+    )
+    documents = run_crawl(f"{site.url}/").by_path(site.url)
+    assert set(documents) == {"/", "/a/", "/a/b/"}
+    assert documents["/a/b/"]["origin"] == "markdown"

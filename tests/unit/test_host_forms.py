@@ -111,6 +111,14 @@ def test_a_known_form_is_tried_first_for_other_shapes():
     assert forms.to_try("https://e.com/d/")[0][0] == "dir/index.html.md"
 
 
+def test_a_page_without_its_slash_has_the_markdown_of_the_folder_where_folders_have_some():
+    page, folders = f"{SITE}/d/p1", pages_in("/d/", 3, "directory")
+    assert all(form != "dir/index.md" for form, _url in HostForms().to_try(page)), "nothing says so"
+    for order in ([page, *folders], [*folders, page]):
+        crawl = Crawl(markdown_of(folders, "dir/index.md"), {folders[0]: f"{folders[0]}index.md"})
+        assert crawl.run(order) == {page, *folders}
+
+
 def test_directories_have_forms_of_their_own():
     forms = HostForms()
     forms.hit("https://e.com/docs/a.html", "https://e.com/docs/a.md")

@@ -7,7 +7,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from llmsspider.crawl.deferred import MIN_SAMPLES, LinkSources
-from llmsspider.web.markdown_forms import FORMS, is_markdown_url, is_twin_of, page_candidates, shape, twin
+from llmsspider.web.markdown_forms import (
+    FORMS,
+    is_markdown_url,
+    is_twin_of,
+    page_candidates,
+    shape,
+    twin,
+    with_slash,
+)
 from llmsspider.web.urls import identity
 
 TWINS = [
@@ -42,7 +50,15 @@ def test_every_twin_leads_back_to_its_page(folder, name, ending):
         made = twin(url, form)
         assert made
         assert is_twin_of(made, url)
-        assert identity(url) in {identity(page) for page in page_candidates(made).values()}
+        candidates = {identity(page) for page in page_candidates(made).values()}
+        assert identity(with_slash(url, made) or url) in candidates
+
+
+def test_only_the_markdown_of_a_folder_says_that_an_address_lacks_its_slash():
+    assert with_slash("https://e.com/a/b", "https://e.com/a/b/index.md") == "https://e.com/a/b/"
+    for url in ("https://e.com/a/b.html", "https://e.com/a/b/", "https://e.com/a/index.md"):
+        assert with_slash(url, "https://e.com/a/b/index.md") is None
+    assert with_slash("https://e.com/a/b", "https://e.com/a/b.md") is None
 
 
 def test_a_source_file_belongs_to_its_page():
