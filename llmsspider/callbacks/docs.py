@@ -76,19 +76,21 @@ class DocsCallbacks(scrapy.Spider):
                 yield result
             return
         self.run.count("converted")
-        listed = bool(info(request).get("listed"))
+        listed, keeps_listing = bool(info(request).get("listed")), self.pages.keeps_listing(request)
         try:
-            answer, page = await self.reader.read(request, answer, listed=listed)
+            answer, page = await self.reader.read(request, answer, listed=listed, with_listings=keeps_listing)
         except (ConversionError, RenderingError) as error:
             for result in self.failures.unreadable(request, answer, error):
                 yield result
             return
-        for result in self._document(page, answer, request):
+        for result in self._document(page, answer, request, keeps_listing):
             yield result
         for seed in await self.pages.described_by(page, answer) if page is not None else ():
             yield seed
 
-    def _document(self, page: PageResult | None, answer: PageResponse, request: Request) -> Iterator[Any]:
+    def _document(
+        self, page: PageResult | None, answer: PageResponse, request: Request, keeps_listing: bool
+    ) -> Iterator[Any]:
         """Yield the document of a page that was read, and the requests for its links.
 
         In their place: the stored page, where the page is the stored one; another page, where it is no document
@@ -99,7 +101,7 @@ class DocsCallbacks(scrapy.Spider):
             return
         count_page(self.run, answer.page_url, page.page)
         self.pages.learn_links(page, answer)
-        other = self.pages.no_document(page, answer, request)
+        other = self.pages.no_document(page, answer, request, keeps_listing=keeps_listing)
         if other is not None:
             yield from other
             return

@@ -57,7 +57,15 @@ class Pages:
 
     # --- pages that are no documents ---
 
-    def no_document(self, page: PageResult, answer: PageResponse, request: Request) -> Iterator[Any] | None:
+    def keeps_listing(self, request: Request) -> bool:
+        """Say whether a page is a document although it only lists others, if it does."""
+        run = self._run
+        is_asked = run.arguments.listings == "keep" or bool(info(request).get("start"))
+        return is_asked or identity(request.url) in run.site.entries
+
+    def no_document(
+        self, page: PageResult, answer: PageResponse, request: Request, *, keeps_listing: bool
+    ) -> Iterator[Any] | None:
         """Return the results of a page that is no document itself; None for one that is."""
         meta = page.page.meta
         refused = page.filtered or refused_by_page(meta, answer, self._run.config)
@@ -66,7 +74,7 @@ class Pages:
         elsewhere = self._elsewhere(meta, answer, request)
         if elsewhere is not None:
             return self._moved(*elsewhere, request)
-        listing = self._listing(meta, request)
+        listing = self._listing(meta, request, keeps_listing)
         if listing is not None:
             return self._links_only(listing, page, request)
         is_asked = page.was_stub or info(request).get("alternate")
@@ -114,14 +122,13 @@ class Pages:
         self._run.known.moved(page_key(request.url), page_key(target))
         yield from self._requests.instead(target, request)
 
-    def _listing(self, meta: PageMeta, request: Request) -> str | None:
+    def _listing(self, meta: PageMeta, request: Request, is_kept: bool) -> str | None:
         """Return in words why a page that only lists others is filtered; None for one that is kept."""
-        run, page = self._run, identity(request.url)
+        run = self._run
         run.site.tag_pages.update(map(identity, usable(meta.tags)))
-        is_wanted = run.arguments.listings == "keep" or info(request).get("start") or page in run.site.entries
-        if is_wanted:
+        if is_kept:
             return None
-        is_tag = meta.lists_only and page in run.site.tag_pages
+        is_tag = meta.lists_only and identity(request.url) in run.site.tag_pages
         return meta.listing or ("other pages name it as their tag (rel=tag)" if is_tag else None)
 
     def _links_only(self, why: str, page: PageResult, request: Request) -> Iterator[Any]:

@@ -75,7 +75,7 @@ class PageReader:
         self._api_files = ApiFiles(crawler, run, self.renderer)
 
     async def read(
-        self, request: Request, answer: PageResponse, *, listed: bool
+        self, request: Request, answer: PageResponse, *, listed: bool, with_listings: bool = True
     ) -> tuple[PageResponse, PageResult | None]:
         """Return the page, and the answer that it was read from in the end.
 
@@ -85,6 +85,7 @@ class PageReader:
             request: the page's request.
             answer: what it was answered with.
             listed: an llms.txt or sitemap names the page, so that other text formats are documents too.
+            with_listings: read the text of the page where it only lists others, too.
 
         Raises:
             ConversionError: the body could not be converted.
@@ -92,7 +93,9 @@ class PageReader:
         """
         is_shown = self._run.site.repository_of(answer.page_url) is not None  # links are relative to the page
         shown = replace(answer, fetched_url=answer.page_url) if is_shown else answer
-        page = await read_page(shown, self._run.workers, listed=listed, join=self._join)
+        page = await read_page(
+            shown, self._run.workers, listed=listed, join=self._join, with_listings=with_listings
+        )
         answer, fuller = await self.fuller.take(request, answer, page)
         if fuller is None:
             return answer, None

@@ -62,7 +62,8 @@ def _convert(  # noqa: PLR0917 - as they are sent to a worker
     converter: str,
     keep_hidden: bool,
     max_growth: int,
-    generators: tuple[str, ...] = (),
+    generators: tuple[str, ...],
+    with_listings: bool,
 ) -> Page:
     from llmsspider.extraction import convert  # noqa: PLC0415  # the crawling process need not load lxml for it
 
@@ -74,6 +75,7 @@ def _convert(  # noqa: PLR0917 - as they are sent to a worker
         keep_hidden=keep_hidden,
         max_growth=max_growth,
         generators=generators,
+        with_listings=with_listings,
     )
 
 
@@ -90,7 +92,7 @@ def _handle(path: str, body: bytes, url: str, mime_type: str, encoding: str | No
 
 def _prepare() -> None:
     """Let a worker load what it needs, and look for cycles rarely: a page leaves hardly any."""
-    _convert(b"<p>x</p>", "http://localhost/", None, "native", False, MAX_GROWTH)
+    _convert(b"<p>x</p>", "http://localhost/", None, "native", False, MAX_GROWTH, (), True)
     gc.freeze()
     gc.set_threshold(50_000, 20, 20)
 
@@ -153,15 +155,20 @@ class ConversionPool:
         """Stop the workers; idempotent."""
         self.processes.close()
 
-    async def convert(self, body: bytes, url: str, encoding: str | None) -> Page:
+    async def convert(
+        self, body: bytes, url: str, encoding: str | None, *, with_listings: bool = True
+    ) -> Page:
         """Return the converted page; the first is converted here where no process was started: it may be the only one.
+
+        Without `with_listings` pages that only list others come without Markdown and links.
 
         Raises:
             ConversionError: when the worker crashed, ran out of time or memory, or the conversion raised.
         """
         is_first, self._has_converted = not self._has_converted, True
         here = not self.workers or (is_first and not self.processes.has_started)
-        arguments = body, url, encoding, self.converter, self.keep_hidden, self.max_growth, self.generators
+        settings = self.converter, self.keep_hidden, self.max_growth, self.generators
+        arguments = body, url, encoding, *settings, with_listings
         return await self._run(_convert, arguments, in_place=here and len(body) <= MAX_HTML_IN_PLACE)
 
     async def read_metadata(self, body: bytes, url: str, encoding: str | None) -> Page:

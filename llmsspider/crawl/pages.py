@@ -146,7 +146,12 @@ async def plain_links(draft: Draft, page_url: str, fetched_url: str, origin: str
 
 
 async def read_page(
-    answered: PageResponse, workers: ConversionPool, *, listed: bool, join: LinkJoiner = plain_links
+    answered: PageResponse,
+    workers: ConversionPool,
+    *,
+    listed: bool,
+    join: LinkJoiner = plain_links,
+    with_listings: bool = True,
 ) -> PageResult:
     """Read a body by its media type, and check the URLs in its metadata; raises `ConversionError`.
 
@@ -155,13 +160,14 @@ async def read_page(
         workers: where HTML is converted.
         listed: an llms.txt lists the page, so that other text formats are documents too.
         join: makes the links of Markdown absolute; they are relative to the fetched URL if it is not given.
+        with_listings: read the text of HTML pages that only list others, too.
     """
-    result = await _read_body(answered, workers, listed, join)
+    result = await _read_body(answered, workers, listed, join, with_listings)
     return replace(result, page=checked(result.page, answered.headers.get("link", ""), answered.fetched_url))
 
 
 async def _read_body(
-    answered: PageResponse, workers: ConversionPool, listed: bool, join: LinkJoiner
+    answered: PageResponse, workers: ConversionPool, listed: bool, join: LinkJoiner, with_listings: bool
 ) -> PageResult:
     kind = answered.kind()
     body, url, mime_type = answered.body, answered.fetched_url, answered.mime_type or ""
@@ -170,9 +176,8 @@ async def _read_body(
         page = await workers.read_with(reader, body, url, mime_type, answered.encoding)
         return PageResult(page, "html" if kind == "html" else "text")
     if kind == "html":
-        return PageResult(
-            await workers.convert(answered.body, answered.fetched_url, answered.encoding), "html"
-        )
+        page = await workers.convert(body, url, answered.encoding, with_listings=with_listings)
+        return PageResult(page, "html")
     if kind == "binary":
         return PageResult(_NOTHING, "html", Filtered("unsupported-type", answered.mime_type or "binary"))
     text = answered.text()

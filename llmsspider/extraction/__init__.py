@@ -61,6 +61,7 @@ def convert(
     keep_hidden: bool = False,
     max_growth: int = MAX_GROWTH,
     generators: tuple[str, ...] = (),
+    with_listings: bool = True,
 ) -> Page:
     """Convert one HTML page.
 
@@ -73,6 +74,8 @@ def convert(
         keep_hidden: keep text that no reader of the page sees.
         max_growth: characters that one byte of the page may become, over and above a million.
         generators: paths of the user's generators, which are tried before the others.
+        with_listings: convert pages that only list others (`PageMeta.listing`), too; else `markdown` and `links` of
+            those stay empty: generated indexes are the largest pages of their sites.
 
     Raises:
         ValueError: for an unknown converter. Bad HTML never raises.
@@ -85,7 +88,9 @@ def convert(
     source = read_source(body, encoding)
     root, joiner, page = _parsed(source, url, growth)
     try:
-        _write(page, root, joiner, source, converter, own, keep_hidden=keep_hidden)
+        _write(
+            page, root, joiner, source, converter, own, keep_hidden=keep_hidden, with_listings=with_listings
+        )
     except TooLargePageError:
         raise
     except Exception as error:
@@ -94,7 +99,7 @@ def convert(
         why = f"{type(error).__name__}: {error}"
         growth = Growth(len(body), max_growth)
         root, joiner, page = _parsed(source, url, growth)
-        _write(page, root, joiner, source, loading.FALLBACK, own, keep_hidden=keep_hidden)
+        _write(page, root, joiner, source, loading.FALLBACK, own, keep_hidden=keep_hidden, with_listings=True)
         page.fallback = why
     growth.check(len(page.markdown))
     if not keep_hidden:
@@ -111,6 +116,7 @@ def _write(  # noqa: PLR0917
     own: tuple[Generator, ...],
     *,
     keep_hidden: bool,
+    with_listings: bool,
 ) -> None:
     native = converter == loading.DEFAULT
     engine = None if native else loading.converter_named(converter)
@@ -126,6 +132,11 @@ def _write(  # noqa: PLR0917
     page.meta.lists_only = lists_only(main, joiner)
     page.meta.listing = listing_of(root, main, joiner, source, only_lists=page.meta.lists_only)
     page.meta.tags = tags_of(root, joiner, source)
+    is_drawn = (
+        page.meta.is_shell or page.meta.api_files is not None
+    )  # its text says whether it needs a browser
+    if page.meta.listing and not (with_listings or is_drawn):
+        return
     title = outer_title(root, main, page.meta.title, whole)
     if title is None:
         _set_headline(main, generator, page.meta.title, whole)

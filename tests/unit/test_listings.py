@@ -91,6 +91,34 @@ def test_listings(body, path):
     assert convert(body, f"https://example.com{path}", None).meta.listing
 
 
+@pytest.mark.parametrize(("body", "path"), LISTED.values(), ids=LISTED)
+def test_listings_are_not_converted_where_nobody_wants_them(body, path):
+    whole = convert(body, f"https://example.com{path}", None)
+    links = convert(body, f"https://example.com{path}", None, with_listings=False)
+    assert (links.markdown, links.links) == ("", [])
+    assert whole.markdown
+    assert (links.follow, links.meta.listing, links.meta.tags, links.converter) == (
+        whole.follow,
+        whole.meta.listing,
+        whole.meta.tags,
+        whole.converter,
+    )
+
+
+def test_a_listing_that_is_drawn_by_scripts_is_converted():
+    body = page("<p>Wait.</p><div id='app'></div><script src='/app.js'></script>", "blog-archive-page")
+    read = convert(body, "https://example.com/x", None, with_listings=False)
+    assert (read.meta.is_shell, read.meta.listing) == (True, "the archive of the blog (Docusaurus)")
+    assert "Wait." in read.markdown
+
+
+@pytest.mark.parametrize(("body", "path"), KEPT.values(), ids=KEPT)
+def test_pages_of_their_own_are_converted(body, path):
+    whole = convert(body, f"https://example.com{path}", None)
+    assert convert(body, f"https://example.com{path}", None, with_listings=False) == whole
+    assert whole.markdown
+
+
 @pytest.mark.parametrize(("body", "path"), KEPT.values(), ids=KEPT)
 def test_pages_of_their_own(body, path):
     assert convert(body, f"https://example.com{path}", None).meta.listing is None
