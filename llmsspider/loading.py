@@ -1,11 +1,12 @@
-"""Classes of users by the dotted path that a setting names, and the engines that write Markdown by name."""
+"""What is imported by name: classes of users, the engines that write Markdown, and the extras that may be missing."""
 
 from __future__ import annotations
 
 import importlib
 import sys
 from functools import lru_cache
-from typing import Any, Protocol, cast
+from importlib.util import find_spec
+from typing import Any, Literal, Protocol, cast
 
 # --- classes and functions of users, by the dotted path that a setting names ---
 
@@ -45,12 +46,15 @@ def path_of(value: object) -> str:
     return f"{module}.{name}"
 
 
-# The engines that write Markdown, by the name that `LLMS_CONVERTER` gives.
+# --- the engines that write Markdown, by the name that `LLMS_CONVERTER` gives ---
+
 # `native` lets the walk write Markdown itself. Any other engine is given the plain HTML that the same walk writes:
 # `markdownify`, or a class of the user's. docs/explanation/extraction.md has the measurements behind the default.
 
 DEFAULT = "native"
+
 FALLBACK = "markdownify"
+
 NAMES = (DEFAULT, FALLBACK)
 
 _FALLBACK_CLASS = "llmsspider.extraction.markdownified.MarkdownifyConverter"
@@ -84,3 +88,39 @@ def converter_named(name: str) -> Converter:
     """Return the engine of this name or class path; raises what importing it raises."""
     made: Any = find(_FALLBACK_CLASS if name == FALLBACK else name)
     return cast("Converter", made())
+
+
+# --- the extras of the package: what a plain install omits ---
+
+
+Extra = Literal["browser", "embeddings", "mcp", "parquet", "pdf", "postgresql", "redis", "s3"]
+
+EXTRA_MODULES: dict[Extra, tuple[str, ...]] = {
+    "browser": ("scrapy_playwright", "playwright"),
+    "embeddings": ("numpy",),
+    "mcp": ("mcp",),
+    "parquet": ("pyarrow",),
+    "pdf": ("pypdf",),
+    "postgresql": ("psycopg",),
+    "redis": ("redis", "scrapy_redis"),
+    "s3": ("boto3",),
+}
+"""The modules that each extra of pyproject.toml brings."""
+
+
+def missing_extra(extra: Extra) -> str | None:
+    r"""Return how to get an extra that is not installed, to follow what needs it; None where it is.
+
+    >>> missing_extra("mcp") in {None, "the extra \\"mcp\\" is missing: pip install 'llmsspider[mcp]'"}
+    True
+    """
+    if all(map(_is_installed, EXTRA_MODULES[extra])):
+        return None
+    return f"the extra \"{extra}\" is missing: pip install 'llmsspider[{extra}]'"
+
+
+def _is_installed(module: str) -> bool:
+    try:
+        return find_spec(module) is not None
+    except ValueError:  # it was set aside in sys.modules
+        return False

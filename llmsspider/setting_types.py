@@ -12,7 +12,7 @@ from pydantic import BeforeValidator
 from pydantic_core import PydanticCustomError
 
 from llmsspider.errors import ArgumentsError
-from llmsspider.extras import missing
+from llmsspider.loading import missing_extra
 
 # The values of `LLMS_STATUS_PORT`.
 
@@ -217,7 +217,7 @@ def redis_problem(url: str) -> str | None:
     parts = urlsplit(url)
     if parts.scheme not in REDIS_SCHEMES or not (parts.netloc or parts.path):
         return "setting LLMS_REDIS_URL: redis://host:6379/0 is accepted, also rediss:// and unix://"
-    lack = missing("redis")
+    lack = missing_extra("redis")
     return f"setting LLMS_REDIS_URL: {lack}" if lack else None
 
 

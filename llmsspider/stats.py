@@ -56,7 +56,6 @@ FilterReason = Literal[
     "ai-opt-out",
     "pipeline",
 ]
-
 """Why a URL is filtered: `llms/filtered/REASON`."""
 
 BlockReason = Literal[
@@ -70,11 +69,9 @@ BlockReason = Literal[
     "rate-limited",
     "host-refuses",
 ]
-
 """Why a request is refused; its page fails: `llms/blocked/REASON`."""
 
 GoneReason = Literal["not-found", "moved", "unlinked"]
-
 """Why a stored page is deleted that is not filtered now: `llms/deleted/REASON`."""
 
 LIMITS: frozenset[FilterReason] = frozenset(
@@ -88,7 +85,6 @@ LIMITS: frozenset[FilterReason] = frozenset(
         "too-many-sitemap-pages",
     }
 )
-
 """Reasons for which a limit, not a rule of the scope, filters pages."""
 
 FILTERED_AFTER_FETCH: frozenset[FilterReason] = frozenset(
@@ -105,7 +101,6 @@ FILTERED_AFTER_FETCH: frozenset[FilterReason] = frozenset(
         "unsupported-type",
     }
 )
-
 """Reasons for which a fetched page is filtered: it is done, though no document came of it."""
 
 
@@ -161,7 +156,6 @@ Stat = Literal[
     "cloud/split",
     "cloud/refused",
 ]
-
 """The stats with a name of their own, without `llms/`. The functions below give those of the families."""
 
 ChunkChange = Literal["new", "unchanged", "deleted"]
@@ -179,7 +173,6 @@ FAMILIES: dict[str, tuple[str, ...]] = {
     "markdown-links": get_args(LinkBase),
     "backoff": (),
 }
-
 """The stats `FAMILY/VALUE`: the values of each family. Those of `backoff` are statuses; `deleted` has each reason of
 `filtered` too."""
 

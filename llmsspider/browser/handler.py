@@ -18,7 +18,7 @@ from llmsspider import stats
 from llmsspider.browser.outbound import Dialer, OutboundProxies, OutboundProxy
 from llmsspider.browser.proxy import FilteringProxy
 from llmsspider.errors import BrowserUnavailableError, RenderingError
-from llmsspider.extras import missing
+from llmsspider.loading import missing_extra
 from llmsspider.requests import META, info
 from llmsspider.resolver import guarded_resolver
 from llmsspider.web.addresses import AllowedAddresses
@@ -187,7 +187,7 @@ class BrowserSession:
         try:
             from llmsspider.browser.rendering import RenderingHandler  # noqa: PLC0415  # takes a second; most crawls need none
         except ImportError as error:
-            raise BrowserUnavailableError(missing("browser") or MISSING.format(error)) from error
+            raise BrowserUnavailableError(missing_extra("browser") or MISSING.format(error)) from error
         settings = self._crawler.settings
         if settings.get("LOG_LEVEL") != "DEBUG":
             logging.getLogger("scrapy-playwright").setLevel(logging.ERROR)  # failed pages are reported by us

@@ -74,11 +74,9 @@ class Coverage:
 # What is said of the outcome in one line: why nothing came of the run, what it missed, and what to do.
 
 ALLOWS = "LLMS_ALLOW_PRIVATE_ADDRESSES"
-
 """The setting that lists the addresses that are allowed though they are not public."""
 
 FEW_DOCUMENTS, MANY_LINKS = 3, 5
-
 """With so few documents and so many links out of scope a run says how to widen its scope."""
 
 
@@ -90,7 +88,6 @@ WHAT_TO_DO = {
     "noindex": "the pages are marked noindex: -s LLMS_OBEY_NOINDEX=False takes them",
     "unsupported-type": "it is no page: name an HTML or Markdown page of the documentation",
 }
-
 """What to do where no document came of the pages, by the reason that filtered most of them."""
 
 

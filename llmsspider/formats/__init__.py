@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from typing import Literal, NamedTuple, cast, get_args
 from urllib.parse import unquote, urlsplit
 
-from llmsspider.extras import Extra, missing
+from llmsspider.loading import Extra, missing_extra
 
 Mode = Literal["off", "listed", "linked"]
 """Which files of a format are pages: none, those that an llms.txt or sitemap lists, or linked ones too."""
@@ -93,7 +93,7 @@ class Formats:
             if mode not in get_args(Mode):
                 raise ValueError(f"{name}={mode!r}: accepted are {', '.join(get_args(Mode))}")
             extra = FORMATS[name].extra
-            if mode != "off" and extra is not None and (lack := missing(extra)) is not None:
+            if mode != "off" and extra is not None and (lack := missing_extra(extra)) is not None:
                 raise ValueError(f"{name}: {lack}")
             modes[name] = cast("Mode", mode)
         return cls(modes)

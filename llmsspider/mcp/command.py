@@ -14,7 +14,7 @@ from typing import Any
 from llmsspider.cli import WRONG, OneLineParser, pairs
 from llmsspider.config import Config
 from llmsspider.errors import ArgumentsError, LlmsspiderError
-from llmsspider.extras import missing
+from llmsspider.loading import missing_extra
 from llmsspider.mcp.crawls import Crawls
 from llmsspider.output.mirror import STORE_FOLDER
 from llmsspider.retrieval.embedding import embedder_of
@@ -110,7 +110,7 @@ def main(argv: Sequence[str]) -> int:
             return 0
         address = _address(options.http) if options.http else None
         settings = _settings(options.folder, given)
-        if lack := missing("mcp"):
+        if lack := missing_extra("mcp"):
             raise ArgumentsError([lack])
         config = Config.from_settings(settings)
         library = Library(config.stores, embedder_of(config.embedder))

@@ -18,8 +18,8 @@ from scrapy.exporters import BaseItemExporter, CsvItemExporter
 
 from llmsspider import stats
 from llmsspider.errors import ArgumentsError
-from llmsspider.extras import missing
 from llmsspider.items import FIELDS, Document, added_fields, row_of
+from llmsspider.loading import missing_extra
 from llmsspider.markdown.chunks import Chunker, Count, tokens
 from llmsspider.output.graph import Order, SiteTree, write_json
 from llmsspider.output.status import without_formula
@@ -198,7 +198,7 @@ def _pyarrow() -> tuple[Any, Any]:
         import pyarrow  # noqa: PLC0415  # an extra
         import pyarrow.parquet  # noqa: PLC0415
     except ImportError:
-        raise ArgumentsError([f"Parquet: {missing('parquet')}"]) from None
+        raise ArgumentsError([f"Parquet: {missing_extra('parquet')}"]) from None
     return pyarrow, pyarrow.parquet
 
 

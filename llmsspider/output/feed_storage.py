@@ -14,7 +14,7 @@ from scrapy.extensions.feedexport import FileFeedStorage, S3FeedStorage
 from scrapy.utils.defer import ensure_awaitable
 
 from llmsspider.errors import StoreError
-from llmsspider.extras import Extra, missing
+from llmsspider.loading import Extra, missing_extra
 from llmsspider.spiderrun import run_of
 
 if TYPE_CHECKING:
@@ -184,7 +184,7 @@ def feed_problems(settings: BaseSettings) -> list[str]:
     for place, options in settings.getdict("FEEDS").items():
         extras: list[Extra] = ["s3"] if str(place).startswith("s3:") else []
         extras += ["parquet"] if options.get("format") == "parquet" else []
-        problems += [f"feed {place}: {lack}" for lack in map(missing, extras) if lack]
+        problems += [f"feed {place}: {lack}" for lack in map(missing_extra, extras) if lack]
         target = Path(str(place).removeprefix("file://"))
         if (
             "parquet" in extras

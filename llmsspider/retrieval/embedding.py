@@ -13,8 +13,7 @@ from pathlib import Path
 from typing import Any, Protocol, cast, runtime_checkable
 
 from llmsspider.errors import ArgumentsError, SearchError
-from llmsspider.extras import missing
-from llmsspider.loading import find
+from llmsspider.loading import find, missing_extra
 
 BATCH = 64
 """Texts that are embedded in one call."""
@@ -50,7 +49,7 @@ def embedder_of(path: object) -> Embedder | None:
     """
     if not path:
         return None
-    if lack := missing("embeddings"):
+    if lack := missing_extra("embeddings"):
         raise ArgumentsError([f"setting LLMS_EMBEDDER: {lack}"])
     try:
         made = (path if callable(path) else cast("type", find(str(path))))()

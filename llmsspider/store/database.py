@@ -24,7 +24,7 @@ from sqlalchemy.exc import (
 )
 
 from llmsspider.errors import StoreError
-from llmsspider.extras import missing
+from llmsspider.loading import missing_extra
 
 logger = logging.getLogger(__name__)
 
@@ -212,7 +212,7 @@ def open_postgresql(url: str) -> Database:
             execution_options={"schema_translate_map": {None: POSTGRESQL_SCHEMA}},
         )
     except (ImportError, NoSuchModuleError) as error:
-        raise StoreError(f"LLMS_STORE_URL: {missing('postgresql') or error}") from error
+        raise StoreError(f"LLMS_STORE_URL: {missing_extra('postgresql') or error}") from error
     return Database(engine, parsed.render_as_string(hide_password=True))
 
 

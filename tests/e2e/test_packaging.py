@@ -15,7 +15,7 @@ import pytest
 from forked import HANGS_SECS
 from sites import PLAIN
 
-from llmsspider.extras import MODULES
+from llmsspider.loading import EXTRA_MODULES
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 LOCAL = ("-s", "LLMS_ALLOW_PRIVATE_ADDRESSES=127.0.0.1")
@@ -145,7 +145,7 @@ def test_the_command_works_from_a_foreign_folder(unpacked: Unpacked, tmp_path: P
 def test_the_command_works_without_the_extras(unpacked: Unpacked, tmp_path: Path, serve) -> None:
     """As after a plain `pip install`: what only the extras bring cannot be imported."""
     site = serve(PLAIN)
-    extras = [module for modules in MODULES.values() for module in modules]
+    extras = [module for modules in EXTRA_MODULES.values() for module in modules]
     before = f"import sys; sys.modules.update(dict.fromkeys({extras}))\n"
     alone = (*LOCAL, "-s", "LLMS_CONVERT_WORKERS=0")
     said = unpacked.program("llmsspider", f"{site.url}/", "-o", "docs", *alone, cwd=tmp_path, before=before)
