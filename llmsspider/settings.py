@@ -46,7 +46,7 @@ DOWNLOAD_HANDLERS_BASE: dict[str, str | None] = {
     "ftp": None,
     "s3": None,
 }
-TWISTED_DNS_RESOLVER = "llmsspider.resolver.AddressGuardResolver"
+TWISTED_DNS_RESOLVER = "llmsspider.downloadermiddlewares.address_guard.AddressGuardResolver"
 
 # --- the browser, which starts with the first page that needs it (docs/explanation/rendering.md) ---
 PLAYWRIGHT_MAX_PAGES_PER_CONTEXT = 4  # pages rendered at the same time

@@ -12,7 +12,7 @@ from urllib.request import getproxies, proxy_bypass
 from twisted.internet.interfaces import IAddress, IHostResolution, IResolutionReceiver
 from zope.interface import implementer
 
-from llmsspider.resolver import AddressGuardResolver
+from llmsspider.downloadermiddlewares.address_guard import AddressGuardResolver
 from llmsspider.web.addresses import AllowedAddresses, parse_host
 
 # The outbound proxy that the operator's environment names (`http_proxy`, `https_proxy`, `no_proxy`).

@@ -13,7 +13,7 @@ from forked import ROOT, fork
 MIDDLEWARES = "llmsspider.downloadermiddlewares"
 SETTINGS: dict[str, Any] = {
     "DOWNLOADER": "llmsspider.scheduling.downloader.Downloader",
-    "TWISTED_DNS_RESOLVER": "llmsspider.resolver.AddressGuardResolver",
+    "TWISTED_DNS_RESOLVER": "llmsspider.downloadermiddlewares.address_guard.AddressGuardResolver",
     "DOWNLOAD_HANDLERS": {"file": None, "data": None, "ftp": None, "s3": None},
     "DOWNLOAD_VERIFY_CERTIFICATES": True,
     "TELNETCONSOLE_ENABLED": False,

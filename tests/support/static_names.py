@@ -10,7 +10,7 @@ from twisted.internet.address import IPv4Address
 from twisted.internet.interfaces import IHostnameResolver
 from zope.interface import implementer
 
-from llmsspider.resolver import AddressGuardResolver
+from llmsspider.downloadermiddlewares.address_guard import AddressGuardResolver
 
 
 @implementer(IHostnameResolver)
