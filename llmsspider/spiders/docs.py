@@ -16,7 +16,7 @@ from llmsspider.crawl import jobs
 from llmsspider.crawl.run import Run
 from llmsspider.distributed.worker_group import WorkerGroup
 from llmsspider.owncode import own_arguments
-from llmsspider.pipelines.added_fields import register
+from llmsspider.pipelines import register
 from llmsspider.scheduling.scheduler import queued_requests
 from llmsspider.sources import prepare
 from llmsspider.spiderrun import counter
