@@ -29,9 +29,9 @@ from llmsspider import commands, settings, spiders, stats
 from llmsspider.arguments import CommonArguments
 from llmsspider.compat import PRIVATE_NAMES
 from llmsspider.config import DEFAULTS, Config
-from llmsspider.crawl.live import LiveStatus
 from llmsspider.crawl.plan import Plan
 from llmsspider.errors import ErrorKind
+from llmsspider.extensions.live_server import LiveStatus
 from llmsspider.items import Change, DiscoveredBy, Document, Origin
 from llmsspider.lint.rules import RULES
 from llmsspider.output.status import SourceStatus

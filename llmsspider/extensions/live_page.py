@@ -50,8 +50,11 @@ class LivePage:
 
     async def spider_opened(self) -> None:
         """Start; the server is imported here, since most crawls run without."""
-        from llmsspider.crawl.live import LiveNumbers, LiveStatus  # noqa: PLC0415
-        from llmsspider.extensions.live_server import LiveServer  # noqa: PLC0415
+        from llmsspider.extensions.live_server import (  # noqa: PLC0415
+            LiveNumbers,
+            LiveServer,
+            LiveStatus,
+        )
 
         run, extra = self._run, {"spider": self._crawler.spider}
         self._server = LiveServer(

@@ -18,7 +18,7 @@ from pydantic import TypeAdapter
 from sites import html
 from terminal import in_terminal
 
-from llmsspider.crawl.live import LiveStatus
+from llmsspider.extensions.live_server import LiveStatus
 
 
 def test_status_tells_how_far_the_crawl_is(serve, tmp_path: Path) -> None:
