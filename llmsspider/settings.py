@@ -112,7 +112,7 @@ EXTENSIONS_BASE: dict[str, int | None] = {
     **scrapys.EXTENSIONS_BASE,
     "scrapy.extensions.remote_control.RemoteControl": None,  # off; a web server
     "scrapy.extensions.logstats.LogStats": None,  # counts downloads, discovery and attempts included
-    "llmsspider.extensions.logging.PrintableLog": -30,  # before any other logs what a site sent
+    "llmsspider.extensions.console.PrintableLog": -30,  # before any other logs what a site sent
     "llmsspider.extensions.terminal.TerminalProgress": -20,  # gives the terminal back before the summary
     "llmsspider.extensions.pipeline_outcomes.PipelineOutcomes": -15,  # before the feed exporter, too
     "llmsspider.extensions.run_summary.RunSummary": -10,  # before Scrapy's feed exporter, which is at 0
@@ -136,7 +136,7 @@ FEED_EXPORTERS_BASE = {
 
 # --- logs and feeds ---
 LOG_LEVEL = "INFO"
-LOG_FORMATTER = "llmsspider.extensions.logging.ShortLogFormatter"
+LOG_FORMATTER = "llmsspider.extensions.console.ShortLogFormatter"
 FEED_EXPORT_ENCODING = "utf-8"
 FEED_STORE_EMPTY = False  # a crawl without a document leaves yesterday's file alone
 FEED_STORAGES_BASE = {

@@ -15,7 +15,7 @@ from scrapy.settings import Settings
 from llmsspider.download_errors import FilteredRequest
 from llmsspider.downloadermiddlewares.redirect import ScopeMiddleware
 from llmsspider.downloadermiddlewares.synthetic import SyntheticMiddleware
-from llmsspider.extensions.logging import ShortLogFormatter
+from llmsspider.extensions.console import ShortLogFormatter
 from llmsspider.items import Document, Link, LlmsEntry
 from llmsspider.output.exports import JsonLinesExporter
 from llmsspider.scheduling.scheduler import PageDupeFilter
