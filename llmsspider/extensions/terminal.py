@@ -13,15 +13,19 @@ from scrapy.exceptions import NotConfigured
 from scrapy.utils.asyncio import create_looping_call
 
 from llmsspider.crawl.jobs import is_terminal
+from llmsspider.crawl.progress import duration
+from llmsspider.output import summary
 from llmsspider.output.status import printable
 from llmsspider.spiderrun import required_run
 
 if TYPE_CHECKING:
-    from rich.console import Console
+    from rich.console import Console, RenderableType
     from rich.live import Live
+    from rich.text import Text
     from scrapy.crawler import Crawler
     from scrapy.settings import BaseSettings
 
+    from llmsspider.crawl.progress import Snapshot
     from llmsspider.crawl.run import Run
 
 logger = logging.getLogger(__name__)
@@ -121,8 +125,6 @@ class Display:
 
     def refresh(self) -> None:
         """Show the state of this moment."""
-        from llmsspider.extensions.terminal_view import view  # noqa: PLC0415
-
         if self._live is not None:
             self._live.update(view(self._run.snapshot(), self._run.source), refresh=True)
 
@@ -131,8 +133,6 @@ class Display:
         live, self._live = self._live, None
         if live is None:
             return
-        from llmsspider.extensions.terminal_view import view  # noqa: PLC0415
-
         live.update(view(self._run.snapshot(), self._run.source), refresh=True)
         live.stop()
         for handler, stream in self._handlers:
@@ -160,3 +160,46 @@ class LinesAbove:
 
     def flush(self) -> None:
         """Do nothing: lines are written at once."""
+
+
+def view(snapshot: Snapshot, source: str) -> RenderableType:
+    """Return the display: a bar, and what was found, done and filtered."""
+    from rich.console import Group  # noqa: PLC0415  # as in `Display.start`
+    from rich.panel import Panel  # noqa: PLC0415
+    from rich.progress_bar import ProgressBar  # noqa: PLC0415
+    from rich.table import Table  # noqa: PLC0415
+    from rich.text import Text  # noqa: PLC0415
+
+    bar = Table.grid(padding=(0, 1), expand=True)
+    bar.add_column(no_wrap=True)
+    bar.add_column(ratio=1)
+    bar.add_column(no_wrap=True, justify="right")
+    bar.add_row(
+        Text(snapshot.phase, style="bold cyan"),
+        ProgressBar(total=max(snapshot.total, 1), completed=snapshot.done),
+        Text(f"{snapshot.done}/{snapshot.total} pages ({snapshot.percent}%)", style="bold"),
+    )
+    facts = Table.grid(padding=(0, 2))
+    facts.add_column(style="dim", no_wrap=True, min_width=len("documents"))
+    facts.add_column(overflow="ellipsis", no_wrap=True)
+    facts.add_row("found", Text(_found(snapshot)))
+    facts.add_row("documents", _counted(snapshot.documents, snapshot.origins, "green"))
+    facts.add_row("queued", Text(f"{snapshot.queued}, {snapshot.unchanged} unchanged"))
+    facts.add_row("errors", _counted(snapshot.failed, snapshot.errors, "red"))
+    facts.add_row("filtered", _counted(snapshot.left_out, snapshot.filtered, "yellow"))
+    pace = f"{snapshot.pages_per_min:.0f} pages/min, {duration(snapshot.elapsed_secs)}"
+    facts.add_row("pace", Text(pace))
+    return Panel(Group(bar, facts), title=Text(source), title_align="left", border_style="dim")
+
+
+def _found(snapshot: Snapshot) -> str:
+    if snapshot.phase in {"starting", "discovery"} and snapshot.discovered_file is None:
+        return "looking for llms.txt, llms-full.txt and sitemaps"
+    return summary.found(snapshot)
+
+
+def _counted(count: int, counts: dict[str, int], colour: str) -> Text:
+    from rich.text import Text  # noqa: PLC0415
+
+    text = Text(str(count), style=colour if count else "")
+    return text.append(f"  {summary.parts(counts)}", style="dim") if counts else text

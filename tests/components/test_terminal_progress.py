@@ -20,7 +20,7 @@ from sites import html
 from terminal import in_terminal
 
 from llmsspider.crawl.progress import Progress
-from llmsspider.extensions.terminal_view import view
+from llmsspider.extensions.terminal import view
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="pty is of POSIX systems")
 
