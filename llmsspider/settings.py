@@ -134,7 +134,8 @@ FEED_EXPORTERS_BASE = {
     "parquet": "llmsspider.output.exports.ParquetExporter",
 }
 
-# --- logs and feeds ---
+# --- stats, logs and feeds ---
+STATS_CLASS = "llmsspider.extensions.stats.PlainStatsCollector"  # Scrapy's, without a check of each call
 LOG_LEVEL = "INFO"
 LOG_FORMATTER = "llmsspider.extensions.console.ShortLogFormatter"
 FEED_EXPORT_ENCODING = "utf-8"

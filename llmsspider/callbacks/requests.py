@@ -252,7 +252,8 @@ class PageRequests:
         if run.arguments.max_depth is not None and depth > run.arguments.max_depth:
             self._too_deep(self._valid(urls))
             return
-        plain, room = not run.bounds.is_alike(on), run.limit.room(run.queued())
+        plain = not run.bounds.is_alike(on)
+        room = run.limit.room(run.queued()) if run.limit.max_requests else None
         for link, url in self._new_links(urls, unchanged=unchanged):
             if run.limit.reached:
                 run.coverage.incomplete(run.limit.why)

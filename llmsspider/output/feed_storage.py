@@ -33,6 +33,10 @@ LINE_FORMATS = {"jsonlines", "jsonl", "jl", "chunks"}
 """Formats of which two files make one: the feed of a continued crawl goes on where the first part ended."""
 
 
+BUFFER_BYTES = 256 * 1024
+"""Of a feed: with less than a row each row is a system call, and a switch between threads."""
+
+
 class FeedFile(io.BufferedWriter):
     """A file that remembers that a write to it failed.
 
@@ -115,8 +119,8 @@ class StagedFileFeedStorage(FileFeedStorage):
             self.target.parent.mkdir(parents=True, exist_ok=True)
             if self._continues():
                 self.partial.replace(self.staged)
-                return FeedFile(io.FileIO(self.staged, "a"))
-            return FeedFile(io.FileIO(self.staged, "w"))
+                return FeedFile(io.FileIO(self.staged, "a"), BUFFER_BYTES)
+            return FeedFile(io.FileIO(self.staged, "w"), BUFFER_BYTES)
         except OSError as error:
             self._undelivered(f"{self.target}: {error.strerror or error}")
             raise

@@ -55,9 +55,13 @@ def validator(value: str | None) -> str | None:
     return (storable(value.translate(_CONTROLS)).strip() or None) if value else None
 
 
+_compressor = zstd.ZstdCompressor(level=3)
+"""Level 3: on real documents 0.34 of the size at a fifth of zlib's time. A new one for each text costs 7 to 14 µs."""
+
+
 def compress(data: bytes) -> bytes:
-    """One zstd frame. Level 3: on real documents 0.34 of the size at a fifth of zlib's time."""
-    return zstd.compress(data, 3)
+    """One zstd frame."""
+    return _compressor.compress(data, _compressor.FLUSH_FRAME)
 
 
 def decompress(data: bytes) -> bytes:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import queue
 import threading
-import time
 from collections import Counter
 from collections.abc import Mapping
 from typing import Any
@@ -108,6 +107,8 @@ class Writer:
         self._keeps_history = keeps_history
         self._writes = queries.writes(database.is_sqlite)
         self._queue = _WeighedQueue(QUEUE_UNITS)
+        self._due = threading.Event()
+        """Set when a batch should be written before its time: it is full, or somebody waits for it."""
         self._failure: StoreError | None = None
         self._closing = False
         self._thread = threading.Thread(target=self._work, name="llmsspider-store", daemon=True)
@@ -116,6 +117,8 @@ class Writer:
     def put(self, operation: Operation) -> None:
         """Queue an operation; waits while the queue is full. Raises `StoreError` once writing has failed."""
         self._check()
+        if self._queue.weight + 1 >= min(BATCH_ROWS, self._queue.maxsize):
+            self._due.set()
         self._queue.put(operation)
 
     def flush(self) -> None:
@@ -123,6 +126,7 @@ class Writer:
         if self._thread.is_alive():
             done = threading.Event()
             self._queue.put(done)
+            self._due.set()
             done.wait()
         self._check()
 
@@ -131,6 +135,7 @@ class Writer:
         if not self._closing:
             self._closing = True
             self._queue.put(None)
+            self._due.set()
             self._thread.join()
         self._check()
 
@@ -156,18 +161,24 @@ class Writer:
                 return
 
     def _fill(self, batch: Batch) -> tuple[Any, bool]:
-        """Add what arrives in time; returns what has to wait for a later turn, and whether to end now."""
-        deadline = time.monotonic() + BATCH_SECS
+        """Add what arrives in time; returns what has to wait for a later turn, and whether to end now.
+
+        It looks once, at the end of that time: waking up for each operation costs both threads more than writing it.
+        """
+        self._due.wait(BATCH_SECS)
+        self._due.clear()
         while batch.size < BATCH_ROWS:
             try:
-                item = self._queue.get(timeout=max(0.0, deadline - time.monotonic()))
+                item = self._queue.get_nowait()
             except queue.Empty:
                 return None, False
             if item is None:
                 return None, True
             if isinstance(item, threading.Event) or not batch.takes(item):
+                self._due.set()  # what is behind it may be waited for, too
                 return item, False
             batch.add(item)
+        self._due.set()
         return None, False
 
     def _commit(self, batch: Batch) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from itertools import takewhile
 from math import ceil
 from typing import Any, get_args
@@ -156,13 +157,17 @@ class HostForms:
         if this is None or self.negotiates or self.awaits_named:
             return []
         self._base = _common(self._base, url)
-        own, known = self._own(url), self.known(url)
+        own = self._own(url)
         if own is not None and own.is_closed:
             return []
+        left = None if own is not None and own.hits else self._guesses_left(url)
+        if left == 0:
+            return []
+        known = self.known(url)
         forms = [known] if known is not None else self._guesses(this)
         tried = self._tried.get(identity(url), ()) if self._tried else ()
         tries = [(form, made) for form in forms if (made := twin(url, form)) and made not in tried]
-        return tries if own is not None and own.hits else tries[: self._guesses_left(url)]
+        return tries[:left]
 
     def learning(self, url: str) -> bool:
         """Return whether requests for this page's Markdown are guesses, so that one page at a time should try."""
@@ -208,7 +213,7 @@ class HostForms:
     def miss(self, url: str, markdown_url: str) -> None:
         """Count a guess that gave no Markdown."""
         self.wasted += not self.is_proven(url)
-        self._wasted_in[tuple(_folders(url))] += 1
+        self._wasted_in[_folders(url)] += 1
         self._tried.setdefault(identity(url), []).append(markdown_url)
 
     def named_miss(self, url: str, markdown_url: str) -> None:
@@ -260,7 +265,7 @@ class HostForms:
     def _guesses_left(self, url: str) -> int:
         if self.has_markdown:
             return max(MAX_WASTED + int(self.hits * SHARE_WASTED) - self.wasted, 0)
-        section = self._section(tuple(_folders(url)))
+        section = self._section(_folders(url))
         spent = sum(
             number for folders, number in self._wasted_in.items() if self._section(folders) == section
         )
@@ -347,14 +352,15 @@ class HostForms:
             self.has_markdown = self.has_markdown or tally.form is not None
 
 
-def _folders(url: str) -> Iterator[str]:
-    """Yield the folders above a page; a directory page lies in the folder above it.
+@lru_cache(maxsize=64)
+def _folders(url: str) -> tuple[str, ...]:
+    """Return the folders above a page; a directory page lies in the folder above it.
 
-    >>> list(_folders("https://e.com/docs/a/b.html")), list(_folders("https://e.com/docs/a/"))
-    (['docs', 'a'], ['docs'])
+    >>> _folders("https://e.com/docs/a/b.html"), _folders("https://e.com/docs/a/")
+    (('docs', 'a'), ('docs',))
     """
     path = urlsplit(url).path.rstrip("/") if shape(url) == "directory" else directory(url)
-    return (name for name in path.split("/")[1:-1])
+    return tuple(path.split("/")[1:-1])
 
 
 def _place(url: str) -> str:
@@ -363,13 +369,13 @@ def _place(url: str) -> str:
 
 def _places(url: str) -> Iterator[str]:
     """Yield the directory of a page and those above it, the nearest first."""
-    folders = list(_folders(url))
+    folders = _folders(url)
     for depth in range(len(folders), -1, -1):
         yield "/" + "".join(f"{name}/" for name in folders[:depth])
 
 
 def _common(base: tuple[str, ...] | None, url: str) -> tuple[str, ...]:
-    folders = tuple(_folders(url))
+    folders = _folders(url)
     if base is None or base == folders[: len(base)]:
         return folders if base is None else base
     pairs = zip(base, folders, strict=False)

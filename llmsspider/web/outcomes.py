@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from functools import cache
+
+from ahocorasick_rs import BytesAhoCorasick
 
 from llmsspider.errors import ErrorKind
 
@@ -53,7 +56,7 @@ SCRIPT_MARKS: tuple[tuple[str, str, str], ...] = (
     ("Alibaba", "acw_sc__v2", ""),
 )
 """Service, text, and pattern where the text alone says too little. Both are looked for in the markup, in lower case,
-of a page that shows little text; the text comes first because it is found a hundred times as fast."""
+of a page that shows little text; the texts come first because all of them are found in one pass (Aho-Corasick)."""
 
 TITLES = frozenset(
     {
@@ -87,7 +90,7 @@ MAX_WALL_TEXT = 1500
 """Characters of visible text above which a page is a page. The walls looked at show 30 to 700."""
 
 MAX_WALL_LINKS = 50
-"""Links above which a page is a page; counting them is ten times as fast as looking for text. Walls have up to ten."""
+"""Links above which a page is a page; counting them costs next to nothing. Walls have up to ten."""
 
 _SCRIPTS = [(name, text.encode(), re.compile(pattern.encode())) for name, text, pattern in SCRIPT_MARKS]
 _UNSEEN = re.compile(rb"(?:script|style|svg|template)\b|!--", re.IGNORECASE)
@@ -115,13 +118,20 @@ def challenge_of(status: int, headers: Mapping[str, str], body_prefix: bytes = b
             return name
     if status in {204, 304} or not _is_html(body_prefix):
         return None
-    if body_prefix.count(b"<a ") > MAX_WALL_LINKS or _shows_more_than(MAX_WALL_TEXT, body_prefix):
+    if body_prefix.count(b"<a ") > MAX_WALL_LINKS:
         return None
     markup = body_prefix.lower()
-    by_header = next(
-        (name for name, text, pattern in _SCRIPTS if text in markup and pattern.search(markup)), None
-    )
-    return by_header or ("unnamed" if _title(body_prefix) in TITLES else None)
+    by_title = "unnamed" if _title(body_prefix, markup) in TITLES else None
+    has_marks = bool(_script_marks().find_matches_as_indexes(markup))
+    if not (by_title or has_marks) or _shows_more_than(MAX_WALL_TEXT, body_prefix):
+        return None
+    by_script = (name for name, text, pattern in _SCRIPTS if text in markup and pattern.search(markup))
+    return next(by_script, by_title)
+
+
+@cache
+def _script_marks() -> BytesAhoCorasick:
+    return BytesAhoCorasick([text for _, text, _ in _SCRIPTS])
 
 
 def _is_html(body: bytes) -> bool:
@@ -155,8 +165,8 @@ def _pieces(body: bytes) -> Iterator[bytes]:
         yield from pieces
 
 
-def _title(body: bytes) -> str:
-    start = body.lower().find(b"<title")
+def _title(body: bytes, lowered: bytes) -> str:
+    start = lowered.find(b"<title")
     content = body[body.find(b">", start) + 1 :] if start >= 0 else b""
     end = content.lower().find(b"</title>")
     text = content[:end].decode("utf-8", "replace") if 0 <= end <= MAX_WALL_TEXT else ""

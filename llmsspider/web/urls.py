@@ -125,6 +125,7 @@ def page_key(url: str) -> bytes:
     return identity_key(identity(url))
 
 
+@lru_cache(maxsize=8192)
 def identity_key(identity: str) -> bytes:
     """Return the 16 bytes that stand for an identity in the store: the start of its SHA-256.
 

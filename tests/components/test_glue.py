@@ -11,6 +11,9 @@ import pytest
 from scrapy import Request
 from scrapy.http import Response
 from scrapy.settings import Settings
+from scrapy.statscollectors import MemoryStatsCollector
+from scrapy.utils.misc import load_object
+from scrapy.utils.test import get_crawler
 
 from llmsspider.download_errors import FilteredRequest
 from llmsspider.downloadermiddlewares.redirect import ScopeMiddleware
@@ -96,6 +99,24 @@ def test_log_lines_name_documents_and_never_print_them():
     assert dropped["msg"] % dropped["args"] == "Left out why"
     error = formatter.item_error({"a": 1}, ValueError(), None, None)
     assert error["msg"] % error["args"] == "Error processing dict"
+
+
+def counted(collector_class: type[MemoryStatsCollector]) -> dict[str, object]:
+    collector = collector_class(get_crawler())
+    collector.inc_value("a")
+    collector.inc_value("a", 2, start=1)
+    collector.max_value("b", 4)
+    collector.max_value("b", 3)
+    collector.set_value("c", "x")
+    return collector.get_stats()
+
+
+def test_stats_are_counted_as_scrapy_does():
+    settings = Settings()
+    settings.setmodule("llmsspider.settings")
+    ours = load_object(settings["STATS_CLASS"])
+    assert ours is not MemoryStatsCollector
+    assert counted(ours) == counted(MemoryStatsCollector) == {"a": 3, "b": 4, "c": "x"}
 
 
 @pytest.mark.parametrize(("level", "made"), [("DEBUG", True), ("INFO", False), (10, True), ("30", False)])
