@@ -20,7 +20,7 @@ from llmsspider.output.exports import write_flat
 from llmsspider.output.graph import Order, write_json
 from llmsspider.sources import default_name
 from llmsspider.store import Store, Stores
-from llmsspider.store.stores import DEFAULT_CLASS, store_class
+from llmsspider.store.store import DEFAULT_CLASS, store_class
 from llmsspider.web.urls import require_http_url
 
 

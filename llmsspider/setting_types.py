@@ -166,7 +166,7 @@ def _handlers(value: Any) -> Any:
 
 
 def _store_class(value: Any) -> Any:
-    from llmsspider.store.stores import store_class  # noqa: PLC0415
+    from llmsspider.store.store import store_class  # noqa: PLC0415
 
     return _by(store_class, value)
 

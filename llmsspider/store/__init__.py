@@ -4,12 +4,12 @@ In: page records, errors and filtered URLs of a run. Out: the same of this run a
 One SQLite file per source, or many sources in one PostgreSQL database. Every room above imports it; it imports `web`
 and `items`.
 
-    stores         the stores of a project, by settings    database    connections, faults as `StoreError`
-    store          `Store`: a source, its runs, writes     schema      tables and migrations
-    source_reader  reads of a source                       rows        records to rows and back
-    writer         the thread that writes in batches       queries     SQL statements
-    batch          the one transaction of a batch          runs        rows of runs; opening and listing sources
-    history        earlier contents of pages               records     the values that go in and out
+    store          `Store`: a source, its runs, writes; `Stores`: the stores of a project, by settings
+    source_reader  reads of a source                       schema      tables and migrations
+    writer         the thread that writes in batches       rows        records to rows and back
+    batch          the one transaction of a batch          queries     SQL statements
+    history        earlier contents of pages               runs        rows of runs; opening and listing sources
+    database       connections, faults as `StoreError`     records     the values that go in and out
 """
 
 from llmsspider.store.database import resolve_data_dir
@@ -33,8 +33,7 @@ from llmsspider.store.records import (
     Touch,
     Validators,
 )
-from llmsspider.store.store import Store
-from llmsspider.store.stores import Stores
+from llmsspider.store.store import Store, Stores
 
 open_store = Store.open
 """Opens a store of the class of this project, by URL or folder and the name of the source."""
