@@ -15,7 +15,6 @@ from llmsspider.cli import WRONG, OneLineParser, pairs
 from llmsspider.config import Config
 from llmsspider.errors import ArgumentsError, LlmsspiderError
 from llmsspider.loading import missing_extra
-from llmsspider.mcp.crawls import Crawls
 from llmsspider.output.mirror import STORE_FOLDER
 from llmsspider.retrieval.embedding import embedder_of
 from llmsspider.retrieval.library import Library
@@ -121,17 +120,21 @@ def main(argv: Sequence[str]) -> int:
         return WRONG
     return _serve(
         library,
-        Crawls(_of_crawls(settings, given)) if options.allow_crawl else None,
+        _of_crawls(settings, given) if options.allow_crawl else None,
         address,
         options.allow_host,
     )
 
 
 def _serve(
-    library: Library, crawls: Crawls | None, address: tuple[str, int] | None, hosts: Sequence[str]
+    library: Library,
+    of_crawls: dict[str, object] | None,
+    address: tuple[str, int] | None,
+    hosts: Sequence[str],
 ) -> int:
-    from llmsspider.mcp.server import make_server, serve_http, serve_stdio  # noqa: PLC0415  # the SDK is an extra
+    from llmsspider.mcp.server import Crawls, make_server, serve_http, serve_stdio  # noqa: PLC0415  # the SDK is an extra
 
+    crawls = Crawls(of_crawls) if of_crawls is not None else None
     server = make_server(library, crawls)
     try:
         if address is None:
