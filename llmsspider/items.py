@@ -168,7 +168,7 @@ class Page:
 
 # --- version of stored documents ---
 
-EXTRACTOR_VERSION = 10
+EXTRACTOR_VERSION = 11
 """Grows with each change of the Markdown made from the same page: stored pages of another version are made again."""
 
 

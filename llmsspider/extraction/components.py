@@ -279,6 +279,8 @@ def definition(walk: Walk, element: _Element) -> list[str] | None:
         return _from_terms(walk, element)
     if element.tag in _NOTE_TAGS and element.get("id") in walk.notes:
         return _definition(walk, element)
+    if element.tag == "table" and element.get("id") in walk.notes:
+        return _from_table(walk, element)
     if element.tag in _NOTE_HEADINGS and len(element) == 1 and element[0].get("id") in walk.notes:
         return _below_heading(walk, element)
     return None
@@ -303,6 +305,17 @@ def _from_terms(walk: Walk, element: _Element) -> list[str]:
             _without_back_links(child)
             found.append(walk.format.footnote(label, walk.blocks(child)))
     return found
+
+
+def _from_table(walk: Walk, element: _Element) -> list[str]:
+    """Return the footnote that docutils sets in a table: a cell with its label, one with links back and its text."""
+    note = next(iter(list(element.iter("td"))[-1:]), None)
+    if note is None:
+        return []
+    if len(note) and all(_BACK.search(link.get("class") or "") for link in note[0]) and len(note[0]):
+        note[0].clear(keep_tail=True)
+    blocks = walk.blocks(note)
+    return [walk.format.footnote(walk.notes[element.get("id") or ""], blocks)] if blocks else []
 
 
 def _definition(walk: Walk, element: _Element) -> list[str]:

@@ -149,9 +149,14 @@ GENERATORS = (
         meta="doxygen",
     ),
     Generator(
+        "docutils", ('content="Docutils',),
+        ("div.document", "main",),
+        "nav.contents div.contents .system-message",
+    ),
+    Generator(
         "docbook", ("DocBook", "docbook",),
-        ("#docContent", "div.book", "div.chapter", "div.article", "div.refentry", "div.sect1",
-         "div.section", "div.part", "div.preface", "div.appendix", "div.reference", "body",),
+        ("#docContent", "div.book", "div.part", "div.reference", "div.chapter", "div.preface", "div.appendix",
+         "div.article", "div.refentry", "div.sect1", "div.section", "body",),
         ".navheader .navfooter div.toc .TOC #docFooter p.toc-title table.navigation div.footer",
         meta="docbook",
     ),

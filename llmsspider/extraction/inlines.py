@@ -70,7 +70,14 @@ def anchor(walk: Walk, element: _Element, before: list[str]) -> str:
     walk.in_link = True
     inner = walk.content(element)
     walk.in_link = False
-    return inline_link(walk, element, inner, text)
+    return _behind(before, inline_link(walk, element, inner, text))
+
+
+def _behind(before: list[str], piece: str) -> str:
+    """Return a link; an exclamation mark right before it is escaped, else both would read as an image."""
+    if piece[:1] == "[" and before and before[-1][-1:] == "!":
+        before[-1] = f"{before[-1][:-1]}\\!"
+    return piece
 
 
 def _label(element: _Element) -> str:
@@ -199,7 +206,7 @@ def _code_around_blocks(walk: Walk, element: _Element) -> list[str] | None:
 def _code(walk: Walk, element: _Element, before: list[str]) -> str:
     if len(element):
         if not walk.in_link and _holds_link(element):
-            return _linked_code(walk, element)
+            return _behind(before, _linked_code(walk, element))
         return _beside(before, _span(walk, inner_text(element)))
     return _beside(before, _span(walk, element.text or ""))
 

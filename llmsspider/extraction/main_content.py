@@ -49,6 +49,8 @@ _MOST = 0.5
 _BY_VALUE = re.compile(r"::\*\[@([\w-]+) = ('[^']*')\]")
 """A step of XPath to the elements with a value: to begin with the attributes takes a fifth of the time."""
 _TRANSLATIONS = XPath(".//a[@hreflang][contains(concat(' ', @rel, ' '), ' alternate ')]", smart_strings=False)
+_MOST_OF_PARTS = 0.6
+"""Share of the text of all elements that a selector matches from which on the first is the main content."""
 _SHARE = 0.8
 """Share of an element's text that one child must hold for the search to go down into it."""
 _AROUND = 40
@@ -127,10 +129,32 @@ def _matches(root: _Element, body: bytes, css: str) -> list[_Element]:
 
 def _first(root: _Element, body: bytes, selectors: tuple[str, ...]) -> _Element | None:
     for css in selectors:
-        for element in _matches(root, body, css):
+        found = _matches(root, body, css)
+        for place, element in enumerate(found):
             if _has_text(element):
-                return element
+                return element if place + 1 == len(found) else _with_others(element, found[place + 1 :])
     return None
+
+
+def _with_others(first: _Element, others: list[_Element]) -> _Element:
+    """Return `first`, or what is around it and the `others` where it holds little of their text: one page in parts."""
+    apart = [other for other in others if first not in other.iterancestors()]
+    own = letters_outside_links(first) if apart else 0
+    if not apart or own >= _MOST_OF_PARTS * (own + sum(map(letters_outside_links, _outermost(apart)))):
+        return first
+    above = set(first.iterancestors())
+    for other in apart:
+        above.intersection_update(other.iterancestors())
+    return next(around for around in first.iterancestors() if around in above)
+
+
+def _outermost(elements: list[_Element]) -> list[_Element]:
+    """Return those of `elements`, in the order of the page, that lie in no other of them."""
+    found: list[_Element] = []
+    for element in elements:
+        if not (found and found[-1] in element.iterancestors()):
+            found.append(element)
+    return found
 
 
 def _has_text(element: _Element) -> bool:

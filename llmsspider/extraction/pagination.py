@@ -7,10 +7,13 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from copy import copy
+from itertools import takewhile
 
 from lxml.etree import _Element
 
-from llmsspider.extraction.tree import visible
+from llmsspider.extraction.rules import WRAPPERS
+from llmsspider.extraction.tree import INLINE, has_blocks, settable, visible
 
 _PAGE_TURN = re.compile(
     r"\W*(?:(?:next|prev|previous|up)(?:\s+(?:page|chapter|section|topic|part))?\W*(?::.*)?|back to\b.*)",
@@ -54,10 +57,41 @@ def without_pagination(main: _Element) -> _Element:
                 block = above
         if block is not None:
             block.clear(keep_tail=True)
+        else:
+            _clear_line(link, main)
     for block, links in numbers.items():
         if links >= _ROW and block is not main and _is_row_of_numbers(block):
             block.clear(keep_tail=True)
     return main
+
+
+def _clear_line(link: _Element, main: _Element) -> None:
+    """Empty the line of a link that stands between blocks, in none of its own, if that is pagination."""
+    parent = link.getparent()
+    if parent is None or not (parent is main or parent.tag in WRAPPERS):
+        return
+    before = list(takewhile(_is_inline, link.itersiblings(preceding=True)))[::-1]
+    line = [*before, link, *takewhile(_is_inline, link.itersiblings())]
+    above = line[0].getprevious()
+    lead = parent.text if above is None else above.tail
+    if len(line) > _LONGEST or sum(len(visible(part)) for part in line) > _LONGEST:
+        return
+    made = parent.makeelement("p", {})
+    made.text = settable(lead)
+    for part in line:
+        made.append(copy(part))
+    if not _is_pagination(made):
+        return
+    if above is None:
+        parent.text = None
+    else:
+        above.tail = None
+    for part in line:
+        part.clear()
+
+
+def _is_inline(element: _Element) -> bool:
+    return element.tag in INLINE and not has_blocks(element)
 
 
 def _is_row_of_numbers(block: _Element) -> bool:
@@ -65,7 +99,7 @@ def _is_row_of_numbers(block: _Element) -> bool:
     labels = [_label(link).casefold() for link in block.iter("a")]
     beside = _WORD.findall(" ".join(_outside_links(block)).casefold())
     return (
-        {"1", "2"}.issubset(labels)
+        ({"1", "2"}.issubset(labels) or ("1" in labels and "chapter" in beside))
         and all(label.isalnum() and (len(label) <= _SHORT or label in _LABELS) for label in labels)
         and all("#" not in (link.get("href") or "") for link in block.iter("a"))
         and (_LABELS | {"go", "goto"}).issuperset(beside)

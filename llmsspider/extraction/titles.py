@@ -23,7 +23,7 @@ _CONTENT = XPath(
     smart_strings=False,
 )
 _NUMBER = re.compile(r"(\d++(?:\.\d++)*+|[A-Z](?:\.\d++)++)\.?+\s++")
-_PARTS = re.compile(r"(?<!\s)(?:\s*+[|:·–—»›]\s++|\s++-\s++)")
+_PARTS = re.compile(r"(?<!\s)(?:\s*+[|:·–—»›]\s++|\s++-{1,3}\s++)")
 _PARTED = re.compile(r"(?<!\s)\s*+[(:|·–—-]")
 _WORD = re.compile(r"\w+")
 _MAX_HEADING = 1_000
@@ -65,7 +65,8 @@ def headline(scope: _Element, title: str | None, whole: str | None = None) -> _E
     """Return the heading in `scope` that says the `<title>`, or the part of it that is not the site's name.
 
     A site's name can be a heading too, and part of the `<title>`: where two say parts of it, the page's own is the
-    one that stands later, or one of `<h2>` to `<h4>` that says the part with which the `<title>` begins.
+    one that stands later, or one of `<h2>` to `<h4>` that says the part with which the `<title>` begins. Of two that
+    say the same, the first outside of navigation is.
     """
     keys = _keys(title, whole)
     lead = [*_keys(title)[:2], *_keys(_rest(title))[:1]]
@@ -75,8 +76,8 @@ def headline(scope: _Element, title: str | None, whole: str | None = None) -> _E
     for heading in scope.iter("h1", "h2", "h3", "h4"):
         key = _key(plain_text(heading)[:_MAX_HEADING])
         if heading.tag == "h1":
-            if key in keys:
-                said.setdefault(key, heading)
+            if key in keys and (key not in said or _in_navigation(said[key])):
+                said[key] = heading
             continue
         if section is None and key in (keys if is_first else lead):
             section = heading

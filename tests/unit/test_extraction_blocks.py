@@ -43,6 +43,7 @@ INLINE = {
     "emphasis in emphasis stays apart": ("<p><em>a <i>b</i></em><em>c</em></p>", "*a *b**<em>c</em>"),
     "emphasis after a star": ("<p>int *<em>p</em>, **<b>q</b></p>", "int \\*_p_, \\*\\*__q__"),
     "autolink": ("<p><a href='https://x.org/'>https://x.org/</a></p>", "<https://x.org/>"),
+    "a link behind an exclamation mark": ("<p>x :: !<a href='t'>T</a> !<code><a href='t'>U</a></code>! <a href='t'>V</a></p>", "x :: \\![T](https://e.org/d/t) \\![`U`](https://e.org/d/t)! [V](https://e.org/d/t)"),
     "bad link": ("<p><a href='javascript:x()'>run</a> <a>no</a></p>", "run no"),
     "parentheses in a URL": ("<p><a href='a_(b)'>x</a> <a href='a)b'>y</a></p>", "[x](https://e.org/d/a_(b)) [y](<https://e.org/d/a)b>)"),
     "right to left": ("<p dir='rtl'>שלום <b>עולם</b></p>", "שלום **עולם**"),
@@ -206,6 +207,13 @@ NOTES = {
         "<p>a<sup id='fnref:1'><a href='#fn:1' class='footnote-ref' role='doc-noteref'>1</a></sup></p><div class='footnotes' role='doc-endnotes'>"
         "<hr><ol><li id='fn:1'><p>n <a href='#fnref:1' class='footnote-backref'>↩︎</a></p><p>m</p></li></ol></div>",
         "a[^1]\n\n[^1]: n\n\n    m",
+    ),
+    "docutils": (
+        "<p>a <a class='footnote-reference' href='#a' id='r1'>[1]</a> <a class='footnote-reference' href='#b' id='r2'>[2]</a></p>"
+        "<table class='docutils footnote' id='a'><tr><td class='label'>[1]</td><td><em>(<a class='fn-backref' href='#r1'>1</a>, "
+        "<a class='fn-backref' href='#r1'>2</a>)</em> n</td></tr></table><table class='docutils footnote' id='b'><tr>"
+        "<td class='label'><a class='fn-backref' href='#r2'>[2]</a></td><td><p><em>m</em></p><p>o</p></td></tr></table>",
+        "a [^1] [^2]\n\n[^1]: n\n\n[^2]: *m*\n\n    o",
     ),
     "a sup that is no note": ("<p>a<sup><a href='#x'>2</a></sup></p>", "a<sup>[2](https://e.org/d/p#x)</sup>"),
 }  # fmt: skip

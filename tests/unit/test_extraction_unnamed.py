@@ -136,8 +136,21 @@ def test_a_section_that_says_the_title_too_stays_a_section():
         """<ul><li><a href="toc.html">Table of Contents</a><li><a href="c.html">Next Chapter</a></ul>""",
         """<div><span>Goto Chapter: </span><a href="toc.html">Top</a> <a href="1.html">1</a> <a href="2.html">2</a>
         <a href="c.html">3</a> <a href="A.html">A</a> <a href="Bib.html">Bib</a></div>""",
+        """<div><span>Goto Chapter: </span><a href="toc.html">Top</a> <a href="1.html">1</a> <a href="Bib.html">Bib</a>
+        <a href="c.html">Ind</a></div>""",
+        """<hr>[ <a href="a.html">prev</a> | <a href="c.html">next</a> | <a href="./">top</a> ]<hr>""",
     ],
-    ids=["words", "table", "pictures", "labels", "list", "list of a first chapter", "numbers"],
+    ids=[
+        "words",
+        "table",
+        "pictures",
+        "labels",
+        "list",
+        "list of a first chapter",
+        "numbers",
+        "one number",
+        "in no block",
+    ],
 )
 def test_blocks_that_only_turn_pages_are_no_content(block):
     page = converted(f"{block}<h1>Wheels</h1>{PROSE}{block}", "Wheels")
@@ -160,8 +173,9 @@ def test_blocks_that_only_turn_pages_are_no_content(block):
             "| Related modules |",
         ),
         ('<p>Press <a href="c.html">Next</a>, then <a href="a.html">Up</a>.</p>', "Press [Next]"),
+        ('Press <a href="c.html">Next</a>, then <a href="a.html">Up</a>.', "Press [Next]"),
     ],
-    ids=["prose", "titles", "one link", "lists of pages", "table", "buttons"],
+    ids=["prose", "titles", "one link", "lists of pages", "table", "buttons", "buttons in no block"],
 )
 def test_links_that_are_called_alike_stay_in_the_text(block, text):
     assert text in converted(f"<h1>Wheels</h1>{PROSE}{block}", "Wheels").markdown
@@ -344,3 +358,43 @@ def test_broken_html_never_raises(broken, kept):
     page = converted(f"<h1>T</h1>{PROSE}{broken}", "T")
     assert page.converter == "native"
     assert kept in page.markdown
+
+
+def test_a_page_in_parts_that_a_selector_matches_one_by_one_is_whole():
+    parts = "".join(f'<div class="section"><h2>Part {n}</h2>{PROSE}</div>' for n in range(4))
+    page = converted(
+        f'<div class="document"><h1>Made with DocBook</h1><p>Above.</p>{parts}</div>', "Made with DocBook"
+    )
+    assert page.markdown.startswith("# Made with DocBook\n\nAbove.\n\n## Part 0")
+    assert page.markdown.count(TEXT) == 4
+
+
+def test_the_largest_part_alone_is_the_page_where_it_holds_most_of_the_text():
+    large, small = (
+        f'<article class="doc"><h1>Wheels</h1>{PROSE * 8}</article>',
+        f'<article class="doc">{PROSE}</article>',
+    )
+    page = converted(f"<div>{large}<p>Beside.</p>{small}</div>", "Wheels")
+    assert page.markdown.count(TEXT) == 8
+    assert "Beside" not in page.markdown
+
+
+@pytest.mark.parametrize("kind", ["part", "reference", "chapter", "preface", "appendix", "article"])
+def test_what_stands_before_the_section_of_a_chapter_of_docbook_stays(kind):
+    section = f'<div class="section"><h2>Axles</h2>{PROSE * 4}</div>'
+    page = converted(
+        f'<div class="{kind}"><h1>Wheels</h1>{PROSE}{section}</div>', "Wheels", "<!-- DocBook -->"
+    )
+    assert page.markdown.startswith(f"# Wheels\n\n{TEXT}\n\n## Axles")
+
+
+def test_a_title_said_in_the_bar_and_above_the_text_leads_to_the_text():
+    summary = "<h3>Module</h3>wheel<h3>Summary</h3>Turns what it is given."
+    page = converted(
+        f"""<div class="topbar"><h1>wheel</h1></div><aside><a href="/">Widget</a></aside>
+        <div id="content"><h1>wheel</h1>
+        {summary}<div class="exports"><article><h4>turn(Mill)</h4>{PROSE * 6}</article></div></div>""",
+        "Widget -- wheel",
+    )
+    assert page.meta.title == "wheel"
+    assert page.markdown.startswith("# wheel\n\n### Module\n\nwheel\n\n### Summary\n\nTurns what")
