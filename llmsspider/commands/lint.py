@@ -39,8 +39,7 @@ class Command(StoreCommand):
 
     def add_options(self, parser: argparse.ArgumentParser) -> None:
         """Add the format, and the maximum numbers of requests."""
-        from llmsspider.lint.render import FORMATS
-        from llmsspider.lint.rules import LEVELS
+        from llmsspider.lint.findings import FORMATS, LEVELS
 
         super().add_options(parser)
         parser.add_argument("--format", default="text", help=f"one of: {', '.join(FORMATS)} (default: text)")
@@ -56,8 +55,7 @@ class Command(StoreCommand):
 
     def work(self, args: list[str], opts: argparse.Namespace) -> None:
         """Check the arguments, lint, print, and set the exit code."""
-        from llmsspider.lint.render import FORMATS
-        from llmsspider.lint.rules import is_as_bad
+        from llmsspider.lint.findings import FORMATS, is_as_bad
 
         target = _checked(args, opts)
         notes: list[str] = []
@@ -158,8 +156,7 @@ def known_pages(store: Store) -> dict[str, Checked]:
 
 def _checked(args: list[str], opts: argparse.Namespace) -> str:
     """Return the one argument; raises `ArgumentsError`."""
-    from llmsspider.lint.render import FORMATS
-    from llmsspider.lint.rules import LEVELS
+    from llmsspider.lint.findings import FORMATS, LEVELS
 
     problems = []
     if len(args) != 1 or not args[0].strip():

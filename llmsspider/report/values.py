@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from llmsspider.lint.rules import Level
+from llmsspider.lint.findings import Level
 from llmsspider.output.status import RunStatus
 
 

@@ -12,10 +12,8 @@ from scrapy.settings import Settings
 
 from llmsspider.commands.lint import Command
 from llmsspider.errors import ArgumentsError
-from llmsspider.lint.findings import Finding, finding, ordered
+from llmsspider.lint.findings import FORMATS, RULES, Finding, finding, is_as_bad, ordered, summary
 from llmsspider.lint.markdown_version import missing
-from llmsspider.lint.render import FORMATS, summary
-from llmsspider.lint.rules import RULES, is_as_bad
 from llmsspider.lint.text import lint_body
 
 URL = "https://e.com/docs/llms.txt"
@@ -237,7 +235,7 @@ def test_findings_are_told_once_the_worst_first():
 
 def test_every_rule_is_used_and_says_what_to_do():
     package = Path(__file__).parents[2] / "llmsspider"
-    source = "".join(path.read_text() for path in package.rglob("*.py") if path.name != "rules.py")
+    source = "".join(path.read_text() for path in package.rglob("*.py") if path.name != "findings.py")
     assert [rule for rule in RULES if f'"{rule}"' not in source] == []
     assert all(rule.remedy and not rule.remedy.endswith(".") for rule in RULES.values())
     assert isinstance(FOUND[0], Finding)
