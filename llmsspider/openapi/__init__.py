@@ -1,25 +1,40 @@
-"""OpenAPI files (2.0, called Swagger, to 3.1; JSON or YAML) as Markdown documents.
+"""OpenAPI files (2.0, called Swagger, to 3.1; JSON or YAML) as Markdown documents: one, or one for each tag or operation.
 
 In: the body of a file. Out: Markdown, or a page with parts. The classes are content handlers (docs/how-to/handlers.md).
 
-    scripts        what the scripts of a page say of its API    literals    objects as JavaScript writes them
-    description    a file as plain values, with its references resolved     render    its Markdown
-    parts          the same as several documents
+    scripts        what the scripts of a page say of its API
+    description    a file as plain values, with its references resolved
+    render         its Markdown
 """
 
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Literal
+from collections import Counter
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Literal, NamedTuple
+from urllib.parse import quote
 
 from llmsspider import markdown
-from llmsspider.openapi.description import NotOpenApiError, read_description
-from llmsspider.openapi.parts import render_parts
-from llmsspider.openapi.render import render
+from llmsspider.openapi.description import Description, NotOpenApiError, code, read_description
+from llmsspider.openapi.render import (
+    Group,
+    Operation,
+    Room,
+    groups_of,
+    introduction,
+    markdown_of,
+    operation_blocks,
+    render,
+    schema_blocks,
+    schemas_of,
+    title_of,
+)
 from llmsspider.openapi.scripts import apis_in
 
 if TYPE_CHECKING:
     from llmsspider.items import Page
+
 
 __all__ = [
     "NotOpenApiError",
@@ -71,3 +86,94 @@ class OpenApiByOperation(OpenApiByTag):
     """Makes a document of each operation; that of the file is an overview."""
 
     by = "operation"
+
+
+_Key = tuple[str, Group, list[Operation]]
+"""One document: what follows the address of the file, the group, and its operations."""
+
+
+MAX_PARTS = 2_000
+"""Documents that one file may become; one with more operations is cut by tag, one with more tags not at all."""
+
+
+class Parts(NamedTuple):
+    """An API as several documents: `overview` is that of the file, `parts` have what follows its address in theirs."""
+
+    overview: str
+    parts: list[tuple[str, str]]
+
+
+def render_parts(api: Description, size: int, url: str, by: Literal["tag", "operation"]) -> Parts | None:
+    """Return the documents of an API by tag or operation; None where there is no more than one.
+
+    Args:
+        api: the API.
+        size: of its file, in bytes.
+        url: of the file.
+        by: what is one document.
+
+    Raises:
+        TooLargePageError: they are many times as long as the file.
+    """
+    groups = groups_of(api)
+    sign = "&" if "?" in url else "?"
+    keys = _keys(groups, by, sign)
+    if by == "operation" and len(keys) > MAX_PARTS:
+        return render_parts(api, size, url, "tag")
+    if not 1 < len(keys) <= MAX_PARTS:
+        return None
+    room, parts = Room(size), []
+    for key, group, operations in keys:
+        parts.append((key, room.text(_part(api, group, operations, by))))
+    if schemas_of(api):
+        parts.append((f"{sign}part=schemas", room.text(_only_schemas(api))))
+    return Parts(room.text(_overview(api, url, groups, keys)), parts)
+
+
+def _keys(groups: list[Group], by: Literal["tag", "operation"], sign: str) -> list[_Key]:
+    """Return what follows the address of the file for each document, and what stands in it."""
+    if by == "tag":
+        return [(f"{sign}tag={quote(group.name, safe='')}", group, group.operations) for group in groups]
+    every = [(group, one) for group in groups for one in group.operations]
+    ids = Counter(one.id for _, one in every)
+    return [
+        (
+            f"{sign}operation={quote(one.id if one.id and ids[one.id] == 1 else one.endpoint, safe='')}",
+            group,
+            [one],
+        )
+        for group, one in every
+    ]
+
+
+def _overview(api: Description, url: str, groups: list[Group], keys: list[_Key]) -> Iterator[str]:
+    """Yield what the API is, and its operations with links to their documents."""
+    yield from introduction(api)
+    documents = {(one.endpoint, group.name): key for key, group, found in keys for one in found}
+    for group in groups:
+        yield f"## {group.name}"
+        yield markdown_of(group.description, 3)
+        yield "\n".join(
+            f"- [{_label(one.title)}]({url}{documents[one.endpoint, group.name]}): {code(one.endpoint)}"
+            + (" (deprecated)" if one.operation.get("deprecated") is True else "")
+            for one in group.operations
+        )
+
+
+def _label(text: str) -> str:
+    return text.replace("[", "\\[").replace("]", "\\]")
+
+
+def _part(api: Description, group: Group, operations: list[Operation], by: str) -> Iterator[str]:
+    level = 1
+    if by == "tag":
+        level = 2
+        yield f"# {title_of(api)}: {group.name}"
+        yield markdown_of(group.description, 2)
+    for one in operations:
+        yield from operation_blocks(api, one, level, of="" if by == "tag" else f"{title_of(api)}: ")
+
+
+def _only_schemas(api: Description) -> Iterator[str]:
+    yield f"# {title_of(api)}: Schemas"
+    yield from schema_blocks(api, 2)
