@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Literal
 from urllib.parse import urlsplit
 
 from llmsspider.changes.compare import Hunk, blocks, compare
-from llmsspider.changes.moves import MAX_PAIRS, likest, word_counts
 from llmsspider.changes.names import Names, names
 from llmsspider.changes.noise import NO_EVIDENCE, Evidence, evidence, noise_of, volatile_lines, without
+from llmsspider.changes.volatile import MAX_PAIRS, likest, word_counts
 from llmsspider.errors import ArgumentsError
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from llmsspider.changes.moves import MAX_PAIRS, likest, word_counts
+from llmsspider.changes.volatile import MAX_PAIRS, likest, word_counts
 from llmsspider.crawl.bot_walls import BELIEVED_RUNS, MAX_MOVED_TO_ONE
 from llmsspider.items import content_hash
 from llmsspider.store import LINKS
