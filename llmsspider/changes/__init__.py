@@ -3,9 +3,8 @@
 In: a store and the change to begin after. Out: `SourceChanges`, rendered. Commands, extensions and output import it.
 
 compare     two contents of a page: blocks that were added, removed or changed, by words
-names       names and versions that appear or vanish, and what is deprecated
-volatile    what may be a date, a counter or a hash in a line; noise: which lines of a page are no news
-moves       whether two texts are one page that moved
+meaning     names and versions that appear or vanish, what is deprecated, and which lines are no news
+volatile    what may be a date, a counter or a hash in a line; whether two texts are one page that moved
 source      all changes of a source since a run, a date or a number; moved pages are recognised
 render      text, Markdown, JSON and HTML of the changes
 atom        an Atom feed of the changes; webhook: the same sent to a URL

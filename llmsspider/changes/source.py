@@ -12,8 +12,16 @@ from typing import TYPE_CHECKING, Literal
 from urllib.parse import urlsplit
 
 from llmsspider.changes.compare import Hunk, blocks, compare
-from llmsspider.changes.names import Names, names
-from llmsspider.changes.noise import NO_EVIDENCE, Evidence, evidence, noise_of, volatile_lines, without
+from llmsspider.changes.meaning import (
+    NO_EVIDENCE,
+    Evidence,
+    Names,
+    evidence,
+    names,
+    noise_of,
+    volatile_lines,
+    without,
+)
 from llmsspider.changes.volatile import MAX_PAIRS, likest, word_counts
 from llmsspider.errors import ArgumentsError
 

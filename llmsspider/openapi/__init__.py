@@ -1,4 +1,4 @@
-"""OpenAPI files (2.0, called Swagger, to 3.1; JSON or YAML) as Markdown: one document, or one for each tag or operation.
+"""OpenAPI files (2.0, called Swagger, to 3.1; JSON or YAML) as Markdown: one document or one for each tag or operation.
 
 In: the body of a file. Out: Markdown, or a page with parts. The classes are content handlers (docs/how-to/handlers.md).
 

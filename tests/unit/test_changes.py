@@ -5,9 +5,8 @@ from __future__ import annotations
 import pytest
 
 from llmsspider.changes.compare import blocks, compare, compare_words
-from llmsspider.changes.names import names
-from llmsspider.changes.noise import evidence, volatile_lines, without
-from llmsspider.changes.noise import noise_of as noise_of_pages
+from llmsspider.changes.meaning import evidence, names, volatile_lines, without
+from llmsspider.changes.meaning import noise_of as noise_of_pages
 from llmsspider.changes.volatile import mask
 
 PAGE = """# Client
