@@ -15,7 +15,7 @@ from llmsspider.callbacks.failures import Failures, kind_of_failure
 from llmsspider.callbacks.full_text import FullTextPages
 from llmsspider.callbacks.link_sources import LinkSourcePages
 from llmsspider.callbacks.markdown_links import MarkdownLinks
-from llmsspider.callbacks.pages import Pages
+from llmsspider.callbacks.pages import NAMED_AS_TAG, Pages
 from llmsspider.callbacks.reading import PageReader, count_page
 from llmsspider.callbacks.requests import PageRequests
 from llmsspider.callbacks.suspects import SuspectAnswers
@@ -76,7 +76,7 @@ class DocsCallbacks(scrapy.Spider):
                 yield result
             return
         self.run.count("converted")
-        listed, keeps_listing = bool(info(request).get("listed")), self.pages.keeps_listing(request)
+        listed, keeps_listing = bool(info(request).get("listed")), self.documents.keeps_listing(request)
         try:
             answer, page = await self.reader.read(request, answer, listed=listed, with_listings=keeps_listing)
         except (ConversionError, RenderingError) as error:
@@ -112,7 +112,7 @@ class DocsCallbacks(scrapy.Spider):
             return
         self.pages.compare(record, answer, request)
         yield from self.documents.parts(record, page.page.parts)  # before the page, which stands for them
-        yield from self.documents.with_links(record, request)
+        yield from self.documents.with_links(record, request, read=(answer, page))
 
     def failed(self, failure: Failure) -> Iterator[Any]:
         """Yield the results of a page that failed: a request for another address, or the stored page."""
@@ -133,13 +133,36 @@ class DocsCallbacks(scrapy.Spider):
     def has_no_markdown(self, failure: Failure) -> None:
         """Leave a page that waits as it is: `parse_held` yields it."""
 
-    def parse_held(self, response: Response) -> Iterator[Any]:
-        """Yield the documents of pages that waited for their Markdown and have none; their links were followed."""
-        waiting = self.run.pending_pages.waiting
-        while waiting:
-            page = waiting.pop(next(iter(waiting)))
+    async def parse_held(self, response: Response) -> AsyncIterator[Any]:
+        """Yield the documents of pages that waited: for Markdown that they do not have, or for what others say of them.
+
+        Their links were followed. Small Markdown that is a stub, as all sizes of the host say, gives way to its HTML.
+        """
+        for page in self.run.pending_pages.take():
+            url = page.record.url
+            if page.lists_only and self.run.site.is_tag(url):
+                self.pages.filter_listing(url, NAMED_AS_TAG)
+                continue
+            if page.read is not None and (fuller := await self._fuller(page.request, *page.read)) is not None:
+                for result in self._document(
+                    *fuller, page.request, self.documents.keeps_listing(page.request)
+                ):
+                    yield result
+                continue
             start = bool(info(page.request).get("start"))
-            yield from self.documents.of(page.record, start=start, confirmed=page.confirmed)
+            for result in self.documents.of(page.record, start=start, confirmed=page.confirmed):
+                yield result
+
+    async def _fuller(
+        self, request: Request, answer: PageResponse, page: PageResult
+    ) -> tuple[PageResult | None, PageResponse] | None:
+        """Return the HTML of a page in place of its Markdown, and the answer that it was read from, or None."""
+        try:
+            html, fuller = await self.reader.fuller.take(request, answer, page)
+        except (ConversionError, RenderingError) as error:
+            logger.info("%(url)s stays Markdown: %(error)s", {"url": request.url, "error": error})
+            return None
+        return None if html is answer else (fuller, html)
 
     # --- HTML that is fetched for its links ---
 

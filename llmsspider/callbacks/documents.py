@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from llmsspider.crawl.deferred import PendingPage
 from llmsspider.crawl.page_checks import drop_reason
 from llmsspider.requests import info
+from llmsspider.web.urls import page_key
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -15,6 +17,7 @@ if TYPE_CHECKING:
 
     from llmsspider.callbacks.link_sources import LinkSourcePages
     from llmsspider.callbacks.requests import PageRequests
+    from llmsspider.crawl.pages import PageResponse, PageResult
     from llmsspider.crawl.run import Run
     from llmsspider.items import Change, Page
     from llmsspider.store import PageRecord, PageState
@@ -38,20 +41,32 @@ class Documents:
         self._link_sources = link_sources
         self._parts: dict[str, list[PageState]] | None = None
 
-    def with_links(self, record: PageRecord, request: Request, *, confirmed: bool = False) -> Iterator[Any]:
+    def with_links(
+        self,
+        record: PageRecord,
+        request: Request,
+        *,
+        confirmed: bool = False,
+        read: tuple[PageResponse, PageResult] | None = None,
+    ) -> Iterator[Any]:
         """Yield a page's document, the requests for its links, and that for its HTML where the policy wants it.
 
         Args:
             record: the page.
             request: its request.
             confirmed: the page is as it was stored.
+            read: the answer and what was read from it, where the page was read in this run.
         """
         run = self._run
         pending = run.pending_pages.waiting.pop(record.id, None)
         start = bool(info(request).get("start"))
         same = confirmed or run.recorded.is_stored(record)
         links = list(self._requests.links(record.follow, record.depth + 1, on=record.url, unchanged=same))
-        if not self._waits(record, request, confirmed=confirmed, shows_pages=bool(links)):
+        lists_only = read is not None and self._may_be_tag(read[1], request)
+        page = PendingPage(record, confirmed, request, bool(links), lists_only=lists_only)
+        if self._waits_for_markdown(page) or self._is_unsure(page, read):
+            self._learn_text(record)
+        else:
             yield from self.of(record, start=start, confirmed=confirmed)
         yield from links
         if pending is not None and pending.shows_pages:
@@ -90,14 +105,32 @@ class Documents:
                     self._parts.setdefault(state.whole_url, []).append(state)
         return self._parts.get(url, [])
 
-    def _waits(self, record: PageRecord, request: Request, *, confirmed: bool, shows_pages: bool) -> bool:
+    def _may_be_tag(self, page: PageResult, request: Request) -> bool:
+        """Say whether a page is a listing as soon as another page names it as its tag."""
+        return page.page.meta.lists_only and not self.keeps_listing(request)
+
+    def keeps_listing(self, request: Request) -> bool:
+        """Say whether a page is a document even if it only lists others: the user, or an llms.txt, wants it."""
+        run = self._run
+        is_start = bool(info(request).get("start"))
+        return run.arguments.listings == "keep" or is_start or run.site.is_described(request.url)
+
+    def _waits_for_markdown(self, pending: PendingPage) -> bool:
         """Keep a page that came as HTML until its host's Markdown forms are known; return whether it is kept."""
-        run, page = self._run, info(request)
+        run, record, page = self._run, pending.record, info(pending.request)
         if record.origin not in READ_AS_HTML or "by" not in page or page.get("held"):
             return False
-        pending = PendingPage(record, confirmed, request, shows_pages)
         is_open = run.site.forms_of(record.url).is_open(record.url)
         return is_open and run.pending_pages.keep(pending, room=run.limit.left)
+
+    def _is_unsure(self, pending: PendingPage, read: tuple[PageResponse, PageResult] | None) -> bool:
+        """Keep a page that may be a tag's, or a stub, as pages yet to come say; return whether it is kept."""
+        run = self._run
+        may_be_stub = read is not None and may_be_small(run, pending.request, read[1])
+        if not (pending.lists_only or may_be_stub):
+            return False
+        unsure = replace(pending, for_markdown=False, read=read if may_be_stub else None)
+        return run.pending_pages.keep(unsure, room=run.limit.left)
 
     def of(self, record: PageRecord, *, start: bool = False, confirmed: bool = False) -> Iterator[Any]:
         """Yield the document of a record; none where the run filters it, or where it waits because it may have moved.
@@ -129,8 +162,13 @@ class Documents:
         is_text = drop_reason(content, record.title, min_characters=run.config.min_characters) is None
         waits = is_text and run.recorded.may_have_moved(record)
         if waits:
-            run.bounds.look_alikes.learn(record.url, content)
+            self._learn_text(record)
         return waits
+
+    def _learn_text(self, record: PageRecord) -> None:
+        """Compare the text of a page that waits with its look-alikes', whose links are followed meanwhile."""
+        if self._run.known.state(record.key) is None:
+            self._run.bounds.look_alikes.learn(record.url, record.content or "")
 
     def _keep_findings(self, record: PageRecord) -> None:
         """Keep what the store has of how a page was found and listed: this run had no discovery."""
@@ -161,3 +199,11 @@ class Documents:
     def _load(self, key: bytes) -> PageRecord | None:
         state = self._run.known.state(key)
         return self._run.store.load_page(state.key) if state is not None else None
+
+
+def may_be_small(run: Run, request: Request, page: PageResult) -> bool:
+    """Say whether the sizes of pages yet to come decide whether new Markdown is a stub (`page_checks.HostStubs`)."""
+    is_new_markdown = (
+        page.origin in {"markdown", "negotiated"} and run.known.state(page_key(request.url)) is None
+    )
+    return is_new_markdown and run.site.stubs_of(request.url).is_open(page.page.markdown)

@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from llmsspider.stats import Filtered, FilterReason
     from llmsspider.store import PageRecord
 
+NAMED_AS_TAG = "other pages name it as their tag (rel=tag)"
+
 
 class Pages:
     """Decides by what a page says of itself, and makes the records of those that are documents.
@@ -56,12 +58,6 @@ class Pages:
             run.memory.link_bases.learn(page.page.follow, answer.page_url)
 
     # --- pages that are no documents ---
-
-    def keeps_listing(self, request: Request) -> bool:
-        """Say whether a page is a document although it only lists others, if it does."""
-        run = self._run
-        is_asked = run.arguments.listings == "keep" or bool(info(request).get("start"))
-        return is_asked or identity(request.url) in run.site.entries
 
     def no_document(
         self, page: PageResult, answer: PageResponse, request: Request, *, keeps_listing: bool
@@ -125,18 +121,22 @@ class Pages:
     def _listing(self, meta: PageMeta, request: Request, is_kept: bool) -> str | None:
         """Return in words why a page that only lists others is filtered; None for one that is kept."""
         run = self._run
-        run.site.tag_pages.update(map(identity, usable(meta.tags)))
+        run.site.learn_tags(usable(meta.tags))
         if is_kept:
             return None
-        is_tag = meta.lists_only and identity(request.url) in run.site.tag_pages
-        return meta.listing or ("other pages name it as their tag (rel=tag)" if is_tag else None)
+        is_tag = meta.lists_only and run.site.is_tag(request.url)
+        return meta.listing or (NAMED_AS_TAG if is_tag else None)
 
     def _links_only(self, why: str, page: PageResult, request: Request) -> Iterator[Any]:
         """Yield the requests for the links of a page that only lists others."""
-        self._run.record_filtered(request.url, "listing", why)
-        self._run.known.record_outcome(page_key(request.url), "dropped", "listing")
+        self.filter_listing(request.url, why)
         depth = int(request.meta.get("depth", 0)) + 1
         yield from self._requests.links(page.page.follow, depth, on=request.url)
+
+    def filter_listing(self, url: str, why: str) -> None:
+        """Count a page that only lists others as filtered."""
+        self._run.record_filtered(url, "listing", why)
+        self._run.known.record_outcome(page_key(url), "dropped", "listing")
 
     # --- pages that are documents ---
 

@@ -6,6 +6,7 @@ import logging
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from llmsspider.callbacks.documents import may_be_small
 from llmsspider.callbacks.rendering import ApiFiles, Renderer
 from llmsspider.crawl.page_checks import is_fuller, is_tiny, stub
 from llmsspider.crawl.pages import (
@@ -127,7 +128,7 @@ class FullerHtml:
         stubs = self.run.site.stubs_of(request.url)
         is_all = self.run.site.repository_of(request.url) is not None
         kind = None if is_all else self._kind(result, stubs)
-        if kind is None or not stubs.pays(kind):
+        if kind is None or not stubs.pays(kind) or (kind == "small" and self._waits(request, result)):
             return answered, result
         self.run.count("markdown/stub")
         html = await self._html(request, answered)
@@ -152,6 +153,11 @@ class FullerHtml:
             kind = stub(result.page.markdown)
             return None if kind == "short" and not is_tiny(result.page.markdown) else kind
         return stubs.kind_of(result.page.markdown) if result.origin in {"markdown", "negotiated"} else None
+
+    def _waits(self, request: Request, result: PageResult) -> bool:
+        """Say whether the page is read again when the sizes of all pages are known (`Documents`)."""
+        has_room = self.run.pending_pages.has_room(self.run.limit.left, for_markdown=False)
+        return has_room and may_be_small(self.run, request, result)
 
     def _is_page(self, html: PageResponse, read: PageResult) -> bool:
         meta = read.page.meta

@@ -149,7 +149,7 @@ class PageRequests:
         """Yield a request for the Markdown of each page whose document waits for it, where its URL is known."""
         for waiting in list(self._run.pending_pages.waiting.values()):
             url = waiting.record.url
-            if self._run.site.forms_of(url).to_retry(url):
+            if waiting.for_markdown and self._run.site.forms_of(url).to_retry(url):
                 page = {name: value for name, value in info(waiting.request).items() if name != "md"}
                 yield Request(
                     url,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -12,6 +13,7 @@ from llmsspider.items import content_hash
 from llmsspider.web.urls import directory, host, identity, page_key
 
 if TYPE_CHECKING:
+    from llmsspider.crawl.pages import PageResponse, PageResult
     from llmsspider.crawl.run import Run
     from llmsspider.store import PageRecord
 
@@ -67,25 +69,33 @@ class DeferredRetries:
         return taken
 
 
-# Pages that came as HTML before it was known how their host names its Markdown; their documents wait. Pure.
-# At the end of the crawl, when the host's forms are known, the Markdown of each is requested. A page without any is the
-# document made of its HTML.
+# Pages of which only the site's other pages say what becomes of them; their documents wait, so that the order in which
+# pages come decides nothing. Pure.
+# They came as HTML before it was known how their host names its Markdown, requested at the end of the crawl; or
+# they are nothing but links, and another page may name them as its tag; or their Markdown is small, and may be a stub
+# beside the host's other Markdown.
 
 MAX_PENDING = 100
-"""Maximum number of pages that wait; further ones are documents made of HTML."""
+"""Maximum number of pages that wait for their Markdown; further ones are documents made of HTML."""
+MAX_UNSURE = 1000
+"""Maximum number of other pages that wait; what is known when further ones come decides of them."""
 
 
 @dataclass(frozen=True, slots=True)
 class PendingPage:
     """A page that waits: its record, whether it is confirmed as it was stored, and the request that it answered.
 
-    `shows_pages` says that its HTML linked to pages that nothing had shown before.
+    `shows_pages` says that its HTML linked to pages that nothing had shown before, `for_markdown` that its Markdown is
+    to be requested, `lists_only` that it is nothing but links. `read` is the answer and the page of small Markdown.
     """
 
     record: PageRecord
     confirmed: bool
     request: Any
     shows_pages: bool = False
+    for_markdown: bool = True
+    lists_only: bool = False
+    read: tuple[PageResponse, PageResult] | None = None
 
 
 @dataclass(slots=True)
@@ -94,16 +104,29 @@ class PendingPages:
 
     enabled: bool = True
     waiting: dict[str, PendingPage] = field(default_factory=dict)
+    _number: Counter[bool] = field(default_factory=Counter)
     undecided: list[Any] = field(default_factory=list)
     """Requests for pages of trees of which it is not known yet whether they are copies (`locales.Trees`)."""
 
     def keep(self, page: PendingPage, *, room: int | None) -> bool:
         """Keep a page until the end; return False where too many wait or the `room` for documents is small."""
-        full = len(self.waiting) >= MAX_PENDING or (room is not None and room <= MAX_PENDING)
-        if not self.enabled or full:
+        if not self.has_room(room, for_markdown=page.for_markdown):
             return False
+        self._number[page.for_markdown] += 1
         self.waiting[page.record.id] = page
         return True
+
+    def has_room(self, room: int | None, *, for_markdown: bool) -> bool:
+        """Say whether one more page can wait, where `room` more documents are allowed (None: any number)."""
+        limit = MAX_PENDING if for_markdown else MAX_UNSURE
+        full = self._number[for_markdown] >= limit or (room is not None and room <= MAX_PENDING)
+        return self.enabled and not full
+
+    def take(self) -> Iterator[PendingPage]:
+        """Yield the pages that wait, by their addresses; each waits no more."""
+        for page in sorted(self.waiting.values(), key=lambda page: page.record.url):
+            if self.waiting.pop(page.record.id, None) is not None:
+                yield page
 
 
 # Which Markdown pages are also fetched as HTML, for their navigation links only.
@@ -279,8 +302,12 @@ def store_pending_pages(run: Run) -> None:
     """
     if run.config.own_code:
         return
-    pending = run.pending_pages.waiting
-    waiting = [(page.record, page.confirmed) for page in (pending.pop(key) for key in list(pending))]
+    pending = run.pending_pages.take()
+    waiting = [
+        (page.record, page.confirmed)
+        for page in pending
+        if not (page.lists_only and run.site.is_tag(page.record.url))
+    ]
     waiting += [(record, False) for record in run.moved_pages.take()]
     for record, confirmed in waiting:
         content = record.content or ""

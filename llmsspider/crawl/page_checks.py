@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import sys
+import zlib
 from collections.abc import Mapping, Sequence
 from statistics import median
 from typing import Literal
@@ -132,6 +134,9 @@ def _said(markdown: str) -> int:
 class HostStubs:
     """How often the HTML of a host's Markdown was asked for and was fuller, and how large its Markdown is.
 
+    The size that an earlier run learned holds for the whole of a run. Before there is one it is that of the texts whose
+    checksums are lowest: which those are does not depend on the order in which pages come.
+
     Stubs ("short", "unfilled") and other pages ("part", "small") are counted apart: that one of them does not pay says
     nothing of the other.
     """
@@ -140,19 +145,29 @@ class HostStubs:
 
     def __init__(self, asked: Sequence[int] = (0, 0), fuller: Sequence[int] = (0, 0), typical: int = 0):
         self._asked, self._fuller, self._typical = list(asked), list(fuller), typical
-        self._sizes: list[int] = []
+        self._sizes: dict[int, int] = {}
+        """Sizes by the checksum of the text."""
 
     @property
     def typical(self) -> int:
-        """Characters of the host's typical Markdown (the median), 0 before `SIBLINGS` pages."""
-        return int(median(self._sizes)) if len(self._sizes) >= SIBLINGS else self._typical
+        """Characters of the host's typical Markdown, as an earlier run or this one learned them; 0 for unknown."""
+        return self._typical or self._median
+
+    @property
+    def _median(self) -> int:
+        return int(median(self._sizes.values())) if len(self._sizes) >= SIBLINGS else 0
 
     def kind_of(self, markdown: str) -> Stub | None:
         """Return why Markdown of the host may be a stub, and count its size."""
         found = stub(markdown, self.typical)
-        if len(self._sizes) < MAX_SIBLINGS:
-            self._sizes.append(len(markdown))
+        self._sizes[zlib.crc32(markdown.encode("utf-8", "replace"))] = len(markdown)
+        if len(self._sizes) > MAX_SIBLINGS:
+            del self._sizes[max(self._sizes)]
         return found
+
+    def is_open(self, markdown: str) -> bool:
+        """Say whether it takes the sizes of more pages to know that Markdown of the host is "small" or is not."""
+        return not self._typical and stub(markdown, sys.maxsize) == "small"
 
     def pays(self, kind: Stub) -> bool:
         """Say whether the HTML of one more page is worth a request."""
@@ -168,7 +183,8 @@ class HostStubs:
 
     def as_list(self) -> list[int]:
         """Return what the store remembers: asked and fuller of stubs, of other pages, and the typical size."""
-        return [self._asked[0], self._fuller[0], self._asked[1], self._fuller[1], self.typical]
+        typical = self._median or self._typical
+        return [self._asked[0], self._fuller[0], self._asked[1], self._fuller[1], typical]
 
     @classmethod
     def from_list(cls, data: object) -> HostStubs:

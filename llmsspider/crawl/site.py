@@ -73,6 +73,9 @@ MAX_DOCSIFY = 50
 MAX_LISTS = 1_000
 """Maximum number of sidebars and the like of Docsify sites that one crawl requests."""
 
+MAX_TAGS = 5_000
+"""Maximum number of pages that are known as tags, and that the store remembers."""
+
 _EVERYWHERE = "*"
 """Stands for all hosts among the names of hosts in what the store remembers."""
 
@@ -85,7 +88,7 @@ class SiteKnowledge:
         """What llms.txt says of a page, by identity."""
         self.soft404_hashes: set[str] = set()
         """Content hashes of what the site answers for files it does not have."""
-        self.tag_pages: set[str] = set()
+        self._tag_pages: set[str] = set()
         """The pages that others name as their tags (`rel=tag`), by identity."""
         self._listed: set[str] = set()
         self._section_roots: set[str] = set()
@@ -223,6 +226,16 @@ class SiteKnowledge:
         """Return the repository that a URL is a file of, as its host shows it; None for any other URL."""
         return self.repository if self.repository is not None and self.repository.has_page(url) else None
 
+    def learn_tags(self, urls: Iterable[str]) -> None:
+        """Remember the pages that a page names as its tags (`rel=tag`), `MAX_TAGS` of a site at most."""
+        for url in urls:
+            if len(self._tag_pages) < MAX_TAGS:
+                self._tag_pages.add(identity(url))
+
+    def is_tag(self, url: str) -> bool:
+        """Say whether other pages, of this run or an earlier one, name a page as their tag."""
+        return identity(url) in self._tag_pages
+
     def learn_routes(self, url: str) -> None:
         """Remember that the routes of a page are pages: a browser rendered it, and it links to several of them."""
         if len(self._routed) < MAX_DOCSIFY:
@@ -266,6 +279,7 @@ class SiteKnowledge:
         }
         everywhere = forms.get(_EVERYWHERE)
         if isinstance(everywhere, dict):
+            self.learn_tags(url for url in everywhere.get("tags") or [] if isinstance(url, str))
             self.titles.remember(everywhere.get("titles"))
             self.chrome.remember(everywhere.get("chrome"))
         self._stubs = {
@@ -285,6 +299,7 @@ class SiteKnowledge:
             if any(stubs.as_list()):
                 learned.setdefault(name, {})["stubs"] = stubs.as_list()
         shared = {
+            "tags": sorted(self._tag_pages),
             "titles": self.titles.as_list(),
             "chrome": self.chrome.as_list(),
             "docsify": [asdict(site) for site in self._docsify],

@@ -18,7 +18,7 @@ from scrapy.utils.request import request_from_dict
 
 from llmsspider import settings as project
 from llmsspider.callbacks.docs import DocsCallbacks
-from llmsspider.crawl.deferred import DeferredRetry
+from llmsspider.crawl.deferred import DeferredRetry, store_pending_pages
 from llmsspider.discovery import Discovery, FetchResult, FullText
 from llmsspider.items import Document
 from llmsspider.phases.ending import failed_pages, whole_full_texts
@@ -124,6 +124,48 @@ CALLBACKS = {
 def test_one_class_has_every_callback_that_a_request_in_a_jobdir_names():
     own = {name for name in vars(DocsCallbacks) if not name.startswith("_")}
     assert own - {"run", "connect"} == CALLBACKS
+
+
+ENTRY = "<li><a href='/guide/{0}'>{0}</a></li>"
+LISTING = f"<h1>Things</h1><ul>{ENTRY.format('a')}{ENTRY.format('b')}{ENTRY.format('c')}</ul>"
+TAGGED = (
+    "<h1>Gears</h1><p>What there is to say of gears.</p><p><a rel=tag href='/topic/things'>Things</a></p>"
+)
+SITE = "https://docs.example.com"
+LISTED = {f"{SITE}/guide/gears": TAGGED, f"{SITE}/topic/things": LISTING, f"{SITE}/topic/all": LISTING}
+
+
+def documents_of(spider, pages):
+    """The URLs of the documents of pages that come in this order, those that wait for the end included."""
+    results = []
+    for url in pages:
+        page = HtmlResponse(url, body=f"<html><main>{LISTED[url]}</main></html>".encode())
+        results += collect(spider.parse(answer(spider, page)))
+    results += collect(spider.parse_held(None))
+    return {item.url for item in results if isinstance(item, Document)}
+
+
+@pytest.mark.parametrize("order", [list(LISTED), list(LISTED)[::-1]], ids=["named before", "named after"])
+def test_a_listing_is_one_whether_the_page_that_names_it_as_its_tag_came_before_or_after(spider, order):
+    assert documents_of(spider, order) == {f"{SITE}/guide/gears", f"{SITE}/topic/all"}
+    assert spider.run.progress.filtered["listing"] == 1
+
+
+def test_what_an_earlier_run_knew_as_a_tag_is_one_where_no_page_is_read_that_names_it(spider):
+    documents_of(spider, [f"{SITE}/guide/gears"])
+    learned = spider.run.site.learned()
+    spider.run.site.__init__()
+    spider.run.site.remember(learned)
+    assert documents_of(spider, [f"{SITE}/topic/things"]) == set()
+
+
+def test_a_stopped_crawl_stores_the_pages_that_wait_but_no_listing(spider):
+    for url in reversed(LISTED):
+        page = HtmlResponse(url, body=f"<html><main>{LISTED[url]}</main></html>".encode())
+        collect(spider.parse(answer(spider, page)))
+    store_pending_pages(spider.run)
+    assert spider.run.store.load_page(page_key(f"{SITE}/topic/all")) is not None
+    assert spider.run.store.load_page(page_key(f"{SITE}/topic/things")) is None
 
 
 class OwnDocs(DocsSpider):

@@ -485,6 +485,30 @@ def test_the_html_of_markdown_that_is_a_stub_is_the_document(serve, run_crawl):
     assert {seen.status for seen in site.requests if seen.path == "/changes"} <= {304}
 
 
+@pytest.mark.parametrize("first", ["small", "large"])
+def test_small_markdown_is_a_stub_beside_large_ones_whatever_came_first(serve, run_crawl, first):
+    sentence = "<p>What there is to say of the gears of this machine, and of each of its wheels.</p>"
+    large = {f"/large/{number}": f"# Large {number}\n\n{'Words of it. ' * 1000}\n" for number in range(22)}
+    small = {f"/small/{number}": f"# Small {number}\n\n{'Few words. ' * 60}\n" for number in range(3)}
+    texts = {**small, **large} if first == "small" else {**large, **small}
+    listing = "".join(f"- [Page]({path}.md)\n" for path in texts)
+    site = serve(
+        {
+            "/": html("Home", "<p>Welcome to the site.</p><a href='/large/0'>x</a><a href='/small/0'>x</a>"),
+            "/llms.txt": f"# Site\n\n{listing}",
+            **{f"{path}.md": text for path, text in texts.items()},
+            **{path: html(path, sentence * 40) for path in texts},
+        }
+    )
+    site.etags = True
+    crawled = run_crawl(f"{site.url}/", settings={"CONCURRENT_REQUESTS": 1})
+    documents = crawled.by_path(site.url)
+    assert {path for path in texts if documents[path]["origin"] == "html"} == set(small)
+    again = run_crawl(f"{site.url}/")
+    assert set(changes(again, site.url).values()) == {"unchanged"}
+    assert comparable(again) == comparable(crawled)
+
+
 def test_a_stub_in_a_full_text_file_is_taken_from_its_page(serve, run_crawl):
     """Its page stays when it is as it was, and when it cannot be had for once."""
     prose = "<p>Widgets turn wheels, wheels turn mills, and mills grind the corn of the whole valley.</p>" * 8

@@ -82,10 +82,25 @@ def test_a_host_where_it_paid_is_asked_further():
 
 def test_a_page_far_below_its_siblings_may_be_a_stub():
     stubs, small = HostStubs(), f"# Gears\n\n{PROSE}"
-    assert [stubs.kind_of(PROSE * 20) for _ in range(SIBLINGS - 1)] == [None] * (SIBLINGS - 1)
+    large = [f"# {number}\n\n{PROSE * 20}" for number in range(SIBLINGS - 1)]
+    assert [stubs.kind_of(text) for text in large] == [None] * (SIBLINGS - 1)
+    assert stubs.is_open(small)
+    assert not stubs.is_open(large[0])
     assert stubs.kind_of(small) is None, "too few pages to say what is typical"
     assert stubs.kind_of(small) == "small"
-    assert HostStubs.from_list(stubs.as_list()).kind_of(small) == "small", "remembered"
+    remembered = HostStubs.from_list(stubs.as_list())
+    assert remembered.kind_of(small) == "small"
+    assert not remembered.is_open(small)
+
+
+@given(sizes=st.lists(st.integers(1, 5000), min_size=SIBLINGS, max_size=600, unique=True), seed=st.randoms())
+def test_the_typical_size_of_a_host_does_not_depend_on_the_order_of_its_pages(sizes, seed):
+    shuffled = seed.sample(sizes, len(sizes))
+    one, other = HostStubs(), HostStubs()
+    for stubs, order in ((one, sizes), (other, shuffled)):
+        for size in order:
+            stubs.kind_of("word " * size)
+    assert one.typical == other.typical > 0
 
 
 @pytest.mark.parametrize(("text", "expected"), [("# A\n\nSee below.\n", True), ("", True), (PROSE, False)])
