@@ -154,6 +154,13 @@ def _flat_item(walk: Walk, element: _Element, before: list[str]) -> str:
     return f"\n- {inner}\n" if inner else ""
 
 
+@converts(INLINE_TAGS, "td", "th")
+def _flat_cell(walk: Walk, element: _Element, before: list[str]) -> str:
+    """Return a cell of a table inside a line (a table in a cell), parted from the cells beside it."""
+    inner = walk.format.line(walk.run(element))
+    return f" {inner} " if inner else ""
+
+
 @converts(INLINE_TAGS, "pre")
 def _flat_pre(walk: Walk, element: _Element, before: list[str]) -> str:
     lines = [walk.format.code_span(line) for line in code.code_text(element).split("\n") if line.strip()]

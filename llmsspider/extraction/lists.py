@@ -9,7 +9,7 @@ from lxml.etree import _Element
 
 from llmsspider.extraction.formats import Items
 from llmsspider.extraction.rules import Kind
-from llmsspider.extraction.tree import INLINE, SKIPPED, has_blocks, inner_text, settable
+from llmsspider.extraction.tree import INLINE, SKIPPED, has_blocks, inner_text, settable, visible
 from llmsspider.extraction.walk import BLOCK_KINDS, BLOCK_TAGS, Walk, converts
 
 _SECTIONS = frozenset({"section", "h1", "h2", "h3"})
@@ -131,6 +131,8 @@ def entries_as_items(element: _Element) -> None:
 # takes for code, so there the term is a bold line and the definition follows as it is.
 
 _SPACE = re.compile(r"\s+")
+_SIGNS = frozenset({"#", "¶", "§", "🔗"})
+"""What a link from a signature to itself shows."""
 _SIGNATURE_BREAKS = 2
 """Line breaks that a signature can have where it is set as a listing."""
 _BLOCK_START = re.compile(r"(?:[-*+>|] |#+ |\d+[.)] |```|\$\$|---|: )")
@@ -268,15 +270,20 @@ def _write(walk: Walk, entry: _Entry, short: bool) -> list[str]:
 def signature(walk: Walk, element: _Element) -> list[str]:
     """Return the signature of a function, class or member as a paragraph of code."""
     for child in list(element.iter("a", "button", "span", "label")):
-        if walk.kind(child) is Kind.DROP or (child.tag == "a" and "viewcode" in (child.get("class") or "")):
+        if walk.kind(child) is Kind.DROP or (child.tag == "a" and _is_aside(child)):
             parent = child.getparent()
             if parent is not None:
                 _drop(child, parent)
-    text = _SPACE.sub(" ", inner_text(element)).strip(" ¶#")
+    text = _SPACE.sub(" ", inner_text(element)).strip(" ¶")
     return [walk.format.paragraph([walk.format.code_span(text)])] if text else []
 
 
 converts(BLOCK_KINDS, Kind.SIGNATURE)(signature)
+
+
+def _is_aside(link: _Element) -> bool:
+    """Return True for a link of a signature to its source, or to itself."""
+    return "viewcode" in (link.get("class") or "") or visible(link) in _SIGNS
 
 
 def _drop(child: _Element, parent: _Element) -> None:

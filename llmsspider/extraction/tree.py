@@ -163,4 +163,11 @@ def visible(element: _Element) -> str:
 
 def plain_text(element: _Element) -> str:
     """Return the text of an element as a reader sees it: permalink signs off, white space collapsed."""
-    return visible(element).replace("\xa0", " ").strip(" ¶#\u200b\uf0c1").strip()
+    text = visible(element).replace("\xa0", " ").strip(" ¶\u200b\uf0c1")
+    if text[-1:] == "#" or text[:1] == "#":
+        is_sign = any(visible(link) == "#" for link in element.iter("a"))
+        if is_sign or text[-2:] == " #":
+            text = text.removesuffix("#").rstrip(" ¶\u200b\uf0c1")
+        if is_sign or text[:2] == "# ":
+            text = text.removeprefix("#").lstrip(" ¶\u200b\uf0c1")
+    return text

@@ -139,6 +139,9 @@ def test_metadata():
 TITLES = {
     "first heading of the content": ("<title>A | Site</title>", "<h1>Site</h1><main><h1>Page <a href='#x'>¶</a></h1><p>And its text.</p></main>", "Page"),
     "heading with code": ("", "<main><h1>The <code>x_y</code> call</h1></main>", "The x_y call"),
+    "heading with a sign of its own": ("", "<main><h1>Numbers in C#</h1></main>", "Numbers in C#"),
+    "that and a permalink": ("", "<main><h1>Numbers in C#<a href='#x'>#</a></h1></main>", "Numbers in C#"),
+    "permalinks around": ("", "<main><h1><a href='#x'>#</a> Page #</h1></main>", "Page"),
     "title without the site": ("<title>Page — Site docs</title>", "<main><p>x</p></main>", "Page"),
     "site named by the page": (
         "<title>Site: a - b</title><meta property='og:site_name' content='Site'>", "<main><p>x</p></main>", "a - b"

@@ -84,6 +84,7 @@ BLOCKS = {
     "a term that is a listing": ("<dl><dt><pre>proc a(b: int;\n  c: int)</pre></dt><dd>d</dd></dl>", "`proc a(b: int; c: int)`\n\nd"),
     "a grid of divs": ("<div class='summary-table two-column-summary'><div>a</div><div>b</div><div>c</div><div>d</div></div>", "| a | b |\n| --- | --- |\n| c | d |"),
     "a break opportunity": ("<div>a&lt;K,<wbr>V&gt;<div>b</div></div>", "a\\<K,V>\n\nb"),
+    "signs of a signature": ("<div class='memproto'>#define I(x#) <a href='#i'>#</a></div>", "`#define I(x#)`"),
     "hidden by rules": ("<p>a</p><nav>n</nav><div class='pagination'>p</div><button>b</button>", "a"),
 }  # fmt: skip
 
@@ -101,6 +102,10 @@ TABLES = {
         "| a | b | c |\n| --- | --- | --- |\n| 1 | 2 |  |\n|  | 3 | 4 |",
     ),
     "blocks in a cell": ("<tr><th>a</th></tr><tr><td><p>1</p><ul><li>2</li><li>3</li></ul></td></tr>", "| a |\n| --- |\n| 1<br>- 2<br>- 3 |"),
+    "a table in a cell": (
+        "<tr><th>a</th></tr><tr><td><table><tr><th>k:</th><td>1</td></tr><tr><th>l:</th><td>2</td></tr></table></td></tr>",
+        "| a |\n| --- |\n| k: 1<br>l: 2 |",
+    ),
     "code in a cell": ("<tr><th>a</th></tr><tr><td><pre>x\n y</pre></td></tr>", "| a |\n| --- |\n| `x`<br>` y` |"),
     "alignment": ("<tr><th style='text-align:right'>a</th><th align=center>b</th></tr>", "| a | b |\n| --: | :-: |"),
     "caption": ("<caption>C</caption><tr><th>a</th></tr><tr><td>1</td></tr>", "C\n\n| a |\n| --- |\n| 1 |"),
