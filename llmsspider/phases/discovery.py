@@ -22,7 +22,7 @@ from llmsspider.web.urls import identity
 
 if TYPE_CHECKING:
     from llmsspider.discovery import Discovery, FetchResult
-    from llmsspider.phases.phase import Phase
+    from llmsspider.phases import Phase
     from llmsspider.web.scope import Scope
 
 logger = logging.getLogger(__name__)

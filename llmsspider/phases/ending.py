@@ -21,7 +21,7 @@ from llmsspider.requests import synthetic_request
 
 if TYPE_CHECKING:
     from llmsspider.discovery import Discovery
-    from llmsspider.phases.phase import Phase
+    from llmsspider.phases import Phase
 
 
 async def undecided_pages(phase: Phase, discovery: Discovery | None) -> AsyncIterator[Request]:

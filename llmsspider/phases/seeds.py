@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from scrapy import Request
 
     from llmsspider.discovery import Discovery
-    from llmsspider.phases.phase import Phase
+    from llmsspider.phases import Phase
 
 SAMPLE = 8
 """Stored pages that are requested first where the start page failed."""

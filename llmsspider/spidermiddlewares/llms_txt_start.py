@@ -12,9 +12,9 @@ from llmsspider.crawl import jobs
 from llmsspider.crawl.outcome import replay_command
 from llmsspider.distributed.start import start_of
 from llmsspider.errors import LlmsspiderError, StoreError
+from llmsspider.phases import Phase
 from llmsspider.phases.discovery import discover_site
 from llmsspider.phases.ending import ENDING
-from llmsspider.phases.phase import Phase
 from llmsspider.phases.seeds import seed_requests
 from llmsspider.spiderrun import required_run
 

@@ -21,8 +21,8 @@ from llmsspider.callbacks.docs import DocsCallbacks
 from llmsspider.crawl.deferred import DeferredRetry, store_pending_pages
 from llmsspider.discovery import Discovery, FetchResult, FullText
 from llmsspider.items import Document
+from llmsspider.phases import EngineIdle, Phase
 from llmsspider.phases.ending import failed_pages, whole_full_texts
-from llmsspider.phases.phase import EngineIdle, Phase
 from llmsspider.pipelines.filter import FilterPipeline
 from llmsspider.pipelines.hash import HashPipeline
 from llmsspider.scheduling.downloader import EngineFetch
