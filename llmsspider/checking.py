@@ -11,9 +11,9 @@ from scrapy.utils.python import global_object_name
 from llmsspider.arguments import ARGUMENTS, DocsArguments, check_arguments, given
 from llmsspider.config import Config, take_environment
 from llmsspider.errors import ArgumentsError, LlmsspiderError, StoreError
+from llmsspider.loading import own_arguments
 from llmsspider.output.feed_storage import feed_problems
 from llmsspider.output.mirror import Kind, folder_for, folder_problem
-from llmsspider.owncode import own_arguments
 from llmsspider.profiles import load, put_in_force
 from llmsspider.sources import prepare
 

@@ -17,7 +17,7 @@ from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, ValidationError
 
 from llmsspider import setting_types as types
 from llmsspider.errors import ArgumentsError
-from llmsspider.owncode import OwnCode
+from llmsspider.loading import OwnCode
 from llmsspider.setting_types import choice, one_of
 from llmsspider.web.decompression import MAX_GROWTH
 

@@ -129,7 +129,7 @@ def _converter(value: Any) -> str:
     from llmsspider import loading  # noqa: PLC0415
 
     try:
-        return loading.checked(value)
+        return loading.check_converter(value)
     except Exception as error:  # whatever the user's module raises
         accepted = f"accepted are {', '.join(loading.NAMES)}, and the path of a class with convert(html)"
         raise refused(f"{accepted} ({type(error).__name__}: {error})") from None
@@ -154,11 +154,11 @@ def _formats(value: Any) -> Any:
 
 
 def _handlers(value: Any) -> Any:
-    from llmsspider.conversion.handlers import checked  # noqa: PLC0415
+    from llmsspider.conversion.handlers import check_handlers  # noqa: PLC0415
 
     try:
         given = json.loads(value) if isinstance(value, str) else value
-        return checked(dict(given))
+        return check_handlers(dict(given))
     except (TypeError, ValueError):
         raise refused("a dict of class paths by media type is accepted") from None
     except ArgumentsError as error:

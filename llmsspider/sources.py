@@ -12,7 +12,7 @@ from llmsspider import profiles
 from llmsspider.arguments import DocsArguments, check_arguments
 from llmsspider.config import Config, SettingsLike
 from llmsspider.errors import ArgumentsError
-from llmsspider.owncode import own_code
+from llmsspider.loading import own_code
 from llmsspider.store import SourceRecord
 from llmsspider.web.urls import directory, host
 

@@ -14,6 +14,7 @@ from typing import BinaryIO
 
 from llmsspider.config import Config
 from llmsspider.errors import ArgumentsError, MirrorError
+from llmsspider.loading import own_mark
 from llmsspider.output import graph
 from llmsspider.output.exports import (
     Flattened,
@@ -26,7 +27,6 @@ from llmsspider.output.exports import (
     write_parquet,
 )
 from llmsspider.output.mirror import sync
-from llmsspider.owncode import own_mark
 from llmsspider.store import Store
 from llmsspider.storecommand import StoreCommand, one_source
 

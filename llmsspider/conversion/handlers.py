@@ -17,9 +17,8 @@ from typing import Protocol
 from llmsspider import markdown
 from llmsspider.errors import ArgumentsError, ConversionError
 from llmsspider.items import Link, Page, PageMeta
-from llmsspider.loading import find, path_of
+from llmsspider.loading import OURS, find, path_of, source_of
 from llmsspider.markdown.commonmark import with_line_feeds
-from llmsspider.owncode import OURS, source_of
 
 _UNKNOWN_TO_PYTHON = (
     ("application/yaml", ".yaml"),
@@ -82,12 +81,14 @@ class Handlers:
 
 
 def _source(path: str) -> str:
-    with suppress(ImportError, AttributeError, ValueError):  # `checked` has said what is wrong with a path
+    with suppress(
+        ImportError, AttributeError, ValueError
+    ):  # `check_handlers` has said what is wrong with a path
         return "" if path.startswith(OURS) else source_of(find(path))
     return ""
 
 
-def checked(given: Mapping[str, object]) -> Handlers:
+def check_handlers(given: Mapping[str, object]) -> Handlers:
     """Return the handlers that `LLMS_CONTENT_HANDLERS` names; None in place of a path takes one out.
 
     Raises:

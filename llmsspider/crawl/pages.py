@@ -163,7 +163,9 @@ async def read_page(
         with_listings: read the text of HTML pages that only list others, too.
     """
     result = await _read_body(answered, workers, listed, join, with_listings)
-    return replace(result, page=checked(result.page, answered.headers.get("link", ""), answered.fetched_url))
+    return replace(
+        result, page=with_valid_urls(result.page, answered.headers.get("link", ""), answered.fetched_url)
+    )
 
 
 async def _read_body(
@@ -197,7 +199,7 @@ async def _read_body(
     return PageResult(Page(normalised(text), [], [], PageMeta(), "none"), "text")
 
 
-def checked(page: Page, link_header: str = "", url: str = "") -> Page:
+def with_valid_urls(page: Page, link_header: str = "", url: str = "") -> Page:
     """Return a page whose metadata holds only valid URLs; invalid ones are among the links to follow.
 
     There they are counted like any other link. User names and passwords are kept of no link; the content stays as

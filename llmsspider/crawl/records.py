@@ -13,9 +13,9 @@ from urllib.parse import unquote, urlsplit
 
 from llmsspider import markdown
 from llmsspider.crawl.page_checks import has_end
-from llmsspider.crawl.pages import checked
+from llmsspider.crawl.pages import with_valid_urls
 from llmsspider.items import EXTRACTOR_VERSION, content_hash, raw_hash
-from llmsspider.owncode import own_mark
+from llmsspider.loading import own_mark
 from llmsspider.store import PageRecord
 from llmsspider.web.urls import document_id, identity
 
@@ -154,7 +154,7 @@ class Records:
         part = page_record(
             self.source,
             url,
-            checked(page),
+            with_valid_urls(page),
             fetched_url=record.fetched_url,
             body_hash=raw_hash(page.markdown.encode("utf-8", "surrogatepass")),
             origin=record.origin,
@@ -188,7 +188,7 @@ class Records:
         record = page_record(
             self.source,
             url,
-            checked(read),
+            with_valid_urls(read),
             fetched_url=file.url,
             body_hash=full_text_hash(page),
             origin="llms-full",
@@ -208,7 +208,7 @@ class Records:
         record = page_record(
             self.source,
             file.url,
-            checked(markdown.read(file.text, file.url)),
+            with_valid_urls(markdown.read(file.text, file.url)),
             fetched_url=file.url,
             body_hash=raw_hash(file.text.encode("utf-8", "surrogatepass")),
             origin="llms-txt",

@@ -19,11 +19,10 @@ from scrapy.exporters import BaseItemExporter, CsvItemExporter
 from llmsspider import stats
 from llmsspider.errors import ArgumentsError
 from llmsspider.items import FIELDS, Document, added_fields, row_of
-from llmsspider.loading import missing_extra
+from llmsspider.loading import missing_extra, own_code
 from llmsspider.markdown.chunks import Chunker, Count, tokens
 from llmsspider.output.graph import Order, SiteTree, write_json
 from llmsspider.output.status import without_formula
-from llmsspider.owncode import own_code
 from llmsspider.store import CONTENT, PageRecord, Store
 
 if TYPE_CHECKING:

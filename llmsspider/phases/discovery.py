@@ -7,7 +7,7 @@ import logging
 from itertools import chain, islice
 from typing import TYPE_CHECKING
 
-from llmsspider.crawl.pages import checked
+from llmsspider.crawl.pages import with_valid_urls
 from llmsspider.discovery import Options, discover
 from llmsspider.discovery.repositories import repository_at
 from llmsspider.discovery.repository_listing import discover_repository
@@ -111,7 +111,7 @@ async def _scan(phase: Phase, answer: FetchResult) -> Page:
     if not answer.ok or answer.content_type not in HTML_TYPES:
         return Page("", [], [], PageMeta())
     try:
-        return checked(await phase.run.workers.read_metadata(answer.body, answer.final_url, None))
+        return with_valid_urls(await phase.run.workers.read_metadata(answer.body, answer.final_url, None))
     except ConversionError:
         return Page("", [], [], PageMeta())
 

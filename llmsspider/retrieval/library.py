@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Self
 
 from llmsspider.errors import SearchError, StoreError
-from llmsspider.owncode import own_mark
+from llmsspider.loading import own_mark
 from llmsspider.retrieval.embedding import Embedder, VectorIndex
 from llmsspider.retrieval.index import SourceIndex
 from llmsspider.retrieval.index_file import VECTORS, WORDS, index_file

@@ -15,7 +15,7 @@ from llmsspider.checking import check_components, lost_parts, open_settings
 from llmsspider.crawl import jobs
 from llmsspider.crawl.run import Run
 from llmsspider.distributed.worker_group import WorkerGroup
-from llmsspider.owncode import own_arguments
+from llmsspider.loading import own_arguments
 from llmsspider.pipelines import register
 from llmsspider.scheduling.scheduler import queued_requests
 from llmsspider.sources import prepare

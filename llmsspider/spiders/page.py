@@ -28,7 +28,7 @@ from llmsspider.discovery.files import classify_file
 from llmsspider.discovery.providers import Provider
 from llmsspider.download_errors import kind_of_exception
 from llmsspider.errors import ConversionError, ErrorKind, RenderingError
-from llmsspider.owncode import own_arguments
+from llmsspider.loading import own_arguments
 from llmsspider.pipelines import register
 from llmsspider.profiles import load, put_in_force
 from llmsspider.requests import META, synthetic_request

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from llmsspider.conversion import handlers
-from llmsspider.conversion.handlers import Handlers, checked, handle
+from llmsspider.conversion.handlers import Handlers, check_handlers, handle
 from llmsspider.crawl.records import Records
 from llmsspider.errors import ArgumentsError, ConversionError
 from llmsspider.items import Link, Page, PageMeta
@@ -98,9 +98,11 @@ def test_other_handlers_make_other_content():
 
 
 def test_every_wrong_handler_is_named_at_once_and_none_takes_one_out():
-    assert checked({"application/json": None}) == Handlers()
+    assert check_handlers({"application/json": None}) == Handlers()
     with pytest.raises(ArgumentsError) as error:
-        checked({"application/json": "nowhere.H", "Text/CSV": "builtins.dict", "text/csv": "builtins.dict"})
+        check_handlers(
+            {"application/json": "nowhere.H", "Text/CSV": "builtins.dict", "text/csv": "builtins.dict"}
+        )
     assert len(error.value.problems) == 3
 
 

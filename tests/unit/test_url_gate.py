@@ -17,7 +17,7 @@ from twisted.web.client import URI
 from llmsspider import llmstxt
 from llmsspider.arguments import DocsArguments
 from llmsspider.crawl.bounds import Bounds
-from llmsspider.crawl.pages import checked, same_page_elsewhere
+from llmsspider.crawl.pages import same_page_elsewhere
 from llmsspider.crawl.records import title_from_url
 from llmsspider.crawl.site import SiteKnowledge
 from llmsspider.crawl.traps import LookAlikes, trap_reason, without_session_id
@@ -205,7 +205,7 @@ def test_every_reader_of_links_counts_what_it_refuses(href):
     meta = PageMeta(
         canonical=href, refresh=href, describedby=href, markdown_alternate=href, hreflang={"de": href}
     )
-    page = checked(Page("", [], [], meta), f"<{line}>; rel=alternate", BASE)
+    page = with_valid_urls(Page("", [], [], meta), f"<{line}>; rel=alternate", BASE)
     for named in (page.meta.canonical, page.meta.refresh, *page.meta.hreflang.values()):
         assert named is None or fault(named) is None
     if isinstance(parse(href), InvalidUrl):
