@@ -9,6 +9,6 @@ and pure rooms below it; commands, the extension that updates indexes and the MC
     index         an index updated from its store and queried; index_writer writes the rows
     ranking       the order of results, and what a result is
     embedding     vectors of a user's class
-    open_source   one source searched; library: all sources
+    library       all sources of a project, each searched by its index
     files         where an index is
 """
