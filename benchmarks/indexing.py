@@ -11,7 +11,7 @@ import sys
 import time
 from pathlib import Path
 
-from llmsspider.retrieval.index_file import index_file
+from llmsspider.retrieval import index_file
 from llmsspider.retrieval.library import Library
 from llmsspider.store import Stores
 

@@ -10,7 +10,7 @@ from scrapy import signals
 from scrapy.exceptions import NotConfigured
 
 from llmsspider.errors import LlmsspiderError
-from llmsspider.retrieval.index_file import has_index
+from llmsspider.retrieval import has_index
 from llmsspider.spiderrun import required_run
 
 if TYPE_CHECKING:

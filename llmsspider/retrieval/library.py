@@ -16,9 +16,9 @@ from typing import Self
 
 from llmsspider.errors import SearchError, StoreError
 from llmsspider.loading import own_mark
+from llmsspider.retrieval import VECTORS, WORDS, index_file
 from llmsspider.retrieval.embedding import Embedder, VectorIndex
 from llmsspider.retrieval.index import SourceIndex
-from llmsspider.retrieval.index_file import VECTORS, WORDS, index_file
 from llmsspider.retrieval.passages import fragment_of, url_words
 from llmsspider.retrieval.ranking import (
     Candidates,
