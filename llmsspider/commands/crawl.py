@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import logging
 import sys
 from pathlib import Path
@@ -119,6 +120,8 @@ class Command(CrawlCommand):
         assert self.crawler_process is not None  # noqa: S101  # as Scrapy's own commands do
         self.crawler = self.crawler_process.create_crawler(args[0])
         self.crawler_process.crawl(self.crawler, **opts.spargs)
+        gc.freeze()  # what was imported stays
+        gc.set_threshold(10_000, 20, 50)
         self.crawler_process.start()
         if self.crawler_process.bootstrap_failed:
             self.exitcode = 1  # Scrapy has said why
