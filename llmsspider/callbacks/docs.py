@@ -13,13 +13,11 @@ from llmsspider.callbacks.answers import Answers
 from llmsspider.callbacks.documents import Documents
 from llmsspider.callbacks.failures import Failures, kind_of_failure
 from llmsspider.callbacks.full_text import FullTextPages
-from llmsspider.callbacks.link_sources import LinkSourcePages
-from llmsspider.callbacks.markdown_links import MarkdownLinks
+from llmsspider.callbacks.link_sources import LinkSourcePages, MarkdownLinks
 from llmsspider.callbacks.pages import NAMED_AS_TAG, Pages
 from llmsspider.callbacks.reading import PageReader, count_page
 from llmsspider.callbacks.requests import PageRequests
-from llmsspider.callbacks.suspects import SuspectAnswers
-from llmsspider.callbacks.verification import Verification
+from llmsspider.callbacks.suspects import SuspectAnswers, Verification
 from llmsspider.crawl.deletions import deletion_plan, reason_not_to_delete
 from llmsspider.crawl.pages import PageResponse
 from llmsspider.crawl.records import utc_now

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from scrapy.http import Response
 
     from llmsspider.callbacks.documents import Documents
-    from llmsspider.callbacks.markdown_links import MarkdownLinks
+    from llmsspider.callbacks.link_sources import MarkdownLinks
     from llmsspider.callbacks.reading import PageReader
     from llmsspider.callbacks.requests import PageRequests
     from llmsspider.callbacks.suspects import SuspectAnswers

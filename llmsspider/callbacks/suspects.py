@@ -1,6 +1,6 @@
-"""Answers that may stand in place of their page, such as a bot wall: they wait for the end of the crawl.
+"""Answers about which the end of the crawl decides: possible bot walls, and those of stored pages that nothing led to.
 
-The evidence, and what it makes of an answer, is in `crawl/bot_walls.py`.
+The evidence for a wall, and what it makes of an answer, is in `crawl/bot_walls.py`.
 """
 
 from __future__ import annotations
@@ -19,9 +19,11 @@ from llmsspider.crawl.bot_walls import (
 from llmsspider.crawl.page_checks import breaks_off, drop_reason
 from llmsspider.crawl.pages import PageResponse, read_page
 from llmsspider.crawl.site_comparison import compare_with_site
-from llmsspider.items import content_hash
-from llmsspider.requests import info
-from llmsspider.web.urls import identity
+from llmsspider.errors import ConversionError, ErrorKind
+from llmsspider.items import content_hash, raw_hash
+from llmsspider.requests import info, is_permanent
+from llmsspider.web.outcomes import kind_of_response
+from llmsspider.web.urls import identity, page_key
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -189,3 +191,53 @@ class SuspectAnswers:
             run.suspects.see(suspect)
             return suspect
         return None
+
+
+class Verification:
+    """Records the outcome of each stored page that was requested at the end of the crawl.
+
+    Args:
+        run: the run.
+        suspects: takes in answers that may be walls as evidence.
+    """
+
+    def __init__(self, run: Run, suspects: SuspectAnswers):
+        self._run = run
+        self._suspects = suspects
+
+    async def answered(self, request: Request, answer: PageResponse) -> None:
+        """Record what became of a page that answered: an error, another address, or a page that nothing links to."""
+        run = self._run
+        key = bytes.fromhex(info(request)["verify"])
+        kind = kind_of_response(answer.status, answer.headers, answer.body)
+        state = run.known.states[key]
+        if kind is not None:
+            self.failed(request, kind)
+        elif request.meta.get("redirect_urls") and identity(request.url) != identity(state.own_url):
+            run.known.moved(key, page_key(run.page_of(request.url)), for_good=is_permanent(request))
+        elif run.coverage.unseen:
+            run.known.record_outcome(key, "kept", "not-seen")
+        else:
+            run.known.record_outcome(key, "unlinked")
+            await self._compare(answer, state)
+
+    async def _compare(self, answer: PageResponse, state: PageState) -> None:
+        """Keep a page in doubt that answers with another text than stored: it may be a wall, and not the page."""
+        run = self._run
+        if answer.status == 304 or run.known.same_body(state.key, answer.fetched_url, raw_hash(answer.body)):
+            return
+        try:
+            suspect = await self._suspects.see(answer, state)
+        except ConversionError:
+            run.known.record_outcome(state.key, "kept", "parse")
+            return
+        if suspect is not None:
+            run.suspects.verified.append(suspect)
+
+    def failed(self, request: Request, kind: ErrorKind) -> None:
+        """Record what became of a page that failed: gone where it is not found, kept otherwise."""
+        key = bytes.fromhex(info(request)["verify"])
+        if kind == "not_found":
+            self._run.known.record_outcome(key, "gone", "not-found")
+        else:
+            self._run.known.record_outcome(key, "kept", kind)
