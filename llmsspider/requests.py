@@ -22,6 +22,7 @@
     unchanged the document of the page is as it was stored
     spelled   the address as this run's link or list spells it, where the store spells it otherwise
     verify    the stored page with this key (hex) is verified
+    whole     no validators are sent: what a 304 would stand for is not enough
     synthetic answered by the project itself, never sent
 """
 
@@ -66,12 +67,19 @@ class RequestMeta(TypedDict, total=False):
     unchanged: bool
     spelled: str
     verify: str
+    whole: bool
     synthetic: bool
 
 
 def info(request: Request) -> RequestMeta:
     """Return the request's `meta["llms"]`, empty for requests of others (robots.txt)."""
     return cast("RequestMeta", request.meta.get(META, {}))
+
+
+def is_plain(request: Request) -> bool:
+    """Return whether a request is for a page at its own address; the start page and other forms of a page are not."""
+    page = info(request)
+    return "by" in page and not (page.get("start") or page.get("alternate") or page.get("held"))
 
 
 def nested_request(

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+from dataclasses import replace
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from llmsspider.crawl.site_comparison import compare_with_site
 from llmsspider.errors import ConversionError, ErrorKind
 from llmsspider.items import raw_hash
-from llmsspider.requests import info
+from llmsspider.requests import info, is_plain
 from llmsspider.web.outcomes import kind_of_response
 from llmsspider.web.urls import document_id, identity, page_key, split_route
 
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
 
     from llmsspider.callbacks.documents import Documents
     from llmsspider.callbacks.failures import Failures
+    from llmsspider.callbacks.pages import Pages
     from llmsspider.callbacks.requests import PageRequests
     from llmsspider.callbacks.suspects import SuspectAnswers
     from llmsspider.crawl.pages import PageResponse
@@ -41,6 +44,7 @@ class Answers:
         documents: yields stored pages.
         failures: counts errors.
         suspects: takes in answers that break off as evidence of a wall.
+        pages: says whether a page that was no document is none again.
     """
 
     def __init__(
@@ -50,12 +54,15 @@ class Answers:
         documents: Documents,
         failures: Failures,
         suspects: SuspectAnswers,
+        *,
+        pages: Pages,
     ):
         self._run = run
         self._requests = requests
         self._documents = documents
         self._failures = failures
         self._suspects = suspects
+        self._pages = pages
 
     async def results(self, request: Request, answer: PageResponse) -> Iterator[Any] | None:
         """Return the results of an answer that is an error or the stored page; None where its body has to be read."""
@@ -69,9 +76,10 @@ class Answers:
         if docsify is not None:
             return docsify
         stored = self._stored(answer)
-        if stored is None and answer.status != 304:
-            return None
-        return self._same(stored, request, answer)
+        if stored is not None:
+            return self._same(stored, request, answer)
+        again = await self._no_document_again(request, answer)
+        return self._same(None, request, answer) if again is None and answer.status == 304 else again
 
     def as_stored(self, request: Request, answer: PageResponse) -> Iterator[Any]:
         """Yield the results of a page whose other form, such as the HTML of a stub, is the stored one."""
@@ -131,6 +139,31 @@ class Answers:
         confirmed = is_same and stored.key in self._run.known.states
         yield from self._documents.stored_parts(stored.url)
         yield from self._documents.with_links(stored, request, confirmed=confirmed)
+
+    async def _no_document_again(self, request: Request, answer: PageResponse) -> Iterator[Any] | None:
+        """Return the results of a page that was no document, is as it was, and is none again; None for any other.
+
+        For one that may be a document now, that is the request that brings its body, where this answer has none.
+        """
+        run, listed = self._run, bool(info(request).get("listed"))
+        is_whole = answer.status == 304 and info(request).get("whole")  # it was sent no validators
+        found = run.readings.restored(answer, listed=listed) if is_plain(request) and not is_whole else None
+        if found is None:
+            return None
+        reading, headers = found
+        answer = replace(answer, headers=headers)
+        page = reading.page()
+        keeps_listing = self._documents.keeps_listing(request)
+        why = self._pages.no_document(page, answer, request, keeps_listing=keeps_listing) or reading.textless
+        waits = (
+            why is not None and why.reason == "empty" and run.site.forms_of(request.url).is_open(request.url)
+        )
+        if why is None or waits or (why.reason, why.target) != (reading.why.reason, reading.why.target):
+            return iter([self._requests.whole(request)]) if answer.status == 304 else None
+        run.count("not-modified" if answer.status == 304 else "same-body")
+        self._pages.learn_links(page, answer)
+        seeds = await self._pages.described_by(reading.meta, answer)
+        return chain(self._pages.without_document(why, page, request), seeds)
 
     def _stored(self, answer: PageResponse) -> PageRecord | None:
         """Return the stored page, under the requested address, where an answer says that it is the same; or None."""

@@ -56,8 +56,10 @@ class DocsCallbacks(scrapy.Spider):
         self.documents = Documents(run, self.requests, self.link_sources)
         self.failures = Failures(run, self.requests, self.documents)
         self.suspects = SuspectAnswers(run, self.requests, self.documents, self.failures)
-        self.answers = Answers(run, self.requests, self.documents, self.failures, self.suspects)
         self.pages = Pages(crawler, run, self.requests, self.documents)
+        self.answers = Answers(
+            run, self.requests, self.documents, self.failures, self.suspects, pages=self.pages
+        )
         self.full_texts = FullTextPages(
             run, self.requests, self.documents, self.suspects, self.markdown_links, reader=self.reader
         )
@@ -83,7 +85,7 @@ class DocsCallbacks(scrapy.Spider):
             return
         for result in self._document(page, answer, request, keeps_listing):
             yield result
-        for seed in await self.pages.described_by(page, answer) if page is not None else ():
+        for seed in await self.pages.described_by(page.page.meta, answer) if page is not None else ():
             yield seed
 
     def _document(
@@ -99,7 +101,12 @@ class DocsCallbacks(scrapy.Spider):
             return
         count_page(self.run, answer.page_url, page.page)
         self.pages.learn_links(page, answer)
-        other = self.pages.no_document(page, answer, request, keeps_listing=keeps_listing)
+        why = self.pages.no_document(page, answer, request, keeps_listing=keeps_listing)
+        if why is not None:
+            self.pages.remember(why, page, answer, request)
+            yield from self.pages.without_document(why, page, request)
+            return
+        other = self.pages.in_markdown(page, answer, request)
         if other is not None:
             yield from other
             return
@@ -108,6 +115,8 @@ class DocsCallbacks(scrapy.Spider):
         if kept is not None:
             yield from kept
             return
+        if (textless := self.pages.textless(record)) is not None:
+            self.pages.remember(textless, page, answer, request)
         self.pages.compare(record, answer, request)
         yield from self.documents.parts(record, page.page.parts)  # before the page, which stands for them
         yield from self.documents.with_links(record, request, read=(answer, page))

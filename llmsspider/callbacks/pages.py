@@ -6,10 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 from llmsspider.callbacks.rendering import MIN_ROUTES
 from llmsspider.crawl.full_text_lag import keep_text_of_file
+from llmsspider.crawl.page_checks import drop_reason
 from llmsspider.crawl.pages import markdown_alternate, named_llms_txt, refused_by_page, same_page_elsewhere
+from llmsspider.crawl.readings import NoDocument
 from llmsspider.crawl.site_comparison import compare_with_site
 from llmsspider.discovery import Options, read_described
-from llmsspider.requests import info
+from llmsspider.requests import info, is_plain
 from llmsspider.scheduling.downloader import EngineFetch
 from llmsspider.web import markdown_forms
 from llmsspider.web.url_gate import usable
@@ -26,7 +28,6 @@ if TYPE_CHECKING:
     from llmsspider.crawl.pages import PageResponse, PageResult
     from llmsspider.crawl.run import Run
     from llmsspider.items import PageMeta
-    from llmsspider.stats import Filtered, FilterReason
     from llmsspider.store import PageRecord
 
 NAMED_AS_TAG = "other pages name it as their tag (rel=tag)"
@@ -61,50 +62,71 @@ class Pages:
 
     def no_document(
         self, page: PageResult, answer: PageResponse, request: Request, *, keeps_listing: bool
-    ) -> Iterator[Any] | None:
-        """Return the results of a page that is no document itself; None for one that is."""
+    ) -> NoDocument | None:
+        """Return why a page is no document itself, by what it says; None for one that is."""
         meta = page.page.meta
         refused = page.filtered or refused_by_page(meta, answer, self._run.config)
         if refused is not None:
-            return self._refused(refused, request)
+            return NoDocument(*refused)
         elsewhere = self._elsewhere(meta, answer, request)
         if elsewhere is not None:
-            return self._moved(*elsewhere, request)
+            return elsewhere
         listing = self._listing(meta, request, keeps_listing)
-        if listing is not None:
-            return self._links_only(listing, page, request)
+        return NoDocument("listing", listing) if listing is not None else None
+
+    def without_document(self, why: NoDocument, page: PageResult, request: Request) -> Iterator[Any]:
+        """Yield the results of a page that is no document, for the reason that `no_document` gave."""
+        if why.target is not None:
+            yield from self._moved(why.target, why, request)
+        elif why.reason in {"listing", "empty"}:
+            yield from self._links_only(why, page, request)
+        else:
+            yield from self._refused(why, request)
+
+    def in_markdown(
+        self, page: PageResult, answer: PageResponse, request: Request
+    ) -> Iterator[Request] | None:
+        """Return the requests for the Markdown that an HTML page names in its place; None where it names none."""
         is_asked = page.was_stub or info(request).get("alternate")
         alternate = None if is_asked else markdown_alternate(page, answer)
         if alternate is None:
             return None
         return self._requests.markdown_of(alternate, request, page.page.follow)
 
-    def _refused(self, refused: Filtered, request: Request) -> Iterator[Any]:
+    def remember(self, why: NoDocument, page: PageResult, answer: PageResponse, request: Request) -> None:
+        """Keep what was read of a page that is no document, for a 304 in a later run."""
+        if is_plain(request):
+            self._run.readings.keep(why, page, answer, listed=bool(info(request).get("listed")))
+
+    def textless(self, record: PageRecord) -> NoDocument | None:
+        """Return why a page is filtered for its lack of text, whatever the site's other pages are; None else."""
+        reason = drop_reason(record.content or "", None, min_characters=self._run.config.min_characters)
+        return NoDocument(*reason) if reason is not None else None
+
+    def _refused(self, refused: NoDocument, request: Request) -> Iterator[Any]:
         """Count a page that is filtered once it was read; a browser may make it a document in the next run."""
         run, key = self._run, page_key(request.url)
-        run.record_filtered(request.url, *refused)
+        run.record_filtered(request.url, refused.reason, refused.rule)
         if refused.reason == "needs-browser":
             run.known.record_outcome(key, "failed", refused.reason)
             yield from self._documents.in_place_of_failed(key, request.meta.get("depth"))
         else:
             run.known.record_outcome(key, "dropped", refused.reason)
 
-    def _elsewhere(
-        self, meta: PageMeta, answer: PageResponse, request: Request
-    ) -> tuple[str, FilterReason, str] | None:
-        """Return (URL, reason, rule) where a page lies elsewhere, one hop: by meta refresh, Markdown or canonical."""
+    def _elsewhere(self, meta: PageMeta, answer: PageResponse, request: Request) -> NoDocument | None:
+        """Return why a page lies elsewhere, where it does, one hop: by meta refresh, Markdown or canonical."""
         here = identity(request.url)
         with_slash = markdown_forms.with_slash(request.url, answer.fetched_url)
         if with_slash is not None and self._is_only_linked(request):
-            return with_slash, "canonical", f"its Markdown is that of {with_slash}"
+            return NoDocument("canonical", f"its Markdown is that of {with_slash}", with_slash)
         if meta.refresh and identity(meta.refresh) != here:
-            return meta.refresh, "redirect", f"meta refresh to {meta.refresh}"
+            return NoDocument("redirect", f"meta refresh to {meta.refresh}", meta.refresh)
         canonical = meta.canonical
         if not canonical or identity(canonical) == here or info(request).get("canonical"):
             return None
         if not same_page_elsewhere(request.url, canonical) or not self._run.bounds.allowed(canonical):
             return None
-        return canonical, "canonical", f"names {canonical} as its address"
+        return NoDocument("canonical", f"names {canonical} as its address", canonical)
 
     def _is_only_linked(self, request: Request) -> bool:
         """Say whether nothing but links gives a page this address: neither the store, nor a list, nor the user."""
@@ -112,9 +134,9 @@ class Pages:
         is_stored = run.known.state(page_key(request.url)) is not None
         return not (is_stored or page.get("start") or page.get("listed") or run.site.is_listed(request.url))
 
-    def _moved(self, target: str, reason: FilterReason, rule: str, request: Request) -> Iterator[Any]:
+    def _moved(self, target: str, why: NoDocument, request: Request) -> Iterator[Any]:
         """Yield the request for the page that this one says it is."""
-        self._run.record_filtered(request.url, reason, rule)
+        self._run.record_filtered(request.url, why.reason, why.rule)
         self._run.known.moved(page_key(request.url), page_key(target))
         yield from self._requests.instead(target, request)
 
@@ -127,16 +149,19 @@ class Pages:
         is_tag = meta.lists_only and run.site.is_tag(request.url)
         return meta.listing or (NAMED_AS_TAG if is_tag else None)
 
-    def _links_only(self, why: str, page: PageResult, request: Request) -> Iterator[Any]:
-        """Yield the requests for the links of a page that only lists others."""
-        self.filter_listing(request.url, why)
+    def _links_only(self, why: NoDocument, page: PageResult, request: Request) -> Iterator[Any]:
+        """Yield the requests for the links of a page that only lists others, or has no text."""
+        self._drop(request.url, why)
         depth = int(request.meta.get("depth", 0)) + 1
         yield from self._requests.links(page.page.follow, depth, on=request.url)
 
     def filter_listing(self, url: str, why: str) -> None:
         """Count a page that only lists others as filtered."""
-        self._run.record_filtered(url, "listing", why)
-        self._run.known.record_outcome(page_key(url), "dropped", "listing")
+        self._drop(url, NoDocument("listing", why))
+
+    def _drop(self, url: str, why: NoDocument) -> None:
+        self._run.record_filtered(url, why.reason, why.rule)
+        self._run.known.record_outcome(page_key(url), "dropped", why.reason)
 
     # --- pages that are documents ---
 
@@ -175,10 +200,10 @@ class Pages:
 
     # --- an llms.txt that a page names ---
 
-    async def described_by(self, page: PageResult, answer: PageResponse) -> list[Request]:
+    async def described_by(self, meta: PageMeta, answer: PageResponse) -> list[Request]:
         """Return requests for the seeds of an llms.txt that only this page names (`rel=describedby`)."""
         run = self._run
-        url = named_llms_txt(page.page.meta, answer)
+        url = named_llms_txt(meta, answer)
         if url is None or run.discovery is None or not run.follows_links:
             return []
         known = len(run.discovery.cut)

@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 MAX_UNDECIDED = 50_000
 """Requests that wait until it is known whether their pages are copies; further ones are decided page by page."""
 
+VALIDATED_BY = frozenset({b"If-None-Match", b"If-Modified-Since"})
+"""The headers of a conditional request, as Scrapy spells them."""
+
 _KEPT_META = ("depth", "handle_httpstatus_list", *CARRIED)
 """What a page keeps when it is requested again; how its first download went belongs to that one."""
 
@@ -177,6 +180,13 @@ class PageRequests:
             meta=meta,
             dont_filter=True,
         )
+
+    def whole(self, request: Request) -> Request:
+        """Return the request for a page once more, without validators: it has to be read anew."""
+        kept = {key: request.meta[key] for key in _KEPT_META if key in request.meta}
+        unconditional = {name: value for name, value in request.headers.items() if name not in VALIDATED_BY}
+        whole = {**kept, META: {**info(request), "whole": True}}
+        return request.replace(headers=unconditional, meta=whole, dont_filter=True)
 
     # --- one page in place of another ---
 

@@ -283,6 +283,9 @@ _TEXT_FILES = ("text/plain", "text/markdown")
 class KnownResources:
     """The answers of an earlier run that are no documents: llms files, sitemaps, robots.txt, pages read for links.
 
+    Each is known by its URL, its representation (`Accept`), and by what read it where the body is what was read of it
+    (`Resource.read_by`).
+
     Args:
         store: where they are; None has none (`scrapy plan`).
         trusted: False sends no validators (`full=true`); responses are stored all the same.
@@ -296,11 +299,12 @@ class KnownResources:
         self._trusted = trusted
         self._full_check = full_check or FullCheck()
 
-    def conditional_headers(self, url: str, accept: str | None) -> dict[str, str]:
+    def conditional_headers(self, url: str, accept: str | None, *, read_by: str = "") -> dict[str, str]:
         """Return the validators of exactly this URL and representation; often empty."""
         if self._store is None or not self._trusted or not self._full_check.sends_validators(url):
             return {}
-        found = self._store.resource(Resource(url, accept, None, None).key, with_body=False)
+        key = Resource(url, accept, None, None, read_by=read_by).key
+        found = self._store.resource(key, with_body=False)
         return validators(found.etag, found.last_modified) if found else {}
 
     def is_false(self, url: str, accept: str | None, headers: Mapping[str, str], body: bytes) -> bool:
@@ -330,19 +334,22 @@ class KnownResources:
         before, now = found.body.decode("utf-8", "replace"), body.decode("utf-8", "replace")
         return (before.endswith("\n") and not now.endswith("\n")) or breaks_off(before, now)
 
-    def restored(self, url: str, accept: str | None) -> Resource | None:
+    def restored(self, url: str, accept: str | None, *, read_by: str = "") -> Resource | None:
         """Return the stored answer that a 304 stands for, or None."""
         if self._store is None:
             return None
-        found = self._store.resource(Resource(url, accept, None, None).key)
+        key = Resource(url, accept, None, None, read_by=read_by).key
+        found = self._store.resource(key)
         if found is not None:
-            self._store.use_resource(found.key)
+            self._store.use_resource(key)
         return found
 
-    def keep(self, url: str, accept: str | None, headers: Mapping[str, str], body: bytes) -> None:
-        """Store an answer with status 200, when it has validators to ask with again."""
+    def keep(
+        self, url: str, accept: str | None, headers: Mapping[str, str], body: bytes, *, read_by: str = ""
+    ) -> None:
+        """Store an answer with status 200, when it has validators to ask with again; what was read in any case."""
         etag, modified = clean_validator(headers.get("etag")), clean_validator(headers.get("last-modified"))
-        if self._store is None or not (etag or modified):
+        if self._store is None or not (etag or modified or read_by):
             return
         kept = {name: headers[name] for name in KEPT_HEADERS if name in headers}
-        self._store.save_resource(Resource(url, accept, etag, modified, kept, body))
+        self._store.save_resource(Resource(url, accept, etag, modified, kept, body, read_by))

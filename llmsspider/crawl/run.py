@@ -32,6 +32,7 @@ from llmsspider.crawl.known_pages import KnownPages, KnownResources
 from llmsspider.crawl.outcome import Coverage, Outputs, succeeded
 from llmsspider.crawl.pages import PrefetchedResponses
 from llmsspider.crawl.progress import Progress, Snapshot
+from llmsspider.crawl.readings import Readings
 from llmsspider.crawl.records import RecordedPages, Records
 from llmsspider.crawl.site import SiteKnowledge
 from llmsspider.crawl.source_memory import SourceMemory, StoredLookAlikes
@@ -111,7 +112,7 @@ class Run:
         self.spool = Spool()
         self.site = SiteKnowledge()
         self.known = KnownPages()
-        self.resources = KnownResources()
+        self.resources, self.readings = KnownResources(), Readings(self)
         look_alikes = LookAlikes(config.max_look_alikes, StoredLookAlikes(self))
         self.bounds = Bounds(
             arguments,

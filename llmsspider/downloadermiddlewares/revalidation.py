@@ -13,7 +13,7 @@ from scrapy.http import Response
 from scrapy.utils.httpobj import urlparse_cached
 
 from llmsspider.crawl.pages import text_headers
-from llmsspider.requests import info, nested_request
+from llmsspider.requests import info, is_plain, nested_request
 from llmsspider.spiderrun import required_run
 from llmsspider.web.urls import host, without_fragment
 
@@ -103,7 +103,7 @@ class RevalidationMiddleware:
     with the validators of that URL. A 304 for a page reaches the callback (`handle_httpstatus_list`). What
     discovery, link sources and robots.txt request is no page: such an answer is kept whole, and a 304 becomes the
     stored answer, so that nobody else has to know. Counts `llms/revalidated`. The policies are
-    `KnownPages.conditional_headers`, `KnownResources` and `FullCheck`.
+    `KnownPages.conditional_headers`, `Readings` (pages that were no documents), `KnownResources` and `FullCheck`.
 
     With `LLMS_REVALIDATE_METHOD=HEAD` a nested HEAD goes first, and where that says that nothing changed, its answer
     is a 304 and no GET is sent. The GET that follows otherwise says whether HEAD can be believed
@@ -138,7 +138,14 @@ class RevalidationMiddleware:
             return {}
         if is_resource(request):
             return self.run.resources.conditional_headers(*_representation(request))
-        return self.run.known.conditional_headers(*_representation(request)) if info(request) else {}
+        page = info(request)
+        if not page or page.get("whole"):
+            return {}
+        url, accept = _representation(request)
+        known = self.run.known.conditional_headers(url, accept)
+        if known or not is_plain(request):
+            return known
+        return self.run.readings.conditional_headers(url, accept, listed=bool(page.get("listed")))
 
     def _may_ask_by_head(self, request: Request) -> bool:
         return (

@@ -314,7 +314,8 @@ class Resource:
     """An answer with status 200 that is no document: an llms.txt, a sitemap, a page read for its links only.
 
     It belongs to exactly this URL and `Accept` value. `headers` are those that say what the body is, with
-    lower-case names; `body` is empty where only the validators are wanted.
+    lower-case names; `body` is empty where only the validators are wanted. `read_by` is empty for a body as it came;
+    for what was read of it, it names the version and the settings that it was read with.
     """
 
     url: str
@@ -323,11 +324,12 @@ class Resource:
     last_modified: str | None
     headers: Mapping[str, str] = field(default_factory=dict)
     body: bytes = b""
+    read_by: str = ""
 
     @property
     def key(self) -> bytes:
         """Its key in the store."""
-        return identity_key(f"{self.url}\n{self.accept or ''}")
+        return identity_key("\n".join(filter(None, (f"{self.url}\n{self.accept or ''}", self.read_by))))
 
 
 @dataclass(slots=True, frozen=True)

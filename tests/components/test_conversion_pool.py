@@ -21,7 +21,7 @@ from worker_calls import leave_once, noted, spin, wait_once
 
 from llmsspider.conversion import workers
 from llmsspider.conversion.processes import DeadWorkerError, ProcessPool
-from llmsspider.conversion.workers import MAX_HTML_IN_PLACE, MAX_READ_IN_PLACE, ConversionPool
+from llmsspider.conversion.workers import FEW_IN_PLACE, MAX_HTML_IN_PLACE, MAX_READ_IN_PLACE, ConversionPool
 from llmsspider.errors import ConversionError
 
 URL = "https://e.com/a"
@@ -188,6 +188,7 @@ def test_the_fork_server_is_killed(pool):
         pytest.skip("workers have no server here")
 
     async def convert() -> None:
+        pool.open()
         assert await pages(pool, range(5)) == expected(range(5))
         (worker,) = pool.processes._idle[:1]
         for pid in (parent_of(worker.pid), *pool.processes.pids):
@@ -216,6 +217,7 @@ def test_closing_ends_idle_and_busy_workers(pool, tmp_path):
     marker = tmp_path / "marker"
 
     async def close() -> list[object]:
+        pool.open()
         await pages(pool, range(10))
         call = asyncio.ensure_future(pool._run(wait_once, (str(marker),)))
         await until(marker.exists)
@@ -233,6 +235,7 @@ def test_workers_hold_no_connection_of_the_crawl(pool):
     if sys.platform != "linux":
         pytest.skip("reads /proc")
     with socket.create_server(("127.0.0.1", 0)) as server, socket.create_connection(server.getsockname()):
+        pool.open()
         asyncio.run(pages(pool, range(10)))
         ours = {str(path.readlink()) for path in Path("/proc/self/fd").iterdir() if path.is_symlink()}
         ours = {name for name in ours if name.startswith("socket:")}
@@ -310,8 +313,11 @@ def test_the_first_page_starts_no_worker_where_it_is_short(pool, length, starts)
     assert pool.processes.has_started is starts
 
 
-def test_the_second_page_starts_a_worker(pool):
-    assert asyncio.run(pages(pool, range(1, 3))) == expected(range(1, 3))
+def test_more_than_a_few_pages_start_a_worker(pool):
+    few = range(FEW_IN_PLACE)
+    assert asyncio.run(pages(pool, few)) == expected(few)
+    assert not pool.processes.has_started
+    assert asyncio.run(pages(pool, range(1))) == expected(range(1))
     assert len(pool.processes.pids) == 1
 
 

@@ -308,6 +308,18 @@ def test_what_is_replaced_is_gone_from_the_file(tmp_path: Path):
     assert b"Needle" not in file.read_bytes()
 
 
+def test_what_was_read_of_a_page_stands_beside_its_body(tmp_path: Path):
+    url, readings = SITE + "genindex.html", {"": b"<html>", "10 a": b"one", "10 b": b"two"}
+    with Place(None, tmp_path).open() as store:
+        store.begin_run("crawl", {})
+        for read_by, body in readings.items():
+            store.save_resource(Resource(url, "text/html", '"1"', None, {}, body, read_by))
+        store.flush()
+        keys = {read_by: Resource(url, "text/html", None, None, read_by=read_by).key for read_by in readings}
+        found = {read_by: store.resource(key) for read_by, key in keys.items()}
+    assert {read_by: resource.body for read_by, resource in found.items() if resource} == readings
+
+
 def test_originals_are_dropped_but_not_what_was_made_the_same_way(tmp_path: Path):
     with Place(None, tmp_path).open() as store:
         store.begin_run("crawl", {})

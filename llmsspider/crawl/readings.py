@@ -1,0 +1,176 @@
+"""Pages that are no documents, as they were read: a 304 brings that back, and nothing is converted again. No Scrapy."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+import orjson
+
+from llmsspider.crawl.known_pages import says_unchanged
+from llmsspider.crawl.pages import PageResult
+from llmsspider.items import Page, PageMeta, raw_hash
+from llmsspider.stats import Filtered
+
+if TYPE_CHECKING:
+    from llmsspider.crawl.pages import PageResponse
+    from llmsspider.crawl.run import Run
+    from llmsspider.stats import FilterReason
+    from llmsspider.store import Resource
+
+KEPT: frozenset[FilterReason] = frozenset(
+    {"ai-opt-out", "canonical", "empty", "listing", "noindex", "redirect", "unsupported-type"}
+)
+"""Reasons for which a page is no document that are read off the page, its address and the settings."""
+
+_META = (
+    "canonical",
+    "describedby",
+    "lists_only",
+    "listing",
+    "markdown_alternate",
+    "refresh",
+    "robots",
+    "tags",
+)
+"""What of a page's metadata decides whether it is a document, and what it leads to."""
+
+
+class NoDocument(NamedTuple):
+    """Why a page is no document: the reason, the rule in words, and the page that takes its place, where one does."""
+
+    reason: FilterReason
+    rule: str
+    target: str | None = None
+
+
+@dataclass(slots=True, frozen=True)
+class Reading:
+    """What was read of a page that is no document: why it is none, what it says of itself, the links to follow.
+
+    `raw_hash` is the SHA-256 (hex) of the body; `follow` is empty for a page whose links are not followed.
+    """
+
+    why: NoDocument
+    meta: PageMeta
+    follow: list[str]
+    raw_hash: str
+
+    @property
+    def textless(self) -> NoDocument | None:
+        """Why the page is none, where that is its lack of text; None else."""
+        return self.why if self.why.reason == "empty" else None
+
+    def page(self) -> PageResult:
+        """Return the page, without its Markdown and its own links."""
+        is_file = self.why.reason == "unsupported-type"
+        filtered = Filtered(self.why.reason, self.why.rule) if is_file else None
+        return PageResult(Page("", [], self.follow, self.meta), "html", filtered)
+
+    def to_json(self) -> bytes:
+        """Return it as the store keeps it."""
+        meta = asdict(self.meta)
+        kept = {name: meta[name] for name in _META} | {"robots": sorted(self.meta.robots)}
+        return orjson.dumps(
+            {"why": [*self.why], "meta": kept, "follow": self.follow, "raw_hash": self.raw_hash}
+        )
+
+    @classmethod
+    def from_json(cls, data: bytes) -> Reading:
+        """Return what `to_json` was called on."""
+        found = orjson.loads(data)
+        robots = frozenset(found["meta"].pop("robots"))
+        meta = PageMeta(**found["meta"], robots=robots)
+        return cls(NoDocument(*found["why"]), meta, found["follow"], found["raw_hash"])
+
+
+class Readings:
+    """Keeps what was read of pages that are no documents, with the validators of their answers.
+
+    What was read with another extractor, converter or other settings that decide is not found again, nor is that of
+    a page that is listed now and was not: such a page is read anew. Only HTML and files are kept that came
+    at the page's own address, as they came.
+
+    Args:
+        run: the run.
+    """
+
+    def __init__(self, run: Run):
+        self._run = run
+
+    def conditional_headers(self, url: str, accept: str | None, *, listed: bool) -> dict[str, str]:
+        """Return the validators of a page that was no document; often empty."""
+        run = self._run
+        if not self._may_know or run.known.validated(url) is not None:
+            return {}
+        return run.resources.conditional_headers(url, accept, read_by=self._read_by(listed=listed))
+
+    def restored(self, answer: PageResponse, *, listed: bool) -> tuple[Reading, dict[str, str]] | None:
+        """Return what was read of a page whose answer says that it is as it was, and the headers it came with.
+
+        None for a page that is not known, has changed, or is to be read anew.
+        """
+        run = self._run
+        if not self._may_know or not run.known.trusted:
+            return None
+        found = run.resources.restored(
+            answer.fetched_url, answer.accept, read_by=self._read_by(listed=listed)
+        )
+        if found is None:
+            return None
+        reading = Reading.from_json(found.body)
+        if answer.status != 304 and reading.raw_hash != raw_hash(answer.body):
+            return None
+        return reading, {**found.headers, **answer.headers}
+
+    def keep(self, why: NoDocument, page: PageResult, answer: PageResponse, *, listed: bool) -> None:
+        """Keep what was read of a page, where its validators are those of this body."""
+        if not self._is_kept(why, page, answer):
+            return
+        run, url, accept = self._run, answer.fetched_url, answer.accept
+        follow = page.page.follow if why.reason in {"listing", "empty"} else []
+        reading = Reading(why, page.page.meta, follow, raw_hash(answer.body))
+        read_by = self._read_by(listed=listed)
+        before = run.resources.restored(url, accept, read_by=read_by) if self._may_know else None
+        if before is not None and _is_false(before, reading, answer):
+            run.memory.disbelieve(url)
+        run.resources.keep(url, accept, answer.headers, reading.to_json(), read_by=read_by)
+
+    @property
+    def _may_know(self) -> bool:
+        """True where an earlier run of the source may have kept something."""
+        return self._run.memory.full_check.number > 1
+
+    @staticmethod
+    def _is_kept(why: NoDocument, page: PageResult, answer: PageResponse) -> bool:
+        """Say whether a 304 for the page's own address can stand for what was read."""
+        meta = page.page.meta
+        return (
+            why.reason in KEPT
+            and answer.is_whole
+            and answer.status == 200
+            and answer.fetched_url == answer.page_url
+            and page.origin in {"html", "text"}
+            and not (page.was_stub or page.page.parts or meta.is_shell or meta.api_files is not None)
+        )
+
+    def _read_by(self, *, listed: bool) -> str:
+        """Return what a page is read with, and the settings that decide whether it is a document."""
+        arguments, config = self._run.arguments, self._run.config
+        settings = {
+            "listings": arguments.listings,
+            "render": arguments.render,
+            "ai_optout": config.obey_ai_optout,
+            "noindex": config.obey_noindex,
+            "characters": config.min_characters,
+            "listed": listed,
+        }
+        named = " ".join(f"{name}={value}" for name, value in settings.items())
+        return f"{self._run.records.extractor_version} {named}"
+
+
+def _is_false(before: Resource, reading: Reading, answer: PageResponse) -> bool:
+    """Say whether a page says something else than stored under validators that say that it does not."""
+    stored = Reading.from_json(before.body)
+    is_other = (stored.why, stored.follow) != (reading.why, reading.follow)
+    return is_other and says_unchanged(before.etag, before.last_modified, answer.headers)
