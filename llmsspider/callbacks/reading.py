@@ -6,8 +6,9 @@ import logging
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from llmsspider.callbacks.api_files import ApiFiles
 from llmsspider.callbacks.documents import may_be_small
-from llmsspider.callbacks.rendering import ApiFiles, Renderer
+from llmsspider.callbacks.rendering import Renderer
 from llmsspider.crawl.page_checks import is_fuller, is_tiny, stub
 from llmsspider.crawl.pages import (
     LinkJoiner,

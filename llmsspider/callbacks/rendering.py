@@ -1,4 +1,4 @@
-"""Pages without text until scripts have run: rendered in a browser, or made from an OpenAPI file."""
+"""Pages without text until scripts have run: rendered in a browser."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import asyncio
 import logging
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
-from urllib.parse import urljoin
 
 from llmsspider.crawl.pages import (
     VALIDATORS,
@@ -17,7 +16,7 @@ from llmsspider.crawl.pages import (
     refused_by_page,
 )
 from llmsspider.download_errors import kind_of_exception
-from llmsspider.errors import BrowserUnavailableError, ConversionError, RenderingError
+from llmsspider.errors import BrowserUnavailableError, RenderingError
 from llmsspider.requests import info, nested_request
 from llmsspider.stats import Filtered
 from llmsspider.web.hosts import same_site
@@ -26,13 +25,10 @@ from llmsspider.web.url_gate import fault
 from llmsspider.web.urls import identity, page_key, split_route
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from scrapy import Request
     from scrapy.crawler import Crawler
 
     from llmsspider.crawl.run import Run
-    from llmsspider.items import Page
 
 logger = logging.getLogger(__name__)
 
@@ -89,12 +85,13 @@ class Renderer:
         return page.is_shell or is_unnamed_api or self.run.arguments.render == "always"
 
     async def render(
-        self, request: Request, answered: PageResponse, result: PageResult
+        self, request: Request, answered: PageResponse, result: PageResult, unread: str | None = None
     ) -> tuple[PageResponse, PageResult]:
         """Return a page as the browser rendered it, or as it is where it needs no browser or there is none.
 
         Where the page's own scripts led elsewhere, the result's `meta.refresh` names that address. Without a
-        browser a shell without text is filtered as `needs-browser`.
+        browser a shell without text is filtered as `needs-browser`; `unread` says why the file that it names did not
+        do in its place.
 
         Raises:
             RenderingError: the browser could not render a shell.
@@ -104,19 +101,20 @@ class Renderer:
         is_first = not (info(request).get("alternate") or info(request).get("source"))
         if not self.wanted(answered, result) or (has_markdown and is_first):
             return answered, result
+        besides = f"; {unread}" if unread else ""
         if self.run.arguments.render == "never":
-            return answered, self._unrendered(request, result, "render=never")
+            return answered, self._unrendered(request, result, f"render=never{besides}")
         try:
             rendered = await self._rendered_again(request, answered)
             page = await self._read(rendered.page, answered)
             self._check_whole(request, page, rendered)
         except BrowserUnavailableError as error:
             self._warn(error)
-            return answered, self._unrendered(request, result, "there is no browser")
+            return answered, self._unrendered(request, result, f"there is no browser{besides}")
         except RenderingError as error:
             self.run.count("rendering/failed")
             if result.page.meta.is_shell:
-                raise
+                raise RenderingError(f"{error}{besides}", kind=error.kind) from error
             logger.debug("Not rendered: %(url)s (%(error)s)", {"url": request.url, "error": error})
             return answered, result
         self.run.count("rendering/pages")
@@ -216,181 +214,3 @@ class Renderer:
             extra={"spider": self.crawler.spider},
         )
         self._warned = True
-
-
-# API references that scripts render: made from the OpenAPI file that the page names.
-
-
-MAX_FILES = 3
-"""OpenAPI files of one page that are read."""
-
-
-class ApiFiles:
-    """Makes the document of an API reference from its OpenAPI file.
-
-    The files are those that the HTML names (`PageMeta.api_files`), else that its scripts and configurations
-    name or are (`PageMeta.api_scripts`), or that the page fetched in the browser; an API that a script
-    of the page holds (`PageMeta.held_apis`) goes before them.
-    A page without text of its own becomes the file's document; to any other the file's is added. Counts
-    `llms/openapi/documents`, and `llms/openapi/failed` for pages none of whose files could be read.
-    """
-
-    def __init__(self, crawler: Crawler, run: Run, renderer: Renderer):
-        self.crawler = crawler
-        self.run = run
-        self.renderer = renderer
-
-    async def render(
-        self, request: Request, answered: PageResponse, result: PageResult
-    ) -> tuple[PageResponse, PageResult | None]:
-        """Return a page made from its OpenAPI file, else as the browser rendered it (`Renderer.render`).
-
-        The result is None where the file is the one that is stored.
-        """
-        meta = result.page.meta
-        named, held = (meta.api_files, meta.held_apis) if self._is_page(answered, result) else (None, [])
-        if held and (written := await self._held(answered, result, held)) is not None:
-            return answered, written
-        files: Sequence[str | PageResponse] = named or ()
-        if named == [] and meta.api_scripts:
-            files = await self._in_scripts(request, answered, meta.api_scripts)
-        made = await self._made(request, answered, result, files) if files else None
-        if made is not None:
-            return made
-        rendered, page = await self.renderer.render(request, answered, result)
-        if rendered.data and self._is_page(rendered, page) and page.page.meta.api_files is not None:
-            made = await self._made(request, answered, result, rendered.data)
-        if named and made is None:
-            self.run.count("openapi/failed")
-        return made or (rendered, page)
-
-    async def _in_scripts(
-        self, request: Request, answered: PageResponse, urls: Sequence[str]
-    ) -> Sequence[str | PageResponse]:
-        """Return the files that the scripts of a page's own site name, or a script that holds the API itself."""
-        from llmsspider.openapi import scripts  # noqa: PLC0415  # loads YAML
-
-        for url in urls:
-            if not same_site(url, answered.fetched_url):
-                continue
-            file = await self._download(url, request, answered)
-            if file is None:
-                continue
-            if file.status == 304:
-                return [file]
-            text = file.text()
-            if named := scripts.named_in(text):
-                return [urljoin(answered.fetched_url, href) for href in named]
-            if scripts.holds_api(text):
-                return [file]
-        return ()
-
-    async def _held(
-        self, answered: PageResponse, result: PageResult, held: Sequence[str]
-    ) -> PageResult | None:
-        """Return a page with the documents of the APIs that its scripts hold, None where none can be read."""
-        made: list[tuple[PageResponse, Page]] = []
-        for text in held:
-            file = replace(answered, body=text.encode(), headers={"content-type": "application/json"})
-            if (page := await self._read(file)) is not None:
-                made.append((file, page))
-        if not made:
-            return None
-        self.run.count("openapi/documents")
-        return _together(answered, result, made)[1]
-
-    async def _made(
-        self,
-        request: Request,
-        answered: PageResponse,
-        result: PageResult,
-        files: Sequence[str | PageResponse],
-    ) -> tuple[PageResponse, PageResult | None] | None:
-        """Return what is made from the files of a page, None where none of them describes an API."""
-        made: list[tuple[PageResponse, Page]] = []
-        for named in files[:MAX_FILES]:
-            file = await self._download(named, request, answered) if isinstance(named, str) else named
-            if file is not None and file.status == 304:
-                return file, None
-            page = await self._read(file) if file is not None else None
-            if file is not None and page is not None:
-                made.append((file, page))
-        if not made:
-            return None
-        self.run.count("openapi/documents")
-        if len(made) == 1 and result.page.meta.is_shell:
-            file, page = made[0]
-            return file, PageResult(_with_links(page, result.page), "text")
-        return _together(answered, result, made)
-
-    def _is_page(self, answered: PageResponse, result: PageResult) -> bool:
-        return (
-            result.origin in {"html", "rendered"}
-            and result.filtered is None
-            and not result.page.meta.refresh
-            and refused_by_page(result.page.meta, answered, self.run.config) is None
-        )
-
-    async def _download(self, url: str, request: Request, answered: PageResponse) -> PageResponse | None:
-        """Return the file, or the 304 that says it is the one stored; None where there is none."""
-        engine = self.crawler.engine
-        if engine is None:
-            return None
-        try:
-            response = await engine.download_async(nested_request(url, request))
-        except Exception as error:  # whatever it was, the page is rendered
-            self._warn(url, str(error).partition("\n")[0] or type(error).__name__)
-            return None
-        file = replace(
-            PageResponse.from_response(response, now=answered.fetched_at), page_url=answered.page_url
-        )
-        if file.status == 304:
-            return file if self.run.known.validated(file.fetched_url) is not None else None
-        if file.status != 200 or kind_of_response(file.status, file.headers, file.body) is not None:
-            self._warn(url, f"HTTP status {file.status}")
-            return None
-        return file
-
-    async def _read(self, file: PageResponse) -> Page | None:
-        try:
-            return await self.run.workers.read_api(
-                file.body, file.fetched_url, file.mime_type or "", file.encoding
-            )
-        except ConversionError as error:
-            self._warn(file.fetched_url, str(error))
-            return None
-
-    def _warn(self, url: str, why: str) -> None:
-        logger.info(
-            "No OpenAPI file at %(url)s: %(why)s",
-            {"url": url, "why": why},
-            extra={"spider": self.crawler.spider},
-        )
-
-
-def _together(
-    answered: PageResponse, result: PageResult, made: list[tuple[PageResponse, Page]]
-) -> tuple[PageResponse, PageResult]:
-    """Return a page of several parts: its own text, unless it has none, and the documents of its files.
-
-    It has no validators: none of the parts' would speak for the others.
-    """
-    own = result.page
-    parts = [
-        *([] if own.meta.is_shell or result.origin == "rendered" else [own]),
-        *(page for _, page in made),
-    ]
-    page = replace(
-        _with_links(made[0][1], own),
-        markdown="\n".join(part.markdown for part in parts if part.markdown),
-        links=[link for part in parts for link in part.links],
-        meta=replace(own.meta, title=own.meta.title or made[0][1].meta.title),
-    )
-    headers = {name: value for name, value in answered.headers.items() if name not in VALIDATORS}
-    body = b"\n".join([answered.body, *(file.body for file, _ in made)])
-    return replace(answered, headers=headers, body=body), PageResult(page, "text")
-
-
-def _with_links(page: Page, html: Page) -> Page:
-    """Return a page that follows the links of its HTML too."""
-    return replace(page, follow=list(dict.fromkeys([*html.follow, *page.follow])))

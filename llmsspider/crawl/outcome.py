@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from llmsspider.config import Config
     from llmsspider.crawl.bounds import PageLimit
+    from llmsspider.crawl.progress import Progress
     from llmsspider.crawl.run import Run
     from llmsspider.crawl.workers import Workers
     from llmsspider.output.mirror import MirrorReport
@@ -101,6 +102,24 @@ def no_documents(filtered: Counter[str]) -> str:
     return f": {reasons[0]}" if reasons else ""
 
 
+def _why_no_document(progress: Progress, url: str) -> str:
+    """Return what to do, and what was said of the start page, to follow a sentence."""
+    remedy = no_documents(progress.filtered)
+    shells = progress.filtered_examples.get(
+        "needs-browser", ()
+    )  # "no browser; why its OpenAPI file was not read"
+    failed = [
+        example for examples in progress.error_examples.values() for example in examples if example.url == url
+    ]
+    details = (
+        [example.detail.partition("; ")[2] for example in shells]
+        if remedy
+        else [page.detail for page in failed]
+    )
+    said = next(filter(None, details), "")
+    return remedy + (f"{';' if remedy else ':'} {said}" if said else "")
+
+
 def start_failure(run: Run) -> str | None:
     """One line on a start page that failed while other pages came, or None."""
     start = run.discovery.start if run.discovery is not None else None
@@ -116,7 +135,8 @@ def nothing_obtained(run: Run) -> str:
     if start is None or run.fault:
         return f"nothing was obtained from {run.source}: {run.fault or 'the crawl did not start'}"
     if not start.error:
-        return f"{start.final_url} answered, but no document came of it{no_documents(run.progress.filtered)}"
+        why = _why_no_document(run.progress, start.final_url)
+        return f"{start.final_url} answered, but no document came of it{why}"
     why = forbidden_start(run) or remedied(start.error, start.message or f"HTTP status {start.status}")
     return f"nothing was obtained from {start.final_url}: {why}"
 

@@ -73,6 +73,17 @@ def test_the_document_is_made_from_the_file(serve, run_crawl):
     assert changed == {"/": "unchanged", "/api": "changed", "/guide": "changed", "/held": "unchanged"}
 
 
+def test_of_a_file_that_is_too_large_the_last_line_says_its_size_and_the_setting(serve, run_crawl):
+    site = serve({"/": TOO_LARGE, "/large.json": Reply(" " * 100_000, content_type="application/json")})
+    outcome = run_crawl(f"{site.url}/", arguments={"render": "never"}, settings={"DOWNLOAD_MAXSIZE": 50_000})
+    limit = "it is larger than DOWNLOAD_MAXSIZE (100000 bytes, 50000 are taken)"
+    why = f"no OpenAPI file at {site.url}/large.json: {limit}"
+    last = outcome.log.splitlines()[-1]
+    assert "no_documents" in last
+    assert last.endswith(f"; {why}: raise that setting")
+    assert f"  needs-browser: {site.url}/ (render=never; {why}: raise that setting)" in outcome.log
+
+
 def test_the_api_is_in_a_script_or_a_configuration_of_its_own(serve, run_crawl):
     """An initializer names the file, another holds the API as JavaScript writes it, a configuration names one."""
     place = "<title>Reference</title><div id='swagger-ui'></div><script src='/swagger-ui-bundle.js'></script>"
