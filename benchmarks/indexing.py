@@ -11,6 +11,7 @@ import sys
 import time
 from pathlib import Path
 
+import llmsspider.commands  # noqa: F401  # garbage is looked for as often as in a crawl
 from llmsspider.retrieval import index_file
 from llmsspider.retrieval.library import Library
 from llmsspider.store import Stores

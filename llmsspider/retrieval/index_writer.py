@@ -9,7 +9,7 @@ from sqlalchemy import Connection, bindparam, delete, insert, select, update
 from sqlalchemy.dialects import postgresql, sqlite
 
 from llmsspider.retrieval.passages import IndexedPage, link_hints, target_of, url_words
-from llmsspider.retrieval.schema import Words, link, page, passage, source, touched
+from llmsspider.retrieval.schema import Words, insert_rows, link, page, passage, source, touched
 from llmsspider.retrieval.words import beside
 from llmsspider.store import StoredPage
 
@@ -75,40 +75,21 @@ class IndexWriter:
         for made in pages:
             number, next_id = next_id, next_id + 1
             of_page.append(_page_row(self._id, number, made))
-            of_link += [
-                {
-                    "source_id": self._id,
-                    "page_id": number,
-                    "target": target,
-                    "fragment": fragment,
-                    "text": text,
-                }
-                for target, fragment, text in made.links
-            ]
+            of_link += [(self._id, number, *one) for one in made.links]
             beside_title = beside(made.title)
             for one in made.passages:
-                of_passage.append(
-                    {
-                        "id": next_id,
-                        "source_id": self._id,
-                        "page_id": number,
-                        "start": one.start,
-                        "stop": one.end,
-                        "headings": SEPARATOR.join(one.heading_path),
-                        "digest": one.digest,
-                    }
-                )
-                below = "\n".join(heading for heading in one.heading_path if heading != made.title)
-                aside = f"{beside_title} {one.beside}"
-                words.append(
-                    {"id": next_id, "title": made.title, "headings": below, "body": one.text, "beside": aside}
-                )
+                path = one.heading_path
+                headings = SEPARATOR.join(path)
+                of_passage.append((next_id, self._id, number, one.start, one.end, headings, one.digest))
+                below = "\n".join(heading for heading in path if heading != made.title)
+                words.append((next_id, made.title, below, one.text, f"{beside_title} {one.beside}"))
                 next_id += 1
-        for table, rows in ((page, of_page), (passage, of_passage), (link, of_link)):
-            if rows:
-                connection.execute(insert(table), rows)
+        if of_page:
+            connection.execute(insert(page), of_page)
+        insert_rows(connection, passage, of_passage)
+        insert_rows(connection, link, of_link)
         self._words.add(connection, self._words.passages, self._id, words)
-        self.mark_touched(connection, [row["target"] for row in (*of_page, *of_link)])
+        self.mark_touched(connection, [*(row["target"] for row in of_page), *(row[2] for row in of_link)])
         return next_id
 
     def write_hints(self, connection: Connection) -> int:
@@ -144,16 +125,7 @@ class IndexWriter:
                 continue
             gone += [row.words] if row.words else []
             aside = beside(f"{row.title}\n{hints}\n{row.headings}")
-            rows.append(
-                {
-                    "id": next_id,
-                    "title": row.title,
-                    "hints": hints,
-                    "url": url_words(row.url),
-                    "headings": row.headings,
-                    "beside": aside,
-                }
-            )
+            rows.append((next_id, row.title, hints, url_words(row.url), row.headings, aside))
             updates.append({"page": row.id, "hints": hints, "words": next_id})
             next_id += 1
         if updates:

@@ -7,9 +7,10 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from urllib.parse import unquote, urlsplit
 
-from llmsspider.retrieval.words import beside, words
+from llmsspider.retrieval.words import beside, digest_of, words
 from llmsspider.store.records import PageRecord
 
 # The address of a heading within its page.
@@ -58,21 +59,22 @@ PASSAGE_SIZE = 1600
 """Characters of a passage; a code fence or table may be larger."""
 
 LARGEST_PASSAGE = 16_000
-"""Characters of a passage at most.
-
-What is larger is cut between lines, a line that is larger still between characters.
-"""
+"""Characters of a passage at most; what is larger is cut between lines, a larger line between characters."""
 
 SMALLEST_PASSAGE = 160
-"""Sections with less text are joined with the next one of their parent section.
-
-A heading and one sentence answer little.
-"""
+"""Sections with less text, which answer little, are joined with the next one of their parent section."""
 
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
 _SETEXT = re.compile(r" {0,3}(=+|-{2,})[ \t]*$")
 _MARKS = re.compile(r"!?\[([^\]\[]*)\]\([^()]*\)|[`*]|\\(?=[!-/:-@\[-`{-~])")
-_INTERESTING = re.compile(r"^ {0,3}(?:#{1,6}(?:[ \t]|$)|`{3}|~{3}|=+[ \t]*$|-{2,}[ \t]*$)", re.MULTILINE)
+_INTERESTING = re.compile(
+    r"\n {0,3}[#`~=-](?:(?<=#)#{0,5}(?:[ \t]|$)|(?<=`)``|(?<=~)~~|(?<==)=*[ \t]*$|(?<=-)-+[ \t]*$)",
+    re.MULTILINE,
+)
+"""The line end before a line that may be a heading, the underline of one, or a fence."""
+_BREAK = re.compile(r"\n(?=[^\S\n]*(?:\n|\Z|`{3}|~{3}))")
+"""The line end before a line that is blank or may be a fence."""
+_FENCE_BREAK = re.compile(r"\n(?=[^\S\n]*(?:`{3}|~{3}))")
 
 
 @dataclass(slots=True, frozen=True)
@@ -133,8 +135,8 @@ def _heading_lines(content: str) -> Iterator[tuple[int, int, Heading]]:
     """Yield start and end of each heading's lines, and the heading; what stands in fences is none."""
     fence = ""
     after = 0
-    for found in _INTERESTING.finditer(content):
-        start = found.start()
+    for found in _INTERESTING.finditer(f"\n{content}"):
+        start = found.start()  # of the line in `content`
         if start < after:
             continue
         stop = content.find("\n", start)
@@ -227,7 +229,16 @@ def _block_ends(content: str, start: int, end: int) -> Iterator[int]:
     At blank lines outside fences, and at lines within a block that is larger than a passage.
     """
     position, block, fence, has_text = start, start, "", False
+    text_until = 1  # where lines end that are known to be text
     while position < end:
+        if fence:
+            position = _after(_FENCE_BREAK, content, position, end)
+        elif position >= text_until:
+            text_until = _after(_BREAK, content, position, end)
+            if position < text_until <= block + PASSAGE_SIZE:
+                position, has_text = text_until, True
+        if position >= end:
+            break
         stop = content.find("\n", position, end)
         after = end if stop < 0 else stop + 1
         line = content[position:after]
@@ -244,6 +255,12 @@ def _block_ends(content: str, start: int, end: int) -> Iterator[int]:
             yield after
             block, has_text = after, False
     yield end
+
+
+def _after(line_end: re.Pattern[str], content: str, position: int, end: int) -> int:
+    """Where the next line begins, this one included, that has such a line end before it; `end` where none has."""
+    found = line_end.search(content, position - 1, end)
+    return end if found is None else found.end()
 
 
 def _bounded(content: str, start: int, end: int) -> Iterator[tuple[int, int]]:
@@ -308,14 +325,10 @@ def indexed_page(record: PageRecord) -> IndexedPage:
     """Cut a stored page (with content and links) into what an index holds."""
     content = record.content or ""
     found = []
-    for place, passage in enumerate(passages(content)):
-        if place >= MOST_PASSAGES:
-            break
-        text = content[passage.start : passage.end]
+    for one in islice(passages(content), MOST_PASSAGES):
+        text = content[one.start : one.end]
         found.append(
-            IndexedPassage(
-                passage.start, passage.end, passage.heading_path, text, beside(text), digest_of(text)
-            )
+            IndexedPassage(one.start, one.end, one.heading_path, text, beside(text), digest_of(text))
         )
     headings = dict.fromkeys(heading for passage in found for heading in passage.heading_path)
     return IndexedPage(
@@ -382,9 +395,3 @@ def _links(record: PageRecord) -> Iterable[tuple[int, str, str]]:
             yield row
         if len(seen) >= MOST_LINKS:
             return
-
-
-def digest_of(text: str) -> bytes:
-    """The 16 bytes that are equal for texts that differ in white space and case only."""
-    plain = " ".join(text.split()).casefold()
-    return hashlib.sha256(plain.encode("utf-8", "replace")).digest()[:16]

@@ -2,21 +2,39 @@
 
 from __future__ import annotations
 
+import hashlib
 import heapq
 import re
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
+from functools import lru_cache
+from string import ascii_letters, digits
 
 # Words of documentation: identifiers whole and in parts, text without spaces in pairs of characters.
 # The index cuts text at everything that is no letter and no digit, so `LLMS_STORE_URL` is found by each part, and
 # whole as a phrase. What that omits (`useState`, text without spaces) is written beside the text as words of
 # their own.
 
-_LETTERS = re.compile(r"[A-Za-z][A-Za-z0-9]+")
+_KINDS = bytes(
+    ord(
+        " "
+        if (kind := chr(code)) not in ascii_letters + digits
+        else "0"
+        if kind in digits
+        else "Aa"[kind.islower()]
+    )
+    for code in range(256)
+)
+"""For each byte of ASCII text its kind: `A` and `a` for letters, `0` for digits, a space for all else."""
+_MIXED = re.compile(rb"A(?:(?<=[a0]A)|(?<=AA)(?=a))[^ ]*")
+_MIXED_WITH_DIGIT = re.compile(rb"0a[^ ]*")
+"""A word from the first place on that shows camel case, or may show it: `useState`, `HTTPServer`, `Base64url`."""
 _HUMP = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+")
 _UNSPACED = re.compile("[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff]+")
+_BEFORE_UNSPACED = bytes(range(0xE3))
+"""Bytes of UTF-8 that characters before U+3000 consist of."""
 _WORD = re.compile(r"[^\W_]+")
 
 STOP_WORDS = frozenset(
@@ -70,7 +88,9 @@ def pairs(run: str) -> list[str]:
 
 def unspaced(text: str) -> list[str]:
     """The runs of Chinese, Japanese or Korean characters in a text."""
-    return [] if text.isascii() else _UNSPACED.findall(text)
+    if text.isascii() or not text.encode("utf-8", "replace").translate(None, _BEFORE_UNSPACED):
+        return []
+    return _UNSPACED.findall(text)
 
 
 def beside(text: str) -> str:
@@ -79,12 +99,48 @@ def beside(text: str) -> str:
     >>> beside("call useState, then 安装")
     'use state 安装'
     """
-    capitals = (
-        word for word in dict.fromkeys(_LETTERS.findall(text)) if not word.islower()
-    )  # few of the words
-    found = [" ".join(humps(word)) for word in capitals if _is_camel(word)]
+    found = [parts for word in dict.fromkeys(_mixed(text)) if (parts := _parts(word))]
     found += [" ".join(pairs(run)) for run in unspaced(text)]
     return " ".join(found)
+
+
+def _mixed(text: str) -> list[str]:
+    """The words of a text that may be in camel case, each from its first letter on."""
+    kinds = text.encode("ascii", "replace").translate(_KINDS)  # a byte for each character
+    spans = [found.span() for found in _MIXED.finditer(kinds)]
+    if b"0a" in kinds:
+        spans = sorted([*spans, *(found.span() for found in _MIXED_WITH_DIGIT.finditer(kinds))])
+    return [text[kinds.rfind(b" ", 0, start) + 1 : end].lstrip(digits) for start, end in spans]
+
+
+@lru_cache(maxsize=10_000)
+def _parts(word: str) -> str:
+    """The parts of a word in camel case; empty for another word."""
+    return " ".join(humps(word))
+
+
+# Texts that say the same.
+
+_PLAIN = bytes(ord(" " if (kind := chr(code)).isspace() else kind.lower()) for code in range(128)) + bytes(
+    range(128, 256)
+)
+"""UTF-8 with ASCII in lower case, and a space for its white space."""
+_ASCII = bytes(range(128))
+
+
+def digest_of(text: str) -> bytes:
+    """The 16 bytes that are equal for texts that differ in white space and case only."""
+    data = text.encode("utf-8", "replace")
+    if _is_plain(data.translate(None, _ASCII).decode("utf-8")):
+        plain = b" ".join(data.translate(_PLAIN).split())
+    else:
+        plain = " ".join(text.split()).casefold().encode("utf-8", "replace")
+    return hashlib.sha256(plain).digest()[:16]
+
+
+def _is_plain(text: str) -> bool:
+    """Whether a text has neither capitals nor white space."""
+    return not text or (text.casefold() == text and text.split() == [text])
 
 
 # A query: its words, phrases and identifiers, in a form for any index.

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import doctest
+import hashlib
+import re
 
 import pytest
 from hypothesis import given
@@ -68,6 +70,32 @@ def test_long_sections_are_cut_between_paragraphs():
         piece.removeprefix("# Page\n\n").startswith("Paragraph") and len(piece) <= PASSAGE_SIZE + 600
         for piece in found
     )
+
+
+@given(st.text("aAbB01 _-\n\x1fé安ßД‘", max_size=30))
+def test_the_words_beside_a_text_are_the_parts_of_each_word_in_camel_case(text):
+    expected = [words.humps(word) for word in dict.fromkeys(re.findall("[A-Za-z][A-Za-z0-9]+", text))]
+    expected += [words.pairs(run) for run in re.findall("安+", text)]
+    assert words.beside(text).split() == [part for parts in expected for part in parts]
+
+
+@given(st.text("aAß \n\x1f\xa0\u2028éÉ", max_size=20))
+def test_digests_are_equal_for_texts_that_differ_in_white_space_and_case_only(text):
+    plain = " ".join(text.split()).casefold()
+    assert words.digest_of(text) == words.digest_of(f"\t{plain} ")
+    assert words.digest_of(text) == hashlib.sha256(plain.encode()).digest()[:16]  # embeddings are kept by it
+    assert words.digest_of(text) != words.digest_of(f"{text}x")
+
+
+def test_fences_and_blank_lines_of_any_form_bound_blocks():
+    fenced = "~~~\n" + "code\n \t\n" * 400 + "```\n\n~~~~\n"
+    items, table = "- item\n" * 400, "| cell |\n" * 300
+    text = "words " * 200 + "\n \u00a0\n" + fenced + "\n" + items + "  \n" + table
+    found = [text[one.start : one.end] for one in passages.passages(text)]
+    assert found[1] == fenced
+    assert found[4] == table
+    assert "".join(found[2:4]) == f"\n{items}  \n"  # cut within: a block larger than a passage
+    assert "".join(found) == text
 
 
 def test_fragments_are_those_that_links_lead_to():
