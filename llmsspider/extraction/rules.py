@@ -36,15 +36,19 @@ _PARAGRAPHS = XPath("boolean(.//p | .//pre | .//th)")
 _ASKS = re.compile(
     r"(?:was|did|is) this \w+ (?:help|use|answer)|helpful\?|rate this|(?:give|send|share|leave) (?:us |your )?feedback|"
     r"copyright|all rights reserved|(?:powered|built|generated|created) (?:by|with)|last (?:updated|modified)|"
-    r"(?:use|uses|using) cookies|advertis|sponsor|\bads? by|subscribe|sign up|newsletter",
+    r"results (?:matching|for) \"\"|(?:use|uses|using) cookies|advertis|sponsor|\bads? by|subscribe|sign up|newsletter",
     re.IGNORECASE,
 )
 """What chrome says of itself."""
 
 
 def holds_title(element: _Element) -> bool:
-    """Return True if a heading of level 1 is in an element, other than that of a table of contents."""
-    return any(plain_text(heading).lower() not in CONTENTS_NAMES for heading in element.iter("h1"))
+    """Return True if a heading of level 1 is in an element, other than that of a table of contents or of a search.
+
+    A search has no words yet: `results matching ""`.
+    """
+    texts = (plain_text(heading).lower() for heading in element.iter("h1"))
+    return any(text not in CONTENTS_NAMES and '""' not in text for text in texts)
 
 
 def is_content(element: _Element) -> bool:

@@ -48,13 +48,21 @@ def outer_title(root: _Element, main: _Element, title: str | None, whole: str | 
         if text and wanted.startswith(text.casefold()) and not names_site:
             inner = [plain_text(own).casefold() for own in main.iter("h1", "h2")]
             names_page = any(own and (own in wanted or [_key(own)] == last) for own in inner)
-            return None if names_page and _key(text) not in last else text
+            is_said = _key(text) in map(_key, inner)
+            return None if is_said or (names_page and _key(text) not in last) else text
     return None
 
 
 def _in_navigation(heading: _Element) -> bool:
     """Return True if a heading stands in a navigation: it names the site."""
     return any(above.tag in _NAVIGATIONS or is_named_navigation(above) for above in heading.iterancestors())
+
+
+def _is_above_page(heading: _Element) -> bool:
+    """Return True if a heading stands in a navigation, or in a header of the site."""
+    if next(heading.iterancestors("main", "article", "section"), None) is not None:
+        return False
+    return next(heading.iterancestors("header"), None) is not None or _in_navigation(heading)
 
 
 def _is_headed(main: _Element) -> bool:
@@ -76,7 +84,7 @@ def headline(scope: _Element, title: str | None, whole: str | None = None) -> _E
     for heading in scope.iter("h1", "h2", "h3", "h4"):
         key = _key(plain_text(heading)[:_MAX_HEADING])
         if heading.tag == "h1":
-            if key in keys and (key not in said or _in_navigation(said[key])):
+            if key in keys and (key not in said or _is_above_page(said[key])):
                 said[key] = heading
             continue
         if section is None and key in (keys if is_first else lead):

@@ -81,13 +81,17 @@ _NAVIGATION = re.compile(
     re.IGNORECASE,
 )
 """Classes and ids of what stands around the content."""
+_UTILITIES = re.compile(r"(?<!\S)(?:[^\s\[(:/]*+[\[(:/]\S*+|(?:bg|text|border)-\S++)")
+"""Classes that only say how an element looks (Tailwind): `lg:grid-cols-[var(--sidebar-width)_1fr]`, `bg-sidebar`."""
 _WHOLES = frozenset({"html", "body", "main", "article"})
 
 
 def is_named_navigation(element: _Element) -> bool:
     """Return True if the class or id of an element says that it is no content."""
     name = f"{element.get('class') or ''} {element.get('id') or ''}"
-    return name != " " and element.tag not in _WHOLES and bool(_NAVIGATION.search(name))
+    if name == " " or element.tag in _WHOLES or not _NAVIGATION.search(name):
+        return False
+    return not _UTILITIES.search(name) or bool(_NAVIGATION.search(_UTILITIES.sub(" ", name)))
 
 
 def settable(text: str | None) -> str:

@@ -398,3 +398,27 @@ def test_a_title_said_in_the_bar_and_above_the_text_leads_to_the_text():
     )
     assert page.meta.title == "wheel"
     assert page.markdown.startswith("# wheel\n\n### Module\n\nwheel\n\n### Summary\n\nTurns what")
+
+
+def test_utility_classes_do_not_name_a_navigation_and_a_title_said_twice_is_one():
+    wrapper = "group/sidebar-wrapper lg:grid-cols-[var(--sidebar-width)_1fr] bg-sidebar"
+    article = f"""<article><div id="page-header"><h1>Widget</h1></div><div><h1>Widget</h1>{PROSE}
+    <ul><li><a href="g.html">Guide</a></li></ul><h2>Why</h2>{PROSE}</div></article>"""
+    page = converted(
+        f"""<header><h1>Widget</h1></header><main><div class="{wrapper}">
+        <div class="sidebar"><a href="g.html">Guide</a></div>{article}</div></main>""",
+        "Widget",
+    )
+    assert page.markdown == (
+        f"# Widget\n\n{TEXT}\n\n- [Guide](https://widget.example.org/manual/g.html)\n\n## Why\n\n{TEXT}\n"
+    )
+
+
+def test_the_frame_of_a_search_that_has_not_begun_goes():
+    page = converted(
+        f"""<main><div class="results"><section class="normal markdown-section"><h1>Wheels</h1>{PROSE}</section></div>
+        <div class="search-results"><h1>results matching "<span></span>"</h1><ul></ul>
+        <h1>No results matching "<span></span>"</h1></div></main>""",
+        "Wheels",
+    )
+    assert page.markdown == f"# Wheels\n\n{TEXT}\n"
