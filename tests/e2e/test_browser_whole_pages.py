@@ -90,7 +90,7 @@ PAGES = {
     "frames": page(
         f"""
         app.innerHTML = '<main><h1>Frames</h1><p>{NAVIGATION}</p></main>';
-        const frames = '<iframe src="/framed"></iframe>'.repeat(5000);
+        const frames = '<iframe src="/framed"></iframe>'.repeat(50);
         document.body.insertAdjacentHTML('beforeend', '<div>' + frames + '</div>');
         """
     ),

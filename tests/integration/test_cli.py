@@ -37,13 +37,15 @@ def llmsspider(tmp_path, tmp_path_factory):
             cwd=tmp_path,
             stdout=output / "stdout",
             stderr=output / "stderr",
-            env={**environment, "PYTHONPATH": str(ROOT)},
+            env={**environment, **HERE},
         )
         return subprocess.CompletedProcess(arguments, process.wait(), process.stdout, process.log)
 
     return run
 
 
+HERE = {"PYTHONPATH": str(ROOT), "LLMS_CONVERT_WORKERS": "0"}
+"""Pages are converted in the process of the crawl."""
 LOCAL = ("-s", "LLMS_ALLOW_PRIVATE_ADDRESSES=127.0.0.1")
 
 
@@ -232,7 +234,7 @@ def test_a_plan_repeats_the_options_it_was_given(serve, llmsspider):
 def test_a_pipe_whose_reader_has_seen_enough_gives_no_traceback(serve, llmsspider, tmp_path):
     site = serve(PLAIN)
     assert llmsspider(f"{site.url}/", "-o", "docs", *LOCAL).returncode == 0
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    environment = {**os.environ, **HERE}
     for command in ("status --json", "export docs", "export docs --format flat"):
         reader, writer = os.pipe()
         os.close(reader)  # the reader is gone before the first byte
@@ -258,7 +260,7 @@ def test_ctrl_c_says_what_was_written(serve, tmp_path):
     process = fork(
         run_module, "llmsspider", f"{site.url}/", "-o", "docs", *LOCAL, "-s", "LOGSTATS_INTERVAL=0.1",
         cwd=tmp_path, stdout=tmp_path / "stdout", stderr=tmp_path / "stderr",
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        env={**os.environ, **HERE},
     )  # fmt: skip
     process.wait_until(lambda: re.search(r"crawling: [1-9]", process.log))
     process.send_signal(signal.SIGINT)
@@ -286,7 +288,7 @@ def test_a_plan_that_is_stopped_says_so(serve, tmp_path):
     process = fork(
         run_module, "llmsspider", "plan", f"{site.url}/", *LOCAL,
         cwd=tmp_path, stdout=tmp_path / "stdout", stderr=tmp_path / "stderr",
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        env={**os.environ, **HERE},
     )  # fmt: skip
     process.wait_until(asked.is_set)
     process.send_signal(signal.SIGINT)

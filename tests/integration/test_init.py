@@ -29,7 +29,7 @@ def run(cwd: Path, *words: str) -> subprocess.CompletedProcess[str]:
     with tempfile.TemporaryDirectory() as output:
         process = fork(
             run_module, *words, cwd=cwd, stdout=Path(output, "stdout"), stderr=Path(output, "stderr"),
-            env={**environment, "PYTHONPATH": str(ROOT)},
+            env={**environment, "PYTHONPATH": str(ROOT), "LLMS_CONVERT_WORKERS": "0"},
         )  # fmt: skip
         return subprocess.CompletedProcess(words, process.wait(), process.stdout, process.log)
 

@@ -13,21 +13,20 @@ import urllib.request
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from crawling import Outcome
 from forked import HANGS_SECS, ROOT
-from mcp import ClientSession, StdioServerParameters
-from mcp.client.stdio import stdio_client
-from mcp.client.streamable_http import streamable_http_client
 from site_server import Page, Site
 
 from llmsspider import errors
 from llmsspider.cli import main
 from llmsspider.mcp.command import CLIENTS
-from llmsspider.mcp.server import BearerToken
 from llmsspider.store import resolve_data_dir
+
+if TYPE_CHECKING:  # else imported by the test that needs it: it takes a second, in every process of a run
+    from mcp import ClientSession
 
 LINKS = "<a href='/timeouts'>timeouts</a> <a href='/proxies'>proxies</a>"
 PAGES: dict[str, Page] = {
@@ -62,6 +61,9 @@ def server_words(folder: Path, *more: str) -> list[str]:
 @asynccontextmanager
 async def over_stdio(folder: Path, *more: str) -> AsyncIterator[ClientSession]:
     """A session with a server of its own."""
+    from mcp import ClientSession, StdioServerParameters
+    from mcp.client.stdio import stdio_client
+
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     server = StdioServerParameters(
         command=sys.executable, args=server_words(folder, *more), env=environment, cwd=str(folder)
@@ -208,6 +210,8 @@ def _status(url: str, **headers: str) -> int:
 
 async def _search(url: str, headers: dict[str, str]) -> None:
     import httpx2
+    from mcp import ClientSession
+    from mcp.client.streamable_http import streamable_http_client
 
     async with (
         httpx2.AsyncClient(headers=headers) as client,
@@ -254,6 +258,8 @@ def test_what_is_wrong_is_one_line(
 
 
 def test_a_token_is_compared_as_a_whole():
+    from llmsspider.mcp.server import BearerToken
+
     sent: list[Any] = []
 
     async def app(*_: Any) -> None:

@@ -55,7 +55,7 @@ def action(repository: Path, tmp_path: Path) -> Callable[..., tuple[int, str, st
         environment = {
             **os.environ, "PYTHONPATH": str(ROOT), "PATH": f"{programs}:{os.environ['PATH']}", "URL": url,
             "OUTPUT": "docs", "ARGUMENTS": "-s\nLLMS_ALLOW_PRIVATE_ADDRESSES=127.0.0.1\n",
-            "GITHUB_OUTPUT": str(outputs), "GITHUB_STEP_SUMMARY": str(summary), **more,
+            "LLMS_CONVERT_WORKERS": "0", "GITHUB_OUTPUT": str(outputs), "GITHUB_STEP_SUMMARY": str(summary), **more,
         }  # fmt: skip
         done = subprocess.run(
             ["bash", str(SCRIPT)], cwd=repository, env=environment, capture_output=True, check=False,

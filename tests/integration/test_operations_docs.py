@@ -44,6 +44,7 @@ def place(serve, tmp_path):
         "SCRAPY_SETTINGS_MODULE": "allowing",
         "PYTHONPATH": f"{tmp_path}{os.pathsep}{ROOT}",
         "LLMS_DATA_DIR": str(tmp_path / "data"),
+        "LLMS_CONVERT_WORKERS": "0",
     }
 
     def named(text: str) -> str:

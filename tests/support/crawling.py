@@ -68,12 +68,17 @@ def begin(
         cwd: folder of the process.
         stdout: file for its output.
         stderr: file for its log, or a terminal.
-        env: more environment.
+        env: more environment; without it, pages are converted in the process of the crawl.
         constants: values of the project, such as `llmsspider.browser.page_load.IDLE_TIMEOUT_SECS`, other than usual.
         limits: those of `fork`.
     """
-    environment = {**os.environ, "SCRAPY_SETTINGS_MODULE": "llmsspider.settings", "PYTHONPATH": str(ROOT)}
-    environment.update(env or {})
+    environment = {
+        **os.environ,
+        "SCRAPY_SETTINGS_MODULE": "llmsspider.settings",
+        "PYTHONPATH": str(ROOT),
+        "LLMS_CONVERT_WORKERS": "0",
+        **(env or {}),
+    }
     return fork(
         _scrapy, constants or {}, *arguments, cwd=cwd, stdout=stdout, stderr=stderr, env=environment, **limits
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import pkgutil
 import resource
 import runpy
 import signal
@@ -14,29 +15,42 @@ from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any, TypeVar
 
+from scrapy import commands
+from scrapy.settings import default_settings
+
 ROOT = Path(__file__).resolve().parents[2]
 HANGS_SECS = 300
 """What has not ended by then hangs, however busy the machine is."""
 
 
 def _modules() -> list[str]:
-    """The modules of the project but the settings, which read the environment."""
+    """The modules of the project but the settings, which read the environment, and the MCP server, which few need."""
     paths = sorted(path.relative_to(ROOT).with_suffix("") for path in (ROOT / "llmsspider").rglob("*.py"))
     names = [".".join(path.parts).removesuffix(".__init__") for path in paths]
-    return [name for name in names if name not in {"llmsspider.__main__", "llmsspider.settings"}]
+    left_out = {"llmsspider.__main__", "llmsspider.settings"}
+    return [name for name in names if name not in left_out and not name.startswith("llmsspider.mcp.")]
+
+
+def _parts_of_scrapy() -> list[str]:
+    """The modules that every crawl imports: of the components that Scrapy's own settings name, and of all commands."""
+    named = (default_settings.EXTENSIONS_BASE, default_settings.DOWNLOADER_MIDDLEWARES_BASE)
+    components = [path.rpartition(".")[0] for room in named for path in room]
+    return [*components, *(info.name for info in pkgutil.iter_modules(commands.__path__, "scrapy.commands."))]
 
 
 _CONTEXT = multiprocessing.get_context("forkserver")
 _CONTEXT.set_forkserver_preload(
     [
         "scrapy.cmdline",
-        "scrapy.commands.parse",
-        "scrapy.commands.shell",
         "scrapy.core.downloader.handlers.http11",
         "scrapy.squeues",
+        "scrapy.pqueues",
         "scrapy.exporters",
-        "scrapy.extensions.telnet",
+        *_parts_of_scrapy(),
         "sqlalchemy.dialects.sqlite",
+        "encodings.charmap",
+        "pipelines_config",
+        "machine",
         *_modules(),
     ]
 )
