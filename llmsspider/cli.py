@@ -348,7 +348,7 @@ def _report(crawler: Crawler, folder: Path, given: Sequence[str], log: Path | No
 
     _keep_out_of_git(folder / STORE_FOLDER)
     run = run_of(crawler)
-    details = f"log: {console.shown(log)}\n" if log is not None else ""
+    details = f"log: {console.relative_path(log)}\n" if log is not None else ""
     if run is None or run.outputs.mirror is None or not run.progress.documents:
         why = console.nothing(run) if run is not None else "the crawl did not start"
         sys.stderr.write(f"llmsspider: {why}\n{details}")

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 from llmsspider.crawl.bot_walls import (
     MAX_NEW_TEXT,
     Suspect,
-    fingerprint,
     has_lost_links,
     is_rewritten,
     is_shrunk,
     own_evidence,
+    wall_fingerprint,
 )
 from llmsspider.crawl.page_checks import breaks_off, drop_reason
 from llmsspider.crawl.pages import PageResponse, read_page
@@ -105,7 +105,7 @@ class SuspectAnswers:
                 return None
             if state is None or not self._is_same(record, state):
                 return Suspect(
-                    record.key, fingerprint(text), None, own_evidence("", text, record.title, body)
+                    record.key, wall_fingerprint(text), None, own_evidence("", text, record.title, body)
                 )
             return None
         if state.markdown_hash is None or self._is_same(record, state):
@@ -126,7 +126,7 @@ class SuspectAnswers:
     ) -> Suspect | None:
         """Return the suspect of an answer that is hardly an edition of the stored text, or ends too soon; else None."""
         run, text, before = self._run, record.content or "", stored.content or ""
-        suspect = Suspect(state.key, fingerprint(text), state.content_hash)
+        suspect = Suspect(state.key, wall_fingerprint(text), state.content_hash)
         suspect.cut = not record.has_end_tag and breaks_off(before, text)
         if suspect.cut:
             return suspect

@@ -52,10 +52,10 @@ class Block:
 
 def blocks(markdown: str) -> list[Block]:
     """Read a Markdown text; raises `ConversionError` where the parser fails."""
-    return list(_Reading(markdown).blocks())
+    return list(_BlockReader(markdown).blocks())
 
 
-class _Reading:
+class _BlockReader:
     """The events of one text, on the way to its blocks."""
 
     def __init__(self, markdown: str):

@@ -178,7 +178,7 @@ def changes_since(store: Store, source: str, since: int, *, keep_noise: bool = F
         keep_noise: report noise as any other change.
     """
     result = SourceChanges(source, since, store.last_seq())
-    reading = _Reading(since)
+    reading = _ChangeCollector(since)
     for history in store.history_since(since):
         reading.take(history)
     pages = reading.pages()
@@ -201,7 +201,7 @@ class _Compared:
     folded: set[str] = field(default_factory=set)
 
 
-class _Reading:
+class _ChangeCollector:
     """Gathers the pages of a source; those that came and went are paired at the end."""
 
     def __init__(self, since: int):
@@ -219,7 +219,7 @@ class _Reading:
             if not page.was_new:  # else it came and went
                 self._deleted.append((page, before))
         elif page.was_new:
-            self._new.append((page, fingerprint(now.record.content or "", now.record.url)))
+            self._new.append((page, digest_without_address(now.record.content or "", now.record.url)))
         elif before is None or before.content_hash != now.record.content_hash:
             self._compared.append(_compared(_change("changed", page), page, before))
 
@@ -228,7 +228,7 @@ class _Reading:
         waiting: dict[str, list[tuple[PageHistory, Version | None]]] = defaultdict(list)
         for page, before in self._deleted:
             if before is not None:
-                waiting[fingerprint(before.content, page.now.record.url)].append((page, before))
+                waiting[digest_without_address(before.content, page.now.record.url)].append((page, before))
         by_url = {page.now.record.url: (page, before) for page, before in self._deleted}
         moved: set[str] = set()
         for page, digest in self._new:
@@ -245,7 +245,7 @@ class _Reading:
             moved.add(gone.now.record.url)
             change = _change("moved", page)
             change.moved_from = gone.now.record.url
-            same = before is not None and fingerprint(before.content, change.moved_from) == digest
+            same = before is not None and digest_without_address(before.content, change.moved_from) == digest
             self._compared.append(
                 _Compared(change) if same else _compared(change, page, before, gone.versions)
             )
@@ -276,10 +276,11 @@ class _Reading:
         return self._words[url]
 
 
-def fingerprint(content: str, url: str) -> str:
+def digest_without_address(content: str, url: str) -> str:
     """The digest of a text without the page's own address, which its links may hold.
 
-    >>> fingerprint("[x](https://e.com/a#x)", "https://e.com/a") == fingerprint("[x](https://e.com/b#x)", "https://e.com/b")
+    >>> one = digest_without_address("[x](https://e.com/a#x)", "https://e.com/a")
+    >>> one == digest_without_address("[x](https://e.com/b#x)", "https://e.com/b")
     True
     """
     return hashlib.sha256(content.replace(url, "\0").encode("utf-8", "replace")).hexdigest()

@@ -95,7 +95,7 @@ class Command(CrawlCommand):
             lines = list(summary.console_lines(ended, outputs))
         else:
             lines = [f"llmsspider: {console.nothing(ended)}"] if ended is not None else []
-        for line in [*lines, *([f"log: {console.shown(self._log)}"] if self._log else [])]:
+        for line in [*lines, *([f"log: {console.relative_path(self._log)}"] if self._log else [])]:
             print(line, file=sys.stderr)
 
     def _refuse(self, spider: str, problems: list[str], exitcode: int) -> NoReturn:

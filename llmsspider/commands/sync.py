@@ -21,7 +21,7 @@ from llmsspider.errors import ArgumentsError
 from llmsspider.extensions.console import LOGS
 from llmsspider.store import Stores, resolve_data_dir
 from llmsspider.storecommand import StoreCommand
-from llmsspider.web.url_gate import parse, shown, without_user
+from llmsspider.web.url_gate import parse, printable_url, without_user
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -92,7 +92,7 @@ class Command(StoreCommand):
         for node in opts.scrapyd:
             found = parse(without_user(node))
             if not isinstance(found, str):
-                display = shown(node) if found is None else found.display
+                display = printable_url(node) if found is None else found.display
                 problems.append(f"--scrapyd {display}: the address of a node, http://host:6800")
         if opts.scrapyd and not config.stores.url:
             problems.append("--scrapyd needs LLMS_STORE_URL: nodes and this command meet in one PostgreSQL")

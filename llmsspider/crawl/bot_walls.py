@@ -112,10 +112,10 @@ def has_lost_links(before: Iterable[str], now: Iterable[str]) -> bool:
     return len(had) >= MIN_LINKS and had.isdisjoint(now)
 
 
-def fingerprint(text: str) -> str:
+def wall_fingerprint(text: str) -> str:
     """Return what two answers of one wall have in common.
 
-    >>> fingerprint("Denied. Reference 18.2f3a") == fingerprint("Denied.  Reference 77.0a")
+    >>> wall_fingerprint("Denied. Reference 18.2f3a") == wall_fingerprint("Denied.  Reference 77.0a")
     True
     """
     return content_hash(" ".join(_VARYING.sub("", text).split()))[:32]

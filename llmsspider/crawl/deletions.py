@@ -184,8 +184,8 @@ def reason_not_to_delete(run: Run) -> str | None:
     return f"{unread[0]} could not be read this time" if unread else None
 
 
-def judge_parts(run: Run) -> None:
-    """Judge the documents that were made of the body of another page as that page, where it was not read anew."""
+def decide_parts(run: Run) -> None:
+    """Give documents that were made of another page's body the outcome of that page, where it was not read anew."""
     for state in list(unreached(run)):
         if state.is_part:
             outcome = run.known.outcomes.get(page_key(state.whole_url))

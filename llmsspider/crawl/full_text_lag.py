@@ -143,10 +143,10 @@ def _shuffled(url: str) -> bytes:
     return hashlib.sha256(urlsplit(url).path.encode("utf-8", "surrogatepass")).digest()
 
 
-def words(markdown: str) -> Counter[str]:
+def counted_words(markdown: str) -> Counter[str]:
     r"""Return the words that a reader sees, whatever Markdown is around them, without the title.
 
-    >>> words("# A\n\nSee [the *b*](/x) &amp; `c\\_d`.\n") == words("See the b & c_d.")
+    >>> counted_words("# A\n\nSee [the *b*](/x) &amp; `c\\_d`.\n") == counted_words("See the b & c_d.")
     True
     """
     lines = [
@@ -156,7 +156,7 @@ def words(markdown: str) -> Counter[str]:
     return Counter(word.lower() for word in _WORD.findall(html.unescape(text)))
 
 
-def fingerprint(counted: Counter[str]) -> str:
+def hash_of_words(counted: Counter[str]) -> str:
     """Return a hash of words, in hex."""
     return hashlib.sha256(
         "\n".join(f"{word} {n}" for word, n in sorted(counted.items())).encode()
@@ -273,11 +273,13 @@ class FullTextSamples:
             (draft,) = await self.run.workers.read_texts([held.text])
             if isinstance(draft, ConversionError):
                 continue
-            of_file = words(draft.page(Joiner(url).join, keep_hidden=self.run.workers.keep_hidden).markdown)
-            of_page = words(live)
+            of_file = counted_words(
+                draft.page(Joiner(url).join, keep_hidden=self.run.workers.keep_hidden).markdown
+            )
+            of_page = counted_words(live)
             if are_alike(of_page, of_file):
                 newer = is_newer(headers, lastmod.get(url), full_text.answer.headers)
-                found.append(Sample(url, fingerprint(of_page), fingerprint(of_file), newer))
+                found.append(Sample(url, hash_of_words(of_page), hash_of_words(of_file), newer))
         return found
 
     def _pieces(self, full_text: FullText, named: set[str]) -> list[FullPage]:
@@ -303,7 +305,7 @@ def keep_text_of_file(run: Run, record: PageRecord) -> None:
         return
     is_away = is_of_file and state.fetched_url in run.memory.previous_discovery.unread
     stored = run.store.load_page(state.key) if is_away or run.memory.lagging.files else None
-    if stored is None or words(stored.content or "") != words(record.content or ""):
+    if stored is None or counted_words(stored.content or "") != counted_words(record.content or ""):
         return
     if was_of_file and stored.title != record.title:
         return

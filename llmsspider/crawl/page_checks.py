@@ -13,7 +13,7 @@ from llmsspider.stats import Filtered
 from llmsspider.web.media_types import Kind
 
 # Author's Markdown that is a stub: too short, or made of what its generator has not filled in. Pure.
-# Its page is asked for as HTML once, and the fuller of the two is the document (docs/explanation/markdown-forms.md).
+# Its page is requested as HTML once, and the fuller of the two is the document (docs/explanation/markdown-forms.md).
 # What a host has taught about that is kept in a `HostStubs`.
 
 Stub = Literal["short", "unfilled", "part", "small"]
@@ -37,9 +37,9 @@ MAX_SIBLINGS = 200
 TINY = 60
 """Letters below which a page of a full-text file may be a stub: such a file is there so that pages are not fetched."""
 PROBES = 4
-"""Pages of a host for which HTML is asked in vain before it is not asked any more; of stubs, and of other pages."""
+"""Pages of a host whose HTML is requested in vain before no more is requested; of stubs, and of other pages."""
 RARELY = 0.05
-"""Part of the pages asked for that must have been fuller, from `PROBES` times two pages on."""
+"""Part of the pages requested that must have been fuller, from `PROBES` times two pages on."""
 
 _MARKUP = re.compile(r"<[a-zA-Z/!][^<>]*>|\]\([^()\[\]\n]*\)")
 """Tags, comments and destinations of links."""
@@ -132,7 +132,7 @@ def _said(markdown: str) -> int:
 
 
 class HostStubs:
-    """How often the HTML of a host's Markdown was asked for and was fuller, and how large its Markdown is.
+    """How often the HTML of a host's Markdown was requested and was fuller, and how large its Markdown is.
 
     The size that an earlier run learned holds for the whole of a run. Before there is one it is that of the texts whose
     checksums are lowest: which those are does not depend on the order in which pages come.
@@ -141,10 +141,10 @@ class HostStubs:
     nothing of the other.
     """
 
-    __slots__ = ("_asked", "_fuller", "_sizes", "_typical")
+    __slots__ = ("_fuller", "_requested", "_sizes", "_typical")
 
-    def __init__(self, asked: Sequence[int] = (0, 0), fuller: Sequence[int] = (0, 0), typical: int = 0):
-        self._asked, self._fuller, self._typical = list(asked), list(fuller), typical
+    def __init__(self, requested: Sequence[int] = (0, 0), fuller: Sequence[int] = (0, 0), typical: int = 0):
+        self._requested, self._fuller, self._typical = list(requested), list(fuller), typical
         self._sizes: dict[int, int] = {}
         """Sizes by the checksum of the text."""
 
@@ -171,32 +171,34 @@ class HostStubs:
 
     def pays(self, kind: Stub) -> bool:
         """Say whether the HTML of one more page is worth a request."""
-        asked, fuller = self._asked[_is_other(kind)], self._fuller[_is_other(kind)]
+        requested, fuller = self._requested[_is_other(kind)], self._fuller[_is_other(kind)]
         if fuller == 0:
-            return asked < PROBES
-        return asked < 2 * PROBES or fuller >= RARELY * asked
+            return requested < PROBES
+        return requested < 2 * PROBES or fuller >= RARELY * requested
 
     def report(self, kind: Stub, *, fuller: bool) -> None:
         """Count what came of a request."""
-        self._asked[_is_other(kind)] += 1
+        self._requested[_is_other(kind)] += 1
         self._fuller[_is_other(kind)] += fuller
 
     def as_list(self) -> list[int]:
-        """Return what the store remembers: asked and fuller of stubs, of other pages, and the typical size."""
+        """Return what the store remembers: requested and fuller of stubs, of other pages, and the typical size."""
         typical = self._median or self._typical
-        return [self._asked[0], self._fuller[0], self._asked[1], self._fuller[1], typical]
+        return [self._requested[0], self._fuller[0], self._requested[1], self._fuller[1], typical]
 
     @classmethod
     def from_list(cls, data: object) -> HostStubs:
-        """Rebuild from `as_list`; a host where it never paid is asked once more in each run."""
+        """Rebuild from `as_list`; a host where it never paid is requested once more in each run."""
         if not (
             isinstance(data, list) and len(data) in {2, 5} and all(type(number) is int for number in data)
         ):
             return cls()
         counts = [*data, 0, 0, 0][:5]
-        asked, fuller = counts[0:4:2], counts[1:4:2]
-        asked = [min(was, PROBES - 1) if paid == 0 else was for was, paid in zip(asked, fuller, strict=True)]
-        return cls(asked, fuller, counts[4])
+        requested, fuller = counts[0:4:2], counts[1:4:2]
+        limited = [
+            min(was, PROBES - 1) if paid == 0 else was for was, paid in zip(requested, fuller, strict=True)
+        ]
+        return cls(limited, fuller, counts[4])
 
 
 def _is_other(kind: Stub) -> bool:

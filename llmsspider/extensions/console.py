@@ -101,7 +101,7 @@ class PrintableLog:
 LOGS = "logs"
 """Folder beside the page store for the logs of crawls."""
 
-TOLD_AT_THE_END = frozenset(
+SAID_AT_THE_END = frozenset(
     {
         "llmsspider.extensions.run_summary",
         "llmsspider.downloadermiddlewares.address_guard",
@@ -132,7 +132,7 @@ class ForPeople(logging.Filter):
 
     def filter(self, record: logging.LogRecord) -> bool:
         """Return whether a record is shown."""
-        ours = record.name.startswith("llmsspider.") and record.name not in TOLD_AT_THE_END
+        ours = record.name.startswith("llmsspider.") and record.name not in SAID_AT_THE_END
         if not ours or record.levelno < self._level:
             return False
         self._alike[str(record.msg)] += 1
@@ -192,7 +192,7 @@ def nothing(run: Run) -> str:
     return failure(run, run.outcome) or f"nothing was obtained ({run.outcome or 'the crawl did not start'})"
 
 
-def shown(path: Path) -> str:
+def relative_path(path: Path) -> str:
     """Return a path as a person in the working directory would write it."""
     here = Path.cwd()
     return str(path.relative_to(here) if path.is_relative_to(here) else path)

@@ -26,7 +26,7 @@ _HEAD = 64 * 1024
 """Bytes in which a file has to say what it is."""
 
 
-class Format(NamedTuple):
+class LinkedFormat(NamedTuple):
     """How a format is known, and who reads it. `sniff` has to be in the first bytes of its files."""
 
     reader: str
@@ -37,34 +37,34 @@ class Format(NamedTuple):
     extra: Extra | None = None
 
 
-FORMATS: dict[str, Format] = {
-    "openapi": Format(
+FORMATS: dict[str, LinkedFormat] = {
+    "openapi": LinkedFormat(
         "llmsspider.openapi.OpenApiHandler",
         frozenset({"application/vnd.oai.openapi", "application/vnd.oai.openapi+json"}),
         ("json", "yaml", "yml"),
         "listed",
         _API,
     ),
-    "notebook": Format(
+    "notebook": LinkedFormat(
         "llmsspider.formats.notebook.NotebookHandler",
         frozenset({"application/x-ipynb+json"}),
         ("ipynb",),
         "listed",
         _NOTEBOOK,
     ),
-    "rst": Format(
+    "rst": LinkedFormat(
         "llmsspider.formats.rst.RstHandler",
         frozenset({"text/x-rst", "text/prs.fallenstein.rst"}),
         ("rst", "rest", "rst.txt"),
         "listed",
     ),
-    "asciidoc": Format(
+    "asciidoc": LinkedFormat(
         "llmsspider.formats.asciidoc.AsciiDocHandler",
         frozenset({"text/asciidoc", "text/x-asciidoc"}),
         ("adoc", "asciidoc"),
         "listed",
     ),
-    "pdf": Format(
+    "pdf": LinkedFormat(
         "llmsspider.formats.pdf.PdfHandler", frozenset({"application/pdf"}), ("pdf",), "off", extra="pdf"
     ),
 }

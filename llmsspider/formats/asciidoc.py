@@ -42,10 +42,10 @@ class AsciiDocHandler:
 def markdown_of(text: str) -> str:
     """Return the Markdown of a text."""
     lines = [line.rstrip() for line in with_line_feeds(text).split("\n")]
-    return "\n".join(_Reading(lines).lines()).strip("\n") + "\n"
+    return "\n".join(_AsciiDocReader(lines).lines()).strip("\n") + "\n"
 
 
-class _Reading:
+class _AsciiDocReader:
     def __init__(self, lines: list[str]):
         self._lines = lines
         self._attributes: dict[str, str] = {}

@@ -90,7 +90,7 @@ class RstHandler:
 def markdown_of(text: str) -> str:
     """Return the Markdown of a text."""
     lines = [line.rstrip().expandtabs(8) for line in with_line_feeds(text).split("\n")]
-    return "\n".join(_without_gaps(_Reading(lines).lines())).strip("\n") + "\n"
+    return "\n".join(_without_gaps(_RstReader(lines).lines())).strip("\n") + "\n"
 
 
 def _without_gaps(lines: Iterable[str]) -> Iterator[str]:
@@ -106,7 +106,7 @@ def _without_gaps(lines: Iterable[str]) -> Iterator[str]:
         before = line
 
 
-class _Reading:
+class _RstReader:
     def __init__(self, lines: list[str]):
         self._lines = lines
         self._at = 0
@@ -193,7 +193,7 @@ class _Reading:
         yield from self._nested(text, indent)
 
     def _nested(self, body: str, indent: str) -> Iterator[str]:
-        inner = _Reading(body.split("\n"))
+        inner = _RstReader(body.split("\n"))
         inner._levels, inner._targets = self._levels, self._targets
         yield from (f"{indent}{line}" if line else line for line in inner.lines())
         yield ""

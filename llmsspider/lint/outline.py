@@ -31,7 +31,7 @@ class OutlineLink:
 
 
 @dataclass(slots=True)
-class Heading:
+class OutlineHeading:
     """A heading, and what stands below it up to the next of its level or a higher one."""
 
     level: int
@@ -50,7 +50,7 @@ class Outline:
     before the first section; `after_title` is the kind of the block that follows the H1.
     """
 
-    headings: list[Heading] = field(default_factory=list)
+    headings: list[OutlineHeading] = field(default_factory=list)
     links: list[OutlineLink] = field(default_factory=list)
     items_without_link: list[tuple[Place, int | None]] = field(default_factory=list)
     html: list[Place] = field(default_factory=list)
@@ -67,7 +67,7 @@ _COMMENT = re.compile(r"\s*<!--")
 
 def outline(text: str) -> Outline:
     r"""Read a text with `\n` line ends; raises `ConversionError` where the parser fails."""
-    return _Reading(commonmark.encodable(text)).read()
+    return _OutlineReader(commonmark.encodable(text)).read()
 
 
 class _Places:
@@ -82,7 +82,7 @@ class _Places:
         return line + 1, len(self._source[self._lines[line] : offset].decode("utf-8", "replace")) + 1
 
 
-class _Reading:
+class _OutlineReader:
     def __init__(self, text: str):
         self._source = text.encode()
         self._events = commonmark.events_with_range(text)
@@ -151,7 +151,7 @@ class _Reading:
             for heading in self._open_headings():
                 heading.blocks += 1
 
-    def _open_headings(self) -> list[Heading]:
+    def _open_headings(self) -> list[OutlineHeading]:
         """The last heading, and those above it that it belongs to."""
         level, opened = 7, []
         for heading in reversed(self.found.headings):
@@ -172,7 +172,9 @@ class _Reading:
         elif name == "Heading" and self._heading is not None:
             level, start, text = self._heading
             self._heading = None
-            self.found.headings.append(Heading(level, " ".join("".join(text).split()), self._places[start]))
+            self.found.headings.append(
+                OutlineHeading(level, " ".join("".join(text).split()), self._places[start])
+            )
             self._section = len(self.found.headings) - 1 if level > 1 else None
         elif name == "Link" and self._link is not None:
             self._add_link(end)

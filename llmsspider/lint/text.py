@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 from llmsspider import llmsfull, llmstxt
 from llmsspider.errors import ConversionError
 from llmsspider.lint.findings import Finding, finding, ordered
-from llmsspider.lint.outline import Heading, Outline, OutlineLink, Place, outline
+from llmsspider.lint.outline import Outline, OutlineHeading, OutlineLink, Place, outline
 from llmsspider.llmstxt.links import absolute_url
 from llmsspider.web import hosts
 from llmsspider.web.url_gate import InvalidUrl
@@ -173,11 +173,11 @@ class _Rules:
             yield self._found("deep-heading", problem, deep[0].place)
         yield from self._optional(sections)
 
-    def _has_children(self, heading: Heading) -> bool:
+    def _has_children(self, heading: OutlineHeading) -> bool:
         after = self._seen.headings[self._seen.headings.index(heading) + 1 :]
         return bool(after) and after[0].level > heading.level
 
-    def _optional(self, sections: list[Heading]) -> Iterator[Finding]:
+    def _optional(self, sections: list[OutlineHeading]) -> Iterator[Finding]:
         optional = [one for one in sections if one.text.strip(" :.").casefold() == "optional"]
         if not optional:
             return

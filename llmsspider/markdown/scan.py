@@ -267,14 +267,14 @@ class Scan:
 def scan(text: str) -> Scan:
     r"""Scan a Markdown text with `\n` line ends; raises `ConversionError` where the parser itself fails."""
     text = commonmark.encodable(text)
-    reading = _Reading(Scan(text.encode()))
+    reading = _EventWalk(Scan(text.encode()))
     for event, span in commonmark.events_with_range(text):
         reading.take(event, span["start"], span["end"])
     reading.take_definitions(commonmark.definitions(text))
     return reading.found
 
 
-class _Reading:
+class _EventWalk:
     """What was met so far on the way through the events of a text."""
 
     def __init__(self, found: Scan):

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 # Writing the documents of a store to a file: the formats, and the file that is complete or not there.
 
-Format = Callable[[Iterable[Document], BinaryIO], int]
+FormatWriter = Callable[[Iterable[Document], BinaryIO], int]
 """Writes documents and returns how many; must not hold them all."""
 
 
@@ -57,7 +57,7 @@ def write_jsonl(rows: Iterable[Document], out: BinaryIO) -> int:
     return count
 
 
-FORMATS: dict[str, Format] = {"jsonl": write_jsonl}
+FORMATS: dict[str, FormatWriter] = {"jsonl": write_jsonl}
 """The formats of `scrapy export`, by name."""
 
 

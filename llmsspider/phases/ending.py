@@ -10,8 +10,8 @@ from scrapy import Request
 
 from llmsspider.crawl.deferred import AT_ONCE, MAX_SECS
 from llmsspider.crawl.deletions import (
+    decide_parts,
     exports_unreached,
-    judge_parts,
     keep_doubtful_pages,
     note_outage,
     reason_not_to_delete,
@@ -115,7 +115,7 @@ async def verification(phase: Phase, discovery: Discovery | None) -> AsyncIterat
 
 async def moved_pages(phase: Phase, discovery: Discovery | None) -> AsyncIterator[Request]:
     """Yield the new pages, those that were another stored page with its address."""
-    judge_parts(phase.run)
+    decide_parts(phase.run)
     keep_doubtful_pages(phase.run)
     note_outage(phase.run)
     if phase.run.moved_pages.waiting:

@@ -19,7 +19,7 @@ INVALID_URL: Final = "invalid-url"
 MAX_URL_CHARS = 4096
 """Characters of the longest URL that passes."""
 
-MAX_TOLD_CHARS = 200
+MAX_PRINTED_CHARS = 200
 """Maximum number of characters of an invalid URL in messages."""
 
 _CLEAN = re.compile(r"https?://[!-~]*\Z")
@@ -44,7 +44,7 @@ class InvalidUrl:
     @property
     def display(self) -> str:
         """The URL for logs and reports, shortened."""
-        return shown(self.url)
+        return printable_url(self.url)
 
 
 def split_route(url: str) -> tuple[str, str]:
@@ -149,11 +149,11 @@ def without_user(url: str) -> str:
     return _USER.sub("", url)
 
 
-def shown(url: str) -> str:
+def printable_url(url: str) -> str:
     """Return a URL for logs and reports: no user name and password, no control characters, shortened."""
     url = redacted(url[:MAX_URL_CHARS]).encode("utf-8", "backslashreplace").decode()
     url = "".join(sign if sign.isprintable() else quote(sign) for sign in url)
-    return url if len(url) <= MAX_TOLD_CHARS else f"{url[:MAX_TOLD_CHARS]}…"
+    return url if len(url) <= MAX_PRINTED_CHARS else f"{url[:MAX_PRINTED_CHARS]}…"
 
 
 def _invalid(url: str, why: str) -> InvalidUrl:

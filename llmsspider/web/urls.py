@@ -55,7 +55,7 @@ def require_http_url(text: str) -> str:
     """
     url = text.strip()
     found = url_gate.parse(url)
-    printed = url_gate.shown(found.url if isinstance(found, url_gate.InvalidUrl) else url)
+    printed = url_gate.printable_url(found.url if isinstance(found, url_gate.InvalidUrl) else url)
     if url.lower().startswith("file:"):
         raise InvalidUrlError(
             f"invalid_url: {printed!r} is a file; serve its folder (`python -m http.server --bind 127.0.0.1`), crawl "

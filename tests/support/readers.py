@@ -56,7 +56,6 @@ OURS = (
     "profiles",
     "report",
     "requests",
-    "resolver",
     "retrieval",
     "setting_types",
     "settings",

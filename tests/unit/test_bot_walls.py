@@ -12,11 +12,11 @@ from llmsspider.crawl.bot_walls import (
     Doubts,
     Suspect,
     Suspects,
-    fingerprint,
     is_login_url,
     is_rewritten,
     leads_to_login,
     own_evidence,
+    wall_fingerprint,
 )
 from llmsspider.crawl.page_checks import breaks_off
 from llmsspider.items import Link, LlmsEntry
@@ -47,10 +47,10 @@ def test_what_an_answer_alone_says(now, title, body, expected):
 
 
 def suspect(number: int, text: str = "Denied", **more) -> Suspect:
-    return Suspect(bytes([number]), fingerprint(text), bytes([number]), **more)
+    return Suspect(bytes([number]), wall_fingerprint(text), bytes([number]), **more)
 
 
-NEW = Suspect(b"\7", fingerprint("Denied"), None)
+NEW = Suspect(b"\7", wall_fingerprint("Denied"), None)
 
 
 def verdicts(answers: list[Suspect]) -> dict[bytes, str | None]:
@@ -75,12 +75,12 @@ def test_the_same_text_on_three_pages_that_differed_in_any_order():
 
 
 def test_pages_that_were_the_same_before_say_nothing():
-    twins = [Suspect(bytes([number]), fingerprint("New"), b"one content") for number in range(5)]
+    twins = [Suspect(bytes([number]), wall_fingerprint("New"), b"one content") for number in range(5)]
     assert set(verdicts(twins).values()) == {None}
 
 
 def test_what_one_page_proves_holds_for_all_with_its_text_the_new_ones_too():
-    new = Suspect(b"\7", fingerprint("Denied"), None)
+    new = Suspect(b"\7", wall_fingerprint("Denied"), None)
     for order in itertools.permutations([suspect(1), suspect(2, kind="auth"), new]):
         assert set(verdicts(list(order)).values()) == {"auth"}
     assert verdicts([new]) == {b"\7": None}
@@ -120,7 +120,7 @@ def test_what_cannot_wait_has_to_be_seen_twice():
 
 
 def test_a_new_page_that_many_redirect_to():
-    new = Suspect(b"\7", fingerprint("Soon"), None, redirected=True)
+    new = Suspect(b"\7", wall_fingerprint("Soon"), None, redirected=True)
     for for_now, enough in ((False, 3), (True, 1)):
         seen = Suspects()
         for _page in range(enough):

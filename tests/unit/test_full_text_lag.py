@@ -12,8 +12,8 @@ from llmsspider.crawl.full_text_lag import (
     Sample,
     are_alike,
     chosen,
+    counted_words,
     is_newer,
-    words,
 )
 
 FILE = "https://e.com/llms-full.txt"
@@ -93,7 +93,9 @@ def test_a_page_with_a_later_date(page: dict[str, str], lastmod: str | None, new
 
 
 def test_walls_are_no_state_of_a_page():
-    page = words("# Guide\n\nHow the thing is installed, configured and used on every system there is.\n")
-    edited = words("# Guide\n\nHow the thing is installed and used on every system there is today.\n")
+    page = counted_words(
+        "# Guide\n\nHow the thing is installed, configured and used on every system there is.\n"
+    )
+    edited = counted_words("# Guide\n\nHow the thing is installed and used on every system there is today.\n")
     assert are_alike(page, edited)
-    assert not are_alike(page, words("# Sign in\n\nPlease sign in with your account to go on.\n"))
+    assert not are_alike(page, counted_words("# Sign in\n\nPlease sign in with your account to go on.\n"))

@@ -35,7 +35,7 @@ from llmsspider.web.markdown_forms import FORMS, is_markdown_url, is_twin_of, pa
 from llmsspider.web.media_types import extension, skipped_extension
 from llmsspider.web.opt_out import content_signals
 from llmsspider.web.scope import build_scope
-from llmsspider.web.url_gate import InvalidUrl, Joiner, fault, parse, redacted, shown
+from llmsspider.web.url_gate import InvalidUrl, Joiner, fault, parse, printable_url, redacted
 from llmsspider.web.urls import directory, document_id, host, identity, loose_key, page_key
 
 MALFORMED = {
@@ -118,7 +118,7 @@ def test_a_password_with_a_slash_is_not_told():
 def test_texts_are_told_without_user_names_and_passwords():
     text = "GET https://me:secret@example.com/a failed, http://u@h/ too; mail a@b.com"
     assert redacted(text) == "GET https://***@example.com/a failed, http://***@h/ too; mail a@b.com"
-    assert shown("http://h/\x1b[2J") == "http://h/%1B[2J"
+    assert printable_url("http://h/\x1b[2J") == "http://h/%1B[2J"
 
 
 # --- nothing past the gate raises for the form of a URL ---
