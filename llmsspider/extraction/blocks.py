@@ -26,7 +26,10 @@ def heading(walk: Walk, element: _Element) -> list[str]:
     """Return a heading; the first of level 1 is the title of the page."""
     outer, walk.in_heading = walk.in_heading, True
     for span in element.iter("span"):
-        if not len(span) and not span.text and not _SEPARATORS.isdisjoint((span.get("class") or "").split()):
+        classes = span.get("class")
+        if classes == "signature-attributes":  # JSDoc: what a parameter is, below its name
+            span.tag = "sub"
+        elif classes and not len(span) and not span.text and not _SEPARATORS.isdisjoint(classes.split()):
             span.text = " "
     inner = walk.line(element)
     if not inner and len(element) == 1:

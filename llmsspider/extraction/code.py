@@ -128,7 +128,8 @@ _PREFIXED = re.compile(
     r"(?:^|\s)(?:language|lang|highlight-source|highlight-text|mw-highlight-lang|src|code)-([\w+#.-]+)|(?:^|\s)brush:\s*([\w+#.-]+)",
     re.IGNORECASE,
 )
-_SPHINX = re.compile(r"(?:^|\s)highlight-(?!source|text)([\w+#.-]+)")
+_SPHINX = re.compile(r"(?:^|\s)highlight(?:-(?!source|text)|\s+hl-)([\w+#.-]+)")
+"""Classes of what Sphinx, and nbconvert, set around a block."""
 _MARKED = re.compile(
     r"(?:^|\s)(?:sourceCode|hljs|makeup|prettyprint|downlit|code|chroma|programlisting|rust|shiki|prism|highlight|CodeMirror|astro-code|literal-block|SCREEN)(?=\s|$)"
 )

@@ -67,6 +67,8 @@ def anchor(walk: Walk, element: _Element, before: list[str]) -> str:
             return walk.content(element)
         if href[:1] == "#" and _label(element).lower() in TO_TOP:
             return ""
+    if walk.in_heading and walk.joiner.join(href).partition("#")[0] == walk.joiner.page:
+        return walk.content(element)
     walk.in_link = True
     inner = walk.content(element)
     walk.in_link = False

@@ -94,6 +94,8 @@ COMMON_DROPS = (
     ".edit-page", ".edit-link", ".edit-this-page", ".edit-page-link", ".page-edit", ".github-edit-link", ".srclink",
     ".feedback", ".page-feedback", ".was-this-helpful", ".social-share", ".share-buttons",
     ".callout-icon", ".admonition-icon", ".alert-icon",
+    # numbers of a notebook's cells
+    ".jp-InputPrompt", ".jp-OutputPrompt", "div.prompt",
     # comments of readers, results of a search, related pages
     "#comments", ".search-results", ".comments-area", ".comment-respond", ".article-comments", "#disqus_thread",
     ".post-tags", ".page-tags", ".article-tags", ".tag-list", ".sl-tags", ".giscus", ".utterances",

@@ -44,7 +44,8 @@ def outer_title(root: _Element, main: _Element, title: str | None, whole: str | 
         text = plain_text(heading)
         if any(ancestor is main for ancestor in heading.iterancestors()):
             return None
-        names_site = text.casefold() != wanted and _is_headed(main) and _in_navigation(heading)
+        is_other = text.casefold() != wanted or next(main.iter("h1"), None) is not None
+        names_site = is_other and _is_headed(main) and _in_navigation(heading)
         if text and wanted.startswith(text.casefold()) and not names_site:
             inner = [plain_text(own).casefold() for own in main.iter("h1", "h2")]
             names_page = any(own and (own in wanted or [_key(own)] == last) for own in inner)
@@ -54,8 +55,11 @@ def outer_title(root: _Element, main: _Element, title: str | None, whole: str | 
 
 
 def _in_navigation(heading: _Element) -> bool:
-    """Return True if a heading stands in a navigation: it names the site."""
-    return any(above.tag in _NAVIGATIONS or is_named_navigation(above) for above in heading.iterancestors())
+    """Return True if a heading stands in a navigation: it names the site, or the page as menus do."""
+    return any(
+        above.tag in _NAVIGATIONS or above.get("role") == "navigation" or is_named_navigation(above)
+        for above in heading.iterancestors()
+    )
 
 
 def _is_above_page(heading: _Element) -> bool:

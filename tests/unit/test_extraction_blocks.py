@@ -58,6 +58,8 @@ def test_inline(body, expected):
 
 BLOCKS = {
     "headings": ("<h1>A</h1><h2><a href='#b'>B</a> <a href='#b'>#</a></h2><h3></h3>", "# A\n\n## B"),
+    "a heading that leads to its page": ("<h1><a href='p'>A</a></h1><h2><a href='./p#x'>B</a> <a href='q'>C</a></h2>", "# A\n\n## B [C](https://e.org/d/q)"),
+    "what a parameter is": ("<h4>turn(times<span class='signature-attributes'>opt</span>)</h4>", "#### turn(times<sub>opt</sub>)"),
     "parts of a heading": ("<h1><a href='a'>A</a><span class='sep'></span>b <span class='x'></span>c</h1>", "# [A](https://e.org/d/a) b c"),
     "text in a definition list": ("<dl>Before.<dt>A</dt><br>text <code>a</code> of it<dt>B</dt><dd>b</dd></dl>", "Before.\n\nA\n: text `a` of it\n\nB\n: b"),
     "blocks behind text in a definition list": ("<dl><dt>A</dt>text<ul><li>x</li></ul>more<dt>B</dt> <dd>b</dd></dl>", "**A**\n\ntext\n\n- x\n\nmore\n\n**B**\n\nb"),
@@ -123,6 +125,7 @@ CODE = {
     "lang-": ("<pre class='prettyprint lang-js'>x</pre>", "js", "x"),
     "the author's word": ("<pre><code class='language-sh'>x</code></pre>", "sh", "x"),
     "pygments": ("<div class='highlight-python3 notranslate'><div class='highlight'><pre><span></span>x</pre></div></div>", "python3", "x"),
+    "nbconvert": ("<div class='prompt input_prompt'>In [1]:</div><div class='jp-InputPrompt'>In [1]:</div><div class='highlight hl-python'><pre>x</pre></div>", "python", "x"),
     "pandoc": ("<pre class='sourceCode r'><code class='sourceCode r'>x</code></pre>", "r", "x"),
     "highlight.js": ("<pre><code class='hljs c++'>x</code></pre>", "c++", "x"),
     "syntaxhighlighter": ("<pre class='brush: java; gutter: false'>x</pre>", "java", "x"),

@@ -422,3 +422,20 @@ def test_the_frame_of_a_search_that_has_not_begun_goes():
         "Wheels",
     )
     assert page.markdown == f"# Wheels\n\n{TEXT}\n"
+
+
+@pytest.mark.parametrize(
+    "bar", ['<div role="navigation"><h1><a href="./">Guide</a></h1></div>', "<nav><h1>Guide</h1></nav>"]
+)
+def test_the_name_that_menus_give_the_page_does_not_stand_above_its_own_heading(bar):
+    section = f'<section class="normal markdown-section"><h1>Turning wheels</h1>{PROSE}</section>'
+    page = converted(
+        f"{bar}<div class='page-inner'>{section}</div>",
+        "Guide",
+        "<meta name='generator' content='GitBook 3'>",
+    )
+    assert page.markdown == f"# Turning wheels\n\n{TEXT}\n"
+    page = converted(
+        f"{bar}<div class='page-inner'>{section.replace('h1', 'h2')}</div>", "Guide", "<!-- GitBook -->"
+    )
+    assert page.markdown.startswith("# Guide\n\n## Turning wheels")
