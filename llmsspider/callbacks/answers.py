@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from scrapy import Request
 
+    from llmsspider.callbacks.docsify import DocsifyPages
     from llmsspider.callbacks.documents import Documents
     from llmsspider.callbacks.failures import Failures
     from llmsspider.callbacks.pages import Pages
@@ -45,6 +46,7 @@ class Answers:
         failures: counts errors.
         suspects: takes in answers that break off as evidence of a wall.
         pages: says whether a page that was no document is none again.
+        docsify: learns Docsify sites.
     """
 
     def __init__(
@@ -56,6 +58,7 @@ class Answers:
         suspects: SuspectAnswers,
         *,
         pages: Pages,
+        docsify: DocsifyPages,
     ):
         self._run = run
         self._requests = requests
@@ -63,6 +66,7 @@ class Answers:
         self._failures = failures
         self._suspects = suspects
         self._pages = pages
+        self._docsify_pages = docsify
 
     async def results(self, request: Request, answer: PageResponse) -> Iterator[Any] | None:
         """Return the results of an answer that is an error or the stored page; None where its body has to be read."""
@@ -72,7 +76,7 @@ class Answers:
         if error is not None:
             return self._failures.of_page(request, *error, answer.status)
         self._failures.note_redirect(request)
-        docsify = self._docsify(request, answer)
+        docsify = await self._docsify(request, answer)
         if docsify is not None:
             return docsify
         stored = self._stored(answer)
@@ -115,11 +119,11 @@ class Answers:
         if suspect is not None and wall is not None:
             self._run.memory.believes(suspect, wall)  # it counts as seen in this run
 
-    def _docsify(self, request: Request, answer: PageResponse) -> Iterator[Any] | None:
+    async def _docsify(self, request: Request, answer: PageResponse) -> Iterator[Any] | None:
         """Return the request for the Markdown file of a Docsify site's page; None for any other page."""
         if answer.kind() != "html":
             return None
-        site = self._run.site.learn_docsify(answer.body, answer.page_url)
+        site = await self._docsify_pages.learn(request, answer)
         is_route = bool(split_route(request.url)[1]) and self._run.site.docsify_of(request.url) is not None
         if is_route or (site is not None and site.is_history and info(request).get("alternate")):
             message = "HTML in place of its Markdown file"

@@ -10,6 +10,7 @@ from scrapy import Request
 
 from llmsspider import stats
 from llmsspider.callbacks.answers import Answers
+from llmsspider.callbacks.docsify import DocsifyPages
 from llmsspider.callbacks.documents import Documents
 from llmsspider.callbacks.failures import Failures, kind_of_failure
 from llmsspider.callbacks.full_text import FullTextPages
@@ -52,13 +53,20 @@ class DocsCallbacks(scrapy.Spider):
         self.requests = PageRequests(self, run)
         self.markdown_links = MarkdownLinks(crawler, run)
         self.reader = PageReader(crawler, run, self.markdown_links.joiner)
-        self.link_sources = LinkSourcePages(self, run, self.requests, self.reader)
+        docsify = DocsifyPages(crawler, run)
+        self.link_sources = LinkSourcePages(self, run, self.requests, self.reader, docsify)
         self.documents = Documents(run, self.requests, self.link_sources)
         self.failures = Failures(run, self.requests, self.documents)
         self.suspects = SuspectAnswers(run, self.requests, self.documents, self.failures)
         self.pages = Pages(crawler, run, self.requests, self.documents)
         self.answers = Answers(
-            run, self.requests, self.documents, self.failures, self.suspects, pages=self.pages
+            run,
+            self.requests,
+            self.documents,
+            self.failures,
+            self.suspects,
+            pages=self.pages,
+            docsify=docsify,
         )
         self.full_texts = FullTextPages(
             run, self.requests, self.documents, self.suspects, self.markdown_links, reader=self.reader

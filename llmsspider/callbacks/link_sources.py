@@ -24,11 +24,12 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
 
     from llmsspider.callbacks.docs import DocsCallbacks
+    from llmsspider.callbacks.docsify import DocsifyPages
     from llmsspider.callbacks.reading import PageReader
     from llmsspider.callbacks.requests import PageRequests
     from llmsspider.crawl.link_bases import PageLinks
     from llmsspider.crawl.run import Run
-    from llmsspider.discovery.providers import Docsify
+    from llmsspider.discovery.docsify import Docsify
     from llmsspider.markdown import Draft
     from llmsspider.store import PageRecord
 
@@ -121,13 +122,22 @@ class LinkSourcePages:
         run: the run.
         requests: makes the requests for what they link to.
         reader: renders those that scripts make.
+        docsify: learns Docsify sites.
     """
 
-    def __init__(self, spider: DocsCallbacks, run: Run, requests: PageRequests, reader: PageReader):
+    def __init__(
+        self,
+        spider: DocsCallbacks,
+        run: Run,
+        requests: PageRequests,
+        reader: PageReader,
+        docsify: DocsifyPages,
+    ):
         self._spider = spider
         self._run = run
         self._requests = requests
         self._reader = reader
+        self._docsify = docsify
 
     def request(self, record: PageRecord, *, start: bool, unchanged: bool) -> Iterator[Request]:
         """Yield the request for a Markdown page's HTML, where the policy wants its links.
@@ -197,7 +207,7 @@ class LinkSourcePages:
         """Return the requests for the links of a page's HTML; none where it is no HTML or cannot be read."""
         if answer.kind() != "html":
             return []
-        site = self._run.site.learn_docsify(answer.body, answer.page_url)
+        site = await self._docsify.learn(request, answer)
         if site is not None and site.is_history:
             return list(self._docsify_links(request, site))
         try:

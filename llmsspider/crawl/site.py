@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from llmsspider.crawl.page_checks import HostStubs
 from llmsspider.crawl.site_comparison import SiteChrome, SiteTitles
-from llmsspider.discovery.providers import Docsify, find_docsify
+from llmsspider.discovery.docsify import Docsify, find_docsify
 from llmsspider.discovery.repositories import Repository
 from llmsspider.web.host_forms import HostForms
 from llmsspider.web.markdown_forms import is_markdown_url, twins
@@ -205,9 +205,14 @@ class SiteKnowledge:
         """Return what was learned of stubs of Markdown on the host of `url`."""
         return self._stubs.setdefault(host(url), HostStubs())
 
-    def learn_docsify(self, body: bytes, url: str) -> Docsify | None:
-        """Return the Docsify site that an HTML page is the page of, remembered; None for any other page."""
-        site = find_docsify(body, url)
+    def learn_docsify(self, body: bytes, url: str, script: str = "") -> Docsify | None:
+        """Return the Docsify site that an HTML page is the page of, remembered; None for any other page.
+
+        `script` configures it, where the page does not; what is known of it stays where neither does.
+        """
+        site = find_docsify(body, url, script)
+        if site is not None and not site.is_configured:
+            site = next((other for other in self._docsify if other.page == site.page), site)
         if site is not None and site not in self._docsify and len(self._docsify) < MAX_DOCSIFY:
             self._docsify = [*(other for other in self._docsify if other.page != site.page), site]
         return site

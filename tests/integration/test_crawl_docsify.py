@@ -115,3 +115,22 @@ def test_routes_that_are_paths_and_elements_that_draw_a_file(serve, run_crawl):
     assert documents["/docs/ref/types"]["title"] == "Types"
     assert documents["/one"]["title"] == "One"
     assert "/docs/gone" not in documents
+
+
+def test_the_configuration_is_a_script_of_its_own(serve, run_crawl):
+    """What of it is a program is said, and the run is not complete."""
+    page, _, rest = INDEX.partition("<script>")
+    config, _, loader = rest.partition("</script>")
+    program = config.replace("alias: {", "routes: { '/now': (route) => '# Now' }, alias: {")
+    site = serve(
+        {
+            **SITE,
+            "/docs/": f"{page}<script src='config.js'></script>{loader}",
+            "/docs/config.js": Reply(program, content_type="text/javascript"),
+        }
+    )
+    crawl = run_crawl(f"{site.url}/", arguments={"render": "never"})
+    assert set(crawl.by_path(site.url)) == {"/", *ROUTES}
+    assert site.paths().count("/docs/config.js") == 1
+    assert any("(routes) say what some of its pages are" in line for line in crawl.lines)
+    assert any("incomplete (" in line for line in crawl.lines)

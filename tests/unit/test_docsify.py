@@ -7,7 +7,7 @@ from urllib.parse import urljoin
 
 import pytest
 
-from llmsspider.discovery.providers import Docsify, find_docsify
+from llmsspider.discovery.docsify import Docsify, configures_docsify, docsify_scripts, find_docsify
 from llmsspider.web.urls import identity
 
 URL = "https://e.com/docs/"
@@ -39,6 +39,7 @@ def configured(config: str) -> Docsify:
             "https://raw.example/CHANGELOG.md",
         ),
         ("alias: {'/(a+)+$': '/evil'}", "#/aaaa", "aaaa.md"),
+        ("alias: {'/zh/(.*?)': '/$1', '/v([^/]+)': '/version/$1'}", "#/v2", "version/2.md"),
     ],
 )
 def test_the_file_of_a_route(config, route, file):
@@ -150,3 +151,42 @@ def test_it_is_remembered():
 def test_routes_are_pages_and_places_are_not():
     assert identity(f"{URL}#/guide?id=x") == identity(f"{URL}index.html#/guide") != identity(URL)
     assert identity(f"{URL}#top") == identity(f"{URL}#/") == identity(URL)
+
+
+FORMS = {
+    "another object taken over": "window.$docsify = Object.assign({}, window.$docsify || {}, {homepage: 'h.md'})",
+    "into the object": "Object.assign(window.$docsify, {homepage: 'h.md'})",
+    "setting by setting": "window.$docsify = window.$docsify || {}; window.$docsify.homepage = 'h.md'",
+    "a name": "const config = {name: 'Heron', homepage: 'h.md'};\nwindow.$docsify = config;",
+    "a name of a module": "const config = Object.assign({}, base, {homepage: 'h.md'})\nwindow.$docsify = config",
+}
+
+
+@pytest.mark.parametrize("script", FORMS.values(), ids=FORMS)
+@pytest.mark.parametrize("is_own", [False, True], ids=["in the page", "in a script of its own"])
+def test_the_forms_of_a_configuration(script, is_own):
+    shown = "<script src='config.js'></script>" if is_own else f"<script>{script}</script>"
+    page = f"{shown}{LOADER}<script src='/js/docsify.min.js'></script>".encode()
+    assert docsify_scripts(page, URL) == ([f"{URL}config.js"] if is_own else [])
+    assert configures_docsify(script)
+    site = find_docsify(page, URL, script if is_own else "")
+    assert (site.homepage, site.is_configured, site.unread) == ("h.md", True, ())
+    assert not find_docsify(page, URL).is_configured or not is_own
+
+
+@pytest.mark.parametrize(
+    ("config", "unread"),
+    [
+        ("routes: {'/now': (route) => '# Now'}", ("routes",)),
+        ("routes: {}", ()),
+        ("alias: {'/a': '/b'}", ()),
+        ("alias: {'/a(\\\\d{2})': '/b'}", ("alias",)),
+        ("alias: {'/a': (path) => path}", ("alias",)),
+        ("alias: Object.fromEntries(pairs)", ("alias",)),
+        ("alias: {'/a': '/b'}, routes: paths", ("routes",)),
+    ],
+)
+def test_what_of_a_configuration_is_a_program(config, unread):
+    site = configured(config)
+    assert site.unread == unread
+    assert Docsify.from_list([asdict(site)]) == [site]

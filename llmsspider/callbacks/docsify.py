@@ -1,0 +1,80 @@
+"""The configuration of Docsify sites: in the page, or in a script of its own, which is a nested download."""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING
+
+from llmsspider.crawl.pages import PageResponse
+from llmsspider.discovery.docsify import configures_docsify, docsify_scripts
+from llmsspider.requests import nested_request
+
+if TYPE_CHECKING:
+    from scrapy import Request
+    from scrapy.crawler import Crawler
+
+    from llmsspider.crawl.run import Run
+    from llmsspider.discovery.docsify import Docsify
+
+logger = logging.getLogger(__name__)
+
+
+class DocsifyPages:
+    """Learns the Docsify sites that pages are the page of.
+
+    A site whose configuration is a program in part makes the run incomplete: pages that only it names are not found.
+
+    Args:
+        crawler: downloads the scripts.
+        run: the run.
+    """
+
+    def __init__(self, crawler: Crawler, run: Run):
+        self._crawler = crawler
+        self._run = run
+        self._scripts: dict[str, str] = {}
+        """The scripts that configure sites, by the address of the page."""
+
+    async def learn(self, request: Request, answer: PageResponse) -> Docsify | None:
+        """Return the Docsify site that an answer in HTML is the page of; None for any other page.
+
+        Args:
+            request: the page's request.
+            answer: what it was answered with.
+        """
+        script = await self._script(request, answer)
+        site = self._run.site.learn_docsify(answer.body, answer.page_url, script)
+        if site is not None and site.unread:
+            self._say_unread(site)
+        return site
+
+    async def _script(self, request: Request, answer: PageResponse) -> str:
+        """Return the script of a page's own that configures Docsify, empty where there is none."""
+        for url in docsify_scripts(answer.body, answer.fetched_url):
+            if url not in self._scripts:
+                self._scripts[url] = await self._download(url, request, answer)
+            if self._scripts[url]:
+                return self._scripts[url]
+        return ""
+
+    async def _download(self, url: str, request: Request, answer: PageResponse) -> str:
+        engine = self._crawler.engine
+        if engine is None:
+            return ""
+        try:
+            response = await engine.download_async(nested_request(url, request))
+        except Exception as error:  # whatever it was, Docsify's defaults hold
+            logger.info("No script at %(url)s: %(why)s", {"url": url, "why": error})
+            return ""
+        script = PageResponse.from_response(response, now=answer.fetched_at).text()
+        return script if response.status == 200 and configures_docsify(script) else ""
+
+    def _say_unread(self, site: Docsify) -> None:
+        why = f"{site.page}: programs of its configuration ({', '.join(site.unread)}) say what some of its pages are"
+        if why != self._run.coverage.cut:
+            logger.warning(
+                "%(why)s; those are not read (-a render=always renders the page)",
+                {"why": why},
+                extra={"spider": self._crawler.spider},
+            )
+        self._run.coverage.incomplete(why)

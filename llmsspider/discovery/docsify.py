@@ -1,0 +1,322 @@
+"""Docsify sites: one HTML page that renders Markdown files, each under a route (`/#/guide` is `guide.md`).
+
+With `routerMode: 'history'` a route is a path (`/guide`). Docute, its relative, names its files alike. They are
+recognised by the configuration or the loader script in the page. Pure: text in, URLs out.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import re
+from dataclasses import dataclass
+from urllib.parse import urljoin, urlsplit
+
+from llmsspider.web.urls import identity, split_route, without_fragment
+
+MAX_PAGE_BYTES = 256 * 1024
+"""How much of a page is searched for the configuration."""
+
+MAX_ALIASES = 50
+"""Aliases of one site that are used."""
+
+MAX_ROUTES = 2_000
+"""Routes of one configuration (Docute) that are followed."""
+
+MAX_SCRIPTS = 5
+"""Scripts of one page in which the configuration is looked for."""
+
+_CONFIG = re.compile(
+    r"\$docsify\s*=\s*(?:[\w.$]{1,40}\s*\|\|\s*)?\{"
+    r"|\$docsify\s*=\s*Object\.assign\s*\((?:\s*(?:\{\s*\}|[\w.$]{1,60}(?:\s*\|\|\s*\{\s*\})?)\s*,){1,3}\s*\{"
+    r"|\bObject\.assign\s*\(\s*(?:[\w.]{1,40}\.)?\$docsify\s*,\s*\{"
+    r"|\$docsify\.\w+\s*=(?!=)|\bnew\s+Docute\s*\(\s*\{"
+)
+_NAMED_CONFIG = re.compile(r"\$docsify\s*=\s*([A-Za-z_$][\w$]{0,60})\s*(?:[;,\n]|$)")
+_DECLARED = re.compile(
+    r"(?<![\w$.])([A-Za-z_$][\w$]{0,60})\s*=\s*"
+    r"(?:Object\.assign\s*\(\s*(?:(?:\{\s*\}|[\w.$]{1,60})\s*,\s*){1,3})?\{"
+)
+_ASSIGNED = re.compile(r"\$docsify\.(\w{1,40})\s*=(?!=)")
+_OWN_SCRIPT = re.compile(r"<script\b[^<>]{0,500}?\bsrc\s*=\s*[\"']?([^\"'\s<>]{1,500})")
+_PROGRAM = re.compile(r"docsify(?:\.min)?\.js|docsify@|[.-]min\.|prism|/plugins?/", re.IGNORECASE)
+_LOADER = re.compile(
+    r"<script\b[^<>]{0,500}\bsrc\s*=\s*[\"']?[^\"'\s<>]{0,500}\bdocsify(?:@[^\"'\s<>/]{0,50})?[^\"'\s<>]{0,200}"
+)
+_SETTING = re.compile(
+    r"(?<![\w$])[\"']?(\w+)[\"']?\s*:\s*(?:(true|false)\b|\"([^\"\n]{0,500})\"|'([^'\n]{0,500})')"
+)
+_LINK = re.compile(r"(?<![\w$])[\"']?link[\"']?\s*:\s*(?:\"([^\"\s]{1,500})\"|'([^'\s]{1,500})')")
+_MODE = re.compile(r"(?<![\w$])[\"']?mode[\"']?\s*:\s*[\"']history[\"']")
+_ALIASES = re.compile(r"(?<![\w$])[\"']?alias[\"']?\s*:\s*\{([^{}]{0,10000})\}")
+_PROGRAMS = {
+    "alias": re.compile(r"(?<![\w$])[\"']?alias[\"']?\s*:"),
+    "routes": re.compile(r"(?<![\w$])[\"']?routes[\"']?\s*:\s*(?:\{\s*[^\s}]|[\w$])"),
+}
+"""Settings that may be programs, or name pages whose text is in the configuration."""
+_ALIAS = re.compile(r"[\"']([^\"'\n]{1,200})[\"']\s*:\s*[\"']([^\"'\n]{1,200})[\"']")
+_WILDCARD = re.compile(r"\(?(?:\.|\[\^/\])[*+]\??\)?")
+_ABSOLUTE = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:|//")
+_EXTENSION = re.compile(r"\.[A-Za-z][A-Za-z0-9]{0,9}$")
+
+
+@dataclass(frozen=True)
+class Docsify:
+    """One Docsify site. `page` is the URL of its HTML page, `files` the folder of its Markdown files.
+
+    With `is_history` its routes are paths below `page`, a folder then, and the server answers them all with one page.
+    `routes` are those that its configuration names, `unread` the settings of it that are programs.
+    """
+
+    page: str
+    files: str
+    homepage: str = "README.md"
+    ext: str = ".md"
+    sidebar: str = ""
+    navbar: str = ""
+    cover: str = ""
+    is_relative: bool = False
+    aliases: tuple[tuple[str, str], ...] = ()
+    is_history: bool = False
+    routes: tuple[str, ...] = ()
+    unread: tuple[str, ...] = ()
+    is_configured: bool = True
+
+    @classmethod
+    def from_list(cls, data: object) -> list[Docsify]:
+        """Return the sites that were written with `dataclasses.asdict`; others are omitted."""
+        found = []
+        for fields in data if isinstance(data, list) else []:
+            with contextlib.suppress(TypeError, ValueError, KeyError):
+                aliases = tuple((str(pattern), str(target)) for pattern, target in fields["aliases"])
+                routes = tuple(str(route) for route in fields.get("routes", ()))
+                unread = tuple(str(name) for name in fields.get("unread", ()))
+                found.append(cls(**{**fields, "aliases": aliases, "routes": routes, "unread": unread}))
+        return found
+
+    @property
+    def lists(self) -> list[str]:
+        """The URLs of the files that link to pages: sidebar, navigation bar, cover."""
+        named = [
+            self._file(f"/{name.lstrip('/')}") for name in (self.sidebar, self.navbar, self.cover) if name
+        ]
+        return list(dict.fromkeys(named))
+
+    @property
+    def linked(self) -> list[str]:
+        """The pages that its configuration links to."""
+        return list(dict.fromkeys(self.join(route, self.page) for route in self.routes))
+
+    def lists_beside(self, url: str) -> list[str]:
+        """Return the URLs of the sidebar and navigation bar beside the file of a route, where they are its own.
+
+        Docsify requests them in each folder, and takes those of the folders above where there are none.
+
+        >>> Docsify("https://e.com/", "https://e.com/", sidebar="_sidebar.md").lists_beside("https://e.com/#/guide/a")
+        ['https://e.com/guide/_sidebar.md']
+        """
+        folder = self.file_of(url).rpartition("/")[0].removeprefix(self.files.rstrip("/")).strip("/")
+        names = [name for name in (self.sidebar, self.navbar) if name and not name.startswith("/")]
+        beside = [self._file(f"/{folder}/{name}") for name in names] if folder else []
+        return [name for name in dict.fromkeys(beside) if name not in self.lists]
+
+    def _is_list(self, path: str) -> bool:
+        names = {name.rpartition("/")[2] for name in (self.sidebar, self.navbar) if name}
+        return path in self.lists or path.rpartition("/")[2] in names
+
+    def has_page(self, url: str) -> bool:
+        """Return whether a URL is one of the site's routes, or its page."""
+        if self.is_history:
+            path = self._route_of(url) if without_fragment(url).startswith(self.page) else ".none"
+            return not _EXTENSION.search(path) or path.endswith(".html")
+        return identity(split_route(url)[0]) == identity(self.page)
+
+    def _route_of(self, url: str) -> str:
+        """Return the path that the site's program reads from an address."""
+        if self.is_history:
+            path = without_fragment(url).partition("?")[0].removeprefix(self.page.rstrip("/"))
+            return path.removesuffix("index.html") or "/"
+        return split_route(url)[1].lstrip("#!") or "/"
+
+    def file_of(self, url: str) -> str:
+        """Return the URL of the Markdown file of a route.
+
+        >>> Docsify("https://e.com/", "https://e.com/").file_of("https://e.com/#/guide/")
+        'https://e.com/guide/README.md'
+        >>> Docsify("https://e.com/", "https://e.com/", is_history=True).file_of("https://e.com/guide")
+        'https://e.com/guide.md'
+        """
+        return self._file(self._route_of(url))
+
+    def _file(self, route: str) -> str:
+        path = self._aliased(route)
+        if path.endswith("/"):
+            path += f"README{self.ext}"
+        elif not path.endswith((self.ext, ".html")):
+            path += self.ext
+        if path == f"/README{self.ext}":
+            path = self.homepage
+        return path if _ABSOLUTE.match(path) else urljoin(self.files, path.lstrip("/"))
+
+    def page_of(self, url: str) -> str | None:
+        """Return the page of a Markdown file of the site, None for what is none.
+
+        >>> Docsify("https://e.com/d/", "https://e.com/d/").page_of("https://e.com/d/guide/README.md")
+        'https://e.com/d/#/guide/'
+        """
+        path = without_fragment(url)
+        if self._is_list(path) or not path.startswith(self.files) or not path.endswith(self.ext):
+            return None
+        if path == urljoin(self.files, self.homepage):
+            return self.page
+        return self.page_at(path.removeprefix(self.files))
+
+    def page_at(self, path: str) -> str:
+        """Return the address of the page of a file, given below the root."""
+        name = path.lstrip("/").removesuffix(self.ext)
+        if name == "README" or name.endswith("/README"):
+            name = name.removesuffix("README")
+        if self.is_history:
+            return f"{self.page}{name}"
+        return f"{self.page}#/{name}" if name else self.page
+
+    def join(self, href: str, page_url: str) -> str:
+        """Return what an href of a Markdown file means: a page of the site, or an absolute URL.
+
+        >>> site = Docsify("https://e.com/", "https://e.com/")
+        >>> site.join("guide.md#use", "https://e.com/"), site.join("pic.png", "https://e.com/#/a")
+        ('https://e.com/#/guide?id=use', 'https://e.com/pic.png')
+        """
+        href = href.strip()
+        if _ABSOLUTE.match(href):
+            return urljoin(self.page, href)
+        route = href.lstrip("#!") if href.startswith(("#/", "#!/")) else href
+        path, _, anchor = route.partition("#")
+        path, _, query = path.partition("?")
+        anchor = anchor or next((part[3:] for part in query.split("&") if part.startswith("id=")), "")
+        if not path:
+            return self._place(page_url, anchor)
+        here = self._route_of(page_url) if self.is_relative else "/"
+        path = urlsplit(urljoin(f"https://x{here}", path)).path
+        if _EXTENSION.search(path) and not path.endswith(self.ext):
+            return urljoin(self.files, path.lstrip("/"))
+        return self._place(self.page_at(path), anchor)
+
+    def _place(self, page_url: str, anchor: str) -> str:
+        """Return the address of a place on a page."""
+        if not anchor:
+            return page_url
+        if self.is_history:
+            return f"{without_fragment(page_url)}#{anchor}"
+        return f"{page_url if split_route(page_url)[1] else f'{self.page}#/'}?id={anchor}"
+
+    def _aliased(self, path: str) -> str:
+        for pattern, target in self.aliases:
+            before, wildcard, after = pattern.partition("*")
+            if path == pattern:
+                return target
+            is_long = len(path) >= len(before) + len(after)
+            if wildcard and is_long and path.startswith(before) and path.endswith(after):
+                return target.replace("$1", path[len(before) : len(path) - len(after)])
+        return path
+
+
+def docsify_scripts(body: bytes, url: str) -> list[str]:
+    """Return the scripts of its own host that may hold the configuration of a page; none where the page holds it."""
+    html = body[:MAX_PAGE_BYTES].decode("utf-8", "replace")
+    if _configuration(html) is not None or not _LOADER.search(html):
+        return []
+    sources = (urljoin(url, src) for src in _OWN_SCRIPT.findall(html) if not _PROGRAM.search(src))
+    return [src for src in dict.fromkeys(sources) if urlsplit(src)[:2] == urlsplit(url)[:2]][:MAX_SCRIPTS]
+
+
+def configures_docsify(script: str) -> bool:
+    """Say whether a script configures Docsify."""
+    return _configuration(script) is not None
+
+
+def _configuration(text: str) -> str | None:
+    """Return the text in which the settings stand, None where there are none."""
+    named = _NAMED_CONFIG.search(text)
+    if named is not None:
+        begin = next((found for found in _DECLARED.finditer(text) if found[1] == named[1]), None)
+        return text[begin.end() :] if begin is not None else None
+    config = _CONFIG.search(text)
+    return _ASSIGNED.sub(r"\1:", text[config.start() :]) if config is not None else None
+
+
+def find_docsify(body: bytes, url: str, script: str = "") -> Docsify | None:
+    """Return the site that an HTML page is the page of, None for any other page.
+
+    Args:
+        body: the page.
+        url: its address.
+        script: the script of its own that configures it, where the page does not.
+    """
+    is_docute = b"Docute" in body[:MAX_PAGE_BYTES]
+    if not is_docute and b"docsify" not in body[:MAX_PAGE_BYTES]:
+        return None
+    html = body[:MAX_PAGE_BYTES].decode("utf-8", "replace")
+    text = _configuration(html) or (_configuration(script[:MAX_PAGE_BYTES]) if script else None)
+    if text is None and not _LOADER.search(html):
+        return None
+    is_configured, text = text is not None, text or ""
+    aliases = _ALIASES.search(text)
+    read, skipped = _read_aliases(aliases[1] if aliases else "")
+    unread = [name for name, program in _PROGRAMS.items() if program.search(text)]
+    if aliases and not skipped and "alias" in unread:
+        unread.remove("alias")
+    given: dict[str, str | bool] = {}
+    for name, word, quoted, apostrophed in _SETTING.findall(_ALIASES.sub("", text, count=1)):
+        given.setdefault(name, word == "true" if word else quoted or apostrophed)
+    base = given.get("basePath") or given.get("sourcePath")
+    base = base if isinstance(base, str) else ""
+    is_history = given.get("routerMode") == "history" or (is_docute and bool(_MODE.search(text)))
+    page = split_route(without_fragment(url))[0]
+    if is_history:
+        root = urljoin(page, "/")
+        below = urljoin(root, f"{base.strip('/')}/" if base.strip("/.") else "")
+        page = below if page.startswith(below) else root
+        files = urljoin(root, base or "/")
+    else:
+        files = urljoin(page, base or ".")
+
+    def named(setting: str, usual: str) -> str:
+        value = given.get(setting, False)
+        return value if isinstance(value, str) else usual if value else ""
+
+    ext = named("ext", ".md") or ".md"
+    return Docsify(
+        page=page,
+        files=files if files.endswith("/") else f"{files}/",
+        homepage=named("homepage", "README.md") or f"README{ext}",
+        ext=ext,
+        sidebar=named("loadSidebar", f"_sidebar{ext}"),
+        navbar=named("loadNavbar", f"_navbar{ext}"),
+        cover=named("coverpage", f"_coverpage{ext}"),
+        is_relative=given.get("relativePath") is True or is_docute,
+        aliases=read,
+        is_history=is_history,
+        routes=_links(text) if is_docute else (),
+        unread=() if is_docute else tuple(unread),
+        is_configured=is_configured,
+    )
+
+
+def _links(text: str) -> tuple[str, ...]:
+    """Return the links to pages of the site in a configuration of Docute: its navigation and sidebar."""
+    links = dict.fromkeys(quoted or apostrophed for quoted, apostrophed in _LINK.findall(text))
+    return tuple(link for link in links if not _ABSOLUTE.match(link))[:MAX_ROUTES]
+
+
+def _read_aliases(text: str) -> tuple[tuple[tuple[str, str], ...], bool]:
+    """Return patterns with at most one wildcard, written `*`, and whether there are others.
+
+    Those, a stranger's programs, are not used.
+    """
+    found: list[tuple[str, str]] = []
+    pairs = _ALIAS.findall(text)
+    for pattern, target in pairs[:MAX_ALIASES]:
+        plain = _WILDCARD.sub("*", pattern.replace("\\\\.", "."), count=1).removesuffix("$").removeprefix("^")
+        if not re.search(r"[()\[\]+?{}|\\$]", plain) and plain.count("*") <= 1:
+            found.append((plain, target))
+    return tuple(found), len(found) < len(pairs) or "=>" in text or "function" in text
