@@ -31,7 +31,7 @@ _CONFIG = re.compile(
     r"|\bObject\.assign\s*\(\s*(?:[\w.]{1,40}\.)?\$docsify\s*,\s*\{"
     r"|\$docsify\.\w+\s*=(?!=)|\bnew\s+Docute\s*\(\s*\{"
 )
-_NAMED_CONFIG = re.compile(r"\$docsify\s*=\s*([A-Za-z_$][\w$]{0,60})\s*(?:[;,\n]|$)")
+_NAMED_CONFIG = re.compile(r"\$docsify\s*=\s*([A-Za-z_$][\w$]{0,60})\s*(?:[;,<\n]|$)")
 _DECLARED = re.compile(
     r"(?<![\w$.])([A-Za-z_$][\w$]{0,60})\s*=\s*"
     r"(?:Object\.assign\s*\(\s*(?:(?:\{\s*\}|[\w.$]{1,60})\s*,\s*){1,3})?\{"
