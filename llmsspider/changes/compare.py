@@ -215,12 +215,12 @@ def _pairs(before: Sequence[Block], after: Sequence[Block]) -> Iterator[tuple[Bl
 
 
 def matcher(a: Sequence[object], b: Sequence[object]) -> SequenceMatcher[object]:
-    """Compare two sequences; where both are long, by what is rare in them."""
+    """Return a matcher of two sequences; where both are long it goes by the elements that are rare in them."""
     return SequenceMatcher(None, a, b, autojunk=len(a) * len(b) > MAX_EXACT)
 
 
 def _paired(old: Sequence[Block], new: Sequence[Block]) -> Iterator[tuple[Block | None, Block | None]]:
-    """Pair the blocks of a place that was replaced: those of a kind that are alike, in their order."""
+    """Yield the blocks of a replaced region in pairs, in order: two of one kind that are alike, or one and None."""
     position = 0
     exact = len(old) * len(new) <= MAX_PAIRS
     for block in old:
@@ -239,7 +239,7 @@ def _paired(old: Sequence[Block], new: Sequence[Block]) -> Iterator[tuple[Block 
 
 
 def _likeness(old: Block, new: Block) -> float:
-    """How alike two blocks are, from 0 to 1; those of another kind are not."""
+    """How alike two blocks are, from 0 to 1; 0 for blocks of different kinds."""
     if old.kind != new.kind or (old.kind == "heading" and old.info != new.info):
         return 0.0
     if old.text == new.text:
@@ -259,7 +259,7 @@ def _weighed(text: str) -> Counter[str]:
 
 @lru_cache(maxsize=512)
 def _weighed_mask(text: str) -> Counter[str]:
-    """The words of a block without dates and figures, so that those of a table do not make another one of it."""
+    """The words of a block without dates and figures: a table whose figures all changed is still the same table."""
     return _weighed(mask(text))
 
 
@@ -298,7 +298,7 @@ def compare_words(before: str, after: str) -> Words:
 def _joined(
     a: Sequence[str], opcodes: Sequence[tuple[str, int, int, int, int]]
 ) -> Iterator[tuple[str, int, int, int, int]]:
-    """Yield opcodes, changes that only white space parts made one."""
+    """Yield the opcodes; changes with only white space between them are joined."""
     held: tuple[str, int, int, int, int] | None = None
     for position, code in enumerate(opcodes):
         tag, i1, i2, _, _ = code

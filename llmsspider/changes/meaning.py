@@ -208,7 +208,7 @@ def without(hunk: Hunk, noise: Collection[Line]) -> Hunk | None:
 
 @dataclass(slots=True, frozen=True)
 class Evidence:
-    """How often each volatile part of a masked line changed from one content of a page to the next, and could have."""
+    """How often each volatile part of a masked line changed between two contents of a page, and could have."""
 
     changed: Mapping[tuple[str, int], int]
     compared: Mapping[str, int]
@@ -248,11 +248,11 @@ def _by_mask(content: Iterable[Block]) -> dict[str, list[tuple[str, ...]]]:
 
 
 def noise_of(pages: Sequence[tuple[Evidence, Sequence[Line]]]) -> list[set[Line]]:
-    """Return those of the lines of each page that are noise, by what its own contents prove, and the other pages.
+    """Return for each page which of its lines are noise, by the evidence of its own contents and of the other pages.
 
-    A line is noise everywhere when two pages prove it, or three change it at the same time and it says so. One that
-    nothing proves, since it is new, is noise where it changed in nothing but what became of the dates, hashes and
-    build numbers of noise on its page, or on two others.
+    A line is noise on every page when the contents of two pages prove it, or when it changed on three pages at the same
+    time and is labelled. A new line, for which there is no evidence, is noise when each of its changes stands in noise
+    of the same page or of two others: the same date, hash or build number became the same other one.
     """
     everywhere = _noise_slots(pages)
     found = [{one for one in lines if one.slots <= everywhere or page.proves(one)} for page, lines in pages]

@@ -173,13 +173,13 @@ def _hunk_markdown(hunk: Hunk) -> Iterator[str]:
 
 
 def lines_of(hunk: Hunk) -> Sequence[str]:
-    """The lines of a code block or table as a diff, of one that came or went too."""
+    """The lines of a code block or table as a diff; every line of one that was added or removed."""
     mark = "+" if hunk.change == "added" else "-"
     return hunk.lines or [f"{mark}{line}" for line in (hunk.after or hunk.before).splitlines()]
 
 
 def _marked(piece: str, begin: str, end: str) -> str:
-    """Emphasis begins and ends at a word."""
+    """Return a piece with its emphasis inside of the white space at its ends."""
     stripped = piece.strip()
     if not begin or not stripped:
         return piece

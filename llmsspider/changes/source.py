@@ -194,7 +194,7 @@ def changes_since(store: Store, source: str, since: int, *, keep_noise: bool = F
 
 @dataclass(slots=True)
 class _Compared:
-    """A change, what the contents of its page prove, and the masks of its lines that are noise."""
+    """A change of a page, the evidence of its contents, and the masks of its lines that are noise."""
 
     change: PageChange
     evidence: Evidence = NO_EVIDENCE
@@ -257,7 +257,7 @@ class _ChangeCollector:
         return self._compared
 
     def _rewritten(self, page: PageHistory, moved: set[str]) -> list[tuple[PageHistory, Version | None]]:
-        """The deleted page whose text is all but that of a new one; none where there are too many to compare."""
+        """The deleted page whose text is nearly that of a new one; none where there are too many pairs to compare."""
         if len(self._new) * len(self._deleted) > MAX_PAIRS:
             return []
         here = word_counts(page.now.record.content or "", page.now.record.url)
@@ -289,7 +289,7 @@ def digest_without_address(content: str, url: str) -> str:
 def _compared(
     change: PageChange, page: PageHistory, before: Version | None, versions: tuple[Version, ...] | None = None
 ) -> _Compared:
-    """Compare the text of a page with what it was; `versions` are those of its former address where it has one."""
+    """Compare the text of a page with what it was; `versions` are those of its former address, if any."""
     record = page.now.record
     if before is None:
         change.unknown = "its earlier text is not kept (LLMS_HISTORY)"
@@ -310,7 +310,7 @@ def _compared(
 
 
 def _with_address(text: str, former: str, address: str) -> str:
-    """Return a text with another address of its page; longer URLs that begin with the former one stay."""
+    """Return a text with `address` in place of `former`; longer URLs that begin with the former one stay."""
     head, *rest = text.split(former)
     return head + "".join(f"{former if _GOES_ON.match(part) else address}{part}" for part in rest)
 

@@ -94,7 +94,7 @@ def _volatile(text: str, kept: list[tuple[int, int]]) -> Iterator[tuple[int, int
 
 
 def is_peculiar(part: str) -> bool:
-    """Whether two lines in which this part became the same other one did so for one reason: dates, long numbers."""
+    """Whether a part is a date or a long number: lines in which it became the same other one changed for one reason."""
     return is_dated(part) or (len(part) >= 4 and "." not in part)
 
 

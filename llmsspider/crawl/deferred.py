@@ -265,7 +265,7 @@ class DeadLinks:
         self._now.update(dict.fromkeys(map(identity, urls), 0))
 
     def to_keep(self, *, whole: bool) -> dict[str, int]:
-        """Return what the next crawl needs; one that did not see the `whole` site keeps what it did not come by."""
+        """Return what the next crawl needs; one that did not see the `whole` site keeps the links it did not meet."""
         skipped = {known: self._before[known] + 1 for known in self._skipped.values()}
         kept = {**({} if whole else self._before), **skipped, **self._now}
         return dict(list(kept.items())[-MAX_STORED:])

@@ -216,7 +216,7 @@ def keep_doubtful_pages(run: Run) -> None:
 
 
 def _doubt(run: Run, key: bytes, outcome: str, arriving: Counter[bytes]) -> tuple[str, int]:
-    """Return what a page answered, and in how many runs in a row it has to; empty and 0 for what is believed."""
+    """Return the answer of a page and the runs in a row after which it is believed; empty and 0 where it is already."""
     confirm, reason = max(run.config.confirm_runs, 2), run.known.reasons[key]
     if outcome == "dropped" and reason in {"empty", "soft-404"}:
         return reason, confirm

@@ -301,7 +301,7 @@ class LinkBases:
             self._add(url)
 
     def learn(self, urls: Iterable[str], page_url: str) -> None:
-        """Take what a page links to in its HTML, on its own host, as known too; links of HTML mean what they say."""
+        """Add the pages of its host that a page's HTML links to, to those known: links of HTML need no base."""
         if self._pages is None:
             return
         name = host(page_url)

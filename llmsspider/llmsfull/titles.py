@@ -295,7 +295,7 @@ def _by_unique_title(headings: list[_Heading], locator: Locator) -> list[Mark]:
 
 
 def _sure(marks: list[Mark], locator: Locator) -> tuple[list[Mark], str]:
-    """Take the URL from pages whose end is not sure; they are left to be fetched.
+    """Remove the URL of pages whose end is not certain: those pages are fetched.
 
     A page may go on behind a heading that nobody lists; and it may hold the pages listed after it that no
     heading names, as those without a heading of their own do.

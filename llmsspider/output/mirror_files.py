@@ -171,7 +171,7 @@ def _within(segments: list[str], url: str) -> str:
 
 
 def _folded(name: str) -> str:
-    """What case-insensitive and normalising file systems see of a name (folders count as part of it)."""
+    """Return the form of a path in which case-insensitive and normalising file systems compare it."""
     return unicodedata.normalize("NFC", unicodedata.normalize("NFD", name).casefold())
 
 

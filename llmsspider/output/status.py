@@ -181,7 +181,7 @@ def read_status(store: Store, record: SourceRecord) -> SourceStatus:
 
 
 def of_last_crawl(runs: Sequence[RunRecord]) -> list[RunRecord]:
-    """Return the runs of the last crawl: one, or those of its workers, that of the leader first."""
+    """Return the runs of the last crawl: one, or one for each of its workers with that of the leader first."""
     if not runs:
         return []
     last = runs[-1]

@@ -103,7 +103,7 @@ class HashPipeline:
             item.content, item.content_hash, item.links, item.code_languages = None, None, [], []
             vars(item).clear()
             return item
-        self._settle(item, record)
+        self._reconcile(item, record)
         item.code_languages = record.code_languages
         if not (item.content or "").strip():
             self.run.recorded.drop(record, "its pipelines left no text")
@@ -111,7 +111,7 @@ class HashPipeline:
         item.change, item.seq = self.run.recorded.write(record, confirmed=item.confirmed)
         return item
 
-    def _settle(self, item: PageItem, record: PageRecord) -> None:
+    def _reconcile(self, item: PageItem, record: PageRecord) -> None:
         """Make item and record equal: as pipelines made the item, or as the same source was stored before."""
         for name in FIXED:
             setattr(item, name, getattr(record, name))

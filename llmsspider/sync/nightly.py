@@ -297,7 +297,7 @@ class Nightly:
             self._done(Result(entry.name, "failed", place, said, secs, run))
 
     async def _newer(self, began: _Try) -> RunRecord | None:
-        """The run that was begun since, or None; also where the store cannot be read any more."""
+        """Return the run that was begun since the attempt, or None; None, too, where the store cannot be read."""
         try:
             run = await self._last(began.entry)
         except StoreError as error:
