@@ -6,6 +6,7 @@ import argparse
 import os
 import sys
 from abc import abstractmethod
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any, ClassVar
 
@@ -14,7 +15,13 @@ from scrapy.commands import ScrapyCommand
 from llmsspider import errors
 from llmsspider.config import Config
 from llmsspider.errors import ArgumentsError, StoreError, UnknownSourceError
-from llmsspider.store import Stores, resolve_data_dir
+from llmsspider.store import SourceRecord, Stores, resolve_data_dir
+from llmsspider.web.hosts import same_site
+from llmsspider.web.url_gate import fault
+from llmsspider.web.urls import identity
+
+MAX_SOURCES = 100
+"""Sources of one site in which a page is looked for."""
 
 
 class StoreCommand(ScrapyCommand):
@@ -44,9 +51,34 @@ class StoreCommand(ScrapyCommand):
             for problem in error.problems:
                 self.fail(problem, 2)
         except UnknownSourceError as error:
-            self.fail(str(error), 2)
+            url = next((word for word in args if "://" in word and fault(word) is None), None)
+            self.fail(str(error) if url is None else self._of_page(url), 2)
         except StoreError as error:
             self.fail(str(error), 1)
+
+    def _of_page(self, url: str) -> str:
+        """Return in one line what to type in place of the address of a page: the sources that hold it, else a crawl."""
+        stores = self.stores()
+        near = [record for record in stores.list() if same_site(record.url, url)][:MAX_SOURCES]
+        names = [record.name for record in near if self._holds(stores, record, url)]
+        first = f"{url!r} is an address, and no source"
+        if not names:
+            crawl = [url] if errors.called() == "llmsspider" else ["crawl", "docs", "-a", f"url={url}"]
+            return f"{first}; none has this page: `{errors.command(*crawl)}` crawls it"
+        which = (
+            f"source {names[0]!r} has"
+            if len(names) == 1
+            else f"the sources {', '.join(map(repr, names))} have"
+        )
+        return f"{first}; {which} this page: `{errors.command(self.name, names[0])}`"
+
+    @staticmethod
+    def _holds(stores: Stores, record: SourceRecord, url: str) -> bool:
+        if identity(record.url) == identity(url):
+            return True
+        with suppress(StoreError), stores.open(record.name, create=False) as store:
+            return store.page_by_url(url) is not None
+        return False
 
     def fail(self, problem: str, exitcode: int) -> None:
         """Say what is wrong and set the exit code."""

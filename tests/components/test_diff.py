@@ -280,6 +280,18 @@ def test_bad_input_is_one_line(folder: Path, scrapy: Scrapy, words: list[str], c
     assert done.stderr.count("\n") == 1
 
 
+def test_of_the_address_of_a_page_the_sources_that_have_it_are_said(folder: Path, scrapy: Scrapy):
+    urls = (f"{SITE}guide", "https://other.example/a?b=c&d", "http://[bad")
+    said = [scrapy(folder, "diff", url) for url in urls]
+    assert {done.returncode for done in said} == {2}
+    crawl = f"scrapy crawl docs -a 'url={urls[1]}'"
+    assert [done.stderr.partition(": ")[2] for done in said] == [
+        f"'{SITE}guide' is an address, and no source; source '{NAME}' has this page: `scrapy diff {NAME}`\n",
+        f"{urls[1]!r} is an address, and no source; none has this page: `{crawl}` crawls it\n",
+        "source 'http://[bad' is not known; `scrapy sources` lists those that are\n",
+    ]
+
+
 def test_a_source_with_one_run_has_nothing_to_compare_with(tmp_path: Path, scrapy: Scrapy):
     with Place(None, tmp_path / ".scrapy" / "llmsspider").open() as store:
         crawl(store, {"a": "# A\n"})
