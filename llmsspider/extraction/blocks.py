@@ -90,7 +90,7 @@ def details(walk: Walk, element: _Element) -> list[str]:
     found = []
     for child in element:
         if child.tag == "summary":
-            if walk.kind(child) is not Kind.DROP:
+            if not walk.drops(child):
                 found += _summary(walk, child)
             child.clear(keep_tail=True)
             child.tag = "span"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Protocol
 
 from llmsspider.extraction.tree import collapsed
@@ -203,12 +204,21 @@ _SPACES = re.compile(r" {2,}")
 _LINE_START = re.compile(r"\n(?!\n)")
 
 
+_SHORT = 24
+"""Characters up to which texts are remembered as they were written: signs and words between elements repeat."""
+
+
+@lru_cache(maxsize=8192)
+def _written(text: str) -> str:
+    return escape(collapsed(text))
+
+
 class MarkdownFormat:
     """CommonMark with GFM tables, strikethrough, task items, footnotes and alerts."""
 
     def text(self, text: str) -> str:
         """Return text with syntax characters escaped, each run of white space as one space."""
-        return _SPECIAL.sub(_escaped, collapsed(text))
+        return _written(text) if len(text) < _SHORT else escape(collapsed(text))
 
     def code_span(self, text: str) -> str:
         """Return a code span (CommonMark 6.1).

@@ -13,7 +13,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Literal
 
 from cssselect import HTMLTranslator
@@ -42,6 +42,11 @@ class Generator:
     title: str = ""
     meta: str = ""
     results: str = ""
+
+    @cached_property
+    def encoded_marks(self) -> tuple[bytes, ...]:
+        """`marks` as they stand in a page."""
+        return tuple(mark.encode() for mark in self.marks)
 
 
 UNKNOWN = Generator("generic", (), ())

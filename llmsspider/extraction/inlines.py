@@ -57,22 +57,20 @@ def anchor(walk: Walk, element: _Element, before: list[str]) -> str:
     text = None
     if "#" in href:
         text = visible(element)
-        if (
-            text.lower() in PERMALINK_SIGNS
-            and not has_image(element)
-            and (walk.in_heading or href[:1] == "#")
-        ):
+        is_own = href[0] == "#"
+        is_permalink = (is_own or walk.in_heading) and text.lower() in PERMALINK_SIGNS
+        if is_permalink and not has_image(element):
             return ""
-        if walk.in_heading and href[:1] == "#":
+        if is_own and walk.in_heading:
             return walk.content(element)
-        if href[:1] == "#" and _label(element).lower() in TO_TOP:
+        if is_own and (text or _alternatives(element)).lower() in TO_TOP:
             return ""
     if walk.in_heading and walk.joiner.join(href).partition("#")[0] == walk.joiner.page:
         return walk.content(element)
     walk.in_link = True
     inner = walk.content(element)
     walk.in_link = False
-    return _behind(before, inline_link(walk, element, inner, text))
+    return _behind(before, _link(walk, href, inner, visible(element) if text is None else text))
 
 
 def _behind(before: list[str], piece: str) -> str:
@@ -82,24 +80,20 @@ def _behind(before: list[str], piece: str) -> str:
     return piece
 
 
-def _label(element: _Element) -> str:
-    """Return the text of a link, or that of the image it is."""
-    return visible(element) or " ".join(image.get("alt") or "" for image in element.iter("img")).strip()
+def _alternatives(element: _Element) -> str:
+    """Return the text of the images that a link is."""
+    return " ".join(image.get("alt") or "" for image in element.iter("img")).strip()
 
 
-def inline_link(walk: Walk, element: _Element, inner: str, text: str | None = None) -> str:
-    """Return a link to the `href` of `element` around `inner`, and note it; white space goes outside.
-
-    `text` is what is visible of `element`, where that is known.
-    """
+def _link(walk: Walk, href: str, inner: str, text: str) -> str:
+    """Return a link to `href` around `inner`, and note it with its visible `text`; white space goes outside."""
     stripped = inner.strip(" \n")
     if not stripped:
         return inner
-    url = walk.joiner.join(element.get("href") or "")
+    url = walk.joiner.join(href)
     on_web = url.startswith(_WEB) or url[:8].lower().startswith(_WEB)
     if not on_web and url[:11].lower().startswith(("javascript:", "data:", "blob:")):
         return inner
-    text = visible(element) if text is None else text
     if on_web:
         walk.links.append(Link(text, url))
     if text == url and on_web:
@@ -227,14 +221,15 @@ def _beside(before: list[str], span: str) -> str:
 
 
 def _holds_link(element: _Element) -> bool:
-    first = element[0]
-    if len(element) == 1 and first.tag == "span" and not len(first):  # what Sphinx makes of every literal
-        return False
-    return any(link.get("href") for link in element.iter("a"))
+    for part in element:
+        if len(part) or part.tag == "a":
+            return any(link.get("href") for link in element.iter("a"))
+    return False
 
 
 def _span(walk: Walk, text: str) -> str:
-    text = _SPACE.sub(" ", text).replace("\xa0", " ").replace("\u200b", "")
+    if not text.isprintable() or "  " in text:
+        text = _SPACE.sub(" ", text).replace("\xa0", " ").replace("\u200b", "")
     stripped = text.strip()
     if not stripped:
         return text
@@ -251,7 +246,7 @@ def _linked_code(walk: Walk, element: _Element) -> str:
         if link is None:
             text += part
             continue
-        pieces += [_span(walk, text), inline_link(walk, link, _span(walk, part))]
+        pieces += [_span(walk, text), _link(walk, link.get("href") or "", _span(walk, part), visible(link))]
         text = ""
     return "".join([*pieces, _span(walk, text)])
 

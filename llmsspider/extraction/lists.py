@@ -5,15 +5,15 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
-from lxml.etree import _Element
+from lxml.etree import XPath, _Element
 
 from llmsspider.extraction.formats import Items
 from llmsspider.extraction.rules import Kind
 from llmsspider.extraction.tree import INLINE, SKIPPED, has_blocks, inner_text, settable, visible
 from llmsspider.extraction.walk import BLOCK_KINDS, BLOCK_TAGS, Walk, converts
 
-_SECTIONS = frozenset({"section", "h1", "h2", "h3"})
-"""Children of an item that tell a list of page sections (Javadoc, cards) from a list of points."""
+_LISTS_SECTIONS = XPath("boolean(*/section | */h1 | */h2 | */h3)")
+"""Whether children of the items tell a list of page sections (Javadoc, cards) from a list of points."""
 _FRAMES = frozenset({"blockList", "blockListLast"})
 """Classes of lists that set sections in (Javadoc to version 12)."""
 _BELOW = frozenset({"ul", "ol", "div", "p", "pre"})
@@ -24,7 +24,7 @@ _LIST = re.compile(r"[-*] |\d+[.)] |<[uo]l")
 @converts(BLOCK_TAGS, "ul", "ol", "menu")
 def listing(walk: Walk, element: _Element) -> list[str]:
     """Return a `<ul>` or `<ol>` as one block."""
-    if element.get("class") in _FRAMES or _lists_sections(element):
+    if element.get("class") in _FRAMES or _LISTS_SECTIONS(element):
         return [block for item in element for block in walk.blocks(item)]
     items: list[list[str]] = []
     numbers: list[int] = []
@@ -37,7 +37,7 @@ def listing(walk: Walk, element: _Element) -> list[str]:
     for child in element:
         if child.tag == "li":
             number = _number(child.get("value"), number)
-            blocks = [] if walk.kind(child) is Kind.DROP else walk.block(child)
+            blocks = walk.block(child)
             if blocks and items and _is_nested_alone(child):
                 items[-1].extend(blocks)
             elif blocks:
@@ -51,7 +51,7 @@ def listing(walk: Walk, element: _Element) -> list[str]:
             elif blocks := walk.blocks(child) if child.tag in _BELOW else _loose(walk, child):
                 items.append(blocks)
                 numbers.append(number)
-        if stray := _stray(walk, child.tail):
+        if (tail := child.tail) and (stray := _stray(walk, tail)):
             items.append(stray)
             numbers.append(number)
             number += 1
@@ -64,12 +64,6 @@ def listing(walk: Walk, element: _Element) -> list[str]:
     ]
 
 
-def _lists_sections(element: _Element) -> bool:
-    return next(element.iter(*_SECTIONS), None) is not None and any(
-        part.tag in _SECTIONS for item in element for part in item
-    )
-
-
 def _stray(walk: Walk, text: str | None) -> list[str]:
     """Return text that stands in a list and in no item of it: browsers show it."""
     return [walk.format.paragraph([walk.text(text)])] if text and not text.isspace() else []
@@ -77,7 +71,7 @@ def _stray(walk: Walk, text: str | None) -> list[str]:
 
 def _loose(walk: Walk, element: _Element) -> list[str]:
     """Return the blocks of an element that stands in a list and in no item of it."""
-    if walk.kind(element) is Kind.DROP or element.tag == "script":
+    if walk.drops(element) or element.tag == "script":
         return []
     if element.tag in INLINE and not has_blocks(element):
         piece = walk.inline(element, [])
@@ -270,7 +264,7 @@ def _write(walk: Walk, entry: _Entry, short: bool) -> list[str]:
 def signature(walk: Walk, element: _Element) -> list[str]:
     """Return the signature of a function, class or member as a paragraph of code."""
     for child in list(element.iter("a", "button", "span", "label")):
-        if walk.kind(child) is Kind.DROP or (child.tag == "a" and _is_aside(child)):
+        if walk.drops(child) or (child.tag == "a" and _is_aside(child)):
             parent = child.getparent()
             if parent is not None:
                 _drop(child, parent)

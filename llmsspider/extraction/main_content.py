@@ -11,7 +11,7 @@ from lxml.etree import XPath, _Element
 
 from llmsspider.extraction.generators import GENERATORS, UNKNOWN, Generator
 from llmsspider.extraction.hidden import HiddenText
-from llmsspider.extraction.marks import GENERATOR_MARKS
+from llmsspider.extraction.marks import GENERATOR_MARKS, KNOWN, words_of
 from llmsspider.extraction.pagination import without_pagination
 from llmsspider.extraction.parsing import Source
 from llmsspider.extraction.rules import Kind, rules_for
@@ -48,6 +48,9 @@ _MOST = 0.5
 """Share of the page's text outside links from which an element is no navigation, whatever its name or tag."""
 _BY_VALUE = re.compile(r"::\*\[@([\w-]+) = ('[^']*')\]")
 """A step of XPath to the elements with a value: to begin with the attributes takes a fifth of the time."""
+_STEP = re.compile(r"descendant-or-self::(\w+)\[([^/|]*)\]")
+"""A selector that is one such step with a tag."""
+_VALUE = re.compile(r"@([\w-]+) = ('[^']*')")
 _TRANSLATIONS = XPath(".//a[@hreflang][contains(concat(' ', @rel, ' '), ' alternate ')]", smart_strings=False)
 _MOST_OF_PARTS = 0.6
 """Share of the text of all elements that a selector matches from which on the first is the main content."""
@@ -81,55 +84,63 @@ def find_main(
     the site's name, `whole` with it. `own` are tried first. `hidden` is removed from the main content, from the whole
     page where that has to be searched.
     """
-    named = {name for mark in source.marks for name in GENERATOR_MARKS.get(mark, ())}
-    generators = (*own, *(one for one in _ordered((meta or "").lower()) if one.name in named))
-    found = _by_generator(root, source.body, generators)
+    generators = (*own, *_marked((meta or "").lower(), source.marks.intersection(GENERATOR_MARKS)))
+    found = _by_generator(root, source, generators)
     if hidden is not None and not (found and hidden.remove(found[0]) and _has_text(found[0])):
         hidden.remove()
-        found = found and _by_generator(root, source.body, generators)
-    main, generator = found or (_densest(root, source.body, title, whole), UNKNOWN)
+        found = found and _by_generator(root, source, generators)
+    main, generator = found or (_densest(root, source, title, whole), UNKNOWN)
     return _without_languages(main, source), generator
 
 
 def _by_generator(
-    root: _Element, body: bytes, generators: tuple[Generator, ...]
+    root: _Element, source: Source, generators: tuple[Generator, ...]
 ) -> tuple[_Element, Generator] | None:
     for generator in generators:
-        if any(mark in body for mark in _marks(generator)):
-            main = _first(root, body, generator.main)
+        if any(mark in source.body for mark in generator.encoded_marks):
+            main = _first(root, source, generator.main)
             if main is not None:
                 return main, generator
     return None
 
 
-@lru_cache(maxsize=64)
-def _ordered(meta: str) -> tuple[Generator, ...]:
-    named = [generator for generator in GENERATORS if generator.meta and meta.startswith(generator.meta)]
-    return (*named, *(generator for generator in GENERATORS if generator not in named))
-
-
-@lru_cache(maxsize=64)
-def _marks(generator: Generator) -> tuple[bytes, ...]:
-    return tuple(mark.encode() for mark in generator.marks)
+@lru_cache(maxsize=1024)
+def _marked(meta: str, marks: frozenset[bytes]) -> tuple[Generator, ...]:
+    """Return the generators that marks of a page speak for, those first that its `<meta>` names."""
+    names = {name for mark in marks for name in GENERATOR_MARKS[mark]}
+    marked = [generator for generator in GENERATORS if generator.name in names]
+    return tuple(sorted(marked, key=lambda one: not (one.meta and meta.startswith(one.meta))))
 
 
 @lru_cache(maxsize=512)
-def _selector(css: str) -> tuple[XPath, tuple[bytes, ...]]:
-    """Return a selector as XPath, and the byte strings without which it cannot match."""
-    words = re.findall(r"[.#=]['\"]?([\w-]+)", css) or [re.split(r"[\s>\[:]", css)[-1]]
-    path = HTMLTranslator().css_to_xpath(css)
+def _selector(css: str) -> tuple[XPath, frozenset[bytes], tuple[bytes, ...]]:
+    """Return a selector as XPath, and without what it cannot match: marks, and byte strings of the page."""
+    words = [word.encode() for word in words_of(css)]
+    path = _by_attribute(HTMLTranslator().css_to_xpath(css))
+    marks = frozenset(lowered for word in words if (lowered := word.lower()) in KNOWN)
+    return XPath(path, smart_strings=False), marks, tuple(words)
+
+
+def _by_attribute(path: str) -> str:
+    """Return an XPath that begins with the attribute where a value of it is asked for."""
     path = _BY_VALUE.sub(r"::*/@\1[. = \2]/parent::*", path)
-    return XPath(path, smart_strings=False), tuple(word.encode() for word in words)
+    step = _STEP.fullmatch(path)
+    value = _VALUE.search(step[2]) if step and "not(" not in step[2] and " or " not in step[2] else None
+    if step is None or value is None:
+        return path
+    return f"descendant-or-self::*/@{value[1]}[. = {value[2]}]/parent::{step[1]}[{step[2]}]"
 
 
-def _matches(root: _Element, body: bytes, css: str) -> list[_Element]:
-    xpath, words = _selector(css)
-    return list(xpath(root)) if all(word in body for word in words) else []
+def _matches(root: _Element, source: Source, css: str) -> list[_Element]:
+    xpath, marks, words = _selector(css)
+    if marks <= source.marks and all(word in source.body for word in words):
+        return list(xpath(root))
+    return []
 
 
-def _first(root: _Element, body: bytes, selectors: tuple[str, ...]) -> _Element | None:
+def _first(root: _Element, source: Source, selectors: tuple[str, ...]) -> _Element | None:
     for css in selectors:
-        found = _matches(root, body, css)
+        found = _matches(root, source, css)
         for place, element in enumerate(found):
             if _has_text(element):
                 return element if place + 1 == len(found) else _with_others(element, found[place + 1 :])
@@ -161,7 +172,7 @@ def _has_text(element: _Element) -> bool:
     return any(text.strip() for text in element.itertext())
 
 
-def _densest(root: _Element, body: bytes, title: str | None, whole: str | None) -> _Element:
+def _densest(root: _Element, source: Source, title: str | None, whole: str | None) -> _Element:
     """Return the smallest element that holds nearly all text of the page that is neither link nor navigation."""
     page = page_headline(root, title, whole)
     start = root.find("body")
@@ -171,7 +182,7 @@ def _densest(root: _Element, body: bytes, title: str | None, whole: str | None) 
     sizes = sizes or _measure(start, page, links=True)  # a list of links, or nothing: by its name alone
     chosen = None
     for css in _LIKELY:
-        best = max(_matches(root, body, css), key=lambda element: sizes.get(element, 0), default=None)
+        best = max(_matches(root, source, css), key=lambda element: sizes.get(element, 0), default=None)
         if best is None or sizes.get(best, 0) < _LIKELY_SHARE * total:
             continue
         chosen = best if chosen is None else chosen

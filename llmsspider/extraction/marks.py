@@ -5,6 +5,7 @@ To search 30 KB for a string that is not there takes 15 µs; for all of these at
 
 from __future__ import annotations
 
+import re
 from functools import cache
 
 from ahocorasick_rs import BytesAhoCorasick, Implementation
@@ -40,9 +41,38 @@ for _generator in GENERATORS:
         _key = _mark.lower().encode()
         GENERATOR_MARKS[_key] = (*GENERATOR_MARKS.get(_key, ()), _generator.name)
 
+_LONG = 8
+"""Letters of a word of a selector that is looked for here: a shorter one may be any word of the text."""
+
+
+def words_of(css: str) -> tuple[str, ...]:
+    """Return the words that stand in a page where a selector matches, as it writes them."""
+    return tuple(re.findall(r"[.#=]['\"]?([\w-]+)", css) or [re.split(r"[\s>\[:]", css)[-1]])
+
+
+SELECTOR_WORDS = tuple(
+    word.lower().encode()
+    for generator in GENERATORS
+    for css in generator.main
+    for word in words_of(css)
+    if len(word) >= _LONG and not (word.isalpha() and word.islower())
+)
+"""Words of the selectors of generators, in lower case."""
+
 MARKS = tuple(
     dict.fromkeys(
-        (*ATTRIBUTES, *CONTROLS, *SWITCHES, *ELEMENTS, *LINKS, *BREAKS, *TAGS, *WORDS, *GENERATOR_MARKS)
+        (
+            *ATTRIBUTES,
+            *CONTROLS,
+            *SWITCHES,
+            *ELEMENTS,
+            *LINKS,
+            *BREAKS,
+            *TAGS,
+            *WORDS,
+            *GENERATOR_MARKS,
+            *SELECTOR_WORDS,
+        )
     )
 )
 """All that is looked for, in lower case."""

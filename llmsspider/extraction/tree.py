@@ -7,7 +7,8 @@ import re
 from lxml.etree import XPath, _Element, tostring
 
 _SPACE = re.compile(r"[ \t\n\r\f\v]+")
-_NO_LETTERS = bytes(code for code in range(128) if not chr(code).isalnum())
+_NO_ALNUM = bytes(code for code in range(128) if not chr(code).isalnum())
+_NO_ALPHA = bytes(code for code in range(128) if not chr(code).isalpha())
 _LINK_TEXTS = XPath("descendant-or-self::a//text()", smart_strings=False)
 _BEYOND_ASCII = re.compile(r"[^\x00-\x7f]")
 _NOT_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
@@ -145,17 +146,19 @@ def inner_text(element: _Element) -> str:
 
 def letters(element: _Element) -> int:
     """Return how many letters and digits are in an element."""
-    return _letters_of(inner_text(element))
+    return letters_of(inner_text(element))
 
 
 def letters_outside_links(element: _Element) -> int:
     """Return how many letters and digits of an element are in no link."""
-    return letters(element) - _letters_of("".join(_LINK_TEXTS(element)))
+    return letters(element) - letters_of("".join(_LINK_TEXTS(element)))
 
 
-def _letters_of(text: str) -> int:
-    found = len(text.encode("ascii", "ignore").translate(None, _NO_LETTERS))
-    return found if text.isascii() else found + sum(map(str.isalnum, _BEYOND_ASCII.findall(text)))
+def letters_of(text: str, *, with_digits: bool = True) -> int:
+    """Return how many letters, and digits, are in a text."""
+    others, counts = (_NO_ALNUM, str.isalnum) if with_digits else (_NO_ALPHA, str.isalpha)
+    found = len(text.encode("ascii", "ignore").translate(None, others))
+    return found if text.isascii() else found + sum(map(counts, _BEYOND_ASCII.findall(text)))
 
 
 def visible(element: _Element) -> str:

@@ -184,7 +184,12 @@ class Walk:
     def kind(self, element: _Element) -> Kind:
         """Return what an element is."""
         role = self._role(element)
-        return Kind.PLAIN if role.is_plain else classify(element, role.kind)
+        return role.kind if role.is_plain else classify(element, role.kind)
+
+    def drops(self, element: _Element) -> bool:
+        """Return True for an element that is filtered."""
+        role = self._role(element)
+        return not role.is_plain and classify(element, role.kind) is Kind.DROP
 
     def _role(self, element: _Element) -> Role:
         names = element.keys()
@@ -231,7 +236,7 @@ class Walk:
         found: list[str] = []
         text = element.text
         run = [self.text(text)] if text and not text.isspace() else []  # white space alone starts no run
-        around = self._around
+        around, is_looked_at = self._around, bool(self.first_inlines)
         for child in element:
             role = self._role(child)
             flow = role.flow
@@ -242,11 +247,12 @@ class Walk:
                 run = [self.text(text)] if text and not text.isspace() else []
                 found += self._block(child, role)
                 continue
-            piece = (
-                self._inline(child, role, run)
-                if flow == "inline" and child not in around
-                else self._inline_or_blocks(child, role, run)
-            )
+            if flow != "inline" or child in around:
+                piece = self._inline_or_blocks(child, role, run)
+            elif role.is_plain and not is_looked_at:
+                piece = role.inline(self, child, run)
+            else:
+                piece = self._inline(child, role, run)
             if isinstance(piece, list):
                 found += self._paragraph(run)
                 found += piece
@@ -255,7 +261,8 @@ class Walk:
                 run.append(piece)
             if text := child.tail:
                 run.append(self.text(text))
-        found += self._paragraph(run)
+        if run:
+            found += self._paragraph(run)
         self.depth -= 1
         if self.growth is not None:
             self.growth.check(sum(map(len, found)))
@@ -310,7 +317,7 @@ class Walk:
     def shown(self, element: _Element) -> str:
         """Return the text of an element without the parts of it that are filtered; those are emptied."""
         for child in list(element.iterdescendants()):
-            if self.kind(child) is Kind.DROP:
+            if self.drops(child):
                 child.clear(keep_tail=True)
         return plain_text(element)
 
@@ -358,11 +365,12 @@ class Walk:
             return [self.text(inner_text(element))]
         self.depth += 1
         pieces = [self.text(text)] if (text := element.text) else []
+        is_looked_at = bool(self.first_inlines)
         for child in element:
             role = self._role(child)
             piece = (
                 role.inline(self, child, pieces)
-                if role.is_plain and not self.first_inlines
+                if role.is_plain and not is_looked_at
                 else self._inline(child, role, pieces)
             )
             if isinstance(piece, list):

@@ -223,8 +223,20 @@ def _below(directory: str, origin: int, path: str) -> str | None:
     return "/".join([directory[:origin], *folders[: max(len(folders) - up, 0)], rest])
 
 
+_OF_DIRECTORY = re.compile(r"(?:https?://|(?![\w+.-]*:)[\w./~])[^\t\r\n]{0,200}\Z")
+"""Hrefs that lead to the same URL from each page of a directory; long ones are not remembered."""
+_MAX_JOINED = 4096
+"""Hrefs of one directory that are remembered."""
+
+
+@lru_cache(maxsize=16)
+def _joined_in(directory: str) -> dict[str, str]:
+    """Return where the joined hrefs of a directory are remembered: its pages share their navigation."""
+    return {}
+
+
 class Joiner:
-    """Joins hrefs to the base URL of one page, remembering the answers.
+    """Joins hrefs to the base URL of one page, remembering the answers for all pages of its directory.
 
     `base_href` is that of `<base>`, if any; one that is no http(s) URL counts for nothing. `join(href)` gives
     an absolute URL (fragment kept), or the href unchanged where it cannot be parsed; each is counted by `growth`.
@@ -240,13 +252,17 @@ class Joiner:
         self._scheme = parts.scheme
         folders = parts.path.split("/")[1:-1]
         self._directory = "/".join([self._origin, *folders, ""])
-        self._seen: dict[str, str] = {}
+        self._joined = _joined_in(self._directory)
 
     def join(self, href: str) -> str:
         """Return `href` as an absolute URL, fragment kept."""
-        found = self._seen.get(href)
+        found = self._joined.get(href)
         if found is None:
-            found = self._seen[href] = self._join(href)
+            found = self._join(href)
+            if _OF_DIRECTORY.match(href):
+                if len(self._joined) >= _MAX_JOINED:
+                    self._joined.clear()
+                self._joined[href] = found
         if self.growth is not None:
             self.growth.count(len(found))
         return found

@@ -6,10 +6,11 @@ import re
 from pathlib import Path
 
 import pytest
+from cssselect import HTMLTranslator
 
 from llmsspider.extraction import convert
 from llmsspider.extraction.generators import GENERATORS
-from llmsspider.extraction.main_content import find_main
+from llmsspider.extraction.main_content import _selector, find_main
 from llmsspider.extraction.parsing import parse, read_source
 
 FIXTURES = Path(__file__).parent.parent / "fixtures" / "generators"
@@ -45,6 +46,27 @@ def test_page_is_recognised_by_its_marks(name):
     body = page(name)
     _, generator = find_main(parse(body, None), read_source(body, None))
     assert generator.name == ENTRY.get(name, name)
+
+
+SELECTORS = [
+    *sorted({css for generator in GENERATORS for css in generator.main}),
+    "div[role=main], p[role=main]",
+    "div:not([role=main])",
+    "div:is([role=main], [id=one])",
+    "div.body[role=main] > p[id=two]",
+    "div[role='a | b']",
+    "p[id=two]",
+]
+EVERYTHING = """<body id=main><div class="a body" role=main id=one><p id=two role=main>x</p>
+<div role="a | b">y</div></div><div class=body><article role=main id=nd-page><main id=main>z</main></article></div>
+<section id=main class=document>w</section>"""
+
+
+@pytest.mark.parametrize("css", SELECTORS)
+def test_selectors_match_what_css_says(css):
+    pages = [parse(body, None) for body in (EVERYTHING.encode(), *map(page, PAGES))]
+    plain = HTMLTranslator().css_to_xpath(css)
+    assert [_selector(css)[0](root) for root in pages] == [root.xpath(plain) for root in pages]
 
 
 @pytest.mark.parametrize("name", sorted(set(PAGES) - SHELLS))

@@ -35,7 +35,16 @@ from llmsspider.web.markdown_forms import FORMS, is_markdown_url, is_twin_of, pa
 from llmsspider.web.media_types import extension, skipped_extension
 from llmsspider.web.opt_out import content_signals
 from llmsspider.web.scope import build_scope
-from llmsspider.web.url_gate import InvalidUrl, Joiner, fault, parse, printable_url, redacted
+from llmsspider.web.url_gate import (
+    _MAX_JOINED,
+    InvalidUrl,
+    Joiner,
+    _joined_in,
+    fault,
+    parse,
+    printable_url,
+    redacted,
+)
 from llmsspider.web.urls import directory, document_id, host, identity, loose_key, page_key
 
 MALFORMED = {
@@ -221,3 +230,38 @@ def test_files_of_a_site_name_what_they_lose(href):
     sitemap = f"<urlset><url><loc>{href}</loc></url><url><loc>https://example.com/a</loc></url></urlset>"
     listed = list(sitemaps.read(io.BytesIO(sitemap.encode()), BASE))
     assert [type(entry) for entry in listed] == [InvalidUrl, sitemaps.SitemapEntry]
+
+
+HREFS = (
+    "b.html", "b.html#x:y", "../c/", "./", ".", "..", "/", "/a", "//other.example/x", "#x", "", "?q=1", " ?q", ";p",
+    "http:", "http:?q", "http:x", "h\nttp:", "https://e.com/a/../b", "mailto:a@b", "a:b", "x:1", "é", " b", "b ", "b\n",
+    "~", "[", "http://[", "x" * 300,
+)  # fmt: skip
+
+
+@given(
+    st.permutations(HREFS),
+    st.sampled_from(["", "../z/", "https://other.example/d/f"]),
+    st.sampled_from(["https://e.com/d/", "https://e.com/", "https://e.com"]),
+)
+def test_what_is_remembered_of_a_directory_holds_for_each_of_its_pages(hrefs, base, folder):
+    names = (
+        ("one.html", "two", "", "one.html?q=2", "three;p") if folder.endswith("/") else ("", "/", "/a", "?q")
+    )
+    pages = [folder + name for name in names]
+    for page in pages:
+        alone = {}
+        for href in HREFS:
+            _joined_in.cache_clear()
+            alone[href] = Joiner(page, base).join(href)
+        for other in pages:
+            for href in hrefs:
+                Joiner(other, base).join(href)
+        assert {href: Joiner(page, base).join(href) for href in HREFS} == alone
+
+
+def test_no_more_than_so_much_is_remembered_of_a_directory():
+    joiner = Joiner("https://e.com/many/")
+    for number in range(3 * _MAX_JOINED):
+        assert joiner.join(f"{number}.html") == f"https://e.com/many/{number}.html"
+    assert len(_joined_in("https://e.com/many/")) <= _MAX_JOINED
