@@ -41,7 +41,7 @@ def heading(walk: Walk, element: _Element) -> list[str]:
         return []
     level, text = int(element.tag[1]), walk.shown(element)
     block = walk.format.heading(level, inner)
-    walk.headings.add(block)
+    walk.headings[block] = level
     walk.first_heading = walk.first_heading or text
     if text.lower() in CONTENTS_NAMES:
         walk.empty.add(block)

@@ -16,6 +16,7 @@ from lxml.etree import _Element
 
 from llmsspider.extraction import code
 from llmsspider.extraction.formats import Format
+from llmsspider.extraction.framing import framed
 from llmsspider.extraction.generators import UNKNOWN, Generator
 from llmsspider.extraction.parsing import Source
 from llmsspider.extraction.rules import WRAPPERS, Kind, Rules, classify
@@ -133,8 +134,8 @@ class Walk:
     headings_only: bool = False
     generator: Generator = UNKNOWN
     has_tex: bool = False
-    headings: set[str] = field(default_factory=set)
-    """The blocks that are headings."""
+    headings: dict[str, int] = field(default_factory=dict)
+    """The blocks that are headings, with their levels."""
     empty: set[str] = field(default_factory=set)
     """Those of them that say nothing without what follows."""
     in_link: bool = False
@@ -162,22 +163,8 @@ class Walk:
         above = [self.format.heading(1, self.format.text(title))] if title else []
         blocks = self.blocks(main)
         self.headings_only = all(block in self.headings or block == self.format.rule() for block in blocks)
-        return self.format.document([*above, *self._framed(blocks)])
-
-    def _framed(self, blocks: list[str]) -> list[str]:
-        """Return blocks without rules and headings that only set off what is filtered, and headings said twice."""
-        rule = self.format.rule()
-        kept: list[str] = []
-        for block in reversed(blocks):
-            follower = kept[-1] if kept else ""
-            is_last_rule = block == rule and (not kept or follower == rule)
-            is_again = block == follower and block in self.headings
-            is_empty = block in self.empty and (not kept or follower in self.headings)
-            if not (is_last_rule or is_again or is_empty):
-                kept.append(block)
-        while kept and kept[-1] == rule:
-            kept.pop()
-        return kept[::-1]
+        kept = framed(blocks, self.headings, self.empty, self.format.rule(), self.joiner.page)
+        return self.format.document([*above, *kept])
 
     # What an element is.
 

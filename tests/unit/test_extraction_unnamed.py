@@ -439,3 +439,17 @@ def test_the_name_that_menus_give_the_page_does_not_stand_above_its_own_heading(
         f"{bar}<div class='page-inner'>{section.replace('h1', 'h2')}</div>", "Guide", "<!-- GitBook -->"
     )
     assert page.markdown.startswith("# Guide\n\n## Turning wheels")
+
+
+def test_a_table_of_contents_in_headings_goes():
+    entries = """<h2><a name="t1">1.</a> <a href="part.html#s1">Wheels</a></h2><ul><li><a name="t11">1.1</a>
+    <a href="part.html#s11">Axles</a></ul><h2>2. <a href="part.html#s2">Mills</a></h2><hr>"""
+    text = f"<h2>1. Wheels</h2>{PROSE}<h3>1.1 Axles</h3>{PROSE}<h2>2. Mills</h2>{PROSE}"
+    page = converted(f"<h1>Widget</h1>{entries}{text}", "Widget")
+    assert page.markdown.startswith(f"# Widget\n\n---\n\n## 1. Wheels\n\n{TEXT}\n\n### 1.1 Axles")
+
+
+def test_headings_said_again_that_have_something_below_them_stay():
+    method = f"<h2>turn</h2><h3>Example</h3><h4>Slowly</h4>{PROSE}<h3>See also</h3><ul><li><a href='#m'>mill</a></ul>"
+    page = converted(f"<h1>Widget</h1>{method}{method.replace('turn', 'stop')}<hr>{PROSE}", "Widget")
+    assert page.markdown.count("### Example") == page.markdown.count("### See also") == 2
