@@ -47,7 +47,7 @@ class Lines:
             text = io.TextIOWrapper(raw, self._encoding, errors="replace", newline=None)
             try:
                 while line := text.readline(MAX_LINE_CHARS):
-                    if _TAG_HINT.search(line):
+                    if "<" in line and _TAG_HINT.search(line):
                         yield from _apart(line)
                     else:
                         yield line

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Literal
 
@@ -77,6 +77,8 @@ class Shape:
 
 _MARKED = re.compile(r"[#<=>]|\s*(?:`{3}|~{3}|-{3}|\*{3}|_{3})")
 """How a line begins that is a heading, a tag, a fence, a separator or a banner."""
+_NOTABLE = re.compile(rf"-|[^:]{{0,39}}+:|{_MARKED.pattern}")
+"""How a line begins that any scanner may take for more than text."""
 
 SHAPE_LINES = 50_000
 """Number of first lines by which the markup of a file is recognised."""
@@ -100,36 +102,57 @@ class FileScan:
         self.heading_after: dict[int, str] = {}
         self._awaits_heading: int | None = None
         self._has_text = False
+        self._in_text = False
+        """Text came last, and no scanner awaits the end of anything: more text and blank lines are nothing new."""
 
     @classmethod
     def of(cls, lines: Iterable[str]) -> FileScan:
         """FileScan lines."""
-        scan = cls()
-        for line in lines:
+        scan, coming = cls(), iter(lines)
+        line = next(coming, None)
+        while line is not None:
             scan.feed(line)
+            line = scan._after_text(coming) if scan._in_text else next(coming, None)
         scan.titles.end()
         return scan
 
+    def _after_text(self, lines: Iterator[str]) -> str | None:
+        """Return the next line that may be more than text, or None; count the text and the blank lines before it."""
+        number, chars, found = self.lines, 0, None
+        for line in lines:
+            if _NOTABLE.match(line):
+                found = line
+                break
+            if number < SHAPE_LINES:
+                self.shape.feed(line)
+            if not line.isspace():
+                self.last_text_line = number
+            number, chars = number + 1, chars + len(line)
+        self.lines, self.chars = number, self.chars + chars
+        return found
+
     def feed(self, line: str) -> None:
-        """Pass one line to the scanners that it can matter to; plain prose, most of a file, is skipped early."""
+        """Pass one line to the scanners that it can matter to."""
         number = self.lines
         self.lines += 1
         self.chars += len(line)
+        if number < SHAPE_LINES:
+            self.shape.feed(line)
         first = line[0]
         if first == "-" or self.front_matter.is_open:
             self.front_matter.feed(number, line)
         if first == "<" or self.tags.is_open:
             self.tags.feed(number, line)
-        if number < SHAPE_LINES:
-            self.shape.feed(line)
         if not line.strip():
             self.labels.blank()
             return
         if ":" not in line[:40] and not _MARKED.match(line):
             self.labels.text()
             self.titles.text()
+            self._in_text = not (self.front_matter.is_open or self.tags.is_open)
             is_separator = False
         else:
+            self._in_text = False
             is_separator = self._feed_marked(number, line)
         if not is_separator:
             if not self._has_text:
