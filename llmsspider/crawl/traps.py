@@ -108,7 +108,7 @@ def without_session_id(url: str) -> str:
     >>> without_session_id("https://example.com/a;jsessionid=0123456789ABCDEF?b=1")
     'https://example.com/a?b=1'
     """
-    if not any(mark in url for mark in "?;("):
+    if "?" not in url and ";" not in url and "(" not in url:
         return url
     cleaned = _ASP_SESSION.sub("", _SESSION_IN_PATH.sub("", url))
     names = [
@@ -282,6 +282,8 @@ def shape_of(url: str) -> str | None:
     >>> shape_of("https://example.com/v2/list?page=7&sort=up")
     'https://example.com/v#/list?page&sort'
     """
+    if "?" not in url and not _NUMBER.search(url.partition("://")[2].partition("/")[2]):
+        return None
     try:
         parts = urlsplit(url)
     except ValueError:

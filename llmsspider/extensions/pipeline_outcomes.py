@@ -6,15 +6,18 @@ import logging
 from typing import TYPE_CHECKING, Any
 
 from scrapy import signals
+from scrapy.settings import SETTINGS_PRIORITIES
 
 from llmsspider import stats
 from llmsspider.items import content_hash
+from llmsspider.loading import OURS
 from llmsspider.pipelines import CountedDrop
 from llmsspider.spiderrun import required_run
 from llmsspider.store import PageItem
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
+    from scrapy.settings import BaseSettings
     from twisted.python.failure import Failure
 
     from llmsspider.crawl.run import Run
@@ -41,7 +44,8 @@ class PipelineOutcomes:
         extension = cls(crawler, required_run(crawler))
         crawler.signals.connect(extension.item_dropped, signal=signals.item_dropped)
         crawler.signals.connect(extension.item_error, signal=signals.item_error)
-        crawler.signals.connect(extension.item_scraped, signal=signals.item_scraped)
+        if _has_others(crawler.settings):
+            crawler.signals.connect(extension.item_scraped, signal=signals.item_scraped)
         return extension
 
     def item_dropped(self, item: Any, exception: Exception) -> None:
@@ -94,3 +98,10 @@ class PipelineOutcomes:
                 {"url": item.url, "what": what},
                 extra={"spider": self.crawler.spider},
             )
+
+
+def _has_others(settings: BaseSettings) -> bool:
+    """Return whether an item may be changed after it was stored: by a pipeline or a processor that is not ours."""
+    named = {**settings.getdict("ITEM_PIPELINES_BASE"), **settings.getdict("ITEM_PIPELINES")}
+    ours = all(str(one).startswith(OURS) for one in named)
+    return not ours or settings.getpriority("ITEM_PROCESSOR") != SETTINGS_PRIORITIES["default"]
