@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from chromium import browser  # noqa: F401  # the fixture is autouse
 from live_crawl import Live, crawling
-from playwright.async_api import Page, async_playwright
+from playwright.async_api import Browser, Page, async_playwright
 
 from llmsspider.browser.handler import find_program
 
@@ -41,57 +41,68 @@ class Watched:
         return {name: int(text.replace(",", "")) for name, text in texts.items()}
 
 
-async def watch(live: Live, scheme: str) -> tuple[Watched, dict, Watched]:
-    """Look at the page while the crawl stands still, at its end, and at the report it links."""
-    loop = asyncio.get_running_loop()
+async def follow(live: Live, chromium: Browser, scheme: str) -> Watched:
+    """Open the page and look at it while the crawl stands still."""
+    seen = Watched(await chromium.new_page(color_scheme=scheme))
+    await seen.page.goto(f"http://127.0.0.1:{live.port}/")
+    standing = await asyncio.get_running_loop().run_in_executor(None, live.standing)
+    await seen.page.wait_for_function(
+        "total => document.getElementById('of').textContent.endsWith(`of ${total} pages`)",
+        arg=standing["total"],
+    )
+    assert await seen.numbers() == {name: standing[name] for name in NUMBERS.values()}
+    assert await seen.page.inner_text("#percent") == f"{standing['percent']}%"
+    assert await seen.page.get_attribute("#bar", "aria-valuenow") == str(standing["percent"])
+    await seen.page.wait_for_selector("#error-list li")
+    assert "/dead.html" in await seen.page.inner_text("#error-list")
+    return seen
+
+
+async def end(seen: Watched) -> tuple[dict[str, int], Watched]:
+    """Look at the page after the end of the crawl, and at the report it links."""
+    last = await seen.numbers()
+    assert await seen.page.inner_text("#phase") == "complete"
+    async with seen.page.expect_popup() as opened:
+        await seen.page.click("#report")
+    report = Watched(await opened.value)
+    await report.page.wait_for_selector("#rows tr")
+    assert await report.page.inner_text("#shown") == "11 of 11"
+    await report.page.fill("#search", "p5.html")
+    assert await report.page.locator("#rows tr").count() == 1
+    return last, report
+
+
+async def watch(live: Live) -> list[tuple[Watched, dict[str, int], Watched]]:
+    """Look at the page in each colour scheme; returns it, its last numbers and the report."""
     async with async_playwright() as playwright:
         chromium = await playwright.chromium.launch(executable_path=find_program(), chromium_sandbox=False)
-        seen = Watched(await chromium.new_page(color_scheme=scheme))
-        await seen.page.goto(f"http://127.0.0.1:{live.port}/")
-        standing = await loop.run_in_executor(None, live.standing)
-        await seen.page.wait_for_function(
-            "total => document.getElementById('of').textContent.endsWith(`of ${total} pages`)",
-            arg=standing["total"],
-        )
-        assert await seen.numbers() == {name: standing[name] for name in NUMBERS.values()}
-        assert await seen.page.inner_text("#percent") == f"{standing['percent']}%"
-        assert await seen.page.get_attribute("#bar", "aria-valuenow") == str(standing["percent"])
-        await seen.page.wait_for_selector("#error-list li")
-        assert "/dead.html" in await seen.page.inner_text("#error-list")
+        followed = [await follow(live, chromium, scheme) for scheme in ("light", "dark")]
         live.go.set()
-        await seen.page.wait_for_selector("#report")
-        await loop.run_in_executor(None, live.process.wait)
-        last = await seen.numbers()
-        assert await seen.page.inner_text("#phase") == "complete"
-        async with seen.page.expect_popup() as opened:
-            await seen.page.click("#report")
-        report = Watched(await opened.value)
-        await report.page.wait_for_selector("#rows tr")
-        assert await report.page.inner_text("#shown") == "11 of 11"
-        await report.page.fill("#search", "p5.html")
-        assert await report.page.locator("#rows tr").count() == 1
+        for seen in followed:
+            await seen.page.wait_for_selector("#report")
+        await asyncio.get_running_loop().run_in_executor(None, live.process.wait)
+        ended = [(seen, *await end(seen)) for seen in followed]
         await chromium.close()
-        return seen, last, report
+        return ended
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_the_page_shows_what_the_crawl_counts_and_asks_nobody_else(
-    serve, tmp_path: Path, scheme: str
-) -> None:
+def test_the_page_shows_what_the_crawl_counts_and_asks_nobody_else(serve, tmp_path: Path) -> None:
     with crawling(serve, tmp_path, LLMS_REPORT="out") as live:
-        seen, last, report = asyncio.run(watch(live, scheme))
+        watched = asyncio.run(watch(live))
     stored = json.loads((tmp_path / "out" / "run.json").read_text())["run"]
-    assert last == {
-        "done": stored["done"],
-        "queued": 0,
-        "documents": stored["documents"],
-        "unchanged": stored["unchanged"],
-        "failed": stored["errors"]["count"],
-        "left_out": stored["filtered"]["count"],
-    }
-    assert (seen.complaints, report.complaints) == ([], [])
     own = f"http://127.0.0.1:{live.port}/"
-    assert all(url.startswith((own, f"blob:{own}", "data:")) for url in [*seen.requests, *report.requests])
+    for seen, last, report in watched:
+        assert last == {
+            "done": stored["done"],
+            "queued": 0,
+            "documents": stored["documents"],
+            "unchanged": stored["unchanged"],
+            "failed": stored["errors"]["count"],
+            "left_out": stored["filtered"]["count"],
+        }
+        assert (seen.complaints, report.complaints) == ([], [])
+        asked = [*seen.requests, *report.requests]
+        assert all(url.startswith((own, f"blob:{own}", "data:")) for url in asked)
 
 
 async def look_from_disk(file: Path) -> Watched:

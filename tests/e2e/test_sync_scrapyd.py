@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from itertools import chain
 from pathlib import Path
 
 import pytest
@@ -34,7 +35,7 @@ def test_two_nodes_share_the_sources_and_a_third_that_is_down_costs_nothing(
     folders = [tmp_path / "one", tmp_path / "two"]
     for folder in folders:
         folder.mkdir()
-    with running_scrapyd(folders[0]) as one, running_scrapyd(folders[1]) as two:
+    with running_scrapyd(folders[0], items_dir="") as one, running_scrapyd(folders[1], items_dir="") as two:
         for node in (one, two):
             node.add_version(egg)
         nodes = [one.url, two.url, "http://user:secret@127.0.0.1:9"]
@@ -55,6 +56,13 @@ def test_two_nodes_share_the_sources_and_a_third_that_is_down_costs_nothing(
             },  # a node starts a process before it answers
         )
         logs = [list((folder / "logs" / PROJECT / "docs").glob("*.log")) for folder in folders]
+    said = {
+        text.partition("`scrapy export ")[2][:2]: text for file in chain(*logs) for text in [file.read_text()]
+    }
+    for source, log in said.items():
+        assert "WARNING: no output is configured: the documents are in the store only" in log
+        assert "documents: " in log and "ERROR" not in log, source
+    assert set(said) == {"s0", "s1", "s2"}
     assert done.exit_code == 0, done.log
     report = json.loads(done.stdout)
     assert report["ok"] == SOURCES, done.log
