@@ -10,13 +10,13 @@ from lxml.etree import XPath, _Element
 
 from llmsspider.extraction.marks import LINKS
 from llmsspider.extraction.parsing import Source
+from llmsspider.extraction.tree import inner_text
 from llmsspider.items import PageMeta
 from llmsspider.web.decompression import Growth
 from llmsspider.web.url_gate import HTTP, Joiner, split_route, without_fragment
 
 # What a page says about itself in its head, read from the tree that is parsed for its content.
 
-_TITLE = XPath("string((/html/head/title | /html/body/title | //title)[1])", smart_strings=False)
 _REFRESH = re.compile(r"\s*+[\d.]*+\s*+[;,]\s*+(?:url\s*+=\s*+)?+", re.IGNORECASE)
 MAX_TITLE = 1_000
 """Characters of a title up to which the site's name is looked for in it."""
@@ -87,7 +87,8 @@ def _read_link_tag(meta: PageMeta, element: _Element, joiner: Joiner) -> None:
 
 def whole_title(root: _Element) -> str | None:
     """Return the `<title>`, the site's name in it where it has one."""
-    return _clean(_TITLE(root))
+    title = next(root.iter("title"), None)
+    return None if title is None else _clean(inner_text(title))
 
 
 def without_suffix(title: str | None, site_name: str | None = None) -> str | None:

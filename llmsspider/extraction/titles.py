@@ -39,15 +39,14 @@ def outer_title(root: _Element, main: _Element, title: str | None, whole: str | 
     is the `<title>` without the last part where that may be the site's name, `whole` all of it.
     """
     wanted = (title or "").casefold()
-    last = _keys(whole)[-1:]
     for heading in root.iter("h1"):
-        text = plain_text(heading)
         if any(ancestor is main for ancestor in heading.iterancestors()):
             return None
+        text = plain_text(heading)
         is_other = text.casefold() != wanted or next(main.iter("h1"), None) is not None
         names_site = is_other and _is_headed(main) and _in_navigation(heading)
         if text and wanted.startswith(text.casefold()) and not names_site:
-            inner = [plain_text(own).casefold() for own in main.iter("h1", "h2")]
+            inner, last = [plain_text(own).casefold() for own in main.iter("h1", "h2")], _keys(whole)[-1:]
             names_page = any(own and (own in wanted or [_key(own)] == last) for own in inner)
             is_said = _key(text) in map(_key, inner)
             return None if is_said or (names_page and _key(text) not in last) else text

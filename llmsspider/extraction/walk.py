@@ -303,7 +303,7 @@ class Walk:
 
     def shown(self, element: _Element) -> str:
         """Return the text of an element without the parts of it that are filtered; those are emptied."""
-        for child in list(element.iterdescendants()):
+        for child in list(element.iterdescendants()) if len(element) else ():
             if self.drops(child):
                 child.clear(keep_tail=True)
         return plain_text(element)
