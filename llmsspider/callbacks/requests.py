@@ -301,7 +301,7 @@ class PageRequests:
     def _new_links(self, urls: Iterable[str], *, unchanged: bool) -> Iterator[tuple[str, str]]:
         """Yield the links that are new to this run and in scope, each with the page that it stands for."""
         run = self._run
-        for link in self._valid(urls):
+        for link in self._valid(link for link in urls if not self._is_known(link, unchanged=unchanged)):
             if not run.bounds.first_sight(link) and (
                 unchanged or not run.memory.dead_links.was_skipped(link)
             ):
@@ -315,6 +315,12 @@ class PageRequests:
                     continue
             if self._is_taken(url, verdict):
                 yield link, url
+
+    def _is_known(self, link: str, *, unchanged: bool) -> bool:
+        """Say whether a link was seen in this run exactly as it is written, which most were, and may be passed over."""
+        run = self._run
+        is_known = run.bounds.is_linked(link) and (unchanged or not run.memory.dead_links.was_skipped(link))
+        return is_known and not run.bounds.first_sight(link)  # it stays among those seen lately
 
     def _valid(self, urls: Iterable[str]) -> Iterator[str]:
         """Yield the URLs that pass the gate; the others are counted, each once."""

@@ -20,7 +20,6 @@ from llmsspider import stats
 from llmsspider.errors import ArgumentsError
 from llmsspider.items import FIELDS, Document, added_fields, row_of
 from llmsspider.loading import missing_extra, own_code
-from llmsspider.markdown.chunks import Chunker, Count, tokens
 from llmsspider.output.graph import Order, SiteTree, write_json
 from llmsspider.output.status import without_formula
 from llmsspider.store import CONTENT, PageRecord, Store
@@ -29,6 +28,7 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
 
     from llmsspider.crawl.run import Run
+    from llmsspider.markdown.chunks import Chunker, Count
 
 
 # Writing the documents of a store to a file: the formats, and the file that is complete or not there.
@@ -214,12 +214,20 @@ class Flattened:
 
 
 def write_flat(
-    store: Store, out: BinaryIO, *, order: Order = "breadth", budget: int | None = None, count: Count = tokens
+    store: Store,
+    out: BinaryIO,
+    *,
+    order: Order = "breadth",
+    budget: int | None = None,
+    count: Count | None = None,
 ) -> Flattened:
     """Write what the source says of itself, then page after page, each with a `Source:` line below its title.
 
-    The page that would exceed `budget` and those after it are omitted.
+    The page that would exceed `budget` and those after it are omitted. `count` counts tokens where none is given.
     """
+    from llmsspider.markdown.chunks import tokens  # noqa: PLC0415  # every crawl loads the feed formats
+
+    count = count or tokens
     source = store.source_record()
     introduction = source.introduction if source else ""
     written, size = 0, count(introduction) if introduction else 0
