@@ -12,7 +12,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cache, cached_property, lru_cache
 from itertools import islice
 from typing import get_args
 from urllib.parse import urljoin, urlsplit
@@ -68,22 +68,53 @@ def stem(url: str) -> str:
     return (directory if name.lower() in _INDEX_NAMES else path).rstrip("/")
 
 
-@dataclass(slots=True)
+@dataclass
 class PageLinks:
-    """The relative links of one page: the bases they may have, the likeliest first, and where they lead from each."""
+    """The relative links of one page: where they lead from each base that they may have."""
 
     page_url: str
     group: str
-    joiners: dict[Base, Joiner]
-    root_joiners: dict[Base, Joiner]
+    fetched_url: str
+    root: str | None
+    """The root of the documentation."""
     landed: Counter[Base] = field(default_factory=Counter)
     root_landed: Counter[Base] = field(default_factory=Counter)
     is_index: bool = False
     """Whether known pages lie below the page: its source may be the index file of their folder."""
-    has_markdown_beside: bool = False
-    """Whether its Markdown is at its own address with an ending: `/guide/a.md`."""
     differs: bool = False
     """Whether the bases make a difference for any of the links."""
+
+    @cached_property
+    def joiners(self) -> dict[Base, Joiner]:
+        """The bases of its links, the one that a browser would take first, each place once."""
+        here, fetched_url = stem(self.page_url), self.fetched_url
+        fetched = urljoin(fetched_url, ".") if "/" in urlsplit(fetched_url).path else f"{fetched_url}/"
+        places: dict[Base, str] = {"directory": f"{here}/", "source": f"{here.rpartition('/')[0]}/"}
+        if not urlsplit(here).path.strip("/"):
+            places = {"directory": f"{here}/"}
+        first = next((base for base, place in places.items() if place == fetched), None)
+        ordered: dict[Base, str] = {first: fetched} if first else {"fetched": fetched}
+        ordered.update(places)
+        if self.root and host(self.root) == host(here):
+            ordered["root"] = self.root
+        unique: dict[str, Base] = {}
+        for base, place in ordered.items():
+            unique.setdefault(place, base)
+        return {base: Joiner(place) for place, base in unique.items()}
+
+    @cached_property
+    def root_joiners(self) -> dict[Base, Joiner]:
+        """The bases of its links that begin with `/`."""
+        joiners: dict[Base, Joiner] = {"host": Joiner(urljoin(self.page_url, "/"))}
+        root = self.root
+        if root and urlsplit(root).path not in {"", "/"} and host(root) == host(self.page_url):
+            joiners["root"] = Joiner(root)
+        return joiners
+
+    @property
+    def has_markdown_beside(self) -> bool:
+        """Whether its Markdown is at its own address with an ending: `/guide/a.md`."""
+        return _SOURCE.sub("", self.fetched_url) == stem(self.page_url)
 
     @property
     def vote(self) -> Base | None:
@@ -147,17 +178,12 @@ class LinkBases:
             origin: as in `Document.origin`.
             hrefs: destinations of links, images and definitions.
         """
-        here = stem(page_url)
-        joiners = self._joiners(here, fetched_url)
-        roots: dict[Base, Joiner] = {"host": Joiner(urljoin(page_url, "/"))}
-        if self.root and urlsplit(self.root).path not in {"", "/"} and host(self.root) == host(page_url):
-            roots["root"] = Joiner(self.root)
-        links = PageLinks(page_url, f"{host(page_url)} {origin}", joiners, roots)
-        links.has_markdown_beside = _SOURCE.sub("", fetched_url) == here
+        links = PageLinks(page_url, f"{host(page_url)} {origin}", fetched_url, self.root)
         relative = {href for href in hrefs if not _SCHEME.match(href) and not href.startswith("#")}
         if not relative:
             return links
         self._know()
+        here = stem(page_url)
         links.is_index = here in self._parents
         for href in sorted(relative):
             from_root = href.startswith("/")
@@ -228,18 +254,20 @@ class LinkBases:
         (`x.md`, `x.ipynb`, `x.qmd`, `x.rst`) becomes the page the file is published as.
         """
         plain = Joiner(links.page_url)
-        base = self.base_of(links)
-        relative = [links.joiners[base], *(j for name, j in links.joiners.items() if name != base)]
-        best_root = max(links.root_joiners, key=lambda name: links.root_landed[name])
-        from_root = [
-            links.root_joiners[best_root],
-            *(j for name, j in links.root_joiners.items() if name != best_root),
-        ]
+
+        @cache  # many pages have no relative links
+        def relative() -> list[Joiner]:
+            return _first(links.joiners, self.base_of(links))
+
+        @cache
+        def from_root() -> list[Joiner]:
+            best = max(links.root_joiners, key=lambda name: links.root_landed[name])
+            return _first(links.root_joiners, best)
 
         def joined(href: str) -> str:
             if _SCHEME.match(href) or href.startswith("#"):
                 return self._page_of_source(plain.join(href), links.page_url)
-            return self._resolved(href, from_root if href.startswith("/") else relative, links)
+            return self._resolved(href, from_root() if href.startswith("/") else relative(), links)
 
         return joined
 
@@ -325,21 +353,10 @@ class LinkBases:
         url = without_fragment(url)
         return _is_page_like(url) and stem(url) != here and self._page_at(url) is not None
 
-    def _joiners(self, here: str, fetched_url: str) -> dict[Base, Joiner]:
-        """Return the bases of a page's links, the one that a browser would take first, each place once."""
-        fetched = urljoin(fetched_url, ".") if "/" in urlsplit(fetched_url).path else f"{fetched_url}/"
-        places: dict[Base, str] = {"directory": f"{here}/", "source": f"{here.rpartition('/')[0]}/"}
-        if not urlsplit(here).path.strip("/"):
-            places = {"directory": f"{here}/"}
-        first = next((base for base, place in places.items() if place == fetched), None)
-        ordered: dict[Base, str] = {first: fetched} if first else {"fetched": fetched}
-        ordered.update(places)
-        if self.root and host(self.root) == host(here):
-            ordered["root"] = self.root
-        unique: dict[str, Base] = {}
-        for base, place in ordered.items():
-            unique.setdefault(place, base)
-        return {base: Joiner(place) for place, base in unique.items()}
+
+def _first(joiners: dict[Base, Joiner], base: Base) -> list[Joiner]:
+    """The joiners, that of a base first."""
+    return [joiners[base], *(joiner for name, joiner in joiners.items() if name != base)]
 
 
 def _joined(joiner: Joiner, href: str) -> str:

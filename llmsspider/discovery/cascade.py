@@ -40,12 +40,18 @@ def _silent(line: str) -> None:
 
 
 async def discover(
-    fetch: Fetch, start_url: str, options: Options, *, note: Callable[[str], None] = _silent
+    fetch: Fetch,
+    start_url: str,
+    options: Options,
+    *,
+    note: Callable[[str], None] = _silent,
+    expect_pages: Callable[[], None] = lambda: None,
 ) -> Discovery:
     """Fetch the start page, then everything the site offers about itself.
 
-    `note` gets one line for each thing found. A start page that fails is no exception: its answer says
-    so and discovery goes on.
+    `note` gets one line for each thing found. `expect_pages` is called as soon as pages are sure to come: there is a
+    full-text file, and how it is joined is still to be found out. A start page that fails is no exception: its
+    answer says so and discovery goes on.
 
     Raises:
         InvalidUrlError: `start_url` or `options.llms_txt` is not an absolute http(s) URL.
@@ -57,7 +63,7 @@ async def discover(
     session = Session(fetch)
     start = await session.get(start_url)
     found = Discovery(start, files.section_url(start_url, start))
-    cascade = _Cascade(session, found, options, note)
+    cascade = _Cascade(session, found, options, note, expect_pages)
     await cascade.run()
     found.requests = session.requests
     return found
@@ -95,7 +101,15 @@ async def read_described(fetch: Fetch, url: str, found: Discovery, options: Opti
 class _Cascade:
     """One discovery under way: each step adds to `found`."""
 
-    def __init__(self, session: Session, found: Discovery, options: Options, note: Callable[[str], None]):
+    def __init__(
+        self,
+        session: Session,
+        found: Discovery,
+        options: Options,
+        note: Callable[[str], None],
+        expect_pages: Callable[[], None],
+    ):
+        self.expect_pages = expect_pages
         self.session = session
         self.found = found
         self.options = options
@@ -186,6 +200,7 @@ class _Cascade:
     def _take_full_text(self, answer: FetchResult) -> None:
         if self.options.full_text:
             self.found.full_texts.append(FullText(answer.final_url, answer))
+            self.expect_pages()
         else:
             self.found.cut.append(FilteredLink(answer.final_url, "full-text-off"))
         self.session.forget(answer.url)

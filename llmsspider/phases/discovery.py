@@ -102,7 +102,9 @@ async def _look(phase: Phase, url: str) -> tuple[Discovery, Page]:
             phase.fetch, repository, config.formats.extensions("listed"), note=phase.note
         )
         return discovery, Page("", [], [], PageMeta())
-    discovery = await discover(phase.fetch, url, options, note=phase.note)
+    discovery = await discover(
+        phase.fetch, url, options, note=phase.note, expect_pages=phase.run.expect_pages
+    )
     return discovery, await _scan(phase, discovery.start)
 
 
