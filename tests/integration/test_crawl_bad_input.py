@@ -9,7 +9,7 @@ import pytest
 from crawling import command
 from fault_timeouts import cut_short
 from forked import HANGS_SECS
-from site_server import TYPES, Reply
+from site_server import TYPES, Reply, Seen
 from sites import PLAIN, html
 
 from llmsspider.store.database import source_file
@@ -150,6 +150,10 @@ def test_a_start_page_without_text_ends_with_no_documents(serve, run_crawl):
     assert outcome.stats["finish_reason"] == "no_documents"
 
 
+def too_large(_seen: Seen) -> Reply:
+    return Reply(b"# x\n" + b"- [a](/b)\n" * 5_500_000, content_type=TYPES["txt"])
+
+
 @pytest.mark.parametrize(
     "answer",
     [
@@ -160,7 +164,7 @@ def test_a_start_page_without_text_ends_with_no_documents(serve, run_crawl):
         ),
         pytest.param(Reply("", content_type=TYPES["txt"]), id="empty"),
         pytest.param(Reply(b"\0\1\2\3" * 100, content_type=TYPES["txt"]), id="binary"),
-        pytest.param(Reply(b"# x\n" + b"- [a](/b)\n" * 5_500_000, content_type=TYPES["txt"]), id="50 MB"),
+        pytest.param(too_large, id="50 MB"),
         pytest.param(
             Reply("", 302, headers={"Location": "http://localhost:9/llms.txt"}), id="redirected elsewhere"
         ),
