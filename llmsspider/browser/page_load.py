@@ -9,6 +9,7 @@ import asyncio
 import contextlib
 import time
 from typing import TYPE_CHECKING
+from weakref import WeakSet
 
 if TYPE_CHECKING:
     from playwright.async_api import CDPSession, Page, Request, Response
@@ -42,6 +43,9 @@ STAY_OPEN = frozenset({"eventsource", "websocket"})
 
 DATA = frozenset({"fetch", "xhr"})
 """Types of requests that scripts make for data."""
+
+MAX_LOADS = 4
+"""How often a page may be loaded, or its scripts load it or another one in its place; then it stays."""
 
 MAX_NOTED = 20
 """Requests of a page that are kept: of those that failed, and of those for data."""
@@ -87,6 +91,8 @@ class Traffic:
     def __init__(self, page: Page):
         self._page = page
         self._open: dict[Request, float] = {}
+        self._loads = 0
+        self._refused: WeakSet[Request] = WeakSet()
         self.failed: dict[str, str] = {}
         self.data: list[str] = []
         self.is_stopped = False
@@ -114,7 +120,16 @@ class Traffic:
         self._page.remove_listener("response", self._answered)
         self._page.remove_listener("requestfailed", self._fails)
 
+    def is_refused(self, request: Request) -> bool:
+        """Return whether the page would load itself once more than it may."""
+        return request in self._refused
+
     def _begins(self, request: Request) -> None:
+        if request.resource_type == "document" and not is_framed(request):
+            self._loads += 1
+            if self._loads > MAX_LOADS:
+                self._refused.add(request)
+                return
         self._open[request] = self.last_secs = time.monotonic()
 
     def _answered(self, response: Response) -> None:
@@ -124,6 +139,8 @@ class Traffic:
             self.data.append(response.url)
 
     def _ends(self, request: Request) -> None:
+        if request in self._refused:
+            return
         self._open.pop(request, None)
         self.last_secs = time.monotonic()
 

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+from functools import partial
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
 from llmsspider.browser.page_load import ANSWER_SECS, Scripts, Traffic, is_framed, wait_until_loaded
 from llmsspider.compat import playwright_handler
+from llmsspider.errors import RenderingError
 
 if TYPE_CHECKING:
     from playwright.async_api import Page, Route
@@ -98,9 +101,9 @@ class RenderingHandler(Handler):  # type: ignore[misc]
 
     async def watch(self, page: Page) -> Traffic:
         """Return the requests of a page from now on; frames stay empty, since an aborted one renders an error page."""
-        await page.route("**", _empty_frame)
         self._scripts[page] = await Scripts.of(page)
         self._traffic[page] = traffic = Traffic(page)
+        await page.route("**", partial(_answer_document, traffic))
         return traffic
 
     async def page_answered(self, page: Page) -> None:
@@ -114,9 +117,22 @@ class RenderingHandler(Handler):  # type: ignore[misc]
                 traffic.is_stopped = True
                 await self._scripts[page].stop()
             traffic.end()
-            whole = await whole_content(page)
+            whole = await self._whole_content(page, traffic)
             if whole is not None:
                 self._whole[page] = whole
+
+    async def _whole_content(self, page: Page, traffic: Traffic) -> str | None:
+        """Return the HTML of a page with its shadow roots, None where it has none; the page has `ANSWER_SECS` for it.
+
+        Where it does not answer its scripts are stopped, once. Raises `RenderingError` where it still does not.
+        """
+        for _ in range(2):
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(ANSWER_SECS):
+                    return await whole_content(page)
+            traffic.is_stopped = True
+            await self._scripts[page].stop()
+        raise RenderingError("the page does not answer, though its scripts were stopped", kind="network")
 
     def whole(self, page: Page, response: Response) -> Response:
         """Return the response of a page with its shadow roots in place."""
@@ -127,8 +143,9 @@ class RenderingHandler(Handler):  # type: ignore[misc]
         return response.replace(body=whole.encode(encoding, "xmlcharrefreplace"))
 
 
-async def _empty_frame(route: Route) -> None:
-    if is_framed(route.request):
+async def _answer_document(traffic: Traffic, route: Route) -> None:
+    """Answer requests for frames, which stay empty, and those of a page that loads itself endlessly, with 204."""
+    if is_framed(route.request) or traffic.is_refused(route.request):
         await route.fulfill(status=204)
     else:
         await route.fallback()

@@ -157,6 +157,24 @@ def test_pages_that_never_end_cost_their_time_and_no_more(serve, run_crawl):
     assert (failed, drawn_in_vain, outcome.stats["llms/rendering/incomplete"]) == (1, 1, 1)
 
 
+def test_pages_that_load_themselves_without_end_stay_in_the_end(serve, run_crawl):
+    names = ("reloads", "circles", "refreshes")
+    refresh = "<meta http-equiv='refresh' content='0'>"
+    site = serve(
+        {
+            "/": html("Home", "<p>Home.</p>" + "".join(f"<a href='/{name}'>x</a>" for name in names)),
+            "/reloads": shell(draw("Reloads") + "setInterval(() => location.reload(), 20)"),
+            "/circles": shell(draw("Circles") + "setTimeout(() => { location.href = location.href }, 0)"),
+            "/refreshes": shell(draw("Refreshes")).replace("<head>", f"<head>{refresh}"),
+        }
+    )
+    constants = {"llmsspider.browser.page_load.IDLE_TIMEOUT_SECS": 60.0}
+    settings = {"RETRY_TIMES": 0, "DOWNLOAD_TIMEOUT": HANGS_SECS}
+    documents = run_crawl(f"{site.url}/", settings=settings, constants=constants).by_path(site.url)
+    assert set(documents) == {"/", *(f"/{name}" for name in names)}
+    assert {documents[f"/{name}"]["origin"] for name in names} == {"rendered"}
+
+
 def test_a_page_that_is_not_done_within_the_download_timeout_is_closed(serve, run_crawl):
     site = serve(
         {"/": html("Home", "<p>Home.</p><a href='/loops'>x</a>"), "/loops": shell("while (true) {}")}
