@@ -10,6 +10,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
 from pathlib import Path
 
 from docs_site import Quiet, build
@@ -20,17 +21,34 @@ ROOT = Path(__file__).resolve().parent.parent
 PICTURES = ROOT / "docs" / "pictures"
 PORT = 8000
 COLUMNS = 120
+ANSWER_SECS = 0.5
+"""Time until a page is answered: that of a site far away, so that the crawl lasts long enough to be seen at work."""
+LINE_SECS = 6
+"""Time between two lines of progress; usually 60 s."""
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 
 
+class FarAway(Quiet):
+    """A server that takes its time, as one on the internet does."""
+
+    def do_GET(self) -> None:  # noqa: N802
+        """Answer after a while."""
+        time.sleep(ANSWER_SECS)
+        super().do_GET()
+
+
 def main() -> None:
-    """Crawl the documentation of the project, and draw what was said and written."""
+    """Crawl the documentation of the project, and draw what was said and written.
+
+    The lines of progress show the crawl at work: pages come one by one, and a line more often than usual.
+    """
     PICTURES.mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="pictures-") as name:
         folder = Path(name)
         url = f"http://127.0.0.1:{PORT}/"
         site = build(folder / "site", url)
-        handler = functools.partial(Quiet, directory=str(site))
+        (site / "llms-full.txt").unlink()  # its pages would be there before the first line of progress
+        handler = functools.partial(FarAway, directory=str(site))
         with http.server.ThreadingHTTPServer(("127.0.0.1", PORT), handler) as server:
             threading.Thread(target=server.serve_forever, daemon=True).start()
             words = ["llmsspider", url, "-o", "docs"]
@@ -39,6 +57,7 @@ def main() -> None:
                 "LLMS_ALLOW_PRIVATE_ADDRESSES=127.0.0.1",
                 "-s",
                 f"LLMS_REPORT={folder / 'report'}",
+                *("-s", f"LOGSTATS_INTERVAL={LINE_SECS}"),
             ]
             said = subprocess.run(
                 [sys.executable, "-u", "-m", *words, *hidden],

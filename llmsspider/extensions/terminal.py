@@ -37,8 +37,8 @@ REFRESH_SECS = 0.5
 class TerminalProgress:
     """Show snapshots of the run; they take the place of Scrapy's LogStats.
 
-    A line is logged at INFO every `LOGSTATS_INTERVAL` seconds and when a phase begins. With a terminal a display of
-    rich stands below the log in its place, and log lines are written above it as they are.
+    A line is logged at INFO every `LOGSTATS_INTERVAL` seconds and when a phase begins with documents there. With a
+    terminal a display of rich stands below the log in its place, and log lines are written above it as they are.
     """
 
     def __init__(self, crawler: Crawler, run: Run, *, live: bool, interval: float):
@@ -84,7 +84,8 @@ class TerminalProgress:
             self._display.refresh()
             return
         due = self._interval and progress.elapsed_secs - self._logged_secs >= self._interval
-        if due or (self._logged_phase not in {"", "starting"} and self._logged_phase != progress.phase):
+        is_new = self._logged_phase not in {"", "starting"} and self._logged_phase != progress.phase
+        if due or (is_new and progress.documents):  # a first line of zeros says nothing
             self._logged_secs = progress.elapsed_secs
             line = self._run.snapshot().line()
             logger.info("%(line)s", {"line": line}, extra={"spider": self._crawler.spider})
