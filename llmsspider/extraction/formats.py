@@ -16,13 +16,11 @@ from llmsspider.markdown.commonmark import code_block
 
 _SPECIAL = re.compile(r"[\\`*_\[\]<&~]")
 _NEEDS = {
-    "\\": re.compile(
-        r"\\(?=[!-/:-@\[-`{-~]|\Z)"
-    ),  # a backslash that would escape; syntax may follow the text
+    "\\": re.compile(r"\\(?=[!-/:-@\[-`{-~]|\Z)"),  # an escape; syntax may follow the text
     "*": re.compile(r"(?<! )\*|\*(?! )"),  # emphasis
     "_": re.compile(r"(?<![^\W_])_|_(?![^\W_])"),  # emphasis, not inside a word
     "`": re.compile(r"`"),
-    "<": re.compile(r"<(?=[A-Za-z/!?])"),  # a tag or autolink
+    "<": re.compile(r"<(?=[A-Za-z/!?]|\Z)"),  # a tag or autolink; its name may follow the text
     "&": re.compile(r"&(?=#?\w+;)"),  # an entity
     "~": re.compile(r"~(?=~)|(?<=~)~"),
     "]": re.compile(r"\](?=[(\[])"),  # a link
@@ -107,6 +105,10 @@ class Format(Protocol):
 
     def text(self, text: str) -> str:
         """Return character data, escaped, each run of white space as one space."""
+        ...
+
+    def behind_bracket(self, piece: str) -> str:
+        """Return a piece that begins with a parenthesis, right behind a closing bracket."""
         ...
 
     def code_span(self, text: str) -> str:
@@ -219,6 +221,10 @@ class MarkdownFormat:
     def text(self, text: str) -> str:
         """Return text with syntax characters escaped, each run of white space as one space."""
         return _written(text) if len(text) < _SHORT else escape(collapsed(text))
+
+    def behind_bracket(self, piece: str) -> str:
+        """Return a piece with its parenthesis escaped: both would read as a link."""
+        return f"\\{piece}"
 
     def code_span(self, text: str) -> str:
         """Return a code span (CommonMark 6.1).

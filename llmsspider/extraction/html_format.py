@@ -18,6 +18,10 @@ class HtmlFormat:
         """Return character data, escaped, each run of white space as one space."""
         return escape_html(collapsed(text), quote=False)
 
+    def behind_bracket(self, piece: str) -> str:
+        """Return a piece as it is."""
+        return piece
+
     def code_span(self, text: str) -> str:
         """Return inline code."""
         return f"<code>{escape_html(text, quote=False)}</code>"

@@ -245,9 +245,10 @@ class Walk:
                 found += piece
                 run = []
             elif piece:
-                run.append(piece)
+                run.append(self._behind(run, piece) if piece[0] == "(" else piece)
             if text := child.tail:
-                run.append(self.text(text))
+                piece = self.text(text)
+                run.append(self._behind(run, piece) if text[0] == "(" else piece)
         if run:
             found += self._paragraph(run)
         self.depth -= 1
@@ -363,11 +364,16 @@ class Walk:
             if isinstance(piece, list):
                 pieces.append(" ".join(piece))
             elif piece:
-                pieces.append(piece)
+                pieces.append(self._behind(pieces, piece) if piece[0] == "(" else piece)
             if text := child.tail:
-                pieces.append(self.text(text))
+                piece = self.text(text)
+                pieces.append(self._behind(pieces, piece) if text[0] == "(" else piece)
         self.depth -= 1
         return pieces
+
+    def _behind(self, before: list[str], piece: str) -> str:
+        """Return a piece that begins with a parenthesis behind others in the line."""
+        return self.format.behind_bracket(piece) if before and before[-1][-1:] == "]" else piece
 
     def text(self, text: str) -> str:
         """Return character data with its white space collapsed, written for the format."""

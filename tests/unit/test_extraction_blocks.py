@@ -44,6 +44,8 @@ INLINE = {
     "emphasis after a star": ("<p>int *<em>p</em>, **<b>q</b></p>", "int \\*_p_, \\*\\*__q__"),
     "autolink": ("<p><a href='https://x.org/'>https://x.org/</a></p>", "<https://x.org/>"),
     "a link behind an exclamation mark": ("<p>x :: !<a href='t'>T</a> !<code><a href='t'>U</a></code>! <a href='t'>V</a></p>", "x :: \\![T](https://e.org/d/t) \\![`U`](https://e.org/d/t)! [V](https://e.org/d/t)"),
+    "brackets of several elements": ("<p><span>f</span><span>[<b>T</b>]</span><span>(x: T)</span> <i>[U]</i>(y) (z)</p>", "f[**T**]\\(x: T) *[U]*(y) (z)"),
+    "a tag of several elements": ("<p><span>&lt;<i>text</i>&gt;</span> &lt; 2</p>", "\\<*text*> < 2"),
     "bad link": ("<p><a href='javascript:x()'>run</a> <a>no</a></p>", "run no"),
     "parentheses in a URL": ("<p><a href='a_(b)'>x</a> <a href='a)b'>y</a></p>", "[x](https://e.org/d/a_(b)) [y](<https://e.org/d/a)b>)"),
     "right to left": ("<p dir='rtl'>שלום <b>עולם</b></p>", "שלום **עולם**"),
