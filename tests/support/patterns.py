@@ -17,6 +17,8 @@ import llmsspider
 ROOT = Path(llmsspider.__file__).parent
 METHODS = {"match": "match", "fullmatch": "fullmatch", "search": "search"}
 """How a method goes over a text; all others go over the whole of it."""
+NO_METHODS = {"pattern", "flags", "groups", "groupindex"}
+"""What is read of a pattern without a text: one that is a part of another is tried in that."""
 
 
 @dataclass(frozen=True)
@@ -105,6 +107,8 @@ def _uses() -> dict[tuple[str, str], set[str]]:
         for node in nodes:
             if isinstance(node, ast.Attribute) and (name := _name(node.value)):
                 called.add(node.value)
+                if node.attr in NO_METHODS:
+                    continue
                 owner = owners.get(name, (here, name))
                 found.setdefault(owner, set()).add(METHODS.get(node.attr, "finditer"))
         for node in nodes:
