@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from lxml.etree import _Element
 
-from llmsspider import loading
+from llmsspider import loading, markdown
 from llmsspider.errors import TooLargePageError
 from llmsspider.extraction import (  # the converters of elements register themselves
     blocks,  # noqa: F401
@@ -28,6 +28,7 @@ from llmsspider.extraction.html_format import HtmlFormat
 from llmsspider.extraction.main_content import find_main, without_navigation
 from llmsspider.extraction.metadata import (
     follow_links,
+    held_markdown,
     is_shell,
     joiner_for,
     read_apis,
@@ -101,6 +102,7 @@ def convert(
         root, joiner, page = _parsed(source, url, growth)
         _write(page, root, joiner, source, loading.FALLBACK, own, keep_hidden=keep_hidden, with_listings=True)
         page.fallback = why
+    _take_held(page, root, source, url)
     growth.check(len(page.markdown))
     if not keep_hidden:
         take_invisible(page)
@@ -191,6 +193,17 @@ def _with_contents(headings: Walk, main: _Element, title: str | None) -> str:
 def _has_tex(source: Source) -> bool:
     """Return True if a page has formulas set by scripts; the name of a program is written in its own way."""
     return source.may_hold(b"mathjax", b"katex") and any(name in source.body for name in _TEX)
+
+
+def _take_held(page: Page, root: _Element, source: Source, url: str) -> None:
+    """Take the Markdown that a page holds for a script to render in place of what was read from its HTML."""
+    text = held_markdown(root, source)
+    if text is None:
+        return
+    read = markdown.read(text, url)
+    page.markdown, page.links, page.converter = read.markdown, read.links, read.converter
+    page.follow = list(dict.fromkeys([*page.follow, *read.follow]))
+    page.meta.title, page.meta.is_shell = read.meta.title or page.meta.title, False
 
 
 def read_metadata(body: bytes, url: str, encoding: str | None) -> Page:

@@ -31,7 +31,7 @@ WORDS = (
     b"math", b"katex", b"mjx", b"arithmatex", b"mathjax", b"footnote", b"noteref", b"#fn", b"tablist", b"hreflang",
     b"indextable", b"swagger", b"redoc", b"rapi-doc", b"rapidoc", b"openapi", b"elements-api", b"api-reference",
     b"createapireference", b"spec-url", b"apidescriptionurl",
-    b"#/", b"#!/", b"zero-md", b"md-block", b"wc-markdown",
+    b"#/", b"#!/", b"zero-md", b"md-block", b"wc-markdown", b"<xmp", b"text/markdown", b"text/x-markdown", b"<textarea",
 )  # fmt: skip
 
 GENERATOR_MARKS: dict[bytes, tuple[str, ...]] = {}

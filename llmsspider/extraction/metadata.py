@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import json
 import re
+import textwrap
+from html import unescape
+from itertools import islice
 from types import ModuleType
 
 from lxml.etree import XPath, _Element
@@ -284,6 +287,72 @@ def shown_file(root: _Element, source: Source, joiner: Joiner) -> str | None:
         return None
     named = [str(src).strip() for src in _SHOWN_FILES(root)]
     return joiner.join(named[0]) if len(named) == 1 and named[0] and _text_size(root) <= _SHELL_TEXT else None
+
+
+_HOLDER = re.compile(
+    r"<(?:(xmp)\b[^<>]{0,500}|(script)\b[^<>]{0,300}?\btype\s*=\s*[\"']?text/(?:x-)?markdown\b[^<>]{0,300}"
+    r"|(textarea)\b[^<>]{0,300}?\b(?:id\s*=\s*[\"']?source\b|theme\s*=)[^<>]{0,300})>",
+    re.IGNORECASE,
+)
+"""What Markdown stands in: for Strapdown (`<xmp>`, `<textarea theme>`), Remark (`<textarea id="source">`), others."""
+MAX_HOLDERS = 200
+"""Pieces of Markdown that one page holds."""
+_HOLDS = frozenset({"xmp", "textarea"})
+_PROPERTY = re.compile(r"\s*[a-z][a-z-]*:(?:\s|$)")
+"""A line at the beginning of a slide of Remark that says how it is shown."""
+
+
+def held_markdown(root: _Element, source: Source) -> str | None:
+    """Return the Markdown that a page holds for a script to render; None where it has other text or no script."""
+    if not source.may_hold(b"<xmp", b"text/markdown", b"text/x-markdown", b"<textarea") or not _SCRIPTS(root):
+        return None
+    html = source.body.decode(source.encoding, "replace")
+    lowered = html.lower() if len(html.lower()) == len(html) else html
+    held, end = [], 0
+    for begin in islice(_HOLDER.finditer(html), MAX_HOLDERS):
+        name = next(filter(None, begin.groups())).lower()
+        found = lowered.find(f"</{name}", begin.end()) if begin.start() >= end else -1
+        if found < 0:
+            continue
+        end = found
+        text = html[begin.end() : end]
+        held.append(textwrap.dedent(unescape(text) if name == "textarea" else text).strip())
+    text = "\n\n".join(filter(None, held))
+    if not text or _size_beside(root) > _SHELL_TEXT:
+        return None
+    return _without_slides(text) if b"remark" in source.lowered else text
+
+
+def _without_slides(text: str) -> str:
+    """Return the text of slides (Remark) without what says how they are shown, and without notes for the speaker."""
+    kept: list[str] = []
+    begins, is_note = True, False
+    for line in text.split("\n"):
+        if line.rstrip() in {"---", "--"}:
+            begins, is_note = True, False
+            kept.append("")
+        elif line.rstrip() == "???":
+            is_note = True
+        elif not is_note and not (begins and _PROPERTY.match(line)):
+            begins = begins and not line.strip()
+            kept.append(line)
+    return "\n".join(kept).strip()
+
+
+def _size_beside(root: _Element) -> int:
+    """Return the number of characters of visible text outside of what may hold Markdown."""
+    body = root.find("body")
+    size, waiting = 0, [root if body is None else body]
+    while waiting and size <= _SHELL_TEXT:
+        element = waiting.pop()
+        if element.tag not in _NO_TEXT and element.text:
+            size += len(element.text.strip())
+        for child in element:
+            if child.tail:
+                size += len(child.tail.strip())
+            if isinstance(child.tag, str) and child.tag not in _HOLDS:
+                waiting.append(child)
+    return size
 
 
 def _text_size(root: _Element) -> int:
