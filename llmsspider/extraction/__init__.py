@@ -25,6 +25,7 @@ from llmsspider.extraction.formats import MarkdownFormat
 from llmsspider.extraction.generators import UNKNOWN, Generator, own_generators
 from llmsspider.extraction.hidden import HiddenText
 from llmsspider.extraction.html_format import HtmlFormat
+from llmsspider.extraction.listings import listing_of, lists_only, tags_of
 from llmsspider.extraction.main_content import find_main, without_navigation
 from llmsspider.extraction.metadata import (
     follow_links,
@@ -37,9 +38,9 @@ from llmsspider.extraction.metadata import (
     shown_file,
     whole_title,
 )
-from llmsspider.extraction.page_kind import listing_of, lists_only, section_of, tags_of
 from llmsspider.extraction.parsing import Source, parse_source, read_source
 from llmsspider.extraction.rules import rules_for
+from llmsspider.extraction.section import section_of
 from llmsspider.extraction.titles import clear_site_name, outer_title, set_headline, without_book_title
 from llmsspider.extraction.walk import Walk
 from llmsspider.items import Page
