@@ -222,8 +222,10 @@ class Docsify:
 
 def docsify_scripts(body: bytes, url: str) -> list[str]:
     """Return the scripts of its own host that may hold the configuration of a page; none where the page holds it."""
+    if b"docsify" not in body[:MAX_PAGE_BYTES]:
+        return []
     html = body[:MAX_PAGE_BYTES].decode("utf-8", "replace")
-    if _configuration(html) is not None or not _LOADER.search(html):
+    if not _LOADER.search(html) or _configuration(html) is not None:
         return []
     sources = (urljoin(url, src) for src in _OWN_SCRIPT.findall(html) if not _PROGRAM.search(src))
     return [src for src in dict.fromkeys(sources) if urlsplit(src)[:2] == urlsplit(url)[:2]][:MAX_SCRIPTS]
