@@ -50,6 +50,7 @@ class DocsCallbacks(scrapy.Spider):
     def connect(self, crawler: Crawler, run: Run) -> None:
         """Make the objects that the callbacks call; each has the run, and those it needs of the others."""
         self.run = run
+        run.pending_pages.only_for_markdown = type(self).parse is not DocsCallbacks.parse
         self.requests = PageRequests(self, run)
         self.markdown_links = MarkdownLinks(crawler, run)
         self.reader = PageReader(crawler, run, self.markdown_links.joiner)

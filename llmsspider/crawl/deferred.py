@@ -100,9 +100,14 @@ class PendingPage:
 
 @dataclass(slots=True)
 class PendingPages:
-    """The pages of one run that wait, by the id of the document; `enabled` is False where a stop would lose them."""
+    """The pages of one run that wait, by the id of the document.
+
+    `enabled` is False where a stop would lose them, `only_for_markdown` True where the spider has a `parse` of its own:
+    it is to see the document of each page with its response.
+    """
 
     enabled: bool = True
+    only_for_markdown: bool = False
     waiting: dict[str, PendingPage] = field(default_factory=dict)
     _number: Counter[bool] = field(default_factory=Counter)
     undecided: list[Any] = field(default_factory=list)
@@ -120,7 +125,7 @@ class PendingPages:
         """Say whether one more page can wait, where `room` more documents are allowed (None: any number)."""
         limit = MAX_PENDING if for_markdown else MAX_UNSURE
         full = self._number[for_markdown] >= limit or (room is not None and room <= MAX_PENDING)
-        return self.enabled and not full
+        return self.enabled and (for_markdown or not self.only_for_markdown) and not full
 
     def take(self) -> Iterator[PendingPage]:
         """Yield the pages that wait, by their addresses; each waits no more."""
