@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 import importlib
 import inspect
 import io
@@ -15,10 +16,13 @@ from typing import Any
 
 from patterns import modules
 
+from llmsspider.changes.volatile import likest, word_counts
+from llmsspider.crawl.page_checks import has_end
 from llmsspider.discovery import files
 from llmsspider.discovery.model import FetchResult
 from llmsspider.discovery.sitemaps import read as read_sitemap
 from llmsspider.extraction import titles
+from llmsspider.extraction.framing import framed
 from llmsspider.extraction.parsing import parse
 from llmsspider.llmsfull import inspect as inspect_full
 from llmsspider.llmsfull import split
@@ -74,9 +78,33 @@ NOT_READERS = {
     "markdown.commonmark.events": "a generator: `markdown.scan`, `chunking` and `llmstxt` run it",
     "markdown.commonmark.events_with_range": "a generator: `markdown.scan` runs it",
     "markdown.commonmark.parser": "takes options",
-    "discovery.files.judge": "`llmstxt` and `llmsfull` read the file",
     "openapi.description.example_of": "takes what was read",
-    "crawl.pages.page_record": "takes what was read",
+    "crawl.records.page_record": "takes what was read",
+    "callbacks.reading.count_page": "takes a page that was read",
+    "changes.atom.updated_feed": "lxml reads the feed that was written before",
+    "changes.source.changes_since": "takes a store",
+    "changes.source.since": "takes a store",
+    "changes.webhook.payload": "takes changes",
+    "crawl.full_text_lag.chosen": "takes addresses of files",
+    "crawl.full_text_lag.hash_of_words": "takes counts",
+    "crawl.outcome.delivered": "takes counts",
+    "crawl.outcome.no_documents": "takes counts",
+    "lint.findings.as_json": "takes findings",
+    "lint.findings.github": "takes findings",
+    "lint.findings.sarif": "takes findings",
+    "lint.findings.text": "takes findings",
+    "markdown.scan.cuts": "takes places",
+    "openapi.render_parts": "takes a description that was read",
+    "output.mirror_files.contents": "takes lines that were made",
+    "output.mirror_files.front_matter": "takes a record",
+    "output.mirror_files.page_text": "takes a record",
+    "output.summary.by": "takes counts",
+    "output.summary.console_lines": "takes a run",
+    "output.summary.failure": "takes a run",
+    "output.summary.log_lines": "takes a run",
+    "output.summary.parts": "takes counts",
+    "stats.count_scrapys": "takes a stats collector",
+    "web.outcomes.remedied": "takes a kind of error",
     "crawl.deletions.plan_deletions": "takes hashes",
     "crawl.deletions.outage": "takes counts",
     "crawl.full_text_lag.are_alike": "takes counts",
@@ -86,7 +114,6 @@ NOT_READERS = {
     "llmsfull.split.read_whole": "`llmsfull.split` runs it",
     "web.markdown_forms.twin": "takes a form that was learned",
     "web.opt_out.is_noindex": "takes directives that were read",
-    "crawl.pages.extractor_version": "takes a setting",
     "web.politeness.product_token": "takes a setting",
     "web.politeness.with_contact": "takes a setting",
     "web.scope.build_scope": "takes arguments",
@@ -108,6 +135,10 @@ def _root(text: str) -> Any:
 
 
 SPECIAL: dict[str, Callable[[str], Any]] = {
+    "discovery.files.classify_file": lambda text: files.classify_file(_answer(text.encode()), URL, main=True),
+    "crawl.page_checks.has_end": lambda text: has_end(text.encode(), "html"),
+    "extraction.framing.framed": lambda text: framed(text.split("\n\n"), {}, (), "---", "A"),
+    "changes.volatile.likest": lambda text: likest(word_counts(text, URL), [(1, word_counts(text, URL))]),
     "web.outcomes.challenge_of": lambda text: outcomes.challenge_of(200, {}, f"<html>{text}".encode()),
     "discovery.files.page_url": lambda text: files.page_url(URL[:-1], _answer(text.encode())),
     "discovery.files.section_url": lambda text: files.section_url(URL[:-1], _answer(text.encode())),
@@ -332,6 +363,22 @@ def _unknown(why: str, _text: str) -> Any:
     raise LookupError(why)
 
 
+def unknown() -> list[str]:
+    """Return what has to be said here of functions of which it is not known whether they read text."""
+    calls = (reader.call for reader in readers())
+    return [call.args[0] for call in calls if isinstance(call, partial) and call.func is _unknown]
+
+
+def stale() -> list[str]:
+    """Return the names that stand here and that no function of the package has."""
+    found = {
+        f"{module_name.removeprefix('llmsspider.')}.{name}"
+        for module_name in modules()
+        for name in vars(importlib.import_module(module_name))
+    }
+    return sorted({*NOT_READERS, *SPECIAL} - found)
+
+
 _FILLERS: dict[str, Callable[[str], Any]] = {
     "str": str,
     "str | None": str,
@@ -373,7 +420,8 @@ def lines_run(call: Callable[[], Any], limit: int) -> int:
             raise _LimitError
         return trace
 
-    before = sys.gettrace()
+    before, collects = sys.gettrace(), gc.isenabled()
+    gc.disable()  # what is called for garbage of other tests is no line of this one
     sys.settrace(trace)
     try:
         call()
@@ -383,6 +431,8 @@ def lines_run(call: Callable[[], Any], limit: int) -> int:
         return count
     finally:
         sys.settrace(before)
+        if collects:
+            gc.enable()
     return count
 
 

@@ -7,7 +7,7 @@ import logging
 import random
 
 import pytest
-from readers import PREFIXES, PUMPS, lines_run, pumped, readers
+from readers import PREFIXES, PUMPS, lines_run, pumped, readers, stale, unknown
 
 READERS = list(readers())
 LENGTH = 300
@@ -34,6 +34,10 @@ def test_every_reader_runs_a_linear_number_of_lines(reader):
     logging.disable(logging.NOTSET)
 
     assert grown == {}
+
+
+def test_of_every_function_it_is_known_whether_it_reads_text():
+    assert (unknown(), stale()) == ([], [])
 
 
 def test_the_package_is_searched_whole():
