@@ -51,7 +51,7 @@ QUIET = (
     "--no-pings",
     "--disable-features=OptimizationHints,MediaRouter,Translate,CertificateTransparencyComponentUpdater",
 )
-"""Flags that stop Chromium from calling home."""
+"""Flags that disable Chromium's own background requests."""
 
 FENCED = (
     "--disable-quic",
@@ -60,7 +60,7 @@ FENCED = (
     "--webrtc-ip-handling-policy=disable_non_proxied_udp",
     "--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.1",
 )
-"""Flags that leave it no way around the proxy: no QUIC, no WebRTC over UDP, no look-ups of its own."""
+"""Flags that prevent Chromium from bypassing the proxy: no QUIC, no WebRTC over UDP, no look-ups of its own."""
 
 
 def find_program(which: Callable[[str], str | None] = shutil.which) -> str | None:
@@ -77,7 +77,7 @@ def launch_options(
         given: `PLAYWRIGHT_LAUNCH_OPTIONS`; it may choose the program, the sandbox and add flags, never the proxy.
         proxy: the filtering proxy: `server`, `username`, `password`.
         program: path of the installed browser, None for Playwright's own.
-        sandbox: use Chromium's sandbox; None is "unless we are root", who cannot.
+        sandbox: use Chromium's sandbox; None: unless the process is root, for whom it does not start.
     """
     if sandbox is None:
         sandbox = not hasattr(os, "geteuid") or os.geteuid() != 0
@@ -100,8 +100,8 @@ MISSING = "no browser can be started ({}): install one with `apt-get install chr
 class BrowserSession:
     """Downloads pages with scrapy-playwright, behind the filtering proxy.
 
-    Not started before the first `download`. A browser that cannot be started is tried once; a page that hangs
-    is closed after `DOWNLOAD_TIMEOUT`.
+    The browser starts with the first `download`. Where it cannot be started, no second attempt is made. A page that
+    hangs is closed after `DOWNLOAD_TIMEOUT`.
     """
 
     def __init__(self, crawler: Crawler):
@@ -115,7 +115,7 @@ class BrowserSession:
         self._warned: set[str] = set()
 
     async def download(self, request: Request) -> Response:
-        """Return the page as the browser rendered it; what it loaded stands in `meta["llms"]`.
+        """Return the page as the browser rendered it; `meta["llms"]` of the response says what the page loaded.
 
         Raises:
             BrowserUnavailableError: there is no browser, or it may not be used as it is configured.
@@ -190,7 +190,7 @@ class BrowserSession:
             raise BrowserUnavailableError(missing_extra("browser") or MISSING.format(error)) from error
         settings = self._crawler.settings
         if settings.get("LOG_LEVEL") != "DEBUG":
-            logging.getLogger("scrapy-playwright").setLevel(logging.ERROR)  # failed pages are reported by us
+            logging.getLogger("scrapy-playwright").setLevel(logging.ERROR)  # errbacks report these
         dialer = Dialer(
             guarded_resolver(self._crawler),
             AllowedAddresses.from_setting(settings.get("LLMS_ALLOW_PRIVATE_ADDRESSES", False)),
@@ -212,7 +212,7 @@ class BrowserSession:
         return handler
 
     def _refuse_settings(self) -> None:
-        """Raise for settings under which the browser's requests would pass by the filtering proxy."""
+        """Raise `BrowserUnavailableError` for settings under which requests would bypass the filtering proxy."""
         settings = self._crawler.settings
         for name in ("PLAYWRIGHT_CDP_URL", "PLAYWRIGHT_CONNECT_URL"):
             if settings.get(name):
@@ -247,10 +247,10 @@ class BrowserSession:
             await page.route(lambda url: bool(self._credentials.headers_for(url)), self._with_secrets)
 
     async def _with_secrets(self, route: Route) -> None:
-        """Answer a request to a private origin with a download that has its headers.
+        """Answer a request to an origin with credentials by a download that sends those credentials.
 
-        Playwright would send headers of a continued request to the targets of its redirects too. This download
-        follows none: the browser follows, without the headers.
+        If the request were continued with these headers, Playwright would send them to redirect targets too. This
+        download follows no redirect; the browser follows it, without the credentials.
         """
         request = route.request
         headers = {name: value for name, value in (await request.all_headers()).items() if name[:1] != ":"}
@@ -261,18 +261,18 @@ class BrowserSession:
         await route.fulfill(response=response)
 
     async def _abandon(self, opened: list[Page]) -> None:
-        """Close a page that does not end; where that hangs too, the browser, which starts anew for the next page."""
+        """Close a page that timed out; if closing hangs too, close the browser, which restarts for the next page."""
         try:
             async with asyncio.timeout(CLOSE_SECS / 3):
                 for page in opened:
                     await page.close()
-        except Exception:  # Playwright's errors; the browser goes either way
+        except Exception:  # any error of Playwright: the browser is closed then
             with contextlib.suppress(Exception):
                 async with asyncio.timeout(CLOSE_SECS):
                     if self._handler is not None:
                         await self._handler.browser.close()
 
-    # --- the fence ---
+    # --- access control of the browser's requests ---
 
     def _check_proxy(self, request: Request) -> None:
         wanted = request.meta.get("proxy")
@@ -309,8 +309,8 @@ _sessions: WeakKeyDictionary[Crawler, BrowserSession] = WeakKeyDictionary()
 class BrowserDownloadHandler(HTTP11DownloadHandler):
     """Scrapy's HTTP/1.1 handler; requests with `meta["playwright"]` go to the browser.
 
-    scrapy-playwright's handler is made when the first request says so. Until then nothing of Playwright is
-    imported and no process started. One browser serves both schemes.
+    scrapy-playwright's handler is made for the first such request. Until then Playwright is not imported and no
+    process is started. One browser serves both schemes.
     """
 
     lazy = True

@@ -22,7 +22,7 @@ DEFAULT_PORTS = {"http": 80, "https": 443}
 
 @dataclass(frozen=True, slots=True)
 class OutboundProxy:
-    """An HTTP proxy. `authorization` is the value of `Proxy-Authorization`; `tls` is spoken to the proxy itself."""
+    """An HTTP proxy. `authorization` is the value of `Proxy-Authorization`; `tls`: connect to the proxy by TLS."""
 
     host: str
     port: int
@@ -34,7 +34,7 @@ class OutboundProxy:
         """Read `http://user:password@host:port`.
 
         Raises:
-            ValueError: not an http(s) proxy (SOCKS, for one).
+            ValueError: not an http(s) proxy, for example SOCKS.
         """
         parts = urlsplit(url if "://" in url else f"http://{url}")
         if parts.scheme not in DEFAULT_PORTS or not parts.hostname:
@@ -49,7 +49,7 @@ class OutboundProxy:
 
 @dataclass(frozen=True, slots=True)
 class OutboundProxies:
-    """Which proxy leads to which host. `bypass` says whether a host is reached without one."""
+    """The proxy to use for each host. `bypass` returns whether a host is reached without one."""
 
     by_scheme: Mapping[str, OutboundProxy] = field(default_factory=dict)
     bypass: Callable[[str], object] = proxy_bypass
@@ -88,9 +88,9 @@ class DialRefusedError(Exception):
 class Dialer:
     """Makes the connections of the filtering proxy.
 
-    A name is looked up by the resolver of the crawl, which hands out permitted addresses only, and one of
-    those is connected to: there is no second look-up that could answer otherwise. Behind an outbound proxy
-    that proxy looks names up, so only the text of the host is checked.
+    The crawl's resolver looks up a host name and returns permitted addresses only; the connection goes to one of
+    these, without a second look-up that could return another address (DNS rebinding). An outbound proxy looks
+    names up itself, so only the text of the host is checked there.
     """
 
     def __init__(self, resolver: AddressGuardResolver, allowed: AllowedAddresses, outbound: OutboundProxies):
@@ -99,7 +99,7 @@ class Dialer:
         self._outbound = outbound
 
     async def dial(self, scheme: str, host: str, port: int) -> tuple[Connection, OutboundProxy | None]:
-        """Connect to a host, or to the outbound proxy that leads there, which is then returned as well.
+        """Connect to a host directly, or to the outbound proxy for it, which is then returned as well.
 
         Raises:
             DialRefusedError: the guard does not permit it.

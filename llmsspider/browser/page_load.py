@@ -1,6 +1,6 @@
-"""When a page has loaded: no request that it needs is under way, and its elements and text do not change any more.
+"""When a page has loaded: no request that it needs is under way, and its elements and text no longer change.
 
-Scripts of a page that does not come to that are stopped.
+If a page does not reach this state in time, its scripts are stopped.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ BUSY_SECS = 0.25
 """Time to answer above which a page is busy: it computes, and neither changes nor requests anything meanwhile."""
 
 ANSWER_SECS = 5.0
-"""Time a page is given to answer a question besides those of `wait_until_loaded`, and to let go of a script."""
+"""Time a page is given to answer a question besides those of `wait_until_loaded`, and to terminate a script."""
 
 ENOUGH_TEXT = 200
-"""Characters of text that make a page more than a notice that it is loading."""
+"""Least number of characters of text of a page that is more than a loading notice."""
 
 NEEDLESS = frozenset({"image", "media", "font"})
 """Types of resources that the text of a page does not need."""
@@ -45,10 +45,10 @@ DATA = frozenset({"fetch", "xhr"})
 """Types of requests that scripts make for data."""
 
 MAX_LOADS = 4
-"""How often a page may be loaded, or its scripts load it or another one in its place; then it stays."""
+"""Maximum number of loads of a page, reloads and navigations by its scripts included; further ones are refused."""
 
 MAX_NOTED = 20
-"""Requests of a page that are kept: of those that failed, and of those for data."""
+"""Maximum number of requests recorded for a page: of failed ones, and of those for data."""
 
 _POLL_SECS = 0.1
 _LOOK = """() => {
@@ -65,7 +65,7 @@ _LOOK = """() => {
 
 
 def is_needless(request: Request) -> bool:
-    """Return whether a request of a page is not made (`PLAYWRIGHT_ABORT_REQUEST`)."""
+    """Return whether to abort a request of a page, which its text does not need (`PLAYWRIGHT_ABORT_REQUEST`)."""
     return request.resource_type in NEEDLESS
 
 
@@ -84,8 +84,8 @@ def is_framed(request: Request) -> bool:
 class Traffic:
     """The requests a page makes.
 
-    `failed` says why, by URL, for scripts and data that could not be loaded; `data` are the URLs of data that came;
-    `is_stopped` is whether the page was read before its scripts came to an end.
+    `failed` maps the URL of each script or data request that failed to the reason; `data` lists the URLs of data that
+    was loaded; `is_stopped` says whether the page was read before its scripts had finished.
     """
 
     def __init__(self, page: Page):
@@ -105,23 +105,23 @@ class Traffic:
 
     @property
     def quiet_secs(self) -> float:
-        """Time without a request under way; connections that stay open do not count."""
+        """Seconds without a request under way; connections that stay open do not count."""
         is_waiting = any(request.resource_type not in STAY_OPEN for request in self._open)
         return 0.0 if is_waiting else time.monotonic() - self.last_secs
 
     @property
     def awaits_data(self) -> bool:
-        """Whether data is under way that may still come."""
+        """Whether a request for data is under way that began less than `DATA_SECS` ago."""
         late = time.monotonic() - DATA_SECS
         return any(request.resource_type in DATA and began > late for request, began in self._open.items())
 
     def end(self) -> None:
-        """Note nothing more: what a page that was read still loads ends when it is closed."""
+        """Stop recording: requests that are still under way when the page was read end when it is closed."""
         self._page.remove_listener("response", self._answered)
         self._page.remove_listener("requestfailed", self._fails)
 
     def is_refused(self, request: Request) -> bool:
-        """Return whether the page would load itself once more than it may."""
+        """Return whether the page would load itself more often than is allowed."""
         return request in self._refused
 
     def _begins(self, request: Request) -> None:
@@ -161,13 +161,13 @@ class Scripts:
 
     @classmethod
     async def of(cls, page: Page) -> Scripts:
-        """Return those of a page that is still empty: a page that computes takes no new connection."""
+        """Return the scripts of a page that is still empty: a page that is busy computing accepts no new connection."""
         return cls(await page.context.new_cdp_session(page))
 
     async def stop(self) -> None:
-        """End the script that runs, and let none begin; the page can still be asked. Takes `ANSWER_SECS` at most.
+        """Terminate the running script and disable scripts; the page can still be read. Takes `ANSWER_SECS` at most.
 
-        Each script that begins before the page knows is ended too.
+        Scripts that start before the browser has disabled them are terminated too.
         """
         from playwright.async_api import Error  # noqa: PLC0415  # only where a browser runs
 
@@ -188,8 +188,8 @@ class Scripts:
 async def wait_until_loaded(page: Page, traffic: Traffic) -> bool:
     """Wait until the page has rendered itself, `IDLE_TIMEOUT_SECS` at most; return whether it has.
 
-    Only time counts in which the page answers at once: one that computes is not done, though nothing is seen to happen.
-    What still loads is not stopped, since its scripts would render that as an error.
+    Only time in which the page answers within `BUSY_SECS` counts: a page that is busy computing is not done, although
+    it does not change meanwhile. Requests under way are not aborted, since scripts would render that as an error.
     """
     try:
         async with asyncio.timeout(IDLE_TIMEOUT_SECS):
@@ -218,7 +218,7 @@ async def _wait(page: Page, traffic: Traffic) -> None:
 
 
 async def _look(page: Page) -> tuple[str, int, int] | None:
-    """Return address, number of elements and characters shown; None while the page is between two addresses."""
+    """Return address, number of elements and of characters of text; None while the page is navigating."""
     from playwright.async_api import Error  # noqa: PLC0415  # only where a browser runs
 
     try:

@@ -1,4 +1,4 @@
-"""The filtering proxy: the only way out of the browser (RFC 9112)."""
+"""The filtering proxy, which all connections of the browser go through (RFC 9112)."""
 
 from __future__ import annotations
 
@@ -64,14 +64,14 @@ class Head:
         return next((value for key, value in self.headers if key.lower() == name), None)
 
     def passed_on(self, start: tuple[str, str, str] | None = None, more: Pairs = ()) -> bytes:
-        """Return the head for the other side, with `Connection: close`."""
+        """Return the head to forward, without hop-by-hop headers and with `Connection: close`."""
         kept = [pair for pair in self.headers if pair[0].lower() not in HOP_BY_HOP]
         fields = [f"{name}: {value}" for name, value in [*kept, *more, ("Connection", "close")]]
         return ("\r\n".join([" ".join(start or self.start).rstrip(), *fields]) + "\r\n\r\n").encode("latin-1")
 
     @property
     def destination(self) -> Destination:
-        """Where a request to a proxy leads; raises `ValueError` for what is no such request."""
+        """Where a request to a proxy leads; raises `ValueError` for anything but a proxy request."""
         method, target, _ = self.start
         if method == "CONNECT":
             parts = urlsplit(f"//{target}")
@@ -92,7 +92,7 @@ class Head:
         return int(self.get("content-length") or 0)
 
 
-# The filtering proxy: the only way out of the browser.
+# The filtering proxy, which all connections of the browser go through.
 # An HTTP proxy on a free port of 127.0.0.1 that wants a password made for this run, so that nobody else on the
 # machine can use it and Chromium's own background requests, which do not know it, end here. https and WebSockets come
 # as CONNECT and are passed on unread; plain http is passed on one request a connection. Where a connection may go is
@@ -102,7 +102,7 @@ MAX_HEAD_BYTES = 64 * 1024
 """Longest head of a message that is read."""
 
 MAX_CONNECTION_BYTES = 256 * 1024 * 1024
-"""Bytes one connection may bring in one direction; it is cut then."""
+"""Maximum number of bytes of one connection in one direction; beyond it the connection is closed."""
 
 IDLE_SECS = 120.0
 """Time a connection may stay silent."""
@@ -151,7 +151,7 @@ class FilteringProxy:
         try:
             await self._serve((reader, writer))
         except (OSError, ValueError, EOFError, asyncio.LimitOverrunError, asyncio.CancelledError):
-            pass  # either side hung up, it was not HTTP, or the crawl ends
+            pass  # either side closed the connection, it was not HTTP, or the crawl ends
         finally:
             writer.close()
 
@@ -184,7 +184,7 @@ class FilteringProxy:
 
 
 async def _tunnel(head: Head, client: Connection, server: Connection, outbound: OutboundProxy | None) -> None:
-    """Pass bytes both ways until either side hangs up."""
+    """Forward bytes in both directions until either side closes."""
     if outbound is not None:
         target = head.start[1]
         request = Head(("CONNECT", target, "HTTP/1.1"), (("Host", target),))
@@ -205,7 +205,7 @@ async def _tunnel(head: Head, client: Connection, server: Connection, outbound: 
 async def _forward(
     head: Head, client: Connection, server: Connection, outbound: OutboundProxy | None
 ) -> None:
-    """Pass on one request and its answer, then hang up: the next request may lead elsewhere."""
+    """Forward one request and its response, then close: the next request may be for another host."""
     method, target, version = head.start
     target = target if outbound else head.destination.path
     await _write(server, head.passed_on((method, target, version), _authorization(outbound)))

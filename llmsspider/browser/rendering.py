@@ -17,16 +17,16 @@ if TYPE_CHECKING:
     from scrapy.http import Response
 
 
-# What a rendered page holds: its closed parts opened, its shadow roots as part of the page.
+# The content of a rendered page, with collapsed parts expanded and shadow roots included.
 
 API_REFERENCE = "redoc, rapi-doc, elements-api, .swagger-ui, .redoc-wrap, .sl-elements-api"
 """Elements in which the programs that render API references work."""
 
 MAX_OPENED = 500
-"""Closed parts that are opened on a page."""
+"""Maximum number of collapsed parts that are expanded on a page."""
 
 DEEPEST = 200
-"""Shadow roots inside each other that are read."""
+"""Maximum depth of nested shadow roots that are read."""
 
 _EXPAND = """([where, most]) => {
   let opened = 0;
@@ -40,7 +40,7 @@ _EXPAND = """([where, most]) => {
   return opened;
 }"""
 
-# Copies into a document that runs nothing: a custom element stays what it is there. No recursion, whatever the depth.
+# Copies into an inert document, where custom elements are not upgraded. Iterative: no depth overflows the stack.
 _WHOLE = """([deepest]) => {
   const hasShadow = [...document.querySelectorAll('*')].some(element => element.shadowRoot);
   if (!hasShadow) return null;
@@ -70,7 +70,7 @@ _WHOLE = """([deepest]) => {
 
 
 async def expand(page: Page) -> int:
-    """Open the closed parts of a rendered API reference; return how many, 0 where the page does not answer."""
+    """Expand the collapsed parts of a rendered API reference; return how many, 0 where the page does not answer."""
     try:
         async with asyncio.timeout(ANSWER_SECS):
             return int(await page.evaluate(_EXPAND, [API_REFERENCE, MAX_OPENED]))
@@ -84,14 +84,14 @@ async def whole_content(page: Page) -> str | None:
     return None if html is None else str(html)
 
 
-# scrapy-playwright's download handler, with our idea of when a page is done. Imports Playwright: load it lazily.
+# scrapy-playwright's download handler, which waits by the rules of `page_load`. Imports Playwright: load it lazily.
 # Shadow roots, which Playwright's `content` omits, are read here.
 
 Handler: Any = playwright_handler()
 
 
 class RenderingHandler(Handler):  # type: ignore[misc]
-    """Starts at `start`, and reads a page when it has loaded."""
+    """Starts the browser at `start`, and reads a page when it has loaded (`page_load`)."""
 
     def __init__(self, *args: object, **kwargs: object):
         super().__init__(*args, **kwargs)
@@ -100,14 +100,14 @@ class RenderingHandler(Handler):  # type: ignore[misc]
         self._whole: WeakKeyDictionary[Page, str] = WeakKeyDictionary()
 
     async def watch(self, page: Page) -> Traffic:
-        """Return the requests of a page from now on; frames stay empty, since an aborted one renders an error page."""
+        """Record the requests of a page from now on. Frames get an empty answer; an aborted one shows an error page."""
         self._scripts[page] = await Scripts.of(page)
         self._traffic[page] = traffic = Traffic(page)
         await page.route("**", partial(_answer_document, traffic))
         return traffic
 
     async def page_answered(self, page: Page) -> None:
-        """Wait until the page has rendered itself; where it does not come to rest, stop its scripts."""
+        """Wait until the page has rendered itself; where that takes too long, stop its scripts."""
         if page in self._traffic:
             traffic = self._traffic[page]
             is_done = await wait_until_loaded(page, traffic)
@@ -122,9 +122,12 @@ class RenderingHandler(Handler):  # type: ignore[misc]
                 self._whole[page] = whole
 
     async def _whole_content(self, page: Page, traffic: Traffic) -> str | None:
-        """Return the HTML of a page with its shadow roots, None where it has none; the page has `ANSWER_SECS` for it.
+        """Return the HTML of a page with its shadow roots, None where it has none.
 
-        Where it does not answer its scripts are stopped, once. Raises `RenderingError` where it still does not.
+        Where it does not answer within `ANSWER_SECS`, its scripts are stopped and it is asked once more.
+
+        Raises:
+            RenderingError: it does not answer then either.
         """
         for _ in range(2):
             with contextlib.suppress(TimeoutError):
@@ -144,7 +147,7 @@ class RenderingHandler(Handler):  # type: ignore[misc]
 
 
 async def _answer_document(traffic: Traffic, route: Route) -> None:
-    """Answer requests for frames, which stay empty, and those of a page that loads itself endlessly, with 204."""
+    """Answer 204 to requests for frames, which stay empty, and to those of a page that keeps reloading itself."""
     if is_framed(route.request) or traffic.is_refused(route.request):
         await route.fulfill(status=204)
     else:

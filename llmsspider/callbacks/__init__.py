@@ -2,6 +2,6 @@
 
 In: responses, and failures of requests. Out: documents and requests. The callbacks call plain objects, one concern a
 module: `answers`, `reading` (with `rendering`), `pages`, `documents`, `link_sources` are the steps of a page in their
-order; `requests` makes every request; `failures`, `suspects` (with `Verification`) and `full_text` are the
-other ways that a response can go. Spiders and phases import it; the spider `page` uses `reading` alone.
+order; `requests` makes every request; `failures`, `suspects` (with `Verification`) and `full_text` handle the
+remaining kinds of responses. Spiders and phases import it; the spider `page` uses `reading` alone.
 """

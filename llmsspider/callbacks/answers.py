@@ -1,4 +1,4 @@
-"""What an answer for a page says before its body is read: an error, or that the page is as it was stored."""
+"""Responses that are handled without reading their bodies: errors, and pages that equal the stored ones."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _BREAKS_OFF: tuple[ErrorKind, str] = (
     "network",
     "the page breaks off: it had an end tag or a last line end, and has none",
 )
-"""Error kind and message of a page without its end."""
+"""Error kind and message of a truncated page."""
 
 
 class Answers:
@@ -44,8 +44,8 @@ class Answers:
         requests: makes the request for the Markdown of a Docsify page.
         documents: yields stored pages.
         failures: counts errors.
-        suspects: takes in answers that break off as evidence of a wall.
-        pages: says whether a page that was no document is none again.
+        suspects: records truncated responses as evidence of a bot wall.
+        pages: decides whether a page that was no document before is none in this run either.
         docsify: learns Docsify sites.
     """
 
@@ -86,11 +86,11 @@ class Answers:
         return self._same(None, request, answer) if again is None and answer.status == 304 else again
 
     def as_stored(self, request: Request, answer: PageResponse) -> Iterator[Any]:
-        """Yield the results of a page whose other form, such as the HTML of a stub, is the stored one."""
+        """Yield the results of a page whose other form, such as the HTML of stub Markdown, equals the stored one."""
         return self._same(self._stored(answer), request, answer)
 
     def _error(self, answer: PageResponse) -> tuple[ErrorKind, str] | None:
-        """Return (error kind, message) of an answer that is no page, or half of one, or None."""
+        """Return (error kind, message) of a response that is no page or a truncated one, else None."""
         kind = kind_of_response(answer.status, answer.headers, answer.body)
         if kind is not None:
             return kind, f"HTTP status {answer.status}"
@@ -109,7 +109,7 @@ class Answers:
         return None
 
     async def _see_broken_off(self, answer: PageResponse) -> None:
-        """Take in an answer without its end tag as evidence: where it is a wall, so are others with its text."""
+        """Record a response without its end tag as evidence: if it is a bot wall, so are others with the same text."""
         state = self._run.known.state(page_key(answer.page_url))
         suspect = None
         if state is not None:
@@ -133,7 +133,7 @@ class Answers:
         return self._requests.markdown_of(site.file_of(answer.page_url), request, site.linked)
 
     def _same(self, stored: PageRecord | None, request: Request, answer: PageResponse) -> Iterator[Any]:
-        """Yield the results of an answer that is the stored page; an error for a 304 without a stored page."""
+        """Yield the results of a response that equals the stored page; an error for a 304 without a stored page."""
         if stored is None:
             message = "HTTP status 304 for a page that is not stored"
             yield from self._failures.of_page(request, "http", message, 304)
@@ -145,9 +145,9 @@ class Answers:
         yield from self._documents.with_links(stored, request, confirmed=confirmed)
 
     async def _no_document_again(self, request: Request, answer: PageResponse) -> Iterator[Any] | None:
-        """Return the results of a page that was no document, is as it was, and is none again; None for any other.
+        """Return the results of an unchanged page that was no document and is none in this run either, else None.
 
-        For one that may be a document now, that is the request that brings its body, where this answer has none.
+        Where it may be a document now and this response has no body, the result is the request that fetches the body.
         """
         run, listed = self._run, bool(info(request).get("listed"))
         is_whole = answer.status == 304 and info(request).get("whole")  # it was sent no validators
@@ -170,7 +170,7 @@ class Answers:
         return chain(self._pages.without_document(why, page, request), seeds)
 
     def _stored(self, answer: PageResponse) -> PageRecord | None:
-        """Return the stored page, under the requested address, where an answer says that it is the same; or None."""
+        """Return the stored page, under the requested address, if the response says it has not changed, else None."""
         run, key = self._run, page_key(answer.page_url)
         if answer.status == 304:
             stored = run.known.validated(answer.fetched_url)

@@ -31,7 +31,7 @@ logger = logging.getLogger(__name__)
 MAX_FILES = 3
 """OpenAPI files of one page that are read."""
 MAX_UNREAD = 1_000
-"""Files of which it is kept why they could not be read."""
+"""Maximum number of files whose read errors are kept."""
 _BYTES = re.compile(r"\breceive (\d+) bytes")
 
 
@@ -39,8 +39,8 @@ class ApiFiles:
     """Makes the document of an API reference from its OpenAPI file.
 
     The files are those that the HTML names (`PageMeta.api_files`), else that its scripts and configurations
-    name or are (`PageMeta.api_scripts`), or that the page fetched in the browser; an API that a script
-    of the page holds (`PageMeta.held_apis`) goes before them.
+    name or are (`PageMeta.api_scripts`), or that the page fetched in the browser; an API embedded in a script
+    of the page (`PageMeta.held_apis`) takes precedence.
     A page without text of its own becomes the file's document; to any other the file's is added. Counts
     `llms/openapi/documents`, and `llms/openapi/failed` for pages none of whose files could be read.
     """
@@ -154,7 +154,7 @@ class ApiFiles:
         except DownloadCancelledError as error:
             self._warn(url, self._too_large(str(error)))
             return None
-        except Exception as error:  # whatever it was, the page is rendered
+        except Exception as error:  # whatever the error, the page is rendered
             self._warn(url, str(error).partition("\n")[0] or type(error).__name__)
             return None
         file = replace(
@@ -177,7 +177,7 @@ class ApiFiles:
             return None
 
     def _too_large(self, message: str) -> str:
-        """Return in words that a file is larger than is downloaded, with its size where Scrapy's message has it."""
+        """Return a message that a file exceeds the download limit, with its size where Scrapy's message has it."""
         limit, size = self.crawler.settings.getint("DOWNLOAD_MAXSIZE"), _BYTES.search(message)
         how_large = f"{size[1]} bytes, " if size else ""
         return f"it is larger than DOWNLOAD_MAXSIZE ({how_large}{limit} are taken): raise that setting"
@@ -197,7 +197,7 @@ def _together(
 ) -> tuple[PageResponse, PageResult]:
     """Return a page of several parts: its own text, unless it has none, and the documents of its files.
 
-    It has no validators: none of the parts' would speak for the others.
+    It has no validators (ETag, Last-Modified), since those of one part do not cover the others.
     """
     own = result.page
     parts = [

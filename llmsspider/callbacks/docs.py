@@ -48,7 +48,7 @@ class DocsCallbacks(scrapy.Spider):
     run: Run
 
     def connect(self, crawler: Crawler, run: Run) -> None:
-        """Make the objects that the callbacks call; each has the run, and those it needs of the others."""
+        """Make the objects that the callbacks call; each gets the run and the other objects that it needs."""
         self.run = run
         run.pending_pages.only_for_markdown = type(self).parse is not DocsCallbacks.parse
         self.requests = PageRequests(self, run)
@@ -102,8 +102,8 @@ class DocsCallbacks(scrapy.Spider):
     ) -> Iterator[Any]:
         """Yield the document of a page that was read, and the requests for its links.
 
-        In their place: the stored page, where the page is the stored one; another page, where it is no document
-        itself; its stored links, where the answer may stand in its place and waits for the end of the crawl.
+        Instead of these: the stored page, where nothing changed; another page, where this one is no document; its
+        stored links, where the response may be a bot wall, which is decided at the end of the crawl.
         """
         if page is None:
             yield from self.answers.as_stored(request, answer)
@@ -135,24 +135,24 @@ class DocsCallbacks(scrapy.Spider):
         yield from self.failures.of_download(*request_and_error(failure))
 
     def parse_lost(self, response: Response) -> Iterator[Any]:
-        """Count the failed pages for whose retry there was no time as errors."""
+        """Count as errors the failed pages for whose retry there was no time."""
         retries = self.run.retries
         for retry in retries.take(len(retries.waiting)):
             yield from self.failures.of_page(retry.request, retry.kind, retry.message, retry.status)
 
     def parse_suspects(self, response: Response) -> Iterator[Any]:
-        """Yield the results of answers that may stand in place of their pages, now that all evidence is in."""
+        """Yield the results of responses that may be bot walls, now that the evidence is complete."""
         yield from self.suspects.decide()
 
     # --- pages that wait for their Markdown ---
 
     def has_no_markdown(self, failure: Failure) -> None:
-        """Leave a page that waits as it is: `parse_held` yields it."""
+        """Do nothing for a waiting page without Markdown: `parse_held` yields it."""
 
     async def parse_held(self, response: Response) -> AsyncIterator[Any]:
-        """Yield the documents of pages that waited: for Markdown that they do not have, or for what others say of them.
+        """Yield the documents of pages that waited: for Markdown that does not exist, or for evidence from other pages.
 
-        Their links were followed. Small Markdown that is a stub, as all sizes of the host say, gives way to its HTML.
+        Their links were followed. Markdown that is a stub, judged by all sizes of the host, is replaced by its HTML.
         """
         for page in self.run.pending_pages.take():
             url = page.record.url

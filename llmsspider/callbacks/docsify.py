@@ -20,9 +20,9 @@ logger = logging.getLogger(__name__)
 
 
 class DocsifyPages:
-    """Learns the Docsify sites that pages are the page of.
+    """Recognises Docsify sites by their pages and reads their configurations.
 
-    A site whose configuration is a program in part makes the run incomplete: pages that only it names are not found.
+    A configuration that is computed by code in part makes the run incomplete: pages that only it names are not found.
 
     Args:
         crawler: downloads the scripts.
@@ -63,7 +63,7 @@ class DocsifyPages:
             return ""
         try:
             response = await engine.download_async(nested_request(url, request))
-        except Exception as error:  # whatever it was, Docsify's defaults hold
+        except Exception as error:  # whatever the error, Docsify's defaults apply
             logger.info("No script at %(url)s: %(why)s", {"url": url, "why": error})
             return ""
         script = PageResponse.from_response(response, now=answer.fetched_at).text()

@@ -75,7 +75,7 @@ class Documents:
             yield from self._link_sources.request(record, start=start, unchanged=same)
 
     def parts(self, record: PageRecord, parts: list[tuple[str, Page]]) -> Iterator[Any]:
-        """Yield the documents that were made of a page's body besides its own; those it has no more are gone.
+        """Yield the documents that were made of a page's body besides its own; those that it no longer has are gone.
 
         Args:
             record: the page.
@@ -116,7 +116,7 @@ class Documents:
         return run.arguments.listings == "keep" or is_start or run.site.is_described(request.url)
 
     def _waits_for_markdown(self, pending: PendingPage) -> bool:
-        """Keep a page that came as HTML until its host's Markdown forms are known; return whether it is kept."""
+        """Hold an HTML page until the forms of its host's Markdown URLs are known; return whether it is held."""
         run, record, page = self._run, pending.record, info(pending.request)
         if record.origin not in READ_AS_HTML or "by" not in page or page.get("held"):
             return False
@@ -124,7 +124,7 @@ class Documents:
         return is_open and run.pending_pages.keep(pending, room=run.limit.left)
 
     def _is_unsure(self, pending: PendingPage, read: tuple[PageResponse, PageResult] | None) -> bool:
-        """Keep a page that may be a tag's, or a stub, as pages yet to come say; return whether it is kept."""
+        """Hold a page that later pages may show to be a tag's listing or a stub; return whether it is held."""
         run = self._run
         may_be_stub = read is not None and may_be_small(run, pending.request, read[1])
         if not (pending.lists_only or may_be_stub):
@@ -137,7 +137,7 @@ class Documents:
 
         Args:
             record: the page.
-            start: it is the start page, which is fetched whatever the scope.
+            start: it is the start page, which is fetched even out of scope.
             confirmed: the page is as it was stored.
         """
         run = self._run
@@ -171,7 +171,7 @@ class Documents:
             self._run.bounds.look_alikes.learn(record.url, record.content or "")
 
     def _keep_findings(self, record: PageRecord) -> None:
-        """Keep what the store has of how a page was found and listed: this run had no discovery."""
+        """Copy from the store how a page was found and listed: this run had no discovery."""
         earlier = self._run.store.load_page(record.key)
         if earlier is not None:
             record.llms, record.depth = earlier.llms, earlier.depth

@@ -67,7 +67,7 @@ class Failures:
         """Yield the results of a page that failed: another address, or, unless it is gone, the stored page.
 
         A redirect that ends in an error has moved nothing: the error holds for all its addresses, and is reported
-        with the first one. An error that may pass is not counted yet; the page is retried at the end of the crawl.
+        with the first one. A transient error is not counted yet; the page is retried at the end of the crawl.
 
         Args:
             request: the page's request.
@@ -111,13 +111,13 @@ class Failures:
         )
 
     def note_redirect(self, request: Request) -> None:
-        """Note stored pages that redirect to another page now."""
+        """Record stored pages that now redirect to another page."""
         for url in request.meta.get("redirect_urls", ()):
             if identity(url) != identity(request.url):
                 self._run.known.moved(page_key(url), page_key(request.url), for_good=is_permanent(request))
 
     def _remember_dead(self, request: Request, url: str) -> None:
-        """Remember a dead link by its own address and by that of the page it was taken for."""
+        """Record a dead link by its own URL and by the URL of the page that it was resolved to."""
         page = info(request)
         if (
             page.get("by") == "link"
@@ -136,7 +136,7 @@ class Failures:
         return True
 
     def _is_stored(self, request: Request) -> bool:
-        """Say whether a page was a document before, so that it may be one again tomorrow."""
+        """Say whether a page was a document before, so that it may be one again in a later run."""
         return (
             self._run.known.state(page_key(request.meta.get("redirect_urls", [request.url])[0])) is not None
         )

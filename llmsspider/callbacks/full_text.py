@@ -58,8 +58,8 @@ class FullTextPages:
         run: the run.
         requests: makes the requests for pages that a file does not hold any more.
         documents: yields the documents.
-        suspects: says which pages break off.
-        markdown_links: says what the links of the pages are relative to.
+        suspects: tells which pages are truncated.
+        markdown_links: provides the base URLs of the pages' links.
         reader: takes the HTML of pages of which a file has only a stub.
     """
 
@@ -180,7 +180,7 @@ class FullTextPages:
         await self.sample(full_text)
         with full_text.answer.open() as body:
             pieces = llmsfull.cut(body, full_text.report)
-            if full_text.url in self._run.memory.previous_discovery.unread:  # it breaks off, in its last page
+            if full_text.url in self._run.memory.previous_discovery.unread:  # truncated in its last page
                 pieces = _all_but_last(pieces)
             pages = self._wanted(pieces, full_text.url) if only is None else self._among(pieces, only)
             batches = iter(lambda: list(islice(pages, FULL_TEXT_BATCH)), [])
@@ -274,7 +274,7 @@ class FullTextPages:
             try:
                 if (stored := self._same_as_stored(page, url, file)) is not None:
                     found[url] = url, stored, True
-            except Exception as error:  # whatever it is, it is an error of one page
+            except Exception as error:  # whatever the error, it affects one page only
                 found[url] = url, error, False
         fresh = [(page, url) for page, url in batch if url not in found]
         if fresh:

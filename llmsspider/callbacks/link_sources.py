@@ -86,7 +86,7 @@ class MarkdownLinks:
             await asyncio.wait_for(decided.wait(), MAX_WAIT_SECS)
 
     def end_waits_if_alone(self) -> None:
-        """End the wait where nothing but waiting pages is under way: nothing else could decide."""
+        """End the wait where only waiting pages are under way, so that no further evidence can come."""
         if self._link_waits and self._only_waiting():
             self.end_waits()
 
@@ -224,7 +224,7 @@ class LinkSourcePages:
         return requests
 
     def _docsify_links(self, request: Request, site: Docsify) -> Iterator[Request]:
-        """Yield what the page of a Docsify site leads to that was learned from a page whose Markdown came first."""
+        """Yield the requests for the links of a Docsify site's page whose Markdown was read before its HTML."""
         depth, unchanged = int(request.meta.get("depth", 0)), bool(info(request).get("unchanged"))
         yield from self._requests.links(site.linked, depth + 1, on=request.url)
         yield from self._docsify_lists(request.url, depth, site, unchanged=unchanged)

@@ -34,7 +34,7 @@ NAMED_AS_TAG = "other pages name it as their tag (rel=tag)"
 
 
 class Pages:
-    """Decides by what a page says of itself, and makes the records of those that are documents.
+    """Decides by a page's own metadata whether it is a document, and makes the records of documents.
 
     Args:
         crawler: downloads the llms.txt that a page names.
@@ -114,7 +114,7 @@ class Pages:
             run.known.record_outcome(key, "dropped", refused.reason)
 
     def _elsewhere(self, meta: PageMeta, answer: PageResponse, request: Request) -> NoDocument | None:
-        """Return why a page lies elsewhere, where it does, one hop: by meta refresh, Markdown or canonical."""
+        """Return why another page, one hop away (meta refresh, Markdown, canonical link), replaces it, or None."""
         here = identity(request.url)
         with_slash = markdown_forms.with_slash(request.url, answer.fetched_url)
         if with_slash is not None and self._is_only_linked(request):
@@ -141,7 +141,7 @@ class Pages:
         yield from self._requests.instead(target, request)
 
     def _listing(self, meta: PageMeta, request: Request, is_kept: bool) -> str | None:
-        """Return in words why a page that only lists others is filtered; None for one that is kept."""
+        """Return the message why a page that only lists others is filtered; None for one that is kept."""
         run = self._run
         run.site.learn_tags(usable(meta.tags))
         if is_kept:

@@ -38,7 +38,7 @@ logger = logging.getLogger(__name__)
 
 
 def count_hidden(run: Run, page: Page) -> None:
-    """Count the characters of a page's text that were filtered because no reader sees them."""
+    """Count the characters of a page's text that were removed because they are invisible to readers."""
     if page.hidden:
         run.count("hidden-text", page.hidden)
 
@@ -107,7 +107,7 @@ class PageReader:
 class FullerHtml:
     """Takes the HTML of a page in place of Markdown that is a stub.
 
-    One nested download a stub, as long as that pays for the host (`page_checks.HostStubs`). Counts
+    One nested download per stub, as long as that yields fuller pages of the host (`page_checks.HostStubs`). Counts
     `llms/markdown/stub` and `llms/markdown/stub/html`. The document's `origin` is then `html`.
     """
 
@@ -189,7 +189,7 @@ class FullerHtml:
             response = await engine.download_async(
                 nested_request(url, request, headers={"Accept": HTML_ACCEPT})
             )
-        except Exception as error:  # whatever it was, the page has its Markdown
+        except Exception as error:  # whatever the error, the page has its Markdown
             logger.debug("No HTML at %(url)s: %(error)r", {"url": url, "error": error})
             self._check_not_stored(answered, kind_of_exception(error), str(error).partition("\n")[0])
             return None

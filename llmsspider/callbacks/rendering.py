@@ -42,7 +42,7 @@ ENOUGH_TEXT = 200
 """Characters from which a page is a document although some of its own data failed to load."""
 
 MAX_IN_VAIN = 5
-"""Pages in a row whose second rendering failed as the first; then none is rendered twice: the site lacks the data."""
+"""Consecutive pages whose second rendering failed like the first, after which none is rendered twice."""
 
 
 MIN_ROUTES = 2
@@ -61,9 +61,9 @@ class Renderer:
 
     Rendering is a nested download of the same page by `BrowserDownloadHandler`. `render=auto` takes the empty
     shells (`PageMeta.is_shell`) and API references that name no file, `always` every HTML page, `never` none. A page
-    that could not load a script or data of its own site is rendered once more (`llms/rendering/again`). It, and a page
-    whose scripts had to be stopped, is not believed where it shows next to nothing or much less than the stored one
-    (`llms/rendering/incomplete`). Counts
+    that could not load a script or data of its own site is rendered once more (`llms/rendering/again`). The
+    result of such a page, and of one whose scripts had to be stopped, is rejected where it has next to no text or much
+    less than the stored page (`llms/rendering/incomplete`). Counts
     `llms/rendering/pages` and `llms/rendering/failed`; one WARNING when there is no browser. The policy is `wanted`.
     """
 
@@ -90,8 +90,8 @@ class Renderer:
         """Return a page as the browser rendered it, or as it is where it needs no browser or there is none.
 
         Where the page's own scripts led elsewhere, the result's `meta.refresh` names that address. Without a
-        browser a shell without text is filtered as `needs-browser`; `unread` says why the file that it names did not
-        do in its place.
+        browser a shell without text is filtered as `needs-browser`; `unread` says why the OpenAPI file that it names
+        could not be used instead.
 
         Raises:
             RenderingError: the browser could not render a shell.
@@ -131,7 +131,7 @@ class Renderer:
         return again
 
     def _check_whole(self, request: Request, result: PageResult, rendered: _Rendered) -> None:
-        """Raise `RenderingError` for a page that may lack some, and shows nearly nothing or half of what is stored."""
+        """Raise `RenderingError` for a possibly incomplete page with nearly no text, or half of the stored text."""
         is_api = result.page.meta.api_files is not None  # its file may be read without the page
         if not rendered.failed and (is_api or not rendered.is_stopped):
             return
@@ -180,7 +180,7 @@ class Renderer:
         return _Rendered(page, own, bool(info(nested).get("stopped")))
 
     def _check(self, rendered: PageResponse) -> None:
-        """Raise `RenderingError` for what is no page: an error status, an error page of the browser, too large."""
+        """Raise `RenderingError` for an error status, an error page of the browser, or a page that is too large."""
         if not rendered.fetched_url.startswith(("http://", "https://")):
             raise RenderingError("its scripts led to an address that could not be loaded", kind="network")
         why = fault(rendered.fetched_url)
@@ -193,7 +193,7 @@ class Renderer:
             raise RenderingError("what the browser rendered is larger than DOWNLOAD_MAXSIZE", kind="blocked")
 
     def _unrendered(self, request: Request, result: PageResult, why: str) -> PageResult:
-        """Return what there is without a browser; a stored rendering is better than the notice of a shell."""
+        """Return the page as it is without a browser; a stored rendering is preferred to a shell's loading notice."""
         state = self.run.known.state(page_key(request.url))
         meta = result.page.meta
         if meta.is_shell and (info(request).get("start") or len(meta.routes) >= MIN_ROUTES):

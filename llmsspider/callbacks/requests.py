@@ -26,10 +26,10 @@ MAX_UNDECIDED = 50_000
 """Requests that wait until it is known whether their pages are copies; further ones are decided page by page."""
 
 VALIDATED_BY = frozenset({b"If-None-Match", b"If-Modified-Since"})
-"""The headers of a conditional request, as Scrapy spells them."""
+"""The headers of a conditional request, as Scrapy writes them."""
 
 _KEPT_META = ("depth", "handle_httpstatus_list", *CARRIED)
-"""What a page keeps when it is requested again; how its first download went belongs to that one."""
+"""The metadata that a repeated request keeps; that of the first download is dropped."""
 
 
 class PageRequests:
@@ -123,7 +123,7 @@ class PageRequests:
             )
 
     def failed_before(self) -> Iterator[Request]:
-        """Yield a request for each page that failed in the last run, as far as the store kept their URLs."""
+        """Yield a request for each page that failed in the last run, as far as the store has their URLs."""
         run = self._run
         for url in self._valid(run.memory.failed_before()):
             state = run.known.state(page_key(url))

@@ -39,13 +39,13 @@ if TYPE_CHECKING:
 
 
 class SuspectAnswers:
-    """Keeps suspicious answers, and decides about them when all evidence is in.
+    """Holds suspicious responses, and decides about them when the evidence is complete.
 
     Args:
         run: the run.
         requests: makes the requests for links.
-        documents: yields the documents of answers that are believed, and the stored ones in place of the others.
-        failures: counts pages that break off.
+        documents: yields the documents of accepted responses, and the stored ones in place of rejected ones.
+        failures: counts truncated pages.
     """
 
     def __init__(self, run: Run, requests: PageRequests, documents: Documents, failures: Failures):
@@ -55,7 +55,7 @@ class SuspectAnswers:
         self._failures = failures
 
     def keep(self, record: PageRecord, answer: PageResponse, request: Request) -> Iterator[Any] | None:
-        """Keep a page whose answer may be a wall, and return its results meanwhile; None for any other page.
+        """Hold a page whose response may be a bot wall, and return its results meanwhile; None for any other page.
 
         Its stored links are followed at once, so that an outage of one page does not hide those behind it. Where
         nothing can wait, the evidence so far decides.
@@ -88,14 +88,14 @@ class SuspectAnswers:
         return self._decide(suspect, record)
 
     def broken_off(self, suspect: Suspect | None) -> Wall | None:
-        """Return the error of a page that breaks off; None for any other, and for one that did so in earlier runs."""
+        """Return the error of a truncated page; None for any other, and for one truncated in earlier runs too."""
         if suspect is None or not suspect.cut:
             return None
         wall = self._run.suspects.evidence(suspect)
         return None if wall is None or self._run.memory.believes(suspect, wall) else wall
 
     def suspect(self, record: PageRecord, body: bytes) -> Suspect | None:
-        """Return the suspect of an answer that is another text than stored, or new and short; else None."""
+        """Return the suspect of a response whose text differs from the stored one, or is new and short; else None."""
         run, text = self._run, record.content or ""
         state = run.known.state(record.key)
         if (
@@ -124,7 +124,7 @@ class SuspectAnswers:
     def _other_text(
         self, record: PageRecord, state: PageState, stored: PageRecord, body: bytes
     ) -> Suspect | None:
-        """Return the suspect of an answer that is hardly an edition of the stored text, or ends too soon; else None."""
+        """Return the suspect of a response with hardly any of the stored text, or a truncated one; else None."""
         run, text, before = self._run, record.content or "", stored.content or ""
         suspect = Suspect(state.key, wall_fingerprint(text), state.content_hash)
         suspect.cut = not record.has_end_tag and breaks_off(before, text)
@@ -174,7 +174,7 @@ class SuspectAnswers:
         yield from self._documents.with_links(record, request)
 
     async def see(self, answer: PageResponse, state: PageState) -> Suspect | None:
-        """Take in as evidence the answer for a stored page that has no document in this run.
+        """Record as evidence the response for a stored page that has no document in this run.
 
         Returns:
             The suspect, None for an answer that is not suspicious.
@@ -198,7 +198,7 @@ class Verification:
 
     Args:
         run: the run.
-        suspects: takes in answers that may be walls as evidence.
+        suspects: records responses that may be bot walls as evidence.
     """
 
     def __init__(self, run: Run, suspects: SuspectAnswers):
@@ -222,7 +222,7 @@ class Verification:
             await self._compare(answer, state)
 
     async def _compare(self, answer: PageResponse, state: PageState) -> None:
-        """Keep a page in doubt that answers with another text than stored: it may be a wall, and not the page."""
+        """Keep as uncertain a page whose response differs from the stored text: it may be a bot wall."""
         run = self._run
         if answer.status == 304 or run.known.same_body(state.key, answer.fetched_url, raw_hash(answer.body)):
             return

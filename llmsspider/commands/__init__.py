@@ -1,9 +1,9 @@
 """Commands of the project, one a module (`COMMANDS_MODULE` points here).
 
-In: the command line. Out: text on stdout, one line on stderr for each mistake, an exit code. Nothing imports it but a
-process that runs a command, and that imports all of them: what one alone needs is imported where it runs, and cyclic
-garbage is looked for rarely from here on, hardly at all while modules are imported, which leave none. Python's defaults
-look 275 times while a crawl starts, twice through all that was imported.
+In: the command line. Out: text on stdout, one line on stderr for each mistake, an exit code. Only a
+process that runs a command imports this package, and it imports every command: so what one command alone needs is
+imported when it runs. The thresholds of the cyclic garbage collector are raised, since importing modules leaves hardly
+any garbage: with Python's defaults it runs 275 times while a crawl starts, twice over all objects.
 """
 
 import gc

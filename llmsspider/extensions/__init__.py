@@ -1,4 +1,4 @@
-"""What is said of a run and done beside it: heartbeat, progress, live page, summary, report, notices of changes.
+"""Output about a run, and work beside the crawl: heartbeat, progress, live page, summary, report, notices of changes.
 
 In: Scrapy's signals and the `Run`. Out: log lines, a display, files, requests to a webhook; the run is opened by its
 spider and closed here (`run_summary`). Scrapy loads them by the settings; the command line imports `console` and

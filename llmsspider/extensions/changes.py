@@ -54,7 +54,7 @@ class ChangeNews:
         return extension
 
     async def engine_stopped(self) -> None:
-        """Publish what changed; a fault is an error line, and never the end of the crawl."""
+        """Publish what changed; an error is logged and never fails the crawl."""
         run = self._run
         if not run.id:
             return  # it did not begin
@@ -80,7 +80,7 @@ class ChangeNews:
             return {taker: found[start] for taker, start in since.items()}
 
     def _write_feed(self, changes: SourceChanges) -> bool:
-        """Bring the feed in step; returns whether it is."""
+        """Update the feed; returns whether it is up to date."""
         from llmsspider.changes.atom import NotAFeedError, updated_feed  # noqa: PLC0415
         from llmsspider.output.exports import staged  # noqa: PLC0415
 

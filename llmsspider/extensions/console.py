@@ -1,6 +1,6 @@
 """What a crawl prints: its log, where lines name a document by its URL without control characters; lines for people.
 
-The lines for people are those that a person wants; the whole log then goes to a file beside the page store.
+The lines for people are a short selection; the whole log then goes to a file beside the page store.
 """
 
 from __future__ import annotations

@@ -55,7 +55,7 @@ class Heartbeat:
     def _beat(self) -> None:
         try:
             self._run.heartbeat()
-        except StoreError:  # the writer has said it; the next page to be stored ends the crawl
+        except StoreError:  # the writer logged it; the next page to be stored ends the crawl
             self._task.stop()
 
 
@@ -88,7 +88,7 @@ def descendants(pid: int) -> Iterator[int]:
 
 
 def _resident(pid: int) -> int:
-    """Return the bytes a process has, pages it shares counted in shares; 0 when it has ended."""
+    """Return the proportional set size of a process in bytes; 0 when it has ended."""
     try:
         rollup = (PROCESSES / str(pid) / "smaps_rollup").read_text(encoding="ascii")
     except OSError:

@@ -69,7 +69,7 @@ def load(settings: BaseSettings) -> str | None:
 
 
 class _Errors(logging.Filter):
-    """Takes what the extension logs as an error: it says nothing else of a command that failed."""
+    """Collects the errors that the extension logs, its only report of a command that failed."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -86,7 +86,7 @@ class _Errors(logging.Filter):
 
 
 class ItemTooLargeError(ValueError):
-    """What is not content or links is too large by itself."""
+    """The fields other than content and links exceed the limit by themselves."""
 
 
 def encoded_size(value: object) -> int:
@@ -145,7 +145,7 @@ def _size(name: str, value: object) -> int:
     return encoded_size(value) + (-2 if name == "content" else 2)
 
 
-# Scrapy Cloud: documents as its items, none above its limit, and a word where the next job would not know this one.
+# Scrapy Cloud: documents as its items, none above its limit, and a warning where the next job has no store.
 
 PLATFORM_EXTENSION = "sh_scrapy.extension.HubstorageExtension"
 """What writes the items of a job; the platform adds it to the extensions."""

@@ -8,8 +8,8 @@ from scrapy.statscollectors import MemoryStatsCollector
 class PlainStatsCollector(MemoryStatsCollector):
     """Scrapy's default collector (`STATS_CLASS`).
 
-    Scrapy 2.19 looks at each call for the `spider` argument that it has deprecated: three Python calls for each of the
-    some 18 numbers that a page adds to.
+    Scrapy 2.19 checks each call for the deprecated `spider` argument: three Python calls for each of the about 18 stats
+    that a page updates.
     """
 
     __getattribute__ = object.__getattribute__

@@ -69,7 +69,7 @@ class TerminalProgress:
         self._task.start(REFRESH_SECS if self._display is not None else 1.0)
 
     def engine_stopped(self) -> None:
-        """Show the end and give the terminal back; the run is closed by now."""
+        """Show the final state and restore the terminal; the run is closed by now."""
         if self._task.running:
             self._task.stop()
         self._run.progress.sample()
@@ -77,7 +77,7 @@ class TerminalProgress:
             self._display.stop()
 
     def tick(self) -> None:
-        """Put a point on the timeline; refresh the display or log a line when one is due."""
+        """Add a point to the timeline; refresh the display or log a line when one is due."""
         progress = self._run.progress
         progress.sample()
         if self._display is not None:
@@ -85,7 +85,7 @@ class TerminalProgress:
             return
         due = self._interval and progress.elapsed_secs - self._logged_secs >= self._interval
         is_new = self._logged_phase not in {"", "starting"} and self._logged_phase != progress.phase
-        if due or (is_new and progress.documents):  # a first line of zeros says nothing
+        if due or (is_new and progress.documents):  # a first line of zeros is of no use
             self._logged_secs = progress.elapsed_secs
             line = self._run.snapshot().line()
             logger.info("%(line)s", {"line": line}, extra={"spider": self._crawler.spider})
@@ -145,7 +145,7 @@ class Display:
 class LinesAbove:
     """A stream for log handlers: whole lines go above the display, neither wrapped nor coloured.
 
-    Control characters, which a site could put into a URL or a title, are shown, not obeyed.
+    Control characters, which a site could put into a URL or a title, are shown escaped, not interpreted.
     """
 
     def __init__(self, console: Console):

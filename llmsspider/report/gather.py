@@ -149,7 +149,7 @@ LINKS_PER_PAGE = 20
 """Links of one page that the picture may show."""
 
 NOT_REACHED = "not reached"
-"""What stands for the change of a stored page of which the run has nothing to say."""
+"""The `change` of a stored page that the run did not reach."""
 
 
 @dataclass(slots=True, frozen=True)
@@ -197,7 +197,7 @@ def gather(run: Run, seen: Container[str] | None = None) -> Report:
 
 @dataclass(slots=True, frozen=True)
 class SiteGraph:
-    """The pages of a source as rows, as in a `Report`; those that failed in its last run are the last of them."""
+    """The pages of a source as rows, as in a `Report`; those that failed in its last run come last."""
 
     source: str
     rows: list[list[Any]]

@@ -1,7 +1,7 @@
 """Search over the crawled documentation (docs/how-to/search.md).
 
 In: the page store of a source and a query. Out: passages with their addresses, read from the store. Imports the store
-and pure rooms below it; commands, the extension that updates indexes and the MCP server import it.
+and the pure packages below it; commands, the extension that updates indexes and the MCP server import it.
 
     words         words of documentation and queries; typing errors
     passages      what the index holds of a page: passages, hints, addresses of headings
@@ -11,7 +11,7 @@ and pure rooms below it; commands, the extension that updates indexes and the MC
     embedding     vectors of a user's class
     library       all sources of a project, each searched by its index
 
-The room itself says where an index is and whether there is one: most crawls need nothing else of it.
+This module itself says where an index is and whether there is one: most crawls need nothing else of the package.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Search by meaning, where a user brings what turns text into vectors (`LLMS_EMBEDDER`).
+"""Semantic search, where the user supplies a class that embeds text as vectors (`LLMS_EMBEDDER`).
 
-Vectors are kept by the hash of what was embedded, so that only new text is: a changed page costs its changed
-passages.
+Vectors are stored by the hash of the embedded text, so that of a changed page only the changed passages are
+embedded again.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class Embedder(Protocol):
 
 
 def check_embedder(path: object) -> None:
-    """Raise `ArgumentsError` for a class that `LLMS_EMBEDDER` cannot name; it is not made: that may load a model."""
+    """Raise `ArgumentsError` if `LLMS_EMBEDDER` names no usable class; no object is made: that may load a model."""
     try:
         found = path if callable(path) else find(str(path))
         if not callable(getattr(found, "embed", None)):
@@ -45,7 +45,7 @@ def embedder_of(path: object) -> Embedder | None:
     """An object of the class that `LLMS_EMBEDDER` names; None where the setting is empty.
 
     Raises:
-        ArgumentsError: there is no such class, it cannot be made, or numpy is missing; one line.
+        ArgumentsError: there is no such class, its constructor fails, or numpy is missing; one line.
     """
     if not path:
         return None
@@ -66,7 +66,7 @@ def _refused(path: object, error: Exception) -> ArgumentsError:
 
 
 class VectorIndex:
-    """The vectors of a source, in one SQLite file; numbers are 32-bit floats of unit vectors."""
+    """The vectors of a source, in one SQLite file; unit vectors of 32-bit floats."""
 
     def __init__(self, path: Path, embedder: Embedder):
         self._embedder = embedder
@@ -83,13 +83,13 @@ class VectorIndex:
             self._connection.execute("INSERT INTO meta VALUES (?)", (model,))
 
     def missing(self, digests: Iterable[bytes]) -> set[bytes]:
-        """Those of the digests that have no vector yet."""
+        """Return those of the digests that have no vector yet."""
         return set(digests) - {
             bytes(digest) for (digest,) in self._connection.execute("SELECT hash FROM vector")
         }
 
     def add(self, texts: Iterable[tuple[bytes, str]], until: Callable[[], bool] = lambda: False) -> bool:
-        """Embed texts, each with its digest; returns whether that was all of them."""
+        """Embed texts, each with its digest; returns whether all were embedded."""
         remaining = iter(texts)
         while batch := list(islice(remaining, BATCH)):
             vectors = self._vectors([text for _, text in batch])
@@ -100,7 +100,7 @@ class VectorIndex:
         return True
 
     def nearest(self, text: str, digests: Sequence[bytes], most: int) -> list[tuple[int, float]]:
-        """The places of the digests whose vectors are nearest to a text, best first, with the cosine."""
+        """Return the digests nearest to a text, best first: their positions and cosine similarities."""
         import numpy  # noqa: PLC0415
 
         known = dict(self._connection.execute("SELECT hash, data FROM vector"))

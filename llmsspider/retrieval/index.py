@@ -1,8 +1,7 @@
 """The search index of a source: made from its page store, updated with its changes, searched for candidates.
 
 It lies beside the store: in a file of its own for SQLite, in tables of the same database for PostgreSQL. It holds
-no text: words, and where
-each passage stands in the content that the store keeps.
+no text, only words and the offsets of each passage in the content that the store keeps.
 """
 
 from __future__ import annotations
@@ -47,13 +46,13 @@ MOST_PASSAGES = 160
 """Passages that are considered for a query."""
 
 MOST_PAGES = 60
-"""Pages that are considered for a query by what is said of them as a whole."""
+"""Pages that are considered for a query by their title, hints and headings."""
 
 COMMON_SHARE = 0.2
-"""The share of passages that hold a term, from which on it does not choose passages where a rarer one does."""
+"""A term that this share of the passages holds does not select candidates where the query has a rarer one."""
 
 ALWAYS_SELECTIVE = 2000
-"""A term that stands in no more passages chooses them whatever its share."""
+"""A term that no more passages than this hold selects candidates whatever its share."""
 
 MOST_VERSIONS = 30
 """Maximum number of versions of one source that are distinguished, the newest ones."""
@@ -73,9 +72,9 @@ class SourceIndex:
     """The index of one source. Several processes may use it at once; use an object from one thread at a time.
 
     Args:
-        database: it lies in; its tables are made where they are missing.
+        database: the database of the index; missing tables are created.
         name: of the source.
-        store: differs for another store of the same name (one that was deleted and crawled again).
+        store: identifies the store: another value than before means that the source was deleted and crawled again.
 
     Raises:
         SearchError: the database cannot be used, or its SQLite has no FTS5; one line.
@@ -109,10 +108,10 @@ class SourceIndex:
             return cls(open_sqlite(path), name, store)
 
     def _prepare(self, connection: Connection, name: str, store: str) -> int:
-        """Make what is missing; returns the number of the source."""
+        """Create missing tables and rows; returns the number of the source."""
         if not self._database.is_sqlite:
             connection.exec_driver_sql(f"CREATE SCHEMA IF NOT EXISTS {POSTGRESQL_SCHEMA}")
-            connection.exec_driver_sql("SELECT pg_advisory_xact_lock(727368)")  # one makes the tables
+            connection.exec_driver_sql("SELECT pg_advisory_xact_lock(727368)")  # one process at a time
         metadata.create_all(connection)
         self._words.create(connection)
         known = connection.execute(select(source.c.id, source.c.store).where(source.c.name == name)).first()
@@ -136,7 +135,7 @@ class SourceIndex:
             connection.execute(delete(table).where(table.c.source_id == number))
         connection.execute(update(source).where(source.c.id == number).values(seq=0, run="", dead=0))
 
-    # In step with the store
+    # Updates from the store
 
     def is_behind(self, store: Store) -> bool:
         """Whether the store has something that the index does not have."""
@@ -154,7 +153,7 @@ class SourceIndex:
             until: called after each batch; True stops there.
 
         Returns:
-            Whether the index is in step.
+            Whether the index is up to date.
         """
         if self._words.keeps_deleted_words and self._state().dead > max(self.count()[1], 200):
             self._write(lambda connection: self._clear(connection, self._id))
@@ -171,7 +170,7 @@ class SourceIndex:
         return True
 
     def _take_outlines(self, store: Store) -> None:
-        """Take what a run learned of pages that did not change: the notes of llms.txt, titles."""
+        """Update notes of llms.txt and titles of pages whose content did not change."""
         run = _last_run(store)
         if run == self._state().run:
             return
@@ -224,7 +223,7 @@ class SourceIndex:
         return Candidates(hits, pages, self._standing({*pages, *(hit.page for hit in hits)}), rarity)
 
     def _counts(self, term: str) -> tuple[int, int]:
-        """How many pages hold a term in what is said of them, and how many passages."""
+        """Count the pages whose title, hints or headings hold a term, and the passages that hold it."""
         pages, passages = self._words.pages, self._words.passages
         return self._words.count(self._reader, pages, self._id, term), self._words.count(
             self._reader, passages, self._id, term
@@ -241,7 +240,7 @@ class SourceIndex:
         return self._reader.execute(joined.where(page.c.source_id == self._id, *conditions)).all()
 
     def hits(self, scores: Mapping[int, float]) -> Candidates:
-        """The passages of the numbers, with the scores given; without terms."""
+        """The passages with the given numbers and scores; their `terms` are empty."""
         hits = [_hit(row, scores[row.id], frozenset()) for row in self._passages(passage.c.id.in_(scores))]
         return Candidates(hits, {}, self._standing({hit.page for hit in hits}), ())
 
@@ -298,7 +297,7 @@ class SourceIndex:
         return found
 
     def _is_superseded(self, url: str, version: str | None) -> bool:
-        """Whether the page is there in a newer version, or without one: the current one then."""
+        """Whether the source has the page in a newer version, or at an address without a version (the current one)."""
         if version is None:
             return False
         newer = [other for other in self._versions() if version_key(other) > version_key(version)]
@@ -307,7 +306,7 @@ class SourceIndex:
         return self._reader.execute(select(page.c.id).where(*mine).limit(1)).first() is not None
 
     def _versions(self) -> list[str]:
-        """The versions that paths of the source name."""
+        """The versions that URL paths of the source name, newest first, `MOST_VERSIONS` at most."""
         seq = self._state().seq
         if self._versions_at[0] != seq:
             urls = self._reader.execute(select(page.c.url).where(page.c.source_id == self._id)).scalars()

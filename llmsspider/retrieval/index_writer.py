@@ -93,7 +93,7 @@ class IndexWriter:
         return next_id
 
     def write_hints(self, connection: Connection) -> int:
-        """Write the hints of some of the touched pages again; returns the number of pages."""
+        """Rewrite the hints of some of the pages marked by `mark_touched`; returns the number of pages."""
         state = state_of(connection, self._id, lock=True)
         mine = touched.c.source_id == self._id
         targets = connection.execute(select(touched.c.target).where(mine).limit(BATCH * 5)).scalars().all()
@@ -146,7 +146,7 @@ class IndexWriter:
     def write_outlines(
         self, connection: Connection, changed: Iterable[tuple[bytes, str, dict[str, Any]]], run: str
     ) -> None:
-        """Write titles and notes that a run learned of pages with unchanged content: key, URL and columns of each."""
+        """Write new titles and notes of pages with unchanged content; rows of key, URL and changed columns."""
         for key, url, values in changed:
             mine = (page.c.source_id == self._id, page.c.key == key)
             connection.execute(update(page).where(*mine).values(values))

@@ -1,7 +1,7 @@
-"""The crawled documentation of a project, searched and read: one more reader of the page stores.
+"""The crawled documentation of a project, searched and read from the page stores.
 
-`Library` opens a source at the first query (`OpenSource`), updates its index first, and reads every text that it gives
-from the store: what a crawl has changed is what the next answer says.
+`Library` opens a source at the first query (`OpenSource`), updates its index before each search, and reads
+every text that it returns from the store, so that answers show what the last crawl changed.
 """
 
 from __future__ import annotations
@@ -115,13 +115,13 @@ class OpenSource:
     def _results(
         self, ranked: Sequence[RankedPage], limit: int, section: str | None
     ) -> Iterator[SearchResult]:
-        """Yield the results; passages that say the same are given once, with the addresses of the other pages."""
+        """Yield the results; of passages with the same text one is yielded, with the addresses of the other pages."""
         wanted = section.casefold() if section else None
         given: list[SearchResult] = []
         said: list[frozenset[str]] = []
         for start in range(0, len(ranked), READ_AHEAD):
             if len(given) >= limit and start >= 2 * limit:
-                break  # enough were looked at to name pages that say the same
+                break  # enough candidates read to find pages with the same text
             pages = ranked[start : start + READ_AHEAD]
             records = self.store.load_pages([one.key for one in pages], CONTENT)
             for page, record in zip(pages, records, strict=True):
@@ -143,7 +143,7 @@ class OpenSource:
             return None
         best = hits[0]
         text = text_of(record, best)
-        if text is None:  # the crawl that is going on changed the page since the index was brought in step
+        if text is None:  # a running crawl changed the page after the index was updated
             return None
         headings = [hit.heading_path[-1] for hit in hits[1:] if hit.heading_path]
         more = [heading for heading in dict.fromkeys(headings) if heading not in best.heading_path[-1:]]
@@ -175,7 +175,7 @@ class OpenSource:
 
 
 def text_of(record: PageRecord | None, hit: Hit) -> str | None:
-    """The text of a passage; None where the page has other content by now."""
+    """The text of a passage; None where the page's content has changed since it was indexed."""
     if record is None or record.content is None:
         return None
     is_same = bytes.fromhex(record.content_hash or "") == hit.content_hash
@@ -183,7 +183,7 @@ def text_of(record: PageRecord | None, hit: Hit) -> str | None:
 
 
 def _fused(by_words: Sequence[RankedPage], by_meaning: Sequence[RankedPage]) -> list[RankedPage]:
-    """Join two orders of pages; a page keeps the passages its words found, before those of its meaning."""
+    """Fuse the rankings by words and by vectors; of a page, passages found by words come first."""
     pages = {page.key: page for page in (*by_meaning, *by_words)}
     order = fuse([[page.key for page in by_words], [page.key for page in by_meaning]])
     return [RankedPage(key, 1.0 / (place + 1), pages[key].passages) for place, key in enumerate(order)]
@@ -208,7 +208,7 @@ DEFAULT_LIMIT = 8
 MOST_RESULTS = 50
 
 SYNC_SECS = 30.0
-"""How long a search may bring an index in step before it answers from what is there."""
+"""Seconds a search may spend on updating an index before it answers from what is indexed."""
 
 
 class Library:
@@ -216,8 +216,8 @@ class Library:
 
     Args:
         stores: where the page stores are.
-        embedder: makes vectors for a search by meaning, or None.
-        sync_secs: how long one search may bring an index in step.
+        embedder: makes vectors for semantic search, or None.
+        sync_secs: seconds that one search may spend on updating an index.
     """
 
     def __init__(self, stores: Stores, embedder: Embedder | None = None, sync_secs: float = SYNC_SECS):
@@ -327,7 +327,7 @@ class Library:
             return False
 
     def _inode(self, name: str) -> tuple[int, int] | None:
-        """Which file the store of a source is; None where there is none."""
+        """The inode of the file of a source's store; None where there is no file."""
         try:
             found = source_file(resolve_data_dir(self.stores.data_dir), name).stat()
         except OSError:
@@ -377,7 +377,7 @@ def search(
         limit: the number of pages at most (1 to 50).
         section: a section of llms.txt, or a part of its name.
         store: the directory of the page stores, or the URL of a PostgreSQL database; None is the project's directory.
-        embedder: adds a search by meaning, see docs/how-to/search.md.
+        embedder: adds semantic search, see docs/how-to/search.md.
 
     Raises:
         UnknownSourceError: there is no such source or version; the message says what there is.

@@ -13,15 +13,15 @@ from urllib.parse import unquote, urlsplit
 from llmsspider.retrieval.words import beside, digest_of, words
 from llmsspider.store.records import PageRecord
 
-# The address of a heading within its page.
-# A page's Markdown does not say which fragments the page has. Links of the site to `page#fragment` do: a heading has
-# one of those, or none that is known.
+# The URL fragment of a heading.
+# A page's Markdown does not say which fragments the page has. Links of the site to `page#fragment` do: a heading gets
+# one of those, or none.
 
 _NOT_SLUG = re.compile(r"[^\w]+")
 
 
 def slug(heading: str) -> str:
-    """The part that ids of a heading have in common in all generators.
+    """Reduce a heading or its id to what the ids of all site generators have in common.
 
     >>> slug("Request.meta special keys"), slug("request-meta-special-keys")
     ('requestmetaspecialkeys', 'requestmetaspecialkeys')
@@ -51,8 +51,8 @@ def fragment_of(heading_path: Sequence[str], known: Sequence[tuple[str, str]]) -
 
 # The passages of a page: what a search finds and an answer quotes.
 # The rules are those of `markdown.chunks` (sections apart, code fences and tables whole, a heading with the first block
-# below it), found by one pass over the lines in place of a parse: a search index is brought in step at the end of a
-# crawl and may cost a tenth of it. Positions are offsets of characters, so that the text itself stays in the page
+# below it), applied in one pass over the lines without a parse: the index is updated at the end of a crawl and may
+# take a tenth of its time. Positions are offsets of characters, so that the text itself stays in the page
 # store.
 
 PASSAGE_SIZE = 1600
@@ -112,7 +112,7 @@ class _Section:
 
 
 def passages(content: str) -> Iterator[Passage]:
-    """Yield the passages of a page in order; together they are the page but for blank sections."""
+    """Yield the passages of a page in order; together they cover the page except for blank sections."""
     for section in _joined(content, _sections(content)):
         for start, end in _pieces(content, section):
             if not content[start:end].isspace():
@@ -132,7 +132,7 @@ def _sections(content: str) -> Iterator[_Section]:
 
 
 def _heading_lines(content: str) -> Iterator[tuple[int, int, Heading]]:
-    """Yield start and end of each heading's lines, and the heading; what stands in fences is none."""
+    """Yield start and end offset of each heading's lines, and the heading; lines inside code fences are none."""
     fence = ""
     after = 0
     for found in _INTERESTING.finditer(f"\n{content}"):
@@ -172,7 +172,7 @@ def _heading(level: int, text: str) -> Heading:
 
 
 def _own_id(text: str) -> tuple[str, str | None]:
-    """A heading apart from the id it ends with: `Title {#id .class}`."""
+    """Split a heading into its text and the id it ends with: `Title {#id .class}`."""
     text = text.rstrip()
     before, mark, attributes = text.rpartition("{")
     if not mark or not attributes.endswith("}"):
@@ -182,7 +182,7 @@ def _own_id(text: str) -> tuple[str, str | None]:
 
 
 def _joined(content: str, sections: Iterator[_Section]) -> Iterator[_Section]:
-    """Join sections that say little, and headings without text, with the section that follows below the same parent."""
+    """Merge short sections, and headings without text, into the next section under the same parent."""
     waiting: _Section | None = None
     for following in sections:
         section = following
@@ -258,7 +258,7 @@ def _block_ends(content: str, start: int, end: int) -> Iterator[int]:
 
 
 def _after(line_end: re.Pattern[str], content: str, position: int, end: int) -> int:
-    """Where the next line begins, this one included, that has such a line end before it; `end` where none has."""
+    """Start of the first line from here on whose preceding line end matches the pattern; `end` where none does."""
     found = line_end.search(content, position - 1, end)
     return end if found is None else found.end()
 
@@ -303,9 +303,9 @@ class IndexedPassage:
 
 @dataclass(slots=True, frozen=True)
 class IndexedPage:
-    """A page as the index is given it.
+    """A page as it goes into the index.
 
-    `hints` is what llms.txt and the page's description say of it; links are (target, fragment, text).
+    `hints` are the notes of llms.txt and the page's description; links are (target, fragment, text).
     """
 
     key: bytes
@@ -369,7 +369,7 @@ def url_words(url: str) -> str:
 
 
 def link_hints(texts: Iterable[str]) -> str:
-    """The most frequent texts of links to a page; without those that name no page (`here`, `next`)."""
+    """The most frequent texts of links to a page, generic ones (`here`, `next`) left out."""
     counted = Counter(
         plain for text in texts if len(text) <= LONGEST_LINK_TEXT and (plain := " ".join(text.split()))
     )

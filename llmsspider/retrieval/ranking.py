@@ -20,12 +20,9 @@ class SearchResult:
     """One page that answers a query, by its best passage.
 
     `url` has a fragment where the page is known to have one for the passage's heading. `heading_path` names the
-    headings above the
-    passage, outermost first. `score` grows with relevance and compares results of one search only. `offset` and
-    `length` say where the
-    passage stands in the page's Markdown, in characters. `more` names further headings of the page that answer too;
-    `also` the addresses
-    of other pages that hold the same passage.
+    headings above the passage, outermost first. `score` grows with relevance and is comparable within one search only.
+    `offset` and `length` locate the passage in the page's Markdown, in characters. `more` lists further headings of the
+    page that match too, `also` the addresses of other pages that hold the same passage.
     """
 
     url: str
@@ -47,7 +44,7 @@ class SearchResult:
 class SearchResults:
     """The results of a query, best first.
 
-    `note` is a sentence for the reader where something has to be said of them.
+    `note` is a sentence for the reader, such as that the index is not up to date; None for none.
     """
 
     query: str
@@ -60,9 +57,8 @@ class Hit:
     """A passage that an index found: where it stands, and how well it fits.
 
     `page` is the page's key in the store and `content_hash` that of the content the index has read (32 bytes);
-    `digest` is equal for passages
-    of equal words. `terms` is the set of the query's terms (by their place) that stand in it, its title and
-    headings included.
+    `digest` is equal for passages of equal words. `terms` is the set of indexes of the query's terms that occur in it,
+    the page's title and the headings included.
     """
 
     page: bytes
@@ -77,7 +73,7 @@ class Hit:
 
 @dataclass(slots=True, frozen=True)
 class PageHit:
-    """How well a page as a whole fits: its title, what llms.txt and links to it say of it, its headings."""
+    """The match of a page as a whole: its title, its headings, and the texts of llms.txt and of links to it."""
 
     page: bytes
     score: float
@@ -86,11 +82,10 @@ class PageHit:
 
 @dataclass(slots=True, frozen=True)
 class PageSignals:
-    """What is known of a page beside its words.
+    """Ranking signals of a page other than its words.
 
     `optional`: llms.txt lists it under "Optional". `version`: the segment of its path that names one. `superseded`:
-    the same page is there
-    in a newer version. `length`: how many passages it has, as a multiple of the mean of its source.
+    the source has the same page in a newer version. `length`: number of passages, as a multiple of the source's mean.
     """
 
     url: str
@@ -103,7 +98,7 @@ class PageSignals:
 
 @dataclass(slots=True)
 class Candidates:
-    """What an index has for a query, not yet in the order of results.
+    """The matches of a query in an index, not yet ranked.
 
     `rarity` is the inverse document frequency of each of the query's terms.
     """
@@ -114,16 +109,16 @@ class Candidates:
     rarity: tuple[float, ...]
 
 
-# The order of results: scores of passages added up to pages, and what a site itself says of its pages.
+# The ranking: scores of passages are combined into scores of pages, weighted by signals of the site itself.
 # A page's score is that of its best passage, a share of the next ones, and that of the page as a whole (title,
-# llms.txt, links to it). What lacks rare words of the query counts less than what has them all. Pages of an older
-# version stand behind those of the current one.
+# llms.txt, links to it). A page that lacks rare words of the query scores lower than one that has them all. Pages of
+# an older version rank behind those of the current one.
 
 PAGE_WEIGHT = 1.2
-"""What the score of a page as a whole counts beside that of its best passage."""
+"""Weight of the score of a page as a whole, relative to that of its best passage."""
 
 NEXT_PASSAGES = (0.25, 0.12, 0.06)
-"""What the second-best passages of a page add to the best one."""
+"""Weights of the second-best passages of a page, relative to the best one."""
 
 FUSION_RANK = 60
 """The constant of reciprocal rank fusion (Cormack, Clarke and Büttcher 2009)."""
@@ -135,7 +130,7 @@ OPTIONAL = 0.8
 """The share of its score that a page listed under "Optional" keeps."""
 
 LENGTH_SHARE = 0.3
-"""How much the length of a page beyond the mean counts against it: an index of everything holds all words."""
+"""Penalty for length beyond the mean: an index page of everything holds all words."""
 
 _HISTORY = "changelog changelogs changes release releases released news history version versions migration upgrade new"
 _ASKED_ASIDE: dict[str, frozenset[str]] = {
@@ -161,7 +156,7 @@ _HEADINGS = re.compile(r"^#{1,6} .*$", re.MULTILINE)
 
 @dataclass(slots=True)
 class RankedPage:
-    """A page in the order of results: its key, its score, its passages, best first."""
+    """A ranked page: its key, its score, its passages, best first."""
 
     key: bytes
     score: float
@@ -172,8 +167,8 @@ def rank(query: Query, found: Candidates) -> list[RankedPage]:
     """Return the pages of the candidates, best first.
 
     Args:
-        query: as it was parsed; terms are counted by their place in it.
-        found: what the index has for it.
+        query: the parsed query; `terms` of the candidates are indexes into its terms.
+        found: the candidates of the index.
     """
     of_page: dict[bytes, list[Hit]] = {}
     for hit in found.passages:
@@ -201,13 +196,13 @@ def _page(key: bytes, hits: Iterable[Hit], whole: PageHit | None, rarity: Sequen
 
 
 def _covered(terms: frozenset[int], rarity: Sequence[float]) -> float:
-    """The share of the query's rarity that stands in the terms."""
+    """The terms' share (0 to 1) of the sum of inverse document frequencies of the query."""
     total = sum(rarity)
     return sum(rarity[place] for place in terms) / total if total else 1.0
 
 
 def _share(query: Query, page: PageSignals) -> float:
-    """What a page keeps of its score for what it is."""
+    """The factor for a page's score: below 1 for optional, long, and auxiliary pages such as changelogs."""
     share = (OPTIONAL if page.optional else 1.0) / (
         1 + LENGTH_SHARE * max(0.0, math.log(max(page.length, 1.0)))
     )
@@ -229,7 +224,7 @@ def _share(query: Query, page: PageSignals) -> float:
 def _current_first(query: Query, pages: list[tuple[RankedPage, PageSignals]]) -> list[RankedPage]:
     """Sort by score.
 
-    Pages that a newer version has too come last, unless the query names their version, which comes first then.
+    Pages that also exist in a newer version come last, unless the query names their version: that comes first then.
     """
     queried = set(words(query.text))
 
@@ -257,7 +252,7 @@ def version_key(version: str) -> tuple[int, tuple[int, ...]]:
 
 
 def fuse(rankings: Sequence[Sequence[bytes]]) -> list[bytes]:
-    """Join several orders of pages by reciprocal rank fusion, best first."""
+    """Merge several rankings of pages by reciprocal rank fusion, best first."""
     scores: dict[bytes, float] = {}
     for ranking in rankings:
         for place, key in enumerate(ranking):
@@ -271,7 +266,7 @@ def said_words(text: str) -> frozenset[str]:
 
 
 def similar(one: frozenset[str], other: frozenset[str]) -> bool:
-    """Whether nine of ten words of two passages are the same."""
+    """Whether two passages share at least nine tenths of their words."""
     return bool(one or other) and len(one & other) >= 0.9 * len(one | other)
 
 

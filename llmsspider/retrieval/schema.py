@@ -1,7 +1,7 @@
-"""The tables of a search index: pages, passages and links, and beside them the words in SQLite FTS5 or PostgreSQL.
+"""The tables of a search index: pages, passages, links, and the full-text tables in SQLite FTS5 or PostgreSQL.
 
-One database holds one source (SQLite) or many (PostgreSQL). Nothing here is the only copy of anything: tables of
-another version are left alone, and the index is made again from the page store.
+One database holds one source (SQLite) or many (PostgreSQL). The index can always be rebuilt from the page
+store: tables of another schema version are not migrated, a new index is built.
 """
 
 from __future__ import annotations
@@ -104,7 +104,7 @@ touched = Table(
 
 
 def insert_rows(connection: Connection, into: Table, rows: Sequence[tuple[Any, ...]]) -> None:
-    """Insert rows of all columns of a table, in their order: many rows cost a third of what they do as dicts."""
+    """Insert rows of all columns of a table, in their order: with many rows that takes a third of the time of dicts."""
     is_sqlite = connection.dialect.name == "sqlite"
     _insert(
         connection, into.name if is_sqlite else f"{POSTGRESQL_SCHEMA}.{into.name}", into.columns.keys(), rows
@@ -149,7 +149,7 @@ class Words(Protocol):
 
 _VOCABULARY = f"{PREFIX}vocabulary"
 AUTOMERGE = 16
-"""Pieces of the index of words that are merged at once; with SQLite's 4 the same words are written twice as often."""
+"""FTS5's `automerge`: segments merged at once; with the default of 4 the same words are written twice as often."""
 _TOKENIZER = "content='', tokenize='porter unicode61 remove_diacritics 2'"
 
 
@@ -160,8 +160,8 @@ def _phrase(words: Sequence[str]) -> str:
 class Fts5Words:
     """Words in SQLite FTS5.
 
-    The tables hold no text (`content=''`), so SQLite before 3.43 cannot take words out: rows of pages that are gone
-    stay until the index is made again; joining with the tables above filters them.
+    The tables hold no text (`content=''`), so SQLite before 3.43 cannot delete words: rows of deleted pages stay until
+    the index is rebuilt; joining with the tables above filters them.
     """
 
     keeps_deleted_words: ClassVar[bool] = True
@@ -219,7 +219,7 @@ class Fts5Words:
         return " OR ".join(found)
 
     def prefix(self, term: Term) -> str | None:
-        """The expression of a term whose last word may go on; None where it is too short."""
+        """The expression of a term whose last word is a prefix; None where it is too short."""
         return (
             f"{_phrase(term.words)} *"
             if term.words and len(term.words[-1]) > 2 and not term.required
@@ -281,15 +281,15 @@ def _query(place: int, expression: str) -> tuple[str, dict[str, str]]:
 
 
 def _plain(value: str) -> str:
-    """Words apart, so that PostgreSQL's parser takes none for an address or a file name."""
+    """Separate words by spaces, so that PostgreSQL's parser takes none for a URL, address or file name."""
     return _NO_WORD.sub(" ", value[:_LONGEST])
 
 
 class TsvectorWords:
     """Words in PostgreSQL's full text search.
 
-    Its ranking knows no rarity of words, so that is multiplied in: the score of a row is the sum of `ts_rank` of each
-    term times its inverse document frequency.
+    `ts_rank` ignores how rare a word is, so the score of a row is the sum over the terms of `ts_rank` times inverse
+    document frequency.
     """
 
     keeps_deleted_words: ClassVar[bool] = False
@@ -345,11 +345,11 @@ class TsvectorWords:
             connection.execute(text(statement), {"source": source})
 
     def match(self, term: Term) -> str:
-        """The words of a term, for `_query`; `=` before those that stand beside a text."""
+        """The words of a term, for `_query`; `=` before those to be found among the words of `words.beside`."""
         return " ".join(term.words) if term.words else "=" + " ".join(term.beside)
 
     def prefix(self, term: Term) -> str | None:
-        """A word that may go on, with `*` behind it; None where it is too short."""
+        """The prefix expression (`word*`) of a term; None where it is too short."""
         whole = len(term.words) == 1 and len(term.words[0]) > 2 and not term.required
         return f"{term.words[0]}*" if whole else None
 

@@ -14,8 +14,8 @@ from string import ascii_letters, digits
 
 # Words of documentation: identifiers whole and in parts, text without spaces in pairs of characters.
 # The index cuts text at everything that is no letter and no digit, so `LLMS_STORE_URL` is found by each part, and
-# whole as a phrase. What that omits (`useState`, text without spaces) is written beside the text as words of
-# their own.
+# whole as a phrase. What that misses (parts of `useState`, text without spaces) is indexed in a
+# further column as words of their own (`beside`).
 
 _KINDS = bytes(
     ord(
@@ -94,7 +94,7 @@ def unspaced(text: str) -> list[str]:
 
 
 def beside(text: str) -> str:
-    """Words to index with a text: the parts of each word in camel case, and pairs of characters.
+    """Further words to index with a text: the parts of camel-case words, and pairs of CJK characters.
 
     >>> beside("call useState, then 安装")
     'use state 安装'
@@ -105,7 +105,7 @@ def beside(text: str) -> str:
 
 
 def _mixed(text: str) -> list[str]:
-    """The words of a text that may be in camel case, each from its first letter on."""
+    """The words of a text that may be in camel case."""
     kinds = text.encode("ascii", "replace").translate(_KINDS)  # a byte for each character
     spans = [found.span() for found in _MIXED.finditer(kinds)]
     if b"0a" in kinds:
@@ -119,7 +119,7 @@ def _parts(word: str) -> str:
     return " ".join(humps(word))
 
 
-# Texts that say the same.
+# Digests of equal texts.
 
 _PLAIN = bytes(ord(" " if (kind := chr(code)).isspace() else kind.lower()) for code in range(128)) + bytes(
     range(128, 256)
@@ -129,7 +129,7 @@ _ASCII = bytes(range(128))
 
 
 def digest_of(text: str) -> bytes:
-    """The 16 bytes that are equal for texts that differ in white space and case only."""
+    """A digest (16 bytes), equal for texts that differ in white space and case only."""
     data = text.encode("utf-8", "replace")
     if _is_plain(data.translate(None, _ASCII).decode("utf-8")):
         plain = b" ".join(data.translate(_PLAIN).split())
@@ -144,7 +144,7 @@ def _is_plain(text: str) -> bool:
 
 
 # A query: its words, phrases and identifiers, in a form for any index.
-# Nothing of a query reaches an index as syntax: it is cut into words of letters and digits first, so the operators of
+# No part of a query reaches an index as syntax: it is cut into words of letters and digits first, so the operators of
 # FTS5, SQL and tsquery are words like others.
 
 LONGEST_QUERY = 1000
@@ -161,9 +161,8 @@ _QUOTED = re.compile(r'"([^"]+)"')
 class Term:
     """One thing to look for: words that follow each other (one word is a phrase of one).
 
-    `beside` is looked for in the words that stand beside a text (parts of camel case, pairs of characters). A
-    `required` term was quoted:
-    what lacks it is no result.
+    `beside`: look it up in the column of `beside` words (parts of camel case, pairs of characters). A `required` term
+    was quoted: a passage without it is no result.
     """
 
     words: tuple[str, ...]
@@ -190,7 +189,8 @@ class Query:
 class IndexQuery:
     """The rows to search for.
 
-    Expressions of terms by their place, how rare each term is, which are required, how many rows.
+    It has the expression of each term by its index, its inverse document frequency, which terms are required, and the
+    maximum number of rows.
     """
 
     expressions: Mapping[int, str]
@@ -231,7 +231,7 @@ def _terms(word: str) -> list[Term]:
     return [Term(found), *([Term((), parts)] if parts else ())] if found else []
 
 
-# Typing errors: words of a query that stand nowhere are replaced by those of the index that are most like them.
+# Typing errors: words of a query that the index does not hold are replaced by the most similar ones that it holds.
 
 LEAST_LIKENESS = 0.7
 """The ratio of `difflib.SequenceMatcher` from which on one word may stand for another."""
@@ -246,12 +246,12 @@ MOST_OTHERS = 2
 def corrected(
     query: Query, unknown: Sequence[int], vocabulary: Iterable[tuple[str, int]]
 ) -> tuple[Query, dict[str, str]]:
-    """Return the query with other words in place of unknown ones, and which word stands for which.
+    """Return the query with unknown words replaced, and the replacement of each.
 
     Args:
-        query: as it was parsed.
-        unknown: places of terms that stand nowhere; phrases are left as they are.
-        vocabulary: words of the index (stems, perhaps) and how many passages hold each.
+        query: the parsed query.
+        unknown: indexes of terms that the index does not hold; phrases are not changed.
+        vocabulary: words of the index (possibly stems) and the number of passages that hold each.
     """
     wanted = {query.terms[place].words[0]: place for place in unknown if _is_word(query.terms[place])}
     found: dict[str, list[tuple[float, int, str]]] = {word: [] for word in wanted}

@@ -63,7 +63,7 @@ class EngineFetch:
         """Where the start page redirected to for the first time; it counts as failed then."""
         self.false_answer: FetchResult | None = None
         self.api = ""
-        """How the addresses of an interface for programs begin; robots.txt, which is of pages, does not apply to it."""
+        """URL prefixes of APIs (interfaces for programs), which robots.txt rules for pages do not apply to."""
 
     async def __call__(
         self, url: str, *, accept: str | None = None, max_bytes: int | None = None
@@ -80,7 +80,7 @@ class EngineFetch:
         await middleware.robot_parser(Request(url))
         text = middleware.text_of(url)
         if text is None:
-            return None  # it failed; the download logs why
+            return None  # it failed; the download logged the reason
         if not text:
             return FetchResult(url, url, 404, error="not_found", message="there is none")
         return FetchResult(url, url, 200, {"content-type": "text/plain; charset=utf-8"}, text.encode())

@@ -41,9 +41,10 @@ KEY_BYTES = 16
 class PageDupeFilter(BaseDupeFilter):
     """Filter requests for a page that was requested before, in this run or the one a JOBDIR continues.
 
-    Fingerprints stay stock, so HTTP cache and others are not affected. A request passes when a redirect led to
-    it within one page (`/docs` to `/docs/`, `/a/index.html` to `/a/`). How many redirect to one page is
-    evidence for the run (`bot_walls.Suspects`). In a JOBDIR the keys stand one after the other in `requests.seen`.
+    Request fingerprints are Scrapy's own, so the HTTP cache and others are not affected. A request passes when a
+    redirect led to it within one page (`/docs` to `/docs/`, `/a/index.html` to `/a/`). How many redirect to one page
+    is evidence for the run (`bot_walls.Suspects`). In a JOBDIR the keys (`KEY_BYTES` each) are concatenated in
+    `requests.seen`.
     """
 
     redirected: Callable[[bytes, bool], None] | None = None
@@ -61,7 +62,7 @@ class PageDupeFilter(BaseDupeFilter):
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
-        """Keep the pages in the set of the run, which tests links against it before a Request exists."""
+        """Use the run's set of pages, which links are tested against before a Request exists."""
         dupefilter = cls(job_dir(crawler.settings), crawler.stats)
         run = run_of(crawler)
         if run is not None:
@@ -69,7 +70,7 @@ class PageDupeFilter(BaseDupeFilter):
         return dupefilter
 
     def share(self, run: Run) -> None:
-        """Put the pages of a JOBDIR into the set of the run, and have it in place of an own one."""
+        """Add the pages of a JOBDIR to the run's set, and use that in place of an own one."""
         for key in self._jobs_pages:
             run.worker_group.requested.add(key)
         self._pages = run.worker_group.requested
@@ -106,14 +107,14 @@ class PageDupeFilter(BaseDupeFilter):
 # Exact breadth-first order where depth is bounded, and no more pages under way than are wanted.
 
 LAST_UNDER_WAY = 4
-"""Requests under way however few documents `max_pages` leaves: not every page that is requested is one."""
+"""Requests under way however few documents `max_pages` leaves: not every requested page becomes a document."""
 
 
 class BreadthFirstScheduler(Scheduler):
     """Scrapy's scheduler; with `max_depth` set, depth d+1 waits until every page of depth d is done.
 
     Without the wait a page can be reached first over a longer path, and be filtered or given a wrong depth. With
-    `max_pages` set, no more requests are under way than documents are left to export, and the last few.
+    `max_pages` set, no more requests are under way than documents are left to export, or `LAST_UNDER_WAY` if larger.
     """
 
     _held: Request | None = None
@@ -137,7 +138,7 @@ class BreadthFirstScheduler(Scheduler):
     def close(self, reason: str) -> Deferred[None] | None:
         """Put a held request back, so that a JOBDIR keeps it."""
         if self._held is not None and self.dqs is not None:
-            with contextlib.suppress(ValueError):  # it cannot be serialised: it came from the queue in memory
+            with contextlib.suppress(ValueError):  # not serialisable: it came from the queue in memory
                 self.dqs.push(self._held)
         self._held = None
         return super().close(reason)
