@@ -1,5 +1,6 @@
-"""Where the body of an answer becomes a `Page`: worker processes, and the content handlers of users.
+"""Conversion of response bodies to `Page` objects, in worker processes or by content handlers of users.
 
-In comes a body with its URL, charset or media type. Out comes a picklable `Page`, or a `ConversionError`.
-`crawl`, `config` and `api` import the room; it imports `extraction`, `markdown`, `openapi` and `formats`.
+Input: a response body with its URL and its charset or media type. Output: a picklable `Page`; a failure raises
+`ConversionError`. `crawl`, `config` and `api` import this package; it imports `extraction`, `markdown`,
+`openapi` and `formats`.
 """

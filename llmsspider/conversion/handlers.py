@@ -1,6 +1,6 @@
-"""Content handlers: classes of users that make Markdown of answers, by media type (`LLMS_CONTENT_HANDLERS`).
+"""Content handlers: user classes that convert responses to Markdown, by media type (`LLMS_CONTENT_HANDLERS`).
 
-A handler works in a conversion process: what it raises, and the time it takes, costs its page only.
+A handler runs in a conversion process: an exception or a timeout in it fails only the page it was converting.
 """
 
 from __future__ import annotations
@@ -32,34 +32,34 @@ _UNKNOWN_TO_PYTHON = (
 
 
 class ContentHandler(Protocol):
-    """Reads answers of one media type. An instance is made without arguments, once a process."""
+    """Converts responses of one media type. Instantiated without arguments, once per process."""
 
     def read(self, body: bytes, url: str, mime_type: str, encoding: str | None) -> str | Page:
-        """Return the Markdown of an answer, or a `Page`; raise anything where that cannot be done.
+        """Return the Markdown of a response, or a `Page`. Any exception fails the page.
 
         Args:
-            body: as it was sent, decompressed.
-            url: where it came from; relative links of the Markdown are taken from here.
-            mime_type: without parameters, lower-case.
-            encoding: the one the Content-Type header declares, or None.
+            body: the response body, decompressed.
+            url: the URL of the response; the base of relative links in the Markdown.
+            mime_type: the media type without parameters, in lower case.
+            encoding: the charset of the Content-Type header, or None.
         """
         ...
 
 
 @dataclass(slots=True, frozen=True)
 class Handlers:
-    """The paths of the handler classes, by media type."""
+    """The import paths of the handler classes, by media type."""
 
     paths: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def extensions(self) -> frozenset[str]:
-        """The extensions, without dot, of files that are pages because a handler reads them.
+        """File extensions, without dot, of the media types that have a handler; such files are crawled as pages.
 
         >>> Handlers({"application/pdf": "mine.Pdf"}).extensions
         frozenset({'pdf'})
         """
-        known = MimeTypes()  # Python's own table, the same on every machine
+        known = MimeTypes()  # Python's built-in table, not that of the operating system
         for mime_type, ending in _UNKNOWN_TO_PYTHON:
             known.add_type(mime_type, ending)
         return frozenset(
@@ -70,9 +70,10 @@ class Handlers:
 
     @property
     def fingerprint(self) -> str:
-        """What tells content made with these handlers, and the source of their modules, from other content.
+        """A hash of the handlers' paths and of the source of their modules; empty without handlers.
 
-        Empty without handlers. Those of this project change with the version of the extraction.
+        It differs for content that other handlers converted. The source of this project's own handlers is not hashed:
+        the extractor version covers it.
         """
         if not self.paths:
             return ""
@@ -83,16 +84,16 @@ class Handlers:
 def _source(path: str) -> str:
     with suppress(
         ImportError, AttributeError, ValueError
-    ):  # `check_handlers` has said what is wrong with a path
+    ):  # `check_handlers` has reported what is wrong with a path
         return "" if path.startswith(OURS) else source_of(find(path))
     return ""
 
 
 def check_handlers(given: Mapping[str, object]) -> Handlers:
-    """Return the handlers that `LLMS_CONTENT_HANDLERS` names; None in place of a path takes one out.
+    """Return the handlers that `LLMS_CONTENT_HANDLERS` names; the value None removes the handler of a media type.
 
     Raises:
-        ArgumentsError: one line for each that cannot be used.
+        ArgumentsError: one line for each handler that cannot be used.
     """
     paths: dict[str, str] = {}
     problems: list[str] = []
@@ -124,7 +125,7 @@ def _handler(path: str) -> ContentHandler:
 
 
 def handle(path: str, body: bytes, url: str, mime_type: str, encoding: str | None) -> Page:
-    """Return the page that the handler at `path` makes of an answer; raises `ConversionError`."""
+    """Return a response as converted by the handler at `path`; raises `ConversionError`."""
     try:
         made = _handler(path).read(body, url, mime_type, encoding)
         return markdown.read(made, url) if isinstance(made, str) else _whole(made)
@@ -133,7 +134,7 @@ def handle(path: str, body: bytes, url: str, mime_type: str, encoding: str | Non
 
 
 def _whole(page: Page) -> Page:
-    """Return a handler's page, with what the crawl relies on made sure."""
+    """Validate and normalize the page that a handler returned; raises `TypeError` for any other type."""
     if not isinstance(page, Page) or not isinstance(page.meta, PageMeta):
         raise TypeError(f"it returned {type(page).__name__}, not Markdown or a Page")
     text = with_line_feeds(page.markdown).strip("\n")

@@ -1,8 +1,8 @@
-"""Worker processes that may be killed, crash or hang, and cost nothing but the call they were at.
+"""Worker processes: one that crashes, hangs or is killed loses only the call it was running.
 
-Workers share nothing: each has one socket to this process and is given one call at a time by it, so the end of the
-stream says which call was lost. That call is made once more, in another process. All of it happens in the event loop;
-only starting a process, which may block, is done by a thread.
+Workers share no state: each has one socket to this process and runs one call at a time, so the end of the stream
+identifies the lost call, which is retried once in another process. Everything runs in the event loop, except that
+processes are started in a thread, because that may block.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ _LOCK = threading.Lock()
 
 
 class DeadWorkerError(Exception):
-    """A process died before it answered; `exit_code` is None where it is not known."""
+    """A process died before it returned a result; `exit_code` is None if it is unknown."""
 
     def __init__(self, exit_code: int | None):
         super().__init__(f"exit code {exit_code}")
@@ -91,11 +91,11 @@ class Worker:
 
     @property
     def sentinel(self) -> int:
-        """What `multiprocessing.connection.wait` takes to wait for the end of the process."""
+        """The handle with which `multiprocessing.connection.wait` waits for the process to end."""
         return self._process.sentinel
 
     def is_idle(self) -> bool:
-        """Return whether the process lives and waits for a call; one that waits has nothing to say."""
+        """Return whether the process is alive and waits for a call: then its socket has nothing to read."""
         try:
             self._socket.recv(1, socket.MSG_PEEK)
         except BlockingIOError:
@@ -107,7 +107,7 @@ class Worker:
     async def call(self, function: Callable[..., T], arguments: Sequence[object], timeout_secs: float) -> T:
         """Return what the function returns in the process, or raise the `ConversionError` it raises.
 
-        The process is of no use any more after any other exception.
+        After any other exception the process cannot be used again.
 
         Raises:
             EOFError, ConnectionError: when the process died.
@@ -143,7 +143,7 @@ class Worker:
         self.stop()
 
     def stop(self) -> None:
-        """Kill the process; a call that is under way gets an `EOFError`."""
+        """Kill the process; a running call raises `EOFError`."""
         if self.pid is not None:
             self._process.kill()
 
@@ -165,7 +165,7 @@ class ProcessPool:
 
     Args:
         size: number of processes.
-        preload: modules that a process needs; where processes are forked, they are loaded once for all.
+        preload: modules that a process needs; where processes are forked, they are imported once, before the fork.
         prepare: called in each process before its first call.
     """
 
@@ -202,8 +202,8 @@ class ProcessPool:
             timeout_secs: time the call may take; the process of one that takes longer is killed.
 
         Raises:
-            TimeoutError: when it took longer.
-            DeadWorkerError: when its process died, and that of the second attempt.
+            TimeoutError: the call took longer than `timeout_secs`.
+            DeadWorkerError: the process died, and so did that of the second attempt.
         """
         async with self._slots:
             for _ in range(ATTEMPTS):
@@ -229,7 +229,7 @@ class ProcessPool:
         except (EOFError, ConnectionError):
             worker.close()
             raise
-        except BaseException:  # what it answers later belongs to no call
+        except BaseException:  # a late result would be taken for that of the next call
             worker.kill()
             raise
         else:
@@ -239,7 +239,7 @@ class ProcessPool:
             self._busy.discard(worker)
 
     async def _ready_worker(self) -> Worker:
-        """Return an idle process, else a new one; one that died idle was at no call."""
+        """Return an idle process, or a new one; a process that died while idle lost no call and is replaced."""
         while self._idle:
             if (worker := self._idle.pop()).is_idle():
                 return worker
@@ -249,7 +249,7 @@ class ProcessPool:
             future = self._starting.pop(0) if self._starting else self._start()
             try:
                 worker = await asyncio.wait_for(asyncio.wrap_future(future), START_SECS)
-            except (EOFError, OSError) as error:  # OSError has TimeoutError below it
+            except (EOFError, OSError) as error:  # includes TimeoutError, a subclass of OSError
                 said = error
                 continue
             if worker.is_idle() and not self._closed:
@@ -273,11 +273,11 @@ class ProcessPool:
             return
         try:
             future.set_result(worker)
-        except InvalidStateError:  # cancelled: nobody waits for it any more
+        except InvalidStateError:  # the future was cancelled
             worker.close()
 
     def close(self) -> None:
-        """End all processes, those at a call by force; idempotent."""
+        """Stop all processes; busy ones are killed. Idempotent."""
         self._closed = True
         starting, self._starting = self._starting, []
         self._idle += [
@@ -301,7 +301,7 @@ def _context(preload: list[str]) -> ForkServerContext | SpawnContext:
 
 
 def _wait(workers: Sequence[Worker]) -> None:
-    """Wait until all processes have ended; those that do not in `EXIT_SECS` are killed."""
+    """Wait until all processes have ended; those still running after `EXIT_SECS` are killed."""
     left = {worker.sentinel: worker for worker in workers}
     deadline = time.monotonic() + EXIT_SECS
     while left and (secs := deadline - time.monotonic()) > 0:
@@ -311,7 +311,7 @@ def _wait(workers: Sequence[Worker]) -> None:
         worker.stop()
 
 
-# --- in the process ---
+# --- code that runs in the worker process ---
 
 
 def _message(value: object) -> bytes:
@@ -321,7 +321,7 @@ def _message(value: object) -> bytes:
 
 def _serve(stream: socket.socket, prepare: Callable[[], object]) -> None:
     """Answer calls until the other end of the stream is closed."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the crawl, which ends its processes itself
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the crawling process handles Ctrl-C and stops its workers
     stream.setblocking(True)
     prepare()
     with contextlib.suppress(ConnectionError), stream, stream.makefile("rb") as calls:
@@ -343,7 +343,7 @@ def _answer(message: bytes) -> bytes:
 
 @contextlib.contextmanager
 def _ends_itself(secs: float) -> Iterator[None]:
-    """Let the process die after so many seconds: who would have killed it may be dead itself."""
+    """Kill this process by SIGALRM after `secs` seconds, in case the parent that enforces the timeout has died."""
     if not hasattr(signal, "setitimer"):
         yield
         return
@@ -356,7 +356,7 @@ def _ends_itself(secs: float) -> Iterator[None]:
 
 
 def attempt(function: Callable[..., T], arguments: Sequence[object]) -> T:
-    """Call a function; whatever it raises is the fault of one page: a `ConversionError`."""
+    """Call a function; turn any exception it raises into a `ConversionError`, which fails one page."""
     try:
         return function(*arguments)
     except ConversionError:
@@ -369,9 +369,9 @@ def attempt(function: Callable[..., T], arguments: Sequence[object]) -> T:
 
 @contextlib.contextmanager
 def _main_unseen() -> Iterator[None]:
-    """Keep `multiprocessing` from running the script of the command again in each process.
+    """Keep `multiprocessing` from importing the `__main__` script again in each process.
 
-    A worker needs nothing of `/usr/bin/scrapy`, and importing Scrapy costs it more than all it does need.
+    A worker needs nothing from `/usr/bin/scrapy`, and importing Scrapy takes longer than all its other imports.
     """
     main = sys.modules["__main__"]
     file = main.__dict__.pop("__file__", None)

@@ -1,8 +1,8 @@
-"""Where pages are converted: HTML in, links and Markdown out, in processes that may crash or hang without harm.
+"""The conversion pool: converts pages in worker processes, so that a crash or a hang fails one page only.
 
-The boundary is `(body, url, encoding) -> Page`; the crawling process never parses HTML of pages itself, and of
-Markdown only what is short. With zero workers it does both, while a page is short and soon done: what is not goes
-to a process that can be killed. A page that crashes its process or exceeds the time limit costs that page only.
+The interface is `(body, url, encoding) -> Page`. The crawling process parses no HTML pages, and only short Markdown.
+With zero workers it converts pages itself, as long as they are short and fast to convert; others go to a worker
+process, which can be killed.
 """
 
 from __future__ import annotations
@@ -53,12 +53,12 @@ IN_PLACE_SECS = 2.0
 
 
 def automatic_workers() -> int:
-    """Return the default number of worker processes: none on a single core, else one a core up to `MAX_WORKERS`."""
+    """Return the default number of worker processes: 0 on a single core, else one per core, at most `MAX_WORKERS`."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else (os.cpu_count() or 1)
     return min(cores, MAX_WORKERS) if cores > 1 else 0
 
 
-def _convert(  # noqa: PLR0917 - as they are sent to a worker
+def _convert(  # noqa: PLR0917 - the argument order of the call sent to a worker
     body: bytes,
     url: str,
     encoding: str | None,
@@ -68,7 +68,7 @@ def _convert(  # noqa: PLR0917 - as they are sent to a worker
     generators: tuple[str, ...],
     with_listings: bool,
 ) -> Page:
-    from llmsspider.extraction import convert  # noqa: PLC0415  # the crawling process need not load lxml for it
+    from llmsspider.extraction import convert  # noqa: PLC0415  # keeps lxml out of the crawling process
 
     return convert(
         body,
@@ -94,7 +94,7 @@ def _handle(path: str, body: bytes, url: str, mime_type: str, encoding: str | No
 
 
 def _prepare() -> None:
-    """Let a worker load what it needs, and look for cycles rarely: a page leaves hardly any."""
+    """Import what a worker needs, and run the garbage collector rarely: pages leave few reference cycles."""
     _convert(b"<p>x</p>", "http://localhost/", None, "native", False, MAX_GROWTH, (), True)
     gc.freeze()
     gc.set_threshold(50_000, 20, 20)
@@ -107,18 +107,18 @@ def _read_metadata(body: bytes, url: str, encoding: str | None) -> Page:
 
 
 class ConversionPool:
-    """Converts pages in `workers` processes, or in place what is short when `workers` is 0.
+    """Converts pages in `workers` processes; with 0 workers, short pages are converted in the crawling process.
 
     Args:
-        workers: number of processes. One is started for what cannot be done in place, also when `workers` is 0.
+        workers: number of processes. With 0, one is still started for pages that cannot be converted in place.
         timeout_secs: time one page may take in a worker.
         converter: name of the HTML to Markdown engine.
-        handlers: paths of the users' classes that read other answers, by media type. They always work in a process
-            of their own, so that the time limit holds.
-        formats: which other formats are read (`LLMS_FORMATS`).
-        openapi: what of an OpenAPI file is one document (`LLMS_OPENAPI_DOCUMENTS`).
+        handlers: paths of the user's classes that convert other responses, by media type. They always run in a worker
+            process, so that the time limit applies.
+        formats: which formats besides HTML and Markdown are converted (`LLMS_FORMATS`).
+        openapi: how an OpenAPI file is split into documents (`LLMS_OPENAPI_DOCUMENTS`).
         keep_hidden: keep text that no reader of a page sees.
-        max_growth: characters that one byte of a page may become.
+        max_growth: maximum number of characters of Markdown per byte of a page.
         generators: paths of the user's rules for generators.
     """
 
@@ -150,7 +150,7 @@ class ConversionPool:
         )
 
     def open(self) -> None:
-        """Start the workers in the background, for pages that are to come; else they start when needed."""
+        """Start the workers in the background, ahead of the first page; otherwise each starts when it is needed."""
         if self.workers:
             self.processes.start()
 
@@ -161,9 +161,11 @@ class ConversionPool:
     async def convert(
         self, body: bytes, url: str, encoding: str | None, *, with_listings: bool = True
     ) -> Page:
-        """Return the converted page; the first few are converted here where no process was started: they may be all.
+        """Return the converted page.
 
-        Without `with_listings` pages that only list others come without Markdown and links.
+        While no worker has started, the first few pages are converted in place: a short crawl needs no worker.
+
+        Without `with_listings`, pages that only list other pages are returned without Markdown and links.
 
         Raises:
             ConversionError: when the worker crashed, ran out of time or memory, or the conversion raised.
@@ -185,18 +187,18 @@ class ConversionPool:
         )
 
     async def read_markdown(self, text: str) -> Draft:
-        """Return a Markdown body, read but for its links; raises `ConversionError`.
+        """Return the `Draft` of a Markdown body, its links not yet read; raises `ConversionError`.
 
-        Most are read in place: the way to a worker and back costs the crawling process more than reading does.
+        Most are read in place: sending one to a worker costs the crawling process more than reading it.
         """
         in_place = len(text) <= MAX_READ_IN_PLACE
         (read,) = await self._run(_read_texts, ((text,),), in_place=in_place)
         return read
 
     async def read_texts(self, texts: Sequence[str]) -> list[Draft | ConversionError]:
-        """Return Markdown bodies, read but for their links, in one go: a small one costs more on its way than there.
+        """Return the `Draft` of each Markdown body, in order, in one call: sending each costs more than reading it.
 
-        One that cannot be read is its error; the others do not suffer for it.
+        A body that cannot be read gives its `ConversionError` in place of a draft; the others are not affected.
         """
         in_place = not self.workers and sum(map(len, texts)) <= MAX_HTML_IN_PLACE
         try:
@@ -207,18 +209,18 @@ class ConversionPool:
         return [result for text in texts for result in await self.read_texts([text])]
 
     def reader_of(self, mime_type: str, url: str, body: bytes, *, listed: bool) -> str | None:
-        """Return the path of the class that reads such an answer: the user's, else ours; None where none does."""
+        """Return the path of the class that converts such a response: the user's, else the built-in one, else None."""
         reader = self.handlers.get(mime_type) or self.formats.reader(mime_type, url, body, listed=listed)
         return self._openapi if reader == OPENAPI_HANDLER else reader
 
     async def read_with(
         self, reader: str, body: bytes, url: str, mime_type: str, encoding: str | None
     ) -> Page:
-        """Return what the class at the path `reader` makes of a body; raises `ConversionError`."""
+        """Return a body as converted by the class at the path `reader`; raises `ConversionError`."""
         return await self._run(_handle, (reader, body, url, mime_type, encoding))
 
     async def read_api(self, body: bytes, url: str, mime_type: str, encoding: str | None) -> Page:
-        """Return the document of an OpenAPI file, made by the handler of its media type where the user has one.
+        """Return the page of an OpenAPI file, converted by the user's handler for its media type if there is one.
 
         Raises `ConversionError`.
         """
@@ -249,16 +251,16 @@ class ConversionPool:
 
 
 class _TooLongError(BaseException):
-    """A call was interrupted. No `Exception`: conversion itself catches those, to try another engine."""
+    """A call exceeded its time. Not an `Exception`: conversion catches those to fall back to another engine."""
 
 
 def _can_interrupt() -> bool:
-    """Return whether a call can be interrupted here: where there are timers, and signals reach this thread."""
+    """Return whether calls can be interrupted: there are interval timers, and this thread receives signals."""
     return hasattr(signal, "setitimer") and threading.current_thread() is threading.main_thread()
 
 
 def _interrupted(function: Callable[..., T], arguments: Sequence[object], secs: float) -> T:
-    """Call a function for so many seconds of CPU time; raises `_TooLongError` then, else as `attempt` does."""
+    """Call a function as `attempt` does; raises `_TooLongError` after `secs` seconds of CPU time."""
     is_running = True
 
     def interrupt(*_: object) -> None:
@@ -268,7 +270,7 @@ def _interrupted(function: Callable[..., T], arguments: Sequence[object], secs: 
     before = signal.signal(signal.SIGVTALRM, interrupt)
     signal.setitimer(
         signal.ITIMER_VIRTUAL, secs, secs
-    )  # again and again: one may be lost in a callback of C code
+    )  # repeated: an exception raised in a callback of C code is lost
     try:
         try:
             return attempt(function, arguments)

@@ -1,8 +1,9 @@
 """HTML page to Markdown document: one parse gives links, metadata and the main content as Markdown.
 
-In comes one page: bytes, URL and charset. Out comes a picklable `Page`: Markdown, links, metadata. `convert` does all
-of it, `read_metadata` skips the Markdown. Both run in the processes of `conversion`, the one room that imports them;
-`config` reads the user's generators (`generators`), `changes` escapes text for Markdown (`formats`).
+Input: the bytes, URL and charset of one page. Output: a picklable `Page` with Markdown, links and metadata.
+`convert` reads all of them, `read_metadata` skips the Markdown. Both run in the worker processes of `conversion`, the
+only package that imports them; `config` reads the user's generators (`generators`), `changes` escapes text for
+Markdown (`formats`).
 """
 
 from __future__ import annotations
@@ -73,11 +74,11 @@ def convert(
         encoding: charset of the HTTP header, or None.
         converter: one of `converters.NAMES`, or the path of a user's class. markdownify takes over where the
             chosen one fails on the page; `Page.converter` tells which engine it was, `Page.fallback` why.
-        keep_hidden: keep text that no reader of the page sees.
-        max_growth: characters that one byte of the page may become, over and above a million.
+        keep_hidden: keep text that the page hides from its readers.
+        max_growth: maximum characters of Markdown per byte of the page, on top of one million.
         generators: paths of the user's generators, which are tried before the others.
-        with_listings: convert pages that only list others (`PageMeta.listing`), too; else `markdown` and `links` of
-            those stay empty: generated indexes are the largest pages of their sites.
+        with_listings: also convert pages that only list others (`PageMeta.listing`); otherwise their `markdown` and
+            `links` stay empty. Generated indexes are the largest pages of their sites.
 
     Raises:
         ValueError: for an unknown converter. Bad HTML never raises.
@@ -137,7 +138,7 @@ def _write(  # noqa: PLR0917
     page.meta.tags = tags_of(root, joiner, source)
     is_drawn = (
         page.meta.is_shell or page.meta.api_files is not None
-    )  # its text says whether it needs a browser
+    )  # its text decides whether it needs a browser
     if page.meta.listing and not (with_listings or is_drawn):
         return
     title = outer_title(root, main, page.meta.title, whole)
@@ -176,9 +177,10 @@ def _set_headline(main: _Element, generator: Generator, title: str | None, whole
 
 
 def _with_contents(headings: Walk, main: _Element, title: str | None) -> str:
-    """Return a document of headings only with its table of contents; empty where that leads to no other page.
+    """Return a document that had only headings, this time with its table of contents.
 
-    The links found become those of `headings`, the walk that found nothing else.
+    Empty if the table of contents links to no other page. `headings` is the walk that found only headings; its `links`
+    are replaced by those found.
     """
     walk = replace(headings, rules=rules_for(headings.generator.drop, contents=True), links=[], title=None)
     for entries in list(main.iter("dl")):
@@ -197,7 +199,7 @@ def _has_tex(source: Source) -> bool:
 
 
 def _take_held(page: Page, root: _Element, source: Source, url: str) -> None:
-    """Take the Markdown that a page holds for a script to render in place of what was read from its HTML."""
+    """Replace what was read from the HTML by the Markdown that the page embeds for a script to render."""
     text = held_markdown(root, source)
     if text is None:
         return

@@ -1,4 +1,4 @@
-"""The blocks of HTML itself: headings, code, quotes, rules, folded parts, forms."""
+"""Converters of block elements of HTML: headings, code, quotes, thematic breaks, `<details>`, forms."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def heading(walk: Walk, element: _Element) -> list[str]:
     outer, walk.in_heading = walk.in_heading, True
     for span in element.iter("span"):
         classes = span.get("class")
-        if classes == "signature-attributes":  # JSDoc: what a parameter is, below its name
+        if classes == "signature-attributes":  # JSDoc: attributes of a parameter, below its name
             span.tag = "sub"
         elif classes and not len(span) and not span.text and not _SEPARATORS.isdisjoint(classes.split()):
             span.text = " "
@@ -86,7 +86,7 @@ def _is_footnotes(*elements: _Element | None) -> bool:
 
 @converts(BLOCK_TAGS, "details")
 def details(walk: Walk, element: _Element) -> list[str]:
-    """Return a part that a reader folds: its summary, then what it holds."""
+    """Return the blocks of a `<details>`: its summary, then its content."""
     found = []
     for child in element:
         if child.tag == "summary":
@@ -122,7 +122,7 @@ def form(walk: Walk, element: _Element) -> list[str]:
 
 @converts(BLOCK_TAGS, "noscript")
 def unscripted(walk: Walk, element: _Element) -> list[str]:
-    """Return what stands there for readers without scripts, unless that is a mere notice."""
+    """Return the content of a `<noscript>`, unless that is only a notice."""
     return walk.blocks(element) if letters_outside_links(element) > _NOTICE else []
 
 

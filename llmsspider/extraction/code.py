@@ -41,7 +41,7 @@ _DRAWN = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Formula:
-    """A formula; `tex` is empty for a drawing whose source stands elsewhere in the page."""
+    """A formula; `tex` is empty for a rendering whose TeX source is in another element of the page."""
 
     tex: str
     display: bool
@@ -70,7 +70,7 @@ _CLOSING = {"\\(": "\\)", "\\[": "\\]", "$$": "$$"}
 
 
 def in_text(text: str) -> list[tuple[str, bool]] | None:
-    r"""Return `text` in parts, with True for those that are TeX between MathJax's delimiters; None without any.
+    r"""Return `text` as (part, is TeX) pairs, split at the delimiters of MathJax; None if it has no TeX.
 
     >>> in_text(r"a \(x_1\) b")
     [('a ', False), ('x_1', True), (' b', False)]
@@ -150,7 +150,7 @@ def code_text(pre: _Element) -> str:
         parts: list[str] = []
         _collect(pre, parts)
         hidden = _starts_hidden(pre)
-        text = _BLANK.sub("", "".join(parts))  # a line element needs a space to have a height
+        text = _BLANK.sub("", "".join(parts))  # a space gives an empty line a height
     else:
         text = inner_text(pre)
     if "\r" in text:
@@ -191,7 +191,7 @@ def broken_lines(element: _Element) -> str:
 
 
 def _starts_hidden(pre: _Element) -> bool:
-    """Return True if the first lines are hidden by mdBook: the empty line after them is the author's."""
+    """Return True if mdBook hides the first lines; an empty line after them is part of the code."""
     first = pre[0]
     while len(first) and first.tag in {"pre", "code"}:
         first = first[0]
@@ -200,7 +200,7 @@ def _starts_hidden(pre: _Element) -> bool:
 
 @lru_cache(maxsize=4096)
 def _is_skipped(tag: str, classes: str) -> bool:
-    """Return True for what is no text of the code; `<code>` is, with classes that ask for line numbers or a button."""
+    """Return True for an element that is not code, such as line numbers. `<code>` never is: its classes are options."""
     return tag != "code" and not NOT_CODE.isdisjoint(classes.split())
 
 
@@ -214,7 +214,7 @@ def _has_special(pre: _Element) -> bool:
     if next(pre.iter(*_SPECIAL_TAGS), None) is not None or _DATA_LINE(pre):
         return True
     if any(_is_skipped("", classes) or _is_line(classes) for classes in set(_CLASSES(pre))):
-        return any(map(_is_special, pre.iterdescendants()))  # the class of a `<code>` says nothing
+        return any(map(_is_special, pre.iterdescendants()))  # the class of a `<code>` is no evidence
     return False
 
 

@@ -124,7 +124,7 @@ MAX_STEPS_UP = 6
 
 @finds
 def find_tabs(walk: Walk, main: _Element) -> None:
-    """Find the tab of each panel in a main content."""
+    """Find the tab (label) of each tab panel in a main content."""
     panels: list[_Element] = _PANELS(main) if walk.source.may_hold(b"tablist") else []
     walk.tabs = _tabs_of(main, panels) if panels else {}
     if panels:
@@ -205,7 +205,7 @@ def _material(walk: Walk, element: _Element) -> list[str] | None:
 
 
 def _labels_between(walk: Walk, element: _Element) -> list[str] | None:
-    """Return tabs whose labels stand right before their panels (`input`, `label`, `div`, …)."""
+    """Return tabs as blocks where each `<label>` is directly before its panel (`input`, `label`, `div`, …)."""
     found: list[str] = []
     name = ""
     for child in element:
@@ -292,7 +292,7 @@ def _below_heading(walk: Walk, heading: _Element) -> list[str]:
         if following.tag == heading.tag:
             break
         blocks += walk.block(following)
-        following.clear(keep_tail=True)  # it comes next in the walk
+        following.clear(keep_tail=True)  # otherwise the walk would convert it again
     return [walk.format.footnote(walk.notes[heading[0].get("id")], blocks)] if blocks else []
 
 

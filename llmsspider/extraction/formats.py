@@ -1,4 +1,4 @@
-"""What the walk asks of an output format, and the first: CommonMark with the extensions that GitHub reads."""
+"""The `Format` protocol of output formats, and `MarkdownFormat`: CommonMark with GitHub extensions."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ class Format(Protocol):
         ...
 
     def behind_bracket(self, piece: str) -> str:
-        """Return a piece that begins with a parenthesis, right behind a closing bracket."""
+        """Return a piece that begins with a parenthesis and directly follows a closing bracket."""
         ...
 
     def code_span(self, text: str) -> str:
@@ -116,7 +116,7 @@ class Format(Protocol):
         ...
 
     def emphasis(self, inner: str, mark: str, before: str, after: str) -> str:
-        """Return emphasis; `mark` is `*`, `**` or `~~`, `before` two characters, `after` one."""
+        """Return emphasis; `mark` is `*`, `**` or `~~`, `before` the 2 characters before, `after` the one after."""
         ...
 
     def raw(self, html: str) -> str:
@@ -223,7 +223,7 @@ class MarkdownFormat:
         return _written(text) if len(text) < _SHORT else escape(collapsed(text))
 
     def behind_bracket(self, piece: str) -> str:
-        """Return a piece with its parenthesis escaped: both would read as a link."""
+        """Return a piece with its parenthesis escaped: after a bracket it would make a link."""
         return f"\\{piece}"
 
     def code_span(self, text: str) -> str:
@@ -272,7 +272,7 @@ class MarkdownFormat:
         return f"${tex}$"
 
     def checkbox(self, *, checked: bool) -> str:
-        """Return the mark of a task item, kept from being escaped by a character that `document` takes out."""
+        """Return the mark of a task item with a placeholder character that prevents escaping; `document` removes it."""
         return f"{_KEPT}[{'x' if checked else ' '}] "
 
     def line(self, run: list[str]) -> str:
@@ -312,7 +312,7 @@ class MarkdownFormat:
         return f"> [!{kind.upper()}]\n" + self.quote(blocks) if blocks else f"> [!{kind.upper()}]"
 
     def items(self, listing: Items) -> str:
-        """Return a list; `alternate` markers part it from a list right before it."""
+        """Return a list; `alternate` markers separate it from a list directly before it."""
         written = []
         for index, blocks in enumerate(listing.items):
             if listing.numbers is None:

@@ -1,4 +1,4 @@
-"""The blocks of a document without those that only frame it: rules and headings around what is filtered."""
+"""Removal of thematic breaks and headings that are left over around filtered content."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ _NUMBERED = re.compile(r"(?:#+ |<h\d>)\d")
 def framed(
     blocks: list[str], headings: Mapping[str, int], empty: Collection[str], rule: str, page: str
 ) -> list[str]:
-    """Return blocks without rules and headings that say nothing.
+    """Return `blocks` without redundant thematic breaks and headings.
 
-    Left out are rules and headings that only set off what is filtered, headings said twice, and tables of contents
-    that are written as headings.
+    Removed are thematic breaks and headings around filtered content, repeated headings, and tables of contents that
+    are written as headings.
 
     Args:
         blocks: the blocks of the document.
-        headings: those of them that are headings, with their levels.
-        empty: those of them that say nothing without what follows.
+        headings: the level of each block that is a heading.
+        empty: the blocks that mean nothing without the block that follows.
         rule: the block that is a thematic break.
         page: the URL of the page, without a fragment.
     """
@@ -51,7 +51,7 @@ def framed(
 
 
 def _heads_nothing(kept: list[str], headings: Mapping[str, int], level: int, rule: str, page: str) -> bool:
-    """Return True if a heading before `kept`, the last block first, has nothing below it but links into the page."""
+    """Return True if a heading has nothing below it but links into the page; `kept`: later blocks, last first."""
     below = reversed(kept[-3:])
     after = next(below)
     if _leads_into(after, page):
@@ -62,7 +62,7 @@ def _heads_nothing(kept: list[str], headings: Mapping[str, int], level: int, rul
 
 
 def _leads_into(block: str, page: str) -> bool:
-    """Return True for a list of numbered links to parts of the page itself."""
+    """Return True for a list of numbered links to fragments of the page itself."""
     return all(
         (found := _ITEM.match(line)) is not None and found[1].startswith(f"{page}#")
         for line in block.split("\n")

@@ -1,4 +1,4 @@
-"""The documentation generators that are known, as data: how each is recognised and where its content lies.
+"""Known documentation generators, as data: how each is recognised and which element holds its content.
 
 An entry is found by its `marks`, byte strings looked for in the raw page (a substring search costs
 microseconds, a selector over the tree hundreds), and confirmed by `main`, CSS selectors of which the first
@@ -343,7 +343,7 @@ def own_generators(paths: tuple[str, ...]) -> tuple[Generator, ...]:
     """Return the generators of a user, by the paths that `LLMS_GENERATORS` names.
 
     Raises:
-        ArgumentsError: one line for each that cannot be used.
+        ArgumentsError: one line for each path that cannot be used.
     """
     found: list[Generator] = []
     problems: list[str] = []
@@ -370,6 +370,6 @@ def _checked(found: object) -> Generator:
 
 
 def fingerprint_of(generators: Iterable[Generator]) -> str:
-    """Return what a converter's fingerprint says of these rules, a hash of them; empty without any."""
+    """Return a hash of these generators, a part of the converter's fingerprint; empty without generators."""
     rules = repr(tuple(generators))
     return "" if rules == "()" else f"+rules-{hashlib.sha256(rules.encode()).hexdigest()[:8]}"

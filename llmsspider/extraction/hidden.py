@@ -1,7 +1,7 @@
-"""Elements that no reader of the page sees: taken out of the main content, before that is read.
+"""Removal of hidden elements from the main content, before it is converted.
 
-Only attributes and inline styles are read, no style sheets. What a reader can
-open stays: tabs, folded parts, and whatever a control of the page names (docs/explanation/extraction.md has the list).
+Only attributes and inline styles are read, no style sheets. What a reader can open is kept: tabs, `<details>`, and
+elements that a control of the page names (docs/explanation/extraction.md has the list).
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ _NO_SIZE = frozenset({"0", "1", "0px", "1px"})
 
 
 class HiddenText:
-    """What no reader of a page sees. `removed` is the number of elements with text that were taken out."""
+    """Removes hidden elements of a page. `removed` counts the removed elements that had text."""
 
     def __init__(self, root: _Element, source: Source):
         self.removed = 0
@@ -80,9 +80,9 @@ class HiddenText:
         self._source = source
 
     def remove(self, main: _Element | None = None) -> bool:
-        """Take the hidden elements out of `main` and from around the titles outside of it, or out of the page.
+        """Remove the hidden elements in `main` and around titles outside of it; without `main`, in the whole page.
 
-        Returns False, and takes nothing out, where `main` itself is hidden.
+        Returns False, and removes nothing, if `main` itself is hidden.
         """
         gone, removed = self._hidden(main)
         if main is not None and not gone.keys().isdisjoint((main, *main.iterancestors())):
@@ -93,7 +93,7 @@ class HiddenText:
         return True
 
     def _hidden(self, main: _Element | None) -> tuple[dict[_Element, None], int]:
-        """Return the elements to take out, and how many of them have text."""
+        """Return the elements to remove, and how many of them have text."""
         gone: dict[_Element, None] = {}
         candidates = [element for element in self._candidates(main) if _is_hidden(element)]
         if not candidates:
@@ -101,7 +101,7 @@ class HiddenText:
         around, pages = _Surroundings(self._root, self._source), _MAX_PAGES
         below: set[_Element] = set()
         removed = 0
-        for element in candidates:  # in the order of the page: what is around comes first
+        for element in candidates:  # in document order: ancestors come first
             if element in below:
                 continue
             is_leaf, text = not len(element), element.text
@@ -122,7 +122,7 @@ class HiddenText:
         return gone, removed
 
     def _candidates(self, main: _Element | None) -> list[_Element]:
-        """Return the elements that may be hidden, in the order of the page."""
+        """Return the elements that may be hidden, in document order."""
         source = self._source
         paths = [path for marks, look, path in _MARKED if source.may_hold(*marks) and source.may_match(look)]
         if not source.shows_names or any(map(_may_hide, set(_STYLE.findall(source.lowered)))):
@@ -217,7 +217,7 @@ def _opens(element: _Element) -> bool:
 
 
 class _Surroundings:
-    """What the elements around hidden ones say, read once for all of them."""
+    """Facts of the page that decide about hidden elements, read once for all of them."""
 
     def __init__(self, root: _Element, source: Source):
         self.formulas: dict[_Element, bool] = {}
@@ -246,7 +246,7 @@ class _Surroundings:
         return {above for pre in self._root.iter("pre") for above in pre.iterancestors()}
 
     def is_formula(self, element: _Element) -> bool | None:
-        """Say whether the nearest element that is named for math holds a formula; None where there is no such."""
+        """Say whether the nearest ancestor (or self) with a class of math holds a formula; None if there is none."""
         if not self._has_formulas:
             return None
         path: list[_Element] = []
@@ -278,20 +278,20 @@ def _is_needed(element: _Element, around: _Surroundings) -> bool:
 
 
 def _is_page(element: _Element, root: _Element) -> bool:
-    """Say whether the element is the page itself, shown once its scripts have run: all its heads, most of its text."""
+    """Say whether the element holds all headings and most of the text: a page that its scripts will show."""
     heads = _HEADS(element)
     return bool(heads) and heads == _HEADS(root) and 2 * len(inner_text(element)) > len(inner_text(root))
 
 
 def _is_only_aria_hidden(element: _Element) -> bool:
-    """Say whether nothing but `aria-hidden` hides the element: it is seen, and not read aloud."""
+    """Say whether only `aria-hidden` hides the element: visible, but skipped by screen readers."""
     if element.get("aria-hidden") is None or element.get("hidden") is not None:
         return False
     return not is_unseen((element.get("style") or "")[:MAX_STYLE])
 
 
 def _has_alternative(element: _Element, around: _Surroundings) -> bool:
-    """Say whether what is not read aloud is code, or is said to listeners in other words beside it."""
+    """Say whether an `aria-hidden` element is code, or screen readers get its text from elsewhere beside it."""
     if element.tag in _CODE_LIKE or element in around.with_pre:
         return True
     if around.has_labels and _is_label(element):
@@ -307,7 +307,7 @@ def _has_alternative(element: _Element, around: _Surroundings) -> bool:
 
 
 def _is_label(element: _Element) -> bool:
-    """Say whether the text of an element is what one of the two elements around it is called for listeners."""
+    """Say whether the text of an element is the `aria-label` of one of its two nearest ancestors."""
     near = element.getparent()
     for _ in range(_LABELLED):
         if near is None:
@@ -319,7 +319,7 @@ def _is_label(element: _Element) -> bool:
 
 
 def _reads(element: _Element, label: str) -> bool:
-    """Say whether the text of an element is a label; no more of it is read than that takes."""
+    """Say whether the text of an element equals `label`; stops reading once it is longer."""
     words: list[str] = []
     length = 0
     for text in islice(element.itertext(), _MAX_PIECES):
@@ -331,7 +331,7 @@ def _reads(element: _Element, label: str) -> bool:
 
 
 def _remove(element: _Element) -> None:
-    """Take an element out, what follows it stays."""
+    """Remove an element, keeping its tail text."""
     parent = element.getparent()
     if parent is None:
         return

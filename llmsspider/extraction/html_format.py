@@ -1,4 +1,4 @@
-"""Plain HTML for a library engine: what the walk found, in the few elements every engine knows."""
+"""`HtmlFormat`: the result of the walk as plain HTML, in elements that every library engine supports."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _SPACES = re.compile(r" {2,}")
 
 
 class HtmlFormat:
-    """Plain HTML for a library engine: the same walk, no Markdown yet."""
+    """Writes plain HTML, which a library engine then converts to Markdown."""
 
     def text(self, text: str) -> str:
         """Return character data, escaped, each run of white space as one space."""

@@ -1,4 +1,4 @@
-"""Whether an inline style takes an element out of sight: by its size, place, colour, clip or opacity."""
+"""Detection of inline styles that hide an element: by size, position, colour, clip or opacity."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _FAR = {
 
 @lru_cache(maxsize=4096)
 def is_unseen(style: str) -> bool:
-    """Say whether an inline style takes an element out of sight.
+    """Say whether an inline style hides its element.
 
     >>> is_unseen("color:red; display : NONE !important"), is_unseen("opacity:0.5")
     (True, False)
@@ -90,7 +90,7 @@ def _is_zero(value: str, most: float = 0.02) -> bool:
 
 
 def _is_tiny(rules: dict[str, str]) -> bool:
-    """Say whether letters or the box have no size; a box of a pixel needs its overflow cut."""
+    """Say whether the font or the box has no size; a box of one pixel counts if its overflow is hidden."""
     if "font-size" in rules and _is_zero(rules["font-size"], 1.0 if "px" in rules["font-size"] else 0.05):
         return True
     font = rules.get("font", "").partition("/")[0].rpartition(" ")[2]
@@ -116,7 +116,7 @@ def _is_far(rules: dict[str, str]) -> bool:
 
 
 def _distance(value: str) -> bool:
-    """Say whether a length moves out of the window."""
+    """Say whether a length moves the element out of the window."""
     for word in value.replace("calc(", "").split(" ")[:4]:
         number = _number(word)
         unit = word.lstrip("-.0123456789")
@@ -127,7 +127,7 @@ def _distance(value: str) -> bool:
 
 def _is_transparent(rules: dict[str, str]) -> bool:
     if "text" in rules.get("background-clip", rules.get("-webkit-background-clip", "")):
-        return False  # letters that the background shines through
+        return False  # text filled with its background, which is visible
     fill = rules.get("-webkit-text-fill-color", rules.get("color", "")).replace(" ", "")
     background = rules.get("background-color", rules.get("background", "")).replace(" ", "")
     if not fill:

@@ -50,7 +50,7 @@ _PROSE = BLOCKS - {"div", "ul", "ol", "li"}
 
 @converts(INLINE_TAGS, "a")
 def anchor(walk: Walk, element: _Element, before: list[str]) -> str:
-    """Return an `<a>`: a link, the text of a heading's link to itself, or nothing for a permalink."""
+    """Return an `<a>`: a link, the text only for a heading's link to itself, or nothing for a permalink."""
     href = element.get("href")
     if href is None or walk.in_link:
         return walk.content(element)
@@ -74,14 +74,14 @@ def anchor(walk: Walk, element: _Element, before: list[str]) -> str:
 
 
 def _behind(before: list[str], piece: str) -> str:
-    """Return a link; an exclamation mark right before it is escaped, else both would read as an image."""
+    """Return a link, escaping an exclamation mark directly before it, which would make it an image."""
     if piece[:1] == "[" and before and before[-1][-1:] == "!":
         before[-1] = f"{before[-1][:-1]}\\!"
     return piece
 
 
 def _alternatives(element: _Element) -> str:
-    """Return the text of the images that a link is."""
+    """Return the alternative texts of the images in a link, joined by spaces."""
     return " ".join(image.get("alt") or "" for image in element.iter("img")).strip()
 
 
@@ -139,7 +139,7 @@ def image(walk: Walk, element: _Element, before: list[str]) -> str:
 
 @converts(INLINE_TAGS, *FLATTENED)
 def _flat_block(walk: Walk, element: _Element, before: list[str]) -> str:
-    """Return a block inside a line (a paragraph in a cell): its content, parted from what is around."""
+    """Return a block inside a line (a paragraph in a cell): its content, separated from the text around it."""
     inner = walk.format.line(walk.run(element))
     return f"\n{inner}\n" if inner else ""
 
@@ -152,7 +152,7 @@ def _flat_item(walk: Walk, element: _Element, before: list[str]) -> str:
 
 @converts(INLINE_TAGS, "td", "th")
 def _flat_cell(walk: Walk, element: _Element, before: list[str]) -> str:
-    """Return a cell of a table inside a line (a table in a cell), parted from the cells beside it."""
+    """Return a cell of a table inside a line (a table in a cell), separated from the cells beside it."""
     inner = walk.format.line(walk.run(element))
     return f" {inner} " if inner else ""
 
@@ -215,7 +215,7 @@ def _code(walk: Walk, element: _Element, before: list[str]) -> str:
 
 
 def _beside(before: list[str], span: str) -> str:
-    """Return a code span; a space parts it from one right before it, else both would read as one span."""
+    """Return a code span, separated by a space from one directly before it: both would read as one span."""
     is_adjacent = bool(before) and before[-1][-1:] == span[:1] == before[-1][:1] == "`"
     return f" {span}" if is_adjacent else span
 
@@ -252,7 +252,7 @@ def _linked_code(walk: Walk, element: _Element) -> str:
 
 
 def _code_parts(element: _Element, depth: int) -> Iterator[tuple[str, _Element | None]]:
-    """Yield the texts in code in order, each with the link that it is the text of."""
+    """Yield the texts in code in order, each with the link that holds it, or None."""
     yield element.text or "", None
     for child in element:
         if child.tag == "a" and child.get("href"):

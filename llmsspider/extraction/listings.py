@@ -178,7 +178,7 @@ def _body_class(root: _Element) -> str:
 
 
 def _is_theirs(name: str, classes: set[str], root: _Element) -> bool:
-    """Say whether a class that others might use too is that of its generator."""
+    """Say whether an ambiguous class name is really the one of its generator."""
     if name in _MEDIAWIKI:
         return "mediawiki" in classes
     if name in _JAVADOC:
@@ -189,7 +189,7 @@ def _is_theirs(name: str, classes: set[str], root: _Element) -> bool:
 
 
 def _in_address(url: str) -> str | None:
-    """Return the part of an address that speaks of a listing: `tags`, `page/2`, or None."""
+    """Return the part of a URL that names a listing, such as `tags` or `page/2`, or None."""
     segments = [segment.lower() for segment in urlsplit(url).path.split("/") if segment]
     segments = [
         segment.removesuffix(".html") for segment in segments if segment not in {"index.html", "index.htm"}

@@ -65,12 +65,12 @@ def listing(walk: Walk, element: _Element) -> list[str]:
 
 
 def _stray(walk: Walk, text: str | None) -> list[str]:
-    """Return text that stands in a list and in no item of it: browsers show it."""
+    """Return text directly in a list, outside of its items: browsers show it."""
     return [walk.format.paragraph([walk.text(text)])] if text and not text.isspace() else []
 
 
 def _loose(walk: Walk, element: _Element) -> list[str]:
-    """Return the blocks of an element that stands in a list and in no item of it."""
+    """Return the blocks of an element directly in a list, outside of its items."""
     if walk.drops(element) or element.tag == "script":
         return []
     if element.tag in INLINE and not has_blocks(element):
@@ -96,7 +96,7 @@ def _number(value: str | None, default: int) -> int:
 
 
 def _follows_list(element: _Element) -> bool:
-    """Return True if a list of the same kind ends right before this one: the markers must differ to part them."""
+    """Return True if a list of the same kind ends right before this one: the markers must differ to separate them."""
     previous = element.getprevious()
     return (
         previous is not None
@@ -179,7 +179,7 @@ def _read(walk: Walk, element: _Element) -> list[_Entry]:
 
 
 def _set_bodies(element: _Element) -> None:
-    """Set text and inline elements that stand in a `<dl>` and in no part of it into a `<dd>`: browsers show them."""
+    """Wrap text and inline elements directly in a `<dl>` into a `<dd>`: browsers show them."""
     body: _Element | None = None
     if element.text and not element.text.isspace():
         body = element.makeelement("dd", {})

@@ -80,9 +80,9 @@ def find_main(
 ) -> tuple[_Element, Generator]:
     """Return the element with the main content of a page and the generator it was found by.
 
-    `meta` is what the page's `<meta name="generator">` says, `title` what its `<title>` does without
-    the site's name, `whole` with it. `own` are tried first. `hidden` is removed from the main content, from the whole
-    page where that has to be searched.
+    `meta` is the content of `<meta name="generator">`, `title` the `<title>` without the site's name, `whole` the
+    complete `<title>`. The generators in `own` are tried first. `hidden` removes the hidden elements: from the main
+    content, or from the whole page if that has to be searched.
     """
     generators = (*own, *_marked((meta or "").lower(), source.marks.intersection(GENERATOR_MARKS)))
     found = _by_generator(root, source, generators)
@@ -106,7 +106,7 @@ def _by_generator(
 
 @lru_cache(maxsize=1024)
 def _marked(meta: str, marks: frozenset[bytes]) -> tuple[Generator, ...]:
-    """Return the generators that marks of a page speak for, those first that its `<meta>` names."""
+    """Return the generators that have one of `marks`, beginning with those named by the `<meta>` of the page."""
     names = {name for mark in marks for name in GENERATOR_MARKS[mark]}
     marked = [generator for generator in GENERATORS if generator.name in names]
     return tuple(sorted(marked, key=lambda one: not (one.meta and meta.startswith(one.meta))))
@@ -114,7 +114,7 @@ def _marked(meta: str, marks: frozenset[bytes]) -> tuple[Generator, ...]:
 
 @lru_cache(maxsize=512)
 def _selector(css: str) -> tuple[XPath, frozenset[bytes], tuple[bytes, ...]]:
-    """Return a selector as XPath, and without what it cannot match: marks, and byte strings of the page."""
+    """Return a selector as XPath, with the marks and byte strings that a page must contain for it to match."""
     words = [word.encode() for word in words_of(css)]
     path = _by_attribute(HTMLTranslator().css_to_xpath(css))
     marks = frozenset(lowered for word in words if (lowered := word.lower()) in KNOWN)
@@ -160,7 +160,7 @@ def _with_others(first: _Element, others: list[_Element]) -> _Element:
 
 
 def _outermost(elements: list[_Element]) -> list[_Element]:
-    """Return those of `elements`, in the order of the page, that lie in no other of them."""
+    """Return those of `elements`, given in document order, that are in no other of them."""
     found: list[_Element] = []
     for element in elements:
         if not (found and found[-1] in element.iterancestors()):
@@ -260,7 +260,8 @@ def _descend(
 ) -> _Element:
     """Go down while one child holds nearly all text of its parent, and `page`, the heading of the page.
 
-    `around` is the length of text that may be lost on each step, `_PARAGRAPHS` that of the paragraphs beside, on all.
+    A step may lose at most `around` characters of text; all steps together at most `_PARAGRAPHS` characters in `<p>`
+    beside the path.
     """
     outer, beside = element, 0
     while True:
@@ -279,7 +280,7 @@ def _descend(
 
 
 def _is_container(element: _Element) -> bool:
-    """Return True for what pages are built of: not a table of data, an admonition, a set of tabs."""
+    """Return True for an element of the page layout: not a table of data, an admonition or a set of tabs."""
     if element.tag == "table":
         return next(element.iter("th"), None) is None and next(element.iter("h1", "h2"), None) is not None
     is_plain = element.tag in _CONTAINERS and rules_for("").kind(element) is Kind.PLAIN

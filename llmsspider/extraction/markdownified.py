@@ -1,4 +1,4 @@
-"""markdownify, our subclass: fenced code with its language, lists and tables that read back the same."""
+"""The markdownify engine, subclassed: fenced code with its language, lists and tables that parse back the same."""
 
 from __future__ import annotations
 

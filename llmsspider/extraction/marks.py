@@ -46,7 +46,7 @@ _LONG = 8
 
 
 def words_of(css: str) -> tuple[str, ...]:
-    """Return the words that stand in a page where a selector matches, as it writes them."""
+    """Return the words of a selector that every page it matches contains, as the selector spells them."""
     return tuple(re.findall(r"[.#=]['\"]?([\w-]+)", css) or [re.split(r"[\s>\[:]", css)[-1]])
 
 

@@ -1,4 +1,4 @@
-"""What a page says about itself: its head, its links, the API files it names, whether it is an empty shell."""
+"""Metadata of a page: its head, its links, the API files it names, and whether it is an empty shell."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def without_suffix(title: str | None, site_name: str | None = None) -> str | Non
     """Return `title` without its last part, where that part is the name of the site.
 
     The name is `site_name` where the page gives one (og:site_name); else the part after the last separator.
-    A colon separates only where nothing stronger does.
+    A colon counts as a separator only if there is no other.
 
     >>> without_suffix("A - B | Site")
     'A - B'
@@ -126,7 +126,7 @@ def _clean(text: str | None) -> str | None:
     return _SPACE.sub(" ", text).strip() or None if text else None
 
 
-# The OpenAPI files that a page names for the program that draws its API reference, or holds in its scripts.
+# The OpenAPI files that a page names for the script that renders its API reference, or embeds in its scripts.
 
 _WORDS = (
     b"swagger",
@@ -179,7 +179,7 @@ MAX_SCRIPTS = 3
 
 
 def read_apis(meta: PageMeta, root: _Element, source: Source, joiner: Joiner) -> None:
-    """Note what a page says of the API that it draws: `api_files`, `api_scripts`, `held_apis`."""
+    """Set `api_files`, `api_scripts` and `held_apis` of `meta` for a page that renders an API reference."""
     if not source.may_hold(*_WORDS):
         return
     inline = [script for script in _INLINE_SCRIPTS(root) if _SPEAKS.search(script)]
@@ -282,7 +282,7 @@ _SHOWN_FILES = XPath("//zero-md/@src | //md-block/@src | //wc-markdown/@src", sm
 
 
 def shown_file(root: _Element, source: Source, joiner: Joiner) -> str | None:
-    """Return the URL of the one Markdown file that an element of a page draws, where the page has next to no text."""
+    """Return the URL of the only Markdown file that an element of the page renders, if the page has next to no text."""
     if not source.may_hold(b"zero-md", b"md-block", b"wc-markdown"):
         return None
     named = [str(src).strip() for src in _SHOWN_FILES(root)]
@@ -303,7 +303,7 @@ _PROPERTY = re.compile(r"\s*[a-z][a-z-]*:(?:\s|$)")
 
 
 def held_markdown(root: _Element, source: Source) -> str | None:
-    """Return the Markdown that a page holds for a script to render; None where it has other text or no script."""
+    """Return the Markdown that a page embeds for a script to render; None if it has other text or no script."""
     if not source.may_hold(b"<xmp", b"text/markdown", b"text/x-markdown", b"<textarea") or not _SCRIPTS(root):
         return None
     html = source.body.decode(source.encoding, "replace")
@@ -324,7 +324,7 @@ def held_markdown(root: _Element, source: Source) -> str | None:
 
 
 def _without_slides(text: str) -> str:
-    """Return the text of slides (Remark) without what says how they are shown, and without notes for the speaker."""
+    """Return the text of slides (Remark) without layout properties and speaker notes."""
     kept: list[str] = []
     begins, is_note = True, False
     for line in text.split("\n"):
@@ -340,7 +340,7 @@ def _without_slides(text: str) -> str:
 
 
 def _size_beside(root: _Element) -> int:
-    """Return the number of characters of visible text outside of what may hold Markdown."""
+    """Return the number of characters of visible text outside of elements that may embed Markdown."""
     body = root.find("body")
     size, waiting = 0, [root if body is None else body]
     while waiting and size <= _SHELL_TEXT:

@@ -1,4 +1,4 @@
-"""Pagination: blocks of links such as "Next" or "« previous | up | next »" and nothing else are no content.
+"""Removal of pagination: blocks of nothing but links such as "Next" or "« previous | up | next »".
 
 For pages of no known generator; generators name these blocks by a class.
 """
@@ -66,7 +66,7 @@ def without_pagination(main: _Element) -> _Element:
 
 
 def _clear_line(link: _Element, main: _Element) -> None:
-    """Empty the line of a link that stands between blocks, in none of its own, if that is pagination."""
+    """Empty the line of a link that is directly between blocks, in no block of its own, if it is pagination."""
     parent = link.getparent()
     if parent is None or not (parent is main or parent.tag in WRAPPERS):
         return
@@ -125,7 +125,7 @@ def _is_pagination(block: _Element) -> bool:
 
 
 def _outside_links(element: _Element) -> list[str]:
-    """Return the texts in `element` that are in no link."""
+    """Return the texts in `element` outside of links."""
     if element.tag == "a":
         return []
     texts = [element.text or ""]

@@ -1,4 +1,4 @@
-"""Bytes to an lxml tree, the one parse a page gets: its encoding, its depth, and what is read off the bytes."""
+"""The single parse of a page, bytes to lxml tree: encoding, limit of depth, and searches of the raw bytes."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from llmsspider.extraction.marks import BREAKS, KNOWN, marks_in
 from llmsspider.extraction.tree import settable
 
 # The charset of East Asian text that declares none, by its commonest letters: Shift_JIS, EUC, GBK or Big5.
-# Only asked where the bytes are no UTF-8 and neither header nor page names a charset. Text of each language is for
+# Only used if the bytes are not UTF-8 and neither header nor page names a charset. Text of each language is for
 # the most part a few hundred letters; bytes read by the wrong charset give rare ones.
 
 CHARSETS = ("cp932", "euc_jp", "cp949", "gb18030", "big5hkscs")
@@ -49,7 +49,7 @@ _COMMON = {
 
 
 def east_asian_charset(body: bytes) -> str | None:
-    """Return the one of `CHARSETS` that a text is in, or None where it is in none of them, or too short.
+    """Return the one of `CHARSETS` that `body` is encoded in; None if it is none of them, or `body` is too short.
 
     >>> east_asian_charset("これは車輪についての説明です。".encode("euc_jp"))
     'euc_jp'
@@ -62,11 +62,11 @@ def east_asian_charset(body: bytes) -> str | None:
 
 
 def _score(sample: bytes, charset: str) -> float:
-    """Return the part of the letters beyond ASCII that are common in a charset's languages; 0 for other bytes."""
+    """Return the share (0 to 1) of non-ASCII letters common in the languages of a charset; 0 if not decodable."""
     try:
         text = sample.decode(charset)
     except UnicodeDecodeError as error:
-        if error.start < len(sample) - 4:  # a letter cut in two at the end is no fault
+        if error.start < len(sample) - 4:  # ignore a character cut at the end of the sample
             return 0.0
         text = sample[: error.start].decode(charset)
     letters = [letter for letter in text if not letter.isascii() and not letter.isspace()]
@@ -122,19 +122,19 @@ class Source:
 
     @cached_property
     def shows_names(self) -> bool:
-        """Whether each name of the tree stands in the bytes, letter by letter."""
+        """True if names of the tree appear literally in the bytes: the encoding is based on ASCII."""
         return bool(_ASCII_BASED.fullmatch(self.encoding))
 
     @cached_property
     def marks(self) -> frozenset[bytes]:
-        """Those of `marks.MARKS` that the bytes hold; all of them in an encoding that does not show."""
+        """Those of `marks.MARKS` that the bytes contain; all of them if `shows_names` is False."""
         return marks_in(self.lowered) if self.shows_names else KNOWN
 
     def may_hold(self, *names: bytes) -> bool:
         """Return False if no tag, attribute or class in the tree holds one of `names`, of `marks.MARKS`.
 
-        A search of the tree costs 0.1 ms for 30 KB. Values may be written with character references: ask for those
-        names only where a value that is written so need not be found.
+        It saves a search of the tree, 0.1 ms for 30 KB. Attribute values written with character references are not
+        found: use it only for names where that is acceptable.
         """
         if not KNOWN.issuperset(names):
             raise KeyError(names)
@@ -145,7 +145,7 @@ class Source:
         return not self.shows_names or names.search(self.lowered) is not None
 
     def may_repeat(self, value: str) -> bool:
-        """Return False if a value, an id for one, is written only once in the bytes."""
+        """Return False if a value, such as an id, certainly occurs exactly once in the bytes."""
         return not self.shows_names or not value.isascii() or self.body.count(value.encode()) != 1
 
 

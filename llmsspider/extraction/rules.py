@@ -1,4 +1,4 @@
-"""What an element is, by its tag, class, id and role; where those are uncertain, by what it holds."""
+"""Classification of elements by tag, class, id and role, and by content where those are ambiguous."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from lxml.etree import XPath, _Element
 
 from llmsspider.extraction.tree import inner_text, letters, letters_outside_links, plain_text
 
-# Whether an element with a class of page furniture (chrome) is that: the name is evidence, what it holds decides.
+# Whether an element with a class of page furniture (chrome) is that: the name is evidence, its content decides.
 
 DOUBTFUL = frozenset(
     {"ad", "ads", "article-relatives", "breadcrumb", "breadcrumbs", "cookies", "copy", "feedback", "footer", "no-print",
@@ -45,7 +45,7 @@ _ASKS = re.compile(
 def holds_title(element: _Element) -> bool:
     """Return True if a heading of level 1 is in an element, other than that of a table of contents or of a search.
 
-    A search has no words yet: `results matching ""`.
+    The heading of an empty search is `results matching ""`.
     """
     texts = (plain_text(heading).lower() for heading in element.iter("h1"))
     return any(text not in CONTENTS_NAMES and '""' not in text for text in texts)
@@ -165,7 +165,7 @@ _SIGNATURE_BLOCKS = frozenset({("p", "src"), ("div", "attr")})
 
 
 class Rules:
-    """Says what an element is. Built once per generator, from its drop selectors and the common ones."""
+    """Classifies elements. Built once per generator, from its drop selectors and the common ones."""
 
     def __init__(self, selectors: Iterable[str]):
         self._tags: set[str] = set()
@@ -184,7 +184,7 @@ class Rules:
         return classify(element, self.by_attribute(element) if kind is Kind.PLAIN else kind)
 
     def by_name(self, tag: str, classes: str) -> Kind:
-        """Return what elements of a tag and class are; those of `OVERRULED_BY_TITLE` still have to be classify."""
+        """Return the kind of elements with a tag and class; for kinds in `OVERRULED_BY_TITLE` call `classify` next."""
         names = classes.split()
         if tag in self._tags or any((tag, name) in self._pairs for name in names):
             return Kind.DROP
@@ -194,7 +194,7 @@ class Rules:
         return _special(tag, names, classes)
 
     def by_attribute(self, element: _Element) -> Kind:
-        """Return what an element is by another attribute than its class; asked for plain ones only."""
+        """Return the kind of an element by attributes other than its class; only for those plain by tag and class."""
         for name, values in self._attributes:
             value = element.get(name)
             if value is not None and (not values or value in values):
@@ -217,7 +217,7 @@ class Rules:
 
 
 def classify(element: _Element, by_name: Kind) -> Kind:
-    """Return what an element is, by what it holds, whose name says that it is no plain content."""
+    """Return the kind of an element by its content; `by_name` is the kind by tag and class, not plain."""
     if by_name is Kind.DOUBTFUL:
         classes = element.get("class") or ""
         is_kept = is_content(element)

@@ -63,9 +63,9 @@ _START_LINKS = XPath(
 
 
 def section_of(root: _Element, body: bytes, joiner: Joiner) -> Section | None:
-    """Return the section a page says that it belongs to, None where it says nothing.
+    """Return the section that a page declares; None without evidence.
 
-    It is a directory of the page's own host, at or above the page's own.
+    A section is a directory on the host of the page: that of the page, or one above it.
 
     Args:
         root: the parsed page.
@@ -81,7 +81,7 @@ def section_of(root: _Element, body: bytes, joiner: Joiner) -> Section | None:
 
 
 def _evidence(root: _Element, body: bytes, joiner: Joiner) -> Iterator[Section]:
-    """Yield what is known of the section, the strongest first; `path` is a URL here."""
+    """Yield candidate sections, strongest evidence first; their `path` is a URL here."""
     html = root.get("class") or ""
     if b"docusaurus" in body:
         yield from _docusaurus(html, body, joiner)
@@ -124,7 +124,7 @@ def _before(body: bytes, file: bytes) -> str | None:
 
 
 def _docusaurus(html_class: str, body: bytes, joiner: Joiner) -> Iterator[Section]:
-    """Yield the directory of the version of the documentation, else the base URL where that is no whole host."""
+    """Yield the directory of the documentation version, else the base URL if that is not the root of the host."""
     if "blog" in html_class:
         return
     why = "the root that Docusaurus names"

@@ -207,9 +207,9 @@ def _align(cell: _Element | None) -> str:
 
 
 def _expand(rows: list[_Element]) -> list[list[_Element | None]] | None:
-    """Return the rows with a place for each column: a cell stands where it starts, None where it reaches.
+    """Return the rows with one entry per column: the cell where it starts, None where its span continues.
 
-    None where the grid had more places than the cells of the table account for.
+    Returns None if spans make the grid much larger than the number of cells (`MAX_SPREAD`).
     """
     most = max(_SMALL_GRID, MAX_SPREAD * sum(len(row) for row in rows))
     places = width_of_all = 0

@@ -1,4 +1,4 @@
-"""The title of a page: the heading that is it, what stands above that, and what `<title>` adds to it."""
+"""The title of a page: which heading is the title, what is above that heading, and how `<title>` helps."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ _MORE_WORDS = 2
 
 
 def outer_title(root: _Element, main: _Element, title: str | None, whole: str | None = None) -> str | None:
-    """Return the `<h1>` that stands before the main content and that the page's `<title>` begins with.
+    """Return the text of an `<h1>` before the main content with which the `<title>` of the page begins.
 
-    None where the main content has a heading that the `<title>` names: a site's own name stands there too. `title`
-    is the `<title>` without the last part where that may be the site's name, `whole` all of it.
+    None if a heading of the main content is in the `<title>`: the `<h1>` may be the name of the site. `title` is the
+    `<title>` without a last part that may be the name of the site, `whole` the complete `<title>`.
     """
     wanted = (title or "").casefold()
     for heading in root.iter("h1"):
@@ -73,11 +73,11 @@ def _is_headed(main: _Element) -> bool:
 
 
 def headline(scope: _Element, title: str | None, whole: str | None = None) -> _Element | None:
-    """Return the heading in `scope` that says the `<title>`, or the part of it that is not the site's name.
+    """Return the heading in `scope` that equals the `<title>`, or the part of it that is not the name of the site.
 
-    A site's name can be a heading too, and part of the `<title>`: where two say parts of it, the page's own is the
-    one that stands later, or one of `<h2>` to `<h4>` that says the part with which the `<title>` begins. Of two that
-    say the same, the first outside of navigation is.
+    The name of the site can also be a heading and a part of the `<title>`. If two headings equal different parts, the
+    later one is that of the page, or one of `<h2>` to `<h4>` that equals the first part of the `<title>`. If two equal
+    the same part, the first outside of navigation is.
     """
     keys = _keys(title, whole)
     lead = [*_keys(title)[:2], *_keys(_rest(title))[:1]]
@@ -109,7 +109,7 @@ def _below_linked_name(scope: _Element) -> _Element | None:
 
 
 def page_headline(scope: _Element, title: str | None, whole: str | None = None) -> _Element | None:
-    """Return the heading in `scope` that says the `<title>`, or that and some words more where it stands above it."""
+    """Return the heading in `scope` that equals the `<title>`, or one above it that adds some words to it."""
     found = headline(scope, title, whole)
     if found is not None and found.tag == "h1":
         return found
@@ -118,7 +118,7 @@ def page_headline(scope: _Element, title: str | None, whole: str | None = None) 
 
 
 def longer_headline(scope: _Element, title: str | None) -> _Element | None:
-    """Return the first heading that says the `<title>` and some words more ("Class Point") where there is no `<h1>`."""
+    """Return the first heading that is the `<title>` with some words added ("Class Point"), if there is no `<h1>`."""
     if not title or next(scope.iter("h1"), None) is not None:
         return None
     wanted = set(_WORD.findall(_PARTED.split(title, maxsplit=1)[0].casefold()))
@@ -130,7 +130,7 @@ def longer_headline(scope: _Element, title: str | None) -> _Element | None:
 
 
 def _keys(*titles: str | None) -> list[str]:
-    """Return what a heading can say: each title, then the parts of it."""
+    """Return what a heading is compared with, as keys: each title, then its parts."""
     return [key for title in titles if title for part in _parts(title) if (key := _key(part))]
 
 
@@ -151,14 +151,14 @@ def _rest(title: str | None) -> str | None:
 
 
 def _key(text: str) -> str:
-    """Return letters and digits alone: sites part the words of a name differently in `<title>` and heading."""
+    """Return only letters and digits: sites separate words differently in `<title>` and heading."""
     return "".join(filter(str.isalnum, text.casefold()))
 
 
 def set_headline(main: _Element, title: str | None, whole: str | None = None) -> None:
-    """Make the element that says the `<title>` at the top of a page of no known generator its `<h1>`.
+    """Make the element at the top that equals the `<title>` an `<h1>`, on a page of no known generator.
 
-    What stands above that heading, a logo, a motto and links, is emptied.
+    Elements above that heading, such as a logo, a motto and links, are emptied.
     """
     if not title:
         return
@@ -173,9 +173,9 @@ def set_headline(main: _Element, title: str | None, whole: str | None = None) ->
 
 
 def clear_site_name(main: _Element, title: str | None, whole: str | None = None) -> bool:
-    """Empty what stands above the heading that says the `<title>` if another `<h1>`, the site's, does.
+    """Empty everything above the heading that equals the `<title>`, if an `<h1>` with the name of the site is above it.
 
-    Returns whether that is so: then `main` is more than the main content.
+    Returns True if there was one: then `main` holds more than the main content.
     """
     first = next(main.iter("h1"), None)
     if first is None or _key(plain_text(first)) in _keys(title)[:2]:  # nearly every page ends here

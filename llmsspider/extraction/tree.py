@@ -1,4 +1,4 @@
-"""Names of elements and classes that mean the same on every site, and small questions about an element."""
+"""Names of elements and classes that mean the same on every site, and small functions over elements."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ _WHOLES = frozenset({"html", "body", "main", "article"})
 
 
 def is_named_navigation(element: _Element) -> bool:
-    """Return True if the class or id of an element says that it is no content."""
+    """Return True if the class or id of an element names navigation, not content."""
     name = f"{element.get('class') or ''} {element.get('id') or ''}"
     if name == " " or element.tag in _WHOLES or not _NAVIGATION.search(name):
         return False
@@ -125,7 +125,7 @@ def non_blocks_around_blocks(main: _Element) -> set[_Element]:
     last: _Element | None = main
     for block in main.iterdescendants(*BLOCKS):
         above = block.getparent()
-        if above is not last:  # neighbours stand in the same element
+        if above is not last:  # siblings have the same parent
             last = above
             while above is not None and above is not main and above.tag not in BLOCKS and above not in found:
                 found.add(above)
@@ -150,7 +150,7 @@ def letters(element: _Element) -> int:
 
 
 def letters_outside_links(element: _Element) -> int:
-    """Return how many letters and digits of an element are in no link."""
+    """Return how many letters and digits of an element are outside of links."""
     return letters(element) - letters_of("".join(_LINK_TEXTS(element)))
 
 
@@ -169,7 +169,7 @@ def visible(element: _Element) -> str:
 
 
 def plain_text(element: _Element) -> str:
-    """Return the text of an element as a reader sees it: permalink signs off, white space collapsed."""
+    """Return the text of an element without permalink signs, white space collapsed."""
     text = visible(element).replace("\xa0", " ").strip(" ¶\u200b\uf0c1")
     if text[-1:] == "#" or text[:1] == "#":
         is_sign = any(visible(link) == "#" for link in element.iter("a"))

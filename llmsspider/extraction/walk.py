@@ -46,9 +46,9 @@ _MAX_DEPTH = 120
 _MAX_ROLES = 10_000
 """Pairs of tag and class whose role is remembered."""
 
-# The tables of converters. One of blocks returns the blocks of an element. One of inline elements gets the pieces
-# before it in the line too, and returns a piece, or blocks where the element turns out to be a block (display math).
-# Those that are not looked up by a tag return None for an element that is something else.
+# The tables of converters. A block converter returns the blocks of an element. An inline converter also gets the pieces
+# before the element in its line, and returns a piece, or blocks if the element turns out to be a block (display math).
+# Converters that are not looked up by tag return None for an element that they do not apply to.
 
 Piece = str | list[str]
 BlockConverter = Callable[["Walk", _Element], list[str]]
@@ -79,7 +79,7 @@ def converts(table: dict[K, C], *keys: K) -> Callable[[C], C]:
 
 
 def finds(finder: Finder) -> Finder:
-    """Register a function that sets up, before the walk begins, what converters need of a main content."""
+    """Register a function that collects, before the walk begins, what converters need to know of the main content."""
     _FINDERS.append(finder)
     return finder
 
@@ -87,7 +87,7 @@ def finds(finder: Finder) -> Finder:
 class Role(NamedTuple):
     """What elements of one tag and class are, and how they are converted.
 
-    Strings and truth values, looked at for each element: to name a member of an enumeration takes ten times as long.
+    Strings and booleans, as they are read for each element: access to an enum member takes ten times as long.
     """
 
     kind: Kind
@@ -115,9 +115,9 @@ def _flow(tag: str, classes: str | None) -> Flow:
 
 @dataclass(slots=True)
 class Walk:
-    """One page's walk: `document(main)` gives its text; `links` then holds the links met.
+    """The walk over one page: `document(main)` returns its text and sets the results.
 
-    `headings_only` then says that the text is headings only.
+    `links` are the links of the text; `headings_only` is True if the text has only headings.
     """
 
     rules: Rules
@@ -198,11 +198,11 @@ class Walk:
         return role
 
     def is_container(self, element: _Element) -> bool:
-        """Return True if the tag of an element has no converter: it is the blocks that it holds."""
+        """Return True if the tag of an element has no converter: it is replaced by the blocks inside."""
         return element.tag not in BLOCK_TAGS
 
     def _is_the_page(self, element: _Element) -> bool:
-        """Return True if hardly any text of the main content is outside of an element, whatever it is called."""
+        """Return True if an element, whatever its class, holds nearly all text of the main content."""
         if element.tag not in WRAPPERS or not len(element) or self.main is None:
             return False
         inner = letters_outside_links(element)
@@ -303,7 +303,7 @@ class Walk:
         return [self.format.heading(1, inner)] if inner else []
 
     def shown(self, element: _Element) -> str:
-        """Return the text of an element without the parts of it that are filtered; those are emptied."""
+        """Return the text of an element without its filtered descendants, which are emptied."""
         for child in list(element.iterdescendants()) if len(element) else ():
             if self.drops(child):
                 child.clear(keep_tail=True)
@@ -321,7 +321,7 @@ class Walk:
     # Lines.
 
     def inline(self, element: _Element, before: list[str]) -> Piece:
-        """Return the inline piece that `element` is, behind the pieces `before`; a list where it is blocks."""
+        """Return `element` as an inline piece that follows the pieces `before`, or as a list of blocks."""
         return self._inline(element, self._role(element), before)
 
     def _inline(self, element: _Element, role: Role, before: list[str]) -> Piece:
@@ -372,7 +372,7 @@ class Walk:
         return pieces
 
     def _behind(self, before: list[str], piece: str) -> str:
-        """Return a piece that begins with a parenthesis behind others in the line."""
+        """Return a piece that begins with a parenthesis and follows the pieces `before`."""
         return self.format.behind_bracket(piece) if before and before[-1][-1:] == "]" else piece
 
     def text(self, text: str) -> str:
@@ -386,5 +386,5 @@ class Walk:
 
 @lru_cache(maxsize=64)
 def _roles_for(rules: Rules, title: str) -> dict[tuple[str, str | None], Role]:
-    """Return where the roles of elements are remembered: pages of one site repeat the same few hundred."""
+    """Return the cache of roles by tag and class: pages of one site repeat the same few hundred."""
     return {}

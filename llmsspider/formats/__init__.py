@@ -1,4 +1,4 @@
-"""Formats that documentation links beside HTML and Markdown, as Markdown: which there are, and which are read. Pure.
+"""Formats besides HTML and Markdown that documentation links to: the known ones, and which are converted. Pure.
 
     notebook    Jupyter notebooks           rst         reStructuredText
     pdf         PDF (extra `pdf`)           asciidoc    AsciiDoc
@@ -27,7 +27,7 @@ _HEAD = 64 * 1024
 
 
 class LinkedFormat(NamedTuple):
-    """How a format is known, and who reads it. `sniff` has to be in the first bytes of its files."""
+    """How a format is recognised, and the class that converts it. `sniff` must match the first bytes of its files."""
 
     reader: str
     types: frozenset[str]
@@ -73,7 +73,7 @@ FORMATS: dict[str, LinkedFormat] = {
 
 @dataclass(slots=True, frozen=True)
 class Formats:
-    """Which formats are read, and of which files."""
+    """The mode of each format: which formats are converted, and for which files."""
 
     modes: Mapping[str, Mode] = field(
         default_factory=lambda: {name: one.default for name, one in FORMATS.items()}
@@ -81,7 +81,7 @@ class Formats:
 
     @classmethod
     def parse(cls, value: object) -> Formats:
-        """Read the setting: a mode by format, as a dict, as JSON or as `pdf=linked, notebook=off`; others keep theirs.
+        """Read the setting: modes by format, as a dict, JSON or `pdf=linked, notebook=off`; others keep their default.
 
         Raises:
             ValueError: one line that says what is wrong.
@@ -99,19 +99,19 @@ class Formats:
         return cls(modes)
 
     def extensions(self, mode: Mode) -> frozenset[str]:
-        """The extensions of files that are pages: where pages link to them (`linked`), where they are listed."""
+        """The extensions, without dot, of files that are pages if linked to (`linked`) or if listed (`listed`)."""
         modes = {"linked"} if mode == "linked" else {"linked", "listed"}
         on = [one for name, one in FORMATS.items() if self.modes[name] in modes]
         return frozenset(ending.rpartition(".")[2] for one in on for ending in one.extensions) - {"txt"}
 
     @property
     def fingerprint(self) -> str:
-        """A value that differs for content made with other formats; empty for the defaults."""
+        """The modes that are not the default, as text for the fingerprint of the converter; empty for the defaults."""
         changed = [f"{name}={mode}" for name, mode in self.modes.items() if mode != FORMATS[name].default]
         return f"+{','.join(changed)}" if changed else ""
 
     def reader(self, mime_type: str | None, url: str, body: bytes, *, listed: bool) -> str | None:
-        """Return the path of the class that reads an answer, None where it is no file of a format that is on.
+        """Return the path of the class that converts a response; None if it is of no enabled format.
 
         >>> Formats().reader("text/plain", "https://e.com/guide.rst", b"Guide", listed=True)
         'llmsspider.formats.rst.RstHandler'

@@ -1,7 +1,7 @@
 """AsciiDoc as Markdown: headings, code with its language, links, lists, admonitions; the rest as its text.
 
-https://docs.asciidoctor.org/asciidoc/latest/. It is read line by line: what a build
-includes lies elsewhere.
+https://docs.asciidoctor.org/asciidoc/latest/. It is read line by line; includes are not
+resolved: their files are not part of the page.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _REFERENCE = re.compile(r"\{([\w-]{1,80})\}")
 
 
 class AsciiDocHandler:
-    """Makes the Markdown of an AsciiDoc file."""
+    """Converts an AsciiDoc file to Markdown."""
 
     def read(self, body: bytes, url: str, mime_type: str, encoding: str | None) -> str:
         """Return the Markdown."""
@@ -104,7 +104,7 @@ class _AsciiDocReader:
             yield self._text(line)
 
     def _open(self, said: str) -> None:
-        """Take the line of attributes above a block: `[source,python]`, `[NOTE]`."""
+        """Read the attribute line above a block: `[source,python]`, `[NOTE]`."""
         parts = [part.strip() for part in said.split(",")]
         style = parts[0].partition("%")[0].partition("#")[0]
         if style in {"NOTE", "TIP", "IMPORTANT", "WARNING", "CAUTION"}:

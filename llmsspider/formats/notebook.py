@@ -27,7 +27,7 @@ class NotANotebookError(ValueError):
 
 
 class NotebookHandler:
-    """Makes the Markdown of a notebook."""
+    """Converts a notebook to Markdown."""
 
     def read(self, body: bytes, url: str, mime_type: str, encoding: str | None) -> str:
         """Return the Markdown; raises `NotANotebookError`."""
@@ -63,7 +63,7 @@ def _language(notebook: dict[str, Any]) -> str:
 
 
 class _Writing:
-    """The cells of one notebook on their way to Markdown."""
+    """The state of converting the cells of one notebook to Markdown."""
 
     def __init__(self, language: str):
         self._language = language
@@ -101,7 +101,7 @@ class _Writing:
 
 
 def _shown(output: dict[str, Any]) -> tuple[str, bool]:
-    """The text of an output, and whether it is Markdown; pictures and HTML have none."""
+    """Return the text of an output, and whether it is Markdown; empty for images and HTML."""
     kind = output.get("output_type")
     if kind in {"error", "pyerr"}:
         return f"{output.get('ename', 'Error')}: {output.get('evalue', '')}", False

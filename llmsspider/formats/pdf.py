@@ -31,7 +31,7 @@ class PdfError(ValueError):
 
 
 class PdfHandler:
-    """Makes the Markdown of a PDF."""
+    """Converts a PDF to Markdown."""
 
     def read(self, body: bytes, url: str, mime_type: str, encoding: str | None) -> str:
         """Return the Markdown; raises `PdfError`."""
@@ -40,7 +40,7 @@ class PdfHandler:
         from pypdf import PdfReader  # noqa: PLC0415  # the extra
         from pypdf.errors import PyPdfError  # noqa: PLC0415
 
-        logging.getLogger("pypdf").setLevel(logging.ERROR)  # it logs each oddity of a file
+        logging.getLogger("pypdf").setLevel(logging.ERROR)  # it logs every defect of a file
         try:
             reader = PdfReader(io.BytesIO(body))
             if reader.is_encrypted and not reader.decrypt(""):
@@ -66,7 +66,7 @@ def _parts(reader: Any) -> Iterator[str]:
 
 
 def _headings(reader: Any) -> dict[int, list[tuple[int, str]]]:
-    """The entries of the outline by number of their page: level from 1, and text."""
+    """Return the entries of the outline by page number: lists of (level, from 1; text)."""
     found: dict[int, list[tuple[int, str]]] = defaultdict(list)
 
     def walk(entries: Any, level: int) -> None:
@@ -85,7 +85,7 @@ def _headings(reader: Any) -> dict[int, list[tuple[int, str]]]:
 
 
 def _with_headings(lines: list[str], headings: list[tuple[int, str]]) -> Iterator[str]:
-    """The blocks of a page: each heading where its line is; one without a line of its own before what follows."""
+    """Yield the blocks of a page: a heading replaces the line with its text, or is inserted before the next block."""
     places: dict[str, deque[int]] = defaultdict(deque)
     for number, line in enumerate(lines if headings else ()):
         places[_name(line)].append(number)
@@ -109,14 +109,14 @@ def _block(lines: list[str]) -> Iterator[str]:
 
 
 def _name(heading: str) -> str:
-    """A heading without its number, for comparing what the outline and the page say."""
+    """Return a heading without its number and case-folded, to compare the outline with the text of the page."""
     found = _LABEL.match(heading)
     name = heading[found.end() :] if found else heading
     return (name if len(name) > 2 else heading).casefold()
 
 
 def _tidy(text: str) -> list[str]:
-    """The lines of a page without its number: words that a line broke joined, no dots that lead to a number."""
+    """Return the lines of a page without page number: hyphenated words joined, dot leaders shortened."""
     text = _BROKEN_WORD.sub("", text.replace("\0", ""))
     lines = [_LEADER.sub(" … ", _SPACE.sub(" ", line)).strip() for line in text.strip().splitlines()]
     if len(lines) > 1 and _NUMBER.match(lines[-1]):

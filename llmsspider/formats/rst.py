@@ -80,7 +80,7 @@ _NAMED = re.compile(r"`([^`\n]{1,200})`_\b|(?<![\w`])([A-Za-z][\w.-]{0,80})_(?![
 
 
 class RstHandler:
-    """Makes the Markdown of a reStructuredText file."""
+    """Converts a reStructuredText file to Markdown."""
 
     def read(self, body: bytes, url: str, mime_type: str, encoding: str | None) -> str:
         """Return the Markdown."""
@@ -94,7 +94,7 @@ def markdown_of(text: str) -> str:
 
 
 def _without_gaps(lines: Iterable[str]) -> Iterator[str]:
-    """Yield lines, of several empty ones outside of code only one."""
+    """Yield lines; consecutive empty lines outside of code become one."""
     in_code, before = "", "x"
     for line in lines:
         mark = line.strip()
@@ -136,7 +136,7 @@ class _RstReader:
                 yield self._inline(line)
 
     def _heading(self) -> str | None:
-        """Take a title with its line below, or lines above and below."""
+        """Read a section title with its underline, or its overline and underline."""
         lines, at = self._lines, self._at
         over = _UNDERLINE.match(lines[at]) if at + 2 < len(lines) else None
         if over and lines[at + 1].strip() and lines[at + 2].strip() == lines[at].strip():
@@ -199,7 +199,7 @@ class _RstReader:
         yield ""
 
     def _literal(self, line: str) -> Iterator[str]:
-        """Take a paragraph that ends with `::`, and the code below it."""
+        """Read a paragraph that ends with `::`, and the literal block below it."""
         text = line.rstrip()[:-2].rstrip()
         if text:
             yield self._inline(text + (":" if line.rstrip()[-3:-2] not in {" ", ""} else ""))

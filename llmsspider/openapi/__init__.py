@@ -2,8 +2,8 @@
 
 In: the body of a file. Out: Markdown, or a page with parts. The classes are content handlers (docs/how-to/handlers.md).
 
-    scripts        what the scripts of a page say of its API
-    description    a file as plain values, with its references resolved
+    scripts        references to APIs, and API descriptions, in the scripts of a page
+    description    a file as plain values, and its references
     render         its Markdown
 """
 
@@ -47,10 +47,10 @@ __all__ = [
 
 
 class OpenApiHandler:
-    """Makes the Markdown of an API from the file that describes it."""
+    """Converts an OpenAPI file to one Markdown document."""
 
     def read(self, body: bytes, url: str, mime_type: str, encoding: str | None) -> str:
-        """Return the Markdown; of a script, that of the API that it holds.
+        """Return the Markdown; if the body is a script, that of the API description in it.
 
         Raises:
             NotOpenApiError: the body describes no API.
@@ -65,7 +65,7 @@ class OpenApiHandler:
 
 
 class OpenApiByTag:
-    """Makes a document of each tag; that of the file is an overview. One without several tags is one document."""
+    """Converts an OpenAPI file to an overview and one document per tag; without several tags, to one document."""
 
     by: Literal["tag", "operation"] = "tag"
 
@@ -83,7 +83,7 @@ class OpenApiByTag:
 
 
 class OpenApiByOperation(OpenApiByTag):
-    """Makes a document of each operation; that of the file is an overview."""
+    """Converts an OpenAPI file to an overview and one document per operation."""
 
     by = "operation"
 
@@ -97,7 +97,7 @@ MAX_PARTS = 2_000
 
 
 class Parts(NamedTuple):
-    """An API as several documents: `overview` is that of the file, `parts` have what follows its address in theirs."""
+    """An API as several documents: the `overview`, at the URL of the file, and `parts`, each with its URL suffix."""
 
     overview: str
     parts: list[tuple[str, str]]
@@ -108,12 +108,12 @@ def render_parts(api: Description, size: int, url: str, by: Literal["tag", "oper
 
     Args:
         api: the API.
-        size: of its file, in bytes.
-        url: of the file.
+        size: size of its file, in bytes.
+        url: URL of the file.
         by: what is one document.
 
     Raises:
-        TooLargePageError: they are many times as long as the file.
+        TooLargePageError: the documents are many times as long as the file.
     """
     groups = groups_of(api)
     sign = "&" if "?" in url else "?"
@@ -131,7 +131,7 @@ def render_parts(api: Description, size: int, url: str, by: Literal["tag", "oper
 
 
 def _keys(groups: list[Group], by: Literal["tag", "operation"], sign: str) -> list[_Key]:
-    """Return what follows the address of the file for each document, and what stands in it."""
+    """Return the documents to write: suffix to the URL of the file, group, and operations of each."""
     if by == "tag":
         return [(f"{sign}tag={quote(group.name, safe='')}", group, group.operations) for group in groups]
     every = [(group, one) for group in groups for one in group.operations]
@@ -147,7 +147,7 @@ def _keys(groups: list[Group], by: Literal["tag", "operation"], sign: str) -> li
 
 
 def _overview(api: Description, url: str, groups: list[Group], keys: list[_Key]) -> Iterator[str]:
-    """Yield what the API is, and its operations with links to their documents."""
+    """Yield the blocks of the overview: the introduction, and the operations with links to their documents."""
     yield from introduction(api)
     documents = {(one.endpoint, group.name): key for key, group, found in keys for one in found}
     for group in groups:

@@ -80,7 +80,7 @@ def is_description(read: object) -> TypeGuard[Mapping[str, Any]]:
 def _from_yaml(text: str) -> object:
     """Return what a YAML text holds, built from libyaml's events: no objects, no limit to its length but the time.
 
-    An alias is the very value it names, so that a short file cannot grow.
+    An alias is the same object as its anchor, so that a short file cannot expand in memory.
     """
     open_: list[list[object]] = []
     is_mapping: list[bool] = []
@@ -157,7 +157,7 @@ _BOUNDS = (
 
 
 class Row(NamedTuple):
-    """One property: its name (`a.b` inside another), type, whether it has to be given, and what it means."""
+    """One property: its name (`a.b` if nested), type, whether it is required, and its description."""
 
     name: str
     type: str
@@ -198,7 +198,7 @@ def type_of(api: Description, schema: object, depth: int = 0) -> str:
 
 
 def meaning_of(schema: object, description: object = None) -> str:
-    """Return what a schema says besides its type: description, values, bounds."""
+    """Return the description of a schema with its allowed values and bounds."""
     schema = schema if isinstance(schema, dict) else {}
     said = description if isinstance(description, str) and description else schema.get("description")
     parts = [said.strip()] if isinstance(said, str) and said.strip() else []
@@ -221,7 +221,7 @@ def meaning_of(schema: object, description: object = None) -> str:
 
 
 def rows_of(api: Description, schema: object) -> list[Row]:
-    """Return the properties of a schema, or of the items of an array; one more than `MAX_ROWS` where there are more."""
+    """Return the properties of a schema, or of the items of an array: at most `MAX_ROWS` + 1, so that a cut is seen."""
     rows: list[Row] = []
     for row in _rows(api, schema, "", 0):
         rows.append(row)
@@ -245,7 +245,7 @@ def _rows(api: Description, schema: object, prefix: str, depth: int) -> Iterator
 def _properties(
     api: Description, schema: dict[str, Any], required: set[str], seen: list[int]
 ) -> Iterator[tuple[str, object]]:
-    """Yield the properties of a schema and of those it is made of; `required` is filled on the way."""
+    """Yield the properties of a schema and of those it is composed of; adds required names to `required`."""
     if id(schema) in seen or len(seen) > MAX_ROWS:
         return
     seen.append(id(schema))
@@ -279,7 +279,7 @@ def example_of(api: Description, media: dict[str, Any]) -> list[tuple[str, objec
 
 
 def as_json(value: object) -> str:
-    """Return an example as indented JSON, or as it is where it is text; what is long is cut."""
+    """Return an example as indented JSON, or unchanged if it is a string; truncated if long."""
     if isinstance(value, str):
         return value
     return json.dumps(_cut(value, [MAX_EXAMPLE_NODES], 0), indent=2, ensure_ascii=False, default=str)

@@ -1,4 +1,4 @@
-"""The Markdown of an API: what it is, its operations by tag, its schemas."""
+"""The Markdown of an API: introduction, operations by tag, schemas."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def render(api: Description, size: int) -> str:
 
 
 class Room:
-    """Bounds the text that a file becomes, in all of its documents."""
+    """The size limit of all documents of one file together, in characters."""
 
     def __init__(self, size: int):
         self._size, self._chars = size, 0
@@ -79,7 +79,7 @@ def _document(api: Description) -> Iterator[str]:
 
 
 def introduction(api: Description) -> Iterator[str]:
-    """Yield what an API is, where it is served, and how one is known to it."""
+    """Yield the description of an API, its servers, and its authentication methods."""
     info = _dict(api.get("info"))
     yield f"# {title_of(api)}"
     if info.get("version"):
@@ -91,12 +91,12 @@ def introduction(api: Description) -> Iterator[str]:
 
 
 def schemas_of(api: Description) -> dict[str, Any]:
-    """Return the schemas that an API names."""
+    """Return the named schemas of an API, by name."""
     return _dict(_dict(api.get("components")).get("schemas") or api.get("definitions"))
 
 
 def schema_blocks(api: Description, level: int) -> Iterator[str]:
-    """Yield the schemas of an API, each below a heading of a level."""
+    """Yield the schemas of an API, each below a heading of the given level."""
     for name, schema in schemas_of(api).items():
         found = api.resolved(schema)
         yield f"{'#' * level} {_line(name)}"
@@ -136,7 +136,7 @@ def _security(api: Description) -> Iterator[str]:
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """One operation: its endpoint (`GET /ships`), what the file says of it and of its path."""
+    """One operation: its endpoint (`GET /ships`), its object in the file, and that of its path."""
 
     endpoint: str
     operation: dict[str, Any]
@@ -144,12 +144,12 @@ class Operation:
 
     @property
     def id(self) -> str:
-        """The name that the file gives it; may be empty, and that of others too."""
+        """The `operationId`; may be empty, and is not always unique."""
         return _line(self.operation.get("operationId"))
 
     @property
     def title(self) -> str:
-        """Its heading."""
+        """The text of its heading."""
         return _line(self.operation.get("summary")) or self.endpoint
 
 
@@ -249,7 +249,7 @@ def _request_body(
 
 
 def _contents(api: Description, holder: dict[str, Any]) -> Iterator[str]:
-    """Yield what a request body or response holds; types that hold the same are rendered once."""
+    """Yield the content of a request body or response; media types with equal content are rendered once."""
     contents = _dict(holder.get("content"))
     if "schema" in holder and not contents:  # 2.0
         examples = list(_dict(holder.get("examples")).items())
@@ -300,7 +300,7 @@ def _cell(text: str) -> str:
 
 
 def markdown_of(value: object, level: int) -> str:
-    """Return a description, which is Markdown, its headings from `level` down."""
+    """Return a Markdown description with its headings shifted, so that the highest has level `level`."""
     if not isinstance(value, str) or not value.strip():
         return ""
     lines, fence, headings = value.strip().splitlines(), "", []

@@ -1,6 +1,6 @@
-"""What the scripts of an API reference say of the API: the files that they name, the descriptions that they hold.
+"""OpenAPI files named in the scripts of an API reference, and API descriptions embedded in them.
 
-Objects as JavaScript writes them are read as values: no program is run.
+JavaScript object literals are parsed; no script is run.
 """
 
 from __future__ import annotations
@@ -35,10 +35,10 @@ Token = tuple[str, str]
 
 
 def read_object(script: str, position: int = 0) -> tuple[dict[str, Any], int]:
-    """Return the object that begins at a position of a script, and where it ends.
+    """Return the object literal that begins at `position` of a script, and the position of its end.
 
-    Read are strings of all three kinds, joined by `+` too, numbers, `true`, `!0`, names as keys, comments, commas
-    before a bracket, `JSON.parse` of a string. What a program would compute (a name, a call, a function) is None.
+    Supported are strings of all three kinds, also joined by `+`, numbers, `true`, `!0`, names as keys, comments,
+    trailing commas, and `JSON.parse` of a string. Computed values (a name, a call, a function) become None.
 
     Raises:
         ValueError: no object begins there, or it cannot be read; `EndlessError` where its end is not found.
@@ -58,7 +58,7 @@ class EndlessError(ValueError):
 
 
 class _Reader:
-    """Reads token after token; `token` is the next one, `end` where the one before it ended."""
+    """Reads a script token by token; `token` is the next one, `end` the end of the previous one."""
 
     def __init__(self, script: str, position: int):
         self._script = script
@@ -69,7 +69,7 @@ class _Reader:
         self.next()
 
     def next(self) -> Token:
-        """Return the token and go on to the one behind it."""
+        """Return the current token and advance to the next."""
         before, self.end = self.token, self._position
         while True:
             found = _TOKEN.match(self._script, self._position)
@@ -83,7 +83,7 @@ class _Reader:
                 return before
 
     def value(self, depth: int) -> Any:
-        """Return the value that begins with the next token; None for one that a program would compute."""
+        """Return the value that begins with the next token; None for a computed value."""
         if depth > MAX_DEPTH:
             raise ValueError("too deep")
         kind, text = self.token
@@ -109,7 +109,7 @@ class _Reader:
         while self.token[1] != "}":
             kind, text = self.next()
             if kind not in {"string", "name", "number"} or self.token[1] != ":":
-                self._skip()  # a method, `...other`, a name that stands for itself
+                self._skip()  # a method, `...other`, or a shorthand property
             else:
                 self.next()
                 found[_unquoted(text) if kind == "string" else text] = self.value(depth + 1)
@@ -142,7 +142,7 @@ class _Reader:
         return "".join(parts)
 
     def _parsed(self) -> Any:
-        """Return what `JSON.parse("…")` gives."""
+        """Return the value of `JSON.parse("…")`."""
         self.next()
         for sign in (".", "parse", "("):
             if self.next()[1] != sign:
@@ -172,7 +172,7 @@ class _Reader:
         return None
 
     def _skip(self) -> None:
-        """Go on to the comma or bracket that ends a value."""
+        """Advance to the comma or bracket that ends a value."""
         depth = 0
         while depth or self.token[1] not in _ENDS:
             kind, text = self.next()
@@ -254,7 +254,7 @@ def configurations_in(script: str) -> list[str]:
 
 
 def named_in(text: str) -> list[str]:
-    """Return the addresses of the OpenAPI files that a script or a configuration, a file of its own, names."""
+    """Return the URLs of the OpenAPI files that a script or a separate configuration file names."""
     return files_in(text) or (urls_in(text) if text.lstrip()[:1] == "{" else [])
 
 
@@ -275,7 +275,7 @@ def urls_in(configuration: str) -> list[str]:
 def apis_in(script: str) -> Iterator[dict[str, Any]]:
     """Yield the APIs that a script holds, as JSON or as JavaScript writes objects, `MAX_HELD` at most.
 
-    The state of a page that was rendered before (Redoc) is one, too. What only a program could compute is None in them.
+    The state of a prerendered page (Redoc) counts as one. Computed values are None in them.
     """
     position = found = 0
     for _ in range(MAX_TRIES if holds_api(script) else 0):
@@ -296,7 +296,7 @@ def apis_in(script: str) -> Iterator[dict[str, Any]]:
 
 
 def api_of(read: object) -> dict[str, Any] | None:
-    """Return an API, out of the state of a page that was rendered before (Redoc); None for any other value."""
+    """Return `read` if it is an API, or the API in the state of a prerendered page (Redoc); else None."""
     if not isinstance(read, dict):
         return None
     inner = read.get("spec")
