@@ -46,7 +46,7 @@ OPENAPI_HANDLERS = {
     "tag": "llmsspider.openapi.OpenApiByTag",
     "operation": "llmsspider.openapi.OpenApiByOperation",
 }
-"""What reads an OpenAPI file, by what is one document (`LLMS_OPENAPI_DOCUMENTS`)."""
+"""Paths of the handlers of OpenAPI files, by the value of `LLMS_OPENAPI_DOCUMENTS`."""
 
 IN_PLACE_SECS = 2.0
 """CPU time that a page may take here; one that takes longer is left to a worker, with the time limit of pages."""

@@ -129,7 +129,7 @@ _PREFIXED = re.compile(
     re.IGNORECASE,
 )
 _SPHINX = re.compile(r"(?:^|\s)highlight(?:-(?!source|text)|\s+hl-)([\w+#.-]+)")
-"""Classes of what Sphinx, and nbconvert, set around a block."""
+"""Classes of the elements that Sphinx and nbconvert wrap a code block in."""
 _MARKED = re.compile(
     r"(?:^|\s)(?:sourceCode|hljs|makeup|prettyprint|downlit|code|chroma|programlisting|rust|shiki|prism|highlight|CodeMirror|astro-code|literal-block|SCREEN)(?=\s|$)"
 )

@@ -115,11 +115,11 @@ _BLOCKS = XPath(
 _LABELS = XPath("*[contains(@class,'tabbed-labels')]/label", smart_strings=False)
 
 MAX_TAB_LISTS = 200
-"""Sets of tabs in a page that get their labels."""
+"""Maximum number of sets of tabs of one page that get their labels."""
 MAX_TABS = 100
-"""Tabs of a set."""
+"""Maximum number of tabs of one set."""
 MAX_STEPS_UP = 6
-"""Elements around a list of tabs that are looked at for its panels."""
+"""Maximum number of ancestors of a tab list that are searched for its panels."""
 
 
 @finds

@@ -34,7 +34,7 @@ _START = re.compile(
     re.VERBOSE,
 )
 _BRACKET = re.compile(r"\\.|(?<!`)(`+)(?!`).*?(?<!`)\1(?!`)|<[A-Za-z/!][^<>]*>|[\[\]]", re.DOTALL)
-"""Brackets, and before them what binds tighter: escapes, code spans, tags (CommonMark 0.31, 6)."""
+"""Brackets, and the constructs that take precedence over them: escapes, code spans, tags (CommonMark 0.31, 6)."""
 
 
 def escape(text: str) -> str:

@@ -42,10 +42,10 @@ _OPENED = re.compile(
     r"spoiler|expander|expandable|expand|toggle|toggleable|dyncontent)(?=$|[\s_-])",
     re.IGNORECASE,
 )
-"""Classes of parts that a reader opens."""
+"""Classes of elements that a reader can open."""
 _OPENERS = frozenset({"button", "summary"})
 _LABELLED = 2
-"""Elements around a hidden one whose label may say what it does."""
+"""Number of ancestors whose `aria-label` is compared with the text of a hidden element."""
 _BEHIND = 3
 """Elements before a hidden one that are looked at for what opens it."""
 _MAX_PIECES = 100
@@ -58,17 +58,17 @@ _MATH_NAMES = (b"math", b"katex", b"mjx", b"arithmatex")
 _CODE = frozenset({"pre", "code"})
 _CODE_LIKE = frozenset({"pre", "code", "kbd", "samp"})
 _SCREEN_READER = frozenset({"sr-only", "visually-hidden", "screen-reader-text", "visuallyhidden"})
-"""Classes of what only listeners get."""
+"""Classes of text for screen readers only."""
 _VOID = frozenset({"br", "hr", "img", "input", "embed", "iframe", "area", "object"})
 """Elements that are something without content."""
 _OF_TABS = frozenset({"tabpanel", "tablist", "tab"})
 _WHOLE_PAGES = frozenset({"html", "head", "body"})
 _FALLBACKS = frozenset({"noembed", "noframes", "audio", "canvas", "video", "object", "progress", "meter"})
-"""Elements whose content is for browsers of another age."""
+"""Elements whose content is a fallback for old browsers."""
 _NEVER_OPENED = _FALLBACKS | {"template", "dialog"}
 
 _NO_SIZE = frozenset({"0", "1", "0px", "1px"})
-"""Widths and heights of an image that nobody sees."""
+"""Widths and heights of an invisible image."""
 
 
 class HiddenText:

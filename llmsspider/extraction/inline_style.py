@@ -6,7 +6,7 @@ import re
 from functools import lru_cache
 
 MAX_STYLE = 2_000
-"""Characters of a style attribute that are read."""
+"""Maximum number of characters of a style attribute that are read."""
 _ESCAPE = re.compile(r"\\([0-9a-f]{1,6})[ \t\n]?|\\(.)", re.IGNORECASE)
 _NUMBER = re.compile(r"-?(?:\d+\.?\d*|\.\d+)")
 _MOVED = re.compile(r"(?:translate[xyz3d]{0,2}\()[^)]{0,80}-(?:\d{4,}px|\d{3,}(?:em|rem|vw|vh|%))")

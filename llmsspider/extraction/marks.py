@@ -35,7 +35,7 @@ WORDS = (
 )  # fmt: skip
 
 GENERATOR_MARKS: dict[bytes, tuple[str, ...]] = {}
-"""The names of the generators that a mark, in lower case, speaks for."""
+"""The names of the generators that have a mark; marks are in lower case."""
 for _generator in GENERATORS:
     for _mark in _generator.marks:
         _key = _mark.lower().encode()
@@ -75,7 +75,7 @@ MARKS = tuple(
         )
     )
 )
-"""All that is looked for, in lower case."""
+"""All byte strings that are searched for, in lower case."""
 KNOWN = frozenset(MARKS)
 
 

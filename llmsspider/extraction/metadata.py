@@ -171,11 +171,11 @@ _PLACES = XPath(
 )
 
 MAX_HELD = 3
-"""APIs that the scripts of one page may hold."""
+"""Maximum number of APIs read from the scripts of one page."""
 MAX_FILES = 10
-"""Files that one page may name."""
+"""Maximum number of API files read from one page."""
 MAX_SCRIPTS = 3
-"""Scripts of one page in which its API is looked for."""
+"""Maximum number of scripts of one page that are searched for its API."""
 
 
 def read_apis(meta: PageMeta, root: _Element, source: Source, joiner: Joiner) -> None:
@@ -225,7 +225,7 @@ def _description(text: str, scripts: ModuleType) -> object:
 # Links of a page: every address for the crawl.
 
 MAX_ROUTES = 5_000
-"""Routes of one page that are followed."""
+"""Maximum number of routes of one page that are followed."""
 
 _HREFS = XPath("//a/@href | //area/@href | //frame/@src", smart_strings=False)
 _BASE = XPath("string(/html/head/base/@href | /html/body/base/@href)", smart_strings=False)

@@ -18,11 +18,11 @@ from llmsspider.extraction.tree import settable
 CHARSETS = ("cp932", "euc_jp", "cp949", "gb18030", "big5hkscs")
 """Python's names of the charsets that are recognised, each the superset that browsers read."""
 _LEAST = 0.45
-"""Part of the letters beyond ASCII that must be common ones."""
+"""Minimum share (0 to 1) of non-ASCII letters that must be common ones."""
 _FEWEST = 12
-"""Minimum number of letters beyond ASCII for an answer."""
+"""Minimum number of non-ASCII letters for a result."""
 _LOOKED_AT = 65_536
-"""Bytes that are looked at."""
+"""Number of bytes that are examined."""
 _TAGS = re.compile(rb"<[^<>]*>")
 _SIMPLIFIED = (
     "的一是不了在人有我他这个们中来上大为和国地到以说时要就出会可也你对生能而子那得于着下自之年过发后作里用道行所然家种事成方多经么去法学如都同"

@@ -21,7 +21,7 @@ MOST = 0.8
 MIN_LINKS = 3
 """Links of a navigation that says where the documentation lies."""
 MAX_NAVIGATIONS = 50
-"""Elements looked at as a navigation."""
+"""Maximum number of elements that are examined as a navigation."""
 MAX_BREADCRUMBS = 5
 BLOGS = frozenset({"blog", "blogs", "posts"})
 NEWS = frozenset({"news", "press"})

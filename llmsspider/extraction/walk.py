@@ -38,13 +38,13 @@ _INLINE_CLASSES = frozenset({"doc-md-description"})
 """Blocks that their site's style sets into the line (mkdocstrings)."""
 _CODE = frozenset({"code", "tt", "samp"})
 _FEW = 40
-"""Letters outside links that are no page."""
+"""Number of letters outside links below which an element cannot be the page."""
 _THE_PAGE = 0.7
 """Part of the letters of the main content from which on an element is the page."""
 _MAX_DEPTH = 120
 """Levels of elements; what lies deeper is plain text (each level takes four frames of the stack)."""
 _MAX_ROLES = 10_000
-"""Pairs of tag and class whose role is remembered."""
+"""Maximum number of (tag, class) pairs in the cache of roles."""
 
 # The tables of converters. A block converter returns the blocks of an element. An inline converter also gets the pieces
 # before the element in its line, and returns a piece, or blocks if the element turns out to be a block (display math).
@@ -135,9 +135,9 @@ class Walk:
     generator: Generator = UNKNOWN
     has_tex: bool = False
     headings: dict[str, int] = field(default_factory=dict)
-    """The blocks that are headings, with their levels."""
+    """The level of each block that is a heading."""
     empty: set[str] = field(default_factory=set)
-    """Those of them that say nothing without what follows."""
+    """The blocks that mean nothing without the block that follows."""
     in_link: bool = False
     in_heading: bool = False
     depth: int = 0

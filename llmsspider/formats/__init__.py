@@ -23,11 +23,11 @@ Mode = Literal["off", "listed", "linked"]
 _API = re.compile(rb'["\']?(?:openapi|swagger)["\']?\s{0,9}:\s{0,9}["\']?[23]\.')
 _NOTEBOOK = re.compile(rb'"(?:cells|nbformat|worksheets)"\s{0,9}:')
 _HEAD = 64 * 1024
-"""Bytes in which a file has to say what it is."""
+"""Number of bytes at the beginning of a file in which `sniff` must match."""
 
 
 class LinkedFormat(NamedTuple):
-    """How a format is recognised, and the class that converts it. `sniff` must match the first bytes of its files."""
+    """How a format is recognised, and the class that converts it. `sniff` must match within the first `_HEAD` bytes."""
 
     reader: str
     types: frozenset[str]

@@ -50,7 +50,7 @@ class _AsciiDocReader:
         self._lines = lines
         self._attributes: dict[str, str] = {}
         self._language = ""
-        """That of the block that follows."""
+        """The language of the block that follows."""
         self._admonition = ""
 
     def lines(self) -> Iterator[str]:

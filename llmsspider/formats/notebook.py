@@ -14,9 +14,9 @@ import orjson
 from llmsspider.markdown.commonmark import code_block
 
 MAX_OUTPUT = 2_000
-"""Characters shown of one output."""
+"""Maximum number of characters of one output."""
 MAX_OUTPUTS = 200_000
-"""Characters shown of all outputs of a notebook."""
+"""Maximum number of characters of all outputs of a notebook."""
 
 _ESCAPES = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 _EMBEDDED = re.compile(r"!\[[^\]\[\n!]{0,300}\]\((?:attachment:|data:)[^)\n!\[]*\)")

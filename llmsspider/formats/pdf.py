@@ -10,7 +10,7 @@ from typing import Any
 
 MAX_PAGES = 2_000
 MAX_CHARS = 10_000_000
-"""Characters that are taken of one file."""
+"""Maximum number of characters of text of one file."""
 
 _BROKEN_WORD = re.compile(r"(?<=[a-z])-\n(?=[a-z])")
 _SPACE = re.compile(r"[ \t]{2,}")

@@ -89,11 +89,11 @@ class OpenApiByOperation(OpenApiByTag):
 
 
 _Key = tuple[str, Group, list[Operation]]
-"""One document: what follows the address of the file, the group, and its operations."""
+"""One document: the suffix to the URL of the file, the group, and the operations."""
 
 
 MAX_PARTS = 2_000
-"""Documents that one file may become; one with more operations is cut by tag, one with more tags not at all."""
+"""Maximum number of documents of one file; with more operations it is split by tag, with more tags not at all."""
 
 
 class Parts(NamedTuple):

@@ -13,10 +13,10 @@ import yaml
 # --- the body of an OpenAPI file as plain values, and the references in it ---
 
 MAX_DEPTH = 200
-"""Levels of lists and mappings of YAML that are read."""
+"""Maximum depth of nested lists and mappings in YAML."""
 
 MAX_STEPS = 20
-"""References that are followed from one place."""
+"""Maximum number of references that are followed from one place."""
 
 _INTEGER = re.compile(r"[-+]?(?:0|[1-9]\d{0,17})\Z")
 _NUMBER = re.compile(r"[-+]?(?:\d{1,17}\.\d{0,17}|\.\d{1,17})(?:[eE][-+]?\d{1,3})?\Z")

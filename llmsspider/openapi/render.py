@@ -27,10 +27,10 @@ MAX_GROWTH = 32
 """Characters of Markdown that one byte of an OpenAPI file may become: operations that share schemas repeat them."""
 
 SMALL_CHARS = 1_000_000
-"""Characters that any document may have."""
+"""Number of characters that is allowed whatever the size of the file."""
 
 MAX_CHARS = 32_000_000
-"""Characters that none exceeds."""
+"""Maximum number of characters whatever the size of the file."""
 
 _HEADING = re.compile(r"(#{1,6})(?=[ \t])")
 _FENCE = re.compile(r" {0,3}(```|~~~)")

@@ -12,9 +12,9 @@ from itertools import islice
 from typing import Any
 
 MAX_DEPTH = 200
-"""Levels of objects and arrays that are read."""
+"""Maximum depth of nested objects and arrays."""
 MAX_TOKENS = 2_000_000
-"""Signs, names and strings of one object."""
+"""Maximum number of tokens of one object."""
 
 _TOKEN = re.compile(
     r"""(?P<space>[\s\ufeff]++|//[^\n]*+|/\*(?:[^*]|\*(?!/))*+\*/)
@@ -205,11 +205,11 @@ def _unescaped(found: re.Match[str]) -> str:
 
 
 MAX_HELD = 3
-"""APIs that one script may hold."""
+"""Maximum number of APIs read from one script."""
 MAX_TRIES = 20
-"""Places of a script where an API may begin."""
+"""Maximum number of positions in a script where a call or an API is looked for."""
 _CALL_CHARS = 4_000
-"""Characters of a call in which its file is looked for."""
+"""Number of characters of a call that are searched for its file."""
 
 _CALL = re.compile(
     r"\b(?:SwaggerUIBundle|SwaggerUi|Redoc\.init|RedocStandalone|createApiReference|RapiDoc|loadSpec)\s*\("
@@ -221,7 +221,7 @@ _URL = re.compile(
 )
 _CONFIG = re.compile(r"(?<![\w$])[\"']?configUrl[\"']?\s*:\s*([\"'`])([^\"'`\s]{1,2000})\1")
 _IS_API = re.compile(r"(?<![\w$])[\"'`]?(?:openapi|swagger)\\?[\"'`]?\s*:\s*\\?[\"'`][123]\b")
-"""What stands in every API, and in little else."""
+"""Matches text that is in every API and in little else."""
 _BEGIN = re.compile(
     r"(?:(?<![\w$])[\"']?(?:spec|content|definition|swaggerDoc|data)[\"']?\s*:"
     r"|(?<![\w$.=!<>])[\w$.]{1,100}\s*=(?![=>])|(?:Redoc\.init|loadSpec|module\.exports)\s*[=(]|export\s+default)"
