@@ -121,7 +121,7 @@ class Traffic:
         self._page.remove_listener("requestfailed", self._fails)
 
     def is_refused(self, request: Request) -> bool:
-        """Return whether the page would load itself more often than is allowed."""
+        """Return whether to refuse a request because the page would then be loaded more than `MAX_LOADS` times."""
         return request in self._refused
 
     def _begins(self, request: Request) -> None:

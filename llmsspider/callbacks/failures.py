@@ -117,7 +117,7 @@ class Failures:
                 self._run.known.moved(page_key(url), page_key(request.url), for_good=is_permanent(request))
 
     def _remember_dead(self, request: Request, url: str) -> None:
-        """Record a dead link by its own URL and by the URL of the page that it was resolved to."""
+        """Record a dead link by its own URL and by those of the page that it was resolved to."""
         page = info(request)
         if (
             page.get("by") == "link"

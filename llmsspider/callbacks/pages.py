@@ -114,7 +114,7 @@ class Pages:
             run.known.record_outcome(key, "dropped", refused.reason)
 
     def _elsewhere(self, meta: PageMeta, answer: PageResponse, request: Request) -> NoDocument | None:
-        """Return why another page, one hop away (meta refresh, Markdown, canonical link), replaces it, or None."""
+        """Return why another page replaces this one (meta refresh, Markdown, canonical link), one hop; else None."""
         here = identity(request.url)
         with_slash = markdown_forms.with_slash(request.url, answer.fetched_url)
         if with_slash is not None and self._is_only_linked(request):

@@ -131,7 +131,7 @@ class Renderer:
         return again
 
     def _check_whole(self, request: Request, result: PageResult, rendered: _Rendered) -> None:
-        """Raise `RenderingError` for a possibly incomplete page with nearly no text, or half of the stored text."""
+        """Raise `RenderingError` for a possibly incomplete page with too little text (next to none, or under half)."""
         is_api = result.page.meta.api_files is not None  # its file may be read without the page
         if not rendered.failed and (is_api or not rendered.is_stopped):
             return

@@ -33,8 +33,8 @@ UNPUBLISHED = "untold"
 class ChangeNews:
     """Write the feed and call the webhook at `engine_stopped`, when the run is in the store.
 
-    `LLMS_CHANGES_FEED` is the file of the feed, `LLMS_WEBHOOK_URL` the address that is called. What one of them
-    did not take, the next run publishes again.
+    `LLMS_CHANGES_FEED` is the file of the feed, `LLMS_WEBHOOK_URL` the address that is called. What could not
+    be delivered to one of them is published again by the next run.
     """
 
     def __init__(self, crawler: Crawler, run: Run):

@@ -49,7 +49,7 @@ MOST_PAGES = 60
 """Pages that are considered for a query by their title, hints and headings."""
 
 COMMON_SHARE = 0.2
-"""A term that this share of the passages holds does not select candidates where the query has a rarer one."""
+"""A term that more than this share of the passages hold selects no candidates where the query has a rarer one."""
 
 ALWAYS_SELECTIVE = 2000
 """A term that no more passages than this hold selects candidates whatever its share."""

@@ -266,7 +266,7 @@ def said_words(text: str) -> frozenset[str]:
 
 
 def similar(one: frozenset[str], other: frozenset[str]) -> bool:
-    """Whether two passages share at least nine tenths of their words."""
+    """Whether at least nine tenths of the words of two passages are common to both (Jaccard similarity)."""
     return bool(one or other) and len(one & other) >= 0.9 * len(one | other)
 
 
