@@ -22,7 +22,8 @@ class FilterPipeline:
     """Drop documents that are empty, soft 404s or a looser spelling of a page already exported.
 
     Two pages with different addresses are never joined for equal content alone: their addresses have to be
-    spellings of one (`urls.loose_key`).
+    spellings of one (`urls.loose_key`). Of these, two that were read from one Markdown file are one page as well: the
+    links in their contents may lead to different spellings.
     """
 
     def __init__(self, run: Run):
@@ -63,9 +64,12 @@ class FilterPipeline:
         return duplicate
 
     def _duplicate(self, item: Document, source_hash: str) -> Filtered | None:
-        spelling = f"{loose_key(item.url)} {source_hash}"
-        first = self.run.worker_group.first_spelling(spelling, item.url)
-        if first == item.url:
+        sources = [source_hash, item.fetched_url] if item.origin == "markdown" else [source_hash]
+        for source in sources:
+            first = self.run.worker_group.first_spelling(f"{loose_key(item.url)} {source}", item.url)
+            if first != item.url:
+                break
+        else:
             return None
         if self.run.remembers:
             self.run.store.add_alias(page_key(item.url), page_key(first), item.url)

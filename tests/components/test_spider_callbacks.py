@@ -218,6 +218,37 @@ def test_a_page_has_one_document_in_a_run_and_the_first_one_stays(spider):
     assert spider.run.store.load_page(page_key(URL)) is not None
 
 
+@pytest.mark.parametrize(
+    ("url", "read_from", "is_kept"),
+    [
+        ("https://docs.example.com/guide/intro", "intro.md", False),
+        ("https://docs.example.com/guide/intro", "intro/index.md", True),
+        ("https://docs.example.com/guide/other", "intro.md", True),
+    ],
+)
+def test_two_spellings_that_were_read_from_one_markdown_file_are_one_page(spider, url, read_from, is_kept):
+    """Their contents differ: links in them lead to pages by the spelling that was known when they came."""
+    spider.crawler.spider = spider
+    stage = FilterPipeline.from_crawler(spider.crawler)
+    items = []
+    for address, file, text in ((URL, "intro.md", b"(x.html)"), (url, read_from, b"(x)")):
+        response = HtmlResponse(
+            address, body=b"<html><main><h1>Intro</h1><p>The text, see %s.</p></main></html>" % text
+        )
+        (item,) = [
+            one for one in collect(spider.parse(answer(spider, response))) if isinstance(one, Document)
+        ]
+        item.origin, item.fetched_url = "markdown", f"https://docs.example.com/guide/{file}"
+        items.append(item)
+    assert stage.process_item(items[0]) is items[0]
+    if is_kept:
+        assert stage.process_item(items[1]) is items[1]
+        return
+    with pytest.raises(DropItem, match="the same page as"):
+        stage.process_item(items[1])
+    assert spider.crawler.stats.get_value("llms/filtered/duplicate") == 1
+
+
 def test_the_languages_of_code_are_those_of_what_pipelines_left(spider):
     """They follow from the content: in the item that pipelines get, in feeds, and in what a store exports."""
     crawler = spider.crawler
