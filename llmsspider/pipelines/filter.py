@@ -65,11 +65,10 @@ class FilterPipeline:
 
     def _duplicate(self, item: Document, source_hash: str) -> Filtered | None:
         sources = [source_hash, item.fetched_url] if item.origin == "markdown" else [source_hash]
-        for source in sources:
-            first = self.run.worker_group.first_spelling(f"{loose_key(item.url)} {source}", item.url)
-            if first != item.url:
-                break
-        else:
+        address = loose_key(item.url)
+        pages = (self.run.worker_group.first_spelling(f"{address} {source}", item.url) for source in sources)
+        first = next((page for page in pages if page != item.url), None)
+        if first is None:
             return None
         if self.run.remembers:
             self.run.store.add_alias(page_key(item.url), page_key(first), item.url)
