@@ -1,4 +1,4 @@
-"""Exceptions of components that refuse a request on purpose, and the error kind of any exception, by its class."""
+"""Exceptions of refused requests and of nested downloads, and the error kind of any exception, by its class."""
 
 from __future__ import annotations
 
@@ -51,6 +51,18 @@ class FilteredRequest(IgnoreRequest):
     def __init__(self, verdict: Verdict):
         super().__init__(f"{verdict.reason}: {verdict.rule}")
         self.verdict = verdict
+
+
+class NestedDownloadError(Exception):
+    """The download of a file that belongs to another page failed (`llmsspider.requests.download_nested`).
+
+    `kind` is the error kind of the exception that the download raised. The text is the first line of its message, its
+    class name if it has none.
+    """
+
+    def __init__(self, error: Exception):
+        super().__init__(str(error).partition("\n")[0] or type(error).__name__)
+        self.kind: ErrorKind = kind_of_exception(error)
 
 
 # The error kind of an exception that was raised while a page was fetched or read, by its class.

@@ -1,4 +1,4 @@
-"""The one meta key of the project's requests, and how they are made.
+"""The one meta key of the project's requests, how they are made, and the download of nested ones.
 
 `meta["llms"]` holds plain values only, so that requests survive a JOBDIR:
 
@@ -29,11 +29,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Literal, TypedDict, cast
+from typing import TYPE_CHECKING, Any, Literal, TypedDict, cast
 
 from scrapy import Request
 
+from llmsspider.download_errors import NestedDownloadError
 from llmsspider.items import DiscoveredBy
+
+if TYPE_CHECKING:
+    from scrapy.crawler import Crawler
+    from scrapy.http import Response
 
 META = "llms"
 ALLOWED_STATUSES = [304]
@@ -99,6 +104,24 @@ def nested_request(
     if parent is not None:
         meta.update({key: parent.meta[key] for key in CARRIED if key in parent.meta})
     return Request(url, meta=meta, dont_filter=True, **options)
+
+
+async def download_nested(crawler: Crawler, url: str, parent: Request, **options: Any) -> Response:
+    """Download a file that belongs to another page.
+
+    Args:
+        crawler: the crawler whose engine downloads it; middlewares apply, the scheduler does not.
+        url: the URL of the file, of any form: one that cannot be requested is an error too.
+        parent: the request of the page, see `nested_request`.
+        options: further arguments of `nested_request`.
+
+    Raises:
+        NestedDownloadError: there is no response, whatever the reason; its `__cause__` is the exception.
+    """
+    try:
+        return await crawler.engine.download_async(nested_request(url, parent, **options))
+    except Exception as error:  # a page has to be made without the file, whatever its download raised
+        raise NestedDownloadError(error) from error
 
 
 def synthetic_request(callback: Callable[..., Any]) -> Request:

@@ -11,8 +11,9 @@ from urllib.parse import urljoin
 from scrapy.exceptions import DownloadCancelledError
 
 from llmsspider.crawl.pages import VALIDATORS, PageResponse, PageResult, refused_by_page
+from llmsspider.download_errors import NestedDownloadError
 from llmsspider.errors import ConversionError
-from llmsspider.requests import nested_request
+from llmsspider.requests import download_nested
 from llmsspider.web.hosts import same_site
 from llmsspider.web.outcomes import kind_of_response
 
@@ -146,17 +147,12 @@ class ApiFiles:
 
     async def _download(self, url: str, request: Request, answered: PageResponse) -> PageResponse | None:
         """Return the file, or the 304 that says it is the one stored; None where there is none."""
-        engine = self.crawler.engine
-        if engine is None:
-            return None
         try:
-            response = await engine.download_async(nested_request(url, request))
-        except DownloadCancelledError as error:
-            self._warn(url, self._too_large(str(error)))
-            return None
-        except Exception as error:  # whatever the error, the page is rendered
-            self._warn(url, str(error).partition("\n")[0] or type(error).__name__)
-            return None
+            response = await download_nested(self.crawler, url, request)
+        except NestedDownloadError as error:
+            is_too_large = isinstance(error.__cause__, DownloadCancelledError)
+            self._warn(url, self._too_large(str(error)) if is_too_large else str(error))
+            return None  # the page is rendered
         file = replace(
             PageResponse.from_response(response, now=answered.fetched_at), page_url=answered.page_url
         )

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 from llmsspider.crawl.pages import PageResponse
 from llmsspider.discovery.docsify import configures_docsify, docsify_scripts
-from llmsspider.requests import nested_request
+from llmsspider.download_errors import NestedDownloadError
+from llmsspider.requests import download_nested
 
 if TYPE_CHECKING:
     from scrapy import Request
@@ -58,14 +59,11 @@ class DocsifyPages:
         return ""
 
     async def _download(self, url: str, request: Request, answer: PageResponse) -> str:
-        engine = self._crawler.engine
-        if engine is None:
-            return ""
         try:
-            response = await engine.download_async(nested_request(url, request))
-        except Exception as error:  # whatever the error, Docsify's defaults apply
+            response = await download_nested(self._crawler, url, request)
+        except NestedDownloadError as error:
             logger.info("No script at %(url)s: %(why)s", {"url": url, "why": error})
-            return ""
+            return ""  # Docsify's defaults apply
         script = PageResponse.from_response(response, now=answer.fetched_at).text()
         return script if response.status == 200 and configures_docsify(script) else ""
 

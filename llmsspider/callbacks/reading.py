@@ -18,9 +18,9 @@ from llmsspider.crawl.pages import (
     read_page,
     refused_by_page,
 )
-from llmsspider.download_errors import kind_of_exception
+from llmsspider.download_errors import NestedDownloadError
 from llmsspider.errors import RenderingError
-from llmsspider.requests import HTML_ACCEPT, nested_request
+from llmsspider.requests import HTML_ACCEPT, download_nested
 from llmsspider.web.markdown_forms import is_markdown_url, page_candidates
 from llmsspider.web.outcomes import kind_of_response
 from llmsspider.web.urls import host, page_key
@@ -182,17 +182,13 @@ class FullerHtml:
         return None
 
     async def _download(self, url: str, request: Request, answered: PageResponse) -> PageResponse | None:
-        engine = self.crawler.engine
-        if engine is None:
-            return None
+        headers = {"Accept": HTML_ACCEPT}
         try:
-            response = await engine.download_async(
-                nested_request(url, request, headers={"Accept": HTML_ACCEPT})
-            )
-        except Exception as error:  # whatever the error, the page has its Markdown
-            logger.debug("No HTML at %(url)s: %(error)r", {"url": url, "error": error})
-            self._check_not_stored(answered, kind_of_exception(error), str(error).partition("\n")[0])
-            return None
+            response = await download_nested(self.crawler, url, request, headers=headers)
+        except NestedDownloadError as error:
+            logger.debug("No HTML at %(url)s: %(error)r", {"url": url, "error": error.__cause__})
+            self._check_not_stored(answered, error.kind, str(error))
+            return None  # the page has its Markdown
         html = replace(
             PageResponse.from_response(response, now=answered.fetched_at), page_url=answered.page_url
         )

@@ -157,14 +157,11 @@ class Renderer:
         return result
 
     async def _download(self, request: Request, answered: PageResponse) -> _Rendered:
-        engine = self.crawler.engine
-        if engine is None:
-            raise BrowserUnavailableError("the crawl has ended")
         url = split_route(answered.fetched_url)[0] + split_route(request.url)[1]
         nested = nested_request(url, request, meta={"playwright": True})
         try:
             async with self._places:
-                response = await engine.download_async(nested)
+                response = await self.crawler.engine.download_async(nested)
         except (BrowserUnavailableError, RenderingError):
             raise
         except Exception as error:  # every download error becomes the kind it is reported under

@@ -14,8 +14,8 @@ from scrapy.http import Response
 from llmsspider import stats
 from llmsspider.crawl.bot_walls import BELIEVED_RUNS
 from llmsspider.crawl.pages import text_headers
-from llmsspider.download_errors import RefusedRequest, kind_of_exception
-from llmsspider.requests import HTML_ACCEPT, info, nested_request
+from llmsspider.download_errors import NestedDownloadError, RefusedRequest
+from llmsspider.requests import HTML_ACCEPT, download_nested, info, nested_request
 from llmsspider.spiderrun import required_run
 from llmsspider.web.hosts import same_site
 from llmsspider.web.markdown_forms import is_markdown_url, is_twin_of, page_candidates
@@ -178,12 +178,9 @@ class MarkdownNegotiationMiddleware:
         self.run.count("markdown/miss")
         return None
 
-    async def _route(self, request: Request, url: str) -> Response | None:
+    async def _route(self, request: Request, url: str) -> Response:
         """Return the answer for the file of a route or of a repository, which is all there is of that page."""
-        engine = self.crawler.engine
-        if engine is None:
-            return None
-        response = await engine.download_async(nested_request(url, request))
+        response = await self.crawler.engine.download_async(nested_request(url, request))
         self.run.count("markdown/hit" if self._acceptable(response, url, url) else "markdown/miss")
         response.request = request
         return response
@@ -208,16 +205,13 @@ class MarkdownNegotiationMiddleware:
     async def _download(
         self, request: Request, url: str, *, accept: str | None = None, stored: bool = False
     ) -> Response | None:
-        engine = self.crawler.engine
-        if engine is None:
-            return None
+        headers = {"Accept": accept} if accept else None
         try:
-            nested = nested_request(url, request, headers={"Accept": accept} if accept else None)
-            return await engine.download_async(nested)
-        except Exception as error:  # any download error: the page itself is requested next, and reported
+            return await download_nested(self.crawler, url, request, headers=headers)
+        except NestedDownloadError as error:  # the page itself is requested next, and reported
             if stored:
-                self._raise_outage(url, kind_of_exception(error), str(error) or type(error).__name__)
-            logger.debug("No Markdown at %(url)s: %(error)r", {"url": url, "error": error})
+                self._raise_outage(url, error.kind, str(error))
+            logger.debug("No Markdown at %(url)s: %(error)r", {"url": url, "error": error.__cause__})
         return None
 
     def _acceptable(self, response: Response, requested: str, page_url: str) -> bool:
