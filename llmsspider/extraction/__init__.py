@@ -169,7 +169,10 @@ def _is_search_page(main: _Element, generator: Generator, body: bytes) -> bool:
 
 
 def _set_headline(main: _Element, generator: Generator, title: str | None, whole: str | None) -> None:
-    """Let `main` begin with the heading of the page."""
+    """Empty what stands above the page's own heading in `main`: the name of the site, with its navigation.
+
+    On a page of no known generator that heading also becomes the `<h1>` (`titles.set_headline`).
+    """
     if generator is UNKNOWN:
         set_headline(main, title, whole)
     elif clear_site_name(main, title, whole):
@@ -194,7 +197,7 @@ def _with_contents(headings: Walk, main: _Element, title: str | None) -> str:
 
 
 def _has_tex(source: Source) -> bool:
-    """Return True if a page has formulas set by scripts; the name of a program is written in its own way."""
+    """Return True if a page names MathJax, or KaTeX as its files spell it; prose says `KaTeX`, which does not count."""
     return source.may_hold(b"mathjax", b"katex") and any(name in source.body for name in _TEX)
 
 

@@ -32,7 +32,12 @@ _MARKED = (
     ((b"<img",), re.compile(rb"width\s*=\s*[\"']?(?:[01](?!\d)|&)"), "{0}::img[@width and @height]"),
     (ELEMENTS, re.compile(rb""), _TAGS),
 )
-"""What may hide an element: marks and how it looks in the bytes of a page, in lower case; where it is on an axis."""
+"""What may hide an element, as (marks, pattern, path).
+
+    marks    byte strings of `marks.MARKS`, one of which is in the page
+    pattern  matches the page's bytes in lower case if there are such elements; empty: the marks are enough
+    path     XPath to the elements; `{0}` stands for the axis
+"""
 _STYLE = re.compile(rb"style\s*=\s*(?:\"([^\"]{0,8000})|'([^']{0,8000})|([^\s>]{0,8000}))")
 _STYLED = "{0}::*/@style/.."
 _HEADS = XPath("count(descendant-or-self::main | descendant::h1)")
@@ -47,20 +52,20 @@ _OPENERS = frozenset({"button", "summary"})
 _LABELLED = 2
 """Number of ancestors whose `aria-label` is compared with the text of a hidden element."""
 _BEHIND = 3
-"""Elements before a hidden one that are looked at for what opens it."""
+"""Maximum number of elements before a hidden one that are searched for a control that opens it."""
 _MAX_PIECES = 100
-"""Pieces of text that a label may be the same as."""
+"""Maximum number of text nodes of an element that are compared with a label."""
 _MAX_PAGES = 5
-"""Elements that may be the page, inside each other."""
+"""Maximum number of hidden elements kept because they hold the page; they are nested."""
 _MATH = re.compile(r"(?:^|\s)(?:math|katex|mathjax|mjx|mwe-math|mathml|arithmatex|MJX)", re.IGNORECASE)
 _MATH_NAMES = (b"math", b"katex", b"mjx", b"arithmatex")
-"""What is in the bytes of a page that has an element named for math, in lower case."""
+"""Byte strings, in lower case, of which a page with an element named for math has one."""
 _CODE = frozenset({"pre", "code"})
 _CODE_LIKE = frozenset({"pre", "code", "kbd", "samp"})
 _SCREEN_READER = frozenset({"sr-only", "visually-hidden", "screen-reader-text", "visuallyhidden"})
 """Classes of text for screen readers only."""
 _VOID = frozenset({"br", "hr", "img", "input", "embed", "iframe", "area", "object"})
-"""Elements that are something without content."""
+"""Elements that have no content, but are shown."""
 _OF_TABS = frozenset({"tabpanel", "tablist", "tab"})
 _WHOLE_PAGES = frozenset({"html", "head", "body"})
 _FALLBACKS = frozenset({"noembed", "noframes", "audio", "canvas", "video", "object", "progress", "meter"})
@@ -141,7 +146,11 @@ class HiddenText:
 
 @lru_cache(maxsize=4096)
 def _may_hide(values: tuple[bytes, bytes, bytes]) -> bool:
-    """Say whether a style, as it is written in one of three ways, may take an element out of sight."""
+    """Return False if a `style` attribute certainly does not hide its element.
+
+    Args:
+        values: the groups of `_STYLE`: the value in double quotes, in single quotes, without quotes; two are empty.
+    """
     style = b"".join(values)
     return b"&" in style or not style.isascii() or is_unseen(style.decode()[:MAX_STYLE])
 
@@ -270,7 +279,11 @@ class _Surroundings:
 
 
 def _is_needed(element: _Element, around: _Surroundings) -> bool:
-    """Say whether the element is a part of a formula, or of code where it is only not read aloud."""
+    """Say whether a hidden element stays.
+
+    That is a part of a formula; and, if nothing but `aria-hidden` hides it, code or text that screen readers get from
+    elsewhere (`_has_alternative`).
+    """
     is_formula = around.is_formula(element)
     if is_formula is not None:
         return is_formula

@@ -14,16 +14,16 @@ from llmsspider.web.url_gate import Joiner
 from llmsspider.web.urls import identity
 
 # Pages that only list other pages: tags, categories, archives, pagination, generated indexes, search.
-# Evidence is what the generator calls the page, or an address that speaks of a listing together with a main content
-# that is nothing but links and teasers. A page that the navigation beside the content names is part of the
-# documentation, and so is one with prose of its own.
+# A page is a listing if its generator says so (by a class of `<html>` or `<body>`, or by its index table), or if its
+# main content is nothing but links and teasers and either its links open in another frame, or its URL names a listing
+# (`/tags/`, `/page/2`) and no sidebar or menu links to it. A page with prose of its own is none.
 
 _FRAME_LINKS = 3
-"""Links of a page that is the list of a frame set."""
+"""Minimum number of links of a page that is the list of a frame set."""
 _OWN_WINDOWS = frozenset({"", "_self", "_blank", "_top"})
 """Targets of links that open in the page's own window, a new one, or out of all frames (HTML standard, 7.3.1.6)."""
 PROSE = 80
-"""Letters outside links, headings and teasers that a page with prose of its own has."""
+"""Minimum number of letters outside links, headings and teasers of a page with prose of its own."""
 TAXONOMIES = frozenset(
     {
         "tags",
@@ -69,7 +69,7 @@ _HEADINGS = frozenset({"h1", "h2", "h3", "h4", "h5", "h6"})
 _UNREAD = _HEADINGS | {"script", "style", "template"}
 _CONTENT = frozenset({"pre", "video", "iframe"})
 _ENOUGH = 2 * PROSE
-"""Characters of a text that are looked at first."""
+"""Characters of a text whose letters are counted first; the rest only if they are fewer than `PROSE`."""
 _ENTRIES = frozenset({"li", "tr", "dt", "dd"})
 _BLOCKS = frozenset({"article", "div", "section"})
 _TITLE_LINKS = XPath("(h2 | h3 | h4 | header//h2 | header//h3 | div/h2 | div/h3)//a | a[h2 or h3 or h4]")
@@ -85,7 +85,15 @@ _SIDEBARS = XPath(
 def listing_of(
     root: _Element, main: _Element, joiner: Joiner, source: Source, *, only_lists: bool
 ) -> str | None:
-    """Return why a page is a listing, in words; None for a page of its own. `only_lists` is what `lists_only` says."""
+    """Return why a page is a listing, as text for the report; None if it is none.
+
+    Args:
+        root: the parsed page.
+        main: its main content.
+        joiner: joins links of the page.
+        source: the bytes of the page.
+        only_lists: the result of `lists_only(main, joiner)`.
+    """
     classes = set(f"{root.get('class') or ''} {_body_class(root)}".split())
     for name in sorted(classes & _CLASSES.keys()):
         if _is_theirs(name, classes, root):

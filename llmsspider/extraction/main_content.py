@@ -45,11 +45,11 @@ _NOT_MAIN = frozenset({"aside", "form"})
 """Elements whose text counts only where it is most of the page's."""
 _HEADINGS = frozenset({"h1", "h2", "h3"})
 _MOST = 0.5
-"""Share of the page's text outside links from which an element is no navigation, whatever its name or tag."""
+"""Share (0 to 1) of the page's text outside links from which on an element is no navigation, whatever its name."""
 _BY_VALUE = re.compile(r"::\*\[@([\w-]+) = ('[^']*')\]")
-"""A step of XPath to the elements with a value: to begin with the attributes takes a fifth of the time."""
+"""A step of XPath to the elements with an attribute value; starting at the attributes takes a fifth of the time."""
 _STEP = re.compile(r"descendant-or-self::(\w+)\[([^/|]*)\]")
-"""A selector that is one such step with a tag."""
+"""An XPath of one step to the elements of one tag: the tag, and the condition."""
 _VALUE = re.compile(r"@([\w-]+) = ('[^']*')")
 _TRANSLATIONS = XPath(".//a[@hreflang][contains(concat(' ', @rel, ' '), ' alternate ')]", smart_strings=False)
 _MOST_OF_PARTS = 0.6
@@ -61,11 +61,11 @@ _AROUND = 40
 _PARAGRAPHS = 80
 """Length of text in paragraphs that may be lost where the search goes down step by step."""
 _SWITCH = 24
-"""Letters outside links in a block that offers the page in other languages ("Available languages")."""
+"""Maximum number of letters outside links in a block of links to translations ("Available languages")."""
 _LIKELY_SHARE = 0.6
 """Share of the page's text that an element of `_LIKELY` must hold for the search to start there."""
 _LINKED = 0.6
-"""Share of links in the text of a block from which a block named like navigation is navigation."""
+"""Minimum share (0 to 1) of a block's text in links for a block named like navigation to be navigation."""
 
 
 def find_main(
@@ -122,7 +122,7 @@ def _selector(css: str) -> tuple[XPath, frozenset[bytes], tuple[bytes, ...]]:
 
 
 def _by_attribute(path: str) -> str:
-    """Return an XPath that begins with the attribute where a value of it is asked for."""
+    """Return an equal XPath that starts at the attributes with a value, not at all elements, if `path` compares one."""
     path = _BY_VALUE.sub(r"::*/@\1[. = \2]/parent::*", path)
     step = _STEP.fullmatch(path)
     value = _VALUE.search(step[2]) if step and "not(" not in step[2] and " or " not in step[2] else None
@@ -246,7 +246,7 @@ def _heads_page(element: _Element, start: _Element, page: _Element | None) -> bo
 
 
 def _discount(element: _Element, sizes: dict[_Element, int]) -> None:
-    """Take an element out of `sizes`, with all in it."""
+    """Remove an element and its descendants from `sizes`, and subtract its size from those of its ancestors."""
     for above in element.iterancestors():
         if above not in sizes:
             break

@@ -22,13 +22,13 @@ from llmsspider.web.url_gate import HTTP, Joiner, split_route, without_fragment
 
 _REFRESH = re.compile(r"\s*+[\d.]*+\s*+[;,]\s*+(?:url\s*+=\s*+)?+", re.IGNORECASE)
 MAX_TITLE = 1_000
-"""Characters of a title up to which the site's name is looked for in it."""
+"""Maximum length in characters of a title that is searched for the name of the site."""
 _SITE_NAMES = (
     (frozenset("|»›"), r"\s*[|»›]\s*[^|»›]+\Z"),
     (frozenset("·•–—"), r"\s+[·•–—]\s+[^·•–—]+\Z"),
     (frozenset("-:"), r"\s+[-:]{1,2}\s+[^-]+\Z"),
 )
-"""What parts the name of a site from a title; the last part of a title behind it, `MAX_TITLE` long at most."""
+"""Separators before the name of a site at the end of a title, with a pattern of that end; in order of preference."""
 _SPACE = re.compile(r"\s+")
 _WANTED = frozenset({"canonical", "describedby", "alternate"})
 _ROBOTS = ("robots", "llmsbot", "llmsspider")
@@ -139,18 +139,18 @@ _WORDS = (
     b"createapireference",
 )
 _DRAWING = (b"swagger", b"redoc", b"rapi-doc", b"elements-api")
-"""Those of them that name a program, and the elements it draws in."""
+"""Those of them that are in pages with an element for a script to render an API reference in."""
 _HOLDERS = (b"api-reference", b"elements-api")
-"""Those in whose elements an API or its address may stand."""
+"""Those of them that name elements with an API, or the URL of one, inside."""
 _SPEAKS = re.compile(r"swagger|redoc|rapidoc|openapi|apireference|loadspec", re.IGNORECASE)
-"""What stands in scripts that say something of an API."""
+"""Matches the inline scripts that are searched for APIs."""
 _CONFIGURED = XPath("//*[@id='api-reference']/@data-configuration", smart_strings=False)
 _NAMED = (
     (b"spec-url", XPath("//@spec-url", smart_strings=False)),
     (b"apidescriptionurl", XPath("//@apidescriptionurl", smart_strings=False)),
     (b"api-reference", XPath("//*/@id[.='api-reference']/../@data-url", smart_strings=False)),
 )
-"""The attributes that name a file, and a mark of each."""
+"""The attributes that hold the URL of an OpenAPI file, each with the byte string by which pages have it."""
 _INLINE_SCRIPTS = XPath("//script[not(@src)]/text()", smart_strings=False)
 _SCRIPTS_OF_FILES = XPath("//script/@src", smart_strings=False)
 _HOLDING = XPath(
@@ -294,12 +294,12 @@ _HOLDER = re.compile(
     r"|(textarea)\b[^<>]{0,300}?\b(?:id\s*=\s*[\"']?source\b|theme\s*=)[^<>]{0,300})>",
     re.IGNORECASE,
 )
-"""What Markdown stands in: for Strapdown (`<xmp>`, `<textarea theme>`), Remark (`<textarea id="source">`), others."""
+"""The tag of an element with Markdown: Strapdown (`<xmp>`, `<textarea theme>`), Remark (`<textarea id="source">`)."""
 MAX_HOLDERS = 200
-"""Pieces of Markdown that one page holds."""
+"""Maximum number of elements of one page that are searched for Markdown."""
 _HOLDS = frozenset({"xmp", "textarea"})
 _PROPERTY = re.compile(r"\s*[a-z][a-z-]*:(?:\s|$)")
-"""A line at the beginning of a slide of Remark that says how it is shown."""
+"""A property of a slide (Remark), on one of its first lines: `class: center`."""
 
 
 def held_markdown(root: _Element, source: Source) -> str | None:

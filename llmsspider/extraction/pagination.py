@@ -24,19 +24,19 @@ _LABELS = frozenset(
     {"next", "prev", "previous", "up", "top", "contents", "index", "home", "back", "to", "page", "chapter", "section",
      "part", "of", "table"}
 )  # fmt: skip
-"""Words beside such links that are no content."""
+"""Words beside links to other pages of a sequence that are not content."""
 _OVERVIEW = re.compile(r"\W*(?:(?:table of )?contents|index|home)\W*", re.IGNORECASE)
-"""What a link beside such links says that leads to a list of the pages."""
+"""The text of a link to a list of the pages; it counts only beside a link to the next or previous page."""
 _TURN_WORDS = frozenset({"next", "previous"})
-"""Those of them that count as a link of their own."""
+"""Words of `_LABELS` that count like a link to the next or previous page, though they are outside of links."""
 _LEAST = 2
-"""Minimum number of such links, or labels of them, in a block of pagination."""
+"""Minimum number of links and words that count in a block of pagination."""
 _ROW = 4
 """Minimum number of links in a row of numbers."""
 _SHORT = 3
-"""Maximum length of a number or letter in it, or an abbreviation such as `Ind`."""
+"""Maximum length in characters of a label in such a row: a number, a letter, or an abbreviation such as `Ind`."""
 _LONGEST = 400
-"""Maximum length of such a block in characters."""
+"""Maximum length of a block of pagination in characters."""
 _WORD = re.compile(r"[^\W\d_]+")
 
 

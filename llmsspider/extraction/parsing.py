@@ -86,7 +86,7 @@ def _score(sample: bytes, charset: str) -> float:
 # Bytes to an lxml tree: the one parse a page gets.
 
 MAX_DEPTH = 160
-"""Levels of elements; deeper ones are put beside each other, as browsers do from level 512 on."""
+"""Maximum depth of the tree; deeper elements become siblings, as in browsers from level 512 on."""
 _DEEPEST = XPath("/*" * MAX_DEPTH, smart_strings=False)
 
 
@@ -101,11 +101,11 @@ _ASCII_BASED = re.compile(
     r"utf-?8|windows-(?:125\d|874)|cp125\d|iso-?8859-\d{1,2}|latin-?1|(?:us-)?ascii|koi8-[ru]|shift[_-]jis"
     r"|euc-(?:jp|kr)|gb2312|gbk|gb18030|big5"
 )
-"""Encodings in which ASCII is ASCII, and no escape sequence or shift parts the letters of a name."""
+"""Encodings in which ASCII text has the bytes of ASCII: no escape sequences or shift states."""
 _MULTIBYTE = re.compile(
     rb"[\xc2-\xf4](?:(?<=[\xc2-\xdf])[\x80-\xbf]|(?<=[\xe0-\xef])[\x80-\xbf]{2}|(?<=[\xf0-\xf4])[\x80-\xbf]{3})"
 )
-"""A letter beyond ASCII in UTF-8. To begin with all first bytes takes a fifth of the time."""
+"""A letter beyond ASCII in UTF-8. One class of all first bytes at the beginning takes a fifth of the time."""
 
 
 @dataclass(frozen=True)
@@ -194,7 +194,7 @@ def parse_source(source: Source) -> _Element:
 
 
 def _flatten(element: _Element) -> None:
-    """Put all elements that are inside each other below `element` beside each other; the text keeps its order."""
+    """Replace the descendants of `element` by copies without children, side by side; the text keeps its order."""
     last: _Element | None = None
     made: list[_Element] = []
     for event, inner in iterwalk(element, events=("start", "end")):

@@ -19,19 +19,19 @@ DOUBTFUL = frozenset(
      "page-tags", "post-tags", "tag-list", "page-nav", "page-navigation", "page-toc", "pager", "pagination",
      "related-articles", "related-posts", "search-results", "section-index", "toc", "TOC"}
 )  # fmt: skip
-"""Classes and ids that sites give to chrome, and to content too."""
+"""Classes and ids of page furniture (chrome) that sites give to content too; `is_content` decides."""
 CONTENTS_NAMES = frozenset({"table of contents", "contents", "on this page", "in this article", "toc"})
-"""What the heading of a table of contents says."""
+"""Texts of the headings of tables of contents, in lower case."""
 _PROSE = 30
-"""Letters outside links from which on a text is more than a label."""
+"""Minimum number of letters outside links of content; fewer are a label."""
 _UNLINKED = 0.3
-"""Part of a text that is outside links where links come with descriptions."""
+"""Minimum share (0 to 1) of letters outside links of content; lists of links with descriptions have it."""
 _WHOLE = 400
-"""Letters outside links that no button, banner or form for feedback has."""
+"""Number of letters outside links from which on no button, banner or feedback form is assumed."""
 _CONTROLS = XPath("boolean(.//button | .//input | .//select | .//textarea | .//form | .//iframe)")
 _STRUCTURE = XPath("boolean(.//pre | .//th | .//dl)")
 _PAGE_CONTENTS = re.compile(r"toc|contents|breadcrumb|pag(?:er|e-nav|ination)", re.IGNORECASE)
-"""Names of lists of links: only paragraphs, code or tables among them are content."""
+"""Classes and ids of lists of links, which are content only with paragraphs, code or a table inside."""
 _PARAGRAPHS = XPath("boolean(.//p | .//pre | .//th)")
 _ASKS = re.compile(
     r"(?:was|did|is) this \w+ (?:help|use|answer)|helpful\?|rate this|(?:give|send|share|leave) (?:us |your )?feedback|"
@@ -39,7 +39,7 @@ _ASKS = re.compile(
     r"results (?:matching|for) \"\"|(?:use|uses|using) cookies|advertis|sponsor|\bads? by|subscribe|sign up|newsletter",
     re.IGNORECASE,
 )
-"""What chrome says of itself."""
+"""Texts of chrome: requests for feedback or consent, copyright, advertisements, subscriptions."""
 
 
 def holds_title(element: _Element) -> bool:
@@ -108,7 +108,7 @@ COMMON_DROPS = (
     ".no-print", "[role=navigation]", "[role=search]", "[role=toolbar]",
     "[role=contentinfo]", "[role=tablist]", "[role=dialog]",
 )  # fmt: skip
-"""Selectors that mean the same thing on every site, but for what `evidence` doubts."""
+"""Selectors of elements that are filtered on every site; those in `DOUBTFUL` only unless `is_content`."""
 
 
 class Kind(Enum):
@@ -127,9 +127,9 @@ class Kind(Enum):
 
 
 OVERRULED_BY_TITLE = frozenset({Kind.DROP, Kind.ADMONITION, Kind.MATH, Kind.DOUBTFUL})
-"""Kinds that an element with the title of the page is not of."""
+"""Kinds that one of `WRAPPERS` does not have if the title of the page is inside."""
 WRAPPERS = frozenset({"div", "section", "article", "main", "body"})
-"""Elements that sites set whole pages in."""
+"""Elements that may enclose a whole page."""
 _ADMONITION = re.compile(
     r"(?:^|\s)(?:(?:theme-|markdown-|starlight-|bd-|md-)?(?:admonition|alert|callout|aside|hint)|admonitionblock|"
     r"custom-block|custom-container|hint-container|notice|message|blockquote-tag|callout-style-\w+|book-hint|confluence-information-macro|hb-callout|nextra-callout|admonition-(?!body|content|title|header|heading|icon)\w+|"
@@ -176,7 +176,7 @@ class Rules:
             self._add(selector, attributes)
         self._attributes = list(attributes.items())
         self.attribute_names = frozenset(attributes)
-        """The attributes that say what an element is where tag and class do not."""
+        """The attributes, besides class, that selectors name."""
 
     def kind(self, element: _Element) -> Kind:
         """Return what an element is."""
@@ -250,7 +250,7 @@ def _plainer(tag: str, names: list[str]) -> Kind:
 
 
 _CONTENTS = re.compile(r"toc|contents|on-this-page|section-index", re.IGNORECASE)
-"""What the selectors of tables of contents are called."""
+"""Matches the selectors of tables of contents."""
 
 
 @lru_cache(maxsize=64)

@@ -17,9 +17,9 @@ from llmsspider.web.urls import directory, host, identity
 # its breadcrumb. A page of a blog belongs to the blog, whatever the rest of the site is made with.
 
 MOST = 0.8
-"""Part of a navigation's links that the section holds; its links to other parts of the site are fewer."""
+"""Minimum share (0 to 1) of a navigation's links that lead into the section."""
 MIN_LINKS = 3
-"""Links of a navigation that says where the documentation lies."""
+"""Minimum number of links of a navigation that is evidence for a section."""
 MAX_NAVIGATIONS = 50
 """Maximum number of elements that are examined as a navigation."""
 MAX_BREADCRUMBS = 5
@@ -36,14 +36,17 @@ _ROOTS = (
     ("Javadoc", (b'pathtoroot = "',)),
     ("TypeDoc", (b'data-base="',)),
 )
-"""Generators that name the root of their documentation: what stands before it, up to the next quotation mark."""
+"""Generators whose pages name the root of the documentation, with the byte strings that precede it.
+
+The root ends at the next occurrence of the string's last byte, a quotation mark.
+"""
 _FILES = (
     ("pkgdown", (b"pkgdown.js",)),
     ("VitePress", (b"assets/app.", b"assets/style.")),
 )
-"""Generators that have files of theirs at the root: what follows it, after a quotation mark."""
+"""Generators with files of known names in the root of the documentation: an attribute is the root and such a name."""
 _MARKS = {"MkDocs": (b"__config", b"mkdocs"), "VitePress": (b"VPContent", b"__VP_HASH_MAP__")}
-"""What must be on the page too, where what stands beside the root could be anybody's."""
+"""Byte strings of which the page must hold one too, for generators whose strings above are ambiguous."""
 MAX_ROOT_BYTES = 200
 
 _NAVIGATIONS = XPath(
@@ -116,7 +119,10 @@ def _is_by(name: str, body: bytes) -> bool:
 
 
 def _before(body: bytes, file: bytes) -> str | None:
-    """Return the folder of the first file of this name that an attribute names, None where there is none."""
+    """Return the part of an attribute value before the first `file` in it: a folder, relative or absolute, as written.
+
+    None if the page does not hold `file`, or the value begins more than `MAX_ROOT_BYTES` bytes before it.
+    """
     at = body.find(file)
     before = body[max(at - MAX_ROOT_BYTES, 0) : at] if at >= 0 else b""
     quote = max(before.rfind(b'"'), before.rfind(b"="))

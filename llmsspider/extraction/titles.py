@@ -14,9 +14,9 @@ _NAVIGATIONS = frozenset({"nav", "aside"})
 _DRAWN = frozenset({"div", "p", "center", "font"})
 """Elements that old pages style as a heading."""
 _LOOKED_AT = 200
-"""Elements at the top of the main content among which a heading without its tag is looked for."""
+"""Number of elements at the top of the main content that are searched for a heading without a heading tag."""
 _HEAD_TEXT = 100
-"""Letters outside links that the head of a site may have above the title."""
+"""Maximum number of letters outside links above the title; more are content, not the head of the site."""
 _CONTENT = XPath(
     "boolean(.//pre | .//dl | .//th"
     " | descendant-or-self::*[self::h2 or self::h3 or self::h4][not(.//a | ancestor::a)])",
@@ -27,9 +27,9 @@ _PARTS = re.compile(r"(?<!\s)(?:\s*+[|:·–—»›]\s++|\s++-{1,3}\s++)")
 _PARTED = re.compile(r"(?<!\s)\s*+[(:|·–—-]")
 _WORD = re.compile(r"\w+")
 _MAX_HEADING = 1_000
-"""Characters of a heading that are compared with the `<title>`."""
+"""Number of characters of a heading that are compared with the `<title>`."""
 _MORE_WORDS = 2
-"""Words that the heading of a page can have beside those of the `<title>`."""
+"""Maximum number of words in the heading of a page that the `<title>` does not have."""
 
 
 def outer_title(root: _Element, main: _Element, title: str | None, whole: str | None = None) -> str | None:

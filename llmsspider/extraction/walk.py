@@ -40,9 +40,9 @@ _CODE = frozenset({"code", "tt", "samp"})
 _FEW = 40
 """Number of letters outside links below which an element cannot be the page."""
 _THE_PAGE = 0.7
-"""Part of the letters of the main content from which on an element is the page."""
+"""Minimum share (0 to 1) of the main content's letters outside links of an element that is the page."""
 _MAX_DEPTH = 120
-"""Levels of elements; what lies deeper is plain text (each level takes four frames of the stack)."""
+"""Maximum depth of elements; deeper ones become plain text (each level takes four frames of the stack)."""
 _MAX_ROLES = 10_000
 """Maximum number of (tag, class) pairs in the cache of roles."""
 
@@ -99,8 +99,13 @@ class Role(NamedTuple):
 
 
 Flow = Literal["block", "inline", "code", "math", "set in line", "unknown"]
-"""How an element stands among its neighbours. Code is inline unless it has several lines, math whatever it holds; what
-is set in line is a block that its site's style sets so; what is unknown is a block if it has blocks inside."""
+"""How elements of a tag and class are laid out, before their content is known.
+
+    code         inline, unless it has several lines
+    math         inline, whatever is inside
+    set in line  blocks that their site's style makes inline (`_INLINE_CLASSES`)
+    unknown      a block if there are blocks inside, else inline
+"""
 
 
 def _flow(tag: str, classes: str | None) -> Flow:
@@ -152,7 +157,12 @@ class Walk:
     _letters: int = -1
 
     def document(self, main: _Element, title: str | None = None) -> str:
-        """Return the document that `main` is, under the `title` that stands outside of it."""
+        """Return the text of a document in the output format, and set `links`, `title` and `headings_only`.
+
+        Args:
+            main: the main content.
+            title: the text of the page's heading, if that is outside of `main`: it becomes the first heading.
+        """
         self.main, self._letters = main, -1
         self._roles = _roles_for(self.rules, self.generator.title)
         self._around = non_blocks_around_blocks(main)

@@ -208,7 +208,7 @@ class _RstReader:
             yield from _fence(textwrap.dedent("\n".join(block)).strip("\n"), " " * _indent(line), "")
 
     def _block(self, indent: int) -> list[str]:
-        """Take the lines that are indented deeper."""
+        """Consume the lines indented deeper than `indent` columns; return them without empty ones at the end."""
         begin = self._at
         while self._at < len(self._lines):
             line = self._lines[self._at]

@@ -78,9 +78,13 @@ def is_description(read: object) -> TypeGuard[Mapping[str, Any]]:
 
 
 def _from_yaml(text: str) -> object:
-    """Return what a YAML text holds, built from libyaml's events: no objects, no limit to its length but the time.
+    """Return what a YAML text holds as dictionaries, lists and scalars, read by libyaml where that is installed.
 
-    An alias is the same object as its anchor, so that a short file cannot expand in memory.
+    An alias is the same object as its anchor, so that a short file cannot expand in memory. Tags make no objects.
+
+    Raises:
+        NotOpenApiError: more than `MAX_DEPTH` levels.
+        yaml.YAMLError: it is not YAML.
     """
     open_: list[list[object]] = []
     is_mapping: list[bool] = []
