@@ -11,19 +11,21 @@ from typing import TYPE_CHECKING, Any
 
 from scrapy import Request
 
-from llmsspider import llmsfull
+from llmsspider import llmsfull, stats
 from llmsspider.callbacks.failures import kind_of_failure
 from llmsspider.callbacks.reading import count_hidden, count_page
+from llmsspider.crawl.full_text_reading import Piece, Reading, ReadPiece, full_text_hash, keep_bases
 from llmsspider.crawl.pages import PageResponse, PageResult
-from llmsspider.crawl.records import full_text_hash, utc_now
+from llmsspider.crawl.records import utc_now
 from llmsspider.discovery import FetchResult, FullText
 from llmsspider.errors import ConversionError, RenderingError, TooLargePageError
 from llmsspider.llmsfull import FullPage, Leftover
-from llmsspider.web.url_gate import Joiner
+from llmsspider.markdown import Draft
 from llmsspider.web.urls import identity, page_key
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterable, Iterator
+    from pathlib import Path
 
     from scrapy.http import Response
 
@@ -35,7 +37,6 @@ if TYPE_CHECKING:
     from llmsspider.crawl.run import Run
     from llmsspider.discovery import LlmsFile
     from llmsspider.items import Document, Page
-    from llmsspider.markdown import Draft
     from llmsspider.store import PageRecord, PageState
 
 
@@ -79,6 +80,7 @@ class FullTextPages:
         self._suspects = suspects
         self._markdown_links = markdown_links
         self._reader = reader
+        self._reading = Reading(run.workers.keep_hidden, run.workers.max_growth)
 
     async def current(self) -> AsyncIterator[Any]:
         """Yield the pages of the full-text files that discovery found, except for files that lag."""
@@ -171,13 +173,15 @@ class FullTextPages:
         self._run.remember(page_key(full_text.url))
         if self._run.discovery is not None and self._run.arguments.follow != "llms":
             self._log_whole(full_text.url, full_text.why_whole)
-        for result in self._results(await self._records([(page, full_text.url)], full_text), full_text.url):
+        records = await self._records([(page, full_text.url)], full_text, None)
+        for result in self._results(records, full_text.url):
             yield result
 
     async def _pages(self, full_text: FullText, *, only: set[bytes] | None = None) -> AsyncIterator[Any]:
         if full_text.report is None:
             return
         await self.sample(full_text)
+        bases = keep_bases(self._run)
         with full_text.answer.open() as body:
             pieces = llmsfull.cut(body, full_text.report)
             if full_text.url in self._run.memory.previous_discovery.unread:  # truncated in its last page
@@ -188,7 +192,7 @@ class FullTextPages:
             try:
                 while True:
                     while len(ahead) <= max(self._run.workers.workers, 1) and (batch := next(batches, None)):
-                        ahead.append(asyncio.ensure_future(self._records(batch, full_text)))
+                        ahead.append(asyncio.ensure_future(self._records(batch, full_text, bases)))
                     if not ahead:
                         break
                     for result in self._results(await ahead.popleft(), full_text.url):
@@ -216,6 +220,7 @@ class FullTextPages:
         )
 
     def _results(self, records: list[FullTextRecord], file: str) -> Iterator[Any]:
+        of_file = Request(file)
         for url, record, confirmed in records:
             if isinstance(record, Exception):
                 self._run.fail(url, "parse", str(record))
@@ -228,7 +233,7 @@ class FullTextPages:
                 self._run.known.record_outcome(page_key(url), "failed", wall.kind)
                 yield from self._documents.in_place_of_failed(page_key(url), record.depth)
             else:
-                yield from self._documents.with_links(record, Request(url), confirmed=confirmed)
+                yield from self._documents.with_links(record, of_file, confirmed=confirmed)
 
     def _wanted(self, pieces: Iterable[FullPage | Leftover], file: str) -> Iterator[tuple[FullPage, str]]:
         """Yield the pages of a full-text file that are in scope and not known yet, each with its address.
@@ -266,7 +271,9 @@ class FullTextPages:
                     left.discard(page_key(url))
                     yield piece, url
 
-    async def _records(self, batch: list[tuple[FullPage, str]], file: FullText) -> list[FullTextRecord]:
+    async def _records(
+        self, batch: list[tuple[FullPage, str]], file: FullText, bases: Path | None
+    ) -> list[FullTextRecord]:
         """Return the records of pages: the stored one where the text is the same, else as it is read."""
         run = self._run
         found: dict[str, FullTextRecord] = {}
@@ -279,38 +286,46 @@ class FullTextPages:
         fresh = [(page, url) for page, url in batch if url not in found]
         if fresh:
             run.count("converted", len(fresh))
-            drafts = await run.workers.read_texts([page.text for page, _url in fresh])
-            for (page, url), draft in zip(fresh, drafts, strict=True):
-                found[url] = url, *await self._record_of(page, draft, url, file)
+            pieces = [
+                Piece(page.text, url, file.url if page.rule == "whole" else None, bases)
+                for page, url in fresh
+            ]
+            read = await run.workers.read_each(self._reading.read, pieces, size=lambda one: len(one.text))
+            for (page, url), one in zip(fresh, read, strict=True):
+                found[url] = url, *await self._record_of(page, one, url, file)
         return [found[url] for _, url in batch]
 
     async def _record_of(
-        self, page: FullPage, draft: Draft | ConversionError, url: str, file: FullText
+        self, page: FullPage, read: ReadPiece | Draft | ConversionError, url: str, file: FullText
     ) -> tuple[PageRecord | Exception, bool]:
         """Return what the store keeps of a page, or why it could not be read, and whether it is as stored."""
         run = self._run
-        if isinstance(draft, ConversionError):
-            return draft, False
-        is_page = page.rule != "whole"
-        join = (
-            await self._markdown_links.joiner(draft, url, url, "llms-full")
-            if is_page
-            else Joiner(file.url).join
-        )
-        try:
-            read = draft.page(join, keep_hidden=run.workers.keep_hidden, max_growth=run.workers.max_growth)
-        except TooLargePageError as error:
+        if isinstance(read, Draft):
+            read = await self._joined(read, page, url)
+        elif isinstance(read, ReadPiece) and read.base is not None:
+            run.count(stats.markdown_links(read.base))
+        if isinstance(read, TooLargePageError):
             run.count("too-large")
-            return error, False
-        html = await self._from_html(read, url, file) if is_page else None
-        if html is not None:
-            return html
-        count_hidden(run, read)
+        if isinstance(read, ConversionError):
+            return read, False
+        if page.rule != "whole" and read.stub is not None:
+            html = await self._from_html(read.page, url, file)
+            if html is not None:
+                return html
+        count_hidden(run, read.page)
         entry = run.site.entries.get(identity(url))
         try:
             return run.records.of_full_text(page, read, url=url, file=file, entry=entry), False
         except Exception as error:
             return error, False
+
+    async def _joined(self, draft: Draft, page: FullPage, url: str) -> ReadPiece | TooLargePageError:
+        """Return a page whose links are joined here: what they are relative to was not known before it."""
+        join = await self._markdown_links.joiner(draft, url, url, "llms-full")
+        try:
+            return self._reading.finished(draft, join, page.text)
+        except TooLargePageError as error:
+            return error
 
     async def _from_html(self, read: Page, url: str, file: FullText) -> tuple[PageRecord, bool] | None:
         """Return the record of a page's HTML where the file has only a stub of it, and whether it is as stored."""
@@ -335,7 +350,7 @@ class FullTextPages:
     def _same_as_stored(self, page: FullPage, url: str, file: FullText) -> PageRecord | None:
         run, key = self._run, page_key(url)
         state = run.known.state(key)
-        if state is None or not run.known.same_body(key, file.url, full_text_hash(page)):
+        if state is None or not run.known.same_body(key, file.url, full_text_hash(page.text)):
             return None
         record = run.store.load_page(state.key)
         if record is not None:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from llmsspider.callbacks.docsify import DocsifyPages
     from llmsspider.callbacks.reading import PageReader
     from llmsspider.callbacks.requests import PageRequests
-    from llmsspider.crawl.link_bases import PageLinks
+    from llmsspider.crawl.page_links import PageLinks
     from llmsspider.crawl.run import Run
     from llmsspider.discovery.docsify import Docsify
     from llmsspider.markdown import Draft

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from llmsspider.callbacks.api_files import ApiFiles
 from llmsspider.callbacks.documents import may_be_small
 from llmsspider.callbacks.rendering import Renderer
-from llmsspider.crawl.page_checks import is_fuller, is_tiny, stub
+from llmsspider.crawl.page_checks import is_fuller, stub_of_full_text
 from llmsspider.crawl.pages import (
     LinkJoiner,
     PageResponse,
@@ -151,8 +151,7 @@ class FullerHtml:
         if result.filtered is not None:
             return None
         if result.origin == "llms-full":
-            kind = stub(result.page.markdown)
-            return None if kind == "short" and not is_tiny(result.page.markdown) else kind
+            return stub_of_full_text(result.page.markdown)
         return stubs.kind_of(result.page.markdown) if result.origin in {"markdown", "negotiated"} else None
 
     def _waits(self, request: Request, result: PageResult) -> bool:

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     from llmsspider.markdown import Draft
 
+S = TypeVar("S")
 T = TypeVar("T")
 
 MAX_WORKERS = 4
@@ -200,13 +201,27 @@ class ConversionPool:
 
         A body that cannot be read gives its `ConversionError` in place of a draft; the others are not affected.
         """
-        in_place = not self.workers and sum(map(len, texts)) <= MAX_HTML_IN_PLACE
+        return await self.read_each(_read_texts, texts, size=len)
+
+    async def read_each(
+        self, read: Callable[[Sequence[S]], list[T]], given: Sequence[S], *, size: Callable[[S], int]
+    ) -> list[T | ConversionError]:
+        """Return what `read` makes of each of the values given, in order, in one call of a worker.
+
+        A value that `read` fails for gives its `ConversionError`; the others are not affected.
+
+        Args:
+            read: a function of a module, or a method of a value that can be pickled.
+            given: the values.
+            size: returns the number of characters of a value.
+        """
+        in_place = not self.workers and sum(map(size, given)) <= MAX_HTML_IN_PLACE
         try:
-            return list(await self._run(_read_texts, (texts,), in_place=in_place))
+            return list(await self._run(read, (given,), in_place=in_place))
         except ConversionError as error:
-            if len(texts) == 1:
+            if len(given) == 1:
                 return [error]
-        return [result for text in texts for result in await self.read_texts([text])]
+        return [result for one in given for result in await self.read_each(read, [one], size=size)]
 
     def reader_of(self, mime_type: str, url: str, body: bytes, *, listed: bool) -> str | None:
         """Return the path of the class that converts such a response: the user's, else the built-in one, else None."""

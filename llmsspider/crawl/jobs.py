@@ -99,8 +99,10 @@ class Spool:
 
     def put(self, body: bytes) -> Path | None:
         """Write a body to a file of its own and return its path; None for a body that may stay in memory."""
-        if len(body) < MIN_BYTES:
-            return None
+        return None if len(body) < MIN_BYTES else self.keep(body)
+
+    def keep(self, body: bytes) -> Path:
+        """Write a body of any size to a file of its own and return its path; raises `OSError`."""
         if self._folder is None:
             self._folder = Path(tempfile.mkdtemp(prefix="llmsspider-"))
         self._count += 1

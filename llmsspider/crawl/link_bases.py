@@ -11,21 +11,24 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
-from functools import cache, cached_property, lru_cache
+from functools import cache
 from itertools import islice
-from typing import get_args
-from urllib.parse import urljoin, urlsplit
+from typing import Any, get_args
+from urllib.parse import urlsplit
 
-from llmsspider.stats import LinkBase
-from llmsspider.web.media_types import skipped_extension
+from llmsspider.crawl.page_links import (
+    SOURCE,
+    Base,
+    PageLinks,
+    ending_of,
+    first,
+    is_page_like,
+    joined,
+    leaves,
+    stem,
+)
 from llmsspider.web.url_gate import Joiner
 from llmsspider.web.urls import host, identity, without_fragment
-
-Base = LinkBase
-"""What links are relative to, for a page `/guide/a/`: its address as a `directory` (`/guide/a/`), the folder of its
-`source` file (`/guide/`), the address its Markdown was `fetched` from where that is neither, the `root` of the
-documentation, the root of the `host`. Links that begin with `/` are relative to one of the last two."""
 
 WORDS: Mapping[Base, str] = {
     "directory": "the page's address",
@@ -34,6 +37,15 @@ WORDS: Mapping[Base, str] = {
     "root": "the root of the documentation",
     "host": "the root of the host",
 }
+
+
+class UnsettledError(Exception):
+    """Only the crawl knows what a link is joined to."""
+
+
+def _unsettled(url: str) -> str:
+    raise UnsettledError(url)
+
 
 CLEAR_VOTES = 3
 """Number of pages that decide for their group, unless a third as many show another base."""
@@ -44,85 +56,10 @@ MAX_LEAVES = 50
 MIN_VOTES = 2
 """Number of pages that decide where no more pages follow."""
 
-_SOURCE = re.compile(r"\.(?:mdx?|markdown|ipynb|qmd|rmd|rst)$", re.IGNORECASE)
-_ENDING = re.compile(r"(?:\.html?)?(?:\.(?:mdx?|markdown|ipynb|qmd|rmd|rst))?$", re.IGNORECASE)
 _README = re.compile(r"/(?:readme|_index)\.md$", re.IGNORECASE)
-_INDEX_NAMES = frozenset({"index", "readme", "_index"})
 _NAMES_A_PAGE = re.compile(r"(?!(?:index|readme|_index)\b)[^./?#][^/?#]*/?(?:[?#]|\Z)", re.IGNORECASE)
 """What `index.md` and `../` do not: they are somewhere from every base."""
-
-_UPS = re.compile(r"(?:\.\.?/)*\.\.(?=/|\Z)")
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:|//|\Z")
-
-
-@lru_cache(maxsize=65536)
-def stem(url: str) -> str:
-    """Return what a page, its Markdown and its source file have in common: no ending, index name, slash or query.
-
-    >>> stem("https://e.com/a/b.ipynb") == stem("https://e.com/a/b/index.md") == stem("https://e.com/a/b.html.md#x")
-    True
-    """
-    path = identity(url).partition("?")[0]
-    path = _ENDING.sub("", path, count=1)
-    directory, _slash, name = path.rpartition("/")
-    return (directory if name.lower() in _INDEX_NAMES else path).rstrip("/")
-
-
-@dataclass
-class PageLinks:
-    """The relative links of one page: where they lead from each base that they may have."""
-
-    page_url: str
-    group: str
-    fetched_url: str
-    root: str | None
-    """The root of the documentation."""
-    landed: Counter[Base] = field(default_factory=Counter)
-    root_landed: Counter[Base] = field(default_factory=Counter)
-    is_index: bool = False
-    """Whether known pages lie below the page: its source may be the index file of their folder."""
-    differs: bool = False
-    """Whether the bases make a difference for any of the links."""
-
-    @cached_property
-    def joiners(self) -> dict[Base, Joiner]:
-        """The bases of its links, the one that a browser would take first, each place once."""
-        here, fetched_url = stem(self.page_url), self.fetched_url
-        fetched = urljoin(fetched_url, ".") if "/" in urlsplit(fetched_url).path else f"{fetched_url}/"
-        places: dict[Base, str] = {"directory": f"{here}/", "source": f"{here.rpartition('/')[0]}/"}
-        if not urlsplit(here).path.strip("/"):
-            places = {"directory": f"{here}/"}
-        first = next((base for base, place in places.items() if place == fetched), None)
-        ordered: dict[Base, str] = {first: fetched} if first else {"fetched": fetched}
-        ordered.update(places)
-        if self.root and host(self.root) == host(here):
-            ordered["root"] = self.root
-        unique: dict[str, Base] = {}
-        for base, place in ordered.items():
-            unique.setdefault(place, base)
-        return {base: Joiner(place) for place, base in unique.items()}
-
-    @cached_property
-    def root_joiners(self) -> dict[Base, Joiner]:
-        """The bases of its links that begin with `/`."""
-        joiners: dict[Base, Joiner] = {"host": Joiner(urljoin(self.page_url, "/"))}
-        root = self.root
-        if root and urlsplit(root).path not in {"", "/"} and host(root) == host(self.page_url):
-            joiners["root"] = Joiner(root)
-        return joiners
-
-    @property
-    def has_markdown_beside(self) -> bool:
-        """Whether its Markdown is at its own address with an ending: `/guide/a.md`."""
-        return _SOURCE.sub("", self.fetched_url) == stem(self.page_url)
-
-    @property
-    def vote(self) -> Base | None:
-        """The one base from which most links lead to known pages; None where two do or none does."""
-        ranked = self.landed.most_common(2)
-        if not ranked or (len(ranked) == 2 and ranked[0][1] == ranked[1][1]):
-            return None
-        return ranked[0][0]
 
 
 class LinkBases:
@@ -168,7 +105,15 @@ class LinkBases:
     # --- evidence ---
 
     def look(self, page_url: str, fetched_url: str, origin: str, hrefs: Iterable[str]) -> PageLinks:
-        """Take the links of a page as they are written; each page votes once, unless it has pages below it.
+        """Take the links of a page as they are written, as `place` does; each page votes once, but for index files."""
+        links = self.place(page_url, fetched_url, origin, hrefs)
+        vote = links.vote
+        if vote is not None and not links.is_index:
+            self._take_vote(links.group, vote)
+        return links
+
+    def place(self, page_url: str, fetched_url: str, origin: str, hrefs: Iterable[str]) -> PageLinks:
+        """Return where the links of a page lead from each base, without learning from them.
 
         A page with pages below it may be the index file of their folder, whose links begin at the page.
 
@@ -190,21 +135,32 @@ class LinkBases:
             bases, landed = (
                 (links.root_joiners, links.root_landed) if from_root else (links.joiners, links.landed)
             )
-            targets = {base: _joined(joiner, href) for base, joiner in bases.items()}
+            targets = {base: joined(joiner, href) for base, joiner in bases.items()}
             links.differs = links.differs or (not from_root and len(set(targets.values())) > 1)
             landed.update(
                 base
                 for base, url in targets.items()
-                if not _leaves(bases[base], href) and self._lands(url, here)
+                if not leaves(bases[base], href) and self._lands(url, here)
             )
-        vote = links.vote
-        if vote is not None and not links.is_index:
-            self._take_vote(links.group, vote)
         return links
 
     def is_open(self, links: PageLinks) -> bool:
         """Say whether what the links of a page are relative to depends on pages that are not read yet."""
         return links.differs and not links.landed and not links.is_index and links.group not in self.decided
+
+    def is_settled(self, links: PageLinks) -> bool:
+        """Say whether the links of a page neither need those of other pages nor say anything of them."""
+        says_nothing = links.vote is None and not links.differs
+        return says_nothing or links.is_index or self.decided.get(links.group) is not None
+
+    def __getstate__(self) -> tuple[object, ...]:
+        """Pickle what is known and decided now; in a worker, a link that takes more raises `UnsettledError`."""
+        self._know()
+        return self.root, self.decided, self._pages, self._identities, self._parents
+
+    def __setstate__(self, state: tuple[Any, ...]) -> None:
+        self.__init__(tuple, _unsettled)  # type: ignore[misc]
+        self.root, self.decided, self._pages, self._identities, self._parents = state
 
     def conclude(self, group: str | None = None) -> None:
         """Decide by the votes so far, for one group or for all; without enough votes there is no base."""
@@ -257,12 +213,12 @@ class LinkBases:
 
         @cache  # many pages have no relative links
         def relative() -> list[Joiner]:
-            return _first(links.joiners, self.base_of(links))
+            return first(links.joiners, self.base_of(links))
 
         @cache
         def from_root() -> list[Joiner]:
             best = max(links.root_joiners, key=lambda name: links.root_landed[name])
-            return _first(links.root_joiners, best)
+            return first(links.root_joiners, best)
 
         def joined(href: str) -> str:
             if _SCHEME.match(href) or href.startswith("#"):
@@ -272,12 +228,12 @@ class LinkBases:
         return joined
 
     def _resolved(self, href: str, joiners: list[Joiner], links: PageLinks) -> str:
-        target, mark, fragment = _joined(joiners[0], href).partition("#")
-        if _is_page_like(target):
+        target, mark, fragment = joined(joiners[0], href).partition("#")
+        if is_page_like(target):
             self._know()
             others = joiners[1:] if _NAMES_A_PAGE.search(href) else ()
-            for joiner in (joiners[0], *(other for other in others if not _leaves(other, href))):
-                page = self._page_at(without_fragment(_joined(joiner, href)))
+            for joiner in (joiners[0], *(other for other in others if not leaves(other, href))):
+                page = self._page_at(without_fragment(joined(joiner, href)))
                 if page is not None:
                     return page + mark + fragment
             target = self._published(target, links)
@@ -286,38 +242,38 @@ class LinkBases:
     def _page_of_source(self, url: str, page_url: str) -> str:
         """Return the known page of an absolute link to a Markdown or source file of the same host, else the link."""
         target, mark, fragment = url.partition("#")
-        if not _SOURCE.search(target) or host(target) != host(page_url):
+        if not SOURCE.search(target) or host(target) != host(page_url):
             return url
         self._know()
         return (self._page_at(target) or target) + mark + fragment
 
     def _page_at(self, url: str) -> str | None:
         """Return the known page at an address, in the spelling that is known."""
-        if not _SOURCE.search(urlsplit(url).path) and identity(url) in self._identities:
+        if not SOURCE.search(urlsplit(url).path) and identity(url) in self._identities:
             return url
         return self._pages.get(stem(url)) if self._pages and "?" not in url else None
 
     def _published(self, url: str, links: PageLinks) -> str:
         """Return the page that a source file nobody lists is published as: by its host's rule, else like this page."""
         path, mark, query = url.partition("?")
-        if not _SOURCE.search(path):
+        if not SOURCE.search(path):
             return url
-        markdown = _README.sub("/index.md", _SOURCE.sub(".md", path))
+        markdown = _README.sub("/index.md", SOURCE.sub(".md", path))
         page = self._page_of(markdown)
         if page != markdown:
             return page + mark + query
         if links.has_markdown_beside and path == markdown:
             return url  # other pages have their Markdown there, too
-        return _SOURCE.sub(self._leaf_ending(links), path) + mark + query
+        return SOURCE.sub(self._leaf_ending(links), path) + mark + query
 
     def _leaf_ending(self, links: PageLinks) -> str:
         """Return the ending of pages such as this one; of one with pages below it, that of most pages on its host."""
         if not links.is_index or not self._pages:
-            return _ending_of(links.page_url)
+            return ending_of(links.page_url)
         name = host(links.page_url)
         leaves = (url for key, url in self._pages.items() if host(url) == name and key not in self._parents)
-        endings = Counter(map(_ending_of, islice(leaves, MAX_LEAVES)))
-        return endings.most_common(1)[0][0] if endings else _ending_of(links.page_url)
+        endings = Counter(map(ending_of, islice(leaves, MAX_LEAVES)))
+        return endings.most_common(1)[0][0] if endings else ending_of(links.page_url)
 
     # --- what is known ---
 
@@ -325,7 +281,7 @@ class LinkBases:
         if self._pages is not None:
             return
         self._pages = {}
-        for url in sorted(self._known(), key=lambda url: (bool(_SOURCE.search(url)), len(url), url)):
+        for url in sorted(self._known(), key=lambda url: (bool(SOURCE.search(url)), len(url), url)):
             self._add(url)
 
     def learn(self, urls: Iterable[str], page_url: str) -> None:
@@ -334,7 +290,7 @@ class LinkBases:
             return
         name = host(page_url)
         for url in urls:
-            if host(url) == name and _is_page_like(url):
+            if host(url) == name and is_page_like(url):
                 self._add(url)
 
     def _add(self, url: str) -> None:
@@ -351,31 +307,4 @@ class LinkBases:
 
     def _lands(self, url: str, here: str) -> bool:
         url = without_fragment(url)
-        return _is_page_like(url) and stem(url) != here and self._page_at(url) is not None
-
-
-def _first(joiners: dict[Base, Joiner], base: Base) -> list[Joiner]:
-    """The joiners, that of a base first."""
-    return [joiners[base], *(joiner for name, joiner in joiners.items() if name != base)]
-
-
-def _joined(joiner: Joiner, href: str) -> str:
-    return joiner.join(href.lstrip("/") if href.startswith("/") else href)
-
-
-def _ending_of(page_url: str) -> str:
-    """Return what the address of a page has behind the name of its source file."""
-    path = urlsplit(page_url).path
-    return "/" if path.endswith("/") else ".html" if path.endswith(".html") else ""
-
-
-def _leaves(joiner: Joiner, href: str) -> bool:
-    """Say whether an href goes up beyond the root of the host: nobody writes that for this base."""
-    ups = _UPS.match(href)
-    return ups is not None and ups[0].count("..") > urlsplit(joiner.base).path.strip("/").count("/") + (
-        urlsplit(joiner.base).path not in {"", "/"}
-    )
-
-
-def _is_page_like(url: str) -> bool:
-    return skipped_extension(url, listed=True) is None or _SOURCE.search(urlsplit(url).path) is not None
+        return is_page_like(url) and stem(url) != here and self._page_at(url) is not None

@@ -89,6 +89,12 @@ def stub(markdown: str, typical: int = 0) -> Stub | None:
     return "small" if said < SMALL and len(markdown) * TENTH < typical else None
 
 
+def stub_of_full_text(markdown: str) -> Stub | None:
+    """Return why a page of a full-text file may be a stub of its page, or None where it is not."""
+    kind = stub(markdown)
+    return None if kind == "short" and not is_tiny(markdown) else kind
+
+
 def is_tiny(markdown: str) -> bool:
     """Say whether a page of a full-text file has next to no text."""
     return len(markdown) < 4 * TINY + 400 and _said(markdown) < TINY
@@ -301,7 +307,7 @@ def drop_reason(content: str, title: str | None, *, min_characters: int) -> Filt
     characters = (
         len("".join(content.split())) if len(content) < 4 * min_characters + 64 else min_characters + 1
     )
-    if characters < min_characters or not content.strip():
+    if characters < min_characters or not content or content.isspace():
         return Filtered("empty", f"fewer than {min_characters} characters")
     if title and len(content) < MAX_MISSING_CHARACTERS and MISSING_TITLE.search(title):
         return Filtered("soft-404", f"status 200, but titled {title!r}")

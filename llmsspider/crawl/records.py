@@ -20,6 +20,7 @@ from llmsspider.store import PageRecord
 from llmsspider.web.urls import document_id, identity
 
 if TYPE_CHECKING:
+    from llmsspider.crawl.full_text_reading import ReadPiece
     from llmsspider.crawl.pages import PageResponse, PageResult
     from llmsspider.crawl.run import Run
     from llmsspider.discovery import FullText, LlmsFile
@@ -170,13 +171,13 @@ class Records:
         )
 
     def of_full_text(
-        self, page: FullPage, read: Page, *, url: str, file: FullText, entry: LlmsEntry | None
+        self, page: FullPage, read: ReadPiece, *, url: str, file: FullText, entry: LlmsEntry | None
     ) -> PageRecord:
         """Return the record of a page that a full-text file holds; the file's validators are not the page's.
 
         Args:
             page: the page as the file holds it.
-            read: its Markdown as it was read.
+            read: the page as it was read.
             url: the page's address.
             file: the full-text file.
             entry: its entry in an llms.txt.
@@ -184,9 +185,9 @@ class Records:
         record = page_record(
             self.source,
             url,
-            with_valid_urls(read),
+            read.page,
             fetched_url=file.url,
-            body_hash=full_text_hash(page),
+            body_hash=read.raw_hash,
             origin="llms-full",
             by="llms-full.txt",
             extractor_version=self.extractor_version,
@@ -194,7 +195,9 @@ class Records:
             entry=entry,
             title=page.title,
         )
-        return replace(record, status=file.answer.status, mime_type=file.answer.content_type)
+        record.status, record.mime_type = file.answer.status, file.answer.content_type
+        record.digest = read.digest
+        return record
 
     def of_index(self, file: LlmsFile) -> PageRecord:
         """Return the record of an llms.txt that is a document itself: `follow=llms`, or no page of the site came.
@@ -214,11 +217,6 @@ class Records:
         )
         title = file.title or record.title
         return replace(record, title=title, description=file.summary, language=None, follow=[], status=200)
-
-
-def full_text_hash(page: FullPage) -> str:
-    """Return the SHA-256 of a page as the full-text file holds it, in hex."""
-    return raw_hash(page.text.encode("utf-8", "surrogatepass"))
 
 
 def utc_now() -> str:

@@ -231,6 +231,11 @@ class SiteKnowledge:
         """Return the repository that a URL is a file of, as its host shows it; None for any other URL."""
         return self.repository if self.repository is not None and self.repository.has_page(url) else None
 
+    @property
+    def is_shown_elsewhere(self) -> bool:
+        """Whether pages are files of a repository, or routes: their links are joined by the rules of those."""
+        return bool(self._docsify) or self.repository is not None
+
     def learn_tags(self, urls: Iterable[str]) -> None:
         """Remember the pages that a page names as its tags (`rel=tag`), `MAX_TAGS` of a site at most."""
         for url in urls:

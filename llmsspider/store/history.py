@@ -11,8 +11,9 @@ from typing import Any
 
 from sqlalchemy import Connection, bindparam, delete, exists, func, insert, select
 
+from llmsspider.digests import decompress
 from llmsspider.store.records import StoredPage
-from llmsspider.store.rows import decompress, hex_digest
+from llmsspider.store.rows import hex_digest
 from llmsspider.store.schema import content, page, resource, version
 
 DEFAULT_VERSIONS = 5

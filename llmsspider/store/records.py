@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal, TypeVar
 
+from llmsspider.digests import Digest, packed
 from llmsspider.items import (
     FIELDS,
     Change,
@@ -190,7 +191,8 @@ class PageRecord:
     is on its way through the pipelines.
     `follow` is every URL the page links to, for the next crawl. `validators_url` and `accept` are the
     URL and representation that `etag` and `last_modified` belong to. `content` is None on a tombstone.
-    `has_end_tag` says that its HTML had `</html>`, its Markdown a last line end; None where it was neither.
+    `has_end_tag` says that its HTML had `</html>`, its Markdown a last line end; None where it was neither. `digest` is
+    what a worker derived from the content that it made; it is not stored.
     """
 
     id: str
@@ -222,6 +224,7 @@ class PageRecord:
     moved_from: list[str] = field(default_factory=list)
     has_end_tag: bool | None = None
     extra: Json = field(default_factory=dict)
+    digest: Digest | None = field(default=None, repr=False, compare=False)
 
     @property
     def key(self) -> bytes:
@@ -230,8 +233,28 @@ class PageRecord:
 
     @property
     def code_languages(self) -> list[str]:
-        """The languages of the code blocks in `content`, see `markdown.code_languages`; read from it each time."""
-        return code_languages(self.content or "")
+        """The languages of the code blocks in `content`, see `markdown.code_languages`; a new list each time."""
+        digest = self._digest
+        return code_languages(self.content or "") if digest is None else list(digest.code_languages)
+
+    @property
+    def hash_of_content(self) -> str:
+        """The SHA-256 in hex of `content` as it is now."""
+        digest = self._digest
+        return content_hash(self.content or "") if digest is None else digest.content_hash
+
+    @property
+    def frame(self) -> bytes | None:
+        """The content as it is stored (`digests.packed`); None on a tombstone."""
+        if self.content is None:
+            return None
+        digest = self._digest
+        return packed(self.content) if digest is None else digest.frame
+
+    @property
+    def _digest(self) -> Digest | None:
+        """What was derived from this very content."""
+        return self.digest if self.digest is not None and self.digest.content is self.content else None
 
     def document(self, *, source: str, run: str, seq: int | None, change: Change) -> Document:
         """The page as it leaves an export; a deleted one has nothing of its content, and no added fields."""
@@ -248,7 +271,7 @@ class PageRecord:
         made = self._made(PageItem, source=source, run=run, seq=None, change=change)
         made.record, made.confirmed, made.stored = self, confirmed, self.source_hash is not None
         if self.source_hash is None:
-            self.source_hash = content_hash(self.content or "")
+            self.source_hash = self.hash_of_content
         vars(made).update(self.extra)
         return made
 

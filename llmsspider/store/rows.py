@@ -12,6 +12,7 @@ from typing import Any, cast
 import orjson
 from sqlalchemy import BigInteger, Column, Integer, Text
 
+from llmsspider.digests import compress, decompress
 from llmsspider.items import Link, LlmsEntry
 from llmsspider.store.records import (
     FilteredUrl,
@@ -32,11 +33,6 @@ from llmsspider.store.schema import page
 # What sites send is hostile: control characters in an ETag, NUL and lone surrogates in a title, numbers of fifty
 # digits. All of it is made storable here, so that one page cannot fail a batch.
 
-if sys.version_info >= (3, 14):
-    from compression import zstd
-else:
-    from backports import zstd
-
 INT32_MAX = 2**31 - 1
 INT64_MAX = 2**63 - 1
 """The largest numbers of the two kinds of integer columns."""
@@ -53,20 +49,6 @@ def storable(text: str) -> str:
 def validator(value: str | None) -> str | None:
     """A header value safe to send back: no control characters; None when nothing is left."""
     return (storable(value.translate(_CONTROLS)).strip() or None) if value else None
-
-
-_compressor = zstd.ZstdCompressor(level=3)
-"""Level 3: on real documents 0.34 of the size at a fifth of zlib's time. A new one for each text costs 7 to 14 µs."""
-
-
-def compress(data: bytes) -> bytes:
-    """One zstd frame."""
-    return _compressor.compress(data, _compressor.FLUSH_FRAME)
-
-
-def decompress(data: bytes) -> bytes:
-    """The bytes that `compress` was given."""
-    return zstd.decompress(data)
 
 
 def dump(value: object) -> str:
@@ -127,10 +109,10 @@ _CONVERTED = frozenset(
             "links",
             "follow",
         ),
-        *("etag", "last_modified", "validators_url", "moved_from", "extra"),
+        *("etag", "last_modified", "validators_url", "moved_from", "extra", "digest"),
     }
 )
-"""Fields of a record that are stored in another form; every other field is a column of its name."""
+"""Fields of a record that are stored in another form or not at all; every other field is a column of its name."""
 
 
 def _copy_of(column: Column[Any]) -> Callable[[Any], Any]:
@@ -176,9 +158,8 @@ def moved_from_column(urls: Sequence[str]) -> str | None:
 
 def body_rows(record: PageRecord) -> tuple[bytes | None, bytes, bytes]:
     """Compressed content (None when there is none), links and followed URLs of a record."""
-    content = None if record.content is None else compress(record.content.encode("utf-8", "replace"))
     links = [(link.text, link.url) for link in record.links]
-    return content, compress(json_array(links)), compress(json_array(record.follow))
+    return record.frame, compress(json_array(links)), compress(json_array(record.follow))
 
 
 def touch_row(touch: Touch) -> Row:

@@ -19,7 +19,7 @@ from sqlalchemy import Connection, RowMapping, select
 from w3lib.url import canonicalize_url
 
 from llmsspider.errors import ArgumentsError, StoreError, UnknownSourceError
-from llmsspider.items import Change, content_hash
+from llmsspider.items import Change
 from llmsspider.loading import find
 from llmsspider.store import batch, history, queries, rows, runs
 from llmsspider.store.database import Database
@@ -181,7 +181,7 @@ class Store(SourceReader):
         A saved page counts as reached. Raises `ValueError` for content that is not that of `content_hash`: a page with
         another's hash would change unnoticed.
         """
-        if record.content is not None and content_hash(record.content) != record.content_hash:
+        if record.content is not None and record.hash_of_content != record.content_hash:
             raise ValueError(f"{record.url}: the content is not that of its content_hash")
         seq = None if change == "unchanged" else self._running().next_seq()
         self._running().put_page(batch.Save(record.key, record, change, seq))
