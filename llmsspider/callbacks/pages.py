@@ -138,6 +138,7 @@ class Pages:
         """Yield the request for the page that this one says it is."""
         self._run.record_filtered(request.url, why.reason, why.rule)
         self._run.known.moved(page_key(request.url), page_key(target))
+        self._run.bounds.redirected(request.url, target)
         yield from self._requests.instead(target, request)
 
     def _listing(self, meta: PageMeta, request: Request, is_kept: bool) -> str | None:

@@ -161,9 +161,10 @@ class Bounds:
     Args:
         arguments: the arguments of the run.
         site: what is known of the site's pages.
-        requested: says whether a page was requested in this run.
         handled: file extensions that a handler of the project reads.
         look_alikes: what is known of pages whose URLs differ in numbers only.
+        requested: says whether a page was requested in this run.
+        is_read: says whether there is a document of a page, of this run or an earlier one.
         handled_if_listed: extensions of files that the project reads where they are listed.
     """
 
@@ -171,10 +172,11 @@ class Bounds:
         self,
         arguments: DocsArguments,
         site: SiteKnowledge,
-        requested: Callable[[str], bool],
         handled: frozenset[str],
         look_alikes: LookAlikes,
         *,
+        requested: Callable[[str], bool],
+        is_read: Callable[[str], bool],
         handled_if_listed: frozenset[str] = frozenset(),
     ):
         self._handled_if_listed = handled_if_listed
@@ -182,6 +184,7 @@ class Bounds:
         self._arguments = arguments
         self._site = site
         self._requested = requested
+        self._is_read = is_read
         self._handled = handled
         self._trees: Trees | None = None
         self.look_alikes = look_alikes
@@ -205,8 +208,11 @@ class Bounds:
             self._arguments.language,
             self._arguments.versions == "all",
             lambda url: self._site.is_evident(url) or self._requested(url),
+            self._is_read,
             language_segments([*start_page.meta.hreflang.items(), *alternates]),
         )
+        if identity(discovery.start.url) != identity(discovery.start.final_url):
+            self._trees.redirected(discovery.start.url, discovery.start.final_url)
 
     def stored(self, urls: Iterable[str], start: str | None = None) -> None:
         """Fix the bounds of a run without discovery, by the URLs of the stored pages.
@@ -274,6 +280,16 @@ class Bounds:
         """Decide whether the languages and versions of these pages are filtered, each as a whole."""
         if self._trees is not None:
             self._trees.accept_undecided(urls)
+
+    def no_page(self, url: str) -> None:
+        """Take in that an address is not found."""
+        if self._trees is not None:
+            self._trees.no_page(url)
+
+    def redirected(self, url: str, target: str) -> None:
+        """Take in that an address leads to another: by a redirect, or by what its page says of itself."""
+        if self._trees is not None:
+            self._trees.redirected(url, target)
 
     def allowed(self, url: str) -> bool:
         """Say whether the page is in scope."""

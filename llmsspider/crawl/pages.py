@@ -18,6 +18,7 @@ from llmsspider.markdown.commonmark import with_line_feeds
 from llmsspider.stats import Filtered
 from llmsspider.web import media_types, url_gate
 from llmsspider.web.hosts import same_site
+from llmsspider.web.locales import axis_of
 from llmsspider.web.markdown_forms import is_markdown_url
 from llmsspider.web.media_types import MARKDOWN_TYPES, TEXT_EXTENSIONS, Kind, classify, extension
 from llmsspider.web.opt_out import is_noindex, opt_out, robots_directives
@@ -276,20 +277,24 @@ def named_llms_txt(meta: PageMeta, answered: PageResponse) -> str | None:
 def same_page_elsewhere(url: str, canonical: str) -> bool:
     """Say whether a canonical address can be believed: same host and scheme, and the same last path segment.
 
-    Sites that name their home page as the address of every page would lose all of them.
+    Sites that name their home page as the address of every page would lose all of them. The index of a version (or
+    language) has its name as the last segment: there the others have to be the same.
 
     >>> same_page_elsewhere("https://e.com/v2/page.html", "https://e.com/v3/page")
     True
     >>> same_page_elsewhere("https://e.com/v2/page.html", "https://e.com/")
     False
+    >>> same_page_elsewhere("https://e.com/tool/v2/index.html", "https://e.com/tool/v3/")
+    True
     """
     here, there = urlsplit(loose_key(url)), urlsplit(loose_key(canonical))
-    last = here.path.rpartition("/")[2]
-    return (here.scheme, here.netloc, last) == (
-        there.scheme,
-        there.netloc,
-        there.path.rpartition("/")[2],
-    ) and bool(last)
+    if (here.scheme, here.netloc) != (there.scheme, there.netloc):
+        return False
+    (above, _, last), (other_above, _, other) = here.path.rpartition("/"), there.path.rpartition("/")
+    if last == other:
+        return bool(last)
+    axis = axis_of(last)
+    return above == other_above and axis is not None and axis == axis_of(other)
 
 
 def text_headers(response: Any) -> dict[str, str]:

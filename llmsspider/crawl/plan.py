@@ -128,6 +128,7 @@ def make_plan(run: Run, discovery: Discovery, scope: Scope, start_page: Page) ->
     for link in dict.fromkeys(map(parse, start_page.follow)):
         if isinstance(link, InvalidUrl):
             count(link.display, INVALID_URL, link.why)
+    run.bounds.accept_undecided(pages)
     for page, (section, is_listed) in pages.items():
         verdict = run.bounds.verdict(page, listed=run.bounds.is_listed(page))
         if not verdict.allowed:

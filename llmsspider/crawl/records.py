@@ -17,7 +17,7 @@ from llmsspider.crawl.pages import with_valid_urls
 from llmsspider.items import EXTRACTOR_VERSION, content_hash, raw_hash
 from llmsspider.loading import own_mark
 from llmsspider.store import PageRecord
-from llmsspider.web.urls import document_id, identity
+from llmsspider.web.urls import document_id, identity, page_key
 
 if TYPE_CHECKING:
     from llmsspider.crawl.full_text_reading import ReadPiece
@@ -246,6 +246,16 @@ class RecordedPages:
     def __init__(self, run: Run):
         self._run = run
         self._keys: set[bytes] = set()
+
+    def is_read(self, url: str) -> bool:
+        """Say whether there is a document of a page, of this run or stored.
+
+        Where pages cannot wait for one (JOBDIR, several workers), that the page was seen has to do.
+        """
+        run, key = self._run, page_key(url)
+        if key in self._keys or run.known.state(key) is not None:
+            return True
+        return not run.pending_pages.enabled and (run.site.is_evident(url) or run.requested(url))
 
     def is_first(self, record: PageRecord) -> bool:
         """Say whether the page has neither a document nor a tombstone in this run yet."""

@@ -113,13 +113,15 @@ class Run:
         self.site = SiteKnowledge()
         self.known = KnownPages()
         self.resources, self.readings = KnownResources(), Readings(self)
+        self.recorded = RecordedPages(self)
         look_alikes = LookAlikes(config.max_look_alikes, StoredLookAlikes(self))
         self.bounds = Bounds(
             arguments,
             self.site,
-            self.requested,
             config.handlers.extensions | config.formats.extensions("linked"),
             look_alikes,
+            requested=self.requested,
+            is_read=self.recorded.is_read,
             handled_if_listed=config.formats.extensions("listed"),
         )
         self.discovery: Discovery | None = None
@@ -136,7 +138,6 @@ class Run:
         self.prefetched = PrefetchedResponses()
         self.retries, self.pending_pages = DeferredRetries(), PendingPages()
         self.moved_pages = MovedPages()
-        self.recorded = RecordedPages(self)
         self.coverage, self.outputs = Coverage(), Outputs(config, self.worker_group)
         self.memory = SourceMemory(self, source)
 

@@ -9,7 +9,7 @@ from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import BinaryIO
-from urllib.parse import urljoin
+from urllib.parse import urljoin, urlsplit
 
 from lxml import etree
 from protego import Protego
@@ -285,8 +285,12 @@ class SitemapStep:
         named = await self._named_in_robots()
         if named:
             await self._read_all(named)
-        root = urljoin(self._page_url, "/")
-        places = dict.fromkeys((root, llmstxt.directory_url(self._page_url)))
+        root, directory = urljoin(self._page_url, "/"), llmstxt.directory_url(self._page_url)
+        section = llmstxt.directory_url(self._found.start_url)
+        top = urljoin(
+            root, urlsplit(directory).path[1:].partition("/")[0] + "/"
+        )  # a project on a shared host
+        places = dict.fromkeys((root, section, top, directory))
         for place in list(places)[: max(room - 1, 0)]:
             if self._found.sitemaps:
                 return

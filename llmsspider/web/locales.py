@@ -2,8 +2,10 @@
 
 A site that keeps `/fr/` beside `/en/`, or `/dev/` beside its release, holds the same pages several times. The start
 page's copy is crawled; the others are filtered (docs/explanation/scope.md). A segment of the path is
-taken for a language or version only on evidence: it lies beside that of the start page, or the same page is known
-without it or with another in its place. What holds for one page of a tree holds for the whole tree.
+taken for a language or version only on evidence: it lies beside that of the start page, or the same page is
+without it or with another in its place. A link is no such page while nothing was read there: it may be dead. Where a
+directory redirects to a tree below it, the site itself chose that tree. What holds for one page of a tree holds for
+the whole tree.
 """
 
 from __future__ import annotations
@@ -14,7 +16,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 from urllib.parse import urlsplit, urlunsplit
 
-from llmsspider.web.urls import host
+from llmsspider.web.urls import host, identity
 
 Axis = Literal["language", "version"]
 
@@ -113,7 +115,8 @@ class Trees:
         start_url: the start page; its language and version are kept by default.
         language: a language tag to keep, `all`, or None for that of the start page.
         all_versions: keep every version.
-        is_known: says whether a URL is known to exist (seen as a link, listed, or requested).
+        is_known: says whether a URL was seen: as a link, listed, or requested.
+        is_read: says whether a page was read at a URL, so that it is sure to exist.
         language_trees: segments of translations that the site names itself (hreflang).
     """
 
@@ -121,6 +124,7 @@ class Trees:
     language: str | None
     all_versions: bool
     is_known: Callable[[str], bool]
+    is_read: Callable[[str], bool]
     language_trees: frozenset[str] = frozenset()
     found: set[str] = field(default_factory=set)
     """Directories of copies that are not wanted, such as `/docs/1.x/`: each is filtered as a whole."""
@@ -128,19 +132,44 @@ class Trees:
     """Directories that look like copies and are none: each is in scope as a whole."""
     host: str = field(init=False)
     """The host that has these trees."""
-    _home: dict[Axis, str] = field(init=False)
+    _home: dict[Axis, tuple[str, str]] = field(init=False)
+    """The tree that is wanted, for each axis: its segment and its directory."""
+    _no_pages: set[str] = field(default_factory=set)
+    """Addresses, by identity, where there is no page: they are not found, or lead elsewhere."""
 
     def __post_init__(self) -> None:
         """Read the start page's address."""
-        self.host, self._home = host(self.start_url), tree_of(self.start_url)
+        self.host, self._home = host(self.start_url), {}
+        for axis, segment in tree_of(self.start_url).items():
+            self._home[axis] = segment, _directory_of(self.start_url, segment)
 
-    def foreign(self, url: str) -> tuple[Axis, str] | None:
-        """Return (axis, segment) when the URL belongs to a copy that is not wanted, else None."""
+    def no_page(self, url: str) -> None:
+        """Take in that an address is not found: that it was linked says nothing of copies."""
+        self._no_pages.add(identity(url))
+
+    def redirected(self, url: str, target: str) -> None:
+        """Take in that an address leads elsewhere; a directory that leads to a tree below it chooses that tree."""
+        self.no_page(url)
+        if host(url) != self.host or host(target) != self.host:
+            return
+        for axis, segment in tree_of(target).items():
+            tree = _directory_of(target, segment)
+            directory = urlsplit(identity(url)).path.rstrip("/") + "/"
+            if axis not in self._home and tree.startswith(directory) and tree != directory:
+                self._home[axis] = segment, tree
+
+    def foreign(self, url: str, *, is_final: bool = False) -> tuple[Axis, str] | None:
+        """Return (axis, segment) when the URL belongs to a copy that is not wanted, else None.
+
+        `is_final` says that every page of the site that is not doubtful was requested: what was not read by now, as
+        its host is down, counts as a page.
+        """
         for axis, segment, tree in self._unwanted(url):
             if tree in self.found or (
                 tree not in self.no_copies
                 and (
-                    self._is_sibling(axis, segment, tree) or self._is_copy(url, segment, self._home.get(axis))
+                    self._is_sibling(axis, segment, tree)
+                    or self._is_copy(url, segment, self._home_of(axis), is_final=is_final)
                 )
             ):
                 self.found.add(tree)
@@ -155,7 +184,7 @@ class Trees:
         """Accept the trees of these URLs that did not turn out as copies, now that the rest of the site is known."""
         urls = list(urls)
         for url in urls:
-            self.foreign(url)
+            self.foreign(url, is_final=True)
         self.no_copies.update(
             tree for url in urls for _, _, tree in self._unwanted(url) if tree not in self.found
         )
@@ -165,17 +194,18 @@ class Trees:
         if host(url) != self.host:
             return
         for axis, segment in tree_of(url + "/" if _is_bare(url) else url).items():
-            if not self._wanted(axis, segment, self._home.get(axis)):
+            if not self._wanted(axis, segment, self._home_of(axis)):
                 yield axis, segment, _directory_of(url, segment)
+
+    def _home_of(self, axis: Axis) -> str | None:
+        return self._home[axis][0] if axis in self._home else None
 
     def _is_sibling(self, axis: Axis, segment: str, tree: str) -> bool:
         """Return whether a tree lies beside the start page's own; numbers alone may be chapters or years."""
-        home = self._home.get(axis)
-        return (
-            home is not None
-            and not segment.isdecimal()
-            and tree == replaced(_directory_of(self.start_url, home), home, segment)
-        )
+        if axis not in self._home or segment.isdecimal():
+            return False
+        home, directory = self._home[axis]
+        return tree == replaced(directory, home, segment)
 
     def _wanted(self, axis: Axis, segment: str, home: str | None) -> bool:
         if axis == "version":
@@ -184,12 +214,16 @@ class Trees:
             return self.language == "all" or same_language(self.language, segment)
         return segment == home
 
-    def _is_copy(self, url: str, segment: str, home: str | None) -> bool:
-        """Return whether the same page is known in the start page's tree."""
+    def _is_copy(self, url: str, segment: str, home: str | None, *, is_final: bool) -> bool:
+        """Return whether the same page is in the start page's tree."""
         if self._is_root(url, segment):
             is_alias = segment.lower() in _NAMED and urlsplit(url).path.endswith("/")  # /next may be a page
-            return home is not None or segment in self.language_trees or is_alias
-        return self.is_known(replaced(url, segment, home))
+            if home is None or segment in self.language_trees or is_alias:
+                return segment in self.language_trees or is_alias
+        same = replaced(url, segment, home)
+        if identity(same) in self._no_pages:
+            return False
+        return self.is_read(same) or (is_final and self.is_known(same))
 
     @staticmethod
     def _is_root(url: str, segment: str) -> bool:

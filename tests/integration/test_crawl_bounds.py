@@ -36,6 +36,31 @@ def test_another_version_is_left_out_by_name_and_taken_when_asked(serve, run_cra
     assert set(every.by_path(site.url)) == set(VERSIONED)
 
 
+def moved(target):
+    return (
+        f"<html><head><title>Moved</title><meta http-equiv='refresh' content='0; url={target}'></head></html>"
+    )
+
+
+LED_TO = {
+    "/": html("Home", f"<p>Welcome to it.</p>{linked('/docs', '/docs/intro', '/docs/v1/old')}"),
+    "/docs": moved("/docs/v2/intro"),
+    "/docs/v2/intro": html(
+        "Intro", f"<p>Of the second version.</p>{linked('/docs/v2/use', '/docs/v1/intro')}"
+    ),
+    "/docs/v2/use": html("Use", "<p>How to use the second version.</p>"),
+    "/docs/v1/intro": html("Intro 1", f"<p>Of the first version.</p>{linked('/docs/v1/old')}"),
+    "/docs/v1/old": html("Old", "<p>What only the first version has.</p>"),
+}
+
+
+def test_the_version_that_a_site_leads_to_is_taken_though_its_old_links_are_dead(serve, run_crawl):
+    site = serve(LED_TO)
+    outcome = run_crawl(f"{site.url}/")
+    assert set(outcome.by_path(site.url)) == {"/", "/docs/v2/intro", "/docs/v2/use"}
+    assert outcome.stats["llms/filtered/version"] == 2
+
+
 RENAMED = {
     "/": html("Home", f"<p>Welcome to it.</p>{linked('/v1/gone.html', '/v2/only.html', '/ref/a.html')}"),
     "/ref/a.html": html("A", f"<p>Page A, now.</p>{linked('/ref/b.html')}"),

@@ -116,6 +116,7 @@ def test_a_site_that_offers_nothing() -> None:
         "/robots.txt",
         "/sitemap.xml",
         "/a/b/sitemap.xml",
+        "/a/sitemap.xml",
     ]
     assert notes == ["no llms.txt or sitemap, following links"]
     assert (found.discovered_file, found.discovered_file_type, found.seeds) == (None, "none", [])
@@ -735,6 +736,20 @@ def test_a_sitemap_of_the_project_directory() -> None:
     assert [seed.url for seed in run(site, "https://alice.github.io/proj/").seeds] == [
         "https://alice.github.io/proj/a"
     ]
+
+
+@pytest.mark.parametrize("start", ["/proj/", "/proj/guide/v2/intro", "/proj/index"])
+def test_the_sitemap_of_a_project_is_found_from_any_of_its_pages(start: str) -> None:
+    host = "https://alice.github.io"
+    moved = '<meta http-equiv="refresh" content="0; url=guide/v2/intro">'
+    site = Site(
+        {
+            f"{host}/proj/": moved,
+            f"{host}/proj/index": moved,
+            f"{host}/proj/sitemap.xml": sitemap(f"{host}/proj/guide/v2/orphan"),
+        }
+    )
+    assert [seed.url for seed in run(site, host + start).seeds] == [f"{host}/proj/guide/v2/orphan"]
 
 
 def test_endless_sitemap_indexes_end() -> None:

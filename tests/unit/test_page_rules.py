@@ -65,9 +65,17 @@ def test_what_is_no_document(content, title, least, expected):
     assert (reason[0] if reason else None) == expected
 
 
-def trees(start="https://e.com/", known=(), **options):
+def trees(start="https://e.com/", known=(), read=None, **options):
     given = {"language": None, "all_versions": False, **options}
-    return Trees(start, given.pop("language"), given.pop("all_versions"), lambda url: url in known, **given)
+    pages = known if read is None else read
+    return Trees(
+        start,
+        given.pop("language"),
+        given.pop("all_versions"),
+        lambda url: url in known,
+        lambda url: url in pages,
+        **given,
+    )
 
 
 KNOWN = {"https://e.com/guide/a", "https://e.com/en/a"}
@@ -123,6 +131,49 @@ def test_a_tree_is_decided_as_a_whole_and_by_its_directory():
     assert not any(map(copies.is_undecided, waiting))
 
 
+def test_a_link_is_no_page_until_it_was_read():
+    guide = {"https://e.com/guide/a"}
+    for read, dead, expected in ((guide, (), "version"), ((), (), None), ((), guide, None)):
+        copies = trees(known=guide, read=read)
+        for url in dead:
+            copies.no_page(url)
+        found = copies.foreign("https://e.com/v2/guide/a")
+        assert (found and found[0]) == expected
+        copies.accept_undecided(["https://e.com/v2/guide/a"])
+        assert (copies.foreign("https://e.com/v2/guide/a") is None) == bool(dead)
+
+
+@pytest.mark.parametrize(
+    "index", ["https://e.com/docs", "https://e.com/docs/", "https://e.com/docs/index.html"]
+)
+def test_the_version_that_the_site_leads_to_is_the_wanted_one(index):
+    copies = trees()
+    assert copies.foreign("https://e.com/docs/v1/a") is None
+    copies.redirected(index, "https://e.com/docs/v2/intro")
+    assert copies.foreign("https://e.com/docs/v1/a") == ("version", "v1")
+    assert copies.foreign("https://e.com/docs/v2/a") is None
+    assert copies.foreign("https://e.com/api/v1/a") is None
+    for url in (
+        "https://e.com/tool/v1/",
+        "https://e.com/tool/v1/a",
+    ):  # the directory above is nobody's version
+        copies = trees()
+        copies.redirected("https://e.com/", "https://e.com/tool/v2/a")
+        assert copies.foreign(url) == ("version", "v1")
+
+
+def test_a_redirect_between_versions_or_from_elsewhere_chooses_none():
+    for url, target in (
+        ("https://e.com/docs/v1/", "https://e.com/docs/v2/"),
+        ("https://e.com/blog/news", "https://e.com/docs/v2/"),
+        ("https://e.com/docs/v2/old", "https://e.com/docs/v2/new"),
+        ("https://e.com/docs/", "https://other.com/docs/v2/"),
+    ):
+        copies = trees()
+        copies.redirected(url, target)
+        assert copies.foreign("https://e.com/docs/v1/a") is None
+
+
 def test_where_another_language_starts():
     assert start_in_language("https://e.com/en/a", "fr", {"fr": "https://e.com/fr/b"}) == "https://e.com/fr/b"
     assert start_in_language("https://e.com/en/a", "fr", {}) == "https://e.com/fr/a"
@@ -137,6 +188,27 @@ def test_canonical_addresses_that_can_be_believed():
     assert not same_page_elsewhere("https://e.com/a", "https://e.com/")
     assert not same_page_elsewhere("https://e.com/a", "https://other.com/a")
     assert not same_page_elsewhere("http://e.com/a", "https://e.com/a")
+
+
+@pytest.mark.parametrize(
+    ("url", "canonical", "expected"),
+    [
+        ("https://e.com/tool/v1.29/index.html", "https://e.com/tool/v1.34/index.html", True),
+        ("https://e.com/tool/1.0/", "https://e.com/tool/latest/", True),
+        ("https://e.com/fr/", "https://e.com/en/", True),
+        ("https://e.com/tool/v1.29/", "https://e.com/other/v1.29/", True),
+        ("https://e.com/tool/v1.29/", "https://e.com/other/v1.34/", False),
+        ("https://e.com/tool/v1.29/", "https://e.com/tool/", False),
+        ("https://e.com/tool/fr/", "https://e.com/tool/v2/", False),
+    ],
+)
+def test_the_index_of_a_version_may_be_that_of_another(url, canonical, expected):
+    assert same_page_elsewhere(url, canonical) is expected
+
+
+def test_a_version_elsewhere_is_not_filtered_for_its_index():
+    copies = trees("https://e.com/tool/v2/")
+    assert copies.foreign("https://e.com/api/v1/") is None
 
 
 def test_titles_from_urls():

@@ -158,7 +158,14 @@ BASE = "https://example.com/docs/"
 
 def _bounds(url: str) -> Bounds:
     arguments = DocsArguments.model_validate({"url": "https://example.com/"})
-    bounds = Bounds(arguments, SiteKnowledge(), lambda _url: False, frozenset(), LookAlikes(1))
+    bounds = Bounds(
+        arguments,
+        SiteKnowledge(),
+        frozenset(),
+        LookAlikes(1),
+        requested=lambda _url: False,
+        is_read=lambda _url: False,
+    )
     bounds.scope = build_scope("auto", BASE, None, [url])
     return bounds
 
