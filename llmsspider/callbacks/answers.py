@@ -178,7 +178,10 @@ class Answers:
             stored = run.known.state(key)
             if stored and not run.known.same_body(key, answer.fetched_url, raw_hash(answer.body)):
                 stored = None
-        record = run.store.load_page(stored.key) if stored is not None else None
+        if stored is None:
+            run.stored_pages.forget(key)
+            return None
+        record = run.stored_pages.load(stored.key)
         if record is None:
             return None
         if answer.status == 304:

@@ -301,6 +301,8 @@ class PageRequests:
     def _new_links(self, urls: Iterable[str], *, unchanged: bool) -> Iterator[tuple[str, str]]:
         """Yield the links that are new to this run and in scope, each with the page that it stands for."""
         run = self._run
+        if unchanged or not run.memory.dead_links.skips:
+            urls = run.bounds.not_seen_lately(urls)
         for link in self._valid(link for link in urls if not self._is_known(link, unchanged=unchanged)):
             if not run.bounds.first_sight(link) and (
                 unchanged or not run.memory.dead_links.was_skipped(link)

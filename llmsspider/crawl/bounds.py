@@ -131,6 +131,10 @@ class SeenLinks:
         key = hash(link)
         return key in self._new or key in self._old
 
+    def missing(self, links: Iterable[str]) -> list[str]:
+        """Return the links that are not among those noted last."""
+        return [link for link in links if hash(link) not in self._new]
+
     def add(self, link: str) -> bool:
         """Note a link; returns whether it was not noted before."""
         key = hash(link)
@@ -340,6 +344,10 @@ class Bounds:
     def is_linked(self, url: str) -> bool:
         """Say whether this exact URL was seen as a link in this run."""
         return url in self._links_seen
+
+    def not_seen_lately(self, links: Iterable[str]) -> list[str]:
+        """Return the links that were not seen lately, in one pass: most links of a page are on others too."""
+        return self._links_seen.missing(links)
 
     def first_sight(self, link: str) -> bool:
         """Say whether this exact URL is seen as a link for the first time in this run."""

@@ -257,6 +257,11 @@ class DeadLinks:
                 return True
         return False
 
+    @property
+    def skips(self) -> bool:
+        """True once a link was skipped."""
+        return bool(self._skipped)
+
     def was_skipped(self, link: str) -> bool:
         """Say whether the link was skipped: a page that changed may still lead to a request for it."""
         return link in self._skipped

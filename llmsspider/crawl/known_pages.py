@@ -8,6 +8,7 @@ import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from email.utils import parsedate_to_datetime
+from functools import lru_cache
 from typing import TYPE_CHECKING, Literal
 from urllib.parse import urlsplit
 
@@ -131,11 +132,17 @@ def validators(etag: str | None, last_modified: str | None) -> dict[str, str]:
 
 def _past(date: str | None) -> str | None:
     """Return an HTTP date unless it lies in the future; what is no date is left to the server that sent it."""
+    moment = _moment(date) if date else None
+    return None if moment is not None and moment > time.time() else date
+
+
+@lru_cache(maxsize=256)
+def _moment(date: str) -> float | None:
+    """Return the seconds since 1970 of an HTTP date, which many pages of a site share; None for what is no date."""
     try:
-        ahead = parsedate_to_datetime(date or "").timestamp() > time.time()
+        return parsedate_to_datetime(date).timestamp()
     except (ValueError, TypeError, IndexError, OverflowError):
-        return date
-    return None if ahead else date
+        return None
 
 
 @dataclass(slots=True)

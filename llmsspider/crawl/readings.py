@@ -1,7 +1,8 @@
-"""Pages that are no documents, as they were read: a 304 brings that back, and nothing is converted again. No Scrapy."""
+"""Pages that are no documents, and the start page, as they were read: nothing is read again that has not changed."""
 
 from __future__ import annotations
 
+import json
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -9,7 +10,7 @@ import orjson
 
 from llmsspider.crawl.known_pages import says_unchanged
 from llmsspider.crawl.pages import PageResult
-from llmsspider.items import Page, PageMeta, raw_hash
+from llmsspider.items import Page, PageMeta, Section, raw_hash
 from llmsspider.stats import Filtered
 
 if TYPE_CHECKING:
@@ -135,6 +136,35 @@ class Readings:
         if before is not None and _is_false(before, reading, answer):
             run.memory.disbelieve(url)
         run.resources.keep(url, accept, answer.headers, reading.to_json(), read_by=read_by)
+
+    def start_page(self, body: bytes, url: str) -> Page | None:
+        """Return what discovery needs of a start page, as an earlier run read it; None where its body is another."""
+        run = self._run
+        if not self._may_know or not run.known.trusted:
+            return None
+        found = run.resources.restored(url, None, read_by=self._start_read_by)
+        kept = json.loads(found.body) if found is not None else {}
+        if kept.get("raw_hash") != raw_hash(body):
+            return None
+        section = Section(*kept["section"]) if kept["section"] else None
+        return Page("", [], kept["follow"], PageMeta(hreflang=kept["hreflang"], section=section))
+
+    def keep_start_page(self, page: Page, body: bytes, url: str) -> None:
+        """Keep what discovery needs of a start page: its links, its translations, the section that it names."""
+        section = page.meta.section
+        kept = {
+            "raw_hash": raw_hash(body),
+            "follow": page.follow,
+            "hreflang": page.meta.hreflang,
+            "section": [section.path, section.why] if section is not None else None,
+        }
+        data = json.dumps(kept).encode()  # unlike orjson it takes any text
+        self._run.resources.keep(url, None, {}, data, read_by=self._start_read_by)
+
+    @property
+    def _start_read_by(self) -> str:
+        """What the links and metadata of a start page are read with."""
+        return f"{self._run.records.extractor_version} start page"
 
     @property
     def _may_know(self) -> bool:

@@ -36,6 +36,7 @@ from llmsspider.crawl.readings import Readings
 from llmsspider.crawl.records import RecordedPages, Records
 from llmsspider.crawl.site import SiteKnowledge
 from llmsspider.crawl.source_memory import SourceMemory, StoredLookAlikes
+from llmsspider.crawl.stored_pages import StoredPages
 from llmsspider.crawl.traps import LookAlikes
 from llmsspider.crawl.workers import Workers
 from llmsspider.errors import ErrorKind, StoreError
@@ -111,7 +112,7 @@ class Run:
         )
         self.spool = Spool()
         self.site = SiteKnowledge()
-        self.known = KnownPages()
+        self.known, self.stored_pages = KnownPages(), StoredPages(self)
         self.resources, self.readings = KnownResources(), Readings(self)
         self.recorded = RecordedPages(self)
         look_alikes = LookAlikes(config.max_look_alikes, StoredLookAlikes(self))

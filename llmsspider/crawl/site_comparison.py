@@ -215,11 +215,18 @@ class SiteTitles:
         """Say whether a title is that of so many pages that it is none of theirs."""
         return title in self._known or self._titles[title] >= max(LEAST_TITLES, MOST_TITLES * self.pages)
 
+    def may_be_shared(self, title: str) -> bool:
+        """Say whether a title is that of so many pages, or that of the start page and of another one."""
+        is_starts = title == self.start and self.pages > 1 and self._titles[title] > 1
+        return is_starts or self.is_shared(title)
+
     def see_links(self, links: Iterable[Link]) -> None:
         """Take note of what the links of a page call others, `MAX_LINKED` pages at most."""
         for link in links:
+            if len(self._linked) >= MAX_LINKED:
+                return
             url = link.url.partition("#")[0]
-            if len(self._linked) < MAX_LINKED and url not in self._linked and _says_something(link.text):
+            if url not in self._linked and _says_something(link.text):
                 self._linked[url] = link.text
 
     def linked(self, url: str) -> str | None:
@@ -233,9 +240,9 @@ class SiteTitles:
         llms.txt calls the page), the first heading that no other pages have, or the first of `last` (what links and
         its URL call it).
         """
-        is_shared = self.is_shared(title)
-        if not is_shared and not (title == self.start and self.pages > 1 and self._titles[title] > 1):
+        if not self.may_be_shared(title):
             return title
+        is_shared = self.is_shared(title)
         headings = list(_headings(markdown))
         if not is_shared:
             return self._right_below(title, headings) or title
@@ -318,7 +325,7 @@ def _retitle(run: Run, record: PageRecord, *, is_start: bool) -> bool:
         return False
     titles.see(title, record.content or "", start=is_start)
     titles.see_links(record.links)
-    if not is_start:
+    if not is_start and titles.may_be_shared(title):
         named = record.llms.title if record.llms else None
         linked, path = titles.linked(record.url), title_from_url(record.url)
         record.title = titles.own(title, record.content or "", named, linked, path)

@@ -112,10 +112,17 @@ async def _scan(phase: Phase, answer: FetchResult) -> Page:
     """Return the links and metadata of the start page; nothing where it is no HTML or cannot be read."""
     if not answer.ok or answer.content_type not in HTML_TYPES:
         return Page("", [], [], PageMeta())
+    readings = phase.run.readings
+    known = readings.start_page(answer.body, answer.final_url)
+    if known is not None:
+        return known
     try:
-        return with_valid_urls(await phase.run.workers.read_metadata(answer.body, answer.final_url, None))
+        read = await phase.run.workers.read_metadata(answer.body, answer.final_url, None)
     except ConversionError:
         return Page("", [], [], PageMeta())
+    page = with_valid_urls(read)
+    readings.keep_start_page(page, answer.body, answer.final_url)
+    return page
 
 
 async def _learn_soft_404(phase: Phase) -> None:

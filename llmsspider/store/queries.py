@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import islice
@@ -285,15 +285,12 @@ def replay_with_history(connection: Connection, source_id: int, since: int) -> I
 
 
 def pages_of(
-    read: Callable[..., Any], source_id: int, keys: Iterable[bytes], parts: Parts
+    read: Callable[..., Any], source_id: int, keys: Sequence[bytes], parts: Parts
 ) -> Iterator[PageRecord | None]:
     """The living pages of the keys, in their order; None for one that is not there."""
-    remaining = iter(keys)
-    while chunk := list(islice(remaining, CHUNK)):
-        found = read(pages_by_key(parts), {"b_source_id": source_id, "b_keys": chunk}).mappings()
-        records = {bytes(row["key"]): rows.page_record(dict(row)) for row in found}
-        for key in chunk:
-            yield records.get(key)
+    found = read(pages_by_key(parts), {"b_source_id": source_id, "b_keys": keys}).mappings()
+    records = {bytes(row["key"]): rows.page_record(dict(row)) for row in found}
+    return map(records.get, keys)
 
 
 def errors(read: Callable[[Any], Any], source_id: int, run_number: int) -> list[PageError]:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
+from itertools import islice
 from typing import Any
 
 import orjson
@@ -83,7 +84,7 @@ class SourceReader:
 
     def load_page(self, key: bytes) -> PageRecord | None:
         """A living page with content and links, or None. Sees what this run has saved."""
-        self._flush_page(key)
+        self._flush_pages((key,))
         found = self._reader.read(queries.ONE_PAGE, {"b_source_id": self._source_id or 0, "b_key": key})
         row = found.mappings().first()
         return None if row is None else rows.page_record(dict(row))
@@ -109,9 +110,14 @@ class SourceReader:
         return int(self._reader.read(counted).scalar_one())
 
     def load_pages(self, keys: Iterable[bytes], parts: Parts = WHOLE) -> Iterator[PageRecord | None]:
-        """The living pages of the keys, in their order, with the given `parts`; None for one that is not there."""
-        self.flush()
-        return queries.pages_of(self._reader.read, self._source_id or 0, keys, parts)
+        """The living pages of the keys, in their order, with the given `parts`; None for one that is not there.
+
+        Sees what this run has saved of a page before its portion is read.
+        """
+        remaining = iter(keys)
+        while portion := list(islice(remaining, queries.CHUNK)):
+            self._flush_pages(portion)
+            yield from queries.pages_of(self._reader.read, self._source_id or 0, portion, parts)
 
     def iter_pages(self, order: queries.Order = "found", parts: Parts = WHOLE) -> Iterator[StoredPage]:
         """Every living page, streamed from one snapshot, with the given `parts`."""
@@ -181,8 +187,8 @@ class SourceReader:
         self.flush()
         return queries.filtered_urls(self._reader.read, self._known_source(), run.number)
 
-    def _flush_page(self, key: bytes) -> None:
-        """Commit what was written of a page."""
+    def _flush_pages(self, keys: Sequence[bytes]) -> None:
+        """Commit what was written of these pages."""
 
     def _states(self, *conditions: Any) -> Iterator[PageState]:
         self.flush()

@@ -252,8 +252,8 @@ class Store(SourceReader):
         if self._writer is not None:
             self._writer.flush()
 
-    def _flush_page(self, key: bytes) -> None:
-        if self._writer is not None and self._writer.holds(key):
+    def _flush_pages(self, keys: Sequence[bytes]) -> None:
+        if self._writer is not None and any(map(self._writer.holds, keys)):
             self.flush()
 
     def close(self) -> None:

@@ -84,6 +84,17 @@ def same_site(a: str, b: str) -> bool:
     >>> same_site("https://docs.site.com/", "https://docs.site.org/")
     False
     """
+    return _same_site(_origin(a), _origin(b))
+
+
+def _origin(url: str) -> str:
+    """Return an http(s) URL without its path, any other as it is."""
+    end = url.find("/", len("https://")) if url.startswith(("http://", "https://")) else -1
+    return url if end < 0 else url[:end]
+
+
+@lru_cache(maxsize=4096)
+def _same_site(a: str, b: str) -> bool:
     host_a, host_b = hostname(a), hostname(b)
     if host_a is None or host_b is None:
         return False

@@ -19,6 +19,7 @@ from llmsspider.items import Section
 from llmsspider.stats import FilterReason
 from llmsspider.web.hosts import same_site
 from llmsspider.web.media_types import skipped_extension
+from llmsspider.web.url_gate import HTTP
 from llmsspider.web.urls import DEFAULT_PORTS, directory, host
 
 ScopeKind = Literal["auto", "section", "host", "domain", "listed"]
@@ -36,6 +37,7 @@ class Verdict:
 
 
 ALLOWED = Verdict(allowed=True)
+OFFSITE = Verdict(allowed=False, reason="offsite", rule="another site")
 
 
 def split_globs(text: str) -> list[str]:
@@ -96,15 +98,14 @@ class Scope:
 
     def verdict(self, url: str, *, listed: bool = False) -> Verdict:
         """Return whether an absolute URL is in scope; `listed`: an llms.txt, full-text file or sitemap lists it."""
-        parts = urlsplit(url)
-        if parts.scheme not in DEFAULT_PORTS:
-            return Verdict(allowed=False, reason="scheme", rule=f"{parts.scheme}: is not http(s)")
+        if not url.startswith(HTTP) and (scheme := urlsplit(url).scheme) not in DEFAULT_PORTS:
+            return Verdict(allowed=False, reason="scheme", rule=f"{scheme}: is not http(s)")
         if host(url) != host(self.start_url) and not same_site(url, self.start_url):
-            return Verdict(allowed=False, reason="offsite", rule="another site")
+            return OFFSITE
         ending = skipped_extension(url, listed=listed)
         if ending and ending not in self.handled and not (listed and ending in self.handled_if_listed):
             return Verdict(allowed=False, reason="file-type", rule=f".{ending} files are not pages")
-        path = parts.path or "/"
+        path = urlsplit(url).path or "/"
         return self._by_host(url, path, listed=listed) or self._by_globs(path) or ALLOWED
 
     def _by_host(self, url: str, path: str, *, listed: bool) -> Verdict | None:
