@@ -123,6 +123,7 @@ class Command(CrawlCommand):
         gc.freeze()  # what was imported stays
         gc.set_threshold(10_000, 20, 50)
         self.crawler_process.start()
+        gc.freeze()  # nor is it looked at when the interpreter ends, right after this
         if self.crawler_process.bootstrap_failed:
             self.exitcode = 1  # Scrapy has said why
             return

@@ -12,9 +12,7 @@ import contextlib
 import logging
 import multiprocessing
 import pickle
-import signal
 import socket
-import struct
 import sys
 import threading
 import time
@@ -22,6 +20,7 @@ from concurrent.futures import Future, InvalidStateError
 from multiprocessing import connection
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from llmsspider.conversion.serving import LENGTH, message, serve
 from llmsspider.errors import ConversionError
 
 if TYPE_CHECKING:
@@ -44,7 +43,6 @@ START_SECS = 60.0
 EXIT_SECS = 5.0
 """Seconds for a process to end after its socket is closed."""
 
-_LENGTH = struct.Struct("!Q")
 _CHUNK = 1 << 18
 
 _LOCK = threading.Lock()
@@ -72,7 +70,7 @@ class Worker:
 
     def __init__(self, context: ForkServerContext | SpawnContext, prepare: Callable[[], object]):
         self._socket, theirs = socket.socketpair()
-        self._process = context.Process(target=_serve, args=(theirs, prepare), daemon=True)
+        self._process = context.Process(target=serve, args=(theirs, prepare), daemon=True)
         try:
             with theirs, _LOCK, _main_unseen():
                 self._process.start()
@@ -115,7 +113,7 @@ class Worker:
         """
         async with asyncio.timeout(timeout_secs):
             loop = asyncio.get_running_loop()
-            await loop.sock_sendall(self._socket, _message((function, arguments, timeout_secs)))
+            await loop.sock_sendall(self._socket, message((function, arguments, timeout_secs)))
             answer = await self._receive(loop)
         if isinstance(answer, ConversionError):
             raise answer
@@ -123,15 +121,15 @@ class Worker:
 
     async def _receive(self, loop: asyncio.AbstractEventLoop) -> Any:
         received = bytearray()
-        expected = _LENGTH.size
+        expected = LENGTH.size
         while len(received) < expected:
             part = await loop.sock_recv(self._socket, _CHUNK)
             if not part:
                 raise EOFError("it ended before it answered")
             received += part
-            if expected == _LENGTH.size <= len(received):
-                expected += _LENGTH.unpack_from(received)[0]
-        return pickle.loads(memoryview(received)[_LENGTH.size :])  # noqa: S301  # written by `_serve`
+            if expected == LENGTH.size <= len(received):
+                expected += LENGTH.unpack_from(received)[0]
+        return pickle.loads(memoryview(received)[LENGTH.size :])  # noqa: S301  # written by `serving.serve`
 
     def close(self) -> None:
         """Close the socket: an idle process ends by itself. No call may be under way."""
@@ -309,62 +307,6 @@ def _wait(workers: Sequence[Worker]) -> None:
             del left[ended]  # type: ignore[arg-type]
     for worker in left.values():
         worker.stop()
-
-
-# --- code that runs in the worker process ---
-
-
-def _message(value: object) -> bytes:
-    data = pickle.dumps(value, protocol=pickle.HIGHEST_PROTOCOL)
-    return _LENGTH.pack(len(data)) + data
-
-
-def _serve(stream: socket.socket, prepare: Callable[[], object]) -> None:
-    """Answer calls until the other end of the stream is closed."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the crawling process handles Ctrl-C and stops its workers
-    stream.setblocking(True)
-    prepare()
-    with contextlib.suppress(ConnectionError), stream, stream.makefile("rb") as calls:
-        stream.sendall(b"+")
-        while len(head := calls.read(_LENGTH.size)) == _LENGTH.size:
-            stream.sendall(_answer(calls.read(_LENGTH.unpack(head)[0])))
-
-
-def _answer(message: bytes) -> bytes:
-    try:
-        function, arguments, timeout_secs = pickle.loads(message)  # noqa: S301  # written by `Worker.call`
-        with _ends_itself(2 * timeout_secs):
-            return _message(attempt(function, arguments))
-    except ConversionError as error:
-        return _message(ConversionError(str(error)))
-    except Exception as error:  # a result that cannot be pickled
-        return _message(ConversionError(f"conversion failed: {type(error).__name__}: {error}"))
-
-
-@contextlib.contextmanager
-def _ends_itself(secs: float) -> Iterator[None]:
-    """Kill this process by SIGALRM after `secs` seconds, in case the parent that enforces the timeout has died."""
-    if not hasattr(signal, "setitimer"):
-        yield
-        return
-    signal.signal(signal.SIGALRM, signal.SIG_DFL)
-    signal.setitimer(signal.ITIMER_REAL, secs)
-    try:
-        yield
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-
-
-def attempt(function: Callable[..., T], arguments: Sequence[object]) -> T:
-    """Call a function; turn any exception it raises into a `ConversionError`, which fails one page."""
-    try:
-        return function(*arguments)
-    except ConversionError:
-        raise
-    except MemoryError:
-        raise ConversionError("the conversion ran out of memory") from None
-    except Exception as error:
-        raise ConversionError(f"conversion failed: {type(error).__name__}: {error}") from error
 
 
 @contextlib.contextmanager

@@ -7,15 +7,15 @@ process, which can be killed.
 
 from __future__ import annotations
 
-import gc
 import os
 import signal
 import threading
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, TypeVar
 
-from llmsspider.conversion.handlers import handle
-from llmsspider.conversion.processes import DeadWorkerError, ProcessPool, attempt
+from llmsspider.conversion import calls
+from llmsspider.conversion.processes import DeadWorkerError, ProcessPool
+from llmsspider.conversion.serving import attempt
 from llmsspider.errors import ConversionError
 from llmsspider.formats import Formats
 from llmsspider.items import Page
@@ -59,54 +59,6 @@ def automatic_workers() -> int:
     return min(cores, MAX_WORKERS) if cores > 1 else 0
 
 
-def _convert(  # noqa: PLR0917 - the argument order of the call sent to a worker
-    body: bytes,
-    url: str,
-    encoding: str | None,
-    converter: str,
-    keep_hidden: bool,
-    max_growth: int,
-    generators: tuple[str, ...],
-    with_listings: bool,
-) -> Page:
-    from llmsspider.extraction import convert  # noqa: PLC0415  # keeps lxml out of the crawling process
-
-    return convert(
-        body,
-        url,
-        encoding,
-        converter,
-        keep_hidden=keep_hidden,
-        max_growth=max_growth,
-        generators=generators,
-        with_listings=with_listings,
-    )
-
-
-def _read_texts(texts: Sequence[str]) -> list[Draft]:
-    from llmsspider.markdown import draft  # noqa: PLC0415
-
-    return [draft(text) for text in texts]
-
-
-def _handle(path: str, body: bytes, url: str, mime_type: str, encoding: str | None) -> Page:
-
-    return handle(path, body, url, mime_type, encoding)
-
-
-def _prepare() -> None:
-    """Import what a worker needs, and run the garbage collector rarely: pages leave few reference cycles."""
-    _convert(b"<p>x</p>", "http://localhost/", None, "native", False, MAX_GROWTH, (), True)
-    gc.freeze()
-    gc.set_threshold(50_000, 20, 20)
-
-
-def _read_metadata(body: bytes, url: str, encoding: str | None) -> Page:
-    from llmsspider.extraction import read_metadata  # noqa: PLC0415
-
-    return read_metadata(body, url, encoding)
-
-
 class ConversionPool:
     """Converts pages in `workers` processes; with 0 workers, short pages are converted in the crawling process.
 
@@ -146,9 +98,7 @@ class ConversionPool:
         self.max_growth = max_growth
         self.generators = generators
         self._left_in_place = FEW_IN_PLACE
-        self.processes = ProcessPool(
-            max(workers, 1), ("llmsspider.extraction", "llmsspider.markdown"), _prepare
-        )
+        self.processes = ProcessPool(max(workers, 1), ("llmsspider.conversion.warm",), calls.prepare)
 
     def open(self) -> None:
         """Start the workers in the background, ahead of the first page; otherwise each starts when it is needed."""
@@ -175,7 +125,7 @@ class ConversionPool:
         here = not self.workers or (self._left_in_place >= 0 and not self.processes.has_started)
         settings = self.converter, self.keep_hidden, self.max_growth, self.generators
         arguments = body, url, encoding, *settings, with_listings
-        return await self._run(_convert, arguments, in_place=here and len(body) <= MAX_HTML_IN_PLACE)
+        return await self._run(calls.convert, arguments, in_place=here and len(body) <= MAX_HTML_IN_PLACE)
 
     async def read_metadata(self, body: bytes, url: str, encoding: str | None) -> Page:
         """Return links and metadata of an HTML page, without converting it; raises `ConversionError`.
@@ -184,7 +134,7 @@ class ConversionPool:
         """
         unused = not self.workers or not self.processes.has_started
         return await self._run(
-            _read_metadata, (body, url, encoding), in_place=unused and len(body) <= MAX_HTML_IN_PLACE
+            calls.read_metadata, (body, url, encoding), in_place=unused and len(body) <= MAX_HTML_IN_PLACE
         )
 
     async def read_markdown(self, text: str) -> Draft:
@@ -193,7 +143,7 @@ class ConversionPool:
         Most are read in place: sending one to a worker costs the crawling process more than reading it.
         """
         in_place = len(text) <= MAX_READ_IN_PLACE
-        (read,) = await self._run(_read_texts, ((text,),), in_place=in_place)
+        (read,) = await self._run(calls.read_texts, ((text,),), in_place=in_place)
         return read
 
     async def read_texts(self, texts: Sequence[str]) -> list[Draft | ConversionError]:
@@ -201,7 +151,7 @@ class ConversionPool:
 
         A body that cannot be read gives its `ConversionError` in place of a draft; the others are not affected.
         """
-        return await self.read_each(_read_texts, texts, size=len)
+        return await self.read_each(calls.read_texts, texts, size=len)
 
     async def read_each(
         self, read: Callable[[Sequence[S]], list[T]], given: Sequence[S], *, size: Callable[[S], int]
@@ -232,7 +182,7 @@ class ConversionPool:
         self, reader: str, body: bytes, url: str, mime_type: str, encoding: str | None
     ) -> Page:
         """Return a body as converted by the class at the path `reader`; raises `ConversionError`."""
-        return await self._run(_handle, (reader, body, url, mime_type, encoding))
+        return await self._run(calls.handle, (reader, body, url, mime_type, encoding))
 
     async def read_api(self, body: bytes, url: str, mime_type: str, encoding: str | None) -> Page:
         """Return the page of an OpenAPI file, converted by the user's handler for its media type if there is one.
@@ -240,7 +190,7 @@ class ConversionPool:
         Raises `ConversionError`.
         """
         path = self.handlers.get(mime_type, OPENAPI_HANDLER)
-        return await self._run(_handle, (path, body, url, mime_type, encoding))
+        return await self._run(calls.handle, (path, body, url, mime_type, encoding))
 
     async def _run(
         self, function: Callable[..., T], arguments: tuple[object, ...], *, in_place: bool = False
