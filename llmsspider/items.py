@@ -8,7 +8,10 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass, field, fields
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
+
+if TYPE_CHECKING:
+    from llmsspider.digests import Digest
 
 Change = Literal["new", "changed", "unchanged", "deleted"]
 Origin = Literal["markdown", "negotiated", "html", "rendered", "text", "llms-full", "llms-txt"]
@@ -154,6 +157,7 @@ class Page:
     `converter` names the engine that produced the Markdown, `fallback` says why it is not the chosen one. `hidden`
     counts the pieces of text that were removed because no reader of the page sees them. `parts` are documents of their
     own that were made of the same body, each with what follows the page's address in its own (`?tag=ships`).
+    `digest` is what a worker derived from the Markdown.
     """
 
     markdown: str
@@ -164,6 +168,7 @@ class Page:
     hidden: int = 0
     fallback: str = ""
     parts: list[tuple[str, Page]] = field(default_factory=list)
+    digest: Digest | None = field(default=None, repr=False, compare=False)
 
 
 # --- version of stored documents ---

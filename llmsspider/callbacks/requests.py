@@ -42,6 +42,8 @@ class PageRequests:
 
     def __init__(self, spider: DocsCallbacks, run: Run):
         self._spider = spider
+        self._parse, self._failed = spider.parse, spider.failed
+        """Scrapy reads the source of an errback that is a generator, once for each object that it is."""
         self._run = run
 
     def page(self, url: str, *, by: str, depth: int, listed: bool = False, **extra: Any) -> Request:
@@ -59,8 +61,7 @@ class PageRequests:
             "handle_httpstatus_list": ALLOWED_STATUSES,
             META: {"by": by, "listed": listed, **extra},
         }
-        spider = self._spider
-        return Request(url, callback=spider.parse, errback=spider.failed, meta=meta, priority=-depth)
+        return Request(url, callback=self._parse, errback=self._failed, meta=meta, priority=-depth)
 
     def start_page(self, url: str) -> Request:
         """Return the request for the start page, which is fetched whatever the scope."""

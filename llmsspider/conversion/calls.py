@@ -27,10 +27,11 @@ def convert(  # noqa: PLR0917 - the argument order of the call sent to a worker
     generators: tuple[str, ...],
     with_listings: bool,
 ) -> Page:
-    """Return an HTML page as converted by the engine `converter`; see `llmsspider.extraction.convert`."""
+    """Return an HTML page as converted by the engine `converter`, and its `digest`; see `extraction.convert`."""
     from llmsspider import extraction  # noqa: PLC0415
+    from llmsspider.digests import Digest  # noqa: PLC0415
 
-    return extraction.convert(
+    page = extraction.convert(
         body,
         url,
         encoding,
@@ -40,6 +41,8 @@ def convert(  # noqa: PLR0917 - the argument order of the call sent to a worker
         generators=generators,
         with_listings=with_listings,
     )
+    page.digest = Digest.of(page.markdown) if page.markdown else None
+    return page
 
 
 def read_metadata(body: bytes, url: str, encoding: str | None) -> Page:

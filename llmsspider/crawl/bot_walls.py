@@ -7,7 +7,7 @@ import re
 import tempfile
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import IO, NamedTuple
 from urllib.parse import urlsplit
 
@@ -199,7 +199,7 @@ class Suspects:
         if self._file is None:
             self._file = tempfile.TemporaryFile()  # noqa: SIM115 - closed at the end of the run
         suspect.offset = self._file.seek(0, 2)
-        self._file.write(json.dumps(asdict(record)).encode() + b"\n")
+        self._file.write(json.dumps(asdict(replace(record, digest=None))).encode() + b"\n")
         self.waiting.append(suspect)
 
     def take(self) -> Iterator[tuple[Suspect, PageRecord]]:

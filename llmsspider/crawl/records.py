@@ -76,6 +76,7 @@ def page_record(
         follow=page.follow,
         extractor_version=extractor_version,
         fetched_at=now,
+        digest=page.digest,
     )
 
 

@@ -166,10 +166,10 @@ def _pieces(body: bytes) -> Iterator[bytes]:
 
 
 def _title(body: bytes, lowered: bytes) -> str:
-    start = lowered.find(b"<title")
-    content = body[body.find(b">", start) + 1 :] if start >= 0 else b""
-    end = content.lower().find(b"</title>")
-    text = content[:end].decode("utf-8", "replace") if 0 <= end <= MAX_WALL_TEXT else ""
+    opening = lowered.find(b"<title")
+    start = lowered.find(b">", opening) + 1
+    end = lowered.find(b"</title>", start) if opening >= 0 else -1
+    text = body[start:end].decode("utf-8", "replace") if start <= end <= start + MAX_WALL_TEXT else ""
     return " ".join(text.replace("&#39;", "'").replace("&#x27;", "'").replace("’", "'").split()).lower()
 
 

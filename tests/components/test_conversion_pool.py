@@ -17,11 +17,12 @@ from multiprocessing import connection
 from pathlib import Path
 
 import pytest
-from worker_calls import leave_once, noted, spin, wait_once
+from worker_calls import leave_once, missing, noted, spin, wait_once
 
 from llmsspider.conversion import workers
 from llmsspider.conversion.processes import DeadWorkerError, ProcessPool
 from llmsspider.conversion.workers import FEW_IN_PLACE, MAX_HTML_IN_PLACE, MAX_READ_IN_PLACE, ConversionPool
+from llmsspider.digests import Digest
 from llmsspider.errors import ConversionError
 
 URL = "https://e.com/a"
@@ -276,6 +277,25 @@ def _runs(pid: int) -> bool:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
     except FileNotFoundError:
         return False
+
+
+# --- what a worker has, and what it sends ---
+
+
+def test_a_worker_is_forked_ready(pool):
+    """It has what conversion needs before its first call, and not what only the crawling process needs."""
+    lacks = asyncio.run(pool._run(missing, (["llmsspider.extraction", "llmsspider.markdown", "lxml.etree"],)))
+    has = asyncio.run(pool._run(missing, (["asyncio", "scrapy", "sqlalchemy"],)))
+    assert (lacks, has) == ([], ["asyncio", "scrapy", "sqlalchemy"])
+
+
+def test_a_page_comes_with_what_is_derived_from_its_text(pool):
+    pool._left_in_place = 0
+    body = b"<main><p>How.</p><pre><code class='language-sh'>ls</code></pre></main>"
+    page = asyncio.run(pool.convert(body, URL, None))
+    assert page.digest == Digest.of("How.\n\n```sh\nls\n```\n")
+    assert page.digest.content is page.markdown
+    assert asyncio.run(pool.convert(b"<main></main>", URL, None)).digest is None
 
 
 # --- in place ---

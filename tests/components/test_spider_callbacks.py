@@ -100,6 +100,13 @@ def test_run_and_dupefilter_have_one_set_of_pages(spider):
     assert spider.run.requested("https://docs.example.com/other#part")
 
 
+def test_requests_share_their_callbacks(spider):
+    """Scrapy reads the source of a generator once, and knows it again by the object."""
+    first, second = (spider.requests.page(url, by="link", depth=1) for url in (URL, f"{URL}/other"))
+    assert first.errback is second.errback
+    assert first.callback is second.callback
+
+
 def test_requests_survive_a_jobdir(spider):
     request = spider.requests.page(URL, by="link", depth=3, md=f"{URL}.md")
     again = request_from_dict(request.to_dict(spider=spider), spider=spider)

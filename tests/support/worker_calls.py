@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 import time
 from pathlib import Path
 
@@ -27,6 +28,11 @@ def noted(marker: str, answer: str) -> str:
     while not Path(f"{marker}.go").exists():
         time.sleep(0.01)
     return answer
+
+
+def missing(modules: list[str]) -> list[str]:
+    """Return which of the modules are not imported here."""
+    return [name for name in modules if name not in sys.modules]
 
 
 def leave_once(marker: str) -> None:

@@ -19,6 +19,7 @@ from llmsspider.crawl.bot_walls import (
     wall_fingerprint,
 )
 from llmsspider.crawl.page_checks import breaks_off
+from llmsspider.digests import Digest
 from llmsspider.items import Link, LlmsEntry
 from llmsspider.store import PageRecord
 
@@ -144,6 +145,7 @@ def test_records_wait_on_disk_as_they_are():
         )
         for number in range(2)
     ]
+    records[1].digest = Digest.of("Text")
     for answer, record in zip(answers, records, strict=True):
         seen.keep(answer, record)
     assert list(seen.take()) == list(zip(answers, records, strict=True))
