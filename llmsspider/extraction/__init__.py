@@ -51,6 +51,8 @@ from llmsspider.web.url_gate import Joiner
 
 __all__ = ["convert", "read_metadata"]
 
+_MARKDOWN = MarkdownFormat()
+_HTML = HtmlFormat()
 _TEX = (b"MathJax", b"mathjax", b"katex")
 _BLANK_LINES = re.compile(r"\n{3,}")
 
@@ -131,7 +133,7 @@ def _write(  # noqa: PLR0917
     )
     page.hidden = hidden.removed if hidden else 0
     page.converter = converter
-    if _is_search_page(main, generator, source.body):
+    if _is_search_page(main, generator, source):
         return
     page.meta.lists_only = lists_only(main, joiner)
     page.meta.listing = listing_of(root, main, joiner, source, only_lists=page.meta.lists_only)
@@ -147,7 +149,7 @@ def _write(  # noqa: PLR0917
     walk = Walk(
         rules_for(generator.drop),
         joiner,
-        MarkdownFormat() if native else HtmlFormat(),
+        _MARKDOWN if native else _HTML,
         source,
         generator=generator,
         has_tex=_has_tex(source),
@@ -163,9 +165,11 @@ def _write(  # noqa: PLR0917
     page.meta.title = walk.title or without_book_title(page.meta.title, walk.first_heading)
 
 
-def _is_search_page(main: _Element, generator: Generator, body: bytes) -> bool:
+def _is_search_page(main: _Element, generator: Generator, source: Source) -> bool:
     results = generator.results
-    return bool(results) and results.encode() in body and main.find(f".//*[@id='{results}']") is not None
+    return (
+        bool(results) and source.holds(results.encode()) and main.find(f".//*[@id='{results}']") is not None
+    )
 
 
 def _set_headline(main: _Element, generator: Generator, title: str | None, whole: str | None) -> None:

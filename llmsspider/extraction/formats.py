@@ -57,7 +57,10 @@ def escape_start(line: str) -> str:
     >>> print(escape_start("1. one"), escape_start("# x"), escape_start("#x"))
     1\. one \# x #x
     """
-    found = _START.match(line) if line[:1] in _STARTS else None
+    first = line[:1]
+    if first not in _STARTS or (first == "[" and "]:" not in line and line[2:4] != "] "):
+        return line  # most lines that begin with a bracket begin with a link
+    found = _START.match(line)
     if not found:
         return line
     at = found.end("number") if found["number"] else 0

@@ -13,7 +13,7 @@ from itertools import islice
 from lxml.etree import XPath, _Element
 
 from llmsspider.extraction.inline_style import MAX_STYLE, is_unseen
-from llmsspider.extraction.marks import CONTROLS, ELEMENTS, SWITCHES
+from llmsspider.extraction.marks import CONTROLS, ELEMENTS, STYLES, SWITCHES
 from llmsspider.extraction.parsing import Source
 from llmsspider.extraction.tree import inner_text, settable
 
@@ -130,7 +130,9 @@ class HiddenText:
         """Return the elements that may be hidden, in document order."""
         source = self._source
         paths = [path for marks, look, path in _MARKED if source.may_hold(*marks) and source.may_match(look)]
-        if not source.shows_names or any(map(_may_hide, set(_STYLE.findall(source.lowered)))):
+        if not source.shows_names or (
+            source.may_hold(*STYLES) and any(map(_may_hide, set(_STYLE.findall(source.lowered))))
+        ):
             paths.append(_STYLED)
         if not paths:
             return []

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 
 from lxml.etree import _Element
 
 from llmsspider.extraction import code
+from llmsspider.extraction.formats import Format
 from llmsspider.extraction.rules import Kind
 from llmsspider.extraction.tree import (
     BLOCKS,
@@ -210,8 +212,8 @@ def _code(walk: Walk, element: _Element, before: list[str]) -> str:
     if len(element):
         if not walk.in_link and _holds_link(element):
             return _behind(before, _linked_code(walk, element))
-        return _beside(before, _span(walk, inner_text(element)))
-    return _beside(before, _span(walk, element.text or ""))
+        return _beside(before, _span(walk.format, inner_text(element)))
+    return _beside(before, _span(walk.format, element.text or ""))
 
 
 def _beside(before: list[str], span: str) -> str:
@@ -227,13 +229,15 @@ def _holds_link(element: _Element) -> bool:
     return False
 
 
-def _span(walk: Walk, text: str) -> str:
+@lru_cache(maxsize=4096)
+def _span(form: Format, text: str) -> str:
+    """Return inline code, white space around it outside; names repeat in a text and in the pages of a site."""
     if not text.isprintable() or "  " in text:
         text = _SPACE.sub(" ", text).replace("\xa0", " ").replace("\u200b", "")
     stripped = text.strip()
     if not stripped:
         return text
-    piece = walk.format.code_span(stripped)
+    piece = form.code_span(stripped)
     if len(stripped) == len(text):
         return piece
     return f"{' ' if text[0] == ' ' else ''}{piece}{' ' if text[-1] == ' ' else ''}"
@@ -246,9 +250,10 @@ def _linked_code(walk: Walk, element: _Element) -> str:
         if link is None:
             text += part
             continue
-        pieces += [_span(walk, text), _link(walk, link.get("href") or "", _span(walk, part), visible(link))]
+        inner = _span(walk.format, part)
+        pieces += [_span(walk.format, text), _link(walk, link.get("href") or "", inner, visible(link))]
         text = ""
-    return "".join([*pieces, _span(walk, text)])
+    return "".join([*pieces, _span(walk.format, text)])
 
 
 def _code_parts(element: _Element, depth: int) -> Iterator[tuple[str, _Element | None]]:

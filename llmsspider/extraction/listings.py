@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import deque
 from urllib.parse import urlsplit
 
 from lxml.etree import XPath, _Element
@@ -126,10 +127,10 @@ def tags_of(root: _Element, joiner: Joiner, source: Source) -> list[str]:
 
 def lists_only(main: _Element, joiner: Joiner) -> bool:
     """Say whether a main content is nothing but links and teasers of other pages."""
-    prose, entries, waiting = 0, 0, [main]
+    prose, entries, waiting = 0, 0, deque([main])  # level by level: most pages soon show prose of their own
     entry_tags = _ENTRIES | _BLOCKS if _has_linked_headings(main) else _ENTRIES
     while waiting:
-        for child in waiting.pop():
+        for child in waiting.popleft():
             tag = child.tag
             if child.tail:
                 prose += _own_letters(child.tail)

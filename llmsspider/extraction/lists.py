@@ -124,7 +124,6 @@ def entries_as_items(element: _Element) -> None:
 # readers show well. A definition with code, lists or several paragraphs would need an indent that a CommonMark reader
 # takes for code, so there the term is a bold line and the definition follows as it is.
 
-_SPACE = re.compile(r"\s+")
 _SIGNS = frozenset({"#", "¶", "§", "🔗"})
 """What a link from a signature to itself shows."""
 _SIGNATURE_BREAKS = 2
@@ -268,7 +267,7 @@ def signature(walk: Walk, element: _Element) -> list[str]:
             parent = child.getparent()
             if parent is not None:
                 _drop(child, parent)
-    text = _SPACE.sub(" ", inner_text(element)).strip(" ¶")
+    text = " ".join(inner_text(element).split()).strip(" ¶")
     return [walk.format.paragraph([walk.format.code_span(text)])] if text else []
 
 

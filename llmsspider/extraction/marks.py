@@ -29,7 +29,8 @@ ELEMENTS = (
 )  # fmt: skip
 WORDS = (
     b"math", b"katex", b"mjx", b"arithmatex", b"mathjax", b"footnote", b"noteref", b"#fn", b"tablist", b"hreflang",
-    b"indextable", b"swagger", b"redoc", b"rapi-doc", b"rapidoc", b"openapi", b"elements-api", b"api-reference",
+    b"indextable", b"role", b"data-ea-publisher",
+    b"swagger", b"redoc", b"rapi-doc", b"rapidoc", b"openapi", b"elements-api", b"api-reference",
     b"createapireference", b"spec-url", b"apidescriptionurl",
     b"#/", b"#!/", b"zero-md", b"md-block", b"wc-markdown", b"<xmp", b"text/markdown", b"text/x-markdown", b"<textarea",
 )  # fmt: skip
@@ -59,6 +60,10 @@ SELECTOR_WORDS = tuple(
 )
 """Words of the selectors of generators, in lower case."""
 
+RESULTS = tuple(generator.results.lower().encode() for generator in GENERATORS if generator.results)
+STYLES = tuple(b"style" + sign for sign in (b"=", b" ", b"\t", b"\n", b"\r", b"\f", b"\v"))
+"""How an attribute `style` begins."""
+
 MARKS = tuple(
     dict.fromkeys(
         (
@@ -72,6 +77,8 @@ MARKS = tuple(
             *WORDS,
             *GENERATOR_MARKS,
             *SELECTOR_WORDS,
+            *RESULTS,
+            *STYLES,
         )
     )
 )

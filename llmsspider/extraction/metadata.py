@@ -90,8 +90,20 @@ def _read_link_tag(meta: PageMeta, element: _Element, joiner: Joiner) -> None:
 
 def whole_title(root: _Element) -> str | None:
     """Return the `<title>`, the site's name in it where it has one."""
-    title = next(root.iter("title"), None)
+    title = _title_in(root[0]) if len(root) and root[0].tag == "head" else None
+    if title is None:
+        title = next(root.iter("title"), None)  # lxml looks at the whole page for the one after it
     return None if title is None else _clean(inner_text(title))
+
+
+def _title_in(head: _Element) -> _Element | None:
+    """Return the `<title>` that is a child of the head, or None if another may be before it."""
+    for part in head:
+        if part.tag == "title":
+            return part
+        if len(part):
+            return None
+    return None
 
 
 def without_suffix(title: str | None, site_name: str | None = None) -> str | None:
@@ -228,6 +240,7 @@ MAX_ROUTES = 5_000
 """Maximum number of routes of one page that are followed."""
 
 _HREFS = XPath("//a/@href | //area/@href | //frame/@src", smart_strings=False)
+_LINKS = XPath("//a/@href", smart_strings=False)
 _BASE = XPath("string(/html/head/base/@href | /html/body/base/@href)", smart_strings=False)
 
 
@@ -238,7 +251,7 @@ def joiner_for(root: _Element, url: str, growth: Growth | None = None) -> Joiner
 
 def follow_links(root: _Element, joiner: Joiner, source: Source) -> list[str]:
     """Return every http(s) URL in `a[href]`, `area[href]` and `frame[src]`: absolute, no fragment, each once."""
-    hrefs = _HREFS(root) if source.may_hold(*LINKS) else [link.get("href") or "" for link in root.iter("a")]
+    hrefs = (_HREFS if source.may_hold(*LINKS) else _LINKS)(root)
     paths = dict.fromkeys([href.partition("#")[0] if "#" in href else href for href in hrefs])
     urls = dict.fromkeys([joiner.join(path) for path in paths if path.strip()])
     return [url for url in urls if url.startswith(HTTP) or url[:8].lower().startswith(HTTP)]

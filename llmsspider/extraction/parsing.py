@@ -140,9 +140,19 @@ class Source:
             raise KeyError(names)
         return not self.marks.isdisjoint(names)
 
+    def holds(self, name: bytes) -> bool:
+        """Return True if the bytes hold this name; one of `marks.MARKS` is not looked for again."""
+        lowered = name.lower()
+        return (lowered in self.marks or lowered not in KNOWN) and name in self.body
+
     def may_match(self, names: re.Pattern[bytes]) -> bool:
         """Return False if nothing in the bytes, in lower case, matches a pattern of names. See `may_hold`."""
         return not self.shows_names or names.search(self.lowered) is not None
+
+    def may_name(self, attribute: str) -> bool:
+        """Return False if no element of the tree has an attribute of this name, given in lower case."""
+        name = attribute.encode()
+        return not self.shows_names or name in (self.marks if name in KNOWN else self.lowered)
 
     def may_repeat(self, value: str) -> bool:
         """Return False if a value, such as an id, certainly occurs exactly once in the bytes."""

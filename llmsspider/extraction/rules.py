@@ -6,9 +6,11 @@ import re
 from collections.abc import Iterable
 from enum import Enum, auto
 from functools import lru_cache
+from typing import NamedTuple
 
 from lxml.etree import XPath, _Element
 
+from llmsspider.extraction.parsing import Source
 from llmsspider.extraction.tree import inner_text, letters, letters_outside_links, plain_text
 
 # Whether an element with a class of page furniture (chrome) is that: the name is evidence, its content decides.
@@ -164,6 +166,26 @@ _SIGNATURE_BLOCKS = frozenset({("p", "src"), ("div", "attr")})
 """Tags and classes of signatures, where the class alone says too little (Haddock, pdoc)."""
 
 
+class _Attribute(NamedTuple):
+    """An attribute other than the class that filters elements: with any value, or with one of `values`."""
+
+    name: str
+    values: frozenset[str]
+    values_in: XPath
+    holders: XPath
+
+
+_XML_NAME = re.compile(r"[A-Za-z_][\w.-]*")
+
+
+def _attribute(name: str, values: Iterable[str]) -> _Attribute:
+    step = f"@{name}" if _XML_NAME.fullmatch(name) else f'@*[name() = "{name}"]'  # `v-on:click`
+    path = f"descendant::*/{step}"
+    return _Attribute(
+        name, frozenset(values), XPath(path, smart_strings=False), XPath(f"{path}/..", smart_strings=False)
+    )
+
+
 class Rules:
     """Classifies elements. Built once per generator, from its drop selectors and the common ones."""
 
@@ -174,9 +196,7 @@ class Rules:
         attributes: dict[str, set[str]] = {}
         for selector in selectors:
             self._add(selector, attributes)
-        self._attributes = list(attributes.items())
-        self.attribute_names = frozenset(attributes)
-        """The attributes, besides class, that selectors name."""
+        self._attributes = [_attribute(name, values) for name, values in attributes.items()]
 
     def kind(self, element: _Element) -> Kind:
         """Return what an element is."""
@@ -195,11 +215,25 @@ class Rules:
 
     def by_attribute(self, element: _Element) -> Kind:
         """Return the kind of an element by attributes other than its class; only for those plain by tag and class."""
-        for name, values in self._attributes:
+        for name, values, _, _ in self._attributes:
             value = element.get(name)
             if value is not None and (not values or value in values):
                 return Kind.DOUBTFUL if name == "id" and value in DOUBTFUL else Kind.DROP
         return Kind.PLAIN
+
+    def kinds_by_attribute(self, main: _Element, source: Source) -> dict[_Element, Kind]:
+        """Return the elements in `main` that `by_attribute` says something of: few pages have any.
+
+        To read all values of a page costs a third of a look at the attributes of each element.
+        """
+        found: dict[_Element, Kind] = {}
+        for name, values, values_in, holders in self._attributes:
+            if not source.may_name(name) or (values and values.isdisjoint(values_in(main))):
+                continue
+            for element in holders(main):
+                if (kind := self.by_attribute(element)) is not Kind.PLAIN:
+                    found[element] = kind
+        return found
 
     def _add(self, selector: str, attributes: dict[str, set[str]]) -> None:
         if selector.startswith("["):

@@ -190,7 +190,8 @@ def _member_table(walk: Walk, members: list[list[str]]) -> list[str]:
 def _cell(walk: Walk, cell: _Element | None) -> str:
     if cell is None:
         return ""
-    return _SPACE.sub(_line_break, walk.format.line(walk.run(cell)))
+    line = walk.format.line(walk.run(cell))
+    return _SPACE.sub(_line_break, line) if "\n" in line else line
 
 
 def _line_break(space: re.Match[str]) -> str:

@@ -113,24 +113,10 @@ def collapsed(text: str) -> str:
 
 def has_blocks(element: _Element) -> bool:
     """Return True if a descendant is a block."""
-    for child in element.iterdescendants():  # noqa: SIM110  # called for every inline element: `any` takes half as long again
-        if child.tag in BLOCKS:
+    for child in element:  # noqa: SIM110  # called for every inline element: `any` takes half as long again
+        if child.tag in BLOCKS or (len(child) and has_blocks(child)):
             return True
     return False
-
-
-def non_blocks_around_blocks(main: _Element) -> set[_Element]:
-    """Return the elements below `main` that are no blocks and have blocks inside: few pages have any."""
-    found: set[_Element] = set()
-    last: _Element | None = main
-    for block in main.iterdescendants(*BLOCKS):
-        above = block.getparent()
-        if above is not last:  # siblings have the same parent
-            last = above
-            while above is not None and above is not main and above.tag not in BLOCKS and above not in found:
-                found.add(above)
-                above = above.getparent()
-    return found
 
 
 def has_image(element: _Element) -> bool:
@@ -152,6 +138,20 @@ def letters(element: _Element) -> int:
 def letters_outside_links(element: _Element) -> int:
     """Return how many letters and digits of an element are outside of links."""
     return letters(element) - letters_of("".join(_LINK_TEXTS(element)))
+
+
+def has_more_letters(element: _Element, number: float) -> bool:
+    """Return True if the beginnings of paragraphs, outside of links, already have more letters and digits.
+
+    It saves to count those of the whole element.
+    """
+    found = 0
+    for paragraph in element.iter("p"):
+        if paragraph.text and next(paragraph.iterancestors("a"), None) is None:
+            found += letters_of(paragraph.text)
+            if found > number:
+                return True
+    return False
 
 
 def letters_of(text: str, *, with_digits: bool = True) -> int:

@@ -25,9 +25,10 @@ from llmsspider.extraction.tree import (
     INLINE,
     collapsed,
     has_blocks,
+    has_more_letters,
     inner_text,
+    letters,
     letters_outside_links,
-    non_blocks_around_blocks,
     plain_text,
 )
 from llmsspider.items import Link
@@ -152,9 +153,14 @@ class Walk:
     first_blocks: list[SomeBlocks] = field(default_factory=list)
     """Converters that look at each block before that of its tag does."""
     first_inlines: list[SomeInlines] = field(default_factory=list)
+    text: Callable[[str], str] = field(init=False)
+    """Returns character data with its white space collapsed, written for the format."""
     _roles: dict[tuple[str, str | None], Role] = field(default_factory=dict)
-    _around: set[_Element] = field(default_factory=set)
+    _by_attribute: dict[_Element, Kind] = field(default_factory=dict)
     _letters: int = -1
+
+    def __post_init__(self) -> None:
+        self.text = self._with_formulas if self.has_tex else self.format.text
 
     def document(self, main: _Element, title: str | None = None) -> str:
         """Return the text of a document in the output format, and set `links`, `title` and `headings_only`.
@@ -165,7 +171,7 @@ class Walk:
         """
         self.main, self._letters = main, -1
         self._roles = _roles_for(self.rules, self.generator.title)
-        self._around = non_blocks_around_blocks(main)
+        self._by_attribute = self.rules.kinds_by_attribute(main, self.source)
         self.first_blocks, self.first_inlines = [], []
         for find in _FINDERS:
             find(self, main)
@@ -189,12 +195,10 @@ class Walk:
         return not role.is_plain and classify(element, role.kind) is Kind.DROP
 
     def _role(self, element: _Element) -> Role:
-        names = element.keys()
-        key = (element.tag, element.get("class") if names else None)
+        key = (element.tag, element.get("class"))
         role = self._roles.get(key) or self._new_role(*key)
-        if names and role.is_plain and not self.rules.attribute_names.isdisjoint(names):
-            kind = self.rules.by_attribute(element)
-            return role if kind is Kind.PLAIN else role._replace(kind=kind, is_plain=False)
+        if self._by_attribute and role.is_plain and element in self._by_attribute:
+            return role._replace(kind=self._by_attribute[element], is_plain=False)
         return role
 
     def _new_role(self, tag: str, classes: str | None) -> Role:
@@ -215,8 +219,10 @@ class Walk:
         """Return True if an element, whatever its class, holds nearly all text of the main content."""
         if element.tag not in WRAPPERS or not len(element) or self.main is None:
             return False
+        if letters(element) < _FEW:
+            return False
         inner = letters_outside_links(element)
-        if inner < _FEW:
+        if inner < _FEW or has_more_letters(self.main, inner / _THE_PAGE):
             return False
         if self._letters < 0:
             self._letters = letters_outside_links(self.main)
@@ -233,18 +239,18 @@ class Walk:
         found: list[str] = []
         text = element.text
         run = [self.text(text)] if text and not text.isspace() else []  # white space alone starts no run
-        around, is_looked_at = self._around, bool(self.first_inlines)
+        is_looked_at = bool(self.first_inlines)
         for child in element:
             role = self._role(child)
             flow = role.flow
-            if flow == "block" or (flow == "unknown" and child in around and has_blocks(child)):
+            if flow == "block" or (flow == "unknown" and has_blocks(child)):
                 if run:
                     found += self._paragraph(run)
                 text = child.tail
                 run = [self.text(text)] if text and not text.isspace() else []
                 found += self._block(child, role)
                 continue
-            if flow != "inline" or child in around:
+            if flow != "inline" or (len(child) and has_blocks(child)):
                 piece = self._inline_or_blocks(child, role, run)
             elif role.is_plain and not is_looked_at:
                 piece = role.inline(self, child, run)
@@ -272,7 +278,7 @@ class Walk:
             return self.line(element)
         if role.flow == "code" and len(element) and code.is_listing(element):
             return [self.code_block(code.broken_lines(element), element)]
-        if role.flow != "math" and element in self._around and has_blocks(element):
+        if role.flow != "math" and has_blocks(element):
             return self._around_blocks(element, role)
         return self._inline(element, role, before)
 
@@ -385,9 +391,9 @@ class Walk:
         """Return a piece that begins with a parenthesis and follows the pieces `before`."""
         return self.format.behind_bracket(piece) if before and before[-1][-1:] == "]" else piece
 
-    def text(self, text: str) -> str:
-        """Return character data with its white space collapsed, written for the format."""
-        if self.has_tex and ("\\" in text or "$$" in text) and (formulas := code.in_text(collapsed(text))):
+    def _with_formulas(self, text: str) -> str:
+        """Return character data with its white space collapsed and its TeX as it is, written for the format."""
+        if ("\\" in text or "$$" in text) and (formulas := code.in_text(collapsed(text))):
             return "".join(
                 self.format.math(part) if is_tex else self.format.text(part) for part, is_tex in formulas
             )

@@ -39,7 +39,8 @@ class Growth:
     def count(self, chars: int) -> None:
         """Add to what was counted before."""
         self._counted += chars
-        self.check(self._counted)
+        if self._counted > self.most:
+            self.check(self._counted)
 
     def counted(self, join: Callable[[str], str]) -> Callable[[str], str]:
         """Return `join` with the length of each URL counted: a long base makes many short hrefs long."""
