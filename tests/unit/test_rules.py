@@ -1,0 +1,49 @@
+"""What filters elements: attributes other than the class, looked for once in the main content."""
+
+from __future__ import annotations
+
+import pytest
+
+from llmsspider.extraction.parsing import parse_source, read_source
+from llmsspider.extraction.rules import Kind, Rules
+from llmsspider.extraction.tree import has_more_letters
+
+SELECTORS = ("#toc", "#gone", "[role=navigation]", "[data-ad]", "[v-on:click]", ".dropped")
+PAGE = b"""<div id=toc>a</div><div id=gone>b</div><p role=navigation>c</p><p role=note>d</p><b DATA-AD>e</b>
+<i v-on:click="f()">f</i><p id=here>g</p><p class=dropped id=h>h</p>"""
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16"])
+def test_attributes_say_the_same_in_one_search_as_element_by_element(encoding):
+    source = read_source(PAGE.decode().encode(encoding), encoding)
+    main, rules = parse_source(source), Rules(SELECTORS)
+    found = rules.kinds_by_attribute(main, source)
+    assert found == {
+        element: kind for element in main.iter() if (kind := rules.by_attribute(element)) is not Kind.PLAIN
+    }
+    assert {element.text: kind for element, kind in found.items()} == {
+        "a": Kind.DOUBTFUL,
+        "b": Kind.DROP,
+        "c": Kind.DROP,
+        "e": Kind.DROP,
+        "f": Kind.DROP,
+    }
+
+
+@pytest.mark.parametrize(
+    ("page", "number", "expected"),
+    [
+        (b"<p>four</p><p>five5</p>", 8, True),
+        (b"<p>four</p><p>five5</p>", 9, False),
+        (b"<a href=x><p>all of this is a link</p></a><p>four</p>", 4, False),
+        (b"<div>no paragraph</div>", 1, False),
+    ],
+)
+def test_more_letters_are_counted_outside_of_links(page, number, expected):
+    assert has_more_letters(parse_source(read_source(page, None)), number) is expected
+
+
+@pytest.mark.parametrize("name", [b"MathJax", b"no-such-mark", b"search-results", b"Search-Results"])
+def test_bytes_hold_a_name_as_it_is_written_whether_it_is_a_mark_or_not(name):
+    for body in (b"<p>" + name, b"<p>" + name.upper(), b"<p>nothing"):
+        assert read_source(body, None).holds(name) is (name in body)
