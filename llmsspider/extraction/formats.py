@@ -106,6 +106,10 @@ class Items:
 class Format(Protocol):
     """What the walk needs of an output format."""
 
+    def __hash__(self) -> int:
+        """Return the hash of a format: what was written for it is remembered."""
+        ...
+
     def text(self, text: str) -> str:
         """Return character data, escaped, each run of white space as one space."""
         ...
@@ -223,7 +227,7 @@ class MarkdownFormat:
 
     def text(self, text: str) -> str:
         """Return text with syntax characters escaped, each run of white space as one space."""
-        return _written(text) if len(text) < _SHORT else escape(collapsed(text))
+        return _written(text) if len(text) < _SHORT else _SPECIAL.sub(_escaped, collapsed(text))
 
     def behind_bracket(self, piece: str) -> str:
         """Return a piece with its parenthesis escaped: after a bracket it would make a link."""

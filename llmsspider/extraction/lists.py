@@ -164,9 +164,11 @@ def _read(walk: Walk, element: _Element) -> list[_Entry]:
                 entries[-1].loose += walk.block(child[0])
             elif kind is Kind.SIGNATURE or (kind is Kind.PLAIN and _is_code(child)):
                 entries[-1].loose += signature(walk, child)
-            elif kind is not Kind.DROP and next(child.iter(*_HEADINGS), None) is not None:
+            elif kind is not Kind.DROP and len(child) and next(child.iter(*_HEADINGS), None) is not None:
                 entries[-1].loose += walk.blocks(child)
-            elif kind is not Kind.DROP and (term := walk.line(_with_delimiters(child))):
+            elif kind is not Kind.DROP and (
+                term := walk.line(_with_delimiters(child) if len(child) else child)
+            ):
                 entries[-1].terms.append(term.replace("\n", " "))
         elif child.tag == "dd":
             if blocks := walk.block(child):

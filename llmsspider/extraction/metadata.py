@@ -371,8 +371,14 @@ def _size_beside(root: _Element) -> int:
 def _text_size(root: _Element) -> int:
     """Return the number of characters of visible text, counting no further than needed."""
     body = root.find("body")
+    body = root if body is None else body
     size = 0
-    for element in (root if body is None else body).iter():
+    for paragraph in body.iter("p"):  # the first of them are more than enough on most pages
+        size += len((paragraph.text or "").strip())
+        if size > _SHELL_TEXT:
+            return size
+    size = 0
+    for element in body.iter():
         if element.tag not in _NO_TEXT and element.text:
             size += len(element.text.strip())
         if element.tail:

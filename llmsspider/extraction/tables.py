@@ -13,7 +13,7 @@ from llmsspider.extraction.tree import inner_text
 from llmsspider.extraction.walk import BLOCK_KINDS, BLOCK_TAGS, Walk, converts
 
 _ROWS = XPath("tr | thead/tr | tbody/tr | tfoot/tr", smart_strings=False)
-_CELLS = XPath("td | th", smart_strings=False)
+_CELL_TAGS = frozenset({"td", "th"})
 _HEAD_ROWS = XPath("count(thead/tr)")
 _ALIGN = re.compile(
     r"text-align\s*:\s*(left|right|center)|(?:^|\s)(?:text-|has-text-align-|align-|halign-)(right|center)(?=\s|$)"
@@ -85,7 +85,7 @@ def _listing(element: _Element) -> str | None:
     pres = list(element.iter("pre"))
     if pres:
         rows = _ROWS(element)
-        cells = _CELLS(rows[0]) if len(rows) == 1 else []
+        cells = _cells(rows[0]) if len(rows) == 1 else []
         beside = len(cells) == 2 and not any(letter.isalpha() for letter in inner_text(cells[0]))
         return code.code_text(pres[-1]) if marked or (beside and len(pres) <= 2) else None
     return code.code_text(element) if marked else None
@@ -101,7 +101,7 @@ def _is_layout(element: _Element, rows: list[_Element]) -> bool:
         return True
     if next(element.iter("th"), None) is not None:
         return False
-    widest = max(len(_CELLS(row)) for row in rows)
+    widest = max(len(_cells(row)) for row in rows)
     return (
         widest <= 1
         or next(element.iterdescendants("table", "h1", "h2", "h3"), None) is not None
@@ -111,18 +111,22 @@ def _is_layout(element: _Element, rows: list[_Element]) -> bool:
 
 def _is_columns_of_a_list(rows: list[_Element]) -> bool:
     """Return True for one row whose cells are lists: one long list, set in columns."""
-    cells = [cell for cell in _CELLS(rows[0]) if len(cell)] if len(rows) == 1 else []
+    cells = [cell for cell in _cells(rows[0]) if len(cell)] if len(rows) == 1 else []
     return bool(cells) and all(part.tag in {"ul", "ol"} for cell in cells for part in cell)
 
 
+def _cells(row: _Element) -> list[_Element]:
+    return [cell for cell in row if cell.tag in _CELL_TAGS]
+
+
 def _layout_cells(element: _Element, rows: list[_Element]) -> list[_Element]:
-    return [cell for row in rows for cell in _CELLS(row)] if rows else [element]
+    return [cell for row in rows for cell in _cells(row)] if rows else [element]
 
 
 def _grid(
     walk: Walk, element: _Element, rows: list[_Element], grid: list[list[_Element | None]]
 ) -> list[str]:
-    header = int(_HEAD_ROWS(element)) > 0 or all(cell.tag == "th" for cell in _CELLS(rows[0]))
+    header = int(_HEAD_ROWS(element)) > 0 or all(cell.tag == "th" for cell in _cells(rows[0]))
     width = max((len(row) for row in grid), default=0)
     if not width:
         return []
@@ -147,7 +151,7 @@ def parent_class(element: _Element) -> str | None:
 
 def _callouts(walk: Walk, rows: list[_Element]) -> list[str]:
     """Return AsciiDoc's callout list (a table of number and text) as a numbered list."""
-    texts = [walk.format.paragraph([walk.line(cells[-1])]) for row in rows if (cells := _CELLS(row))]
+    texts = [walk.format.paragraph([walk.line(cells[-1])]) for row in rows if (cells := _cells(row))]
     return (
         [walk.format.items(Items([[text] for text in texts], list(range(1, len(texts) + 1))))]
         if texts
@@ -161,7 +165,7 @@ def _members(walk: Walk, rows: list[_Element]) -> list[str]:
     members: list[list[str]] = []
     template = ""
     for row in rows:
-        cells = _CELLS(row)
+        cells = _cells(row)
         classes = " ".join(cell.get("class") or "" for cell in cells)
         texts = [_cell(walk, cell) for cell in cells]
         if next(row.iter("h2", "h3"), None) is not None:
@@ -218,7 +222,7 @@ def _expand(rows: list[_Element]) -> list[list[_Element | None]] | None:
     pending: dict[int, int] = {}
     for row in rows:
         cells: list[_Element | None] = []
-        for cell in _CELLS(row):
+        for cell in _cells(row):
             _skip_spanned(cells, pending)
             width, height = _span(cell, "colspan"), _span(cell, "rowspan")
             for offset in range(width):
