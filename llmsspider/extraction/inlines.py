@@ -46,6 +46,8 @@ TO_TOP = frozenset(
 """Texts of links to the top of their page."""
 _WEB = ("http://", "https://")
 _SPACE = re.compile(r"[ \t\n\r\f\v]+")
+_SHORT = 64
+"""Characters up to which inline code is remembered as it was written: names repeat in the pages of a site."""
 _PROSE = BLOCKS - {"div", "ul", "ol", "li"}
 """Blocks that no code is drawn with."""
 
@@ -212,8 +214,11 @@ def _code(walk: Walk, element: _Element, before: list[str]) -> str:
     if len(element):
         if not walk.in_link and _holds_link(element):
             return _behind(before, _linked_code(walk, element))
-        return _beside(before, _span(walk.format, inner_text(element)))
-    return _beside(before, _span(walk.format, element.text or ""))
+        text = inner_text(element)
+    else:
+        text = element.text or ""
+    span = _remembered if len(text) <= _SHORT else _span
+    return _beside(before, span(walk.format, text))
 
 
 def _beside(before: list[str], span: str) -> str:
@@ -229,9 +234,8 @@ def _holds_link(element: _Element) -> bool:
     return False
 
 
-@lru_cache(maxsize=4096)
 def _span(form: Format, text: str) -> str:
-    """Return inline code, white space around it outside; names repeat in a text and in the pages of a site."""
+    """Return inline code, white space around it outside."""
     if not text.isprintable() or "  " in text:
         text = _SPACE.sub(" ", text).replace("\xa0", " ").replace("\u200b", "")
     stripped = text.strip()
@@ -241,6 +245,9 @@ def _span(form: Format, text: str) -> str:
     if len(stripped) == len(text):
         return piece
     return f"{' ' if text[0] == ' ' else ''}{piece}{' ' if text[-1] == ' ' else ''}"
+
+
+_remembered = lru_cache(maxsize=4096)(_span)
 
 
 def _linked_code(walk: Walk, element: _Element) -> str:
