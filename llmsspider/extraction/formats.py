@@ -57,10 +57,8 @@ def escape_start(line: str) -> str:
     >>> print(escape_start("1. one"), escape_start("# x"), escape_start("#x"))
     1\. one \# x #x
     """
-    first = line[:1]
-    if first not in _STARTS or (first == "[" and "]:" not in line and line[2:4] != "] "):
-        return line  # most lines that begin with a bracket begin with a link
-    found = _START.match(line)
+    is_link = line[:1] == "[" and "]:" not in line and line[2:4] != "] "
+    found = _START.match(line) if line[:1] in _STARTS and not is_link else None
     if not found:
         return line
     at = found.end("number") if found["number"] else 0
@@ -105,10 +103,6 @@ class Items:
 
 class Format(Protocol):
     """What the walk needs of an output format."""
-
-    def __hash__(self) -> int:
-        """Return the hash of a format: what was written for it is remembered."""
-        ...
 
     def text(self, text: str) -> str:
         """Return character data, escaped, each run of white space as one space."""
@@ -211,7 +205,6 @@ _BACKSLASHED = r"\\\g<0>"
 _BACKTICKS = re.compile(r"`+")
 _SPACES = re.compile(r" {2,}")
 _LINE_START = re.compile(r"\n(?!\n)")
-
 
 _SHORT = 24
 """Characters up to which texts are remembered as they were written: signs and words between elements repeat."""

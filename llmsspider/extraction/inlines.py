@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import lru_cache
 
 from lxml.etree import _Element
 
 from llmsspider.extraction import code
-from llmsspider.extraction.formats import Format
 from llmsspider.extraction.rules import Kind
 from llmsspider.extraction.tree import (
     BLOCKS,
@@ -218,7 +217,7 @@ def _code(walk: Walk, element: _Element, before: list[str]) -> str:
     else:
         text = element.text or ""
     span = _remembered if len(text) <= _SHORT else _span
-    return _beside(before, span(walk.format, text))
+    return _beside(before, span(walk.format.code_span, text))
 
 
 def _beside(before: list[str], span: str) -> str:
@@ -234,14 +233,14 @@ def _holds_link(element: _Element) -> bool:
     return False
 
 
-def _span(form: Format, text: str) -> str:
-    """Return inline code, white space around it outside."""
+def _span(write: Callable[[str], str], text: str) -> str:
+    """Return inline code as `write` writes it, white space around it outside."""
     if not text.isprintable() or "  " in text:
         text = _SPACE.sub(" ", text).replace("\xa0", " ").replace("\u200b", "")
     stripped = text.strip()
     if not stripped:
         return text
-    piece = form.code_span(stripped)
+    piece = write(stripped)
     if len(stripped) == len(text):
         return piece
     return f"{' ' if text[0] == ' ' else ''}{piece}{' ' if text[-1] == ' ' else ''}"
@@ -257,10 +256,13 @@ def _linked_code(walk: Walk, element: _Element) -> str:
         if link is None:
             text += part
             continue
-        inner = _span(walk.format, part)
-        pieces += [_span(walk.format, text), _link(walk, link.get("href") or "", inner, visible(link))]
+        inner = _span(walk.format.code_span, part)
+        pieces += [
+            _span(walk.format.code_span, text),
+            _link(walk, link.get("href") or "", inner, visible(link)),
+        ]
         text = ""
-    return "".join([*pieces, _span(walk.format, text)])
+    return "".join([*pieces, _span(walk.format.code_span, text)])
 
 
 def _code_parts(element: _Element, depth: int) -> Iterator[tuple[str, _Element | None]]:

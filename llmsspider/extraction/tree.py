@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import Literal
 
 from lxml.etree import XPath, _Element, tostring
 
@@ -74,6 +75,31 @@ NOT_A_LANGUAGE = _words(
     "vp-code vp-code-dark vp-code-light with-title wrap"
 )
 """Class words of code blocks that name a highlighter, a theme or an option, no language."""
+
+
+_INLINE_CLASSES = frozenset({"doc-md-description"})
+"""Blocks that their site's style sets into the line (mkdocstrings)."""
+_CODE = frozenset({"code", "tt", "samp"})
+
+Flow = Literal["block", "inline", "code", "math", "set in line", "unknown"]
+"""How elements of a tag and class are laid out, before their content is known.
+
+    code         inline, unless it has several lines
+    math         inline, whatever is inside
+    set in line  blocks that their site's style makes inline (`_INLINE_CLASSES`)
+    unknown      a block if there are blocks inside, else inline
+"""
+
+
+def flow_of(tag: str, classes: str | None) -> Flow:
+    """Return how elements of a tag and class attribute are laid out."""
+    if classes in _INLINE_CLASSES:
+        return "set in line"
+    if tag in BLOCKS:
+        return "block"
+    if tag not in INLINE:
+        return "unknown"
+    return "code" if tag in _CODE else "math" if tag == "math" else "inline"
 
 
 _NAVIGATION = re.compile(

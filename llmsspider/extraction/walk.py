@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Literal, NamedTuple, TypeVar
+from typing import NamedTuple, TypeVar
 
 from lxml.etree import _Element
 
@@ -21,9 +21,9 @@ from llmsspider.extraction.generators import UNKNOWN, Generator
 from llmsspider.extraction.parsing import Source
 from llmsspider.extraction.rules import WRAPPERS, Kind, Rules, classify
 from llmsspider.extraction.tree import (
-    BLOCKS,
-    INLINE,
+    Flow,
     collapsed,
+    flow_of,
     has_blocks,
     has_more_letters,
     inner_text,
@@ -35,9 +35,6 @@ from llmsspider.items import Link
 from llmsspider.web.decompression import Growth
 from llmsspider.web.url_gate import Joiner
 
-_INLINE_CLASSES = frozenset({"doc-md-description"})
-"""Blocks that their site's style sets into the line (mkdocstrings)."""
-_CODE = frozenset({"code", "tt", "samp"})
 _FEW = 40
 """Number of letters outside links below which an element cannot be the page."""
 _THE_PAGE = 0.7
@@ -97,26 +94,6 @@ class Role(NamedTuple):
     flow: Flow
     block: BlockConverter
     inline: InlineConverter
-
-
-Flow = Literal["block", "inline", "code", "math", "set in line", "unknown"]
-"""How elements of a tag and class are laid out, before their content is known.
-
-    code         inline, unless it has several lines
-    math         inline, whatever is inside
-    set in line  blocks that their site's style makes inline (`_INLINE_CLASSES`)
-    unknown      a block if there are blocks inside, else inline
-"""
-
-
-def _flow(tag: str, classes: str | None) -> Flow:
-    if classes in _INLINE_CLASSES:
-        return "set in line"
-    if tag in BLOCKS:
-        return "block"
-    if tag not in INLINE:
-        return "unknown"
-    return "code" if tag in _CODE else "math" if tag == "math" else "inline"
 
 
 @dataclass(slots=True)
@@ -206,7 +183,7 @@ class Walk:
         kind = self.rules.by_name(tag, classes or "")
         block = Walk._titled if is_title else BLOCK_TAGS.get(tag, Walk.blocks)
         inline = INLINE_TAGS.get(tag, Walk.content)
-        role = Role(kind, kind is Kind.PLAIN, _flow(tag, classes), block, inline)
+        role = Role(kind, kind is Kind.PLAIN, flow_of(tag, classes), block, inline)
         if len(self._roles) < _MAX_ROLES:
             self._roles[tag, classes] = role
         return role
