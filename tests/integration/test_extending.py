@@ -323,6 +323,28 @@ def test_the_examples_of_handler_rule_store_and_database(serve, run_crawl, tmp_p
     assert "setting LLMS_GENERATORS, 'mydocs.rules.re': the path of a Generator is accepted" in wrong.log
 
 
+def test_the_examples_of_a_list_of_pages_and_a_feed_format(serve, run_crawl, tmp_path, environment):
+    names = ["guide/intro.html", "guide/more.html"]
+    site = serve(
+        {
+            "/docs/pages.json": json.dumps({"pages": [*names, "../news.html"]}),
+            "/news.html": html("News", "<p>Outside of the folder of the list.</p>"),
+            **{f"/docs/{name}": PAGES[f"/{name}"] for name in names},
+        }
+    )
+    settings = {
+        "LLMS_CONTENT_HANDLERS": '{"application/json": "mydocs.lists.PageList"}',
+        "FEED_EXPORTERS": '{"urls": "mydocs.exporters.UrlsExporter"}',
+    }
+    feed = tmp_path / "pages.txt"
+    crawled = run_crawl(
+        f"{site.url}/docs/pages.json", settings=settings, env=environment, options=("-O", f"{feed}:urls")
+    )
+    assert set(crawled.by_path(site.url)) == {f"/docs/{name}" for name in names}
+    assert sorted(feed.read_text().split()) == sorted(f"{site.url}/docs/{name}" for name in names)
+    assert crawled.stats["llms/filtered/empty"] == 1
+
+
 def test_the_spider_of_the_page_takes_an_argument_of_its_own(serve, tmp_path, environment):
     site = serve(PAGES)
     (tmp_path / "mine.py").write_text("from llmsspider.settings import *\nSPIDER_MODULES = ['mydocs']\n")

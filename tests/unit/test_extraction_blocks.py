@@ -5,6 +5,9 @@
 from __future__ import annotations
 
 import html
+import re
+import textwrap
+from pathlib import Path
 
 import pytest
 from fuzzing import examples
@@ -12,7 +15,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from llmsspider.extraction import convert
+from llmsspider.extraction import blocks, convert, tree, walk
 from llmsspider.extraction.formats import escape, escape_start
 
 URL = "https://e.org/d/p"
@@ -357,3 +360,25 @@ def test_cells_links_and_code_read_back(one, two):
 def test_markup_that_browsers_show_all_the_same(html, expected):
     body = f"<html><body><main><h1>Wood</h1>{html}</main></body></html>".encode()
     assert expected in convert(body, "https://e.org/", "utf-8").markdown
+
+
+def test_a_tag_with_a_converter_of_blocks_is_a_block_or_has_one_for_lines_too():
+    assert set(walk.BLOCK_TAGS) <= tree.BLOCKS | set(walk.INLINE_TAGS)
+    assert set(walk.AROUND_BLOCKS) <= tree.INLINE
+    assert not tree.BLOCKS & tree.INLINE
+
+
+def test_the_converter_that_the_docs_show(monkeypatch):
+    text = (Path(__file__).parents[2] / "docs" / "how-to" / "extending.md").read_text(encoding="utf-8")
+    (example,) = re.findall(
+        r"```python\n *\"\"\"llmsspider/extraction/blocks\.py\"\"\"\n(.*?)```", text, re.DOTALL
+    )
+    body = "<p>Files:</p><file-tree>src/\n  a.py</file-tree><p>That is all.</p>"
+    assert markdown(body) == "Files:\n\nsrc/ a.py\n\nThat is all."
+    for module in (tree, walk):
+        monkeypatch.setattr(module, "BLOCKS", tree.BLOCKS | {"file-tree"})
+    monkeypatch.setitem(walk.BLOCK_TAGS, "file-tree", None)
+    walk._roles_for.cache_clear()
+    exec(textwrap.dedent(example), vars(blocks).copy())
+    assert markdown(body) == "Files:\n\n```\nsrc/\n  a.py\n```\n\nThat is all."
+    walk._roles_for.cache_clear()
