@@ -13,7 +13,7 @@ import sys
 from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from scrapy.cmdline import ScrapyArgumentParser
 from scrapy.commands import ScrapyHelpFormatter
@@ -29,6 +29,7 @@ from llmsspider.output.mirror import STORE_FOLDER, read_manifest
 from llmsspider.sources import default_name
 from llmsspider.spiderrun import run_of
 from llmsspider.store.database import DATA_DIR_VARIABLE, project_dir, source_slug
+from llmsspider.storecommand import WRONG, OneLineParser, pairs
 from llmsspider.web.urls import require_http_url
 
 if TYPE_CHECKING:
@@ -175,22 +176,11 @@ def summary(settings: Settings) -> str:
 NOTHING = 1
 """Exit code: nothing was obtained, the crawl was stopped, or the folder or the page store cannot be used."""
 
-WRONG = 2
-"""Exit code: what was typed is wrong; nothing was fetched."""
-
 INCOMPLETE = 3
 """Exit code: the tree is up to date, but for the pages that the site did not answer for; more failed than may."""
 
 INTERRUPTED = 130
 """Exit code of a command that was stopped with Ctrl-C, as shells have it."""
-
-
-class OneLineParser(argparse.ArgumentParser):
-    """A mistake is one line and exit code 2."""
-
-    def error(self, message: str) -> NoReturn:
-        """Say it and exit."""
-        self.exit(WRONG, f"{self.prog}: {message} (see {self.prog} --help)\n")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -312,14 +302,6 @@ def _target(options: argparse.Namespace) -> tuple[Path, dict[str, str]]:
         raise ArgumentsError([f"{folder} holds no tree yet: name the URL it is made from"])
     arguments.setdefault("source", manifest.source)
     return folder, arguments
-
-
-def pairs(given: list[str], option: str) -> dict[str, str]:
-    """The values of an option that is given as NAME=VALUE; raises `ArgumentsError` for one that is not."""
-    parted = [pair.partition("=") for pair in given]
-    if wrong := [name for name, mark, _ in parted if not (name and mark)]:
-        raise ArgumentsError([f"{option} {wrong[0]!r}: NAME=VALUE is accepted"])
-    return {name: value for name, _, value in parted}
 
 
 def _settings(options: argparse.Namespace, folder: Path) -> Settings:

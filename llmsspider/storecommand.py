@@ -1,4 +1,4 @@
-"""What the commands that read the page store share: where it is, and the exit codes of its faults."""
+"""What commands share: the exit codes of faults, options, and where the page store is."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import sys
 from abc import abstractmethod
 from contextlib import suppress
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NoReturn
 
 from scrapy.commands import ScrapyCommand
 
@@ -20,15 +20,41 @@ from llmsspider.web.hosts import same_site
 from llmsspider.web.url_gate import fault
 from llmsspider.web.urls import identity
 
+WRONG = 2
+"""Exit code of a command whose arguments or settings are wrong; nothing was fetched."""
+
+FAILED = 1
+"""Exit code of a command that could not do what it was asked."""
+
 MAX_SOURCES = 100
 """Sources of one site in which a page is looked for."""
+
+
+class OneLineParser(argparse.ArgumentParser):
+    """A parser whose errors are one line, with exit code `WRONG`."""
+
+    def error(self, message: str) -> NoReturn:
+        """Write the message to stderr and exit."""
+        self.exit(WRONG, f"{self.prog}: {message} (see {self.prog} --help)\n")
+
+
+def pairs(given: list[str], option: str) -> dict[str, str]:
+    """Return the values of an option that is given as NAME=VALUE, by name; the last one of a name counts.
+
+    Raises:
+        ArgumentsError: one of them has no name or no `=`.
+    """
+    parted = [pair.partition("=") for pair in given]
+    if wrong := [name for name, mark, _ in parted if not (name and mark)]:
+        raise ArgumentsError([f"{option} {wrong[0]!r}: NAME=VALUE is accepted"])
+    return {name: value for name, _, value in parted}
 
 
 class StoreCommand(ScrapyCommand):
     """A command that works on the store and never on a site.
 
-    A fault is one line on stderr. Exit code 2 when what was typed is wrong (an unknown source too), 1 when the
-    store cannot be read or the output cannot be written.
+    A fault is one line on stderr. The exit code is `WRONG` for wrong arguments (an unknown source too), `FAILED` where
+    the store cannot be read or the output cannot be written.
     """
 
     requires_project = True
@@ -49,12 +75,12 @@ class StoreCommand(ScrapyCommand):
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         except ArgumentsError as error:
             for problem in error.problems:
-                self.fail(problem, 2)
+                self.fail(problem, WRONG)
         except UnknownSourceError as error:
             url = next((word for word in args if "://" in word and fault(word) is None), None)
-            self.fail(str(error) if url is None else self._of_page(url), 2)
+            self.fail(str(error) if url is None else self._of_page(url), WRONG)
         except StoreError as error:
-            self.fail(str(error), 1)
+            self.fail(str(error), FAILED)
 
     def _of_page(self, url: str) -> str:
         """Return in one line what to type in place of the address of a page: the sources that hold it, else a crawl."""

@@ -20,8 +20,6 @@ Level = Literal["error", "warning", "hint"]
 LEVELS: tuple[Level, ...] = ("error", "warning", "hint")
 """The worst first."""
 
-SPECIFICATION = "https://llmstxt.org/"
-
 
 class Rule(NamedTuple):
     """How bad it is, and what to do."""

@@ -11,7 +11,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from llmsspider.cli import WRONG, OneLineParser, pairs
 from llmsspider.config import Config
 from llmsspider.errors import ArgumentsError, LlmsspiderError
 from llmsspider.loading import missing_extra
@@ -19,6 +18,7 @@ from llmsspider.output.mirror import STORE_FOLDER
 from llmsspider.retrieval.embedding import embedder_of
 from llmsspider.retrieval.library import Library
 from llmsspider.store import resolve_data_dir
+from llmsspider.storecommand import WRONG, OneLineParser, pairs
 
 # Configuration lines of MCP clients for this server (docs/how-to/mcp.md has the same ones).
 

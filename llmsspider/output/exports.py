@@ -7,7 +7,7 @@ import csv
 import io
 import os
 import tempfile
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, BinaryIO, Self
@@ -33,9 +33,6 @@ if TYPE_CHECKING:
 
 # Writing the documents of a store to a file: the formats, and the file that is complete or not there.
 
-FormatWriter = Callable[[Iterable[Document], BinaryIO], int]
-"""Writes documents and returns how many; must not hold them all."""
-
 
 def documents(store: Store, source: str, since: int | None) -> Iterator[Document]:
     """What an export holds: every living page, or with `since` whatever changed after that number.
@@ -48,17 +45,9 @@ def documents(store: Store, source: str, since: int | None) -> Iterator[Document
         yield page.record.document(source=source, run=page.run, seq=page.seq, change=page.change)
 
 
-def write_jsonl(rows: Iterable[Document], out: BinaryIO) -> int:
-    """One JSON object a line, its keys in the order of `Document`."""
-    count = 0
-    for document in rows:
-        out.write(orjson.dumps(row_of(document), option=orjson.OPT_APPEND_NEWLINE))
-        count += 1
-    return count
-
-
-FORMATS: dict[str, FormatWriter] = {"jsonl": write_jsonl}
-"""The formats of `scrapy export`, by name."""
+def write_jsonl(rows: Iterable[Document], out: BinaryIO) -> None:
+    """Write one JSON object a line, its keys in the order of `Document`; rows are not held."""
+    out.writelines(orjson.dumps(row_of(document), option=orjson.OPT_APPEND_NEWLINE) for document in rows)
 
 
 @contextlib.contextmanager
