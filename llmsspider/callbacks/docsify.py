@@ -1,4 +1,4 @@
-"""The configuration of Docsify sites: in the page, or in a script of its own, which is a nested download."""
+"""Docsify sites: recognised by their pages, configured there or in a script, which is a nested download."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ class DocsifyPages:
         self._crawler = crawler
         self._run = run
         self._scripts: dict[str, str] = {}
-        """The scripts that configure sites, by the address of the page."""
+        """The text of each script that was downloaded, by URL; empty if it configures no site."""
 
     async def learn(self, request: Request, answer: PageResponse) -> Docsify | None:
-        """Return the Docsify site that an answer in HTML is the page of; None for any other page.
+        """Return the Docsify site whose page an HTML response is; None for any other page.
 
         Args:
             request: the page's request.
-            answer: what it was answered with.
+            answer: its response.
         """
         script = await self._script(request, answer)
         site = self._run.site.learn_docsify(answer.body, answer.page_url, script)
@@ -50,7 +50,7 @@ class DocsifyPages:
         return site
 
     async def _script(self, request: Request, answer: PageResponse) -> str:
-        """Return the script of a page's own that configures Docsify, empty where there is none."""
+        """Return the text of the script that configures the site of a page; empty where there is none."""
         for url in docsify_scripts(answer.body, answer.fetched_url):
             if url not in self._scripts:
                 self._scripts[url] = await self._download(url, request, answer)

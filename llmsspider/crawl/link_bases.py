@@ -40,7 +40,7 @@ WORDS: Mapping[Base, str] = {
 
 
 class UnsettledError(Exception):
-    """Only the crawl knows what a link is joined to."""
+    """A worker met a link whose base is not decided yet; only the crawling process can decide it."""
 
 
 def _unsettled(url: str) -> str:
@@ -48,17 +48,17 @@ def _unsettled(url: str) -> str:
 
 
 CLEAR_VOTES = 3
-"""Number of pages that decide for their group, unless a third as many show another base."""
+"""Number of pages with the same base that decide it for their group, unless more than a third as many show another."""
 
 MAX_LEAVES = 50
-"""Known pages that are looked at for the ending of addresses."""
+"""Maximum number of known pages that are examined for the ending of their addresses."""
 
 MIN_VOTES = 2
-"""Number of pages that decide where no more pages follow."""
+"""Number of pages with the same base that are enough once no more pages follow."""
 
 _README = re.compile(r"/(?:readme|_index)\.md$", re.IGNORECASE)
 _NAMES_A_PAGE = re.compile(r"(?!(?:index|readme|_index)\b)[^./?#][^/?#]*/?(?:[?#]|\Z)", re.IGNORECASE)
-"""What `index.md` and `../` do not: they are somewhere from every base."""
+"""Hrefs that name one page; `index.md` and `../` lead to some page from every base."""
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:|//|\Z")
 
 
@@ -92,20 +92,20 @@ class LinkBases:
     # --- what the store keeps ---
 
     def remember(self, decided: object) -> None:
-        """Use what earlier runs decided, by group."""
+        """Use the bases that earlier runs decided: what `learned` returned; anything else is ignored."""
         if isinstance(decided, dict):
             bases = get_args(Base)
             self.decided = {str(group): base for group, base in decided.items() if base in bases}
 
     def learned(self) -> dict[str, Base]:
-        """Return what is decided, and what the votes so far speak for, by group (`host origin`)."""
+        """Return the base of each group (`host origin`): the decided one, else the one with most votes so far."""
         leading = {group: base for group in self._votes if (base := self._leader(group)) is not None}
         return {**leading, **{group: base for group, base in self.decided.items() if base is not None}}
 
     # --- evidence ---
 
     def look(self, page_url: str, fetched_url: str, origin: str, hrefs: Iterable[str]) -> PageLinks:
-        """Take the links of a page as they are written, as `place` does; each page votes once, but for index files."""
+        """Do what `place` does, and count the vote of the page for its base; index files have no vote."""
         links = self.place(page_url, fetched_url, origin, hrefs)
         vote = links.vote
         if vote is not None and not links.is_index:

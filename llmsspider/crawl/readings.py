@@ -1,4 +1,4 @@
-"""Pages that are no documents, and the start page, as they were read: nothing is read again that has not changed."""
+"""What was read of pages that are no documents, and of the start page: used again where they are unchanged. No Scrapy."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 KEPT: frozenset[FilterReason] = frozenset(
     {"ai-opt-out", "canonical", "empty", "listing", "noindex", "redirect", "unsupported-type"}
 )
-"""Reasons for which a page is no document that are read off the page, its address and the settings."""
+"""Reasons that depend on nothing but the page, its address and the settings: what was read of such pages is kept."""
 
 _META = (
     "canonical",
@@ -34,7 +34,7 @@ _META = (
     "robots",
     "tags",
 )
-"""What of a page's metadata decides whether it is a document, and what it leads to."""
+"""The fields of `PageMeta` that are kept: they decide whether a page is a document, and where it leads."""
 
 
 class NoDocument(NamedTuple):
@@ -47,9 +47,13 @@ class NoDocument(NamedTuple):
 
 @dataclass(slots=True, frozen=True)
 class Reading:
-    """What was read of a page that is no document: why it is none, what it says of itself, the links to follow.
+    """What was read of a page that is no document.
 
-    `raw_hash` is the SHA-256 (hex) of the body; `follow` is empty for a page whose links are not followed.
+    Attributes:
+        why: why it is none.
+        meta: its metadata; only the fields in `_META` are stored.
+        follow: the URLs to follow; empty for a page whose links are not followed.
+        raw_hash: the SHA-256 of the body in hexadecimal.
     """
 
     why: NoDocument
@@ -59,7 +63,7 @@ class Reading:
 
     @property
     def textless(self) -> NoDocument | None:
-        """Why the page is none, where that is its lack of text; None else."""
+        """`why` if the page lacks text, else None."""
         return self.why if self.why.reason == "empty" else None
 
     def page(self) -> PageResult:
@@ -69,7 +73,7 @@ class Reading:
         return PageResult(Page("", [], self.follow, self.meta), "html", filtered)
 
     def to_json(self) -> bytes:
-        """Return it as the store keeps it."""
+        """Return the reading as the JSON that the store keeps."""
         meta = asdict(self.meta)
         kept = {name: meta[name] for name in _META} | {"robots": sorted(self.meta.robots)}
         return orjson.dumps(
@@ -78,7 +82,7 @@ class Reading:
 
     @classmethod
     def from_json(cls, data: bytes) -> Reading:
-        """Return what `to_json` was called on."""
+        """Return the reading that `to_json` wrote."""
         found = orjson.loads(data)
         robots = frozenset(found["meta"].pop("robots"))
         meta = PageMeta(**found["meta"], robots=robots)
@@ -86,11 +90,10 @@ class Reading:
 
 
 class Readings:
-    """Keeps what was read of pages that are no documents, with the validators of their answers.
+    """Keeps what was read of pages that are no documents, with the validators of their responses.
 
-    What was read with another extractor, converter or other settings that decide is not found again, nor is that of
-    a page that is listed now and was not: such a page is read anew. Only HTML and files are kept that came
-    at the page's own address, as they came.
+    It is used again only with the same extractor, converter and settings, and for a page that is listed if it was
+    listed then; otherwise the page is read anew. Kept are complete responses with status 200 at the page's own URL.
 
     Args:
         run: the run.
@@ -100,7 +103,7 @@ class Readings:
         self._run = run
 
     def conditional_headers(self, url: str, accept: str | None, *, listed: bool) -> dict[str, str]:
-        """Return the validators of a page that was no document; often empty."""
+        """Return the validators to send for a page that was no document, as headers; empty if there are none."""
         run = self._run
         if not self._may_know or run.known.validated(url) is not None:
             return {}
@@ -125,7 +128,10 @@ class Readings:
         return reading, {**found.headers, **answer.headers}
 
     def keep(self, why: NoDocument, page: PageResult, answer: PageResponse, *, listed: bool) -> None:
-        """Keep what was read of a page, where its validators are those of this body."""
+        """Keep what was read of a page, if its response may be kept (`_is_kept`).
+
+        A page that says something else under unchanged validators is no longer believed (`disbelieve`).
+        """
         if not self._is_kept(why, page, answer):
             return
         run, url, accept = self._run, answer.fetched_url, answer.accept
@@ -168,7 +174,7 @@ class Readings:
 
     @property
     def _may_know(self) -> bool:
-        """True where an earlier run of the source may have kept something."""
+        """True if this is not the first run of the source, so that something may have been kept."""
         return self._run.memory.full_check.number > 1
 
     @staticmethod
@@ -185,7 +191,7 @@ class Readings:
         )
 
     def _read_by(self, *, listed: bool) -> str:
-        """Return what a page is read with, and the settings that decide whether it is a document."""
+        """Return the extractor, and the settings that decide whether a page is a document, as one line."""
         arguments, config = self._run.arguments, self._run.config
         settings = {
             "listings": arguments.listings,
@@ -200,7 +206,7 @@ class Readings:
 
 
 def _is_false(before: Resource, reading: Reading, answer: PageResponse) -> bool:
-    """Say whether a page says something else than stored under validators that say that it does not."""
+    """Say whether a page differs from the stored reading although its validators say that it is unchanged."""
     stored = Reading.from_json(before.body)
     is_other = (stored.why, stored.follow) != (reading.why, reading.follow)
     return is_other and says_unchanged(before.etag, before.last_modified, answer.headers)

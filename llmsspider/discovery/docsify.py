@@ -1,7 +1,7 @@
-"""Docsify sites: one HTML page that renders Markdown files, each under a route (`/#/guide` is `guide.md`).
+"""Docsify sites: one HTML page that renders Markdown files, each under a route (`/#/guide` renders `guide.md`).
 
-With `routerMode: 'history'` a route is a path (`/guide`). Docute, its relative, names its files alike. They are
-recognised by the configuration or the loader script in the page. Pure: text in, URLs out.
+With `routerMode: 'history'` a route is a path (`/guide`). Docute, a similar program, maps routes to files in the same
+way. Sites are recognised by the configuration or the loader script in the page. Pure: text in, URLs out.
 """
 
 from __future__ import annotations
@@ -14,16 +14,16 @@ from urllib.parse import urljoin, urlsplit
 from llmsspider.web.urls import identity, split_route, without_fragment
 
 MAX_PAGE_BYTES = 256 * 1024
-"""How much of a page is searched for the configuration."""
+"""Number of bytes at the beginning of a page or script that are searched for the configuration."""
 
 MAX_ALIASES = 50
-"""Aliases of one site that are used."""
+"""Maximum number of aliases of one site that are used."""
 
 MAX_ROUTES = 2_000
-"""Routes of one configuration (Docute) that are followed."""
+"""Maximum number of routes of one configuration (Docute) that are followed."""
 
 MAX_SCRIPTS = 5
-"""Scripts of one page in which the configuration is looked for."""
+"""Maximum number of scripts of one page that are searched for the configuration."""
 
 _CONFIG = re.compile(
     r"\$docsify\s*=\s*(?:[\w.$]{1,40}\s*\|\|\s*)?\{"
@@ -52,7 +52,7 @@ _PROGRAMS = {
     "alias": re.compile(r"(?<![\w$])[\"']?alias[\"']?\s*:"),
     "routes": re.compile(r"(?<![\w$])[\"']?routes[\"']?\s*:\s*(?:\{\s*[^\s}]|[\w$])"),
 }
-"""Settings that may be programs, or name pages whose text is in the configuration."""
+"""Settings that may be code, or pages whose text is in the configuration itself: not read completely."""
 _ALIAS = re.compile(r"[\"']([^\"'\n]{1,200})[\"']\s*:\s*[\"']([^\"'\n]{1,200})[\"']")
 _WILDCARD = re.compile(r"\(?(?:\.|\[\^/\])[*+]\??\)?")
 _ABSOLUTE = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:|//")
@@ -61,10 +61,19 @@ _EXTENSION = re.compile(r"\.[A-Za-z][A-Za-z0-9]{0,9}$")
 
 @dataclass(frozen=True)
 class Docsify:
-    """One Docsify site. `page` is the URL of its HTML page, `files` the folder of its Markdown files.
+    """One Docsify site.
 
-    With `is_history` its routes are paths below `page`, a folder then, and the server answers them all with one page.
-    `routes` are those that its configuration names, `unread` the settings of it that are programs.
+    Attributes:
+        page: the URL of its HTML page; with `is_history` that of the folder whose paths are its routes.
+        files: the URL of the folder of its Markdown files, with a slash at the end.
+        homepage, ext: the file of the route `/`, and the ending of files.
+        sidebar, navbar, cover: names of files with links; empty where the site has none.
+        is_relative: links are relative to the file that they are in, not to `files`.
+        aliases: (pattern, target) pairs: `*` in a pattern is any text, `$1` in its target that text.
+        is_history: routes are paths, all answered with the same page.
+        routes: links to pages in the configuration (Docute only).
+        unread: names of settings that are code, and could not be read.
+        is_configured: whether a configuration was found, not just the loader script.
     """
 
     page: str
@@ -83,7 +92,7 @@ class Docsify:
 
     @classmethod
     def from_list(cls, data: object) -> list[Docsify]:
-        """Return the sites that were written with `dataclasses.asdict`; others are omitted."""
+        """Return the sites of a list of dictionaries made by `dataclasses.asdict`; others are omitted."""
         found = []
         for fields in data if isinstance(data, list) else []:
             with contextlib.suppress(TypeError, ValueError, KeyError):
@@ -103,13 +112,13 @@ class Docsify:
 
     @property
     def linked(self) -> list[str]:
-        """The pages that its configuration links to."""
+        """The URLs of the pages that its configuration links to."""
         return list(dict.fromkeys(self.join(route, self.page) for route in self.routes))
 
     def lists_beside(self, url: str) -> list[str]:
-        """Return the URLs of the sidebar and navigation bar beside the file of a route, where they are its own.
+        """Return the URLs of the sidebar and navigation bar that the folder of a route's file may have of its own.
 
-        Docsify requests them in each folder, and takes those of the folders above where there are none.
+        Docsify requests them in each folder, and uses those of the folders above where there are none.
 
         >>> Docsify("https://e.com/", "https://e.com/", sidebar="_sidebar.md").lists_beside("https://e.com/#/guide/a")
         ['https://e.com/guide/_sidebar.md']
@@ -131,7 +140,7 @@ class Docsify:
         return identity(split_route(url)[0]) == identity(self.page)
 
     def _route_of(self, url: str) -> str:
-        """Return the path that the site's program reads from an address."""
+        """Return the route that a URL stands for: a path such as `/guide/`."""
         if self.is_history:
             path = without_fragment(url).partition("?")[0].removeprefix(self.page.rstrip("/"))
             return path.removesuffix("index.html") or "/"
@@ -158,7 +167,7 @@ class Docsify:
         return path if _ABSOLUTE.match(path) else urljoin(self.files, path.lstrip("/"))
 
     def page_of(self, url: str) -> str | None:
-        """Return the page of a Markdown file of the site, None for what is none.
+        """Return the URL of the page that renders a Markdown file; None for any other URL, and for sidebars.
 
         >>> Docsify("https://e.com/d/", "https://e.com/d/").page_of("https://e.com/d/guide/README.md")
         'https://e.com/d/#/guide/'
@@ -171,7 +180,7 @@ class Docsify:
         return self.page_at(path.removeprefix(self.files))
 
     def page_at(self, path: str) -> str:
-        """Return the address of the page of a file, given below the root."""
+        """Return the URL of the page that renders a file, which is given as a path relative to `files`."""
         name = path.lstrip("/").removesuffix(self.ext)
         if name == "README" or name.endswith("/README"):
             name = name.removesuffix("README")
@@ -180,7 +189,7 @@ class Docsify:
         return f"{self.page}#/{name}" if name else self.page
 
     def join(self, href: str, page_url: str) -> str:
-        """Return what an href of a Markdown file means: a page of the site, or an absolute URL.
+        """Return the URL that an href in a Markdown file leads to: a page of the site, or a file.
 
         >>> site = Docsify("https://e.com/", "https://e.com/")
         >>> site.join("guide.md#use", "https://e.com/"), site.join("pic.png", "https://e.com/#/a")
@@ -202,7 +211,7 @@ class Docsify:
         return self._place(self.page_at(path), anchor)
 
     def _place(self, page_url: str, anchor: str) -> str:
-        """Return the address of a place on a page."""
+        """Return the URL of a heading of a page; that of the page if `anchor` is empty."""
         if not anchor:
             return page_url
         if self.is_history:
@@ -221,7 +230,7 @@ class Docsify:
 
 
 def docsify_scripts(body: bytes, url: str) -> list[str]:
-    """Return the scripts of its own host that may hold the configuration of a page; none where the page holds it."""
+    """Return the URLs of scripts on a page's host that may configure Docsify; none if the page itself does."""
     if b"docsify" not in body[:MAX_PAGE_BYTES]:
         return []
     html = body[:MAX_PAGE_BYTES].decode("utf-8", "replace")
@@ -237,7 +246,10 @@ def configures_docsify(script: str) -> bool:
 
 
 def _configuration(text: str) -> str | None:
-    """Return the text in which the settings stand, None where there are none."""
+    """Return the part of a page or script that begins with the settings of Docsify, None if it has none.
+
+    Assignments to single settings (`$docsify.ext = …`) are written as those of an object (`ext: …`) in it.
+    """
     named = _NAMED_CONFIG.search(text)
     if named is not None:
         begin = next((found for found in _DECLARED.finditer(text) if found[1] == named[1]), None)
@@ -247,12 +259,12 @@ def _configuration(text: str) -> str | None:
 
 
 def find_docsify(body: bytes, url: str, script: str = "") -> Docsify | None:
-    """Return the site that an HTML page is the page of, None for any other page.
+    """Return the Docsify site whose page this is, None for any other page.
 
     Args:
         body: the page.
         url: its address.
-        script: the script of its own that configures it, where the page does not.
+        script: the text of the script that configures it (`docsify_scripts`), if the page does not.
     """
     is_docute = b"Docute" in body[:MAX_PAGE_BYTES]
     if not is_docute and b"docsify" not in body[:MAX_PAGE_BYTES]:
@@ -311,9 +323,9 @@ def _links(text: str) -> tuple[str, ...]:
 
 
 def _read_aliases(text: str) -> tuple[tuple[tuple[str, str], ...], bool]:
-    """Return patterns with at most one wildcard, written `*`, and whether there are others.
+    """Return the aliases whose pattern has at most one wildcard, then written `*`, and whether others were left out.
 
-    Those, a stranger's programs, are not used.
+    Those are regular expressions or functions of the site, which are not run.
     """
     found: list[tuple[str, str]] = []
     pairs = _ALIAS.findall(text)

@@ -87,7 +87,7 @@ class HostAuthMiddleware:
             handler.addFilter(self._filter)
 
     def spider_closed(self) -> None:
-        """Take the filters off again."""
+        """Remove the filters."""
         for handler in logging.getLogger().handlers:
             handler.removeFilter(self._filter)
 

@@ -93,7 +93,7 @@ class PrintableLog:
         return extension
 
     def engine_stopped(self) -> None:
-        """Take the filters off again."""
+        """Remove the filters."""
         for handler in self._handlers:
             handler.removeFilter(self._filter)
 

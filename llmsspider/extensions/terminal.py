@@ -63,7 +63,7 @@ class TerminalProgress:
         return extension
 
     def spider_opened(self) -> None:
-        """Begin."""
+        """Start the display, or the lines in its place."""
         if self._display is not None:
             self._display.start()
         self._task.start(REFRESH_SECS if self._display is not None else 1.0)
