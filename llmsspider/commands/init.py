@@ -24,7 +24,7 @@ MODULE = "module"
 
 
 class Command(ScrapyCommand):
-    """Write the files of a project whose settings are ours, with a pipeline, a file of sources and deploy files."""
+    """Write the files of a project whose settings begin with ours: a pipeline, spiders, sources, deploy files."""
 
     requires_crawler_process = False
 

@@ -18,7 +18,7 @@ from llmsspider.store.rows import decompress
 
 EXAMPLES = dict(
     re.findall(
-        r'```python\n"""(\w+/\w+\.py)"""\n(.*?)```',
+        r'```python\n"""([\w/]+\.py)"""\n(.*?)```',
         (ROOT / "docs" / "how-to" / "extending.md").read_text(),
         re.DOTALL,
     )
@@ -32,6 +32,7 @@ def environment(tmp_path):
     folder = tmp_path / "lib"
     for path, code in EXAMPLES.items():
         (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        (folder / path).with_name("__init__.py").touch()
         (folder / path).write_text(code, encoding="utf-8")
     return {"PYTHONPATH": os.pathsep.join([str(ROOT), str(ROOT / "tests" / "support"), str(folder)])}
 

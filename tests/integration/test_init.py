@@ -18,6 +18,7 @@ LOCAL = ("-s", "LLMS_ALLOW_PRIVATE_ADDRESSES=127.0.0.1")
 FILES = {
     ".dockerignore", ".gitignore", "Dockerfile", "README.md", "compose.yaml", "requirements.txt", "scrapinghub.yml",
     "scrapy.cfg", "setup.py", "sources.toml", "mydocs/__init__.py", "mydocs/settings.py", "mydocs/pipelines.py",
+    "mydocs/spiders/__init__.py",
 }  # fmt: skip
 
 
@@ -53,6 +54,9 @@ def test_a_new_project_crawls_with_its_own_pipeline(
     assert run(project, "llmsspider", "status").stdout.startswith(f"{name}  {site.url}/")
     (page,) = project.glob("docs/*/home.md")
     assert "# Home" in page.read_text()
+    assert run(project, "scrapy", "genspider", "mine", "example.com").returncode == 0
+    assert "example.com" in (project / "mydocs" / "spiders" / "mine.py").read_text()
+    assert set(run(project, "scrapy", "list").stdout.split()) >= {"docs", "page", "mine"}
 
 
 WRONG = {
