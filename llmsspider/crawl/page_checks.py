@@ -293,7 +293,7 @@ MISSING_TITLE = re.compile(
 """Titles of pages that a server shows, with status 200, for a page it does not have."""
 
 MAX_MISSING_CHARACTERS = 1500
-"""A page with more text than this is about missing pages rather than one."""
+"""Maximum length in characters of a page that says that it is missing; longer ones are about missing pages."""
 
 
 def drop_reason(content: str, title: str | None, *, min_characters: int) -> Filtered | None:
@@ -302,7 +302,7 @@ def drop_reason(content: str, title: str | None, *, min_characters: int) -> Filt
     Args:
         content: Markdown.
         title: the document's title.
-        min_characters: least number of characters that are not white space.
+        min_characters: minimum number of characters that are not white space.
     """
     characters = (
         len("".join(content.split())) if len(content) < 4 * min_characters + 64 else min_characters + 1
