@@ -1,4 +1,4 @@
-"""What was read of pages that are no documents, and of the start page: used again where they are unchanged. No Scrapy."""
+"""What was read of pages that are no documents, and of the start page: used again where they are unchanged."""
 
 from __future__ import annotations
 
