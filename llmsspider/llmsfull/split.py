@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
 from types import MappingProxyType
 from typing import BinaryIO
@@ -104,6 +105,9 @@ _SAMPLE_CHARS = 1000
 
 MIN_MEAN_CHARS = 250
 """Delimited pages shorter than this on average are the entries of an index."""
+
+_BLOCK_LINES = 256
+"""Lines that are taken at a time, of `MAX_LINE_CHARS` each."""
 
 _NO_TITLES: Mapping[str, str] = MappingProxyType({})
 
@@ -265,21 +269,29 @@ def _joined(marks: list[Mark]) -> list[Mark]:
 
 
 def _cut(lines: Lines, report: SplitReport) -> Iterator[FullPage | Leftover]:
-    """Yield the text between marks."""
-    marks = iter(report.marks)
+    """Yield the text between marks; lines that no mark stands in come in blocks."""
+    marks, coming = iter(report.marks), iter(lines)
     current: Mark | None = None
     following = next(marks, None)
-    piece = _Piece()
-    for number, line in enumerate(lines):
-        if following is not None and number >= following.start:
+    piece, number = _Piece(), 0
+    while True:
+        next_start = following.start if following is not None else None
+        ended = current.end if current is not None else None
+        at = min((place for place in (next_start, ended) if place is not None), default=number + _BLOCK_LINES)
+        block = list(islice(coming, max(1, min(at - number, _BLOCK_LINES))))
+        if not block:
+            break
+        if next_start is not None and number >= next_start:
             yield from piece.end(current, report)
             current, following = following, next(marks, None)
             piece = _Piece(current)
-        elif current is not None and current.end is not None and number >= current.end:
+        elif ended is not None and number >= ended:
             yield from piece.end(current, report)
             piece, current = _Piece(), None
-            continue  # the line that closes the page
-        piece.add(number, line)
+            block.clear()  # the line that closes the page
+            number += 1
+        piece.add(number, block)
+        number += len(block)
     yield from piece.end(current, report)
 
 
@@ -292,13 +304,20 @@ class _Piece:
         self._lines = [mark.lead] if mark and mark.lead else []
         self._size = 0
 
-    def add(self, number: int, line: str) -> None:
-        """Take a line, unless it belongs to a mark."""
-        if number in self._skip:
-            line = self._sections.get(number, "")
-        self._size += len(line)
-        if self._size <= MAX_PAGE_CHARS:
-            self._lines.append(line)
+    def add(self, number: int, lines: list[str]) -> None:
+        """Take lines, the first of that number, without those that belong to a mark."""
+        for place in self._skip:
+            if 0 <= place - number < len(lines):
+                lines[place - number] = self._sections.get(place, "")
+        size = self._size + sum(map(len, lines))
+        if size <= MAX_PAGE_CHARS:
+            self._lines += lines
+            self._size = size
+            return
+        for line in lines:
+            self._size += len(line)
+            if self._size <= MAX_PAGE_CHARS:
+                self._lines.append(line)
 
     def end(self, mark: Mark | None, report: SplitReport) -> Iterator[FullPage | Leftover]:
         """Yield the page that begins with `mark`, or text outside pages for None; nothing where there is no text."""
@@ -314,24 +333,46 @@ class _Piece:
 
 def _trimmed(text: str) -> str:
     """Remove blank lines and the generator's separators at both ends; end with one line end."""
-    lines = text.split("\n")[::-1]  # the first comes last, where it is taken away at once
-    while lines and (
-        not lines[-1].strip() or (SEPARATOR.match(lines[-1]) and not _opens_front_matter(*lines[:-3:-1]))
-    ):
-        lines.pop()
-    lines.reverse()
-    while lines and (not lines[-1].strip() or _is_last_separator(lines)):
-        lines.pop()
-    return "\n".join(lines) + "\n" if lines else ""
+    begin, stop = 0, len(text)
+    while True:
+        end = _line_end(text, begin)
+        line = text[begin:end]
+        if line.strip() and not (
+            SEPARATOR.match(line) and not _opens_front_matter(line, text[end + 1 : _line_end(text, end + 1)])
+        ):
+            break
+        if end == stop:
+            return ""
+        begin = end + 1
+    while True:
+        start = _line_start(text, begin, stop)
+        if text[start:stop].strip() and not _is_last_separator(text, begin, start, stop):
+            return text[begin:stop] + "\n"
+        if start == begin:
+            return ""
+        stop = start - 1
+
+
+def _line_end(text: str, begin: int) -> int:
+    """Return where the line ends that begins at `begin`."""
+    end = text.find("\n", begin)
+    return len(text) if end < 0 else end
+
+
+def _line_start(text: str, begin: int, stop: int) -> int:
+    """Return where the line begins that ends at `stop`, in a text that begins at `begin`."""
+    return max(begin, text.rfind("\n", begin, stop) + 1)
 
 
 def _opens_front_matter(first: str, second: str = "") -> bool:
     return first.rstrip() == "---" and re.match(r"[A-Za-z_][\w-]*\s*:", second) is not None
 
 
-def _is_last_separator(lines: list[str]) -> bool:
+def _is_last_separator(text: str, begin: int, start: int, stop: int) -> bool:
     """Return whether a line is a separator, not the underline of a heading: nothing stands directly above it."""
-    return SEPARATOR.match(lines[-1]) is not None and (len(lines) < 2 or not lines[-2].strip())
+    if not SEPARATOR.match(text[start:stop]):
+        return False
+    return start == begin or not text[_line_start(text, begin, start - 1) : start - 1].strip()
 
 
 def _first_heading(text: str) -> str | None:
