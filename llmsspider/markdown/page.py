@@ -123,15 +123,25 @@ def without_banners(text: str) -> str:
 def _without_agent_section(text: str) -> str:
     """Take off sections at the end, with the rule above them, that are instructions for agents."""
     while True:
-        headings = _HEADING_LINE.findall(text)
-        if not headings or not _AGENT_HEADING.match(headings[-1]):
+        heading = _last_heading(text)
+        if not _AGENT_HEADING.match(heading):
             return text
-        before = text[: text.rindex(headings[-1])].rstrip("\n")
+        before = text[: text.rindex(heading)].rstrip("\n")
         if before.endswith("\n---"):
             before = before[:-3].rstrip("\n")
         if not before or before == "---" or before.count("```") % 2:
             return text
         text = f"{before}\n"
+
+
+def _last_heading(text: str) -> str:
+    """Return the last line that is like a heading, in code too; empty where there is none."""
+    begin = len(text)
+    while begin > 0:
+        begin = text.rfind("\n#", 0, begin) + 1
+        if found := _HEADING_LINE.match(text, begin):
+            return found[0]
+    return ""
 
 
 def _strip_leading(text: str) -> str:
