@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -209,6 +209,8 @@ def _lines(source: bytes, begin: int, stop: int) -> tuple[int, int, bytes]:
 _TEXT = frozenset({"Text", "Code"})
 _BLOCKS = frozenset({"Paragraph", "Heading", "TableCell", "CodeBlock"})
 _CONTAINERS = frozenset({"BlockQuote", "List"})
+_STARTS = _CONTAINERS | {"HtmlBlock"}
+"""What begins without attributes and means more than that words begin anew."""
 _TARGETS = {"Link": len("["), "Image": len("![")}
 _TITLE = {"Heading": "H1"}
 _DESTINATION = re.compile(rb"[\s>]*\]\([ \t]*(?:\n[> \t]*)?(<[^<>\n]*>|[^\s<]\S*)")
@@ -268,8 +270,7 @@ def scan(text: str) -> Scan:
     r"""Scan a Markdown text with `\n` line ends; raises `ConversionError` where the parser itself fails."""
     text = commonmark.encodable(text)
     reading = _EventWalk(Scan(text.encode()))
-    for event, span in commonmark.events_with_range(text):
-        reading.take(event, span["start"], span["end"])
+    reading.take(commonmark.events_with_range(text))
     reading.take_definitions(commonmark.definitions(text))
     return reading.found
 
@@ -288,23 +289,32 @@ class _EventWalk:
         self._tag = ("", 0, 0)
         """The inline tag met last, and its span."""
 
-    def take(self, event: Any, start: int, end: int) -> None:
-        """Take the next event: `{"Text": "a"}`, `{"Start": "Paragraph"}`, or a bare string such as `"SoftBreak"`."""
-        if isinstance(event, str):
-            self._words.append(" ")
-        else:
-            ((kind, value),) = event.items()
-            if kind in _TEXT:
-                self._words.append(value)
-            elif kind == "Start":
-                self._start(value, start, end)
-                return  # what is inside follows
-            elif kind == "End":
-                self._end(value, end)
-            elif kind == "InlineHtml":
-                self._inline_html(value, start, end)
-        if self._opened:
-            self._last = end
+    def take(self, events: Iterable[tuple[Any, Any]]) -> None:
+        """Take events: `{"Text": "a"}`, `{"Start": "Paragraph"}`, or a bare string such as `"SoftBreak"`.
+
+        A page has hundreds: those that say nothing here are passed over without a call.
+        """
+        words, opened = self._words, self._opened
+        for event, span in events:
+            if isinstance(event, str):
+                words.append(" ")
+            else:
+                kind, value = event.popitem()
+                if kind in _TEXT:
+                    words.append(value)
+                elif kind == "Start":
+                    if not isinstance(value, str) or value in _STARTS:
+                        self._start(value, span["start"], span["end"])
+                    elif value in _BLOCKS:
+                        words.clear()
+                    continue  # what is inside follows
+                elif kind == "End":
+                    if not isinstance(value, str) or value in _TARGETS:
+                        self._end(value, span["end"])
+                elif kind == "InlineHtml":
+                    self._inline_html(value, span["start"], span["end"])
+            if opened:
+                self._last = span["end"]
 
     def _start(self, value: Any, start: int, end: int) -> None:
         name = value if isinstance(value, str) else next(iter(value))
