@@ -222,7 +222,7 @@ def text(options: Options) -> dict[str, Any]:
 
 
 def recrawl(options: Options) -> dict[str, Any]:
-    """Crawl a site with ETags twice with the same store."""
+    """Crawl a site with ETags twice with the same store, and ask for its documents with Scrapy alone."""
     warm_up([contestants.OURS], options)
     root = sites.PYTHON.root()
     sites.read_once(root)
@@ -231,8 +231,8 @@ def recrawl(options: Options) -> dict[str, Any]:
         for number in range(1, options.rounds + 1):
             rows = []
             with tempfile.TemporaryDirectory(dir=options.folder) as folder:
-                for name in ("first", "unchanged"):
-                    rows.append(crawl(ours(name=name), server, Path(folder), options.timeout_secs))
+                for one in (ours(name="first"), ours(name="unchanged"), contestants.CONDITIONAL):
+                    rows.append(crawl(one, server, Path(folder), options.timeout_secs))
                     say("recrawl", number, rows[-1])
             rounds.append(rows)
     return {"site": sites.PYTHON.version(), "rounds": rounds}

@@ -82,6 +82,13 @@ LINK_ONLY = spider(
     HERE / "link_only_spider.py",
     "follows links, keeps nothing; what Scrapy can do without is off (robots.txt, retries, redirects, dupefilter)",
 )
+CONDITIONAL = spider(
+    "Scrapy, conditional requests, tuned",
+    HERE / "conditional_spider.py",
+    "asks again for each document of the first crawl with its ETag, does nothing with the answers; off is the same",
+    "-a",
+    f"documents={OUTPUT}",
+)
 PLAIN = spider(
     "Scrapy, links only, plain",
     PEERS / "plain_scrapy.py",

@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from llmsspider.crawl.run import Run
     from llmsspider.store import PageRecord
 
-AT_ONCE = 32
+AT_ONCE = 16
 """Maximum number of pages that are expected, and of those that are in memory."""
 
 
