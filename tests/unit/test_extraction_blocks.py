@@ -375,8 +375,7 @@ def test_the_converter_that_the_docs_show(monkeypatch):
     )
     body = "<p>Files:</p><file-tree>src/\n  a.py</file-tree><p>That is all.</p>"
     assert markdown(body) == "Files:\n\nsrc/ a.py\n\nThat is all."
-    for module in (tree, walk):
-        monkeypatch.setattr(module, "BLOCKS", tree.BLOCKS | {"file-tree"})
+    monkeypatch.setattr(tree, "BLOCKS", tree.BLOCKS | {"file-tree"})
     monkeypatch.setitem(walk.BLOCK_TAGS, "file-tree", None)
     walk._roles_for.cache_clear()
     exec(textwrap.dedent(example), vars(blocks).copy())
