@@ -23,7 +23,7 @@ import sqlite3
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import mean, quantiles
@@ -63,12 +63,16 @@ class Bare:
 
     def _bare(self, found: Iterator[Any]) -> Iterator[Any]:
         for one in found:
-            bare = {"llms": None, "description": None, "links": []}
+            bare = {"llms": None, "description": None}
             yield replace(one, record=replace(one.record, **bare))
 
-    def changes_since(self, seq: int) -> Iterator[Any]:
+    def changes_since(self, *args: Any) -> Iterator[Any]:
         """As the store's, bare."""
-        return self._bare(self._store.changes_since(seq))
+        return self._bare(self._store.changes_since(*args))
+
+    def links_of(self, keys: Sequence[bytes]) -> dict[bytes, Any]:
+        """No links."""
+        return {}
 
     def iter_pages(self, *args: Any, **options: Any) -> Iterator[Any]:
         """As the store's, bare."""

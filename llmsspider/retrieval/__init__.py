@@ -4,10 +4,10 @@ In: the page store of a source and a query. Out: passages with their addresses, 
 and the pure packages below it; commands, the extension that updates indexes and the MCP server import it.
 
     words         words of documentation and queries; typing errors
-    passages      what the index holds of a page: passages, hints, addresses of headings
+    passages      what the index holds of a page: passages, texts of links, notes
     schema        the tables of an index, words in SQLite FTS5 or PostgreSQL
     index         an index updated from its store and queried; index_writer writes the rows
-    ranking       the order of results, and what a result is
+    ranking       the order of results, what a result is, addresses of headings
     embedding     vectors of a user's class
     library       all sources of a project, each searched by its index
 

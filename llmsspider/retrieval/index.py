@@ -11,10 +11,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
-from itertools import islice
+from itertools import groupby, islice
 from pathlib import Path
 from typing import Any, Self
 
+import orjson
 from sqlalchemy import Connection, delete, func, insert, select, update
 
 from llmsspider.errors import SearchError, StoreError
@@ -27,18 +28,19 @@ from llmsspider.retrieval.passages import (
 )
 from llmsspider.retrieval.ranking import Candidates, Hit, PageHit, PageSignals, version_key
 from llmsspider.retrieval.schema import (
+    IS_STALE,
     Fts5Words,
     TsvectorWords,
     Words,
+    drop_other_versions,
     link,
     metadata,
     page,
     passage,
     source,
-    touched,
 )
-from llmsspider.retrieval.words import IndexQuery, Query
-from llmsspider.store import OUTLINE, Store
+from llmsspider.retrieval.words import IndexQuery, Query, digest_of
+from llmsspider.store import CONTENT, OUTLINE, Store
 from llmsspider.store.database import POSTGRESQL_SCHEMA, Database, open_postgresql, open_sqlite
 from llmsspider.web.locales import replaced, tree_of
 
@@ -88,7 +90,7 @@ class SourceIndex:
         try:
             self._id = database.write(lambda connection: self._prepare(connection, name, store))
             self._reader = database.reader()
-            self._writer = IndexWriter(self._words, self._id, is_sqlite=database.is_sqlite)
+            self._writer = IndexWriter(self._words, self._id)
         except StoreError as error:
             database.engine.dispose()
             raise SearchError(f"search index: {error}") from error
@@ -112,6 +114,7 @@ class SourceIndex:
         if not self._database.is_sqlite:
             connection.exec_driver_sql(f"CREATE SCHEMA IF NOT EXISTS {POSTGRESQL_SCHEMA}")
             connection.exec_driver_sql("SELECT pg_advisory_xact_lock(727368)")  # one process at a time
+        drop_other_versions(connection)
         metadata.create_all(connection)
         self._words.create(connection)
         known = connection.execute(select(source.c.id, source.c.store).where(source.c.name == name)).first()
@@ -131,7 +134,7 @@ class SourceIndex:
 
     def _clear(self, connection: Connection, number: int) -> None:
         self._words.clear(connection, number)
-        for table in (page, passage, link, touched):
+        for table in (page, passage, link):
             connection.execute(delete(table).where(table.c.source_id == number))
         connection.execute(update(source).where(source.c.id == number).values(seq=0, run="", dead=0))
 
@@ -141,7 +144,7 @@ class SourceIndex:
         """Whether the store has something that the index does not have."""
         state = self._state()
         left = self._reader.execute(
-            select(touched.c.target).where(touched.c.source_id == self._id).limit(1)
+            select(page.c.id).where(page.c.source_id == self._id, IS_STALE).limit(1)
         ).first()
         return store.last_seq() != state.seq or state.run != _last_run(store) or left is not None
 
@@ -157,17 +160,43 @@ class SourceIndex:
         """
         if self._words.keeps_deleted_words and self._state().dead > max(self.count()[1], 200):
             self._write(lambda connection: self._clear(connection, self._id))
-        changes = store.changes_since(self._state().seq)
+        begin, run = self._state().seq, _last_run(store)
+        changes = store.changes_since(begin, CONTENT)
         while batch := list(islice(changes, BATCH)):
-            pages = [None if one.change == "deleted" else indexed_page(one.record) for one in batch]
+            links = store.links_of([one.record.key for one in batch])
+            pages = [
+                None if one.change == "deleted" else indexed_page(one.record, links.get(one.record.key, ()))
+                for one in batch
+            ]
             self._write(partial(self._writer.replace_pages, batch=batch, pages=pages))
             if until():
                 return False
-        self._take_outlines(store)
+        if begin:
+            self._take_outlines(store)
+        else:  # each page has just been read
+            self._write(lambda connection: self._writer.write_outlines(connection, (), run))
         while left := self._write(self._writer.write_hints):
             if until() and left:
                 return False
         return True
+
+    def add_digests(self, store: Store) -> None:
+        """Make the digests of the passages that have none: only vectors need them."""
+        columns = (page.c.key, page.c.hash, passage.c.id, passage.c.start, passage.c.stop)
+        joined = select(*columns).join_from(passage, page, page.c.id == passage.c.page_id)
+        mine = (page.c.source_id == self._id, passage.c.digest.is_(None))
+        lacking = self._reader.execute(joined.where(*mine).order_by(page.c.id)).all()
+        of_page = [(bytes(key), list(rows)) for key, rows in groupby(lacking, key=lambda row: row.key)]
+        pages = zip(of_page, store.load_pages([key for key, _ in of_page], CONTENT), strict=True)
+        while batch := list(islice(pages, BATCH)):
+            made = [
+                {"passage": row.id, "digest": digest_of(record.content[row.start : row.stop])}
+                for (_, rows), record in batch
+                if record is not None and record.content is not None
+                for row in rows
+                if bytes(row.hash).hex() == record.content_hash
+            ]
+            self._write(partial(self._writer.write_digests, made=made))
 
     def _take_outlines(self, store: Store) -> None:
         """Update notes of llms.txt and titles of pages whose content did not change."""
@@ -184,9 +213,7 @@ class SourceIndex:
             record = one.record
             now = (record.title or "", own_hints(record), is_optional(record))
             if known.get(record.key, now) != now:
-                changed.append(
-                    (record.key, record.url, dict(zip(("title", "own", "optional"), now, strict=True)))
-                )
+                changed.append((record.key, dict(zip(("title", "own", "optional"), now, strict=True))))
 
         self._write(lambda connection: self._writer.write_outlines(connection, changed, run))
 
@@ -250,10 +277,11 @@ class SourceIndex:
         return sorted(found, key=lambda hit: hit.start)
 
     def digests(self) -> list[tuple[int, bytes, bytes]]:
-        """Number, page and digest of every passage."""
+        """Number, page and digest of every passage that has one (`add_digests`)."""
         columns = select(passage.c.id, page.c.key, passage.c.digest)
         joined = columns.join_from(passage, page, page.c.id == passage.c.page_id)
-        found = self._reader.execute(joined.where(page.c.source_id == self._id).order_by(passage.c.id))
+        mine = (page.c.source_id == self._id, passage.c.digest.is_not(None))
+        found = self._reader.execute(joined.where(*mine).order_by(passage.c.id))
         return [(row.id, bytes(row.key), bytes(row.digest)) for row in found]
 
     def vocabulary(self) -> Iterable[tuple[str, int]]:
@@ -263,9 +291,10 @@ class SourceIndex:
 
     def fragments(self, url: str) -> list[tuple[str, str]]:
         """The fragments of a page that links of the source lead to, each with the text of a link."""
-        mine = (link.c.source_id == self._id, link.c.target == target_of(url), link.c.fragment != "")
-        found = self._reader.execute(select(link.c.fragment, link.c.text).where(*mine).distinct())
-        return [(row.fragment, row.text) for row in found]
+        mine = (link.c.source_id == self._id, link.c.target == target_of(url))
+        said = self._reader.execute(select(link.c.said).where(*mine).distinct()).scalars().all()
+        found = dict.fromkeys((fragment, text) for one in said for fragment, text in orjson.loads(one))
+        return [one for one in found if one[0]]
 
     def url_of(self, page_id: str) -> str | None:
         """The URL of the page with a document id."""
@@ -357,7 +386,8 @@ def _rarity(counts: tuple[int, int], totals: tuple[int, int]) -> float:
 
 def _hit(row: Any, score: float, terms: frozenset[int]) -> Hit:
     path = tuple(row.headings.split(SEPARATOR)) if row.headings else ()
-    return Hit(bytes(row.key), bytes(row.hash), row.start, row.stop, path, bytes(row.digest), score, terms)
+    digest = bytes(row.digest or b"")
+    return Hit(bytes(row.key), bytes(row.hash), row.start, row.stop, path, digest, score, terms)
 
 
 def _last_run(store: Store) -> str:

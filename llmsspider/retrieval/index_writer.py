@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
+from itertools import islice
 from typing import Any
 
+import orjson
 from sqlalchemy import Connection, bindparam, delete, insert, select, update
-from sqlalchemy.dialects import postgresql, sqlite
 
-from llmsspider.retrieval.passages import IndexedPage, link_hints, target_of, url_words
-from llmsspider.retrieval.schema import Words, insert_rows, link, page, passage, source, touched
-from llmsspider.retrieval.words import beside
+from llmsspider.retrieval.passages import LONGEST_LINK_TEXT, IndexedPage, target_of, url_words
+from llmsspider.retrieval.schema import IS_STALE, Words, insert_rows, link, page, passage, source
+from llmsspider.retrieval.words import beside, words
 from llmsspider.store import StoredPage
 
 BATCH = 100
@@ -18,6 +20,17 @@ BATCH = 100
 
 MOST_LINK_TEXTS = 2000
 """Links to one page whose texts are counted."""
+
+MOST_VALUES = 10_000
+"""Values of one statement: SQLite takes 32,766."""
+
+MOST_HINTS = 8
+"""Different texts of links to a page that are indexed, the most frequent ones."""
+
+_EMPTY = (
+    "here this link more read next previous back home edit source top see details learn docs documentation"
+)
+_EMPTY_LINKS = frozenset(_EMPTY.split())
 
 SEPARATOR = "\x1f"
 """Between the headings of a passage."""
@@ -29,13 +42,11 @@ class IndexWriter:
     Args:
         words: the tables of words.
         source_id: number of the source.
-        is_sqlite: whether the database is SQLite.
     """
 
-    def __init__(self, words: Words, source_id: int, *, is_sqlite: bool):
+    def __init__(self, words: Words, source_id: int):
         self._words = words
         self._id = source_id
-        self._is_sqlite = is_sqlite
 
     def replace_pages(
         self, connection: Connection, batch: Sequence[StoredPage], pages: Sequence[IndexedPage | None]
@@ -45,29 +56,32 @@ class IndexWriter:
         todo = [(one, made) for one, made in zip(batch, pages, strict=True) if one.seq > state.seq]
         if not todo:
             return
-        dead = self._delete(connection, [one.record.key for one, _ in todo])
-        next_id = self._insert(connection, [made for _, made in todo if made is not None], state.next_id)
+        dead, before = self._delete(connection, [one.record.key for one, _ in todo])
+        made = [page for _, page in todo if page is not None]
+        next_id = self._insert(connection, made, state.next_id)
+        now = {(one.key, target, said) for one in made for target, said in one.links}
+        self._mark_stale(connection, {target for _, target, _ in now ^ before})
         values = {"seq": todo[-1][0].seq, "next_id": next_id, "dead": state.dead + dead}
         connection.execute(update(source).where(source.c.id == self._id).values(values))
 
-    def _delete(self, connection: Connection, keys: Sequence[bytes]) -> int:
-        """Delete pages; returns the number of passages deleted."""
+    def _delete(
+        self, connection: Connection, keys: Sequence[bytes]
+    ) -> tuple[int, set[tuple[bytes, int, str]]]:
+        """Delete pages; returns the number of passages deleted, and the links: key of page, target, what was said."""
         mine = (page.c.source_id == self._id, page.c.key.in_(keys))
-        gone = connection.execute(select(page.c.id, page.c.target, page.c.words).where(*mine)).all()
-        ids = [row.id for row in gone]
-        if not ids:
-            return 0
-        targets = connection.execute(
-            select(link.c.target).where(link.c.page_id.in_(ids)).distinct()
-        ).scalars()
-        self.mark_touched(connection, [*(row.target for row in gone), *targets])
+        gone = connection.execute(select(page.c.id, page.c.key, page.c.words).where(*mine)).all()
+        if not gone:
+            return 0, set()
+        ids = {row.id: bytes(row.key) for row in gone}
+        of_them = select(link.c.page_id, link.c.target, link.c.said).where(link.c.page_id.in_(ids))
+        links = {(ids[number], target, said) for number, target, said in connection.execute(of_them).all()}
         passages = connection.execute(select(passage.c.id).where(passage.c.page_id.in_(ids))).scalars().all()
         self._words.delete(connection, self._words.passages, passages)
         self._words.delete(connection, self._words.pages, [row.words for row in gone if row.words])
         for table in (passage, link):
             connection.execute(delete(table).where(table.c.page_id.in_(ids)))
         connection.execute(delete(page).where(page.c.id.in_(ids)))
-        return len(passages)
+        return len(passages), links
 
     def _insert(self, connection: Connection, pages: Sequence[IndexedPage], next_id: int) -> int:
         """Insert pages; returns the next free number."""
@@ -77,11 +91,14 @@ class IndexWriter:
             of_page.append(_page_row(self._id, number, made))
             of_link += [(self._id, number, *one) for one in made.links]
             beside_title = beside(made.title)
+            path: tuple[str, ...] = ()
+            headings = below = ""
             for one in made.passages:
-                path = one.heading_path
-                headings = SEPARATOR.join(path)
-                of_passage.append((next_id, self._id, number, one.start, one.end, headings, one.digest))
-                below = "\n".join(heading for heading in path if heading != made.title)
+                if one.heading_path is not path:  # the passages of a section share theirs
+                    path = one.heading_path
+                    headings = SEPARATOR.join(path)
+                    below = "\n".join([heading for heading in path if heading != made.title])
+                of_passage.append((next_id, self._id, number, one.start, one.end, headings, None))
                 words.append((next_id, made.title, below, one.text, f"{beside_title} {one.beside}"))
                 next_id += 1
         if of_page:
@@ -89,16 +106,11 @@ class IndexWriter:
         insert_rows(connection, passage, of_passage)
         insert_rows(connection, link, of_link)
         self._words.add(connection, self._words.passages, self._id, words)
-        self.mark_touched(connection, [*(row["target"] for row in of_page), *(row[2] for row in of_link)])
         return next_id
 
     def write_hints(self, connection: Connection) -> int:
-        """Rewrite the hints of some of the pages marked by `mark_touched`; returns the number of pages."""
+        """Rewrite the hints of some of the pages whose hints are stale; returns the number of pages."""
         state = state_of(connection, self._id, lock=True)
-        mine = touched.c.source_id == self._id
-        targets = connection.execute(select(touched.c.target).where(mine).limit(BATCH * 5)).scalars().all()
-        if not targets:
-            return 0
         columns = (
             page.c.id,
             page.c.url,
@@ -109,48 +121,57 @@ class IndexWriter:
             page.c.headings,
             page.c.words,
         )
-        found = connection.execute(
-            select(*columns).where(page.c.source_id == self._id, page.c.target.in_(targets))
-        ).all()
-        texts: dict[int, list[str]] = {}
-        to_them = (link.c.source_id == self._id, link.c.target.in_([row.target for row in found]))
-        for target, text in connection.execute(select(link.c.target, link.c.text).where(*to_them)):
-            known = texts.setdefault(target, [])
-            if len(known) < MOST_LINK_TEXTS:
-                known.append(text)
+        mine = (page.c.source_id == self._id, IS_STALE)
+        found = connection.execute(select(*columns).where(*mine).limit(BATCH * 5)).all()
+        if not found:
+            return 0
+        texts = self._texts_of_links(connection, [row.target for row in found])
         rows, updates, gone, next_id = [], [], [], state.next_id
         for row in found:
             hints = f"{row.own}\n{link_hints(texts.get(row.target, ()))}"
-            if row.words and hints == row.hints:
-                continue
-            gone += [row.words] if row.words else []
-            aside = beside(f"{row.title}\n{hints}\n{row.headings}")
-            rows.append((next_id, row.title, hints, url_words(row.url), row.headings, aside))
-            updates.append({"page": row.id, "hints": hints, "words": next_id})
-            next_id += 1
-        if updates:
-            connection.execute(update(page).where(page.c.id == bindparam("page")), updates)
+            words = row.words
+            if words is None or hints != row.hints:
+                gone += [words] if words else []
+                aside = beside(f"{row.title}\n{hints}\n{row.headings}")
+                rows.append((next_id, row.title, hints, url_words(row.url), row.headings, aside))
+                words, next_id = next_id, next_id + 1
+            updates.append({"page": row.id, "hints": hints, "words": words, "stale": False})
+        connection.execute(update(page).where(page.c.id == bindparam("page")), updates)
         self._words.delete(connection, self._words.pages, gone)
         self._words.add(connection, self._words.pages, self._id, rows)
-        connection.execute(delete(touched).where(mine, touched.c.target.in_(targets)))
         connection.execute(update(source).where(source.c.id == self._id).values(next_id=next_id))
-        return len(targets)
+        return len(found)
 
-    def mark_touched(self, connection: Connection, targets: Iterable[int]) -> None:
+    def _texts_of_links(self, connection: Connection, targets: Sequence[int]) -> dict[int, list[str]]:
+        """The texts of links to pages, by target, in the order in which the links were indexed."""
+        to_them = (link.c.source_id == self._id, link.c.target.in_(targets))
+        texts: dict[int, list[str]] = {}
+        for target, said in connection.execute(select(link.c.target, link.c.said).where(*to_them)).all():
+            known = texts.setdefault(target, [])
+            if len(known) < MOST_LINK_TEXTS:
+                known += [text for _, text in orjson.loads(said)]
+        return texts
+
+    def _mark_stale(self, connection: Connection, targets: set[int]) -> None:
         """Mark pages whose hints are to be written again."""
-        dialect = sqlite if self._is_sqlite else postgresql
-        rows = [{"source_id": self._id, "target": target} for target in set(targets)]
-        if rows:
-            connection.execute(dialect.insert(touched).on_conflict_do_nothing(), rows)
+        every = list(targets)
+        for start in range(0, len(every), MOST_VALUES):
+            to_them = page.c.target.in_(every[start : start + MOST_VALUES])
+            fresh = update(page).where(page.c.source_id == self._id, to_them, page.c.stale.is_(False))
+            connection.execute(fresh.values(stale=True))
+
+    def write_digests(self, connection: Connection, made: Sequence[dict[str, Any]]) -> None:
+        """Write digests; rows of the number of a `passage` and its `digest`."""
+        if made:
+            connection.execute(update(passage).where(passage.c.id == bindparam("passage")), made)
 
     def write_outlines(
-        self, connection: Connection, changed: Iterable[tuple[bytes, str, dict[str, Any]]], run: str
+        self, connection: Connection, changed: Iterable[tuple[bytes, dict[str, Any]]], run: str
     ) -> None:
-        """Write new titles and notes of pages with unchanged content; rows of key, URL and changed columns."""
-        for key, url, values in changed:
+        """Write new titles and notes of pages with unchanged content; rows of key and changed columns."""
+        for key, values in changed:
             mine = (page.c.source_id == self._id, page.c.key == key)
-            connection.execute(update(page).where(*mine).values(values))
-            self.mark_touched(connection, [target_of(url)])
+            connection.execute(update(page).where(*mine).values(**values, stale=True))
         connection.execute(update(source).where(source.c.id == self._id).values(run=run))
 
 
@@ -158,6 +179,15 @@ def state_of(connection: Connection, source_id: int, *, lock: bool = False) -> A
     """The row of a source."""
     found = select(source).where(source.c.id == source_id)
     return connection.execute(found.with_for_update() if lock else found).one()
+
+
+def link_hints(texts: Iterable[str]) -> str:
+    """The most frequent texts of links to a page, generic ones (`here`, `next`) left out."""
+    counted = Counter(
+        plain for text in texts if len(text) <= LONGEST_LINK_TEXT and (plain := " ".join(text.split()))
+    )
+    useful = (text for text, _ in counted.most_common(50) if not _EMPTY_LINKS.issuperset(words(text)))
+    return "\n".join(islice(useful, MOST_HINTS))
 
 
 def _page_row(source_id: int, number: int, made: IndexedPage) -> dict[str, Any]:
@@ -176,4 +206,5 @@ def _page_row(source_id: int, number: int, made: IndexedPage) -> dict[str, Any]:
         "headings": made.headings,
         "optional": made.optional,
         "words": None,
+        "stale": True,
     }

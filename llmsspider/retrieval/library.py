@@ -19,7 +19,7 @@ from llmsspider.loading import own_mark
 from llmsspider.retrieval import VECTORS, WORDS, index_file
 from llmsspider.retrieval.embedding import Embedder, VectorIndex
 from llmsspider.retrieval.index import SourceIndex
-from llmsspider.retrieval.passages import fragment_of, url_words
+from llmsspider.retrieval.passages import url_words
 from llmsspider.retrieval.ranking import (
     Candidates,
     Hit,
@@ -27,6 +27,7 @@ from llmsspider.retrieval.ranking import (
     SearchResult,
     SearchResults,
     choose_source,
+    fragment_of,
     fuse,
     rank,
     said_words,
@@ -71,6 +72,7 @@ class OpenSource:
         return done and (self.vectors is None or self.vectors.add(self._without_vector(self.vectors), until))
 
     def _without_vector(self, vectors: VectorIndex) -> Iterator[tuple[bytes, str]]:
+        self.index.add_digests(self.store)
         every = self.index.digests()
         missing = vectors.missing(digest for _, _, digest in every)
         pages = dict.fromkeys(key for _, key, digest in every if digest in missing)
@@ -78,10 +80,8 @@ class OpenSource:
             for hit in self.index.passages_of(key):
                 if hit.digest in missing and (text := text_of(record, hit)):
                     missing.discard(hit.digest)
-                    yield (
-                        hit.digest,
-                        "\n".join((record.title or "" if record else "", *hit.heading_path, text)),
-                    )
+                    title = record.title or "" if record else ""
+                    yield hit.digest, "\n".join((title, *hit.heading_path, text))
 
     def search(self, text: str, limit: int, section: str | None) -> SearchResults:
         """Search this source."""

@@ -4,50 +4,17 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections import Counter
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import islice
+from itertools import chain, islice
+from typing import NamedTuple
 from urllib.parse import unquote, urlsplit
 
-from llmsspider.retrieval.words import beside, digest_of, words
+import orjson
+
+from llmsspider.retrieval.words import BesideWords, words
 from llmsspider.store.records import PageRecord
-
-# The URL fragment of a heading.
-# A page's Markdown does not say which fragments the page has. Links of the site to `page#fragment` do: a heading gets
-# one of those, or none.
-
-_NOT_SLUG = re.compile(r"[^\w]+")
-
-
-def slug(heading: str) -> str:
-    """Reduce a heading or its id to what the ids of all site generators have in common.
-
-    >>> slug("Request.meta special keys"), slug("request-meta-special-keys")
-    ('requestmetaspecialkeys', 'requestmetaspecialkeys')
-    """
-    return _NOT_SLUG.sub("", heading).replace("_", "").casefold()
-
-
-def fragment_of(heading_path: Sequence[str], known: Sequence[tuple[str, str]]) -> str | None:
-    """The fragment of the innermost heading that has one.
-
-    Args:
-        heading_path: the headings above a passage, outermost first.
-        known: fragments of the page that links lead to, with the text of a link.
-    """
-    by_slug = {slug(fragment): fragment for fragment, _ in known}
-    for fragment, text in known:
-        by_slug.setdefault(slug(text), fragment)
-    for heading in reversed(heading_path[1:] or heading_path):
-        name = slug(heading)
-        found = by_slug.get(name) or next(
-            (by_slug[one] for one in by_slug if len(name) > 5 and one.endswith(name)), None
-        )
-        if found:
-            return found
-    return None
-
 
 # The passages of a page: what a search finds and an answer quotes.
 # The rules are those of `markdown.chunks` (sections apart, code fences and tables whole, a heading with the first block
@@ -72,9 +39,8 @@ _INTERESTING = re.compile(
     re.MULTILINE,
 )
 """The line end before a line that may be a heading, the underline of one, or a fence."""
-_BREAK = re.compile(r"\n(?=[^\S\n]*(?:\n|\Z|`{3}|~{3}))")
-"""The line end before a line that is blank or may be a fence."""
-_FENCE_BREAK = re.compile(r"\n(?=[^\S\n]*(?:`{3}|~{3}))")
+_BLANKS = re.compile(r"(\n[^\S\n]*\n)(?:[^\S\n]*\n)*")
+"""A line end and the blank lines after it; the group ends with the first of them."""
 
 
 @dataclass(slots=True, frozen=True)
@@ -89,18 +55,28 @@ class Heading:
     id: str | None = None
 
 
-@dataclass(slots=True, frozen=True)
-class Passage:
-    """A piece of a page: `content[start:end]`, below `headings` (outermost first, its own included)."""
+class Passage(NamedTuple):
+    """A piece of a page: `content[start:end]`, below `headings` (outermost first, its own included).
+
+    `heading_path` has their texts; the passages of a section share it.
+    """
 
     start: int
     end: int
     headings: tuple[Heading, ...]
+    heading_path: tuple[str, ...]
 
-    @property
-    def heading_path(self) -> tuple[str, ...]:
-        """The texts of its headings."""
-        return tuple(heading.text for heading in self.headings)
+
+class _Fences(NamedTuple):
+    """Where the code fences of a page begin, and where the lines that close them end."""
+
+    starts: list[int]
+    ends: list[int]
+
+    def around(self, place: int) -> int | None:
+        """The index of the fence that a place is in, after its first line; None for none."""
+        before = bisect_left(self.starts, place) - 1
+        return before if before >= 0 and place < self.ends[before] else None
 
 
 @dataclass(slots=True)
@@ -113,16 +89,19 @@ class _Section:
 
 def passages(content: str) -> Iterator[Passage]:
     """Yield the passages of a page in order; together they cover the page except for blank sections."""
-    for section in _joined(content, _sections(content)):
-        for start, end in _pieces(content, section):
-            if not content[start:end].isspace():
-                yield Passage(start, end, section.headings)
+    fences = _Fences([], [])
+    for section in _joined(content, _sections(content, fences)):
+        path = tuple([heading.text for heading in section.headings])
+        for start, end in _pieces(content, section, fences):
+            if content[start:end].strip():
+                yield Passage(start, end, section.headings, path)
 
 
-def _sections(content: str) -> Iterator[_Section]:
+def _sections(content: str, fences: _Fences) -> Iterator[_Section]:
+    """Yield the sections of a page; the fences of each are in `fences` by then."""
     path: tuple[Heading, ...] = ()
     begin = body = 0
-    for start, end, heading in _heading_lines(content):
+    for start, end, heading in _heading_lines(content, fences):
         if start > begin:
             yield _Section(begin, start, path, body)
         path = (*(above for above in path if above.level < heading.level), heading)
@@ -131,8 +110,11 @@ def _sections(content: str) -> Iterator[_Section]:
         yield _Section(begin, len(content), path, body)
 
 
-def _heading_lines(content: str) -> Iterator[tuple[int, int, Heading]]:
-    """Yield start and end offset of each heading's lines, and the heading; lines inside code fences are none."""
+def _heading_lines(content: str, fences: _Fences) -> Iterator[tuple[int, int, Heading]]:
+    """Yield start and end offset of each heading's lines, and the heading; lines inside code fences are none.
+
+    The fences that were passed are added to `fences`.
+    """
     fence = ""
     after = 0
     for found in _INTERESTING.finditer(f"\n{content}"):
@@ -146,8 +128,10 @@ def _heading_lines(content: str) -> Iterator[tuple[int, int, Heading]]:
         if fence:
             if mark and mark[1].startswith(fence) and not line[mark.end() :].strip():
                 fence = ""
+                fences.ends.append(end)
         elif mark:
             fence = mark[1]
+            fences.starts.append(start)
         elif (opened := line.lstrip(" ")).startswith("#"):
             text = opened.lstrip("#")
             yield start, end, _heading(len(opened) - len(text), _without_closing(text))
@@ -157,6 +141,8 @@ def _heading_lines(content: str) -> Iterator[tuple[int, int, Heading]]:
             if before >= after and text.strip() and not text.startswith(("    ", "\t", "|", ">", "- ", "* ")):
                 yield before, end, _heading(1 if "=" in under[1] else 2, text)
         after = end
+    if fence:
+        fences.ends.append(len(content))
 
 
 def _without_closing(text: str) -> str:
@@ -209,58 +195,57 @@ def _joined(content: str, sections: Iterator[_Section]) -> Iterator[_Section]:
         yield waiting
 
 
-def _pieces(content: str, section: _Section) -> Iterator[tuple[int, int]]:
+def _pieces(content: str, section: _Section, fences: _Fences) -> Iterator[tuple[int, int]]:
     """Yield as few pieces of a section as the size allows, cut between blocks."""
-    if section.end - section.start <= PASSAGE_SIZE:
-        yield section.start, section.end
-        return
-    start = reached = section.start
-    for end in _block_ends(content, section.body, section.end):
-        if end - start > PASSAGE_SIZE and reached > max(start, section.body):
-            yield from _bounded(content, start, reached)
-            start = reached
-        reached = end
-    yield from _bounded(content, start, section.end)
+    start, end = section.start, section.end
+    if end - start > PASSAGE_SIZE:
+        blank = [one.end(1) for one in _BLANKS.finditer(content, section.body, end)]
+        while end - start > PASSAGE_SIZE:
+            cut = _cut(content, start, section, blank, fences)
+            if cut >= end:
+                break
+            yield from _bounded(content, start, cut)
+            start = cut
+    yield from _bounded(content, start, end)
 
 
-def _block_ends(content: str, start: int, end: int) -> Iterator[int]:
-    """Yield where blocks end.
+def _cut(content: str, start: int, section: _Section, blank: list[int], fences: _Fences) -> int:
+    """Where a piece that begins at `start` ends: after the last block that fits, else after the first one.
 
-    At blank lines outside fences, and at lines within a block that is larger than a passage.
+    A block ends at a blank line outside fences, one that is larger than a passage also at a line. `blank` are the ends
+    of blank lines of the section, of several together of the first.
     """
-    position, block, fence, has_text = start, start, "", False
-    text_until = 1  # where lines end that are known to be text
-    while position < end:
-        if fence:
-            position = _after(_FENCE_BREAK, content, position, end)
-        elif position >= text_until:
-            text_until = _after(_BREAK, content, position, end)
-            if position < text_until <= block + PASSAGE_SIZE:
-                position, has_text = text_until, True
-        if position >= end:
-            break
-        stop = content.find("\n", position, end)
-        after = end if stop < 0 else stop + 1
-        line = content[position:after]
-        text = line.lstrip()
-        mark = _FENCE.match(line) if text.startswith(("```", "~~~")) else None
-        if fence:
-            if mark and mark[1].startswith(fence) and not line[mark.end() :].strip():
-                fence = ""
-        elif mark:
-            fence = mark[1]
-        position = after
-        has_text = has_text or bool(text)
-        if has_text and not fence and (not text or (text[0] != "|" and after - block > PASSAGE_SIZE)):
-            yield after
-            block, has_text = after, False
-    yield end
+    least = max(start, section.body)
+    first = bisect_right(blank, least)
+    if first < len(blank) and not content[least : blank[first]].strip():
+        first += 1  # no block has ended there
+    place = bisect_right(blank, start + PASSAGE_SIZE)
+    while place > first:
+        fence = fences.around(blank[place - 1])
+        if fence is None:
+            return blank[place - 1]
+        place = bisect_right(blank, fences.starts[fence], hi=place)
+    stop = _line_after(content, least + PASSAGE_SIZE, section.end, fences)
+    place = first
+    while place < len(blank) and blank[place] < stop:
+        fence = fences.around(blank[place])
+        if fence is None:
+            return blank[place]
+        place = bisect_left(blank, fences.ends[fence], lo=place)
+    return stop
 
 
-def _after(line_end: re.Pattern[str], content: str, position: int, end: int) -> int:
-    """Start of the first line from here on whose preceding line end matches the pattern; `end` where none does."""
-    found = line_end.search(content, position - 1, end)
-    return end if found is None else found.end()
+def _line_after(content: str, position: int, end: int, fences: _Fences) -> int:
+    """Where the first line ends from `position` on that is in no fence and no row of a table; at most `end`."""
+    while (newline := content.find("\n", position, end)) >= 0:
+        fence = fences.around(newline + 1)
+        if fence is not None:
+            return min(fences.ends[fence], end)
+        line = content[content.rfind("\n", 0, newline) + 1 : newline].lstrip()
+        if not line.startswith("|"):
+            return newline + 1
+        position = newline + 1
+    return end
 
 
 def _bounded(content: str, start: int, end: int) -> Iterator[tuple[int, int]]:
@@ -277,35 +262,26 @@ MOST_PASSAGES = 2000
 MOST_LINKS = 500
 """Links of one page whose texts are kept."""
 
-MOST_HINTS = 8
-"""Different texts of links to a page that are indexed, the most frequent ones."""
-
 LONGEST_LINK_TEXT = 120
 """Characters; what is longer is a teaser, not the name of a page."""
 
-_EMPTY = (
-    "here this link more read next previous back home edit source top see details learn docs documentation"
-)
-_EMPTY_LINKS = frozenset(_EMPTY.split())
 
-
-@dataclass(slots=True, frozen=True)
-class IndexedPassage:
-    """A passage for the index; `digest` is equal for passages of equal text."""
+class IndexedPassage(NamedTuple):
+    """A passage for the index. `beside` are further words to find it by; passages of a section share `heading_path`."""
 
     start: int
     end: int
     heading_path: tuple[str, ...]
     text: str
     beside: str
-    digest: bytes
 
 
 @dataclass(slots=True, frozen=True)
 class IndexedPage:
     """A page as it goes into the index.
 
-    `hints` are the notes of llms.txt and the page's description; links are (target, fragment, text).
+    `hints` are the notes of llms.txt and the page's description; links are pairs of a target and what links to it
+    say, a JSON array of pairs of fragment and text.
     """
 
     key: bytes
@@ -316,21 +292,25 @@ class IndexedPage:
     url_words: str
     headings: str
     passages: list[IndexedPassage]
-    links: list[tuple[int, str, str]]
+    links: list[tuple[int, str]]
     optional: bool
     id: str
 
 
-def indexed_page(record: PageRecord) -> IndexedPage:
-    """Cut a stored page (with content and links) into what an index holds."""
+def indexed_page(record: PageRecord, links: Iterable[Sequence[str]]) -> IndexedPage:
+    """Cut a stored page into what an index holds.
+
+    Args:
+        record: of the page, with its content.
+        links: text and URL of each link of the content.
+    """
     content = record.content or ""
-    found = []
-    for one in islice(passages(content), MOST_PASSAGES):
-        text = content[one.start : one.end]
-        found.append(
-            IndexedPassage(one.start, one.end, one.heading_path, text, beside(text), digest_of(text))
-        )
-    headings = dict.fromkeys(heading for passage in found for heading in passage.heading_path)
+    aside = BesideWords(content)
+    found = [
+        IndexedPassage(start, end, path, content[start:end], aside.of(start, end))
+        for start, end, _, path in islice(passages(content), MOST_PASSAGES)
+    ]
+    headings = dict.fromkeys(chain.from_iterable(dict.fromkeys(one.heading_path for one in found)))
     return IndexedPage(
         record.key,
         bytes.fromhex(record.content_hash or ""),
@@ -340,7 +320,7 @@ def indexed_page(record: PageRecord) -> IndexedPage:
         url_words(record.url),
         "\n".join(headings),
         found,
-        list(_links(record)),
+        _links(record.url, links),
         is_optional(record),
         record.id,
     )
@@ -368,30 +348,25 @@ def url_words(url: str) -> str:
     return " ".join(words(re.sub(r"(?:/index)?\.\w{1,5}$", "", path)))
 
 
-def link_hints(texts: Iterable[str]) -> str:
-    """The most frequent texts of links to a page, generic ones (`here`, `next`) left out."""
-    counted = Counter(
-        plain for text in texts if len(text) <= LONGEST_LINK_TEXT and (plain := " ".join(text.split()))
-    )
-    useful = [text for text, _ in counted.most_common(50) if not _EMPTY_LINKS.issuperset(words(text))]
-    return "\n".join(useful[:MOST_HINTS])
-
-
 def target_of(url: str) -> int:
     """The number that stands for a URL in the index: the first 8 bytes of its SHA-256, signed."""
     digest = hashlib.sha256(url.encode("utf-8", "replace")).digest()
     return int.from_bytes(digest[:8], "big", signed=True)
 
 
-def _links(record: PageRecord) -> Iterable[tuple[int, str, str]]:
-    seen = set()
-    for link in record.links:
-        url, _, fragment = link.url.partition("#")
-        if url == record.url and not fragment:
+def _links(page: str, links: Iterable[Sequence[str]]) -> list[tuple[int, str]]:
+    """What the links of a page say, by target: the first `MOST_LINKS` that differ, those to the page itself aside."""
+    said: dict[str, dict[tuple[str, str], None]] = {}
+    left = MOST_LINKS
+    for text, link in links:
+        url, _, fragment = link.partition("#")
+        if url == page and not fragment:
             continue
-        row = (target_of(url), fragment, link.text[: LONGEST_LINK_TEXT + 1])
-        if row not in seen:
-            seen.add(row)
-            yield row
-        if len(seen) >= MOST_LINKS:
-            return
+        known = said.setdefault(url, {})
+        row = (fragment, text[: LONGEST_LINK_TEXT + 1])
+        if row not in known:
+            known[row] = None
+            left -= 1
+            if not left:
+                break
+    return [(target_of(url), orjson.dumps(list(rows)).decode()) for url, rows in said.items()]

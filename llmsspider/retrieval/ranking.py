@@ -57,8 +57,8 @@ class Hit:
     """A passage that an index found: where it stands, and how well it fits.
 
     `page` is the page's key in the store and `content_hash` that of the content the index has read (32 bytes);
-    `digest` is equal for passages of equal words. `terms` is the set of indexes of the query's terms that occur in it,
-    the page's title and the headings included.
+    `digest` is equal for passages of equal words, and empty where no vector was wanted. `terms` is the set of indexes
+    of the query's terms that occur in it, the page's title and the headings included.
     """
 
     page: bytes
@@ -268,6 +268,42 @@ def said_words(text: str) -> frozenset[str]:
 def similar(one: frozenset[str], other: frozenset[str]) -> bool:
     """Whether at least nine tenths of the words of two passages are common to both (Jaccard similarity)."""
     return bool(one or other) and len(one & other) >= 0.9 * len(one | other)
+
+
+# The URL fragment of a heading.
+# A page's Markdown does not say which fragments the page has. Links of the site to `page#fragment` do: a heading gets
+# one of those, or none.
+
+_NOT_SLUG = re.compile(r"[^\w]+")
+
+
+def slug(heading: str) -> str:
+    """Reduce a heading or its id to what the ids of all site generators have in common.
+
+    >>> slug("Request.meta special keys"), slug("request-meta-special-keys")
+    ('requestmetaspecialkeys', 'requestmetaspecialkeys')
+    """
+    return _NOT_SLUG.sub("", heading).replace("_", "").casefold()
+
+
+def fragment_of(heading_path: Sequence[str], known: Sequence[tuple[str, str]]) -> str | None:
+    """The fragment of the innermost heading that has one.
+
+    Args:
+        heading_path: the headings above a passage, outermost first.
+        known: fragments of the page that links lead to, with the text of a link.
+    """
+    by_slug = {slug(fragment): fragment for fragment, _ in known}
+    for fragment, text in known:
+        by_slug.setdefault(slug(text), fragment)
+    for heading in reversed(heading_path[1:] or heading_path):
+        name = slug(heading)
+        found = by_slug.get(name) or next(
+            (by_slug[one] for one in by_slug if len(name) > 5 and one.endswith(name)), None
+        )
+        if found:
+            return found
+    return None
 
 
 # Which source is meant by a name.

@@ -21,16 +21,18 @@ from sqlalchemy import (
     MetaData,
     Table,
     Text,
+    inspect,
     text,
 )
 
 from llmsspider.retrieval.words import IndexQuery, Term
 from llmsspider.store.database import POSTGRESQL_SCHEMA
 
-VERSION = 1
+VERSION = 2
 """Of the tables and of what is written into them."""
 
 PREFIX = f"search{VERSION}_"
+_OF_ANY_VERSION = re.compile(r"search\d+_")
 
 metadata = MetaData()
 RowId = BigInteger().with_variant(Integer, "sqlite")
@@ -64,11 +66,14 @@ page = Table(
     Column("headings", Text, nullable=False),
     Column("optional", Boolean, nullable=False),
     Column("words", BigInteger),  # its row of words; null until hints are indexed
+    Column("stale", Boolean, nullable=False),  # its hints are to be written again
     Index(f"{PREFIX}page_key", "source_id", "key", unique=True),
     Index(f"{PREFIX}page_target", "source_id", "target"),
     Index(f"{PREFIX}page_document", "document"),
     Index(f"{PREFIX}page_words", "words"),
 )
+IS_STALE = page.c.stale.is_(True)
+Index(f"{PREFIX}page_stale", page.c.source_id, sqlite_where=IS_STALE, postgresql_where=IS_STALE)
 
 passage = Table(
     f"{PREFIX}passage",
@@ -79,7 +84,7 @@ passage = Table(
     Column("start", Integer, nullable=False),
     Column("stop", Integer, nullable=False),
     Column("headings", Text, nullable=False),
-    Column("digest", LargeBinary, nullable=False),
+    Column("digest", LargeBinary),  # null until an embedder wants it
     Index(f"{PREFIX}passage_page", "page_id"),
 )
 
@@ -89,18 +94,22 @@ link = Table(
     Column("source_id", Integer, nullable=False),
     Column("page_id", BigInteger, nullable=False),
     Column("target", BigInteger, nullable=False),  # `pages.target_of` the URL without its fragment
-    Column("fragment", Text, nullable=False),
-    Column("text", Text, nullable=False),
+    Column("said", Text, nullable=False),  # JSON: [[fragment, text of the link], …]
     Index(f"{PREFIX}link_page", "page_id"),
     Index(f"{PREFIX}link_target", "source_id", "target"),
 )
 
-touched = Table(
-    f"{PREFIX}touched",
-    metadata,
-    Column("source_id", Integer, primary_key=True, autoincrement=False),
-    Column("target", BigInteger, primary_key=True, autoincrement=False),
-)
+
+def drop_other_versions(connection: Connection) -> None:
+    """Drop the tables of an index of another version, where there are some and none of this one."""
+    schema = None if connection.dialect.name == "sqlite" else POSTGRESQL_SCHEMA
+    names = [name for name in inspect(connection).get_table_names(schema) if _OF_ANY_VERSION.match(name)]
+    if source.name in names:
+        return
+    virtual = ("_vocabulary", "_fts")
+    for name in sorted(names, key=lambda name: not name.endswith(virtual)):
+        qualified = f"{schema}.{name}" if schema else name
+        connection.exec_driver_sql(f"DROP TABLE IF EXISTS {qualified}")  # FTS5's own tables go with theirs
 
 
 def insert_rows(connection: Connection, into: Table, rows: Sequence[tuple[Any, ...]]) -> None:
@@ -187,14 +196,8 @@ class Fts5Words:
             connection.exec_driver_sql(
                 f"CREATE VIRTUAL TABLE {table} USING fts5({', '.join(columns)}, {_TOKENIZER})"
             )
-            connection.exec_driver_sql(
-                f"INSERT INTO {table} ({table}, rank) VALUES ('rank', ?)",  # noqa: S608
-                (self._weights[table],),
-            )
-            connection.exec_driver_sql(
-                f"INSERT INTO {table} ({table}, rank) VALUES ('automerge', ?)",  # noqa: S608
-                (AUTOMERGE,),
-            )
+            options = [("rank", self._weights[table]), ("automerge", AUTOMERGE)]
+            connection.exec_driver_sql(f"INSERT INTO {table} ({table}, rank) VALUES (?, ?)", options)  # noqa: S608
         connection.exec_driver_sql(
             f"CREATE VIRTUAL TABLE {_VOCABULARY} USING fts5vocab({self.passages}, row)"
         )

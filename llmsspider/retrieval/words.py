@@ -6,6 +6,7 @@ import hashlib
 import heapq
 import re
 import unicodedata
+from bisect import bisect_left
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
@@ -93,24 +94,42 @@ def unspaced(text: str) -> list[str]:
     return _UNSPACED.findall(text)
 
 
+class BesideWords:
+    """Further words to index with the parts of a text: of camel-case words the parts, of CJK characters pairs."""
+
+    def __init__(self, text: str):
+        self._text = text
+        self._mixed = _mixed(text)
+        self._next = 0
+        self._is_unspaced = bool(unspaced(text))
+
+    def of(self, start: int, end: int) -> str:
+        """The words of `text[start:end]`, which begins where the last one ended, or after it."""
+        first = bisect_left(self._mixed, (start,), lo=self._next)
+        self._next = bisect_left(self._mixed, (end,), lo=first)
+        here = dict.fromkeys([word for _, word in self._mixed[first : self._next]])
+        found = [parts for word in here if (parts := _parts(word))]
+        if self._is_unspaced:
+            found += [" ".join(pairs(run)) for run in unspaced(self._text[start:end])]
+        return " ".join(found)
+
+
 def beside(text: str) -> str:
     """Further words to index with a text: the parts of camel-case words, and pairs of CJK characters.
 
     >>> beside("call useState, then 安装")
     'use state 安装'
     """
-    found = [parts for word in dict.fromkeys(_mixed(text)) if (parts := _parts(word))]
-    found += [" ".join(pairs(run)) for run in unspaced(text)]
-    return " ".join(found)
+    return BesideWords(text).of(0, len(text))
 
 
-def _mixed(text: str) -> list[str]:
-    """The words of a text that may be in camel case."""
+def _mixed(text: str) -> list[tuple[int, str]]:
+    """The words of a text that may be in camel case, each with the place where that shows."""
     kinds = text.encode("ascii", "replace").translate(_KINDS)  # a byte for each character
     spans = [found.span() for found in _MIXED.finditer(kinds)]
     if b"0a" in kinds:
         spans = sorted([*spans, *(found.span() for found in _MIXED_WITH_DIGIT.finditer(kinds))])
-    return [text[kinds.rfind(b" ", 0, start) + 1 : end].lstrip(digits) for start, end in spans]
+    return [(start, text[kinds.rfind(b" ", 0, start) + 1 : end].lstrip(digits)) for start, end in spans]
 
 
 @lru_cache(maxsize=10_000)

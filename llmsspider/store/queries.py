@@ -186,6 +186,18 @@ def pages_by_key(parts: Parts) -> Select[Any]:
     return _pages(parts).where(page.c.key.in_(bindparam("b_keys", expanding=True)), page.c.gone.is_(False))
 
 
+LINKS_BY_KEY = (
+    select(page.c.key, link.c.links)
+    .join_from(page, link, link.c.page_id == page.c.id)
+    .where(
+        page.c.source_id == bindparam("b_source_id"),
+        page.c.key.in_(bindparam("b_keys", expanding=True)),
+        page.c.gone.is_(False),
+    )
+)
+"""The links of living pages by their keys."""
+
+
 KNOWN_PAGES = select(page.c.key, page.c.id, page.c.url, page.c.gone).where(
     page.c.source_id == bindparam("b_source_id"), page.c.key.in_(bindparam("b_keys", expanding=True))
 )
@@ -260,13 +272,13 @@ def living_pages(connection: Connection, source_id: int, order: Order, parts: Pa
         yield rows.stored_page(row)
 
 
-def replay(connection: Connection, source_id: int, since: int) -> Iterator[StoredPage]:
+def replay(connection: Connection, source_id: int, since: int, parts: Parts = WHOLE) -> Iterator[StoredPage]:
     """Every page changed after `since`, by its last change; `change` is the net of all since then."""
     ids, firsts = array("q"), bytearray()
     for page_id, first in connection.execute(first_change_after(source_id, since)):
         ids.append(page_id)
         firsts.append(first == "new")
-    for row, was_new in zip(_by_id(connection, source_id, ids, WHOLE), firsts, strict=True):
+    for row, was_new in zip(_by_id(connection, source_id, ids, parts), firsts, strict=True):
         kind = "deleted" if row["gone"] else "new" if was_new else "changed"
         yield rows.stored_page({**row, "replayed": kind})
 

@@ -340,6 +340,11 @@ def filtered_row(one: FilteredUrl) -> Row:
     return {"url": storable(one.url), "reason": one.reason, "rule": storable_or_none(one.rule)}
 
 
+def link_pairs(data: bytes) -> list[list[str]]:
+    """Text and URL of each link of a row of `link`."""
+    return cast("list[list[str]]", orjson.loads(decompress(data)))
+
+
 def _shared(value: str | None) -> str | None:
     return None if value is None else sys.intern(value)
 
@@ -358,4 +363,4 @@ def _llms(entry: LlmsEntry | None) -> str | None:
 
 
 def _links(data: bytes | None) -> list[Link]:
-    return [Link(text, url) for text, url in orjson.loads(decompress(data))] if data else []
+    return [Link(text, url) for text, url in link_pairs(data)] if data else []

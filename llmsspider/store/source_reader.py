@@ -119,21 +119,30 @@ class SourceReader:
             self._flush_pages(portion)
             yield from queries.pages_of(self._reader.read, self._source_id or 0, portion, parts)
 
+    def links_of(self, keys: Sequence[bytes]) -> dict[bytes, list[list[str]]]:
+        """Text and URL of each link in the content of the living pages among the keys, by key."""
+        self.flush()
+        asked = {"b_source_id": self._source_id or 0, "b_keys": keys}
+        return {
+            bytes(key): rows.link_pairs(links)
+            for key, links in self._reader.read(queries.LINKS_BY_KEY, asked)
+        }
+
     def iter_pages(self, order: queries.Order = "found", parts: Parts = WHOLE) -> Iterator[StoredPage]:
         """Every living page, streamed from one snapshot, with the given `parts`."""
         self.flush()
         with self._database.snapshot() as connection:
             yield from queries.living_pages(connection, self._source_id or 0, order, parts)
 
-    def changes_since(self, seq: int) -> Iterator[StoredPage]:
-        """The latest state of every page changed after `seq`, in the order of changes, from one snapshot.
+    def changes_since(self, seq: int, parts: Parts = WHOLE) -> Iterator[StoredPage]:
+        """The latest state of every page changed after `seq`, with `parts`, in the order of changes, from one snapshot.
 
         `change` is what happened to the page since `seq`, whatever the steps between: a page that is
         new since then is `new` though it changed twice. Tombstones have no content and no links.
         """
         self.flush()
         with self._database.snapshot() as connection:
-            yield from queries.replay(connection, self._source_id or 0, seq)
+            yield from queries.replay(connection, self._source_id or 0, seq, parts)
 
     def history_since(self, seq: int) -> Iterator[PageHistory]:
         """Every page changed after `seq`, as `changes_since` gives it, with its earlier contents that are kept."""

@@ -8,12 +8,16 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import pytest
+from sqlalchemy import inspect, select
 from stores import NAME, SITE, Place, record
 
 from llmsspider.errors import SearchError, UnknownSourceError
 from llmsspider.items import Link, LlmsEntry
+from llmsspider.retrieval import index_file
 from llmsspider.retrieval.library import Library
+from llmsspider.retrieval.schema import page as page_table
 from llmsspider.store import PageRecord, SourceRecord, Stores
+from llmsspider.store.database import POSTGRESQL_SCHEMA, open_postgresql, open_sqlite
 
 
 class Shelves:
@@ -146,7 +150,9 @@ def test_many_edits_leave_an_index_that_finds_the_last_one(shelves: Shelves):
         shelves.crawl({f"p{page}": f"# Page {page}\n\nword{night} topic{page}\n" * 40 for page in range(10)})
         assert len(shelves.paths(f"word{night}", limit=20)) == 10
     assert shelves.paths("word3") == []
-    assert shelves.library.open(NAME).index.count() == (10, len(shelves.library.open(NAME).index.digests()))
+    opened = shelves.library.open(NAME)
+    opened.index.add_digests(opened.store)
+    assert opened.index.count() == (10, len(opened.index.digests()))
 
 
 def test_notes_of_llms_txt_and_texts_of_links_find_a_page(shelves: Shelves):
@@ -171,6 +177,56 @@ def test_notes_of_llms_txt_and_texts_of_links_find_a_page(shelves: Shelves):
     store.close()
     assert shelves.paths("deploy minutes") == ["a"]
     assert shelves.paths("quickest production") == []
+
+
+def test_a_page_is_found_by_what_links_to_it_say_now(shelves: Shelves):
+    def crawl(text: str, said: str) -> None:
+        links = [Link(said, SITE + "b")]
+        shelves.crawl({"a": record("a", f"# Alpha\n\n{text}\n", title="Alpha", links=links)})
+
+    def row_of_words() -> Any:
+        index = shelves.library.open(NAME).index
+        return index._reader.execute(
+            select(page_table.c.words).where(page_table.c.url == SITE + "b")
+        ).scalar()
+
+    shelves.crawl({"b": "# Beta\n\nExpressions that assign.\n", "c": "# Gamma\n\nMore.\n"})
+    crawl("Lions hunt.", "the walrus operator")
+    assert shelves.paths("walrus") == ["b"]
+    before = row_of_words()
+    crawl("Lions sleep.", "the walrus operator")
+    assert shelves.paths("sleep") == ["a"]
+    assert row_of_words() == before
+    crawl("Lions sleep.", "the ostrich operator")
+    assert shelves.paths("walrus") == []
+    assert shelves.paths("ostrich") == ["b"]
+    shelves.crawl({"a": None})
+    assert shelves.paths("ostrich") == []
+
+
+def test_an_index_of_an_earlier_version_is_replaced(shelves: Shelves):
+    shelves.crawl({"a": "# Alpha\n\nzebras\n"})
+    url, path = shelves.place.url, index_file(shelves.library.stores, NAME)
+    schema = POSTGRESQL_SCHEMA if url else None
+
+    def tables(*statements: str) -> list[str]:
+        database = open_postgresql(url) if url else open_sqlite(path)
+        with database.writing() as connection:
+            for statement in statements:
+                connection.exec_driver_sql(statement)
+            names = inspect(connection).get_table_names(schema)
+        database.close()
+        return [name for name in names if name.startswith("search1_")]
+
+    words = "search1_passage_fts"
+    old = (
+        f"CREATE VIRTUAL TABLE {words} USING fts5(body, content='')",
+        f"CREATE VIRTUAL TABLE search1_vocabulary USING fts5vocab({words}, row)",
+    )
+    made = tables(f"CREATE TABLE {schema or 'main'}.search1_source (id integer)", *(() if url else old))
+    assert "search1_source" in made
+    assert shelves.paths("zebras") == ["a"]
+    assert tables() == []
 
 
 def test_the_same_text_on_many_pages_is_one_result(shelves: Shelves):
@@ -296,7 +352,7 @@ def test_an_index_file_that_is_damaged_is_made_again(tmp_path: Path):
     assert shelves.paths("zebras") == ["a"]
     shelves.library.close()
     connection = sqlite3.connect(index)
-    connection.execute("DROP TABLE search1_link")
+    connection.execute("DROP TABLE search2_link")
     connection.close()
     assert shelves.paths("zebras") == ["a"]
     shelves.library.close()

@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from llmsspider.retrieval import passages, ranking, words
-from llmsspider.retrieval.passages import LARGEST_PASSAGE, PASSAGE_SIZE, Heading, fragment_of
+from llmsspider.retrieval.passages import LARGEST_PASSAGE, PASSAGE_SIZE, Heading
+from llmsspider.retrieval.ranking import fragment_of
 
 MARKDOWN = st.lists(
     st.sampled_from(
@@ -96,6 +97,13 @@ def test_fences_and_blank_lines_of_any_form_bound_blocks():
     assert found[4] == table
     assert "".join(found[2:4]) == f"\n{items}  \n"  # cut within: a block larger than a passage
     assert "".join(found) == text
+
+
+def test_no_passage_is_empty_where_a_section_ends_with_a_blank_line():
+    first = "# Page\n\n" + "| cell |\n" * 300 + "\n"
+    text = f"{first}# Next\n\n" + "word " * 50
+    found = [(one.start, one.end) for one in passages.passages(text)]
+    assert found == [(0, len(first)), (len(first), len(text))]
 
 
 def test_fragments_are_those_that_links_lead_to():
