@@ -19,7 +19,7 @@ import orjson
 from sqlalchemy import Connection, delete, func, insert, select, update
 
 from llmsspider.errors import SearchError, StoreError
-from llmsspider.retrieval.index_writer import BATCH, SEPARATOR, IndexWriter, state_of
+from llmsspider.retrieval.index_writer import BATCH, SEPARATOR, IndexWriter, first_id, state_of
 from llmsspider.retrieval.passages import (
     indexed_page,
     is_optional,
@@ -129,7 +129,7 @@ class SourceIndex:
             fresh["next_id"] = 0  # ids of many sources get an offset below
         made = connection.execute(insert(source).values(fresh)).inserted_primary_key
         number = int(made[0]) if made else 0
-        connection.execute(update(source).where(source.c.id == number).values(next_id=(number << 40) + 1))
+        connection.execute(update(source).where(source.c.id == number).values(next_id=first_id(number) + 1))
         return number
 
     def _clear(self, connection: Connection, number: int) -> None:

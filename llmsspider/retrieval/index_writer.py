@@ -21,9 +21,6 @@ BATCH = 100
 MOST_LINK_TEXTS = 2000
 """Links to one page whose texts are counted."""
 
-MOST_VALUES = 10_000
-"""Values of one statement: SQLite takes 32,766."""
-
 MOST_HINTS = 8
 """Different texts of links to a page that are indexed, the most frequent ones."""
 
@@ -59,8 +56,9 @@ class IndexWriter:
         dead, before = self._delete(connection, [one.record.key for one, _ in todo])
         made = [page for _, page in todo if page is not None]
         next_id = self._insert(connection, made, state.next_id)
-        now = {(one.key, target, said) for one in made for target, said in one.links}
-        self._mark_stale(connection, {target for _, target, _ in now ^ before})
+        if self._has_hints(connection):
+            now = {(one.key, target, said) for one in made for target, said in one.links}
+            self._mark_stale(connection, {target for _, target, _ in now ^ before})
         values = {"seq": todo[-1][0].seq, "next_id": next_id, "dead": state.dead + dead}
         connection.execute(update(source).where(source.c.id == self._id).values(values))
 
@@ -152,13 +150,22 @@ class IndexWriter:
                 known += [text for _, text in orjson.loads(said)]
         return texts
 
+    def _has_hints(self, connection: Connection) -> bool:
+        """Whether hints of any page were written: those of every page are stale until then."""
+        written = page.c.words.between(first_id(self._id), first_id(self._id + 1))
+        return connection.execute(select(page.c.id).where(written).limit(1)).first() is not None
+
     def _mark_stale(self, connection: Connection, targets: set[int]) -> None:
         """Mark pages whose hints are to be written again."""
-        every = list(targets)
-        for start in range(0, len(every), MOST_VALUES):
-            to_them = page.c.target.in_(every[start : start + MOST_VALUES])
-            fresh = update(page).where(page.c.source_id == self._id, to_them, page.c.stale.is_(False))
-            connection.execute(fresh.values(stale=True))
+        if targets:
+            to_them = (
+                page.c.source_id == self._id,
+                page.c.target == bindparam("to"),
+                page.c.stale.is_(False),
+            )
+            connection.execute(
+                update(page).where(*to_them).values(stale=True), [{"to": one} for one in targets]
+            )
 
     def write_digests(self, connection: Connection, made: Sequence[dict[str, Any]]) -> None:
         """Write digests; rows of the number of a `passage` and its `digest`."""
@@ -173,6 +180,11 @@ class IndexWriter:
             mine = (page.c.source_id == self._id, page.c.key == key)
             connection.execute(update(page).where(*mine).values(**values, stale=True))
         connection.execute(update(source).where(source.c.id == self._id).values(run=run))
+
+
+def first_id(source_id: int) -> int:
+    """The number that those of a source's pages, passages and words are greater than."""
+    return source_id << 40
 
 
 def state_of(connection: Connection, source_id: int, *, lock: bool = False) -> Any:
