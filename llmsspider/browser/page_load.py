@@ -30,7 +30,10 @@ BUSY_SECS = 0.25
 """Time to answer above which a page is busy: it computes, and neither changes nor requests anything meanwhile."""
 
 ANSWER_SECS = 5.0
-"""Time a page is given to answer a question besides those of `wait_until_loaded`, and to terminate a script."""
+"""Time a page is given to answer a question besides those of `wait_until_loaded`."""
+
+STOPPED_SECS = 5.0
+"""Time a page is given to terminate its scripts, and then to answer: it has nothing else to do."""
 
 ENOUGH_TEXT = 200
 """Least number of characters of text of a page that is more than a loading notice."""
@@ -165,24 +168,32 @@ class Scripts:
         return cls(await page.context.new_cdp_session(page))
 
     async def stop(self) -> None:
-        """Terminate the running script and disable scripts; the page can still be read. Takes `ANSWER_SECS` at most.
+        """Terminate the running script and disable scripts; the page can still be read. Takes `STOPPED_SECS` at most.
 
-        Scripts that start before the browser has disabled them are terminated too.
+        Scripts that start before the browser has disabled them are terminated too. A termination that arrives when no
+        script runs ends the next one, so a script of no effect is run until all have been answered.
         """
         from playwright.async_api import Error  # noqa: PLC0415  # only where a browser runs
 
         send = self._session.send
+        endings: list[asyncio.Future[object]] = []
         with contextlib.suppress(TimeoutError, Error):
-            async with asyncio.timeout(ANSWER_SECS):
+            async with asyncio.timeout(STOPPED_SECS):
                 off = asyncio.ensure_future(send("Emulation.setScriptExecutionDisabled", {"value": True}))
                 try:
                     while not off.done():
-                        with contextlib.suppress(TimeoutError, Error):
-                            await asyncio.wait_for(send("Runtime.terminateExecution"), _POLL_SECS)
+                        endings.append(asyncio.ensure_future(send("Runtime.terminateExecution")))
                         await asyncio.wait([off], timeout=_POLL_SECS)
                     await off
+                    while late := [ending for ending in endings if not ending.done()]:
+                        with contextlib.suppress(Error):
+                            await send("Runtime.evaluate", {"expression": "0"})
+                        await asyncio.wait(late, timeout=_POLL_SECS)
                 finally:
                     off.cancel()
+                    for ending in endings:
+                        ending.cancel()
+        await asyncio.gather(*endings, return_exceptions=True)
 
 
 async def wait_until_loaded(page: Page, traffic: Traffic) -> bool:

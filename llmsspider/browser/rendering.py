@@ -8,7 +8,14 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
-from llmsspider.browser.page_load import ANSWER_SECS, Scripts, Traffic, is_framed, wait_until_loaded
+from llmsspider.browser.page_load import (
+    ANSWER_SECS,
+    STOPPED_SECS,
+    Scripts,
+    Traffic,
+    is_framed,
+    wait_until_loaded,
+)
 from llmsspider.compat import playwright_handler
 from llmsspider.errors import RenderingError
 
@@ -124,14 +131,14 @@ class RenderingHandler(Handler):  # type: ignore[misc]
     async def _whole_content(self, page: Page, traffic: Traffic) -> str | None:
         """Return the HTML of a page with its shadow roots, None where it has none.
 
-        Where it does not answer within `ANSWER_SECS`, its scripts are stopped and it is asked once more.
+        Where it does not answer in time, its scripts are stopped and it is asked once more.
 
         Raises:
             RenderingError: it does not answer then either.
         """
         for _ in range(2):
             with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(ANSWER_SECS):
+                async with asyncio.timeout(STOPPED_SECS if traffic.is_stopped else ANSWER_SECS):
                     return await whole_content(page)
             traffic.is_stopped = True
             await self._scripts[page].stop()
