@@ -18,9 +18,12 @@ from llmsspider.items import Change
 from llmsspider.store import history, queries, rows
 from llmsspider.store.records import FilteredUrl, PageError, PageRecord, Resource, Touch
 from llmsspider.store.rows import digest, storable
-from llmsspider.store.schema import error, filtered, run, source
+from llmsspider.store.schema import error, filtered, run
 
 Renumber = Callable[[int], int]
+
+Pages = dict[bytes, tuple[int, str, bool]]
+"""Row id, URL and "is a tombstone" of stored pages, by key."""
 
 
 @dataclass(slots=True, frozen=True)
@@ -148,12 +151,11 @@ class Batch:
         renumber = self._advance_sequence(connection)
         saves: list[Save] = self._operations.get(Save, [])
         deletions: list[DeletePage] = self._operations.get(DeletePage, [])
-        self._save(connection, saves, renumber)
+        written = self._save(connection, saves, renumber)
         self._touch(connection)
-        self._delete(connection, deletions, renumber)
-        self._log_changes(
-            connection, [*(save for save in saves if save.seq is not None), *deletions], renumber
-        )
+        written |= self._delete(connection, deletions, renumber)
+        changes: list[Save | DeletePage] = [*(save for save in saves if save.seq is not None), *deletions]
+        self._log_changes(connection, changes, written, renumber)
         self._details(connection)
 
     def _advance_sequence(self, connection: Connection) -> Renumber:
@@ -164,27 +166,28 @@ class Batch:
             for op in self._operations.get(kind, [])
             if op.seq is not None
         ]
-        next_seq, last_seq = connection.execute(queries.locked_source(self._source_id)).one()
+        this_source = {"b_source_id": self._source_id}
+        next_seq, last_seq = connection.execute(queries.LOCKED_SOURCE, this_source).one()
         if not own:
             return _same
         own.sort()
         late = own[0] <= last_seq
         fresh = {seq: next_seq + index for index, seq in enumerate(own)} if late else {}
-        values = {"last_seq": fresh.get(own[-1], own[-1])}
-        if late:
-            values["next_seq"] = next_seq + len(own)
-        connection.execute(update(source).where(source.c.id == self._source_id).values(values))
+        values = {"b_next_seq": next_seq + len(fresh), "b_last_seq": fresh.get(own[-1], own[-1])}
+        connection.execute(queries.ADVANCE_SOURCE, this_source | values)
         return (lambda seq: fresh[seq]) if late else _same
 
-    def _save(self, connection: Connection, saves: list[Save], renumber: Renumber) -> None:
+    def _save(self, connection: Connection, saves: list[Save], renumber: Renumber) -> Pages:
+        """Write pages as wholes; returns them as they are stored now."""
         if not saves:
-            return
+            return {}
         changed = [self._changed_row(save, renumber) for save in saves if save.seq is not None]
         self._keep(connection, [save.key for save in saves if save.seq is not None])
         same = [self._resaved_row(save) for save in saves if save.seq is None]
         _many(connection, self._writes.save, changed)
         _many(connection, self._writes.resave, same)
-        ids = self._page_ids(connection, [save.key for save in saves], gone=False)
+        written = self._pages(connection, [save.key for save in saves])
+        ids = _ids(written, gone=False)
         contents, emptied, links = [], [], []
         for save in saves:
             if (page_id := ids.get(save.key)) is None:
@@ -198,6 +201,7 @@ class Batch:
         _many(connection, queries.DELETE_CONTENT, emptied)
         _many(connection, self._writes.contents, contents)
         _many(connection, self._writes.links, links)
+        return written
 
     def _changed_row(self, save: Save, renumber: Renumber) -> rows.Row:
         return rows.page_row(save.record) | {
@@ -230,9 +234,10 @@ class Batch:
         keys = [op.key for op in self._operations.get(Reach, [])]
         _many(connection, self._writes.reach, [self._where(key) | reached for key in keys])
 
-    def _delete(self, connection: Connection, deletions: list[DeletePage], renumber: Renumber) -> None:
+    def _delete(self, connection: Connection, deletions: list[DeletePage], renumber: Renumber) -> Pages:
+        """Make pages tombstones; returns them as they are stored now."""
         if not deletions:
-            return
+            return {}
         parameters = [
             self._where(op.key)
             | {"b_run": self._run_number, "b_seq": renumber(op.seq), "b_reason": op.reason}
@@ -240,10 +245,11 @@ class Batch:
         ]
         self._keep(connection, [op.key for op in deletions])
         _many(connection, self._writes.delete, parameters)
-        deleted = self._page_ids(connection, [op.key for op in deletions], gone=True)
-        ids = [{"b_page_id": page_id} for page_id in deleted.values()]
+        written = self._pages(connection, [op.key for op in deletions])
+        ids = [{"b_page_id": page_id} for page_id in _ids(written, gone=True).values()]
         _many(connection, queries.DELETE_CONTENT, ids)
         _many(connection, queries.DELETE_LINKS, ids)
+        return written
 
     def _keep(self, connection: Connection, keys: list[bytes]) -> None:
         """Keep the contents that are about to be replaced."""
@@ -251,17 +257,14 @@ class Batch:
             history.keep(connection, self._source_id, keys)
 
     def _log_changes(
-        self, connection: Connection, logged: list[Save | DeletePage], renumber: Renumber
+        self, connection: Connection, logged: list[Save | DeletePage], written: Pages, renumber: Renumber
     ) -> None:
-        if not logged:
-            return
-        known = self._pages(connection, [op.key for op in logged])
         now = time.time()
         entries = []
         for op in logged:
-            if op.key not in known:
+            if op.key not in written:
                 continue
-            page_id, url, _ = known[op.key]
+            page_id, url, _ = written[op.key]
             save = op if isinstance(op, Save) else None
             entries.append(
                 {
@@ -307,14 +310,15 @@ class Batch:
     def _where(self, key: bytes) -> rows.Row:
         return {"b_source_id": self._source_id, "b_key": key}
 
-    def _page_ids(self, connection: Connection, keys: list[bytes], *, gone: bool) -> dict[bytes, int]:
-        found = self._pages(connection, keys)
-        return {key: page_id for key, (page_id, _, is_gone) in found.items() if is_gone == gone}
-
-    def _pages(self, connection: Connection, keys: list[bytes]) -> dict[bytes, tuple[int, str, bool]]:
-        """Row id, URL and "is a tombstone" of the stored pages among `keys`."""
+    def _pages(self, connection: Connection, keys: list[bytes]) -> Pages:
+        """The stored pages among `keys`."""
         found = connection.execute(queries.KNOWN_PAGES, {"b_source_id": self._source_id, "b_keys": keys})
         return {bytes(key): (page_id, url, gone) for key, page_id, url, gone in found}
+
+
+def _ids(pages: Pages, *, gone: bool) -> dict[bytes, int]:
+    """Row ids by key, of the tombstones or of the others."""
+    return {key: page_id for key, (page_id, _, is_gone) in pages.items() if is_gone == gone}
 
 
 def _same(seq: int) -> int:

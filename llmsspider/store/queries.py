@@ -220,9 +220,17 @@ def first_change_after(source_id: int, since: int) -> Select[Any]:
     )
 
 
-def locked_source(source_id: int) -> Select[Any]:
-    """`next_seq` and `last_seq`, with the row locked where the database locks rows."""
-    return select(source.c.next_seq, source.c.last_seq).where(source.c.id == source_id).with_for_update()
+_THIS_SOURCE = source.c.id == bindparam("b_source_id")
+
+LOCKED_SOURCE = select(source.c.next_seq, source.c.last_seq).where(_THIS_SOURCE).with_for_update()
+"""`next_seq` and `last_seq`, with the row locked where the database locks rows."""
+
+ADVANCE_SOURCE = (
+    update(source)
+    .where(_THIS_SOURCE)
+    .values(next_seq=bindparam("b_next_seq"), last_seq=bindparam("b_last_seq"))
+)
+"""Sets both; the row is locked."""
 
 
 _THIS_RESOURCE = (resource.c.source_id == bindparam("b_source_id"), resource.c.key == bindparam("b_key"))

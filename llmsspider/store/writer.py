@@ -71,7 +71,7 @@ class Sequence:
 # The one thread that writes: it gathers operations into batches and commits each in one transaction.
 
 BATCH_ROWS = 1000
-BATCH_SECS = 0.5
+BATCH_SECS = 1.0
 """A batch is committed when it holds this many rows or its first row has waited this long."""
 QUEUE_UNITS = 20_000
 """What may wait: an operation weighs 1, and 1 more for every 4 KiB of text. Then callers wait too."""
