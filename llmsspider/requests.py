@@ -8,7 +8,7 @@
     alike     its URL has numbers or a query, a link led to it, and it is not stored: "listed" where the link is on a
               page without them, else "linked"
     alternate its HTML named the Markdown of `md`; requested in this way once
-    canonical another page named this one as its address; what it names itself is not followed
+    canonical URL of the page that named this one as its address, or its own; what it names itself is not followed
     data      URLs of the data that the browser loaded for the page it rendered
     dead      URL of its Markdown, which was not found; other pages it may belong to are tried
     failed    what failed to load in the browser: why, by URL
@@ -58,7 +58,7 @@ class RequestMeta(TypedDict, total=False):
     start: bool
     alike: Literal["listed", "linked"]
     alternate: bool
-    canonical: bool
+    canonical: str
     data: list[str]
     dead: str
     failed: dict[str, str]

@@ -124,6 +124,8 @@ class Pages:
         canonical = meta.canonical
         if not canonical or identity(canonical) == here or info(request).get("canonical"):
             return None
+        if self._run.site.leads_back(request.url, canonical):
+            return None
         if not same_page_elsewhere(request.url, canonical) or not self._run.bounds.allowed(canonical):
             return None
         return NoDocument("canonical", f"names {canonical} as its address", canonical)

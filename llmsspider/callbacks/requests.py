@@ -218,13 +218,14 @@ class PageRequests:
             depth=int(request.meta.get("depth", 0)),
             listed=page.get("listed", False),
             start=page.get("start", False),
-            canonical=True,
+            canonical=request.url,
         )
 
     def other_address(self, request: Request) -> Request | None:
         """Return the request for another address of a page that is not found, None where there is none.
 
-        That is the spelling that this run saw, or another page that a listed Markdown URL may belong to.
+        That is the spelling that this run saw, the page that named this address as its own, or another page that a
+        listed Markdown URL may belong to.
         """
         run, page = self._run, info(request)
         spelled = page.get("spelled")
@@ -232,6 +233,11 @@ class PageRequests:
             run.site.respelled.add(identity(spelled))
             meta = {**request.meta, META: {name: value for name, value in page.items() if name != "spelled"}}
             return request.replace(url=spelled, meta=meta, dont_filter=True)
+        named_by = page.get("canonical")
+        if named_by and identity(named_by) != identity(request.url):
+            run.bounds.no_page(request.url)
+            meta = {**request.meta, META: {**page, "canonical": named_by}}
+            return request.replace(url=named_by, meta=meta, dont_filter=True)
         markdown = page.get("md") or page.get("dead")
         for url in page_candidates(markdown).values() if markdown else ():
             if run.requested(url) or not run.bounds.verdict(url, listed=page.get("listed", False)).allowed:
@@ -242,7 +248,7 @@ class PageRequests:
             depth = int(request.meta.get("depth", 0))
             by, listed = page.get("by", "link"), page.get("listed", False)
             other = self.page(url, by=by, depth=depth, listed=listed, dead=markdown)
-            info(other)["canonical"] = True  # the address it names may be the one that is not found
+            info(other)["canonical"] = url  # the address it names may be the one that is not found
             return other
         return None
 

@@ -13,7 +13,7 @@ from llmsspider.discovery.repositories import Repository
 from llmsspider.web.host_forms import HostForms
 from llmsspider.web.markdown_forms import is_markdown_url, twins
 from llmsspider.web.media_types import MARKDOWN_TYPES
-from llmsspider.web.urls import host, identity, split_route
+from llmsspider.web.urls import host, identity, loose_key, split_route
 
 if TYPE_CHECKING:
     from llmsspider.discovery import Discovery, Seed
@@ -97,6 +97,8 @@ class SiteKnowledge:
         """The repository whose files are the pages."""
         self._lists: set[str] = set()
         """Sidebars and the like that were requested in this run."""
+        self._leading_back: set[str] = set()
+        """Hosts whose pages name as their address a spelling that redirects to them."""
         self._routed: set[str] = set()
         """Pages, by identity, whose routes a browser renders as pages."""
         self._pages: frozenset[str] = frozenset()
@@ -235,6 +237,15 @@ class SiteKnowledge:
     def is_shown_elsewhere(self) -> bool:
         """Whether pages are files of a repository, or routes: their links are joined by the rules of those."""
         return bool(self._docsify) or self.repository is not None
+
+    def learn_leading_back(self, url: str, canonical: str) -> None:
+        """Remember that the address which a page names for itself redirects to the page (`/a` to `/a/`)."""
+        if loose_key(url) == loose_key(canonical):
+            self._leading_back.add(host(url))
+
+    def leads_back(self, url: str, canonical: str) -> bool:
+        """Say whether an address that a page names, another spelling of its own, redirects to it like others there."""
+        return host(url) in self._leading_back and loose_key(url) == loose_key(canonical)
 
     def learn_tags(self, urls: Iterable[str]) -> None:
         """Remember the pages that a page names as its tags (`rel=tag`), `MAX_TAGS` of a site at most."""

@@ -245,6 +245,16 @@ def describing_files(answer: FetchResult) -> tuple[list[str], list[InvalidUrl]]:
     return found[:MAX_DESCRIBEDBY], [url for url in described if isinstance(url, InvalidUrl)]
 
 
+def named_sitemaps(answer: FetchResult) -> list[str]:
+    """Return the URLs a page names as sitemaps (`<link rel="sitemap">`), or its `Link:` header."""
+    if not answer.ok:
+        return []
+    parsed = media_types.parse(answer.headers.get("link", ""), answer.final_url)
+    links = [*((link.url, link.rel) for link in parsed), *((url, rel) for url, rel, _ in _head_links(answer))]
+    named = dict.fromkeys(url for url, rel in links if "sitemap" in rel and isinstance(url, str))
+    return list(named)[:MAX_DESCRIBEDBY]
+
+
 def page_url(url: str, answer: FetchResult) -> str:
     """Return the URL to probe from: the one after redirects, with a slash where it is a directory.
 

@@ -15,6 +15,7 @@ from lxml import etree
 from protego import Protego
 
 from llmsspider import llmstxt
+from llmsspider.discovery import files
 from llmsspider.discovery.model import Discovery, FetchResult, FilteredLink, Probe
 from llmsspider.discovery.session import SeedList, Session
 from llmsspider.stats import FilterReason
@@ -281,8 +282,11 @@ class SitemapStep:
         self._seen: set[str] = set()
 
     async def run(self, room: int) -> None:
-        """Read every sitemap the site names; at most `room` requests go to usual places that it does not name."""
-        named = await self._named_in_robots()
+        """Read every sitemap that robots.txt or the start page names.
+
+        At most `room` requests go to usual places that neither names.
+        """
+        named = [*await self._named_in_robots(), *files.named_sitemaps(self._found.start)]
         if named:
             await self._read_all(named)
         root, directory = urljoin(self._page_url, "/"), llmstxt.directory_url(self._page_url)

@@ -13,6 +13,7 @@ from llmsspider.download_errors import FilteredRequest, RefusedRequest
 from llmsspider.requests import info
 from llmsspider.spiderrun import run_of
 from llmsspider.web.url_gate import INVALID_URL, fault
+from llmsspider.web.urls import identity
 
 if TYPE_CHECKING:
     from scrapy import Spider
@@ -60,7 +61,16 @@ class RedirectMiddleware(NoReferer, redirect.RedirectMiddleware):
             raise _refused("its address cannot be read") from None
         if isinstance(answer, Request):
             self._check(answer, request)
+            return self._let_back(answer, request)
         return answer
+
+    def _let_back(self, redirected: Request, request: Request) -> Request:
+        """Let a redirect through to the page that named the redirecting address as its own: it is the document."""
+        page, run = info(request).get("canonical"), run_of(self.crawler)
+        if page and run is not None and identity(page) == identity(redirected.url):
+            run.site.learn_leading_back(page, request.url)
+            return redirected.replace(dont_filter=True)
+        return redirected
 
     def _check(self, redirected: Request, request: Request) -> None:
         if leads_to_login(request.url, redirected.url):

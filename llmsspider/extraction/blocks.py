@@ -6,7 +6,7 @@ from lxml.etree import _Element
 
 from llmsspider.extraction import code
 from llmsspider.extraction.rules import CONTENTS_NAMES, Kind, holds_title
-from llmsspider.extraction.tree import letters_outside_links, plain_text
+from llmsspider.extraction.tree import inner_text, letters_outside_links, plain_text
 from llmsspider.extraction.walk import BLOCK_KINDS, BLOCK_TAGS, Walk, converts
 
 _NO_QUOTES = frozenset({"SVInsetFlow", "SInsetFlow", "SubFlow"})
@@ -31,6 +31,7 @@ def heading(walk: Walk, element: _Element) -> list[str]:
             span.tag = "sub"
         elif classes and not len(span) and not span.text and not _SEPARATORS.isdisjoint(classes.split()):
             span.text = " "
+    _part_lines(element)
     inner = walk.line(element)
     if not inner and len(element) == 1:
         inner = walk.line(element[0])  # VuePress: the permalink is around the text
@@ -48,6 +49,22 @@ def heading(walk: Walk, element: _Element) -> list[str]:
     elif level == 1 and walk.title is None:
         walk.title = text
     return [block]
+
+
+def _part_lines(element: _Element) -> None:
+    """Set a space between the spans that a heading is all made of, where the next one is several words.
+
+    They are lines, as the page's style draws them: the name of a project and what it is, on a home page.
+    """
+    if len(element) < 2 or (element.text or "").strip():
+        return
+    if any(child.tag != "span" or (child.tail or "").strip() for child in element):
+        return
+    for child in element.iterchildren():
+        after = child.getnext()
+        words = inner_text(after).split() if after is not None and not child.tail else []
+        if len(words) > 1 and words[0][0].isalnum() and inner_text(child)[-1:].isalnum():
+            child.tail = " "
 
 
 @converts(BLOCK_TAGS, "pre")

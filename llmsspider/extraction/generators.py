@@ -64,7 +64,7 @@ GENERATORS = (
         "#searchbox .sphinxsidebar .viewcode-link .rst-footer-buttons .prev-next-area "
         ".bd-header-article div.related nav.contents div.contents div.sphinx-tabs-tab .toc-title "
         "#contents.topic .bd-toc .sd-tab-label-hidden .prev-next-footer .header-article "
-        ".viewcode-block-link .cell_input_toggle",
+        ".viewcode-block-link .cell_input_toggle p.collapsed p.expanded",
         results="search-results",
     ),
     Generator(
@@ -95,9 +95,9 @@ GENERATORS = (
         ".nav-wrapper .nav-wide-wrapper .buttons",
     ),
     Generator(
-        "vitepress", ("vp-doc",),
-        (".vp-doc",),
-        ".vp-copy span.lang .line-numbers-wrapper .VPDocFooter .VPBadge .copy",
+        "vitepress", ("vp-doc", "VPHome"),
+        (".VPHome", ".vp-doc",),
+        ".vp-copy span.lang .line-numbers-wrapper .VPDocFooter .VPBadge .copy div.icon",
         unlabelled="txt",
         meta="vitepress",
     ),

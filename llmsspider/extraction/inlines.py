@@ -43,6 +43,8 @@ TO_TOP = frozenset(
     {"top", "back to top", "to top", "go to top", "return to top", "↑", "▲", "⬆", "↑ top", "top ↑"}
 )
 """Texts of links to the top of their page."""
+SKIP = ("skip to ", "jump to content", "jump to main")
+"""How links to the content of their page begin, which stand above its navigation for the keyboard."""
 _WEB = ("http://", "https://")
 _SPACE = re.compile(r"[ \t\n\r\f\v]+")
 _SHORT = 64
@@ -66,7 +68,7 @@ def anchor(walk: Walk, element: _Element, before: list[str]) -> str:
             return ""
         if is_own and walk.in_heading:
             return walk.content(element)
-        if is_own and (text or _alternatives(element)).lower() in TO_TOP:
+        if is_own and (text.lower().startswith(SKIP) or (text or _alternatives(element)).lower() in TO_TOP):
             return ""
     if walk.in_heading and walk.joiner.join(href).partition("#")[0] == walk.joiner.page:
         return walk.content(element)
@@ -111,7 +113,8 @@ def card(walk: Walk, element: _Element) -> list[str] | None:
     """Return the blocks of a link around blocks: its first line of text is the link, the rest stays."""
     if walk.in_link or not element.get("href"):
         return None
-    target = next((leaf for leaf in element.iter(*BLOCKS) if not has_blocks(leaf) and visible(leaf)), None)
+    leaves = (leaf for leaf in element.iter(*BLOCKS) if not has_blocks(leaf) and visible(leaf))
+    target = next((leaf for leaf in leaves if walk.rules.kind(leaf) is not Kind.DROP), None)
     if target is not None:
         _wrap(target, element)
     element.attrib.pop("href")

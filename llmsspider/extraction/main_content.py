@@ -64,6 +64,8 @@ _SWITCH = 24
 """Maximum number of letters outside links in a block of links to translations ("Available languages")."""
 _LIKELY_SHARE = 0.6
 """Share of the page's text that an element of `_LIKELY` must hold for the search to start there."""
+_WORD_ENDS = re.compile(r"[-_\s]")
+"""What parts the words of a class."""
 _LINKED = 0.6
 """Minimum share (0 to 1) of a block's text in links for a block named like navigation to be navigation."""
 
@@ -323,7 +325,7 @@ def without_navigation(main: _Element, page: _Element | None = None) -> _Element
             and not (element.tag == "table" and next(element.iter("th"), None) is not None)
             and _is_linked(element)
         ):
-            if "toc" in (element.get("class") or "").split("-"):
+            if "toc" in _WORD_ENDS.split(element.get("class") or ""):
                 element.set("class", "toc")
             else:
                 element.clear(keep_tail=True)

@@ -19,6 +19,7 @@ DOUBTFUL = frozenset(
     {"ad", "ads", "article-relatives", "breadcrumb", "breadcrumbs", "cookies", "copy", "feedback", "footer", "no-print",
      "article-tags", "noprint", "page-feedback",
      "page-tags", "post-tags", "tag-list", "page-nav", "page-navigation", "page-toc", "pager", "pagination",
+     "last-modified", "last-update", "last-updated", "lastmod", "lastupdated",
      "related-articles", "related-posts", "search-results", "section-index", "toc", "TOC"}
 )  # fmt: skip
 """Classes and ids of page furniture (chrome) that sites give to content too; `is_content` decides."""
@@ -94,6 +95,7 @@ COMMON_DROPS = (
     # links to edit and to the source, feedback, sharing
     ".tag-source", ".feedback--title", ".feedback--question", ".feedback--answer", ".feedback--response",
     ".edit-page", ".edit-link", ".edit-this-page", ".edit-page-link", ".page-edit", ".github-edit-link", ".srclink",
+    ".last-modified", ".last-update", ".last-updated", ".lastmod", ".lastupdated",
     ".feedback", ".page-feedback", ".was-this-helpful", ".social-share", ".share-buttons",
     ".callout-icon", ".admonition-icon", ".alert-icon",
     # numbers of a notebook's cells

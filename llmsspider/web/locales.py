@@ -221,9 +221,8 @@ class Trees:
             if home is None or segment in self.language_trees or is_alias:
                 return segment in self.language_trees or is_alias
         same = replaced(url, segment, home)
-        if identity(same) in self._no_pages:
-            return False
-        return self.is_read(same) or (is_final and self.is_known(same))
+        is_dead = identity(same) in self._no_pages
+        return self.is_read(same) or (is_final and not is_dead and self.is_known(same))
 
     @staticmethod
     def _is_root(url: str, segment: str) -> bool:

@@ -162,6 +162,32 @@ def test_a_canonical_of_the_same_page_is_followed_one_hop(serve, run_crawl):
     assert outcome.stats["llms/filtered/canonical"] == 2
 
 
+def test_a_page_whose_own_address_leads_back_or_nowhere_is_a_document(serve, run_crawl):
+    def page(title, canonical, *links):
+        return html(title, f"<p>{title}.</p>{linked(*links)}", f"<link rel='canonical' href='{canonical}'>")
+
+    site = serve(
+        {
+            "/p/": page("Home", "/p", "/p/a/", "/p/b/", "/p/old/c"),
+            "/p": Reply("", 301, headers={"Location": "/p/"}),
+            "/p/a/": page("A", "/p/a"),
+            "/p/a": Reply("", 301, headers={"Location": "/p/a/"}),
+            "/p/b/": page("B", "/p/b"),
+            "/p/b": Reply("", 301, headers={"Location": "/p/b/"}),
+            "/p/old/c": page("C", "/p/new/c", "/p/d"),
+            "/p/d": html("D", "<p>Linked on a page whose own address is dead.</p>"),
+        }
+    )
+    expected = {"/p/", "/p/a/", "/p/b/", "/p/old/c", "/p/d"}
+    outcome = run_crawl(f"{site.url}/p/", settings={"CONCURRENT_REQUESTS": 1})
+    assert set(outcome.by_path(site.url)) == expected
+    assert site.paths().count("/p/b/") == 1  # what the addresses of the pages before it did was learned
+    again = run_crawl(f"{site.url}/p/", settings={"CONCURRENT_REQUESTS": 1})
+    assert {path: document["change"] for path, document in again.by_path(site.url).items()} == dict.fromkeys(
+        expected, "unchanged"
+    )
+
+
 def test_opt_outs_of_a_page_are_obeyed_by_default(serve, run_crawl):
     site = serve(
         {

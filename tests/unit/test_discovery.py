@@ -752,6 +752,21 @@ def test_the_sitemap_of_a_project_is_found_from_any_of_its_pages(start: str) -> 
     assert [seed.url for seed in run(site, host + start).seeds] == [f"{host}/proj/guide/v2/orphan"]
 
 
+@pytest.mark.parametrize("robots", ["", "Sitemap: https://alice.github.io/blog.xml"])
+def test_the_sitemap_that_the_start_page_names(robots: str) -> None:
+    host = "https://alice.github.io"
+    site = Site(
+        {
+            f"{host}/robots.txt": robots,
+            f"{host}/blog.xml": sitemap(f"{host}/blog/one"),
+            f"{host}/proj/": "<html><head><link rel='sitemap' href='/proj/sitemap-index.xml'></head>",
+            f"{host}/proj/sitemap-index.xml": sitemap_index(f"{host}/proj/sitemap-0.xml"),
+            f"{host}/proj/sitemap-0.xml": sitemap(f"{host}/proj/a"),
+        }
+    )
+    assert f"{host}/proj/a" in [seed.url for seed in run(site, f"{host}/proj/").seeds]
+
+
 def test_endless_sitemap_indexes_end() -> None:
     nested = {f"/s/{n}.xml": sitemap_index("/sitemap.xml", f"/s/{n + 1}.xml") for n in range(1, 9)}
     site = Site({"/sitemap.xml": sitemap_index("/sitemap.xml", "/s/1.xml"), **nested})

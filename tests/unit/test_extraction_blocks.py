@@ -153,6 +153,8 @@ CHROME = {
     "what a button says when it has copied": "<div class='copy-popup-wrapper popup-to-left'><span></span><span>Link copied to clipboard</span></div>",
     "a question about the page": "<h2 class='feedback--title'>Feedback</h2><p class='feedback--question'>Was this page helpful?</p>",
     "tags": "<div class='post-tags'>Tags: <a href='/tags/a'>a</a> <a href='/tags/b'>b</a></div>",
+    "when the page was built": "<div class='last-modified'>Last modified: 20 October 2024</div>",
+    "a link to the content": "<a href='#main' class='x:sr-only'>Skip to Content</a>",
     "where the source is": "<dl><dt class='tag-source'>Source:</dt><dd class='tag-source'><a href='w.js.html'>w.js</a></dd></dl>",
 }  # fmt: skip
 
@@ -160,6 +162,30 @@ CHROME = {
 @pytest.mark.parametrize("chrome", CHROME.values(), ids=CHROME)
 def test_chrome_named_by_a_class_is_left_out(chrome):
     assert markdown(f"<p>Wheels turn.</p>{chrome}") == "Wheels turn."
+
+
+def test_what_is_said_of_dates_is_content():
+    text = "Pages that were modified in the last year have a mark, and those that were not are old."
+    assert text in markdown(f"<p>a</p><p class='last-modified'>{text}</p>")
+
+
+@pytest.mark.parametrize(
+    ("spans", "expected"),
+    [
+        ("<span>Wheel</span><span>A mill of wheels</span>", "# Wheel A mill of wheels"),
+        ("<span>wheel</span><span>(axle: int, tyre)</span>", "# wheel(axle: int, tyre)"),
+        ("<span>W</span><span>h</span><span>eel</span>", "# Wheel"),
+        ("<span>re</span>wind <span>the wheel</span>", "# rewind the wheel"),
+    ],
+)
+def test_lines_of_a_heading_are_parted(spans, expected):
+    assert markdown(f"<h1>{spans}</h1><p>Text.</p>").split("\n")[0] == expected
+
+
+def test_a_page_that_is_a_table_of_contents_keeps_it():
+    items = "".join(f"<li class='level2 toc nav-node'><a href='/d/{n}'>Part {n}</a></li>" for n in range(9))
+    text = markdown(f"<main><h1>Table of Content</h1><ul class='toc nav-list'>{items}</ul></main>")
+    assert text.count("](https://e.org/d/") == 9
 
 
 def test_tags_with_descriptions_are_content():

@@ -20,6 +20,8 @@ ENTRY = {
     "sphinx-rtd": "sphinx",
     "sphinx-furo": "sphinx",
     "sphinx-pydata": "sphinx",
+    "sphinx-book": "sphinx",
+    "vitepress-home": "vitepress",
     "github-readme": "github",
     "unknown": "generic",
     "docsify": "generic",
