@@ -43,8 +43,11 @@ TO_TOP = frozenset(
     {"top", "back to top", "to top", "go to top", "return to top", "↑", "▲", "⬆", "↑ top", "top ↑"}
 )
 """Texts of links to the top of their page."""
-SKIP = ("skip to ", "jump to content", "jump to main")
-"""How links to the content of their page begin, which stand above its navigation for the keyboard."""
+SKIP = re.compile(
+    r"(?:skip|jump) to (?:the )?(?:main |page )?(?:contents?|navigation|search|footer)|skip navigation",
+    re.ASCII,
+)
+"""Texts of links to parts of their page, which stand above its navigation for the keyboard."""
 _WEB = ("http://", "https://")
 _SPACE = re.compile(r"[ \t\n\r\f\v]+")
 _SHORT = 64
@@ -68,7 +71,7 @@ def anchor(walk: Walk, element: _Element, before: list[str]) -> str:
             return ""
         if is_own and walk.in_heading:
             return walk.content(element)
-        if is_own and (text.lower().startswith(SKIP) or (text or _alternatives(element)).lower() in TO_TOP):
+        if is_own and (SKIP.fullmatch(text.lower()) or (text or _alternatives(element)).lower() in TO_TOP):
             return ""
     if walk.in_heading and walk.joiner.join(href).partition("#")[0] == walk.joiner.page:
         return walk.content(element)

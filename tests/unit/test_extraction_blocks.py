@@ -164,6 +164,12 @@ def test_chrome_named_by_a_class_is_left_out(chrome):
     assert markdown(f"<p>Wheels turn.</p>{chrome}") == "Wheels turn."
 
 
+def test_links_that_skip_a_part_of_the_text_are_content():
+    assert markdown("<p>Wheels. <a href='#tyres'>Skip to tyres</a> with mounted ones.</p>") == (
+        "Wheels. [Skip to tyres](https://e.org/d/p#tyres) with mounted ones."
+    )
+
+
 def test_what_is_said_of_dates_is_content():
     text = "Pages that were modified in the last year have a mark, and those that were not are old."
     assert text in markdown(f"<p>a</p><p class='last-modified'>{text}</p>")
