@@ -30,10 +30,7 @@ BUSY_SECS = 0.25
 """Time to answer above which a page is busy: it computes, and neither changes nor requests anything meanwhile."""
 
 ANSWER_SECS = 5.0
-"""Time a page is given to answer a question besides those of `wait_until_loaded`."""
-
-STOPPED_SECS = 5.0
-"""Time a page is given to terminate its scripts, and then to answer: it has nothing else to do."""
+"""Time a page is given to answer a question besides those of `wait_until_loaded`, and to terminate a script."""
 
 ENOUGH_TEXT = 200
 """Least number of characters of text of a page that is more than a loading notice."""
@@ -53,7 +50,9 @@ MAX_LOADS = 4
 MAX_NOTED = 20
 """Maximum number of requests recorded for a page: of failed ones, and of those for data."""
 
-_POLL_SECS = 0.1
+POLL_SECS = 0.1
+"""Time between two questions to a page."""
+
 _LOOK = """() => {
   const roots = [document];
   let elements = 0, shown = document.body ? document.body.innerText.trim().length : 0;
@@ -168,27 +167,23 @@ class Scripts:
         return cls(await page.context.new_cdp_session(page))
 
     async def stop(self) -> None:
-        """Terminate the running script and disable scripts; the page can still be read. Takes `STOPPED_SECS` at most.
+        """Terminate the running script and disable scripts; the page can still be read. Takes `ANSWER_SECS` at most.
 
-        Scripts that start before the browser has disabled them are terminated too. A termination that arrives when no
-        script runs ends the next one, so a script of no effect is run until all have been answered.
+        Scripts that start before the browser has disabled them are terminated too. What runs next in the process of the
+        page, scripts of ours and of pages of the same site included, may be terminated with them.
         """
         from playwright.async_api import Error  # noqa: PLC0415  # only where a browser runs
 
         send = self._session.send
         endings: list[asyncio.Future[object]] = []
         with contextlib.suppress(TimeoutError, Error):
-            async with asyncio.timeout(STOPPED_SECS):
+            async with asyncio.timeout(ANSWER_SECS):
                 off = asyncio.ensure_future(send("Emulation.setScriptExecutionDisabled", {"value": True}))
                 try:
                     while not off.done():
                         endings.append(asyncio.ensure_future(send("Runtime.terminateExecution")))
-                        await asyncio.wait([off], timeout=_POLL_SECS)
+                        await asyncio.wait([off], timeout=POLL_SECS)
                     await off
-                    while late := [ending for ending in endings if not ending.done()]:
-                        with contextlib.suppress(Error):
-                            await send("Runtime.evaluate", {"expression": "0"})
-                        await asyncio.wait(late, timeout=_POLL_SECS)
                 finally:
                     off.cancel()
                     for ending in endings:
@@ -225,7 +220,7 @@ async def _wait(page: Page, traffic: Traffic) -> None:
         has_text = still >= STILL_SECS and shown >= ENOUGH_TEXT and not traffic.awaits_data
         if has_text or min(still, traffic.quiet_secs) >= quiet:
             return
-        await asyncio.sleep(_POLL_SECS)
+        await asyncio.sleep(POLL_SECS)
 
 
 async def _look(page: Page) -> tuple[str, int, int] | None:

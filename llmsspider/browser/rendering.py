@@ -10,7 +10,7 @@ from weakref import WeakKeyDictionary
 
 from llmsspider.browser.page_load import (
     ANSWER_SECS,
-    STOPPED_SECS,
+    POLL_SECS,
     Scripts,
     Traffic,
     is_framed,
@@ -34,6 +34,9 @@ MAX_OPENED = 500
 
 DEEPEST = 200
 """Maximum depth of nested shadow roots that are read."""
+
+MAX_READS = 4
+"""Maximum number of times a page is asked for its content."""
 
 _EXPAND = """([where, most]) => {
   let opened = 0;
@@ -80,15 +83,31 @@ async def expand(page: Page) -> int:
     """Expand the collapsed parts of a rendered API reference; return how many, 0 where the page does not answer."""
     try:
         async with asyncio.timeout(ANSWER_SECS):
-            return int(await page.evaluate(_EXPAND, [API_REFERENCE, MAX_OPENED]))
+            return int(await _answer(page, _EXPAND, [API_REFERENCE, MAX_OPENED]))
     except TimeoutError:
         return 0
 
 
 async def whole_content(page: Page) -> str | None:
     """Return the HTML of a page with its open shadow roots in place; None where it has none."""
-    html = await page.evaluate(_WHOLE, [DEEPEST])
+    html = await _answer(page, _WHOLE, [DEEPEST])
     return None if html is None else str(html)
+
+
+async def _answer(page: Page, script: str, argument: list[Any]) -> Any:
+    """Return what a script of ours returns; it is run again where it was ended from outside.
+
+    Pages of one site share a process, and stopping the scripts of one (`Scripts.stop`) may end what runs in another.
+    """
+    from playwright.async_api import Error  # noqa: PLC0415  # only where a browser runs
+
+    while True:
+        try:
+            return await page.evaluate(script, argument)
+        except Error:
+            if page.is_closed():
+                raise
+        await asyncio.sleep(POLL_SECS)
 
 
 # scrapy-playwright's download handler, which waits by the rules of `page_load`. Imports Playwright: load it lazily.
@@ -131,14 +150,14 @@ class RenderingHandler(Handler):  # type: ignore[misc]
     async def _whole_content(self, page: Page, traffic: Traffic) -> str | None:
         """Return the HTML of a page with its shadow roots, None where it has none.
 
-        Where it does not answer in time, its scripts are stopped and it is asked once more.
+        Where it does not answer within `ANSWER_SECS`, its scripts are stopped and it is asked again, `MAX_READS` times.
 
         Raises:
             RenderingError: it does not answer then either.
         """
-        for _ in range(2):
+        for _ in range(MAX_READS):
             with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(STOPPED_SECS if traffic.is_stopped else ANSWER_SECS):
+                async with asyncio.timeout(ANSWER_SECS):
                     return await whole_content(page)
             traffic.is_stopped = True
             await self._scripts[page].stop()
