@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import json
 import os
 import random
 import signal
@@ -17,7 +18,7 @@ from multiprocessing import connection
 from pathlib import Path
 
 import pytest
-from worker_calls import leave_once, missing, noted, spin, wait_once
+from worker_calls import leave_once, noted, spin, wait_once
 
 from llmsspider.conversion import workers
 from llmsspider.conversion.processes import DeadWorkerError, ProcessPool
@@ -282,11 +283,31 @@ def _runs(pid: int) -> bool:
 # --- what a worker has, and what it sends ---
 
 
-def test_a_worker_is_forked_ready(pool):
-    """It has what conversion needs before its first call, and not what only the crawling process needs."""
-    lacks = asyncio.run(pool._run(missing, (["llmsspider.extraction", "llmsspider.markdown", "lxml.etree"],)))
-    has = asyncio.run(pool._run(missing, (["asyncio", "scrapy", "sqlalchemy"],)))
-    assert (lacks, has) == ([], ["asyncio", "scrapy", "sqlalchemy"])
+READY = """
+import asyncio, json
+from llmsspider.conversion.workers import ConversionPool
+from worker_calls import missing
+
+async def main():
+    pool = ConversionPool(1, 60.0, "native")
+    modules = ["llmsspider.extraction", "llmsspider.markdown", "lxml.etree", "asyncio", "scrapy", "sqlalchemy"]
+    print(json.dumps(await pool._run(missing, (modules,))))
+    pool.close()
+
+asyncio.run(main())
+"""
+
+
+def test_a_worker_is_forked_ready():
+    """It has what conversion needs before its first call, and not what only the crawling process needs.
+
+    In a process of its own: all pools of a process share one fork server.
+    """
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    done = subprocess.run(
+        [sys.executable, "-c", READY], env=environment, check=True, capture_output=True, text=True
+    )
+    assert json.loads(done.stdout) == ["asyncio", "scrapy", "sqlalchemy"]
 
 
 def test_a_page_comes_with_what_is_derived_from_its_text(pool):

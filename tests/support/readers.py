@@ -39,6 +39,7 @@ OURS = (
     "cli",
     "commands",
     "config",
+    "conversion.calls",
     "conversion.handlers",
     "conversion.workers",
     "crawl.jobs",
