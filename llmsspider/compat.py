@@ -102,11 +102,17 @@ def playwright_handler() -> Any:
             await self._launch()
             await self._maybe_launch_browser()
 
-        async def page_answered(self, page: Any) -> None:
-            """Do what has to be done with a page before it is read; a hook."""
+        async def page_content(self, page: Any) -> str:
+            """Return the HTML of a page that has answered; a hook."""
+            return str(await page.content())
 
         async def _apply_page_methods(self, page: Any, request: Request, spider: Any) -> None:
             await super()._apply_page_methods(page, request, spider)
-            await self.page_answered(page)
+            html = await self.page_content(page)
+
+            async def content() -> str:
+                return html
+
+            page.content = content  # what it reads next
 
     return Handler

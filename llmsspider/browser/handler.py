@@ -143,8 +143,6 @@ class BrowserSession:
         except TimeoutError:
             await self._abandon(opened)
             raise RenderingError(f"the page was not rendered within {seconds:g} s", kind="network") from None
-        if opened:
-            response = handler.whole(opened[-1], response)
         if traffic:
             request.meta[META] = {
                 **info(request),

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import json
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from weakref import WeakSet
 
 if TYPE_CHECKING:
@@ -53,6 +54,7 @@ MAX_NOTED = 20
 POLL_SECS = 0.1
 """Time between two questions to a page."""
 
+# Returns address, number of elements and of characters of text.
 _LOOK = """() => {
   const roots = [document];
   let elements = 0, shown = document.body ? document.body.innerText.trim().length : 0;
@@ -158,19 +160,54 @@ class Traffic:
 class Scripts:
     """The scripts of a page, over a connection to its browser that answers while they run."""
 
-    def __init__(self, session: CDPSession):
+    def __init__(self, page: Page, session: CDPSession):
+        self._page = page
         self._session = session
 
     @classmethod
     async def of(cls, page: Page) -> Scripts:
         """Return the scripts of a page that is still empty: a page that is busy computing accepts no new connection."""
-        return cls(await page.context.new_cdp_session(page))
+        return cls(page, await page.context.new_cdp_session(page))
+
+    async def evaluate(self, function: str, *arguments: object) -> Any:
+        """Return what a function of ours returns on the page; None where it was terminated or the page navigates.
+
+        Playwright's `evaluate` first loads a script of its own into the page, once; where `stop` terminates that one,
+        every later call fails. Here nothing but the function is sent.
+
+        Raises:
+            playwright.async_api.Error: the page is closed.
+        """
+        from playwright.async_api import Error  # noqa: PLC0415  # only where a browser runs
+
+        given = ", ".join(map(json.dumps, arguments))
+        try:
+            answer = await self._session.send(
+                "Runtime.evaluate", {"expression": f"({function})({given})", "returnByValue": True}
+            )
+        except Error:
+            if self._page.is_closed():
+                raise
+            return None
+        return answer["result"].get("value")
+
+    async def answer(self, function: str, *arguments: object) -> Any:
+        """Return what a function of ours returns on the page, which is repeated until it returns something.
+
+        Raises:
+            TimeoutError: it has returned nothing within `ANSWER_SECS`.
+        """
+        async with asyncio.timeout(ANSWER_SECS):
+            while True:
+                value = await self.evaluate(function, *arguments)
+                if value is not None:
+                    return value
+                await asyncio.sleep(POLL_SECS)
 
     async def stop(self) -> None:
         """Terminate the running script and disable scripts; the page can still be read. Takes `ANSWER_SECS` at most.
 
-        Scripts that start before the browser has disabled them are terminated too. What runs next in the process of the
-        page, scripts of ours and of pages of the same site included, may be terminated with them.
+        Scripts that start before the browser has disabled them are terminated too, those of ours included (`evaluate`).
         """
         from playwright.async_api import Error  # noqa: PLC0415  # only where a browser runs
 
@@ -191,7 +228,7 @@ class Scripts:
         await asyncio.gather(*endings, return_exceptions=True)
 
 
-async def wait_until_loaded(page: Page, traffic: Traffic) -> bool:
+async def wait_until_loaded(scripts: Scripts, traffic: Traffic) -> bool:
     """Wait until the page has rendered itself, `IDLE_TIMEOUT_SECS` at most; return whether it has.
 
     Only time in which the page answers within `BUSY_SECS` counts: a page that is busy computing is not done, although
@@ -199,18 +236,18 @@ async def wait_until_loaded(page: Page, traffic: Traffic) -> bool:
     """
     try:
         async with asyncio.timeout(IDLE_TIMEOUT_SECS):
-            await _wait(page, traffic)
+            await _wait(scripts, traffic)
     except TimeoutError:
         return False
     return True
 
 
-async def _wait(page: Page, traffic: Traffic) -> None:
+async def _wait(scripts: Scripts, traffic: Traffic) -> None:
     seen: object = None
     since = time.monotonic()
     while True:
         began = time.monotonic()
-        look = await _look(page)
+        look = await scripts.evaluate(_LOOK)
         now = time.monotonic()
         if look is None or look != seen or now - began > BUSY_SECS:
             seen, since = look, now
@@ -221,16 +258,3 @@ async def _wait(page: Page, traffic: Traffic) -> None:
         if has_text or min(still, traffic.quiet_secs) >= quiet:
             return
         await asyncio.sleep(POLL_SECS)
-
-
-async def _look(page: Page) -> tuple[str, int, int] | None:
-    """Return address, number of elements and of characters of text; None while the page is navigating."""
-    from playwright.async_api import Error  # noqa: PLC0415  # only where a browser runs
-
-    try:
-        href, elements, shown = await page.evaluate(_LOOK)
-    except Error:
-        if page.is_closed():
-            raise
-        return None
-    return str(href), int(elements), int(shown)

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 from functools import partial
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
 from llmsspider.browser.page_load import (
-    ANSWER_SECS,
-    POLL_SECS,
     Scripts,
     Traffic,
     is_framed,
@@ -21,7 +18,6 @@ from llmsspider.errors import RenderingError
 
 if TYPE_CHECKING:
     from playwright.async_api import Page, Route
-    from scrapy.http import Response
 
 
 # The content of a rendered page, with collapsed parts expanded and shadow roots included.
@@ -38,7 +34,7 @@ DEEPEST = 200
 MAX_READS = 4
 """Maximum number of times a page is asked for its content."""
 
-_EXPAND = """([where, most]) => {
+_EXPAND = """(where, most) => {
   let opened = 0;
   const roots = [...document.querySelectorAll(where)];
   for (let root; (root = roots.pop()); ) {
@@ -51,9 +47,10 @@ _EXPAND = """([where, most]) => {
 }"""
 
 # Copies into an inert document, where custom elements are not upgraded. Iterative: no depth overflows the stack.
-_WHOLE = """([deepest]) => {
+_WHOLE = """deepest => {
+  const type = document.doctype ? new XMLSerializer().serializeToString(document.doctype) : '';
   const hasShadow = [...document.querySelectorAll('*')].some(element => element.shadowRoot);
-  if (!hasShadow) return null;
+  if (!hasShadow) return type + (document.documentElement?.outerHTML ?? '');
   const inert = document.implementation.createHTMLDocument('');
   const root = inert.importNode(document.documentElement, false);
   const waiting = [[document.documentElement, root, 0]];
@@ -75,43 +72,11 @@ _WHOLE = """([deepest]) => {
       if (child.nodeType === 1 && child.localName !== 'template') waiting.push([child, copy, depth]);
     }
   }
-  return '<!DOCTYPE html>' + root.outerHTML;
+  return type + root.outerHTML;
 }"""
 
 
-async def expand(page: Page) -> int:
-    """Expand the collapsed parts of a rendered API reference; return how many, 0 where the page does not answer."""
-    try:
-        async with asyncio.timeout(ANSWER_SECS):
-            return int(await _answer(page, _EXPAND, [API_REFERENCE, MAX_OPENED]))
-    except TimeoutError:
-        return 0
-
-
-async def whole_content(page: Page) -> str | None:
-    """Return the HTML of a page with its open shadow roots in place; None where it has none."""
-    html = await _answer(page, _WHOLE, [DEEPEST])
-    return None if html is None else str(html)
-
-
-async def _answer(page: Page, script: str, argument: list[Any]) -> Any:
-    """Return what a script of ours returns; it is run again where it was ended from outside.
-
-    Pages of one site share a process, and stopping the scripts of one (`Scripts.stop`) may end what runs in another.
-    """
-    from playwright.async_api import Error  # noqa: PLC0415  # only where a browser runs
-
-    while True:
-        try:
-            return await page.evaluate(script, argument)
-        except Error:
-            if page.is_closed():
-                raise
-        await asyncio.sleep(POLL_SECS)
-
-
 # scrapy-playwright's download handler, which waits by the rules of `page_load`. Imports Playwright: load it lazily.
-# Shadow roots, which Playwright's `content` omits, are read here.
 
 Handler: Any = playwright_handler()
 
@@ -123,7 +88,6 @@ class RenderingHandler(Handler):  # type: ignore[misc]
         super().__init__(*args, **kwargs)
         self._traffic: WeakKeyDictionary[Page, Traffic] = WeakKeyDictionary()
         self._scripts: WeakKeyDictionary[Page, Scripts] = WeakKeyDictionary()
-        self._whole: WeakKeyDictionary[Page, str] = WeakKeyDictionary()
 
     async def watch(self, page: Page) -> Traffic:
         """Record the requests of a page from now on. Frames get an empty answer; an aborted one shows an error page."""
@@ -132,23 +96,28 @@ class RenderingHandler(Handler):  # type: ignore[misc]
         await page.route("**", partial(_answer_document, traffic))
         return traffic
 
-    async def page_answered(self, page: Page) -> None:
-        """Wait until the page has rendered itself; where that takes too long, stop its scripts."""
-        if page in self._traffic:
-            traffic = self._traffic[page]
-            is_done = await wait_until_loaded(page, traffic)
-            if await expand(page):
-                is_done = await wait_until_loaded(page, traffic)
-            if not is_done:
-                traffic.is_stopped = True
-                await self._scripts[page].stop()
-            traffic.end()
-            whole = await self._whole_content(page, traffic)
-            if whole is not None:
-                self._whole[page] = whole
+    async def page_content(self, page: Page) -> str:
+        """Wait until the page has rendered itself; where that takes too long, stop its scripts. Return its HTML."""
+        if page not in self._traffic:
+            return str(await super().page_content(page))
+        scripts, traffic = self._scripts[page], self._traffic[page]
+        is_done = await wait_until_loaded(scripts, traffic)
+        if await self._expand(scripts):
+            is_done = await wait_until_loaded(scripts, traffic)
+        if not is_done:
+            traffic.is_stopped = True
+            await scripts.stop()
+        traffic.end()
+        return await self._read(scripts, traffic)
 
-    async def _whole_content(self, page: Page, traffic: Traffic) -> str | None:
-        """Return the HTML of a page with its shadow roots, None where it has none.
+    async def _expand(self, scripts: Scripts) -> int:
+        """Expand the collapsed parts of an API reference; return how many, 0 where the page does not answer in time."""
+        with contextlib.suppress(TimeoutError):
+            return int(await scripts.answer(_EXPAND, API_REFERENCE, MAX_OPENED))
+        return 0
+
+    async def _read(self, scripts: Scripts, traffic: Traffic) -> str:
+        """Return the HTML of a page with its shadow roots, which Playwright's `content` omits.
 
         Where it does not answer within `ANSWER_SECS`, its scripts are stopped and it is asked again, `MAX_READS` times.
 
@@ -157,19 +126,10 @@ class RenderingHandler(Handler):  # type: ignore[misc]
         """
         for _ in range(MAX_READS):
             with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(ANSWER_SECS):
-                    return await whole_content(page)
+                return str(await scripts.answer(_WHOLE, DEEPEST))
             traffic.is_stopped = True
-            await self._scripts[page].stop()
+            await scripts.stop()
         raise RenderingError("the page does not answer, though its scripts were stopped", kind="network")
-
-    def whole(self, page: Page, response: Response) -> Response:
-        """Return the response of a page with its shadow roots in place."""
-        whole = self._whole.pop(page, None)
-        if whole is None:
-            return response
-        encoding = getattr(response, "encoding", "utf-8")
-        return response.replace(body=whole.encode(encoding, "xmlcharrefreplace"))
 
 
 async def _answer_document(traffic: Traffic, route: Route) -> None:

@@ -150,7 +150,7 @@ def test_pages_that_never_end_cost_their_time_and_no_more(serve, run_crawl):
     try:
         outcome = run_crawl(
             f"{site.url}/",
-            settings={"RETRY_TIMES": 0, "CONCURRENT_REQUESTS_PER_DOMAIN": 1} | PATIENCE,
+            settings={"RETRY_TIMES": 0} | PATIENCE,
             constants=SETTLES | READS,
         )
     finally:
