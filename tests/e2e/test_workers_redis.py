@@ -68,6 +68,12 @@ def both_are_there(redis: str) -> bool:
     return True
 
 
+def all_are_known(redis: str) -> bool:
+    """Whether every page has been queued; until then a worker may have taken all that there is."""
+    with Redis.from_url(redis) as server:
+        return sum(server.scard(key) for key in server.scan_iter("llmsspider:*:seen")) >= PAGES - 1
+
+
 def paths_of(outcomes: list[Outcome], url: str, *changes: str) -> Counter[str]:
     found = (row for outcome in outcomes for row in outcome.documents)
     return Counter(row["url"].removeprefix(url) for row in found if not changes or row["change"] in changes)
@@ -145,7 +151,7 @@ def test_a_killed_worker_costs_pages_until_the_next_crawl_and_no_deletion(
     survivor = begin_crawl(f"{site.url}/", folders[0], settings=common)
     victim = begin_crawl(f"{site.url}/", folders[1], settings={**common, "LLMS_CONTACT": "victim"})
     try:
-        victim.wait_until(taken.is_set)
+        victim.wait_until(lambda: taken.is_set() and all_are_known(redis_url))
         victim.kill()
         killed.set()
         survivor.wait()
