@@ -37,6 +37,7 @@ from llmsspider.lint.findings import RULES
 from llmsspider.output.status import SourceStatus
 from llmsspider.report.values import RunData
 from llmsspider.stats import BlockReason, FilterReason, GoneReason
+from llmsspider.store.store import METHODS
 
 ROOT = Path(__file__).resolve().parent.parent
 DOCS = ROOT / "docs"
@@ -372,6 +373,15 @@ def test_every_rule_of_the_lint_is_explained_with_its_level_and_remedy() -> None
         article = "An" if level == "error" else "A"
         assert explained[rule].startswith(f"\n\n{article} {level}. "), rule
         assert explained[rule].rstrip().endswith(f"\nRemedy: {remedy}."), rule
+
+
+# --- the store ---
+
+
+def test_every_method_that_a_store_class_needs_is_documented() -> None:
+    text = sections(text_of("store.md"))["A store class of your own"]
+    documented = [name for cells in rows(text) for name in quoted(cells[0])]
+    assert_same(documented, METHODS, "store.md", "the methods of a store class")
 
 
 # --- private names ---

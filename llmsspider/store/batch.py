@@ -54,13 +54,6 @@ class DeletePage:
 
 
 @dataclass(slots=True, frozen=True)
-class Reach:
-    """A page was reached."""
-
-    key: bytes
-
-
-@dataclass(slots=True, frozen=True)
 class Alias:
     """A spelling is joined to a page."""
 
@@ -95,7 +88,6 @@ Operation = (
     Save
     | TouchPage
     | DeletePage
-    | Reach
     | Alias
     | RunUpdate
     | Resource
@@ -225,14 +217,13 @@ class Batch:
     def _touch(self, connection: Connection) -> None:
         plain: list[rows.Row] = []
         fresh: list[rows.Row] = []
-        reached = {"b_reached": self._run_number}
         for operation in self._operations.get(TouchPage, []):
-            row = rows.touch_row(operation.touch) | self._where(operation.key) | reached
+            row = (
+                rows.touch_row(operation.touch) | self._where(operation.key) | {"b_reached": self._run_number}
+            )
             (fresh if operation.touch.validators else plain).append(row)
         _many(connection, self._writes.touch, plain)
         _many(connection, self._writes.touch_validators, fresh)
-        keys = [op.key for op in self._operations.get(Reach, [])]
-        _many(connection, self._writes.reach, [self._where(key) | reached for key in keys])
 
     def _delete(self, connection: Connection, deletions: list[DeletePage], renumber: Renumber) -> Pages:
         """Make pages tombstones; returns them as they are stored now."""

@@ -58,7 +58,6 @@ class Writes:
     links: Any
     touch: Update
     touch_validators: Update
-    reach: Update
     delete: Update
     aliases: Any
     resources: Any
@@ -119,9 +118,6 @@ def writes(is_sqlite: bool) -> Writes:
             validators_url=bindparam("b_validators_url"),
             accept=bindparam("b_accept"),
         ),
-        reach=update(page)
-        .where(*this_page, page.c.reached < bindparam("b_reached"))
-        .values(reached=bindparam("b_reached")),
         delete=update(page)
         .where(*this_page)
         .values(

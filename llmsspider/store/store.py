@@ -191,10 +191,6 @@ class Store(SourceReader):
         """Note what the run learned about an unchanged page, and that it was reached."""
         self._running().put_page(batch.TouchPage(key, touch))
 
-    def mark_reached(self, key: bytes) -> None:
-        """Note that the run reached a page, whatever it answered."""
-        self._running().put(batch.Reach(key))
-
     def delete_page(self, key: bytes, reason: str) -> int:
         """Make a page a tombstone (content and links deleted); returns the number of the change."""
         seq = self._running().next_seq()

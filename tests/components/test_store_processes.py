@@ -18,6 +18,7 @@ from sqlalchemy import create_engine
 from stores import NAME, Place, record
 
 from llmsspider.errors import StoreError
+from llmsspider.store import Touch
 from llmsspider.store.database import source_file
 from llmsspider.store.writer import BLOCK
 
@@ -213,7 +214,7 @@ def test_a_full_queue_makes_the_caller_wait(tmp_path: Path, monkeypatch):
 
     def mark() -> None:
         for number in range(3000):
-            store.mark_reached(record(str(number)).key)
+            store.touch_page(record(str(number)).key, Touch(0, "link", "2027"))
             marked.append(number)
 
     caller = threading.Thread(target=mark)

@@ -35,6 +35,11 @@ def unreached(store) -> list[str]:
     return sorted(state.url.removeprefix(SITE) for state in store.unreached())
 
 
+def reach(store, path: str) -> None:
+    """Note that a page did not change."""
+    store.touch_page(record(path).key, Touch(0, "link", "2027"))
+
+
 def first_crawl(place: Place, paths: str = "abcd") -> None:
     store = place.open()
     store.begin_run("crawl", {})
@@ -89,8 +94,8 @@ def test_pages_not_reached_are_found(place: Place):
     store = place.open()
     store.begin_run("crawl", {})
     assert unreached(store) == ["a", "b", "c", "d"]
-    store.touch_page(record("a").key, Touch(0, "link", "2027"))
-    store.mark_reached(record("b").key)
+    reach(store, "a")
+    reach(store, "b")
     store.save_page(record("c", raw_hash="00" * 32), "unchanged")
     store.save_page(record("e"), "new")
     assert unreached(store) == ["d"]
@@ -102,11 +107,11 @@ def test_a_resumed_run_has_reached_what_its_predecessor_reached(place: Place):
     first_crawl(place)
     killed = place.open()
     dead = killed.begin_run("crawl", {}, dead_pid())
-    killed.mark_reached(record("a").key)
+    reach(killed, "a")
     killed.close()
     resumed = place.open()
     begun = resumed.begin_run("crawl", {}, resumes=dead.id)
-    resumed.mark_reached(record("b").key)
+    reach(resumed, "b")
     assert unreached(resumed) == ["c", "d"]
     assert (begun.predecessor, begun.predecessor_clean) == (dead.id, False)
     resumed.finish_run("finished", complete=False, why="resumed", counts={})
@@ -121,8 +126,8 @@ def test_what_a_run_beside_this_one_reaches_is_not_unreached(place: Place):
     early.begin_run("crawl", {})
     beside = late.begin_run("crawl", {})
     assert (beside.concurrent, beside.predecessor_clean) == (True, True)
-    early.mark_reached(record("a").key)
-    late.mark_reached(record("b").key)
+    reach(early, "a")
+    reach(late, "b")
     for store in (early, late):
         store.flush()
     assert unreached(early) == ["c", "d"]
@@ -135,12 +140,12 @@ def test_a_run_taken_for_lost_that_wakes_again_does_not_unreach_what_a_later_one
     silence(asleep, asleep.begin_run("crawl", {}), HEARTBEAT_LIMIT_SECS + 1)
     later.begin_run("crawl", {})
     for path in "abcd":
-        later.mark_reached(record(path).key)
+        reach(later, path)
     later.flush()
     asleep.save_page(record("a", "# A2\n"), "changed")
     asleep.save_page(record("b"), "unchanged")
-    asleep.touch_page(record("c").key, Touch(0, "link", "2027"))
-    asleep.mark_reached(record("d").key)
+    reach(asleep, "c")
+    reach(asleep, "d")
     asleep.flush()
     assert unreached(later) == []
 
