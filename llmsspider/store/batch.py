@@ -113,11 +113,11 @@ class Batch:
     """
 
     def __init__(
-        self, source_id: int, run_number: int, writes: queries.Writes, *, keeps_history: bool = True
+        self, source_id: int, run_number: int, upserts: queries.Upserts, *, keeps_history: bool = True
     ):
         self._source_id = source_id
         self._run_number = run_number
-        self._writes = writes
+        self._upserts = upserts
         self._keeps_history = keeps_history
         self._operations: dict[type, list[Any]] = {}
         self._ranks: dict[bytes, int] = {}
@@ -176,8 +176,8 @@ class Batch:
         changed = [self._changed_row(save, renumber) for save in saves if save.seq is not None]
         self._keep(connection, [save.key for save in saves if save.seq is not None])
         same = [self._resaved_row(save) for save in saves if save.seq is None]
-        _many(connection, self._writes.save, changed)
-        _many(connection, self._writes.resave, same)
+        _many(connection, self._upserts.page, changed)
+        _many(connection, queries.RESAVE, same)
         written = self._pages(connection, [save.key for save in saves])
         ids = _ids(written, gone=False)
         contents, emptied, links = [], [], []
@@ -191,8 +191,8 @@ class Batch:
                 contents.append({"page_id": page_id, "data": content})
             links.append({"page_id": page_id, "links": main, "follow": follow})
         _many(connection, queries.DELETE_CONTENT, emptied)
-        _many(connection, self._writes.contents, contents)
-        _many(connection, self._writes.links, links)
+        _many(connection, self._upserts.content, contents)
+        _many(connection, self._upserts.links, links)
         return written
 
     def _changed_row(self, save: Save, renumber: Renumber) -> rows.Row:
@@ -222,8 +222,8 @@ class Batch:
                 rows.touch_row(operation.touch) | self._where(operation.key) | {"b_reached": self._run_number}
             )
             (fresh if operation.touch.validators else plain).append(row)
-        _many(connection, self._writes.touch, plain)
-        _many(connection, self._writes.touch_validators, fresh)
+        _many(connection, queries.TOUCH, plain)
+        _many(connection, queries.TOUCH_VALIDATORS, fresh)
 
     def _delete(self, connection: Connection, deletions: list[DeletePage], renumber: Renumber) -> Pages:
         """Make pages tombstones; returns them as they are stored now."""
@@ -235,7 +235,7 @@ class Batch:
             for op in deletions
         ]
         self._keep(connection, [op.key for op in deletions])
-        _many(connection, self._writes.delete, parameters)
+        _many(connection, queries.DELETE_PAGE, parameters)
         written = self._pages(connection, [op.key for op in deletions])
         ids = [{"b_page_id": page_id} for page_id in _ids(written, gone=True).values()]
         _many(connection, queries.DELETE_CONTENT, ids)
@@ -278,9 +278,9 @@ class Batch:
             {"source_id": self._source_id, "key": op.key, "target": op.target, "url": storable(op.url)}
             for op in self._operations.get(Alias, [])
         ]
-        _many(connection, self._writes.aliases, aliases)
+        _many(connection, self._upserts.alias, aliases)
         resources = [rows.resource_row(op) | mine for op in self._operations.get(Resource, [])]
-        _many(connection, self._writes.resources, resources)
+        _many(connection, self._upserts.resource, resources)
         used = [
             self._where(op.key) | {"b_run": self._run_number} for op in self._operations.get(UseResource, [])
         ]

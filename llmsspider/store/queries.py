@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import islice
 from typing import Any, Literal
 
-from sqlalchemy import Connection, Executable, Select, Update, bindparam, case, delete, insert, select, update
+from sqlalchemy import Connection, Executable, Select, Table, bindparam, case, delete, insert, select, update
 
 from llmsspider.errors import StoreError
 from llmsspider.store import history, rows
@@ -48,22 +48,62 @@ _LATER_RUN = case((page.c.reached < bindparam("b_reached"), bindparam("b_reached
 """`reached` after a run reached the page: never set back by an earlier run going beside it."""
 
 
+_THIS_PAGE = (page.c.source_id == bindparam("b_source_id"), page.c.key == bindparam("b_key"))
+_LIVING = update(page).where(*_THIS_PAGE, page.c.gone.is_(False))
+
+RESAVE = _LIVING.values(
+    {
+        **{name: bindparam(f"b_{name}") for name in _COLUMNS - _FIXED - _CHANGE},
+        "reached": _LATER_RUN,
+    }
+)
+"""Replaces a page that counts as unchanged."""
+
+TOUCH = _LIVING.values(
+    depth=bindparam("b_depth"),
+    discovered_by=bindparam("b_discovered_by"),
+    llms=bindparam("b_llms"),
+    status=bindparam("b_status"),
+    fetched_at=bindparam("b_fetched_at"),
+    reached=_LATER_RUN,
+)
+"""Notes what a run learned about an unchanged page."""
+
+TOUCH_VALIDATORS = TOUCH.values(
+    etag=bindparam("b_etag"),
+    last_modified=bindparam("b_last_modified"),
+    validators_url=bindparam("b_validators_url"),
+    accept=bindparam("b_accept"),
+)
+"""The same, with its validators."""
+
+DELETE_PAGE = (
+    update(page)
+    .where(*_THIS_PAGE)
+    .values(
+        gone=True,
+        seq=bindparam("b_seq"),
+        change="deleted",
+        reason=bindparam("b_reason"),
+        run=bindparam("b_run"),
+        extra=None,
+    )
+)
+"""Makes a page a tombstone."""
+
+
 @dataclass(frozen=True)
-class Writes:
-    """The statements of a batch. Each takes a list of parameter dicts."""
+class Upserts:
+    """The statements of a batch that differ by dialect: each inserts a row, or replaces the one of the same key."""
 
-    save: Any
-    resave: Update
-    contents: Any
+    page: Any
+    content: Any
     links: Any
-    touch: Update
-    touch_validators: Update
-    delete: Update
-    aliases: Any
-    resources: Any
+    alias: Any
+    resource: Any
 
 
-def _upsert(is_sqlite: bool) -> Any:
+def _insert(is_sqlite: bool) -> Any:
     """Return the dialect's `insert`. Loading the other dialect would be a twentieth of a crawl's start."""
     if is_sqlite:
         from sqlalchemy.dialects import sqlite  # noqa: PLC0415
@@ -74,78 +114,32 @@ def _upsert(is_sqlite: bool) -> Any:
     return postgresql.insert
 
 
-def writes(is_sqlite: bool) -> Writes:
-    """The write statements in the dialect of the database."""
-    upsert = _upsert(is_sqlite)
-    saved = upsert(page)
-    contents, links, aliases, resources = upsert(content), upsert(link), upsert(alias), upsert(resource)
-    this_page = (page.c.source_id == bindparam("b_source_id"), page.c.key == bindparam("b_key"))
-    alive = update(page).where(*this_page, page.c.gone.is_(False))
-    touched = alive.values(
-        depth=bindparam("b_depth"),
-        discovered_by=bindparam("b_discovered_by"),
-        llms=bindparam("b_llms"),
-        status=bindparam("b_status"),
-        fetched_at=bindparam("b_fetched_at"),
-        reached=_LATER_RUN,
-    )
-    return Writes(
-        save=saved.on_conflict_do_update(
-            index_elements=["source_id", "key"],
-            set_={
-                **{name: saved.excluded[name] for name in _COLUMNS - _FIXED},
-                "reached": case(
-                    (page.c.reached > saved.excluded.reached, page.c.reached), else_=saved.excluded.reached
-                ),
-            },
-        ),
-        resave=alive.values(
-            {
-                **{name: bindparam(f"b_{name}") for name in _COLUMNS - _FIXED - _CHANGE},
-                "reached": _LATER_RUN,
-            }
-        ),
-        contents=contents.on_conflict_do_update(
-            index_elements=["page_id"], set_={"data": contents.excluded.data}
-        ),
-        links=links.on_conflict_do_update(
-            index_elements=["page_id"], set_={"links": links.excluded.links, "follow": links.excluded.follow}
-        ),
-        touch=touched,
-        touch_validators=touched.values(
-            etag=bindparam("b_etag"),
-            last_modified=bindparam("b_last_modified"),
-            validators_url=bindparam("b_validators_url"),
-            accept=bindparam("b_accept"),
-        ),
-        delete=update(page)
-        .where(*this_page)
-        .values(
-            gone=True,
-            seq=bindparam("b_seq"),
-            change="deleted",
-            reason=bindparam("b_reason"),
-            run=bindparam("b_run"),
-            extra=None,
-        ),
-        aliases=aliases.on_conflict_do_update(
-            index_elements=["source_id", "key"],
-            set_={"target": aliases.excluded.target, "url": aliases.excluded.url},
-        ),
-        resources=resources.on_conflict_do_update(
-            index_elements=["source_id", "key"],
-            set_={
-                column.name: resources.excluded[column.name]
-                for column in resource.c
-                if not column.primary_key
-            },
+def upserts(is_sqlite: bool) -> Upserts:
+    """The statements in the dialect of the database."""
+
+    def upsert(table: Table, key: Sequence[str], columns: Iterable[str]) -> Any:
+        made = _insert(is_sqlite)(table)
+        replaced = {name: made.excluded[name] for name in columns}
+        if table is page:  # as `_LATER_RUN`
+            later = page.c.reached > made.excluded.reached
+            replaced["reached"] = case((later, page.c.reached), else_=made.excluded.reached)
+        return made.on_conflict_do_update(index_elements=key, set_=replaced)
+
+    of_source = ("source_id", "key")
+    return Upserts(
+        page=upsert(page, of_source, _COLUMNS - _FIXED),
+        content=upsert(content, ["page_id"], ["data"]),
+        links=upsert(link, ["page_id"], ["links", "follow"]),
+        alias=upsert(alias, of_source, ["target", "url"]),
+        resource=upsert(
+            resource, of_source, [column.name for column in resource.c if not column.primary_key]
         ),
     )
 
 
 def upsert_source(is_sqlite: bool, values: Mapping[str, Any]) -> Any:
     """Insert a source, or set `values` where one of its name is there (another process may be first)."""
-    made = _upsert(is_sqlite)(source)
+    made = _insert(is_sqlite)(source)
     return made.on_conflict_do_update(index_elements=["name"], set_=dict(values))
 
 
@@ -240,11 +234,7 @@ RESOURCE_VALIDATORS = select(*(column for column in resource.c if column is not 
 """The same without its body."""
 
 USE_RESOURCE = update(resource).where(*_THIS_RESOURCE).values(run=bindparam("b_run"))
-MOVED_FROM = (
-    update(page)
-    .where(page.c.source_id == bindparam("b_source_id"), page.c.key == bindparam("b_key"))
-    .values(moved_from=bindparam("b_moved_from"))
-)
+MOVED_FROM = update(page).where(*_THIS_PAGE).values(moved_from=bindparam("b_moved_from"))
 """Sets the former addresses of a page."""
 INSERT_CHANGE = insert(change)
 DELETE_CONTENT = delete(content).where(content.c.page_id == bindparam("b_page_id"))

@@ -105,7 +105,7 @@ class Writer:
         self._source_id = source_id
         self._run_number = run_number
         self._keeps_history = keeps_history
-        self._writes = queries.writes(database.is_sqlite)
+        self._upserts = queries.upserts(database.is_sqlite)
         self._queue = _WeighedQueue(QUEUE_UNITS)
         self._due = threading.Event()
         """Set when a batch should be written before its time: it is full, or somebody waits for it."""
@@ -153,7 +153,7 @@ class Writer:
             if isinstance(first, threading.Event):
                 first.set()
                 continue
-            batch = Batch(self._source_id, self._run_number, self._writes, keeps_history=self._keeps_history)
+            batch = Batch(self._source_id, self._run_number, self._upserts, keeps_history=self._keeps_history)
             batch.add(first)
             held, ended = self._fill(batch)
             self._commit(batch)
