@@ -21,6 +21,7 @@
     source    fetched for its links only
     unchanged the document of the page is as it was stored
     spelled   the address as this run's link or list spells it, where the store spells it otherwise
+    uncounted why the page that named this one as its address is filtered; counted once this one is answered
     verify    the stored page with this key (hex) is verified
     whole     no validators are sent: what a 304 would stand for is not enough
     synthetic answered by the project itself, never sent
@@ -71,6 +72,7 @@ class RequestMeta(TypedDict, total=False):
     source: bool
     unchanged: bool
     spelled: str
+    uncounted: str
     verify: str
     whole: bool
     synthetic: bool

@@ -79,6 +79,7 @@ class DocsCallbacks(scrapy.Spider):
     async def parse(self, response: Response) -> AsyncIterator[Any]:
         """Yield the results of a page's response, step by step: answer → page → document → links."""
         request, answer = request_of(response), PageResponse.from_response(response, now=utc_now())
+        self.pages.count_named(request)
         ended = await self.answers.results(request, answer)  # an error, or the page as it is stored
         if ended is not None:
             for result in ended:

@@ -138,10 +138,26 @@ class Pages:
 
     def _moved(self, target: str, why: NoDocument, request: Request) -> Iterator[Any]:
         """Yield the request for the page that this one says it is."""
-        self._run.record_filtered(request.url, why.reason, why.rule)
-        self._run.known.moved(page_key(request.url), page_key(target))
-        self._run.bounds.redirected(request.url, target)
-        yield from self._requests.instead(target, request)
+        run = self._run
+        run.known.moved(page_key(request.url), page_key(target))
+        run.bounds.redirected(request.url, target)
+        is_spelling = why.reason == "canonical"
+        if is_spelling:
+            run.site.learn_canonical(request.url, target)
+        requested = list(self._requests.instead(target, request, uncounted=why.rule if is_spelling else None))
+        if not (is_spelling and requested):
+            run.record_filtered(request.url, why.reason, why.rule)
+        yield from requested
+
+    def count_named(self, request: Request) -> None:
+        """Count the page that named the requested one as its address as filtered, now that this one is answered.
+
+        An address that is not found, or redirects back, leaves its page a document.
+        """
+        page = info(request)
+        named_by, rule = page.get("canonical"), page.get("uncounted")
+        if rule and named_by and identity(named_by) != identity(request.url):
+            self._run.record_filtered(named_by, "canonical", rule)
 
     def _listing(self, meta: PageMeta, request: Request, is_kept: bool) -> str | None:
         """Return the message why a page that only lists others is filtered; None for one that is kept."""

@@ -206,8 +206,11 @@ class PageRequests:
         yield request.replace(meta=again, dont_filter=True, priority=request.priority + 1)
         yield from self.links(links, int(request.meta.get("depth", 0)) + 1, on=request.url)
 
-    def instead(self, target: str, request: Request) -> Iterator[Request]:
-        """Yield the request for the page that the requested one stands for, at its depth."""
+    def instead(self, target: str, request: Request, *, uncounted: str | None = None) -> Iterator[Request]:
+        """Yield the request for the page that the requested one stands for, at its depth.
+
+        With `uncounted`, a rule, the requested one counts as filtered by it once that one is answered.
+        """
         url = self._run.page_of(without_fragment(target))
         if self._run.requested(url) or not self.admits(url, listed=self._run.bounds.is_listed(url)):
             return
@@ -219,6 +222,7 @@ class PageRequests:
             listed=page.get("listed", False),
             start=page.get("start", False),
             canonical=request.url,
+            **({"uncounted": uncounted} if uncounted else {}),
         )
 
     def other_address(self, request: Request) -> Request | None:

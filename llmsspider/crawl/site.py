@@ -99,6 +99,10 @@ class SiteKnowledge:
         """Sidebars and the like that were requested in this run."""
         self._leading_back: set[str] = set()
         """Hosts whose pages name as their address a spelling that redirects to them."""
+        self._redirects: dict[str, str] = {}
+        """Where addresses redirect to another spelling of their own, by identity."""
+        self._named: dict[str, str] = {}
+        """Pages that were filtered for another spelling of their own that they name, by identity."""
         self._routed: set[str] = set()
         """Pages, by identity, whose routes a browser renders as pages."""
         self._pages: frozenset[str] = frozenset()
@@ -238,6 +242,21 @@ class SiteKnowledge:
         """Whether pages are files of a repository, or routes: their links are joined by the rules of those."""
         return bool(self._docsify) or self.repository is not None
 
+    def learn_redirect(self, url: str, target: str) -> bool:
+        """Remember that an address redirects to another spelling of its own (`/a` to `/a/`).
+
+        Returns whether the page there was read already, and filtered because it names the address as its own.
+        """
+        if loose_key(url) != loose_key(target):
+            return False
+        self._redirects[identity(url)] = identity(target)
+        return self._named.get(identity(target)) == identity(url)
+
+    def learn_canonical(self, url: str, canonical: str) -> None:
+        """Remember that a page was filtered, as it names another spelling of its address, which is requested."""
+        if loose_key(url) == loose_key(canonical):
+            self._named[identity(url)] = identity(canonical)
+
     def learn_leading_back(self, url: str, canonical: str) -> None:
         """Remember that the address which a page names for itself redirects to the page (`/a` to `/a/`)."""
         if loose_key(url) == loose_key(canonical):
@@ -245,7 +264,11 @@ class SiteKnowledge:
 
     def leads_back(self, url: str, canonical: str) -> bool:
         """Say whether an address that a page names, another spelling of its own, redirects to it like others there."""
-        return host(url) in self._leading_back and loose_key(url) == loose_key(canonical)
+        if loose_key(url) != loose_key(canonical):
+            return False
+        if self._redirects.get(identity(canonical)) == identity(url):
+            self._leading_back.add(host(url))
+        return host(url) in self._leading_back
 
     def learn_tags(self, urls: Iterable[str]) -> None:
         """Remember the pages that a page names as its tags (`rel=tag`), `MAX_TAGS` of a site at most."""

@@ -66,9 +66,13 @@ class RedirectMiddleware(NoReferer, redirect.RedirectMiddleware):
 
     def _let_back(self, redirected: Request, request: Request) -> Request:
         """Let a redirect through to the page that named the redirecting address as its own: it is the document."""
-        page, run = info(request).get("canonical"), run_of(self.crawler)
-        if page and run is not None and identity(page) == identity(redirected.url):
-            run.site.learn_leading_back(page, request.url)
+        run = run_of(self.crawler)
+        if run is None:
+            return redirected
+        page = info(request).get("canonical")
+        was_named = run.site.learn_redirect(request.url, redirected.url)
+        if was_named or (page and identity(page) == identity(redirected.url)):
+            run.site.learn_leading_back(redirected.url, request.url)
             return redirected.replace(dont_filter=True)
         return redirected
 

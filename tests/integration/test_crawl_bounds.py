@@ -182,10 +182,30 @@ def test_a_page_whose_own_address_leads_back_or_nowhere_is_a_document(serve, run
     outcome = run_crawl(f"{site.url}/p/", settings={"CONCURRENT_REQUESTS": 1})
     assert set(outcome.by_path(site.url)) == expected
     assert site.paths().count("/p/b/") == 1  # what the addresses of the pages before it did was learned
+    assert "llms/filtered/canonical" not in outcome.stats  # each is a document, and counts as nothing else
     again = run_crawl(f"{site.url}/p/", settings={"CONCURRENT_REQUESTS": 1})
     assert {path: document["change"] for path, document in again.by_path(site.url).items()} == dict.fromkeys(
         expected, "unchanged"
     )
+
+
+def test_pages_listed_by_an_address_that_redirects_to_another_spelling_are_documents(serve, run_crawl):
+    def page(name, *links):
+        return html(name, f"<p>Page {name}.</p>{linked(*links)}", f"<link rel='canonical' href='/{name}'>")
+
+    names = ("a", "b", "c")
+    listed = "".join(f"<url><loc>/{name}</loc></url>" for name in names)
+    site = serve({"/": html("Home", f"<p>Home.</p>{linked('/b/', '/c/')}")})
+    site.pages["/sitemap.xml"] = Reply(
+        f"<urlset>{listed}</urlset>".replace("<loc>", f"<loc>{site.url}"),
+        headers={"Content-Type": "text/xml"},
+    )
+    for name in names:
+        site.pages[f"/{name}"] = Reply("", 301, headers={"Location": f"/{name}/"})
+        site.pages[f"/{name}/"] = page(name)
+    outcome = run_crawl(f"{site.url}/")
+    assert set(outcome.by_path(site.url)) == {"/", "/a/", "/b/", "/c/"}
+    assert "llms/filtered/canonical" not in outcome.stats
 
 
 def test_opt_outs_of_a_page_are_obeyed_by_default(serve, run_crawl):
