@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 from llmsspider.crawl.deferred import PendingPage
 from llmsspider.crawl.page_checks import drop_reason
 from llmsspider.requests import info
-from llmsspider.web.urls import page_key
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -126,7 +125,7 @@ class Documents:
     def _is_unsure(self, pending: PendingPage, read: tuple[PageResponse, PageResult] | None) -> bool:
         """Hold a page that later pages may show to be a tag's listing or a stub; return whether it is held."""
         run = self._run
-        may_be_stub = read is not None and may_be_small(run, pending.request, read[1])
+        may_be_stub = read is not None and read[1].is_undecided
         if not (pending.lists_only or may_be_stub):
             return False
         unsure = replace(pending, for_markdown=False, read=read if may_be_stub else None)
@@ -199,11 +198,3 @@ class Documents:
     def _load(self, key: bytes) -> PageRecord | None:
         state = self._run.known.state(key)
         return self._run.store.load_page(state.key) if state is not None else None
-
-
-def may_be_small(run: Run, request: Request, page: PageResult) -> bool:
-    """Say whether the sizes of pages yet to come decide whether new Markdown is a stub (`page_checks.HostStubs`)."""
-    is_new_markdown = (
-        page.origin in {"markdown", "negotiated"} and run.known.state(page_key(request.url)) is None
-    )
-    return is_new_markdown and run.site.stubs_of(request.url).is_open(page.page.markdown)

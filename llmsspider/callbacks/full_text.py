@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from llmsspider.callbacks.requests import PageRequests
     from llmsspider.callbacks.suspects import SuspectAnswers
     from llmsspider.crawl.run import Run
+    from llmsspider.crawl.stubs import Stub
     from llmsspider.discovery import LlmsFile
     from llmsspider.items import Document, Page
     from llmsspider.store import PageRecord, PageState
@@ -309,7 +310,7 @@ class FullTextPages:
         if isinstance(read, ConversionError):
             return read, False
         if page.rule != "whole" and read.stub is not None:
-            html = await self._from_html(read.page, url, file)
+            html = await self._from_html(read.page, read.stub, url, file)
             if html is not None:
                 return html
         count_hidden(run, read.page)
@@ -327,12 +328,16 @@ class FullTextPages:
         except TooLargePageError as error:
             return error
 
-    async def _from_html(self, read: Page, url: str, file: FullText) -> tuple[PageRecord, bool] | None:
+    async def _from_html(
+        self, read: Page, stub: Stub, url: str, file: FullText
+    ) -> tuple[PageRecord, bool] | None:
         """Return the record of a page's HTML where the file has only a stub of it, and whether it is as stored."""
         run = self._run
         held = PageResponse(url, file.url, 200, {}, b"", utc_now())
         try:
-            answer, page = await self._reader.fuller.take(Request(url), held, PageResult(read, "llms-full"))
+            answer, page = await self._reader.fuller.of_stub(
+                Request(url), held, PageResult(read, "llms-full"), stub
+            )
         except ConversionError:
             return None
         except RenderingError as error:

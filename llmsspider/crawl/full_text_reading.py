@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from llmsspider.crawl.link_bases import LinkBases, UnsettledError
-from llmsspider.crawl.page_checks import Stub, stub_of_full_text
 from llmsspider.crawl.pages import with_valid_urls
+from llmsspider.crawl.stubs import Stub, stub_of_full_text
 from llmsspider.digests import Digest
 from llmsspider.errors import ConversionError, TooLargePageError
 from llmsspider.items import Page, raw_hash

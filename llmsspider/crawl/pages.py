@@ -116,13 +116,15 @@ class PrefetchedResponses:
 class PageResult:
     """A page that was read; `filtered` says why where it is no page of documentation.
 
-    `was_stub` says that it is HTML taken in place of Markdown that is a stub.
+    `was_stub` says that it is HTML taken in place of Markdown that is a stub; `is_undecided` that it is new Markdown
+    and that the sizes of pages yet to come decide whether it is a stub (`crawl.stubs.HostStubs`).
     """
 
     page: Page
     origin: Origin
     filtered: Filtered | None = None
     was_stub: bool = False
+    is_undecided: bool = False
 
 
 VALIDATORS = frozenset({"etag", "last-modified"})

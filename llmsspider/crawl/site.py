@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from llmsspider.crawl.page_checks import HostStubs
 from llmsspider.crawl.site_comparison import SiteChrome, SiteTitles
+from llmsspider.crawl.stubs import HostStubs
 from llmsspider.discovery.docsify import Docsify, find_docsify
 from llmsspider.discovery.repositories import Repository
 from llmsspider.web.host_forms import HostForms

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from llmsspider.crawl.page_checks import PROBES, SIBLINGS, HostStubs, is_fuller, is_tiny, stub
+from llmsspider.crawl.stubs import PROBES, SIBLINGS, HostStubs, is_fuller, is_tiny, stub
 
 PROSE = (
     "A widget turns the wheel of the machine, and the machine turns the mill that grinds the corn.\n\n" * 5
@@ -83,14 +83,11 @@ def test_a_host_where_it_paid_is_asked_further():
 def test_a_page_far_below_its_siblings_may_be_a_stub():
     stubs, small = HostStubs(), f"# Gears\n\n{PROSE}"
     large = [f"# {number}\n\n{PROSE * 20}" for number in range(SIBLINGS - 1)]
-    assert [stubs.kind_of(text) for text in large] == [None] * (SIBLINGS - 1)
-    assert stubs.is_open(small)
-    assert not stubs.is_open(large[0])
-    assert stubs.kind_of(small) is None, "too few pages to say what is typical"
-    assert stubs.kind_of(small) == "small"
+    assert [stubs.judge(text) for text in large] == [(None, False)] * (SIBLINGS - 1)
+    assert stubs.judge(small) == (None, True), "too few pages to say what is typical"
+    assert stubs.judge(small) == ("small", True)
     remembered = HostStubs.from_list(stubs.as_list())
-    assert remembered.kind_of(small) == "small"
-    assert not remembered.is_open(small)
+    assert remembered.judge(small) == ("small", False)
 
 
 @given(sizes=st.lists(st.integers(1, 5000), min_size=SIBLINGS, max_size=600, unique=True), seed=st.randoms())
@@ -99,7 +96,7 @@ def test_the_typical_size_of_a_host_does_not_depend_on_the_order_of_its_pages(si
     one, other = HostStubs(), HostStubs()
     for stubs, order in ((one, sizes), (other, shuffled)):
         for size in order:
-            stubs.kind_of("word " * size)
+            stubs.judge("word " * size)
     assert one.typical == other.typical > 0
 
 
