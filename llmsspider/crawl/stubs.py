@@ -40,6 +40,8 @@ RARELY = 0.05
 
 _MARKUP = re.compile(r"<[a-zA-Z/!][^<>]*>|\]\([^()\[\]\n]*\)")
 """Tags, comments and destinations of links."""
+_NO_ALNUM = bytes(code for code in range(128) if not chr(code).isalnum())
+_BEYOND_ASCII = re.compile(r"[^\x00-\x7f]")
 _FENCES = ("```", "~~~")
 _FILLED_BY = ("{include}", "{literalinclude}", "{eval-rst}", "{auto", "{toctree}")
 """What the info string of a fence says whose text the generator takes from elsewhere (MyST)."""
@@ -78,7 +80,9 @@ def stub(markdown: str, typical: int = 0) -> Stub | None:
             is_part = is_part or not text.startswith(("import ", "export "))
         else:
             has_options = has_options and not text
-            said += _said(text)
+            said += 0 if text.startswith("#") else letters(_MARKUP.sub("", text))
+        if said >= PART:
+            return None
     if said < SHORT:
         return "unfilled" if unfilled else "short"
     if is_part and said < PART:
@@ -120,8 +124,13 @@ def _is_unfilled(line: str) -> bool:
 
 
 def letters(text: str) -> int:
-    """Return how many letters and digits are in a text."""
-    return sum(map(str.isalnum, text))
+    r"""Return how many letters and digits are in a text.
+
+    >>> letters("an_ä, 安²\ud800!")
+    5
+    """
+    found = len(text.encode("ascii", "ignore").translate(None, _NO_ALNUM))
+    return found if text.isascii() else found + sum(map(str.isalnum, _BEYOND_ASCII.findall(text)))
 
 
 def is_fuller(html: str, markdown: str) -> bool:
