@@ -11,7 +11,7 @@ from scrapy.utils.python import global_object_name
 from llmsspider.arguments import ARGUMENTS, DocsArguments, check_arguments, given
 from llmsspider.config import Config, take_environment
 from llmsspider.errors import ArgumentsError, LlmsspiderError, StoreError
-from llmsspider.loading import own_arguments
+from llmsspider.loading import STORE_PIPELINE, own_arguments
 from llmsspider.output.feed_storage import feed_problems
 from llmsspider.output.mirror import Kind, folder_for, folder_problem
 from llmsspider.profiles import load, put_in_force
@@ -27,9 +27,6 @@ if TYPE_CHECKING:
 
 # The components without which a crawl makes no sense; all others can be taken out with None.
 
-STORE = "llmsspider.pipelines.hash.HashPipeline"
-"""The pipeline that writes the store; what stands before it may change documents."""
-
 NOT_OURS = (
     "the settings of this project are not in force: begin yours with `from llmsspider.settings import *`, "
     "or use scrapy.utils.project.get_project_settings() where scrapy.cfg names llmsspider.settings"
@@ -43,7 +40,7 @@ REQUIRED = {
         "llmsspider.downloadermiddlewares.synthetic.SyntheticMiddleware": "no crawl would end",
     },
     "ITEM_PIPELINES": {
-        STORE: "nothing would be stored, and the next crawl would take every page for new",
+        STORE_PIPELINE: "nothing would be stored, and the next crawl would take every page for new",
         "llmsspider.pipelines.export.ExportPipeline": "no document would be counted, so that every crawl would fail",
     },
     "EXTENSIONS": {

@@ -141,6 +141,7 @@ FILTER_PIPELINE = "llmsspider.pipelines.filter.FilterPipeline"
 OURS = "llmsspider."
 OWN_MARK = "+own-"
 STORE_PIPELINE = "llmsspider.pipelines.hash.HashPipeline"
+"""The pipeline that writes the store; what stands before it may change documents."""
 
 
 class SettingsOfPipelines(Protocol):

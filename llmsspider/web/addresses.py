@@ -23,6 +23,7 @@ from urllib.parse import unquote, urlsplit
 from llmsspider.errors import ArgumentsError
 
 DEFAULT_PORTS = {"http": 80, "https": 443}
+"""By scheme of the URLs that a crawl can follow."""
 
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network

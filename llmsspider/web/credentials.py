@@ -11,11 +11,10 @@ from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
 from llmsspider.errors import ArgumentsError
+from llmsspider.web.addresses import DEFAULT_PORTS
 
 Origin = tuple[str, str, int]
 """Scheme, host in lower case, port."""
-
-DEFAULT_PORTS = {"http": 80, "https": 443}
 
 REDACTED = "[redacted]"
 """What stands in a log where a secret was."""

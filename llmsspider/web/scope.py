@@ -17,10 +17,11 @@ from wcmatch import glob
 
 from llmsspider.items import Section
 from llmsspider.stats import FilterReason
+from llmsspider.web.addresses import DEFAULT_PORTS
 from llmsspider.web.hosts import same_site
 from llmsspider.web.media_types import skipped_extension
 from llmsspider.web.url_gate import HTTP
-from llmsspider.web.urls import DEFAULT_PORTS, directory, host
+from llmsspider.web.urls import directory, host
 
 ScopeKind = Literal["auto", "section", "host", "domain", "listed"]
 

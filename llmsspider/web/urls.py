@@ -17,14 +17,13 @@ from w3lib.url import canonicalize_url, url_query_cleaner
 
 from llmsspider.errors import InvalidUrlError
 from llmsspider.web import url_gate
+from llmsspider.web.addresses import DEFAULT_PORTS
 from llmsspider.web.url_gate import split_route, without_fragment
 
 __all__ = [
     "directory", "document_id", "host", "identity", "identity_key", "loose_key", "page_key", "require_http_url",
     "split_route", "without_fragment",
 ]  # fmt: skip
-
-DEFAULT_PORTS = {"http": 80, "https": 443}
 
 INDEX_FILES = ("index.html", "index.htm", "index.md", "index.html.md", "index.mdx")
 """Files a server shows for their directory."""
