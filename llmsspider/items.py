@@ -15,6 +15,10 @@ if TYPE_CHECKING:
 
 Change = Literal["new", "changed", "unchanged", "deleted"]
 Origin = Literal["markdown", "negotiated", "html", "rendered", "text", "llms-full", "llms-txt"]
+HTML_ORIGINS: frozenset[Origin] = frozenset({"html", "rendered"})
+"""Origins of documents that were converted from HTML."""
+MARKDOWN_ORIGINS: frozenset[Origin] = frozenset({"markdown", "negotiated"})
+"""Origins of documents whose pages were answered with Markdown."""
 DiscoveredBy = Literal["start", "llms.txt", "llms-full.txt", "sitemap", "repository", "link"]
 
 

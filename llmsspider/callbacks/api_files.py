@@ -13,6 +13,7 @@ from scrapy.exceptions import DownloadCancelledError
 from llmsspider.crawl.pages import VALIDATORS, PageResponse, PageResult, refused_by_page
 from llmsspider.download_errors import NestedDownloadError
 from llmsspider.errors import ConversionError
+from llmsspider.items import HTML_ORIGINS
 from llmsspider.requests import download_nested
 from llmsspider.web.hosts import same_site
 from llmsspider.web.outcomes import kind_of_response
@@ -139,7 +140,7 @@ class ApiFiles:
 
     def _is_page(self, answered: PageResponse, result: PageResult) -> bool:
         return (
-            result.origin in {"html", "rendered"}
+            result.origin in HTML_ORIGINS
             and result.filtered is None
             and not result.page.meta.refresh
             and refused_by_page(result.page.meta, answered, self.run.config) is None

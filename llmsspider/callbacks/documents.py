@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from llmsspider.crawl.deferred import PendingPage
 from llmsspider.crawl.page_checks import drop_reason
+from llmsspider.items import HTML_ORIGINS, MARKDOWN_ORIGINS
 from llmsspider.requests import info
 
 if TYPE_CHECKING:
@@ -21,8 +22,7 @@ if TYPE_CHECKING:
     from llmsspider.items import Change, Page
     from llmsspider.store import PageRecord, PageState
 
-READ_AS_HTML = frozenset({"html", "rendered"})
-READ_AS_MARKDOWN = frozenset({"markdown", "negotiated", "llms-full"})
+READ_AS_MARKDOWN = MARKDOWN_ORIGINS | {"llms-full"}
 
 
 class Documents:
@@ -117,7 +117,7 @@ class Documents:
     def _waits_for_markdown(self, pending: PendingPage) -> bool:
         """Hold an HTML page until the forms of its host's Markdown URLs are known; return whether it is held."""
         run, record, page = self._run, pending.record, info(pending.request)
-        if record.origin not in READ_AS_HTML or "by" not in page or page.get("held"):
+        if record.origin not in HTML_ORIGINS or "by" not in page or page.get("held"):
             return False
         is_open = run.site.forms_of(record.url).is_open(record.url)
         return is_open and run.pending_pages.keep(pending, room=run.limit.left)

@@ -11,6 +11,7 @@ from llmsspider.crawl.pages import markdown_alternate, named_llms_txt, refused_b
 from llmsspider.crawl.readings import NoDocument
 from llmsspider.crawl.site_comparison import compare_with_site
 from llmsspider.discovery import Options, read_described
+from llmsspider.items import HTML_ORIGINS
 from llmsspider.requests import info, is_plain
 from llmsspider.scheduling.downloader import EngineFetch
 from llmsspider.web import markdown_forms
@@ -55,7 +56,7 @@ class Pages:
         if page.origin == "rendered" and len(meta.routes) >= MIN_ROUTES and meta.api_files is None:
             run.site.learn_routes(answer.page_url)
             page.page.follow = [*page.page.follow, *meta.routes]
-        if page.origin in {"html", "rendered"}:
+        if page.origin in HTML_ORIGINS:
             run.memory.link_bases.learn(page.page.follow, answer.page_url)
 
     # --- pages that are no documents ---

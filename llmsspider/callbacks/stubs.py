@@ -10,6 +10,7 @@ from llmsspider.crawl.pages import PageResponse, PageResult, read_page, refused_
 from llmsspider.crawl.stubs import is_fuller
 from llmsspider.download_errors import NestedDownloadError
 from llmsspider.errors import RenderingError
+from llmsspider.items import MARKDOWN_ORIGINS
 from llmsspider.requests import HTML_ACCEPT, download_nested
 from llmsspider.web.markdown_forms import is_markdown_url, page_candidates
 from llmsspider.web.outcomes import kind_of_response
@@ -48,7 +49,7 @@ class FullerHtml:
             ConversionError: the HTML could not be converted.
             RenderingError: the HTML is what is stored, and failed this time.
         """
-        if result.filtered is not None or result.origin not in {"markdown", "negotiated"}:
+        if result.filtered is not None or result.origin not in MARKDOWN_ORIGINS:
             return answered, result
         kind, is_open = self.run.site.stubs_of(request.url).judge(result.page.markdown)
         if is_open and self.run.known.state(page_key(request.url)) is None:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import argparse
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, get_args
+from typing import TYPE_CHECKING
 
 from llmsspider import errors
 from llmsspider.errors import ArgumentsError, InvalidUrlError
-from llmsspider.items import Origin
+from llmsspider.items import HTML_ORIGINS
 from llmsspider.storecommand import StoreCommand
 from llmsspider.web.urls import identity, require_http_url
 
@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from llmsspider.lint.site_lint import Checked
     from llmsspider.store import Store
 
-HTML_ORIGINS = frozenset({"html", "rendered"})
-assert set(get_args(Origin)) > HTML_ORIGINS  # noqa: S101  # the names of the items
 NEVER = "never"
 
 

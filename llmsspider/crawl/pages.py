@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 from w3lib.encoding import http_content_type_encoding
 
 from llmsspider import markdown
-from llmsspider.items import Page, PageMeta
+from llmsspider.items import HTML_ORIGINS, MARKDOWN_ORIGINS, Page, PageMeta
 from llmsspider.llmstxt import is_llms_url
 from llmsspider.markdown.commonmark import with_line_feeds
 from llmsspider.stats import Filtered
@@ -83,7 +83,7 @@ class PageResponse:
 
     def is_form_of(self, origin: Origin) -> bool:
         """Say whether the body is what documents of this origin are made of, as it came."""
-        kind = "markdown" if origin in {"markdown", "negotiated"} else origin
+        kind = "markdown" if origin in MARKDOWN_ORIGINS else origin
         return kind == self.kind()
 
     def text(self) -> str:
@@ -254,7 +254,7 @@ def markdown_alternate(result: PageResult, answered: PageResponse) -> str | None
 
     From `<link>` or the `Link` header (RFC 8288).
     """
-    if result.origin not in {"html", "rendered"}:
+    if result.origin not in HTML_ORIGINS:
         return None
     url = result.page.meta.markdown_alternate or next(
         (

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from llmsspider.crawl.records import title_from_url
 from llmsspider.crawl.stubs import letters
-from llmsspider.items import Link, content_hash
+from llmsspider.items import HTML_ORIGINS, Link, content_hash
 
 if TYPE_CHECKING:
     from llmsspider.crawl.run import Run
@@ -313,7 +313,7 @@ def _says_something(text: str) -> bool:
 
 def compare_with_site(run: Run, record: PageRecord, *, is_start: bool) -> bool:
     """Compare a page of HTML with the site's others: its title, its chrome; return whether it is another now."""
-    if record.origin not in {"html", "rendered"}:
+    if record.origin not in HTML_ORIGINS:
         return False
     is_retitled = _retitle(run, record, is_start=is_start)
     return (not run.config.keep_shared and _take_off_chrome(run, record)) or is_retitled

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from llmsspider.items import MARKDOWN_ORIGINS
 from llmsspider.lint.findings import MAX_NAMED, Finding, finding, ordered
 from llmsspider.lint.text import lint_text
 from llmsspider.web.markdown_forms import is_markdown_url
@@ -162,7 +163,7 @@ def _of_file(file: LlmsFile, coverage: ListCoverage, origins: Mapping[str, str])
     served = [
         entry.url
         for entry in file.entries
-        if origins.get(identity(entry.url)) in {"markdown", "negotiated"} and _names_html(entry.url)
+        if origins.get(identity(entry.url)) in MARKDOWN_ORIGINS and _names_html(entry.url)
     ]
     if served:
         problem = f"links to HTML pages that have a Markdown version: {len(served)}"
