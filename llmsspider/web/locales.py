@@ -218,8 +218,9 @@ class Trees:
         """Return whether the same page is in the start page's tree."""
         if self._is_root(url, segment):
             is_alias = segment.lower() in _NAMED and urlsplit(url).path.endswith("/")  # /next may be a page
-            if home is None or segment in self.language_trees or is_alias:
-                return segment in self.language_trees or is_alias
+            is_named = is_alias or segment in self.language_trees
+            if is_named or home is None:
+                return is_named
         same = replaced(url, segment, home)
         is_dead = identity(same) in self._no_pages
         return self.is_read(same) or (is_final and not is_dead and self.is_known(same))
