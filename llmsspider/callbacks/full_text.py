@@ -14,7 +14,7 @@ from scrapy import Request
 from llmsspider import llmsfull, stats
 from llmsspider.callbacks.failures import kind_of_failure
 from llmsspider.callbacks.reading import count_hidden, count_page
-from llmsspider.crawl.full_text_reading import Piece, Reading, ReadPiece, full_text_hash, keep_bases
+from llmsspider.crawl.full_text_reading import FullTextReader, Piece, ReadPiece, full_text_hash, keep_bases
 from llmsspider.crawl.pages import PageResponse, PageResult
 from llmsspider.crawl.records import utc_now
 from llmsspider.discovery import FetchResult, FullText
@@ -81,7 +81,7 @@ class FullTextPages:
         self._suspects = suspects
         self._markdown_links = markdown_links
         self._reader = reader
-        self._reading = Reading(run.workers.keep_hidden, run.workers.max_growth)
+        self._pieces = FullTextReader(run.workers.keep_hidden, run.workers.max_growth)
 
     async def current(self) -> AsyncIterator[Any]:
         """Yield the pages of the full-text files that discovery found, except for files that lag."""
@@ -291,7 +291,7 @@ class FullTextPages:
                 Piece(page.text, url, file.url if page.rule == "whole" else None, bases)
                 for page, url in fresh
             ]
-            read = await run.workers.read_each(self._reading.read, pieces, size=lambda one: len(one.text))
+            read = await run.workers.read_each(self._pieces.read, pieces, size=lambda one: len(one.text))
             for (page, url), one in zip(fresh, read, strict=True):
                 found[url] = url, *await self._record_of(page, one, url, file)
         return [found[url] for _, url in batch]
@@ -324,7 +324,7 @@ class FullTextPages:
         """Return a page whose links are joined here: what they are relative to was not known before it."""
         join = await self._markdown_links.joiner(draft, url, url, "llms-full")
         try:
-            return self._reading.finished(draft, join, page.text)
+            return self._pieces.finished(draft, join, page.text)
         except TooLargePageError as error:
             return error
 

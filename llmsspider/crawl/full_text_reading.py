@@ -59,7 +59,7 @@ class ReadPiece:
 
 
 @dataclass(slots=True, frozen=True)
-class Reading:
+class FullTextReader:
     """How pages are read: whether text that no reader sees is kept, how many characters a byte of one may become."""
 
     keep_hidden: bool
