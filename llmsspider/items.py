@@ -177,7 +177,7 @@ class Page:
 
 # --- version of stored documents ---
 
-EXTRACTOR_VERSION = 12
+EXTRACTOR_VERSION = 13
 """Grows with each change of the Markdown made from the same page: stored pages of another version are made again."""
 
 

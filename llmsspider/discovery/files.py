@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import takewhile
 from typing import Literal, NamedTuple
 from urllib.parse import urlsplit, urlunsplit
@@ -18,6 +19,7 @@ from llmsspider.llmstxt import Entry, directory_url, is_llms_url
 from llmsspider.llmstxt.content import decode
 from llmsspider.stats import FilterReason
 from llmsspider.web import hosts, media_types, url_gate
+from llmsspider.web.locales import alias_of
 from llmsspider.web.url_gate import InvalidUrl
 
 # Classify and parse one llms file: is it one, and is it an index or full text.
@@ -84,13 +86,14 @@ async def read(answer: FetchResult, kind: Literal["index", "full"]) -> LlmsFile:
     else:
         parsed = llmstxt.parse(text, answer.final_url)
     kept = text if kind == "index" else ""
+    alias = alias_of(answer.final_url, (entry.url for entry in parsed.entries))
     return LlmsFile(
         answer.final_url,
         kind,
         parsed.title,
         parsed.summary,
         kept,
-        parsed.entries,
+        parsed.entries if alias is None else tuple(replace(e, url=alias.of(e.url)) for e in parsed.entries),
         parsed.warnings,
         parsed.invalid if kind == "index" else (),
         parsed.notes if kind == "index" else None,

@@ -7,7 +7,8 @@ import re
 import zlib
 from collections import deque
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from typing import BinaryIO
 from urllib.parse import urljoin, urlsplit
 
@@ -20,6 +21,7 @@ from llmsspider.discovery.model import Discovery, FetchResult, FilteredLink, Pro
 from llmsspider.discovery.session import SeedList, Session
 from llmsspider.stats import FilterReason
 from llmsspider.web import hosts, url_gate
+from llmsspider.web.locales import Alias, alias_of, tree_of
 from llmsspider.web.url_gate import InvalidUrl
 
 # Read sitemaps (https://www.sitemaps.org/protocol.html) as a stream: XML, text, gzip.
@@ -352,6 +354,7 @@ class SitemapStep:
             self._found.tried.append(Probe(url, "rejected", "redirected to another site"))
             return []
         inner: list[str] = []
+        alias = _alias(answer)
         try:
             with answer.open() as body:
                 for entry in read(body, answer.final_url):
@@ -360,7 +363,7 @@ class SitemapStep:
                     elif isinstance(entry, SubSitemap):
                         inner.append(entry.url)
                     elif hosts.same_site(entry.url, self._page_url):
-                        self._add(entry)
+                        self._add(entry if alias is None else replace(entry, url=alias.of(entry.url)))
         except SitemapCutError as error:
             self._found.broken.append(answer.final_url)
             self._found.warnings.append(f"{answer.final_url} {error}")
@@ -374,3 +377,13 @@ class SitemapStep:
     def _add(self, entry: SitemapEntry) -> None:
         if not self._seeds.add_page(entry.url, entry.lastmod, entry.alternates):
             self._found.cut.append(FilteredLink(entry.url, "too-many-sitemap-pages"))
+
+
+def _alias(answer: FetchResult) -> Alias | None:
+    """Return the version that a sitemap in the directory of another one lists in place of its own, or None."""
+    if "version" not in tree_of(answer.final_url):
+        return None
+    with answer.open() as body, suppress(SitemapError, SitemapCutError):
+        entries = (entry for entry in read(body, answer.final_url) if isinstance(entry, SitemapEntry))
+        return alias_of(answer.final_url, (entry.url for entry in entries))
+    return None

@@ -6,10 +6,12 @@ from typing import TYPE_CHECKING, Self
 
 from scrapy import Request, signals
 from scrapy.downloadermiddlewares import redirect
+from scrapy.http import HtmlResponse
 
 from llmsspider import stats
 from llmsspider.crawl.bot_walls import leads_to_login
 from llmsspider.download_errors import FilteredRequest, RefusedRequest
+from llmsspider.extraction import read_metadata
 from llmsspider.requests import info
 from llmsspider.spiderrun import run_of
 from llmsspider.web.url_gate import INVALID_URL, fault
@@ -96,9 +98,26 @@ class MetaRefreshMiddleware(NoReferer, redirect.MetaRefreshMiddleware):
         if not info(request).get("discovery"):
             return response
         try:
-            return super().process_response(request, response)
+            answer = super().process_response(request, response)
+            target = _refresh_without_scripts(response) if answer is response else None
+            if target is None:
+                return answer
+            redirected = self._redirect_request_using_get(request, response, target)
+            return self._redirect(redirected, request, "meta refresh")
         except (ValueError, RefusedRequest):  # by `urljoin` and `safe_url_string`, or `handle_referer`
             return response
+
+
+MAX_STUB_BYTES = 16 * 1024
+"""Size of the largest page that is read for where it leads browsers without scripts."""
+
+
+def _refresh_without_scripts(response: Response) -> str | None:
+    """Return where a page leads that only says so (`refresh_without_scripts`)."""
+    body = response.body
+    if len(body) > MAX_STUB_BYTES or b"<noscript" not in body or not isinstance(response, HtmlResponse):
+        return None
+    return read_metadata(body, response.url, response.encoding).meta.refresh
 
 
 def _refused(why: str) -> RefusedRequest:

@@ -331,8 +331,14 @@ GENERATORS = (
     Generator(
         "docfx", ("docfx",),
         ("article.content", "article[data-uid]", "article",),
-        ".contribution .contribution-panel .actionbar .affix .in-this-article .next-article a.header-action",
+        ".contribution .contribution-panel .actionbar .affix .in-this-article .next-article a.header-action "
+        ".mobile-hide",
         meta="docfx",
+    ),
+    Generator(
+        "dokka", ("pageIds=", "pageids=",),
+        ("#main .main-content", ".main-content",),
+        ".breadcrumbs .copy-popup-wrapper .tabs-section",
     ),
 )
 # fmt: on

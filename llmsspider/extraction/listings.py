@@ -16,8 +16,9 @@ from llmsspider.web.urls import identity
 
 # Pages that only list other pages: tags, categories, archives, pagination, generated indexes, search.
 # A page is a listing if its generator says so (by a class of `<html>` or `<body>`, or by its index table), or if its
-# main content is nothing but links and teasers and either its links open in another frame, or its URL names a listing
-# (`/tags/`, `/page/2`) and no sidebar or menu links to it. A page with prose of its own is none.
+# main content is nothing but links and teasers and its links open in another frame, or it has neither a title nor a
+# heading, or its URL names a listing (`/tags/`, `/page/2`) and no sidebar or menu links to it. A page with prose of its
+# own is none.
 
 _FRAME_LINKS = 3
 """Minimum number of links of a page that is the list of a frame set."""
@@ -103,9 +104,16 @@ def listing_of(
         return "an archive (WordPress)"
     if source.may_hold(b"indextable") and _GENERATED(main):
         return "a generated index (Sphinx)"
-    if only_lists and _leads_other_frames(root, main):
+    return _by_its_links(root, main, joiner) if only_lists else None
+
+
+def _by_its_links(root: _Element, main: _Element, joiner: Joiner) -> str | None:
+    """Return why a page that has nothing but links is a listing; None if it is none."""
+    if _leads_other_frames(root, main):
         return "links that open in another frame"
-    named = _in_address(joiner.page) if only_lists else None
+    if _is_loaded(root):
+        return "links without a title or heading, which other pages load"
+    named = _in_address(joiner.page)
     if named and not _is_in_sidebar(root, joiner):
         return f"{named} in its address, and nothing but links"
     return None
@@ -115,7 +123,13 @@ def _leads_other_frames(root: _Element, main: _Element) -> bool:
     """Say whether the links of a page open in another frame of its frame set (Javadoc, YARD)."""
     base = next((base.get("target") for base in root.iter("base") if base.get("target")), "")
     targets = [link.get("target") or base for link in main.iter("a") if link.get("href")]
-    return len(targets) >= _FRAME_LINKS and all(target.lower() not in _OWN_WINDOWS for target in targets)
+    enough = 1 if base.lower() not in _OWN_WINDOWS else _FRAME_LINKS
+    return len(targets) >= enough and all(target.lower() not in _OWN_WINDOWS for target in targets)
+
+
+def _is_loaded(root: _Element) -> bool:
+    """Say whether a page is a piece of navigation that others load: it has neither a title nor a heading."""
+    return next(root.iter("title", *_HEADINGS), None) is None
 
 
 def tags_of(root: _Element, joiner: Joiner, source: Source) -> list[str]:

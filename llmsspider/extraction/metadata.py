@@ -51,7 +51,25 @@ def read_head(root: _Element, joiner: Joiner) -> PageMeta:
         else:
             _read_meta_tag(meta, element, joiner)
     meta.title = without_suffix(whole_title(root), site_name)
+    meta.refresh = meta.refresh or refresh_without_scripts(root, joiner)
     return meta
+
+
+_IN_NOSCRIPT = XPath("/html/head/noscript/meta[@http-equiv]", smart_strings=False)
+
+
+def refresh_without_scripts(root: _Element, joiner: Joiner) -> str | None:
+    """Return where a page leads browsers without scripts, if every link of it leads there too, as its script does.
+
+    A page that has more to say than where it leads is none: there `<noscript>` names a replacement for an application.
+    """
+    meta = PageMeta()
+    for element in _IN_NOSCRIPT(root):
+        _read_meta_tag(meta, element, joiner)
+    if not meta.refresh:
+        return None
+    links = {joiner.join(href) for href in _LINKS(root)}
+    return meta.refresh if links == {meta.refresh} and _text_size(root) <= _SHELL_TEXT else None
 
 
 def _read_meta_tag(meta: PageMeta, element: _Element, joiner: Joiner) -> None:
@@ -241,6 +259,11 @@ MAX_ROUTES = 5_000
 
 _HREFS = XPath("//a/@href | //area/@href | //frame/@src", smart_strings=False)
 _LINKS = XPath("//a/@href", smart_strings=False)
+_LOADED = XPath(
+    "/html/head/meta[@property='docfx:navrel' or @property='docfx:tocrel' or @name='docfx:navrel'"
+    " or @name='docfx:tocrel']/@content",
+    smart_strings=False,
+)
 _BASE = XPath("string(/html/head/base/@href | /html/body/base/@href)", smart_strings=False)
 
 
@@ -250,8 +273,13 @@ def joiner_for(root: _Element, url: str, growth: Growth | None = None) -> Joiner
 
 
 def follow_links(root: _Element, joiner: Joiner, source: Source) -> list[str]:
-    """Return every http(s) URL in `a[href]`, `area[href]` and `frame[src]`: absolute, no fragment, each once."""
+    """Return every http(s) URL in `a[href]`, `area[href]` and `frame[src]`: absolute, no fragment, each once.
+
+    The navigation that DocFX loads into its pages is a page of links, which these name in their heads.
+    """
     hrefs = (_HREFS if source.may_hold(*LINKS) else _LINKS)(root)
+    if source.may_hold(b"docfx:"):
+        hrefs = [*hrefs, *_LOADED(root)]
     paths = dict.fromkeys([href.partition("#")[0] if "#" in href else href for href in hrefs])
     urls = dict.fromkeys([joiner.join(path) for path in paths if path.strip()])
     return [url for url in urls if url.startswith(HTTP) or url[:8].lower().startswith(HTTP)]

@@ -13,8 +13,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Literal
-from urllib.parse import urlsplit, urlunsplit
+from typing import Literal, NamedTuple
+from urllib.parse import urljoin, urlsplit, urlunsplit
 
 from llmsspider.web.urls import host, identity
 
@@ -228,6 +228,39 @@ class Trees:
     @staticmethod
     def _is_root(url: str, segment: str) -> bool:
         return urlsplit(url).path.rstrip("/").endswith(f"/{segment}")
+
+
+class Alias(NamedTuple):
+    """A version under two addresses: a file in the directory `kept` lists its pages below `listed`, both URLs."""
+
+    listed: str
+    kept: str
+
+    def of(self, url: str) -> str:
+        """Return the address below `kept` of a page below `listed`, any other as it is."""
+        return self.kept + url.removeprefix(self.listed) if url.startswith(self.listed) else url
+
+
+def alias_of(place: str, urls: Iterable[str]) -> Alias | None:
+    """Return the version that a file in the directory of another one lists in place of its own, or None.
+
+    A site that is built as `/2.1/` and served as `/latest/`, too, lists `/2.1/` in both. So every version listed beside
+    that of the file is the same one, and one of the two has a name that stands for a version.
+
+    >>> alias_of("https://e.com/latest/llms.txt", ["https://e.com/2.1/", "https://e.com/2.1/a", "https://e.com/blog"])
+    Alias(listed='https://e.com/2.1/', kept='https://e.com/latest/')
+    >>> alias_of("https://e.com/latest/llms.txt", ["https://e.com/2.1/a", "https://e.com/latest/b"])
+    """
+    segment = tree_of(place).get("version")
+    if segment is None:
+        return None
+    kept = urljoin(place, _directory_of(place, segment))
+    above = urljoin(kept, "..")
+    listed = {url[len(above) :].partition("/")[0] for url in urls if url.startswith(above)}
+    others = [other for other in listed if axis_of(other) == "version"]
+    if len(others) != 1 or others == [segment] or not {segment.lower(), others[0].lower()} & _NAMED:
+        return None
+    return Alias(f"{above}{others[0]}/", kept)
 
 
 def language_segments(translations: Iterable[tuple[str, str]]) -> frozenset[str]:

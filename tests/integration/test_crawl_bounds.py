@@ -208,6 +208,25 @@ def test_pages_listed_by_an_address_that_redirects_to_another_spelling_are_docum
     assert "llms/filtered/canonical" not in outcome.stats
 
 
+def test_a_stub_that_leads_browsers_without_scripts_to_a_version_starts_there(serve, run_crawl):
+    stub = "<noscript><meta http-equiv='refresh' content='1; url=latest/'></noscript>"
+    site = serve(
+        {
+            "/p/": f"<head><title>Redirecting</title>{stub}</head>Redirecting to <a href='latest/'>it</a>...",
+            "/p/latest/": html("Home", f"<p>Home.</p>{linked('a')}"),
+            "/p/latest/a": html("A", "<p>Page A.</p>"),
+            "/p/latest/orphan": html("Orphan", "<p>Listed alone.</p>"),
+            "/p/2.1/": html("Home", "<p>Home.</p>"),
+        }
+    )
+    listed = (
+        f"# Site\n\n- [A]({site.url}/p/2.1/a): a page\n- [Orphan]({site.url}/p/2.1/orphan): another page\n"
+    )
+    site.pages["/p/latest/llms.txt"] = Reply(listed, headers={"Content-Type": "text/plain"})
+    outcome = run_crawl(f"{site.url}/p/")
+    assert set(outcome.by_path(site.url)) == {"/p/latest/", "/p/latest/a", "/p/latest/orphan"}
+
+
 def test_opt_outs_of_a_page_are_obeyed_by_default(serve, run_crawl):
     site = serve(
         {

@@ -725,6 +725,26 @@ def test_sitemaps_supplement_the_llms_txt() -> None:
     assert found.discovered_file_type == "llms.txt"
 
 
+def test_a_version_that_its_files_list_under_another_name_is_taken_where_it_was_found() -> None:
+    pages = {
+        "/docs/latest/": "<html>",
+        "/docs/latest/llms.txt": index("/docs/2.1/index.md", "/docs/2.1/a/index.md", "/blog/"),
+        "/docs/latest/sitemap.xml": sitemap(HOST + "/docs/2.1/a/", HOST + "/docs/2.1/b/"),
+    }
+    found = run(Site(pages), HOST + "/docs/latest/")
+    assert seed_urls(found) == [
+        "/docs/latest/index.md",
+        "/docs/latest/a/index.md",
+        "/blog/",
+        "/docs/latest/a/",
+        "/docs/latest/b/",
+    ]
+    assert found.seeds[-1].lastmod == "2026-01-01"
+    both = index("/docs/2.1/a/", "/docs/latest/b/")  # two versions
+    site = Site({**pages, "/docs/latest/llms.txt": both, "/docs/latest/sitemap.xml": "<html>"})
+    assert seed_urls(run(site, HOST + "/docs/latest/")) == ["/docs/2.1/a/", "/docs/latest/b/"]
+
+
 def test_sitemaps_off() -> None:
     site = Site({"/sitemap.xml": sitemap(HOST + "/docs/a")})
     found = run(site, options=Options(use_sitemaps=False))

@@ -156,6 +156,33 @@ def test_title(head, body, expected):
     assert convert(html(body, head), URL, None).meta.title == expected
 
 
+WITHOUT_SCRIPTS = {
+    "a stub": ("Leads to <a href='latest/'>latest/</a>...", "https://docs.example.org/guide/latest/"),
+    "no link": ("<div id='app'></div>", None),
+    "another link, too": ("Leads to <a href='latest/'>latest/</a>, or <a href='old/'>old/</a>", None),
+    "text of its own": (f"<p>{'All there is to say. ' * 20}<a href='latest/'>Go on</a></p>", None),
+}
+
+
+@pytest.mark.parametrize(("body", "expected"), WITHOUT_SCRIPTS.values(), ids=WITHOUT_SCRIPTS)
+def test_where_a_page_leads_browsers_without_scripts(body, expected):
+    head = "<noscript><meta http-equiv='refresh' content='1; url=latest/'></noscript><script>go('latest/')</script>"
+    assert read_metadata(html(body, head), URL, None).meta.refresh == expected
+
+
+@pytest.mark.parametrize("name", ["property", "name"])
+def test_navigation_that_docfx_loads_is_followed(name):
+    head = (
+        f"<meta {name}='docfx:navrel' content='../toc.html'><meta {name}='docfx:tocrel' content='toc.html'>"
+    )
+    follow = read_metadata(html("<a href='a.html'>A</a>", head), URL, None).follow
+    assert [url.removeprefix("https://docs.example.org") for url in follow] == [
+        "/guide/a.html",
+        "/toc.html",
+        "/guide/toc.html",
+    ]
+
+
 REFRESHES = {
     "seconds only": ("5", None),
     "url": ("0;url=/x", "https://docs.example.org/x"),

@@ -46,6 +46,14 @@ LISTED = {
         page(f"<ul>{ENTRIES}</ul>").replace(b"<title>", b"<base target='_parent'><title>"),
         "/class_list.html",
     ),
+    "the list of a frame set with one entry": (
+        b"<head><title>Files</title><base target='_parent'></head><h1>Files</h1><ul><li><a href='a.html'>A</a></ul>",
+        "/file_list.html",
+    ),
+    "navigation that pages load": (
+        f"<div id='sidetoggle'><input placeholder='Filter'><div class='toc'><ul>{ENTRIES}</ul></div></div>".encode(),
+        "/api/toc.html",
+    ),
     "a category in a table": (
         page("<table><tr><td><a href='/a'>a</a></td><td>An entry with a few words on it.</td></tr></table>"),
         "/category/things.html",
