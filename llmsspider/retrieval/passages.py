@@ -7,6 +7,7 @@ import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import chain, islice
 from typing import NamedTuple
 from urllib.parse import unquote, urlsplit
@@ -31,14 +32,12 @@ LARGEST_PASSAGE = 16_000
 SMALLEST_PASSAGE = 160
 """Sections with less text, which answer little, are joined with the next one of their parent section."""
 
-_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
-_SETEXT = re.compile(r" {0,3}(=+|-{2,})[ \t]*$")
 _MARKS = re.compile(r"!?\[([^\]\[]*)\]\([^()]*\)|[`*]|\\(?=[!-/:-@\[-`{-~])")
 _INTERESTING = re.compile(
-    r"\n {0,3}[#`~=-](?:(?<=#)#{0,5}(?:[ \t]|$)|(?<=`)``|(?<=~)~~|(?<==)=*[ \t]*$|(?<=-)-+[ \t]*$)",
+    r"\n {0,3}(?=[#`~=-])(?:(?P<atx>#{1,6})(?=[ \t]|$)|(?P<fence>`{3,}|~{3,})|(?P<under>=+|--+)[ \t]*$)",
     re.MULTILINE,
 )
-"""The line end before a line that may be a heading, the underline of one, or a fence."""
+"""The line end before a line that may be a heading, the underline of one, or a fence, and its marks."""
 _BLANKS = re.compile(r"(\n[^\S\n]*\n)(?:[^\S\n]*\n)*")
 """A line end and the blank lines after it; the group ends with the first of them."""
 
@@ -56,7 +55,7 @@ class Heading:
 
 
 class Passage(NamedTuple):
-    """A piece of a page: `content[start:end]`, below `headings` (outermost first, its own included).
+    """A piece of a page: `text` is `content[start:end]`, below `headings` (outermost first, its own included).
 
     `heading_path` has their texts; the passages of a section share it.
     """
@@ -65,6 +64,7 @@ class Passage(NamedTuple):
     end: int
     headings: tuple[Heading, ...]
     heading_path: tuple[str, ...]
+    text: str
 
 
 class _Fences(NamedTuple):
@@ -93,8 +93,9 @@ def passages(content: str) -> Iterator[Passage]:
     for section in _joined(content, _sections(content, fences)):
         path = tuple([heading.text for heading in section.headings])
         for start, end in _pieces(content, section, fences):
-            if content[start:end].strip():
-                yield Passage(start, end, section.headings, path)
+            text = content[start:end]
+            if not text.isspace():
+                yield Passage(start, end, section.headings, path, text)
 
 
 def _sections(content: str, fences: _Fences) -> Iterator[_Section]:
@@ -123,23 +124,22 @@ def _heading_lines(content: str, fences: _Fences) -> Iterator[tuple[int, int, He
             continue
         stop = content.find("\n", start)
         end = len(content) if stop < 0 else stop + 1
-        line = content[start:end].rstrip("\n")
-        mark = _FENCE.match(line)
+        atx, mark, under = found.groups()
+        behind = content[found.end() - 1 : end]
         if fence:
-            if mark and mark[1].startswith(fence) and not line[mark.end() :].strip():
+            if mark and mark.startswith(fence) and not behind.strip():
                 fence = ""
                 fences.ends.append(end)
         elif mark:
-            fence = mark[1]
+            fence = mark
             fences.starts.append(start)
-        elif (opened := line.lstrip(" ")).startswith("#"):
-            text = opened.lstrip("#")
-            yield start, end, _heading(len(opened) - len(text), _without_closing(text))
-        elif (under := _SETEXT.match(line)) is not None:
+        elif atx:
+            yield start, end, _heading(len(atx), _without_closing(behind))
+        else:
             before = content.rfind("\n", 0, max(start - 1, 0)) + 1
             text = content[before : max(start - 1, 0)]
             if before >= after and text.strip() and not text.startswith(("    ", "\t", "|", ">", "- ", "* ")):
-                yield before, end, _heading(1 if "=" in under[1] else 2, text)
+                yield before, end, _heading(1 if under[0] == "=" else 2, text)
         after = end
     if fence:
         fences.ends.append(len(content))
@@ -154,7 +154,9 @@ def _without_closing(text: str) -> str:
 
 def _heading(level: int, text: str) -> Heading:
     text, own = _own_id(text)
-    return Heading(level, " ".join(_MARKS.sub(lambda found: found[1] or "", text).split()), own)
+    if not text.isalnum():
+        text = _MARKS.sub(lambda found: found[1] or "", text)
+    return Heading(level, " ".join(text.split()), own)
 
 
 def _own_id(text: str) -> tuple[str, str | None]:
@@ -289,7 +291,6 @@ class IndexedPage:
     url: str
     title: str
     hints: str
-    url_words: str
     headings: str
     passages: list[IndexedPassage]
     links: list[tuple[int, str]]
@@ -307,8 +308,8 @@ def indexed_page(record: PageRecord, links: Iterable[Sequence[str]]) -> IndexedP
     content = record.content or ""
     aside = BesideWords(content)
     found = [
-        IndexedPassage(start, end, path, content[start:end], aside.of(start, end))
-        for start, end, _, path in islice(passages(content), MOST_PASSAGES)
+        IndexedPassage(start, end, path, text, aside.of(start, end))
+        for start, end, _, path, text in islice(passages(content), MOST_PASSAGES)
     ]
     headings = dict.fromkeys(chain.from_iterable(dict.fromkeys(one.heading_path for one in found)))
     return IndexedPage(
@@ -317,7 +318,6 @@ def indexed_page(record: PageRecord, links: Iterable[Sequence[str]]) -> IndexedP
         record.url,
         record.title or "",
         own_hints(record),
-        url_words(record.url),
         "\n".join(headings),
         found,
         _links(record.url, links),
@@ -348,6 +348,7 @@ def url_words(url: str) -> str:
     return " ".join(words(re.sub(r"(?:/index)?\.\w{1,5}$", "", path)))
 
 
+@lru_cache(maxsize=10_000)
 def target_of(url: str) -> int:
     """The number that stands for a URL in the index: the first 8 bytes of its SHA-256, signed."""
     digest = hashlib.sha256(url.encode("utf-8", "replace")).digest()

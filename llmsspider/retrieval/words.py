@@ -20,7 +20,9 @@ from string import ascii_letters, digits
 
 _KINDS = bytes(
     ord(
-        " "
+        "-"
+        if code >= 0xE3
+        else " "
         if (kind := chr(code)) not in ascii_letters + digits
         else "0"
         if kind in digits
@@ -28,14 +30,17 @@ _KINDS = bytes(
     )
     for code in range(256)
 )
-"""For each byte of ASCII text its kind: `A` and `a` for letters, `0` for digits, a space for all else."""
-_MIXED = re.compile(rb"A(?:(?<=[a0]A)|(?<=AA)(?=a))[^ ]*")
-_MIXED_WITH_DIGIT = re.compile(rb"0a[^ ]*")
+"""For each first byte of a character in UTF-8 its kind.
+
+`A` and `a` for letters of ASCII, `0` for its digits, `-` for characters from U+3000 on, a space for all else.
+"""
+_FURTHER_BYTES = bytes(range(0x80, 0xC0))
+"""The bytes of UTF-8 that begin no character."""
+_MIXED = re.compile(rb"A(?<! A)(?:(?<!AA)|(?=a))[^ ]*")
+_MIXED_WITH_DIGIT = re.compile(rb"0(?=a)[^ ]*")
 """A word from the first place on that shows camel case, or may show it: `useState`, `HTTPServer`, `Base64url`."""
 _HUMP = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+")
 _UNSPACED = re.compile("[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff]+")
-_BEFORE_UNSPACED = bytes(range(0xE3))
-"""Bytes of UTF-8 that characters before U+3000 consist of."""
 _WORD = re.compile(r"[^\W_]+")
 
 STOP_WORDS = frozenset(
@@ -89,26 +94,30 @@ def pairs(run: str) -> list[str]:
 
 def unspaced(text: str) -> list[str]:
     """The runs of Chinese, Japanese or Korean characters in a text."""
-    if text.isascii() or not text.encode("utf-8", "replace").translate(None, _BEFORE_UNSPACED):
-        return []
-    return _UNSPACED.findall(text)
+    return [] if text.isascii() else _UNSPACED.findall(text)
 
 
 class BesideWords:
     """Further words to index with the parts of a text: of camel-case words the parts, of CJK characters pairs."""
 
     def __init__(self, text: str):
+        kinds = text.encode("utf-8", "replace").translate(_KINDS, _FURTHER_BYTES)  # a byte for each character
+        self._is_unspaced = b"-" in kinds
+        if self._is_unspaced:
+            kinds = kinds.replace(b"-", b" ")
+        spans = [found.span() for found in _MIXED.finditer(kinds)]
+        if with_digits := [found.span() for found in _MIXED_WITH_DIGIT.finditer(kinds)]:
+            spans = sorted(spans + with_digits)
         self._text = text
-        self._mixed = _mixed(text)
+        self._starts = [start for start, _ in spans]
+        self._mixed = [text[kinds.rfind(b" ", 0, start) + 1 : end].lstrip(digits) for start, end in spans]
         self._next = 0
-        self._is_unspaced = bool(unspaced(text))
 
     def of(self, start: int, end: int) -> str:
         """The words of `text[start:end]`, which begins where the last one ended, or after it."""
-        first = bisect_left(self._mixed, (start,), lo=self._next)
-        self._next = bisect_left(self._mixed, (end,), lo=first)
-        here = dict.fromkeys([word for _, word in self._mixed[first : self._next]])
-        found = [parts for word in here if (parts := _parts(word))]
+        first = bisect_left(self._starts, start, self._next)
+        self._next = bisect_left(self._starts, end, first)
+        found = [*filter(None, map(_parts, dict.fromkeys(self._mixed[first : self._next])))]
         if self._is_unspaced:
             found += [" ".join(pairs(run)) for run in unspaced(self._text[start:end])]
         return " ".join(found)
@@ -121,15 +130,6 @@ def beside(text: str) -> str:
     'use state 安装'
     """
     return BesideWords(text).of(0, len(text))
-
-
-def _mixed(text: str) -> list[tuple[int, str]]:
-    """The words of a text that may be in camel case, each with the place where that shows."""
-    kinds = text.encode("ascii", "replace").translate(_KINDS)  # a byte for each character
-    spans = [found.span() for found in _MIXED.finditer(kinds)]
-    if b"0a" in kinds:
-        spans = sorted([*spans, *(found.span() for found in _MIXED_WITH_DIGIT.finditer(kinds))])
-    return [(start, text[kinds.rfind(b" ", 0, start) + 1 : end].lstrip(digits)) for start, end in spans]
 
 
 @lru_cache(maxsize=10_000)
