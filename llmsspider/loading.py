@@ -120,7 +120,7 @@ EXTRA_MODULES: dict[Extra, tuple[str, ...]] = {
 def missing_extra(extra: Extra) -> str | None:
     r"""Return how to get an extra that is not installed, to follow what needs it; None where it is.
 
-    >>> missing_extra("mcp") in {None, "the extra \\"mcp\\" is missing: pip install 'llmsspider[mcp]'"}
+    >>> missing_extra("mcp") in {None, "the extra \"mcp\" is missing: pip install 'llmsspider[mcp]'"}
     True
     """
     if all(map(_is_installed, EXTRA_MODULES[extra])):

@@ -33,9 +33,9 @@ def _suffix_list() -> TLDExtract:
 def hostname(url: str) -> str | None:
     """Return the lower-case host of an absolute http(s) URL in its ASCII form; None where it has none.
 
-    >>> host("https://Docs.Example.com:8080/a")
+    >>> hostname("https://Docs.Example.com:8080/a")
     'docs.example.com'
-    >>> host("mailto:me@example.com") is None
+    >>> hostname("mailto:me@example.com") is None
     True
     """
     plain = _PLAIN.match(url)

@@ -44,7 +44,7 @@ OFFSITE = Verdict(allowed=False, reason="offsite", rule="another site")
 def split_globs(text: str) -> list[str]:
     r"""Split a comma- or newline-separated list of globs; commas inside braces belong to the glob.
 
-    >>> split_globs("/docs/**, /{api,ref}/**\\n!/docs/old/**")
+    >>> split_globs("/docs/**, /{api,ref}/**\n!/docs/old/**")
     ['/docs/**', '/{api,ref}/**', '!/docs/old/**']
     """
     parts, depth, start = [], 0, 0

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import doctest
 import hashlib
 import re
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from llmsspider.retrieval import passages, ranking, words
+from llmsspider.retrieval import passages, words
 from llmsspider.retrieval.passages import LARGEST_PASSAGE, PASSAGE_SIZE, Heading
 from llmsspider.retrieval.ranking import fragment_of
 
@@ -28,11 +26,6 @@ MARKDOWN = st.lists(
         ]
     )
 ).map("\n\n".join)
-
-
-@pytest.mark.parametrize("module", [words, passages, ranking], ids=lambda one: one.__name__)
-def test_examples(module):
-    assert doctest.testmod(module).failed == 0
 
 
 @given(MARKDOWN | st.text())
