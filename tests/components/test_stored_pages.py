@@ -72,8 +72,7 @@ def test_what_is_read_ahead_is_bounded_and_what_is_not_wanted_is_not_read(run):
     run.stored_pages.forget(record("b").key)
     sent = selects(run)
     run.stored_pages.load(record("c").key)
-    (_, parameters), *_ = [(statement, statement.count("?")) for statement in sent]
-    assert parameters <= AT_ONCE + 2
+    assert 1 < sent[0].count("?") <= AT_ONCE + 2
     run.stored_pages.load(record("b").key)
     assert len(sent) == 2
 

@@ -88,7 +88,7 @@ def test_one_site_is_one_host_or_one_registrable_domain(a: str, b: str) -> None:
 
 
 @given(st.text())
-def test_never_raises(text: str) -> None:
-    hostname(text)
-    hostname(f"https://{text}/")
-    same_site(f"https://{text}", "https://example.com/")
+def test_any_text_is_one_site_with_itself_where_it_has_a_host_and_with_none_else(text: str) -> None:
+    for url in (text, f"https://{text}/", f"https://{text}"):
+        assert same_site(url, url) is (hostname(url) is not None)
+        assert same_site(url, "https://example.com/") is (registrable_domain(url) == "example.com")
