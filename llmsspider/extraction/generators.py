@@ -83,7 +83,7 @@ GENERATORS = (
     ),
     Generator(
         "docusaurus", ("docusaurus",),
-        (".theme-doc-markdown", "article .markdown", "article", "main",),
+        (".theme-doc-markdown", "article .markdown", "div:has(> header.hero)", "article", "main",),
         ".theme-doc-toc-mobile .theme-doc-breadcrumbs .theme-doc-version-badge .theme-doc-footer "
         ".theme-doc-version-banner .pagination-nav .buttonGroup header.nothing",
         unlabelled="text",
@@ -180,7 +180,7 @@ GENERATORS = (
     Generator(
         "pkgdown", ("pkgdown",),
         ("main#main", "div.contents", "#main", "main",),
-        "img.logo .pkgdown-footer #pkgdown-sidebar small.dont-index #tocnav .d-none",
+        "img.logo .pkgdown-footer #pkgdown-sidebar small.dont-index #tocnav .d-none div.hidden",
         definitions="list",
         meta="pkgdown",
     ),

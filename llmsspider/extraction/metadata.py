@@ -267,6 +267,9 @@ _LOADED = XPath(
 _BASE = XPath("string(/html/head/base/@href | /html/body/base/@href)", smart_strings=False)
 
 
+_SIDEBAR_ITEMS = XPath("/html/head/script/@src[contains(., 'dist/sidebar_items')]", smart_strings=False)
+
+
 def joiner_for(root: _Element, url: str, growth: Growth | None = None) -> Joiner:
     """Return the `Joiner` of a parsed page fetched from `url`."""
     return Joiner(url, _BASE(root), growth)
@@ -275,11 +278,13 @@ def joiner_for(root: _Element, url: str, growth: Growth | None = None) -> Joiner
 def follow_links(root: _Element, joiner: Joiner, source: Source) -> list[str]:
     """Return every http(s) URL in `a[href]`, `area[href]` and `frame[src]`: absolute, no fragment, each once.
 
-    The navigation that DocFX loads into its pages is a page of links, which these name in their heads.
+    The navigation that DocFX loads into its pages is a page of links, which these name in their heads. That of ExDoc is
+    a script: the index beside it leads to the first page, which leads to the others.
     """
     hrefs = (_HREFS if source.may_hold(*LINKS) else _LINKS)(root)
-    if source.may_hold(b"docfx:"):
-        hrefs = [*hrefs, *_LOADED(root)]
+    if source.may_hold(b"docfx:", b"sidebar_items"):
+        items = [str(src).partition("dist/sidebar_items")[0] for src in _SIDEBAR_ITEMS(root)]
+        hrefs = [*hrefs, *_LOADED(root), *(f"{folder}index.html" for folder in items[:1])]
     paths = dict.fromkeys([href.partition("#")[0] if "#" in href else href for href in hrefs])
     urls = dict.fromkeys([joiner.join(path) for path in paths if path.strip()])
     return [url for url in urls if url.startswith(HTTP) or url[:8].lower().startswith(HTTP)]

@@ -9,7 +9,7 @@ from lxml.etree import XPath, _Element
 
 from llmsspider.items import Section
 from llmsspider.web.url_gate import Joiner
-from llmsspider.web.urls import directory, host, identity
+from llmsspider.web.urls import directory, host, identity, loose_key
 
 # Which documentation a page belongs to, by what the page says: its generator, its navigation, its breadcrumb.
 # People give the page they are reading. Its section is the root that its generator names; where none is named, the
@@ -35,6 +35,8 @@ _ROOTS = (
     ("rustdoc", (b'data-root-path="',)),
     ("Javadoc", (b'pathtoroot = "',)),
     ("TypeDoc", (b'data-base="',)),
+    ("Dokka", (b'pathToRoot = "',)),
+    ("YARD", (b"relpath = '",)),
 )
 """Generators whose pages name the root of the documentation, with the byte strings that precede it.
 
@@ -43,9 +45,15 @@ The root ends at the next occurrence of the string's last byte, a quotation mark
 _FILES = (
     ("pkgdown", (b"pkgdown.js",)),
     ("VitePress", (b"assets/app.", b"assets/style.")),
+    ("DocFX", (b"toc.html",)),
 )
 """Generators with files of known names in the root of the documentation: an attribute is the root and such a name."""
-_MARKS = {"MkDocs": (b"__config", b"mkdocs"), "VitePress": (b"VPContent", b"__VP_HASH_MAP__")}
+_MARKS = {
+    "MkDocs": (b"__config", b"mkdocs"),
+    "VitePress": (b"VPContent", b"__VP_HASH_MAP__"),
+    "YARD": (b"yardoc.org",),
+    "DocFX": (b"docfx:navrel",),
+}
 """Byte strings of which the page must hold one too, for generators whose strings above are ambiguous."""
 MAX_ROOT_BYTES = 200
 
@@ -151,13 +159,13 @@ def _docusaurus(html_class: str, body: bytes, joiner: Joiner) -> Iterator[Sectio
 
 def _navigation(root: _Element, joiner: Joiner) -> str | None:
     """Return the deepest directory that holds most links of the largest navigation that lists the page."""
-    page = identity(joiner.page)
+    page = loose_key(joiner.page)
     largest: list[str] = []
     for element in _NAVIGATIONS(root)[:MAX_NAVIGATIONS]:
         if _IN_HEADER(element):
             continue
         urls = _in_site(element, joiner)
-        is_listed = any(identity(url) == page for url in urls) or _CURRENT(element)
+        is_listed = any(loose_key(url) == page for url in urls) or _CURRENT(element)
         if is_listed and len(urls) > len(largest):
             largest = urls
     paths = [urlsplit(url).path for url in largest if urlsplit(url).path not in {"", "/"}]

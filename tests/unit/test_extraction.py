@@ -183,6 +183,14 @@ def test_navigation_that_docfx_loads_is_followed(name):
     ]
 
 
+def test_the_index_of_exdoc_is_followed_from_any_page():
+    head = (
+        "<meta name='generator' content='ExDoc v0.32'><script defer src='dist/sidebar_items-E8.js'></script>"
+    )
+    follow = read_metadata(html("<a href='#summary'>Summary</a>", head), URL, None).follow
+    assert follow[-1] == "https://docs.example.org/guide/index.html"
+
+
 REFRESHES = {
     "seconds only": ("5", None),
     "url": ("0;url=/x", "https://docs.example.org/x"),

@@ -37,6 +37,22 @@ CASES = {
     "mdBook": (page('<script>var path_to_root = "../";</script>'), "/book/ch1/a.html", "/book/"),
     "Quarto": (page("", head='<meta name="quarto:offset" content="../">'), "/q/ref/a.html", "/q/"),
     "pkgdown": (page("", head='<script src="../pkgdown.js"></script>'), "/p/ref/a.html", "/p/"),
+    "DocFX": (
+        page("", head='<meta property=\'x\'><meta property="docfx:navrel" content="../toc.html">'),
+        "/d/api/a.html",
+        "/d/",
+    ),
+    "Dokka": (page('<script>var pathToRoot = "../../";</script>'), "/d/m/p/index.html", "/d/"),
+    "YARD": (
+        page("<script>relpath = '../';</script><a href='https://yardoc.org'>YARD</a>"),
+        "/y/Module/Class.html",
+        "/y/",
+    ),
+    "a sidebar without last slashes": (
+        page(f"<nav>{links('/', *(name.rstrip('/') for name in DOCS))}</nav>"),
+        "/guide/first/",
+        "/guide/",
+    ),
     "VitePress": (
         page('<div class="VPContent"></div>', head='<script src="/base/assets/app.DHo8XS.js"></script>'),
         "/base/guide/a",
