@@ -20,6 +20,7 @@ from llmsspider.llmstxt.content import decode
 from llmsspider.stats import FilterReason
 from llmsspider.web import hosts, media_types, url_gate
 from llmsspider.web.locales import alias_of
+from llmsspider.web.media_types import HeaderLink
 from llmsspider.web.url_gate import InvalidUrl
 
 # Classify and parse one llms file: is it one, and is it an index or full text.
@@ -234,28 +235,29 @@ def describing_files(answer: FetchResult) -> tuple[list[str], list[InvalidUrl]]:
     Both the `Link:` header and `<link>` elements of the head count (llms.txt v2); files of another
     site and of types that are no text are omitted.
     """
-    if not answer.ok:
-        return [], []
-    links = [
-        (link.url, link.rel, link.type)
-        for link in media_types.parse(answer.headers.get("link", ""), answer.final_url)
-    ]
-    links += _head_links(answer)
     described = dict.fromkeys(
-        url for url, rel, media_type in links if "describedby" in rel and media_type in _TEXT_TYPES
+        link.url for link in _links(answer) if "describedby" in link.rel and link.type in _TEXT_TYPES
     )
     found = [url for url in described if isinstance(url, str) and hosts.same_site(url, answer.final_url)]
     return found[:MAX_DESCRIBEDBY], [url for url in described if isinstance(url, InvalidUrl)]
 
 
 def named_sitemaps(answer: FetchResult) -> list[str]:
-    """Return the URLs a page names as sitemaps (`<link rel="sitemap">`), or its `Link:` header."""
+    """Return the URLs a page names as sitemaps, in its head (`<link rel="sitemap">`) or `Link:` header."""
+    named = dict.fromkeys(
+        link.url for link in _links(answer) if "sitemap" in link.rel and isinstance(link.url, str)
+    )
+    return list(named)[:MAX_DESCRIBEDBY]
+
+
+def _links(answer: FetchResult) -> list[HeaderLink]:
+    """Return the links of the `Link:` header, then those of the head; none of a page that failed."""
     if not answer.ok:
         return []
-    parsed = media_types.parse(answer.headers.get("link", ""), answer.final_url)
-    links = [*((link.url, link.rel) for link in parsed), *((url, rel) for url, rel, _ in _head_links(answer))]
-    named = dict.fromkeys(url for url, rel in links if "sitemap" in rel and isinstance(url, str))
-    return list(named)[:MAX_DESCRIBEDBY]
+    return [
+        *media_types.parse(answer.headers.get("link", ""), answer.final_url),
+        *_head_links(answer),
+    ]
 
 
 def page_url(url: str, answer: FetchResult) -> str:
@@ -315,8 +317,8 @@ def _hrefs(answer: FetchResult) -> list[str]:
     return ["".join(groups) for groups in _HREF.findall(text)]
 
 
-def _head_links(answer: FetchResult) -> list[tuple[str | InvalidUrl, frozenset[str], str | None]]:
-    """Return URL, relations and type of each `<link>` in an HTML head."""
+def _head_links(answer: FetchResult) -> list[HeaderLink]:
+    """Return each `<link>` in an HTML head, as links of the `Link:` header."""
     start = answer.head(MAX_HEAD_BYTES)
     if b"<" not in start[:1024]:
         return []
@@ -331,5 +333,6 @@ def _head_links(answer: FetchResult) -> list[tuple[str | InvalidUrl, frozenset[s
         if url is None:
             continue
         media_type = (link.get("type") or "").partition(";")[0].strip().lower()
-        found.append((url, frozenset((link.get("rel") or "").lower().split()), media_type or None))
+        rel = frozenset((link.get("rel") or "").lower().split())
+        found.append(HeaderLink(url, rel, media_type or None))
     return found
