@@ -40,7 +40,7 @@ from llmsspider.retrieval.schema import (
     source,
 )
 from llmsspider.retrieval.words import IndexQuery, Query, digest_of
-from llmsspider.store import CONTENT, OUTLINE, Store
+from llmsspider.store import CONTENT, Store
 from llmsspider.store.database import POSTGRESQL_SCHEMA, Database, open_postgresql, open_sqlite
 from llmsspider.web.locales import replaced, tree_of
 
@@ -146,7 +146,7 @@ class SourceIndex:
         left = self._reader.execute(
             select(page.c.id).where(page.c.source_id == self._id, IS_STALE).limit(1)
         ).first()
-        return store.last_seq() != state.seq or state.run != _last_run(store) or left is not None
+        return store.last_seq() != state.seq or state.run != store.last_ended_run() or left is not None
 
     def sync(self, store: Store, until: Callable[[], bool] = lambda: False) -> bool:
         """Update the index with what changed in the store since the last call.
@@ -160,7 +160,7 @@ class SourceIndex:
         """
         if self._words.keeps_deleted_words and self._state().dead > max(self.count()[1], 200):
             self._write(lambda connection: self._clear(connection, self._id))
-        begin, run = self._state().seq, _last_run(store)
+        begin, run = self._state().seq, store.last_ended_run()
         changes = store.changes_since(begin, CONTENT)
         while batch := list(islice(changes, BATCH)):
             links = store.links_of([one.record.key for one in batch])
@@ -200,7 +200,7 @@ class SourceIndex:
 
     def _take_outlines(self, store: Store) -> None:
         """Update notes of llms.txt and titles of pages whose content did not change."""
-        run = _last_run(store)
+        run = store.last_ended_run()
         if run == self._state().run:
             return
         columns = (page.c.key, page.c.title, page.c.own, page.c.optional)
@@ -209,11 +209,10 @@ class SourceIndex:
             for row in self._reader.execute(select(*columns).where(page.c.source_id == self._id))
         }
         changed = []
-        for one in store.iter_pages(parts=OUTLINE):
-            record = one.record
-            now = (record.title or "", own_hints(record), is_optional(record))
-            if known.get(record.key, now) != now:
-                changed.append((record.key, dict(zip(("title", "own", "optional"), now, strict=True))))
+        for outline in store.outlines():
+            now = (outline.title or "", own_hints(outline), is_optional(outline))
+            if known.get(outline.key, now) != now:
+                changed.append((outline.key, dict(zip(("title", "own", "optional"), now, strict=True))))
 
         self._write(lambda connection: self._writer.write_outlines(connection, changed, run))
 
@@ -388,8 +387,3 @@ def _hit(row: Any, score: float, terms: frozenset[int]) -> Hit:
     path = tuple(row.headings.split(SEPARATOR)) if row.headings else ()
     digest = bytes(row.digest or b"")
     return Hit(bytes(row.key), bytes(row.hash), row.start, row.stop, path, digest, score, terms)
-
-
-def _last_run(store: Store) -> str:
-    """The id of the last run that has ended; an empty string before the first."""
-    return next((run.id for run in reversed(store.runs()) if run.finished_at is not None), "")

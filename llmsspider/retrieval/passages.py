@@ -15,7 +15,7 @@ from urllib.parse import unquote, urlsplit
 import orjson
 
 from llmsspider.retrieval.words import BesideWords, words
-from llmsspider.store.records import PageRecord
+from llmsspider.store.records import Outline, PageRecord
 
 # The passages of a page: what a search finds and an answer quotes.
 # The rules are those of `markdown.chunks` (sections apart, code fences and tables whole, a heading with the first block
@@ -326,14 +326,14 @@ def indexed_page(record: PageRecord, links: Iterable[Sequence[str]]) -> IndexedP
     )
 
 
-def own_hints(record: PageRecord) -> str:
+def own_hints(record: PageRecord | Outline) -> str:
     """The notes of the site's llms.txt on the page, and the page's own description."""
     entry = record.llms
     said = (entry.title, entry.description, entry.section) if entry else ()
     return "\n".join(dict.fromkeys(text for text in (*said, record.description) if text))
 
 
-def is_optional(record: PageRecord) -> bool:
+def is_optional(record: PageRecord | Outline) -> bool:
     """Whether llms.txt lists the page as optional."""
     return record.llms is not None and record.llms.optional
 

@@ -146,6 +146,19 @@ def upsert_source(is_sqlite: bool, values: Mapping[str, Any]) -> Any:
 LIVING_STATES = select(*STATE).where(page.c.source_id == bindparam("b_source_id"), page.c.gone.is_(False))
 """The state of every living page of a source."""
 
+OUTLINES = select(page.c.key, page.c.title, page.c.description, page.c.llms).where(
+    page.c.source_id == bindparam("b_source_id"), page.c.gone.is_(False)
+)
+"""The outline of every living page of a source."""
+
+LAST_ENDED_RUN = (
+    select(run.c.id)
+    .where(run.c.source_id == bindparam("b_source_id"), run.c.finished_at.is_not(None))
+    .order_by(run.c.number.desc())
+    .limit(1)
+)
+"""The id of the last run of a source that has ended."""
+
 
 def _pages(parts: Parts) -> Select[Any]:
     """Pages of a source with the id of the run that changed them last, and the given parts."""

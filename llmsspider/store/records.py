@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Literal, TypeVar
+from typing import Literal, NamedTuple, TypeVar
 
 from llmsspider.digests import Digest, packed
 from llmsspider.items import (
@@ -330,6 +330,15 @@ class StoredPage:
     change: Change
     run: str
     reason: str | None = None
+
+
+class Outline(NamedTuple):
+    """What is said of a living page beside its content."""
+
+    key: bytes
+    title: str | None
+    description: str | None
+    llms: LlmsEntry | None
 
 
 @dataclass(slots=True, frozen=True)

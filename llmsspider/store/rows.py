@@ -17,6 +17,7 @@ from llmsspider.items import Link, LlmsEntry
 from llmsspider.store.records import (
     FilteredUrl,
     Json,
+    Outline,
     PageError,
     PageRecord,
     PageState,
@@ -194,7 +195,7 @@ def page_record(row: Mapping[str, Any]) -> PageRecord:
         content=None if row.get("data") is None else decompress(row["data"]).decode("utf-8"),
         content_hash=hex_digest(row["content_hash"]),
         raw_hash=hex_digest(row["raw_hash"]),
-        llms=LlmsEntry(**orjson.loads(row["llms"])) if row["llms"] else None,
+        llms=_entry(row["llms"]),
         links=_links(row.get("links")),
         follow=orjson.loads(decompress(row["follow"])) if row.get("follow") else [],
         etag=row["etag"],
@@ -215,6 +216,12 @@ def stored_page(row: Mapping[str, Any]) -> StoredPage:
         run=row["run_id"] or "",
         reason=row["reason"],
     )
+
+
+def outline(row: Any) -> Outline:
+    """The outline of a page from the columns of `queries.OUTLINES`, in that order."""
+    key, title, description, llms = row
+    return Outline(bytes(key), title, description, _entry(llms))
 
 
 def page_state(row: Any) -> PageState:
@@ -360,6 +367,10 @@ def _llms(entry: LlmsEntry | None) -> str | None:
     return dump(
         {name: storable(value) if isinstance(value, str) else value for name, value in fields.items()}
     )
+
+
+def _entry(llms: str | None) -> LlmsEntry | None:
+    return LlmsEntry(**orjson.loads(llms)) if llms else None
 
 
 def _links(data: bytes | None) -> list[Link]:

@@ -8,7 +8,7 @@ from itertools import islice
 from typing import Any
 
 import orjson
-from sqlalchemy import func, select
+from sqlalchemy import Select, func, select
 
 from llmsspider.errors import StoreError
 from llmsspider.store import history, queries, rows, runs
@@ -18,6 +18,7 @@ from llmsspider.store.queries import Reader
 from llmsspider.store.records import (
     WHOLE,
     FilteredUrl,
+    Outline,
     PageError,
     PageRecord,
     PageState,
@@ -66,6 +67,12 @@ class SourceReader:
         self.flush()
         with self._database.snapshot() as connection:
             return runs.all_runs(connection, self._source_id, self._name)
+
+    def last_ended_run(self) -> str:
+        """The id of the last run that has ended; an empty string before the first."""
+        self.flush()
+        found = self._reader.read(queries.LAST_ENDED_RUN, {"b_source_id": self._source_id or 0})
+        return found.scalar() or ""
 
     def undelivered_since(self) -> int | None:
         """The number to replay from, so that what was stored and not handed over is; None when nothing is."""
@@ -127,6 +134,10 @@ class SourceReader:
             bytes(key): rows.link_pairs(links)
             for key, links in self._reader.read(queries.LINKS_BY_KEY, asked)
         }
+
+    def outlines(self) -> Iterator[Outline]:
+        """The outline of every living page, streamed from one snapshot."""
+        return map(rows.outline, self._streamed(queries.OUTLINES))
 
     def iter_pages(self, order: queries.Order = "found", parts: Parts = WHOLE) -> Iterator[StoredPage]:
         """Every living page, streamed from one snapshot, with the given `parts`."""
@@ -200,12 +211,13 @@ class SourceReader:
         """Commit what was written of these pages."""
 
     def _states(self, *conditions: Any) -> Iterator[PageState]:
+        return map(rows.page_state, self._streamed(queries.LIVING_STATES.where(*conditions)))
+
+    def _streamed(self, statement: Select[Any]) -> Iterator[Any]:
         self.flush()
         with self._database.snapshot() as connection:
-            statement = queries.LIVING_STATES.where(*conditions)
             streaming = connection.execution_options(yield_per=1000)
-            for row in streaming.execute(statement, {"b_source_id": self._source_id or 0}):
-                yield rows.page_state(row)
+            yield from streaming.execute(statement, {"b_source_id": self._source_id or 0})
 
     def _known_source(self) -> int:
         if self._source_id is None:

@@ -54,9 +54,13 @@ def test_a_finished_run_is_kept_with_its_counts(place: Place):
     begun = store.begin_run("crawl", {"url": SITE, "max_pages": 5})
     store.save_page(record(), "new")
     store.heartbeat({"pages": 1})
+    assert store.last_ended_run() == ""
     store.finish_run("max_pages", complete=False, why="max_pages=5 was reached", counts={"pages": 5})
+    assert store.last_ended_run() == begun.id
+    store.begin_run("crawl", {})
+    assert store.last_ended_run() == begun.id
     store.close()
-    (run,) = place.open().runs()
+    run, _ = place.open().runs()
     assert run.id == begun.id
     assert (run.number, run.kind, run.arguments) == (1, "crawl", {"url": SITE, "max_pages": 5})
     assert (run.outcome, run.complete, run.why) == ("max_pages", False, "max_pages=5 was reached")
