@@ -10,7 +10,7 @@ from lxml.etree import XPath, _Element
 
 from llmsspider.extraction.marks import TAGS
 from llmsspider.extraction.parsing import Source
-from llmsspider.extraction.tree import letters_of
+from llmsspider.extraction.tree import letters_of, letters_outside_links
 from llmsspider.web.url_gate import Joiner
 from llmsspider.web.urls import identity
 
@@ -20,6 +20,8 @@ from llmsspider.web.urls import identity
 # heading, or its URL names a listing (`/tags/`, `/page/2`) and no sidebar or menu links to it. A page with prose of its
 # own is none.
 
+_FRAMED = "links that open in another frame"
+_LOADED = "links without a title or heading, which other pages load"
 _FRAME_LINKS = 3
 """Minimum number of links of a page that is the list of a frame set."""
 _OWN_WINDOWS = frozenset({"", "_self", "_blank", "_top"})
@@ -104,15 +106,17 @@ def listing_of(
         return "an archive (WordPress)"
     if source.may_hold(b"indextable") and _GENERATED(main):
         return "a generated index (Sphinx)"
-    return _by_its_links(root, main, joiner) if only_lists else None
+    if only_lists:
+        return _by_its_links(root, main, joiner)
+    return _without_content(root, main, source)
 
 
 def _by_its_links(root: _Element, main: _Element, joiner: Joiner) -> str | None:
     """Return why a page that has nothing but links is a listing; None if it is none."""
     if _leads_other_frames(root, main):
-        return "links that open in another frame"
+        return _FRAMED
     if _is_loaded(root):
-        return "links without a title or heading, which other pages load"
+        return _LOADED
     named = _in_address(joiner.page)
     if named and not _is_in_sidebar(root, joiner):
         return f"{named} in its address, and nothing but links"
@@ -121,10 +125,17 @@ def _by_its_links(root: _Element, main: _Element, joiner: Joiner) -> str | None:
 
 def _leads_other_frames(root: _Element, main: _Element) -> bool:
     """Say whether the links of a page open in another frame of its frame set (Javadoc, YARD)."""
-    base = next((base.get("target") for base in root.iter("base") if base.get("target")), "")
+    base = _frame_of_links(root)
     targets = [link.get("target") or base for link in main.iter("a") if link.get("href")]
-    enough = 1 if base.lower() not in _OWN_WINDOWS else _FRAME_LINKS
-    return len(targets) >= enough and all(target.lower() not in _OWN_WINDOWS for target in targets)
+    return len(targets) >= (1 if base else _FRAME_LINKS) and all(
+        target.lower() not in _OWN_WINDOWS for target in targets
+    )
+
+
+def _frame_of_links(root: _Element) -> str:
+    """Return the name of the frame in which the links of a page open that say no other; empty for the page's own."""
+    base = next((base.get("target") for base in root.iter("base") if base.get("target")), "")
+    return "" if base.lower() in _OWN_WINDOWS else base
 
 
 def _is_loaded(root: _Element) -> bool:
@@ -137,6 +148,17 @@ def tags_of(root: _Element, joiner: Joiner, source: Source) -> list[str]:
     if not (source.may_hold(*TAGS) and source.may_match(_REL_TAG)):
         return []
     return list(dict.fromkeys(joiner.join(href).partition("#")[0] for href in _TAGS(root)))
+
+
+def _without_content(root: _Element, main: _Element, source: Source) -> str | None:
+    """Return why a page of which nothing is left without its navigation is a listing; None if it is none."""
+    if b"<a " not in source.body:
+        return None
+    if _is_loaded(root) and not any(text.strip() for text in main.itertext()):
+        return _LOADED
+    if _frame_of_links(root) and letters_outside_links(main) < PROSE:
+        return _FRAMED
+    return None
 
 
 def lists_only(main: _Element, joiner: Joiner) -> bool:

@@ -26,6 +26,14 @@ def page(main: str, classes: str = "", body_class: str = "", around: str = "") -
     ).encode()
 
 
+FILES = (
+    b"<head><title>Files</title><base target='_parent'></head><h1>Files</h1><div id='nav'><a href='b.html'>Classes</a>"
+    b"</div><div>Search:<input></div><ul id='full_list' class='nav'><li><a href='a.html'>A</a></ul>"
+)
+LOADED = (
+    b"<div id='sidetoggle'><div><form><input placeholder='Filter'></form></div><div class='sidetoc'><div class='toc' "
+    b"id='toc'><ul class='nav'><li><a href='a.html'>A</a></li></ul></div></div></div>"
+)
 LISTED = {
     "Docusaurus, a tag": (page(f"<ul>{ENTRIES}</ul>", "docs-wrapper docs-tags-doc-list-page"), "/x"),
     "Docusaurus, archive": (page(f"<ul>{ENTRIES}</ul>{PROSE}", "blog-archive-page"), "/x"),
@@ -47,12 +55,8 @@ LISTED = {
         "/class_list.html",
     ),
     "the list of a frame set with one entry": (
-        b"<head><title>Files</title><base target='_parent'></head><h1>Files</h1><ul><li><a href='a.html'>A</a></ul>",
+        FILES,
         "/file_list.html",
-    ),
-    "navigation that pages load": (
-        f"<div id='sidetoggle'><input placeholder='Filter'><div class='toc'><ul>{ENTRIES}</ul></div></div>".encode(),
-        "/api/toc.html",
     ),
     "a category in a table": (
         page("<table><tr><td><a href='/a'>a</a></td><td>An entry with a few words on it.</td></tr></table>"),
@@ -97,6 +101,14 @@ KEPT = {
 @pytest.mark.parametrize(("body", "path"), LISTED.values(), ids=LISTED)
 def test_listings(body, path):
     assert convert(body, f"https://example.com{path}", None).meta.listing
+
+
+def test_navigation_that_pages_load_is_a_listing():
+    page = convert(LOADED, "https://example.com/api/toc.html", None)
+    assert (page.meta.listing, page.follow) == (
+        "links without a title or heading, which other pages load",
+        ["https://example.com/api/a.html"],
+    )
 
 
 @pytest.mark.parametrize(("body", "path"), LISTED.values(), ids=LISTED)
