@@ -9,9 +9,9 @@ from scrapy.downloadermiddlewares import redirect
 from scrapy.http import HtmlResponse
 
 from llmsspider import stats
+from llmsspider.conversion.calls import read_metadata
 from llmsspider.crawl.bot_walls import leads_to_login
 from llmsspider.download_errors import FilteredRequest, RefusedRequest
-from llmsspider.extraction import read_metadata
 from llmsspider.requests import info
 from llmsspider.spiderrun import run_of
 from llmsspider.web.url_gate import INVALID_URL, fault
