@@ -69,6 +69,9 @@ _WORDPRESS = frozenset({"search-results", "search-no-results"})
 _ARCHIVES = frozenset({"tag", "category", "date", "author", "tax"})
 _GENERATED = XPath("boolean(.//table[contains(@class, 'indextable')])")
 _GENERATORS = XPath("//meta[@name='generator']/@content", smart_strings=False)
+_PRINTED = frozenset({"print", "_print", "print_page"})
+"""Names of pages that hold all others of a book or section (mdBook, Docsy, mkdocs-print-site)."""
+_PRINTS = XPath("boolean(//@onclick[contains(., 'print(')] | //script[contains(., 'window.print')])")
 _HEADINGS = frozenset({"h1", "h2", "h3", "h4", "h5", "h6"})
 _UNREAD = _HEADINGS | {"script", "style", "template"}
 _CONTENT = frozenset({"pre", "video", "iframe"})
@@ -102,6 +105,8 @@ def listing_of(
     for name in sorted(classes & _CLASSES.keys()):
         if _is_theirs(name, classes, root):
             return _CLASSES[name]
+    if _name_of(joiner.page) in _PRINTED and _PRINTS(root):
+        return "pages once more, in one for print"
     if "archive" in classes and classes & _ARCHIVES:
         return "an archive (WordPress)"
     if source.may_hold(b"indextable") and _GENERATED(main):
@@ -231,6 +236,12 @@ def _is_theirs(name: str, classes: set[str], root: _Element) -> bool:
     if name in _WORDPRESS:
         return "search" in classes
     return True
+
+
+def _name_of(url: str) -> str:
+    """Return the last part of an address, without `.html`: of `/book/print.html` and `/docs/_print/` what they are."""
+    path = urlsplit(url).path.removesuffix("index.html").rstrip("/")
+    return path.rpartition("/")[2].removesuffix(".html")
 
 
 def _in_address(url: str) -> str | None:

@@ -58,6 +58,16 @@ LISTED = {
         FILES,
         "/file_list.html",
     ),
+    "all pages of a section for print, Docsy": (
+        page(
+            f"<p>All of it. <a href='#' onclick='print();return false;'>Print</a></p>{PROSE}<h1>A</h1>{PROSE}"
+        ),
+        "/docs/guide/_print/",
+    ),
+    "all pages of a book for print, mdBook": (
+        page(f"{PROSE}<h1>A</h1>{PROSE}", around="<script>window.setTimeout(window.print, 100);</script>"),
+        "/book/print.html",
+    ),
     "a category in a table": (
         page("<table><tr><td><a href='/a'>a</a></td><td>An entry with a few words on it.</td></tr></table>"),
         "/category/things.html",
@@ -65,6 +75,14 @@ LISTED = {
 }
 KEPT = {
     "links, and nothing says that it is a listing": (page(f"<ul>{ENTRIES}</ul>"), "/guide/"),
+    "a function called print": (
+        page(f"{PROSE}<pre>&lt;a onclick='print()'&gt; window.print()</pre>"),
+        "/lib/print.html",
+    ),
+    "a page that can be printed": (
+        page(f"<a onclick='window.print()'>Print</a>{PROSE}"),
+        "/guide/printing/",
+    ),
     "prose of its own": (page(f"{PROSE}<ul>{ENTRIES}</ul>"), "/docs/tags/"),
     "code": (page(f"<pre>tags: [a]</pre><ul>{ENTRIES}</ul>"), "/docs/tags/"),
     "in the sidebar": (
