@@ -75,10 +75,38 @@ def anchor(walk: Walk, element: _Element, before: list[str]) -> str:
             return ""
     if walk.in_heading and walk.joiner.join(href).partition("#")[0] == walk.joiner.page:
         return walk.content(element)
+    is_card = len(element) > 0 and not walk.in_heading and _part_title(element)
     walk.in_link = True
     inner = walk.content(element)
     walk.in_link = False
-    return _behind(before, _link(walk, href, inner, visible(element) if text is None else text))
+    piece = _link(walk, href, inner, visible(element) if text is None or is_card else text)
+    return f"\n{piece}\n" if is_card and _is_beside_link(element) else _behind(before, piece)
+
+
+_CARD_TITLES = frozenset({"b", "strong", "span", "em", "code"})
+_CARD_WORDS = 3
+"""Minimum number of words of the text of a card: fewer may be the rest of a name (`<b>Java</b>Script`)."""
+
+
+def _part_title(link: _Element) -> bool:
+    """Part the title of a card from its text, where only a style sheet does; say whether the link is such a card."""
+    title = link[0]
+    if title.tag not in _CARD_TITLES or (link.text or "").strip():
+        return False
+    tail = title.tail or ""
+    text = tail or (visible(link[1]) if len(link) > 1 and link[1].tag in _CARD_TITLES else "")
+    if not text[:1].isupper() or len(text.split()) < _CARD_WORDS or not visible(title):
+        return False
+    title.tail = f" {tail}"
+    return True
+
+
+def _is_beside_link(link: _Element) -> bool:
+    """Say whether another link stands directly before or behind this one, with nothing but space between."""
+    before, behind = link.getprevious(), link.getnext()
+    return (before is not None and before.tag == "a" and not (before.tail or "").strip()) or (
+        behind is not None and behind.tag == "a" and not (link.tail or "").strip()
+    )
 
 
 def _behind(before: list[str], piece: str) -> str:

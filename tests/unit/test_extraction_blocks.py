@@ -66,6 +66,8 @@ BLOCKS = {
     "a heading that leads to its page": ("<h1><a href='p'>A</a></h1><h2><a href='./p#x'>B</a> <a href='q'>C</a></h2>", "# A\n\n## B [C](https://e.org/d/q)"),
     "what a parameter is": ("<h4>turn(times<span class='signature-attributes'>opt</span>)</h4>", "#### turn(times<sub>opt</sub>)"),
     "parts of a heading": ("<h1><a href='a'>A</a><span class='sep'></span>b <span class='x'></span>c</h1>", "# [A](https://e.org/d/a) b c"),
+    "cards that a style sheet parts": ("<div><a href='a'><strong>First steps</strong>How to install it</a><a href='b'><span>Guides</span><span>Task by task, all</span></a></div>", "[**First steps** How to install it](https://e.org/d/a)  \n[Guides Task by task, all](https://e.org/d/b)"),
+    "parts of names in a link": ("<p><a href='a'><b>Java</b>Script</a> <a href='b'><span>Jar</span><span>Remap</span></a> <a href='c'><b>un</b>known to most of us</a></p>", "[**Java**Script](https://e.org/d/a) [JarRemap](https://e.org/d/b) [**un**known to most of us](https://e.org/d/c)"),
     "text in a definition list": ("<dl>Before.<dt>A</dt><br>text <code>a</code> of it<dt>B</dt><dd>b</dd></dl>", "Before.\n\nA\n: text `a` of it\n\nB\n: b"),
     "blocks behind text in a definition list": ("<dl><dt>A</dt>text<ul><li>x</li></ul>more<dt>B</dt> <dd>b</dd></dl>", "**A**\n\ntext\n\n- x\n\nmore\n\n**B**\n\nb"),
     "nested lists": ("<ul><li>a<ul><li>b<ol start='3'><li>c</li></ol></li></ul></li><li>d</li></ul>", "- a\n  - b\n    3. c\n- d"),
