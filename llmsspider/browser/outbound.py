@@ -13,11 +13,9 @@ from twisted.internet.interfaces import IAddress, IHostResolution, IResolutionRe
 from zope.interface import implementer
 
 from llmsspider.downloadermiddlewares.address_guard import AddressGuardResolver
-from llmsspider.web.addresses import AllowedAddresses, parse_host
+from llmsspider.web.addresses import DEFAULT_PORTS, AllowedAddresses, parse_host
 
 # The outbound proxy that the operator's environment names (`http_proxy`, `https_proxy`, `no_proxy`).
-
-DEFAULT_PORTS = {"http": 80, "https": 443}
 
 
 @dataclass(frozen=True, slots=True)

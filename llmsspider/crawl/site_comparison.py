@@ -10,8 +10,8 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from llmsspider.crawl.records import title_from_url
-from llmsspider.crawl.stubs import letters
 from llmsspider.items import HTML_ORIGINS, Link, content_hash
+from llmsspider.markdown.commonmark import letters_of
 
 if TYPE_CHECKING:
     from llmsspider.crawl.run import Run
@@ -160,7 +160,7 @@ def _end_of_section(blocks: list[str], start: int) -> int:
 
 def _letters(blocks: list[str]) -> int:
     """Return how many letters and digits are in blocks that are no headings."""
-    return sum(letters(block) for block in blocks if not _HEADING.match(block))
+    return sum(letters_of(block) for block in blocks if not _HEADING.match(block))
 
 
 # Titles that belong to a site and not to one page, found by comparing pages. Pure, in bounded memory.

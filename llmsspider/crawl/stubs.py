@@ -13,6 +13,8 @@ from collections.abc import Sequence
 from statistics import median
 from typing import Literal
 
+from llmsspider.markdown.commonmark import letters_of
+
 Stub = Literal["short", "unfilled", "part", "small"]
 """Nearly no text; nearly none beside what is not filled in; a text with gaps; far less than the host's other pages."""
 
@@ -40,8 +42,6 @@ RARELY = 0.05
 
 _MARKUP = re.compile(r"<[a-zA-Z/!][^<>]*>|\]\([^()\[\]\n]*\)")
 """Tags, comments and destinations of links."""
-_NO_ALNUM = bytes(code for code in range(128) if not chr(code).isalnum())
-_BEYOND_ASCII = re.compile(r"[^\x00-\x7f]")
 _FENCES = ("```", "~~~")
 _FILLED_BY = ("{include}", "{literalinclude}", "{eval-rst}", "{auto", "{toctree}")
 """What the info string of a fence says whose text the generator takes from elsewhere (MyST)."""
@@ -69,7 +69,7 @@ def stub(markdown: str, typical: int = 0) -> Stub | None:
         text = line.strip()
         if fence:
             is_end = text == fence
-            said += 0 if is_end or is_filled else letters(text)
+            said += 0 if is_end or is_filled else letters_of(text)
             fence = "" if is_end else fence
         elif text.startswith(_FENCES):
             info = text.lstrip("`~")
@@ -80,7 +80,7 @@ def stub(markdown: str, typical: int = 0) -> Stub | None:
             is_part = is_part or not text.startswith(("import ", "export "))
         else:
             has_options = has_options and not text
-            said += 0 if text.startswith("#") else letters(_MARKUP.sub("", text))
+            said += 0 if text.startswith("#") else letters_of(_MARKUP.sub("", text))
         if said >= PART:
             return None
     if said < SHORT:
@@ -123,16 +123,6 @@ def _is_unfilled(line: str) -> bool:
     )
 
 
-def letters(text: str) -> int:
-    r"""Return how many letters and digits are in a text.
-
-    >>> letters("an_ä, 安²\ud800!")
-    5
-    """
-    found = len(text.encode("ascii", "ignore").translate(None, _NO_ALNUM))
-    return found if text.isascii() else found + sum(map(str.isalnum, _BEYOND_ASCII.findall(text)))
-
-
 def is_fuller(html: str, markdown: str) -> bool:
     """Say whether the Markdown made from a page's HTML says far more than the author's Markdown of it.
 
@@ -145,7 +135,7 @@ def is_fuller(html: str, markdown: str) -> bool:
 def _said(markdown: str) -> int:
     """Return how many letters and digits a text has outside headings, tags and destinations of links."""
     lines = (line for line in markdown.split("\n") if not line.startswith("#"))
-    return letters(_MARKUP.sub("", "\n".join(lines)))
+    return letters_of(_MARKUP.sub("", "\n".join(lines)))
 
 
 class HostStubs:

@@ -10,7 +10,8 @@ from lxml.etree import XPath, _Element
 
 from llmsspider.extraction.marks import TAGS
 from llmsspider.extraction.parsing import Source
-from llmsspider.extraction.tree import letters_of, letters_outside_links
+from llmsspider.extraction.tree import letters_outside_links
+from llmsspider.markdown.commonmark import letters_of
 from llmsspider.web.url_gate import Joiner
 from llmsspider.web.urls import identity
 

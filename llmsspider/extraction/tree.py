@@ -7,11 +7,10 @@ from typing import Literal
 
 from lxml.etree import XPath, _Element, tostring
 
+from llmsspider.markdown.commonmark import letters_of
+
 _SPACE = re.compile(r"[ \t\n\r\f\v]+")
-_NO_ALNUM = bytes(code for code in range(128) if not chr(code).isalnum())
-_NO_ALPHA = bytes(code for code in range(128) if not chr(code).isalpha())
 _LINK_TEXTS = XPath("descendant-or-self::a//text()", smart_strings=False)
-_BEYOND_ASCII = re.compile(r"[^\x00-\x7f]")
 _NOT_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 
 
@@ -178,13 +177,6 @@ def has_more_letters(element: _Element, number: float) -> bool:
             if found > number:
                 return True
     return False
-
-
-def letters_of(text: str, *, with_digits: bool = True) -> int:
-    """Return how many letters, and digits, are in a text."""
-    others, counts = (_NO_ALNUM, str.isalnum) if with_digits else (_NO_ALPHA, str.isalpha)
-    found = len(text.encode("ascii", "ignore").translate(None, others))
-    return found if text.isascii() else found + sum(map(counts, _BEYOND_ASCII.findall(text)))
 
 
 def visible(element: _Element) -> str:

@@ -1,4 +1,4 @@
-"""The parsers of CommonMark (pyromark, markdown-it-py), and characters in text that no reader sees."""
+"""The parsers of CommonMark (pyromark, markdown-it-py); characters of text: those that no reader sees, and letters."""
 
 from __future__ import annotations
 
@@ -199,3 +199,19 @@ def _code(text: str) -> list[tuple[int, int]]:
         ):
             spans.append((span["start"], span["end"]))
     return spans
+
+
+_NO_ALNUM = bytes(code for code in range(128) if not chr(code).isalnum())
+_NO_ALPHA = bytes(code for code in range(128) if not chr(code).isalpha())
+_BEYOND_ASCII = re.compile(r"[^\x00-\x7f]")
+
+
+def letters_of(text: str, *, with_digits: bool = True) -> int:
+    r"""Return how many letters, and digits, are in a text.
+
+    >>> letters_of("an_ä, 安²\ud800!"), letters_of("a1 ä2", with_digits=False)
+    (5, 2)
+    """
+    others, counts = (_NO_ALNUM, str.isalnum) if with_digits else (_NO_ALPHA, str.isalpha)
+    found = len(text.encode("ascii", "ignore").translate(None, others))
+    return found if text.isascii() else found + sum(map(counts, _BEYOND_ASCII.findall(text)))
