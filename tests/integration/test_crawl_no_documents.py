@@ -28,7 +28,7 @@ PAGES = {
     "/new/page.html": html("Page", "<p>The same.</p>"),
     "/away.html": html("Away", "<p>Gone on.</p>", "<meta http-equiv='refresh' content='0; url=/on.html'>"),
     "/on.html": html("On", "<p>Where it went on.</p>"),
-    "/blank.html": "<html><body><main></main><a href='/behind.html'>x</a></body></html>",
+    "/blank.html": "<title>Blank</title><main></main><a href='/behind.html'>x</a>",
     "/behind.html": html("Behind", "<p>Linked by a page without text.</p>"),
     "/data": Reply(b"\0\1\2", content_type="application/octet-stream"),
 }
