@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from html import escape
 from typing import TYPE_CHECKING, Self
 
 from scrapy import Request, signals
@@ -99,11 +100,12 @@ class MetaRefreshMiddleware(NoReferer, redirect.MetaRefreshMiddleware):
             return response
         try:
             answer = super().process_response(request, response)
-            target = _refresh_without_scripts(response) if answer is response else None
-            if target is None:
-                return answer
-            redirected = self._redirect_request_using_get(request, response, target)
-            return self._redirect(redirected, request, "meta refresh")
+            if answer is response and (target := _refresh_without_scripts(response)):
+                refresh = f'<meta http-equiv="refresh" content="0; url={escape(target)}">'
+                page = response.replace(body=refresh.encode("ascii", "xmlcharrefreplace"), encoding="ascii")
+                redirected = super().process_response(request, page)
+                return redirected if isinstance(redirected, Request) else response
+            return answer
         except (ValueError, RefusedRequest):  # by `urljoin` and `safe_url_string`, or `handle_referer`
             return response
 
