@@ -22,6 +22,7 @@ from llmsspider.extraction import (  # the converters of elements register thems
     lists,
     tables,  # noqa: F401
 )
+from llmsspider.extraction.api_references import read_apis
 from llmsspider.extraction.formats import MarkdownFormat
 from llmsspider.extraction.generators import UNKNOWN, Generator, own_generators
 from llmsspider.extraction.hidden import HiddenText
@@ -33,7 +34,6 @@ from llmsspider.extraction.metadata import (
     held_markdown,
     is_shell,
     joiner_for,
-    read_apis,
     read_head,
     routes,
     shown_file,
