@@ -41,9 +41,9 @@ setup(
         "pipelines_config": ["*.toml"],
         "llmsspider": [
             "py.typed",
-            "templates/**/*.tmpl",
+            "launch/templates/**/*.tmpl",
             "changes/assets/*",
-            "report/assets/*",
+            "output/report/assets/*",
             "extensions/assets/*",
         ],
     },

@@ -254,7 +254,7 @@ def engines() -> dict[str, Engine]:
 
 def _ours(converter: str) -> Callable[[], Engine]:
     def factory() -> Engine:
-        from llmsspider.extraction import convert
+        from llmsspider.content.extraction import convert
 
         return lambda body, url: convert(body, url, "utf-8", converter).markdown
 

@@ -12,8 +12,8 @@ import time
 from pathlib import Path
 
 import llmsspider.commands  # noqa: F401  # garbage is looked for as often as in a crawl
-from llmsspider.retrieval import index_file
-from llmsspider.retrieval.library import Library
+from llmsspider.answers import index_file
+from llmsspider.answers.library import Library
 from llmsspider.store import Stores
 
 NO_LIMIT_SECS = 1e6

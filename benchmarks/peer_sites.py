@@ -90,7 +90,7 @@ def with_full_text(html: Path, folder: Path, url: str) -> Path:
 
 
 def _markdown_of(html: Path, url: str) -> list[tuple[str, str]]:
-    from llmsspider.extraction import convert  # noqa: PLC0415
+    from llmsspider.content.extraction import convert  # noqa: PLC0415
 
     pages = sorted(str(file.relative_to(html)) for file in html.rglob("*.html"))
     return [(page, convert((html / page).read_bytes(), f"{url}{page}", "utf-8").markdown) for page in pages]

@@ -39,8 +39,8 @@ from redis_server import running_redis  # noqa: E402
 from scale_model import Costs, Fleet, Night, Source, make_sources, simulate  # noqa: E402
 from sqlalchemy import create_engine  # noqa: E402
 
-from llmsspider.distributed.worker_group import WorkerGroup  # noqa: E402
-from llmsspider.extraction import convert  # noqa: E402
+from llmsspider.content.extraction import convert  # noqa: E402
+from llmsspider.crawl.distributed.worker_group import WorkerGroup  # noqa: E402
 from llmsspider.items import content_hash  # noqa: E402
 from llmsspider.store import PageRecord, SourceRecord, open_store  # noqa: E402
 

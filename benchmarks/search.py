@@ -31,10 +31,10 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from llmsspider.retrieval.index import SourceIndex
-from llmsspider.retrieval.library import OpenSource
-from llmsspider.retrieval.passages import passages
-from llmsspider.retrieval.words import STOP_WORDS, words
+from llmsspider.answers.index import SourceIndex
+from llmsspider.answers.library import OpenSource
+from llmsspider.answers.passages import passages
+from llmsspider.answers.words import STOP_WORDS, words
 from llmsspider.store import PageRecord, SourceRecord, Store, open_store
 
 MOST = 10

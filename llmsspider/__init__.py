@@ -6,11 +6,11 @@ __version__ = "0.1.0"
 def __getattr__(name: str) -> object:
     """`llmsspider.resolve` and `llmsspider.search`, imported at their first use: they bring the store along."""
     if name == "resolve":
-        from llmsspider.api import resolve  # noqa: PLC0415
+        from llmsspider.launch.api import resolve  # noqa: PLC0415
 
         return resolve
     if name == "search":
-        from llmsspider.retrieval.library import search  # noqa: PLC0415
+        from llmsspider.answers.library import search  # noqa: PLC0415
 
         return search
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,6 +1,6 @@
 """The settings of the project, with the reason for each that differs from Scrapy's default.
 
-The `LLMS_` settings, their defaults and checks are in `llmsspider.config`; docs/reference/settings.md explains them.
+The `LLMS_` settings, their defaults and checks are in `config/settings.py`; docs/reference/settings.md explains them.
 """
 
 import os
@@ -9,7 +9,7 @@ import scrapy.core.downloader.contextfactory  # noqa: F401  # docs/lab/performan
 from scrapy.settings import default_settings as scrapys
 
 from llmsspider import __version__
-from llmsspider.config import DEFAULTS, from_environment
+from llmsspider.config.settings import DEFAULTS, from_environment
 from llmsspider.crawl.jobs import on_scrapy_cloud
 
 BOT_NAME = "llmsspider"
@@ -56,8 +56,8 @@ PLAYWRIGHT_PROCESS_REQUEST_HEADERS = None  # the browser's own; those of Scrapy 
 
 # --- the path of a page (docs/explanation/architecture.md) ---
 TWISTED_REACTOR = "twisted.internet.asyncioreactor.AsyncioSelectorReactor"
-DUPEFILTER_CLASS = "llmsspider.scheduling.scheduler.PageDupeFilter"
-SCHEDULER = "llmsspider.scheduling.scheduler.BreadthFirstScheduler"
+DUPEFILTER_CLASS = "llmsspider.crawl.scheduling.scheduler.PageDupeFilter"
+SCHEDULER = "llmsspider.crawl.scheduling.scheduler.BreadthFirstScheduler"
 SCHEDULER_DISK_QUEUE = "scrapy.squeues.PickleFifoDiskQueue"  # first in, first out: breadth-first
 SCHEDULER_MEMORY_QUEUE = "scrapy.squeues.FifoMemoryQueue"
 SCHEDULER_START_DISK_QUEUE = None  # start page and seeds queue with the rest, in their order
@@ -151,7 +151,7 @@ FEED_STORAGES_BASE = {
 AUTOTHROTTLE_TARGET_CONCURRENCY = (
     2.0  # requests under way at a time to a host with a bound; Scrapy's default is 1
 )
-DOWNLOADER = "llmsspider.scheduling.downloader.Downloader"  # holds CONCURRENT_REQUESTS_PER_DOMAIN
+DOWNLOADER = "llmsspider.crawl.scheduling.downloader.Downloader"  # holds CONCURRENT_REQUESTS_PER_DOMAIN
 DOWNLOAD_VERIFY_CERTIFICATES = True  # Scrapy's default is False
 
 # --- jobs of Scrapy Cloud only (docs/how-to/scrapy-cloud.md) ---

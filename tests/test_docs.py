@@ -25,19 +25,20 @@ from scrapy.settings import Settings
 from scrapy_spider_metadata import Args
 from scrapy_spider_metadata._utils import get_generic_param
 
-from llmsspider import commands, settings, spiders, stats
-from llmsspider.arguments import CommonArguments
-from llmsspider.compat import PRIVATE_NAMES
-from llmsspider.config import DEFAULTS, Config
+from llmsspider import commands, settings, spiders
+from llmsspider.config.arguments import CommonArguments
+from llmsspider.config.settings import DEFAULTS, Config
+from llmsspider.crawl.compat import PRIVATE_NAMES
 from llmsspider.crawl.plan import Plan
 from llmsspider.errors import ErrorKind
 from llmsspider.extensions.live_server import LiveStatus
 from llmsspider.items import Change, DiscoveredBy, Document, Origin
 from llmsspider.lint.findings import RULES
+from llmsspider.output.report.values import RunData
 from llmsspider.output.status import SourceStatus
-from llmsspider.report.values import RunData
-from llmsspider.stats import BlockReason, FilterReason, GoneReason
 from llmsspider.store.store import METHODS
+from llmsspider.web import stats
+from llmsspider.web.stats import BlockReason, FilterReason, GoneReason
 
 ROOT = Path(__file__).resolve().parent.parent
 DOCS = ROOT / "docs"

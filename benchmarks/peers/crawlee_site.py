@@ -2,7 +2,7 @@
 
 WAY `default` is as its documentation begins: BeautifulSoupCrawler, `enqueue_links`, storage in files. `parsel` is its
 faster parser with storage in memory. `http` is the least it can do: HttpCrawler, which parses nothing, storage in
-memory, and the links from our converter's parse. CONVERTER `ours` is `llmsspider.extraction`, called in place;
+memory, and the links from our converter's parse. CONVERTER `ours` is `llmsspider.content.extraction`, called in place;
 `html-to-markdown` converts the whole page. One JSON line a page.
 """
 
@@ -35,7 +35,7 @@ def converted(body: bytes, url: str, converter: str) -> tuple[str, list[str]]:
         from html_to_markdown import convert as whole_page  # noqa: PLC0415
 
         return str(whole_page(body.decode("utf-8", "replace")).content), []
-    from llmsspider.extraction import convert  # noqa: PLC0415
+    from llmsspider.content.extraction import convert  # noqa: PLC0415
 
     page = convert(body, url, "utf-8")
     return page.markdown, list(page.follow)

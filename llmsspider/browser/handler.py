@@ -14,15 +14,15 @@ from weakref import WeakKeyDictionary
 
 from scrapy.core.downloader.handlers.http11 import HTTP11DownloadHandler
 
-from llmsspider import stats
 from llmsspider.browser.outbound import Dialer, OutboundProxies, OutboundProxy
 from llmsspider.browser.proxy import FilteringProxy
+from llmsspider.crawl.requests import META, info
 from llmsspider.downloadermiddlewares.address_guard import guarded_resolver
 from llmsspider.errors import BrowserUnavailableError, RenderingError
-from llmsspider.loading import missing_extra
-from llmsspider.requests import META, info
+from llmsspider.web import stats
 from llmsspider.web.addresses import AllowedAddresses
 from llmsspider.web.credentials import Credentials
+from llmsspider.web.loading import missing_extra
 from llmsspider.web.politeness import with_contact
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from llmsspider.browser.page_load import (
     is_framed,
     wait_until_loaded,
 )
-from llmsspider.compat import playwright_handler
+from llmsspider.crawl.compat import playwright_handler
 from llmsspider.errors import RenderingError
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from functools import lru_cache
 from typing import Any, Literal
 
 from llmsspider.changes.volatile import MASK, mask
-from llmsspider.markdown import commonmark
+from llmsspider.content.markdown import commonmark
 
 Kind = Literal["heading", "text", "code", "table", "html"]
 

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from llmsspider.changes.compare import Hunk
 from llmsspider.changes.source import PageChange, SourceChanges
-from llmsspider.extraction.formats import escape
-from llmsspider.markdown.commonmark import fence_for
+from llmsspider.content.extraction.formats import escape
+from llmsspider.content.markdown.commonmark import fence_for
 
 if TYPE_CHECKING:
     from jinja2 import Template

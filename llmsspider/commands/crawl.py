@@ -14,13 +14,13 @@ from scrapy.spiderloader import get_spider_loader
 from scrapy.utils.log import configure_logging
 
 from llmsspider import errors
-from llmsspider.checking import crawl_problems
+from llmsspider.config.checking import crawl_problems
+from llmsspider.config.sources import default_name
 from llmsspider.crawl.jobs import on_scrapy_cloud
+from llmsspider.crawl.spiderrun import run_of
 from llmsspider.errors import StoreError
 from llmsspider.extensions import console, scrapy_cloud
 from llmsspider.output import summary
-from llmsspider.sources import default_name
-from llmsspider.spiderrun import run_of
 
 if TYPE_CHECKING:
     import argparse

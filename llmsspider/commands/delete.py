@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 
-from llmsspider.storecommand import StoreCommand, one_source
+from llmsspider.launch.storecommand import StoreCommand, one_source
 
 
 class Command(StoreCommand):

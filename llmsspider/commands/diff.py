@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import orjson
 
 from llmsspider.errors import ArgumentsError
-from llmsspider.storecommand import StoreCommand, one_source
+from llmsspider.launch.storecommand import StoreCommand, one_source
 
 if TYPE_CHECKING:
     from llmsspider.changes.source import SourceChanges

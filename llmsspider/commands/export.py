@@ -12,9 +12,9 @@ from functools import partial
 from pathlib import Path
 from typing import BinaryIO
 
-from llmsspider.config import Config
+from llmsspider.config.settings import Config
 from llmsspider.errors import ArgumentsError, MirrorError
-from llmsspider.loading import own_mark
+from llmsspider.launch.storecommand import StoreCommand, one_source
 from llmsspider.output import graph
 from llmsspider.output.exports import (
     Flattened,
@@ -28,7 +28,7 @@ from llmsspider.output.exports import (
 )
 from llmsspider.output.mirror import sync
 from llmsspider.store import Store
-from llmsspider.storecommand import StoreCommand, one_source
+from llmsspider.web.loading import own_mark
 
 ROWS = ("jsonl", "csv", "parquet", "chunks")
 """Formats of one document or chunk a row; `--since` is for these."""
@@ -38,7 +38,7 @@ FOLDERS = ("tree", "skill")
 
 
 def _graph_page(store: Store, out: BinaryIO) -> None:
-    from llmsspider.report.render import write_graph  # few exports are pages
+    from llmsspider.output.report.render import write_graph  # few exports are pages
 
     write_graph(store, out)
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from llmsspider import errors
 from llmsspider.errors import ArgumentsError, InvalidUrlError
 from llmsspider.items import HTML_ORIGINS
-from llmsspider.storecommand import StoreCommand
+from llmsspider.launch.storecommand import StoreCommand
 from llmsspider.web.urls import identity, require_http_url
 
 if TYPE_CHECKING:
@@ -70,8 +70,8 @@ class Command(StoreCommand):
             self.exitcode = 1
 
     def _file(self, path: Path, opts: argparse.Namespace) -> list[Finding] | None:
-        from llmsspider.discovery.files import MAX_FULL_BYTES
         from llmsspider.lint.text import lint_body
+        from llmsspider.site.discovery.files import MAX_FULL_BYTES
 
         if path.is_dir():
             raise ArgumentsError([f"{path} is a folder: name the file, such as {path / 'llms.txt'}"])
@@ -101,7 +101,7 @@ class Command(StoreCommand):
     ) -> list[Finding] | None:
         from llmsspider.lint.site_lint import Limits
         from llmsspider.lint.spider import LintSpider
-        from llmsspider.llmstxt import is_llms_url
+        from llmsspider.site.llmstxt import is_llms_url
 
         self.stores()  # the settings are right
         process = self.crawler_process

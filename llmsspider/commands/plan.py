@@ -14,9 +14,9 @@ from scrapy.exceptions import UsageError
 from llmsspider import errors
 from llmsspider.commands.crawl import Command as CrawlCommand
 from llmsspider.crawl.outcome import nothing_obtained
+from llmsspider.crawl.spiderrun import run_of
 from llmsspider.extensions import console
 from llmsspider.output.status import printable
-from llmsspider.spiderrun import run_of
 
 if TYPE_CHECKING:
     import argparse

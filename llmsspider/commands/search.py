@@ -13,10 +13,10 @@ import orjson
 
 from llmsspider import errors
 from llmsspider.errors import ArgumentsError, SearchError
-from llmsspider.storecommand import StoreCommand
+from llmsspider.launch.storecommand import StoreCommand
 
 if TYPE_CHECKING:
-    from llmsspider.retrieval.ranking import SearchResult, SearchResults
+    from llmsspider.answers.ranking import SearchResult, SearchResults
 
 SHOWN_LINES = 6
 """Lines of a passage that are printed; `--json` has them all."""
@@ -37,7 +37,7 @@ class Command(StoreCommand):
 
     def add_options(self, parser: argparse.ArgumentParser) -> None:
         """Add the number of results, the section and the form."""
-        from llmsspider.retrieval.library import DEFAULT_LIMIT
+        from llmsspider.answers.library import DEFAULT_LIMIT
 
         super().add_options(parser)
         parser.add_argument(
@@ -51,8 +51,8 @@ class Command(StoreCommand):
 
     def work(self, args: list[str], opts: argparse.Namespace) -> None:
         """Search and print."""
-        from llmsspider.retrieval.embedding import embedder_of
-        from llmsspider.retrieval.library import MOST_RESULTS, Library
+        from llmsspider.answers.embedding import embedder_of
+        from llmsspider.answers.library import MOST_RESULTS, Library
 
         if len(args) < 2:
             raise ArgumentsError(

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from llmsspider.errors import ArgumentsError
-from llmsspider.storecommand import StoreCommand
+from llmsspider.launch.storecommand import StoreCommand
 
 if TYPE_CHECKING:
     from llmsspider.store import SourceRecord

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import orjson
 
 from llmsspider.errors import ArgumentsError
-from llmsspider.storecommand import StoreCommand
+from llmsspider.launch.storecommand import StoreCommand
 
 if TYPE_CHECKING:
     from llmsspider.output.status import SourceStatus

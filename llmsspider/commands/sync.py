@@ -16,19 +16,19 @@ from w3lib.url import canonicalize_url
 
 from llmsspider import errors
 from llmsspider.commands.crawl import INCOMPLETE
-from llmsspider.config import Config
+from llmsspider.config.settings import Config
 from llmsspider.errors import ArgumentsError
 from llmsspider.extensions.console import LOGS
+from llmsspider.launch.storecommand import StoreCommand
 from llmsspider.store import Stores, resolve_data_dir
-from llmsspider.storecommand import StoreCommand
 from llmsspider.web.url_gate import parse, printable_url, without_user
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from llmsspider.sync.nightly import Result
-    from llmsspider.sync.places import Place
-    from llmsspider.sync.sourcefile import SourceEntry
+    from llmsspider.launch.nightly import Result
+    from llmsspider.launch.places import Place
+    from llmsspider.launch.sourcefile import SourceEntry
 
 USER, PASSWORD = "SCRAPYD_USERNAME", "SCRAPYD_PASSWORD"  # names of variables
 """Environment variables for nodes that require a password."""
@@ -61,8 +61,8 @@ class Command(StoreCommand):
 
     def work(self, args: list[str], opts: argparse.Namespace) -> None:
         """Check everything, then crawl and print the summary."""
-        from llmsspider.sync.nightly import one_at_a_time
-        from llmsspider.sync.sourcefile import read_entries
+        from llmsspider.launch.nightly import one_at_a_time
+        from llmsspider.launch.sourcefile import read_entries
 
         file = _file(args, opts)
         self._check(opts)
@@ -100,7 +100,7 @@ class Command(StoreCommand):
             raise ArgumentsError(problems)
 
     def _places(self, opts: argparse.Namespace, folder: Path) -> Sequence[Place]:
-        from llmsspider.sync.places import LocalProcesses, Node
+        from llmsspider.launch.places import LocalProcesses, Node
 
         given = dict(pair.split("=", 1) for pair in opts.set)
         slots = opts.jobs or os.cpu_count() or 1
@@ -112,7 +112,7 @@ class Command(StoreCommand):
         return [Node(node, slots, opts.project, given, auth=auth, job=job) for node in opts.scrapyd]
 
     def _say(self, results: list[Result], secs: float, *, as_json: bool) -> None:
-        from llmsspider.sync.nightly import report, table
+        from llmsspider.launch.nightly import report, table
 
         if as_json:
             option = orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE
@@ -140,7 +140,7 @@ def _check_known(entries: list[SourceEntry], known: set[str]) -> None:
 
 async def _sync(places: Sequence[Place], stores: Stores, entries: list[SourceEntry]) -> list[Result]:
     """Crawl; SIGTERM stops it as Ctrl-C does: local crawls end cleanly, jobs of nodes go on."""
-    from llmsspider.sync.nightly import Nightly
+    from llmsspider.launch.nightly import Nightly
 
     task = asyncio.current_task()
     assert task is not None  # noqa: S101  # a coroutine that runs has one

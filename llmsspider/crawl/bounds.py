@@ -8,17 +8,17 @@ from urllib.parse import urljoin
 
 from llmsspider.crawl.traps import MAX_URL_LENGTH, LookAlikes, shape_of, trap_reason
 from llmsspider.items import Section
-from llmsspider.llmstxt import is_llms_url
+from llmsspider.site.llmstxt import is_llms_url
 from llmsspider.web.locales import Trees, directory_above, language_segments
 from llmsspider.web.scope import Scope, Verdict, build_scope
 from llmsspider.web.urls import directory, host, identity
 
 if TYPE_CHECKING:
-    from llmsspider.arguments import DocsArguments
+    from llmsspider.config.arguments import DocsArguments
     from llmsspider.crawl.progress import Progress
     from llmsspider.crawl.site import SiteKnowledge
-    from llmsspider.discovery import Discovery
     from llmsspider.items import Page
+    from llmsspider.site.discovery import Discovery
     from llmsspider.store import PageState
 
 

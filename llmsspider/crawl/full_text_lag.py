@@ -13,17 +13,17 @@ from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from llmsspider import llmsfull
 from llmsspider.crawl.pages import PageResponse, read_page
 from llmsspider.crawl.records import utc_now
 from llmsspider.errors import ConversionError
-from llmsspider.llmsfull import FullPage
+from llmsspider.site import llmsfull
+from llmsspider.site.llmsfull import FullPage
 from llmsspider.web.url_gate import Joiner
 from llmsspider.web.urls import identity, page_key
 
 if TYPE_CHECKING:
     from llmsspider.crawl.run import Run
-    from llmsspider.discovery import Discovery, Fetch, FullText
+    from llmsspider.site.discovery import Discovery, Fetch, FullText
     from llmsspider.store import PageRecord
 
 

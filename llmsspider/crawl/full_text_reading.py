@@ -14,13 +14,13 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from llmsspider.content.markdown import Draft, draft
 from llmsspider.crawl.link_bases import LinkBases, UnsettledError
 from llmsspider.crawl.pages import with_valid_urls
 from llmsspider.crawl.stubs import Stub, stub_of_full_text
-from llmsspider.digests import Digest
 from llmsspider.errors import ConversionError, TooLargePageError
 from llmsspider.items import Page, raw_hash
-from llmsspider.markdown import Draft, draft
+from llmsspider.web.digests import Digest
 from llmsspider.web.url_gate import Joiner
 
 if TYPE_CHECKING:

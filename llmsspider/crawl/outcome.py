@@ -20,7 +20,7 @@ from llmsspider.web.urls import host
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from llmsspider.config import Config
+    from llmsspider.config.settings import Config
     from llmsspider.crawl.bounds import PageLimit
     from llmsspider.crawl.progress import Progress
     from llmsspider.crawl.run import Run

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from llmsspider.stats import Filtered
 from llmsspider.web.media_types import Kind
+from llmsspider.web.stats import Filtered
 
 # Pages that break off without a sign. No Scrapy here.
 # A body with the Content-Length of its half looks whole. `</html>` may be left out (HTML, section 13.1.2.4), so its

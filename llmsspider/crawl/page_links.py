@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from urllib.parse import urljoin, urlsplit
 
-from llmsspider.stats import LinkBase
 from llmsspider.web.media_types import skipped_extension
+from llmsspider.web.stats import LinkBase
 from llmsspider.web.url_gate import Joiner
 from llmsspider.web.urls import host, identity
 

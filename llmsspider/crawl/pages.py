@@ -11,27 +11,27 @@ from urllib.parse import urlsplit
 
 from w3lib.encoding import http_content_type_encoding
 
-from llmsspider import markdown
+from llmsspider.content import markdown
+from llmsspider.content.markdown.commonmark import with_line_feeds
 from llmsspider.items import HTML_ORIGINS, MARKDOWN_ORIGINS, Page, PageMeta
-from llmsspider.llmstxt import is_llms_url
-from llmsspider.markdown.commonmark import with_line_feeds
-from llmsspider.stats import Filtered
+from llmsspider.site.llmstxt import is_llms_url
 from llmsspider.web import media_types, url_gate
 from llmsspider.web.hosts import same_site
 from llmsspider.web.locales import axis_of
 from llmsspider.web.markdown_forms import is_markdown_url
 from llmsspider.web.media_types import MARKDOWN_TYPES, TEXT_EXTENSIONS, Kind, classify, extension
 from llmsspider.web.opt_out import is_noindex, opt_out, robots_directives
+from llmsspider.web.stats import Filtered
 from llmsspider.web.url_gate import InvalidUrl, Joiner, redacted
 from llmsspider.web.urls import identity, loose_key, without_fragment
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from llmsspider.config import Config
-    from llmsspider.conversion.workers import ConversionPool
+    from llmsspider.config.settings import Config
+    from llmsspider.content.conversion.workers import ConversionPool
+    from llmsspider.content.markdown import Draft
     from llmsspider.items import Link, Origin
-    from llmsspider.markdown import Draft
 
 
 @dataclass(slots=True, frozen=True)

@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING
 
 from llmsspider import errors
 from llmsspider.crawl.link_bases import WORDS
-from llmsspider.stats import FilterReason
 from llmsspider.web.locales import tree_of
+from llmsspider.web.stats import FilterReason
 from llmsspider.web.url_gate import INVALID_URL, InvalidUrl, parse, usable
 from llmsspider.web.urls import host, identity
 
 if TYPE_CHECKING:
     from llmsspider.crawl.run import Run
-    from llmsspider.discovery import Discovery
     from llmsspider.items import Page
+    from llmsspider.site.discovery import Discovery
     from llmsspider.web.scope import Scope
 
 MAX_SAMPLE = 5

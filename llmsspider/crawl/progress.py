@@ -9,7 +9,7 @@ from typing import Literal
 
 from llmsspider.errors import ErrorKind
 from llmsspider.items import Change, Origin
-from llmsspider.stats import FILTERED_AFTER_FETCH, FilterReason
+from llmsspider.web.stats import FILTERED_AFTER_FETCH, FilterReason
 
 Phase = Literal["starting", "discovery", "crawling", "verifying", "finishing", "finished"]
 

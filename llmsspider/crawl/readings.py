@@ -11,13 +11,13 @@ import orjson
 from llmsspider.crawl.known_pages import says_unchanged
 from llmsspider.crawl.pages import PageResult
 from llmsspider.items import Page, PageMeta, Section, raw_hash
-from llmsspider.stats import Filtered
+from llmsspider.web.stats import Filtered
 
 if TYPE_CHECKING:
     from llmsspider.crawl.pages import PageResponse
     from llmsspider.crawl.run import Run
-    from llmsspider.stats import FilterReason
     from llmsspider.store import Resource
+    from llmsspider.web.stats import FilterReason
 
 KEPT: frozenset[FilterReason] = frozenset(
     {"ai-opt-out", "canonical", "empty", "listing", "noindex", "redirect", "unsupported-type"}

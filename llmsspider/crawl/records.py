@@ -11,21 +11,21 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit
 
-from llmsspider import markdown
+from llmsspider.content import markdown
 from llmsspider.crawl.page_checks import has_end
 from llmsspider.crawl.pages import with_valid_urls
 from llmsspider.items import EXTRACTOR_VERSION, content_hash, raw_hash
-from llmsspider.loading import own_mark
 from llmsspider.store import PageRecord
+from llmsspider.web.loading import own_mark
 from llmsspider.web.urls import document_id, identity, page_key
 
 if TYPE_CHECKING:
     from llmsspider.crawl.full_text_reading import ReadPiece
     from llmsspider.crawl.pages import PageResponse, PageResult
     from llmsspider.crawl.run import Run
-    from llmsspider.discovery import FullText, LlmsFile
     from llmsspider.items import Change, DiscoveredBy, LlmsEntry, Origin, Page
-    from llmsspider.llmsfull import FullPage
+    from llmsspider.site.discovery import FullText, LlmsFile
+    from llmsspider.site.llmsfull import FullPage
     from llmsspider.store import PageState
 
 

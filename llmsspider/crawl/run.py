@@ -14,9 +14,8 @@ from dataclasses import asdict
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from llmsspider import stats
-from llmsspider.arguments import NO_URL
-from llmsspider.conversion.workers import ConversionPool
+from llmsspider.config.arguments import NO_URL
+from llmsspider.content.conversion.workers import ConversionPool
 from llmsspider.crawl.bot_walls import Suspects
 from llmsspider.crawl.bounds import Bounds
 from llmsspider.crawl.deferred import (
@@ -40,18 +39,19 @@ from llmsspider.crawl.stored_pages import StoredPages
 from llmsspider.crawl.traps import LookAlikes
 from llmsspider.crawl.workers import Workers
 from llmsspider.errors import ErrorKind, StoreError
-from llmsspider.llmstxt import directory_url
-from llmsspider.stats import FILTERED_AFTER_FETCH, LIMITS, FilterReason, Stat
+from llmsspider.site.llmstxt import directory_url
 from llmsspider.store import RunKind, Store
+from llmsspider.web import stats
+from llmsspider.web.stats import FILTERED_AFTER_FETCH, LIMITS, FilterReason, Stat
 from llmsspider.web.url_gate import usable
 from llmsspider.web.urls import identity, page_key
 
 if TYPE_CHECKING:
-    from llmsspider.arguments import DocsArguments
-    from llmsspider.config import Config
+    from llmsspider.config.arguments import DocsArguments
+    from llmsspider.config.settings import Config
     from llmsspider.crawl.plan import Plan
-    from llmsspider.discovery import Discovery
     from llmsspider.items import Page
+    from llmsspider.site.discovery import Discovery
     from llmsspider.store import RunRecord, SourceRecord
 
 logger = logging.getLogger(__name__)

@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING, Any
 
 from llmsspider.crawl.site_comparison import SiteChrome, SiteTitles
 from llmsspider.crawl.stubs import HostStubs
-from llmsspider.discovery.docsify import Docsify, find_docsify
-from llmsspider.discovery.repositories import Repository
+from llmsspider.site.discovery.docsify import Docsify, find_docsify
+from llmsspider.site.discovery.repositories import Repository
 from llmsspider.web.host_forms import HostForms
 from llmsspider.web.markdown_forms import is_markdown_url, twins
 from llmsspider.web.media_types import MARKDOWN_TYPES
 from llmsspider.web.urls import host, identity, loose_key, split_route
 
 if TYPE_CHECKING:
-    from llmsspider.discovery import Discovery, Seed
     from llmsspider.items import LlmsEntry
+    from llmsspider.site.discovery import Discovery, Seed
     from llmsspider.store import SourceRecord
 
 

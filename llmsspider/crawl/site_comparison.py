@@ -9,9 +9,9 @@ from hashlib import blake2b
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
+from llmsspider.content.markdown.commonmark import letters_of
 from llmsspider.crawl.records import title_from_url
 from llmsspider.items import HTML_ORIGINS, Link, content_hash
-from llmsspider.markdown.commonmark import letters_of
 
 if TYPE_CHECKING:
     from llmsspider.crawl.run import Run

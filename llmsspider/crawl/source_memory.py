@@ -11,6 +11,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
+from llmsspider.config.sources import kept_line, updated_record
 from llmsspider.crawl.bot_walls import Doubts
 from llmsspider.crawl.deferred import DeadLinks, LinkSources
 from llmsspider.crawl.full_text_lag import LaggingFiles
@@ -19,10 +20,9 @@ from llmsspider.crawl.link_bases import LinkBases
 from llmsspider.crawl.page_checks import MissingEnds
 from llmsspider.crawl.site import PreviousDiscovery
 from llmsspider.crawl.traps import shape_of
-from llmsspider.discovery.files import section_url
-from llmsspider.discovery.model import Discovery, FetchResult
 from llmsspider.items import Section, raw_hash
-from llmsspider.sources import kept_line, updated_record
+from llmsspider.site.discovery.files import section_url
+from llmsspider.site.discovery.model import Discovery, FetchResult
 from llmsspider.store import CONTENT
 from llmsspider.web.urls import directory, host, page_key
 
@@ -31,8 +31,8 @@ if TYPE_CHECKING:
 
     from llmsspider.crawl.bot_walls import Suspect, Wall
     from llmsspider.crawl.run import Run
-    from llmsspider.discovery import Discovery, LlmsFile
     from llmsspider.items import LlmsEntry
+    from llmsspider.site.discovery import Discovery, LlmsFile
     from llmsspider.store import RunRecord, SourceRecord
 
 

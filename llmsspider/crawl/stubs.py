@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from statistics import median
 from typing import Literal
 
-from llmsspider.markdown.commonmark import letters_of
+from llmsspider.content.markdown.commonmark import letters_of
 
 Stub = Literal["short", "unfilled", "part", "small"]
 """Nearly no text; nearly none beside what is not filled in; a text with gaps; far less than the host's other pages."""

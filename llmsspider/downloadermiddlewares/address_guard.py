@@ -27,11 +27,11 @@ from twisted.internet.base import ReactorBase
 from twisted.internet.interfaces import IAddress, IHostnameResolver, IHostResolution, IResolutionReceiver
 from zope.interface import implementer
 
-from llmsspider import stats
-from llmsspider.download_errors import RefusedRequest
+from llmsspider.crawl.download_errors import RefusedRequest
 from llmsspider.errors import ArgumentsError, ErrorKind
-from llmsspider.stats import BlockReason
+from llmsspider.web import stats
 from llmsspider.web.addresses import DEFAULT_PORTS, AllowedAddresses, is_resolvable
+from llmsspider.web.stats import BlockReason
 
 logger = logging.getLogger(__name__)
 

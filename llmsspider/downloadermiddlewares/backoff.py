@@ -14,11 +14,11 @@ from scrapy.http import Response
 from scrapy.robotstxt import RobotParser
 from scrapy.utils.httpobj import urlparse_cached
 
-from llmsspider import stats
-from llmsspider.download_errors import RefusedRequest
+from llmsspider.crawl.download_errors import RefusedRequest
+from llmsspider.crawl.requests import info
+from llmsspider.crawl.spiderrun import run_of
 from llmsspider.downloadermiddlewares.request_headers import robots_user_agent
-from llmsspider.requests import info
-from llmsspider.spiderrun import run_of
+from llmsspider.web import stats
 from llmsspider.web.politeness import (
     DEFAULT_RATE,
     START_DELAY_SECS,

@@ -11,8 +11,8 @@ from scrapy.exceptions import NotConfigured, ResponseDataLossError
 from scrapy.http import TextResponse
 from scrapy.responsetypes import responsetypes
 
-from llmsspider import stats
-from llmsspider.download_errors import RefusedRequest
+from llmsspider.crawl.download_errors import RefusedRequest
+from llmsspider.web import stats
 from llmsspider.web.decompression import (
     DECODERS,
     MAX_ENCODINGS,

@@ -11,12 +11,12 @@ from weakref import WeakSet
 from scrapy.exceptions import IgnoreRequest
 from scrapy.http import Response
 
-from llmsspider import stats
 from llmsspider.crawl.bot_walls import BELIEVED_RUNS
+from llmsspider.crawl.download_errors import NestedDownloadError, RefusedRequest
 from llmsspider.crawl.pages import text_headers
-from llmsspider.download_errors import NestedDownloadError, RefusedRequest
-from llmsspider.requests import HTML_ACCEPT, download_nested, info, nested_request
-from llmsspider.spiderrun import required_run
+from llmsspider.crawl.requests import HTML_ACCEPT, download_nested, info, nested_request
+from llmsspider.crawl.spiderrun import required_run
+from llmsspider.web import stats
 from llmsspider.web.hosts import same_site
 from llmsspider.web.markdown_forms import is_markdown_url, is_twin_of, page_candidates
 from llmsspider.web.media_types import classify

@@ -9,12 +9,12 @@ from scrapy import Request, signals
 from scrapy.downloadermiddlewares import redirect
 from scrapy.http import HtmlResponse
 
-from llmsspider import stats
-from llmsspider.conversion.calls import read_metadata
+from llmsspider.content.conversion.calls import read_metadata
 from llmsspider.crawl.bot_walls import leads_to_login
-from llmsspider.download_errors import FilteredRequest, RefusedRequest
-from llmsspider.requests import info
-from llmsspider.spiderrun import run_of
+from llmsspider.crawl.download_errors import FilteredRequest, RefusedRequest
+from llmsspider.crawl.requests import info
+from llmsspider.crawl.spiderrun import run_of
+from llmsspider.web import stats
 from llmsspider.web.url_gate import INVALID_URL, fault
 from llmsspider.web.urls import identity
 

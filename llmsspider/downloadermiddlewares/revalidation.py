@@ -13,8 +13,8 @@ from scrapy.http import Response
 from scrapy.utils.httpobj import urlparse_cached
 
 from llmsspider.crawl.pages import text_headers
-from llmsspider.requests import info, is_plain, nested_request
-from llmsspider.spiderrun import required_run
+from llmsspider.crawl.requests import info, is_plain, nested_request
+from llmsspider.crawl.spiderrun import required_run
 from llmsspider.web.urls import host, without_fragment
 
 if TYPE_CHECKING:

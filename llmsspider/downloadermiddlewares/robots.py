@@ -17,15 +17,15 @@ from scrapy.robotstxt import RobotParser
 from scrapy.utils.httpobj import urlparse_cached
 from scrapy.utils.misc import load_object
 
-from llmsspider import stats
-from llmsspider.download_errors import RefusedRequest, kind_of_exception
+from llmsspider.crawl.download_errors import RefusedRequest, kind_of_exception
+from llmsspider.crawl.requests import info
 from llmsspider.downloadermiddlewares.request_headers import robots_user_agent
 from llmsspider.errors import ErrorKind
-from llmsspider.requests import info
-from llmsspider.stats import BlockReason
+from llmsspider.web import stats
 from llmsspider.web.opt_out import OPT_OUT_HEADERS, opt_out, robots_opt_out, training_reserved
 from llmsspider.web.outcomes import explained, kind_of_response
 from llmsspider.web.politeness import ROBOTS_MAX_BYTES
+from llmsspider.web.stats import BlockReason
 
 logger = logging.getLogger(__name__)
 

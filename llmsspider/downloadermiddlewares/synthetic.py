@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from scrapy.http import Response
 
-from llmsspider.requests import info
+from llmsspider.crawl.requests import info
 
 if TYPE_CHECKING:
     from scrapy import Request

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 from scrapy import signals
 from scrapy.exceptions import NotConfigured
 
+from llmsspider.crawl.spiderrun import required_run
 from llmsspider.errors import StoreError
 from llmsspider.output.mirror import folder_for
-from llmsspider.spiderrun import required_run
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler

@@ -12,8 +12,8 @@ from scrapy import signals
 from scrapy.extensions.memusage import MemoryUsage
 from scrapy.utils.asyncio import create_looping_call
 
+from llmsspider.crawl.spiderrun import required_run
 from llmsspider.errors import StoreError
-from llmsspider.spiderrun import required_run
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler

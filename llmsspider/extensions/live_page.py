@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 from scrapy import signals
 from scrapy.exceptions import NotConfigured
 
+from llmsspider.config.setting_types import parse_ports
 from llmsspider.crawl.jobs import is_job, is_terminal
-from llmsspider.setting_types import parse_ports
-from llmsspider.spiderrun import required_run
+from llmsspider.crawl.spiderrun import required_run
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 from scrapy import signals
 from scrapy.settings import SETTINGS_PRIORITIES
 
-from llmsspider import stats
+from llmsspider.crawl.spiderrun import required_run
 from llmsspider.items import content_hash
-from llmsspider.loading import OURS
 from llmsspider.pipelines import CountedDrop
-from llmsspider.spiderrun import required_run
 from llmsspider.store import PageItem
+from llmsspider.web import stats
+from llmsspider.web.loading import OURS
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 from scrapy import signals
 from scrapy.exceptions import NotConfigured
 
+from llmsspider.crawl.spiderrun import required_run
 from llmsspider.errors import StoreError
 from llmsspider.items import Document
 from llmsspider.pipelines.export import NotAskedFor
-from llmsspider.spiderrun import required_run
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
@@ -55,7 +55,7 @@ class RunReport:
 
     def engine_stopped(self) -> None:
         """Write it; Jinja2 is imported here, since a crawl without a report does without."""
-        from llmsspider.report import gather, write_report  # noqa: PLC0415
+        from llmsspider.output.report import gather, write_report  # noqa: PLC0415
 
         extra = {"spider": self._crawler.spider}
         if not self._run.id:

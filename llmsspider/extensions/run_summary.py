@@ -10,10 +10,10 @@ from scrapy.extensions.feedexport import FeedExporter
 
 from llmsspider.crawl import jobs
 from llmsspider.crawl.outcome import delivered, links_out_of_scope, replay_command, start_failure
+from llmsspider.crawl.spiderrun import required_run
 from llmsspider.errors import command
 from llmsspider.extensions.scrapy_cloud import ScrapyCloud
 from llmsspider.output import summary
-from llmsspider.spiderrun import required_run
 
 if TYPE_CHECKING:
     from scrapy import Spider

@@ -15,11 +15,11 @@ from scrapy.exceptions import NotConfigured
 from scrapy.signalmanager import SignalManager
 from scrapy.utils.misc import load_object
 
-from llmsspider import stats
 from llmsspider.crawl.jobs import on_scrapy_cloud
+from llmsspider.crawl.spiderrun import run_of
 from llmsspider.items import Document
-from llmsspider.spiderrun import run_of
 from llmsspider.store import PageItem
+from llmsspider.web import stats
 
 if TYPE_CHECKING:
     from scrapy import Spider

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 from scrapy import signals
 from scrapy.exceptions import NotConfigured
 
+from llmsspider.answers import has_index
+from llmsspider.crawl.spiderrun import required_run
 from llmsspider.errors import LlmsspiderError
-from llmsspider.retrieval import has_index
-from llmsspider.spiderrun import required_run
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
@@ -77,7 +77,7 @@ class SearchIndex:
         stores = self._run.config.stores
         if self._mode != "on" and not has_index(stores, self._run.source):
             return None
-        from llmsspider.retrieval.library import Library  # noqa: PLC0415  # crawls without an index do without
+        from llmsspider.answers.library import Library  # noqa: PLC0415  # crawls without an index do without
 
         with Library(stores) as library:
             opened = library.open(self._run.source)

@@ -14,9 +14,9 @@ from scrapy.utils.asyncio import create_looping_call
 
 from llmsspider.crawl.jobs import is_terminal
 from llmsspider.crawl.progress import duration
+from llmsspider.crawl.spiderrun import required_run
 from llmsspider.output import summary
 from llmsspider.output.status import printable
-from llmsspider.spiderrun import required_run
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType

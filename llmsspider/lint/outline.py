@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from itertools import accumulate
 from typing import Any
 
-from llmsspider.markdown import commonmark
+from llmsspider.content.markdown import commonmark
 
 Place = tuple[int, int]
 """Line and column, from 1; columns count characters."""

@@ -17,7 +17,7 @@ from llmsspider.errors import ConversionError
 from llmsspider.lint.findings import Finding, finding, ordered
 from llmsspider.lint.markdown_version import Sides, missing
 from llmsspider.lint.text import lint_body, places
-from llmsspider.llmstxt import is_llms_url
+from llmsspider.site.llmstxt import is_llms_url
 from llmsspider.web import hosts, media_types
 from llmsspider.web.markdown_forms import FORMS, Form, Shape, is_markdown_url, shape, twin
 from llmsspider.web.media_types import HTML_TYPES, MARKDOWN_TYPES, classify
@@ -25,8 +25,8 @@ from llmsspider.web.opt_out import opt_out
 from llmsspider.web.urls import identity, without_fragment
 
 if TYPE_CHECKING:
-    from llmsspider.discovery import Discovery, Fetch, FetchResult
     from llmsspider.items import Page
+    from llmsspider.site.discovery import Discovery, Fetch, FetchResult
 
 AT_ONCE = 8
 """Maximum number of links fetched at the same time; the delays of the crawl hold all the same."""

@@ -8,18 +8,18 @@ from typing import TYPE_CHECKING, Any
 
 import scrapy
 
-from llmsspider.arguments import PageArguments
-from llmsspider.checking import check_components
-from llmsspider.config import Config
-from llmsspider.discovery import FetchResult, Options, discover
+from llmsspider.config.arguments import PageArguments
+from llmsspider.config.checking import check_components
+from llmsspider.config.settings import Config
+from llmsspider.crawl.requests import synthetic_request
+from llmsspider.crawl.scheduling.downloader import EngineFetch
+from llmsspider.crawl.scheduling.scheduler import queued_requests
+from llmsspider.crawl.spiderrun import counter
 from llmsspider.errors import DiscoveryError, InvalidUrlError
 from llmsspider.lint.findings import Finding, finding
 from llmsspider.lint.site_lint import Checked, Limits, SiteLint
-from llmsspider.llmstxt import is_llms_url
-from llmsspider.requests import synthetic_request
-from llmsspider.scheduling.downloader import EngineFetch
-from llmsspider.scheduling.scheduler import queued_requests
-from llmsspider.spiderrun import counter
+from llmsspider.site.discovery import FetchResult, Options, discover
+from llmsspider.site.llmstxt import is_llms_url
 from llmsspider.spiders.page import PageRun
 
 if TYPE_CHECKING:
@@ -98,7 +98,7 @@ class _Recorded:
     async def __call__(
         self, url: str, *, accept: str | None = None, max_bytes: int | None = None
     ) -> FetchResult:
-        """See `llmsspider.discovery.Fetch`."""
+        """See `llmsspider.site.discovery.Fetch`."""
         answer = await self._fetch(url, accept=accept, max_bytes=max_bytes)
         if answer.ok and is_llms_url(answer.final_url):
             self.files[answer.final_url] = answer

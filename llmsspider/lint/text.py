@@ -8,11 +8,11 @@ from collections import defaultdict
 from collections.abc import Iterator
 from urllib.parse import urlsplit
 
-from llmsspider import llmsfull, llmstxt
 from llmsspider.errors import ConversionError
 from llmsspider.lint.findings import Finding, finding, ordered
 from llmsspider.lint.outline import Outline, OutlineHeading, OutlineLink, Place, outline
-from llmsspider.llmstxt.links import absolute_url
+from llmsspider.site import llmsfull, llmstxt
+from llmsspider.site.llmstxt.links import absolute_url
 from llmsspider.web import hosts
 from llmsspider.web.url_gate import InvalidUrl
 

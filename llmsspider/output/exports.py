@@ -16,19 +16,19 @@ import orjson
 from itemadapter import ItemAdapter
 from scrapy.exporters import BaseItemExporter, CsvItemExporter
 
-from llmsspider import stats
 from llmsspider.errors import ArgumentsError
 from llmsspider.items import FIELDS, Document, added_fields, row_of
-from llmsspider.loading import missing_extra, own_code
 from llmsspider.output.graph import Order, SiteTree, write_json
 from llmsspider.output.status import without_formula
 from llmsspider.store import CONTENT, PageRecord, Store
+from llmsspider.web import stats
+from llmsspider.web.loading import missing_extra, own_code
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
 
+    from llmsspider.content.markdown.chunks import Chunker, Count
     from llmsspider.crawl.run import Run
-    from llmsspider.markdown.chunks import Chunker, Count
 
 
 # Writing the documents of a store to a file: the formats, and the file that is complete or not there.
@@ -214,7 +214,7 @@ def write_flat(
 
     The page that would exceed `budget` and those after it are omitted. `count` counts tokens where none is given.
     """
-    from llmsspider.markdown.chunks import tokens  # noqa: PLC0415  # every crawl loads the feed formats
+    from llmsspider.content.markdown.chunks import tokens  # noqa: PLC0415  # every crawl loads the feed formats
 
     count = count or tokens
     source = store.source_record()

@@ -13,9 +13,9 @@ from scrapy.exceptions import NotConfigured
 from scrapy.extensions.feedexport import FileFeedStorage, S3FeedStorage
 from scrapy.utils.defer import ensure_awaitable
 
+from llmsspider.crawl.spiderrun import run_of
 from llmsspider.errors import StoreError
-from llmsspider.loading import Extra, missing_extra
-from llmsspider.spiderrun import run_of
+from llmsspider.web.loading import Extra, missing_extra
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable

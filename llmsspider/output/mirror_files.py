@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from itertools import groupby
 from urllib.parse import quote, unquote_to_bytes, urlsplit
 
-from llmsspider.markdown.scan import scan
+from llmsspider.content.markdown.scan import scan
 from llmsspider.store import PageRecord
 from llmsspider.web.urls import host, identity, loose_key, page_key
 

@@ -15,8 +15,8 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from llmsspider.changes.source import section_of
-from llmsspider.markdown.chunks import tokens
-from llmsspider.markdown.scan import one_line
+from llmsspider.content.markdown.chunks import tokens
+from llmsspider.content.markdown.scan import one_line
 from llmsspider.output.exports import page_text
 from llmsspider.output.mirror import (
     SKILL_HOST,

@@ -6,17 +6,17 @@ import asyncio
 import logging
 from typing import TYPE_CHECKING, Any
 
-from llmsspider import stats
+from llmsspider.crawl.spiderrun import required_run
 from llmsspider.errors import MirrorError, StoreError
 from llmsspider.items import Document
 from llmsspider.output.mirror import MirrorReport, folder_for, sync
 from llmsspider.pipelines import CountedDrop
-from llmsspider.spiderrun import required_run
+from llmsspider.web import stats
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
 
-    from llmsspider.config import Config
+    from llmsspider.config.settings import Config
     from llmsspider.crawl.run import Run
 
 logger = logging.getLogger(__name__)

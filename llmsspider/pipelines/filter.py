@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from llmsspider.crawl.page_checks import drop_reason
+from llmsspider.crawl.spiderrun import required_run
 from llmsspider.items import Document, content_hash
 from llmsspider.pipelines import CountedDrop
-from llmsspider.spiderrun import required_run
-from llmsspider.stats import Filtered
 from llmsspider.store import PageItem
+from llmsspider.web.stats import Filtered
 from llmsspider.web.urls import loose_key, page_key
 
 if TYPE_CHECKING:

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 import orjson
 from itemadapter import ItemAdapter
 
+from llmsspider.crawl.spiderrun import required_run
 from llmsspider.errors import StoreError
 from llmsspider.items import Link, LlmsEntry, added_fields, content_hash
 from llmsspider.pipelines import CountedDrop
-from llmsspider.spiderrun import required_run
 from llmsspider.store import PageItem
 
 if TYPE_CHECKING:

@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING
 
 from scrapy.exceptions import CloseSpider, NotConfigured
 
-from llmsspider.arguments import NO_URL, NO_URL_GIVEN
+from llmsspider.config.arguments import NO_URL, NO_URL_GIVEN
 from llmsspider.crawl import jobs
+from llmsspider.crawl.distributed.start import start_of
 from llmsspider.crawl.outcome import replay_command
-from llmsspider.distributed.start import start_of
+from llmsspider.crawl.phases import Phase
+from llmsspider.crawl.phases.discovery import discover_site
+from llmsspider.crawl.phases.ending import ENDING
+from llmsspider.crawl.phases.seeds import seed_requests
+from llmsspider.crawl.spiderrun import required_run
 from llmsspider.errors import LlmsspiderError, StoreError
-from llmsspider.phases import Phase
-from llmsspider.phases.discovery import discover_site
-from llmsspider.phases.ending import ENDING
-from llmsspider.phases.seeds import seed_requests
-from llmsspider.spiderrun import required_run
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
 
     from llmsspider.crawl.run import Run
-    from llmsspider.discovery import Discovery
+    from llmsspider.site.discovery import Discovery
     from llmsspider.spiders.docs import DocsSpider
 
 logger = logging.getLogger(__name__)
@@ -35,7 +35,7 @@ logger = logging.getLogger(__name__)
 class LlmsTxtStart:
     """Probe llms.txt before the first page and make its entries the seeds of the crawl.
 
-    `process_start` stays open for the whole run and works in phases (`llmsspider.phases`): discovery; the seeds, all
+    `process_start` stays open for the whole run and works in phases (`crawl/phases/`): discovery; the seeds, all
     after the scope is fixed; when those are through the phases of the end, in the order of `ENDING`. The requests of
     discovery pass every downloader middleware, but neither scheduler nor dupefilter. `LLMS_DISCOVERY_ENABLED=False`
     fetches the start page and nothing else first. Where several workers share a crawl, the first one discovers,

@@ -9,17 +9,17 @@ from typing import TYPE_CHECKING, Any
 from scrapy import Request
 from scrapy_spider_metadata import Args  # type: ignore[attr-defined]  # it has no __all__
 
-from llmsspider.arguments import NO_URL, DocsArguments, given
-from llmsspider.callbacks.docs import DocsCallbacks
-from llmsspider.checking import check_components, lost_parts, open_settings
+from llmsspider.config.arguments import NO_URL, DocsArguments, given
+from llmsspider.config.checking import check_components, lost_parts, open_settings
+from llmsspider.config.sources import prepare
 from llmsspider.crawl import jobs
+from llmsspider.crawl.callbacks.docs import DocsCallbacks
+from llmsspider.crawl.distributed.worker_group import WorkerGroup
 from llmsspider.crawl.run import Run
-from llmsspider.distributed.worker_group import WorkerGroup
-from llmsspider.loading import own_arguments
+from llmsspider.crawl.scheduling.scheduler import queued_requests
+from llmsspider.crawl.spiderrun import counter
 from llmsspider.pipelines import register
-from llmsspider.scheduling.scheduler import queued_requests
-from llmsspider.sources import prepare
-from llmsspider.spiderrun import counter
+from llmsspider.web.loading import own_arguments
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 SHARED = {
-    "SCHEDULER": "llmsspider.distributed.scheduler.SharedScheduler",
-    "DUPEFILTER_CLASS": "llmsspider.distributed.scheduler.SharedDupeFilter",
+    "SCHEDULER": "llmsspider.crawl.distributed.scheduler.SharedScheduler",
+    "DUPEFILTER_CLASS": "llmsspider.crawl.distributed.scheduler.SharedDupeFilter",
 }
 """What a crawl by several workers needs (`LLMS_REDIS_URL`)."""
 

@@ -14,31 +14,39 @@ from scrapy import Request
 from scrapy.exceptions import CloseSpider
 from scrapy_spider_metadata import Args  # type: ignore[attr-defined]  # it has no __all__
 
-from llmsspider import llmstxt, markdown
-from llmsspider.arguments import NO_URL, NO_URL_GIVEN, DocsArguments, PageArguments, check_arguments, given
-from llmsspider.callbacks.reading import PageReader, count_page
-from llmsspider.checking import check_components, open_settings
-from llmsspider.config import Config
+from llmsspider.config.arguments import (
+    NO_URL,
+    NO_URL_GIVEN,
+    DocsArguments,
+    PageArguments,
+    check_arguments,
+    given,
+)
+from llmsspider.config.checking import check_components, open_settings
+from llmsspider.config.profiles import load, put_in_force
+from llmsspider.config.settings import Config
+from llmsspider.config.sources import default_name
+from llmsspider.content import markdown
+from llmsspider.crawl.callbacks.reading import PageReader, count_page
+from llmsspider.crawl.download_errors import kind_of_exception
 from llmsspider.crawl.page_checks import drop_reason
 from llmsspider.crawl.pages import PageResponse, PageResult, normalised, refused_by_page
 from llmsspider.crawl.records import utc_now
+from llmsspider.crawl.requests import META, synthetic_request
 from llmsspider.crawl.run import Run
-from llmsspider.discovery import Fetch, FetchResult
-from llmsspider.discovery.files import classify_file
-from llmsspider.discovery.providers import Provider
-from llmsspider.download_errors import kind_of_exception
+from llmsspider.crawl.scheduling.downloader import EngineFetch
+from llmsspider.crawl.scheduling.scheduler import queued_requests
+from llmsspider.crawl.spiderrun import counter
 from llmsspider.errors import ConversionError, ErrorKind, RenderingError
-from llmsspider.loading import own_arguments
 from llmsspider.pipelines import register
-from llmsspider.profiles import load, put_in_force
-from llmsspider.requests import META, synthetic_request
-from llmsspider.scheduling.downloader import EngineFetch
-from llmsspider.scheduling.scheduler import queued_requests
-from llmsspider.sources import default_name
-from llmsspider.spiderrun import counter
-from llmsspider.stats import Stat
+from llmsspider.site import llmstxt
+from llmsspider.site.discovery import Fetch, FetchResult
+from llmsspider.site.discovery.files import classify_file
+from llmsspider.site.discovery.providers import Provider
+from llmsspider.web.loading import own_arguments
 from llmsspider.web.media_types import classify
 from llmsspider.web.outcomes import kind_of_response
+from llmsspider.web.stats import Stat
 from llmsspider.web.urls import without_fragment
 
 if TYPE_CHECKING:

@@ -24,7 +24,7 @@ from sqlalchemy.exc import (
 )
 
 from llmsspider.errors import StoreError
-from llmsspider.loading import missing_extra
+from llmsspider.web.loading import missing_extra
 
 logger = logging.getLogger(__name__)
 

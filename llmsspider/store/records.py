@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal, NamedTuple, TypeVar
 
-from llmsspider.digests import Digest, packed
+from llmsspider.content.markdown.code_languages import code_languages
 from llmsspider.items import (
     FIELDS,
     Change,
@@ -19,7 +19,7 @@ from llmsspider.items import (
     Origin,
     content_hash,
 )
-from llmsspider.markdown.code_languages import code_languages
+from llmsspider.web.digests import Digest, packed
 from llmsspider.web.urls import identity_key
 
 Status = Literal["PENDING", "CRAWLING", "INDEXED", "UPDATING", "ERROR", "lost"]

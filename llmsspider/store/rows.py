@@ -12,7 +12,6 @@ from typing import Any, cast
 import orjson
 from sqlalchemy import BigInteger, Column, Integer, Text
 
-from llmsspider.digests import compress, decompress
 from llmsspider.items import Link, LlmsEntry
 from llmsspider.store.records import (
     FilteredUrl,
@@ -29,6 +28,7 @@ from llmsspider.store.records import (
     Validators,
 )
 from llmsspider.store.schema import page
+from llmsspider.web.digests import compress, decompress
 
 # Values that a database can hold, whatever a site sent: compression, JSON, hashes, text, numbers.
 # What sites send is hostile: control characters in an ETag, NUL and lone surrogates in a title, numbers of fifty

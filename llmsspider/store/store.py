@@ -20,7 +20,6 @@ from w3lib.url import canonicalize_url
 
 from llmsspider.errors import ArgumentsError, StoreError, UnknownSourceError
 from llmsspider.items import Change
-from llmsspider.loading import find
 from llmsspider.store import batch, history, queries, rows, runs
 from llmsspider.store.database import Database
 from llmsspider.store.history import Retention
@@ -39,6 +38,7 @@ from llmsspider.store.records import (
 from llmsspider.store.schema import page, source
 from llmsspider.store.source_reader import SourceReader
 from llmsspider.store.writer import RunWriter
+from llmsspider.web.loading import find
 
 logger = logging.getLogger(__name__)
 

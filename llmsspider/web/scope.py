@@ -16,10 +16,10 @@ from urllib.parse import unquote, urlsplit
 from wcmatch import glob
 
 from llmsspider.items import Section
-from llmsspider.stats import FilterReason
 from llmsspider.web.addresses import DEFAULT_PORTS
 from llmsspider.web.hosts import same_site
 from llmsspider.web.media_types import skipped_extension
+from llmsspider.web.stats import FilterReason
 from llmsspider.web.url_gate import HTTP
 from llmsspider.web.urls import directory, host
 

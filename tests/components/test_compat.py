@@ -1,4 +1,4 @@
-"""Private names of others stand in `llmsspider/compat.py`, and are there in what is installed."""
+"""Private names of others stand in `llmsspider/crawl/compat.py`, and are there in what is installed."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import pytest
 from scrapy.utils.misc import load_object
 
 import llmsspider
-from llmsspider.compat import PRIVATE_NAMES
+from llmsspider.crawl.compat import PRIVATE_NAMES
 
 PACKAGE = Path(llmsspider.__file__).parent
 FRAMEWORKS = {"scrapy", "twisted", "scrapy_playwright", "scrapy_redis", "scrapy_dotpersistence", "sh_scrapy"}
@@ -46,7 +46,7 @@ def test_private_methods_of_others_are_overridden_in_one_room():
     overridden = {
         f"{cls.__module__}.{cls.__name__}.{name} of {base.__name__}"
         for cls in our_classes()
-        if cls.__module__ != "llmsspider.compat"
+        if cls.__module__ != "llmsspider.crawl.compat"
         for name, value in vars(cls).items()
         if name.startswith("_") and not name.startswith("__") and inspect.isroutine(value)
         for base in cls.__mro__

@@ -20,11 +20,16 @@ from pathlib import Path
 import pytest
 from worker_calls import leave_once, noted, spin, wait_once
 
-from llmsspider.conversion import workers
-from llmsspider.conversion.processes import DeadWorkerError, ProcessPool
-from llmsspider.conversion.workers import FEW_IN_PLACE, MAX_HTML_IN_PLACE, MAX_READ_IN_PLACE, ConversionPool
-from llmsspider.digests import Digest
+from llmsspider.content.conversion import workers
+from llmsspider.content.conversion.processes import DeadWorkerError, ProcessPool
+from llmsspider.content.conversion.workers import (
+    FEW_IN_PLACE,
+    MAX_HTML_IN_PLACE,
+    MAX_READ_IN_PLACE,
+    ConversionPool,
+)
 from llmsspider.errors import ConversionError
+from llmsspider.web.digests import Digest
 
 URL = "https://e.com/a"
 FAULTS = {
@@ -249,7 +254,7 @@ def test_workers_hold_no_connection_of_the_crawl(pool):
 
 ORPHAN = """
 import asyncio, os, sys
-from llmsspider.conversion.processes import ProcessPool
+from llmsspider.content.conversion.processes import ProcessPool
 from worker_calls import wait_once
 
 async def main(marker):
@@ -285,12 +290,13 @@ def _runs(pid: int) -> bool:
 
 READY = """
 import asyncio, json
-from llmsspider.conversion.workers import ConversionPool
+from llmsspider.content.conversion.workers import ConversionPool
 from worker_calls import missing
 
 async def main():
     pool = ConversionPool(1, 60.0, "native")
-    modules = ["llmsspider.extraction", "llmsspider.markdown", "lxml.etree", "asyncio", "scrapy", "sqlalchemy"]
+    ours = ["llmsspider.content.extraction", "llmsspider.content.markdown"]
+    modules = [*ours, "lxml.etree", "asyncio", "scrapy", "sqlalchemy"]
     print(json.dumps(await pool._run(missing, (modules,))))
     pool.close()
 

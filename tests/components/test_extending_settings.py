@@ -6,8 +6,8 @@ import pytest
 from scrapy.settings import BaseSettings, Settings
 from scrapy.utils.conf import build_component_list
 
-from llmsspider import profiles
-from llmsspider.checking import STAND_INS, crawl_problems, lost_parts
+from llmsspider.config import profiles
+from llmsspider.config.checking import STAND_INS, crawl_problems, lost_parts
 from llmsspider.spiders.docs import DocsSpider
 
 OURS = [
@@ -123,14 +123,14 @@ def test_what_can_be_spared_is_taken_out_without_a_word():
 def test_what_is_lost_with_a_scheduler_that_is_not_ours_is_said():
     settings = project()
     assert lost_parts(settings) == []
-    settings.set("SCHEDULER", "llmsspider.distributed.scheduler.SharedScheduler")
+    settings.set("SCHEDULER", "llmsspider.crawl.distributed.scheduler.SharedScheduler")
     assert lost_parts(settings) == [], "derived from ours"
     for name in STAND_INS:
         settings.set(name, Settings()[name])
     said = [
-        "setting SCHEDULER: scrapy.core.scheduler.Scheduler is not derived from llmsspider.scheduling.scheduler.",
-        "setting DUPEFILTER_CLASS: scrapy.dupefilters.RFPDupeFilter is not derived from llmsspider.scheduling.",
-        "setting DOWNLOADER: scrapy.core.downloader.Downloader is not derived from llmsspider.scheduling.downloader.",
+        "setting SCHEDULER: scrapy.core.scheduler.Scheduler is not derived from llmsspider.crawl.scheduling.scheduler.",
+        "setting DUPEFILTER_CLASS: scrapy.dupefilters.RFPDupeFilter is not derived from llmsspider.crawl.scheduling.",
+        "setting DOWNLOADER: scrapy.core.downloader.Downloader is not derived from llmsspider.crawl.scheduling.",
     ]
     assert [line[: len(start)] for line, start in zip(lost_parts(settings), said, strict=True)] == said
 

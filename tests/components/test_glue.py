@@ -15,13 +15,13 @@ from scrapy.statscollectors import MemoryStatsCollector
 from scrapy.utils.misc import load_object
 from scrapy.utils.test import get_crawler
 
-from llmsspider.download_errors import FilteredRequest
+from llmsspider.crawl.download_errors import FilteredRequest
+from llmsspider.crawl.scheduling.scheduler import PageDupeFilter
 from llmsspider.downloadermiddlewares.redirect import ScopeMiddleware
 from llmsspider.downloadermiddlewares.synthetic import SyntheticMiddleware
 from llmsspider.extensions.console import ShortLogFormatter
 from llmsspider.items import Document, Link, LlmsEntry
 from llmsspider.output.exports import JsonLinesExporter
-from llmsspider.scheduling.scheduler import PageDupeFilter
 from llmsspider.web.scope import build_scope
 
 

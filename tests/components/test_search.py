@@ -11,11 +11,11 @@ import pytest
 from sqlalchemy import inspect, select
 from stores import NAME, SITE, Place, record
 
+from llmsspider.answers import index_file
+from llmsspider.answers.library import Library
+from llmsspider.answers.schema import page as page_table
 from llmsspider.errors import SearchError, UnknownSourceError
 from llmsspider.items import Link, LlmsEntry
-from llmsspider.retrieval import index_file
-from llmsspider.retrieval.library import Library
-from llmsspider.retrieval.schema import page as page_table
 from llmsspider.store import PageRecord, SourceRecord, Stores
 from llmsspider.store.database import POSTGRESQL_SCHEMA, open_postgresql, open_sqlite
 

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 from scrapy import Request
 
-from llmsspider.discovery import Discovery, FetchResult, FullText
-from llmsspider.distributed.scheduler import SharedQueue
-from llmsspider.distributed.start import SharedDiscovery
-from llmsspider.requests import META
+from llmsspider.crawl.distributed.scheduler import SharedQueue
+from llmsspider.crawl.distributed.start import SharedDiscovery
+from llmsspider.crawl.requests import META
+from llmsspider.site.discovery import Discovery, FetchResult, FullText
 
 
 class WorkerGroup:

@@ -10,9 +10,9 @@ import yaml
 from command_line import Done
 from stores import NAME, SITE, Place, record
 
+from llmsspider.content.markdown.chunks import tokens
 from llmsspider.errors import MirrorError
 from llmsspider.items import LlmsEntry
-from llmsspider.markdown.chunks import tokens
 from llmsspider.output.mirror import sync
 from llmsspider.output.skill import MAX_DESCRIPTION, MAX_REFERENCE_TOKENS, sync_skill
 from llmsspider.store import SourceRecord, Store

@@ -17,16 +17,16 @@ from scrapy.statscollectors import MemoryStatsCollector
 from scrapy.utils.request import request_from_dict
 
 from llmsspider import settings as project
-from llmsspider.callbacks.docs import DocsCallbacks
+from llmsspider.crawl.callbacks.docs import DocsCallbacks
 from llmsspider.crawl.deferred import DeferredRetry, store_pending_pages
-from llmsspider.discovery import Discovery, FetchResult, FullText
+from llmsspider.crawl.phases import EngineIdle, Phase
+from llmsspider.crawl.phases.ending import failed_pages, whole_full_texts
+from llmsspider.crawl.scheduling.downloader import EngineFetch
+from llmsspider.crawl.scheduling.scheduler import PageDupeFilter
 from llmsspider.items import Document
-from llmsspider.phases import EngineIdle, Phase
-from llmsspider.phases.ending import failed_pages, whole_full_texts
 from llmsspider.pipelines.filter import FilterPipeline
 from llmsspider.pipelines.hash import HashPipeline
-from llmsspider.scheduling.downloader import EngineFetch
-from llmsspider.scheduling.scheduler import PageDupeFilter
+from llmsspider.site.discovery import Discovery, FetchResult, FullText
 from llmsspider.spiders.docs import DocsSpider
 from llmsspider.web.urls import page_key
 

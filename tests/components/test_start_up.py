@@ -13,15 +13,15 @@ UNWANTED = (
     "yaml",
     "jinja2",
     "rich",
-    "llmsspider.extraction",
+    "llmsspider.content.extraction",
     "playwright",
     "pyarrow",
     "boto3",
     "tldextract",
     "llmsspider.changes.render",
     "llmsspider.lint",
-    "llmsspider.retrieval.index",
-    "llmsspider.sync",
+    "llmsspider.answers.index",
+    "llmsspider.launch",
     "sqlalchemy.dialects.postgresql",
 )
 START_UP = """

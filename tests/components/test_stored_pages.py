@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from sqlalchemy import event
 
-from llmsspider.arguments import DocsArguments
-from llmsspider.config import Config
+from llmsspider.config.arguments import DocsArguments
+from llmsspider.config.settings import Config
 from llmsspider.crawl.run import Run
 from llmsspider.crawl.stored_pages import AT_ONCE
 from llmsspider.items import Link, Page, PageMeta, Section

@@ -10,9 +10,9 @@ import pytest
 from redis import Redis
 from redis_server import PASSWORD, redis_url  # noqa: F401  (fixture)
 
-from llmsspider.distributed.worker_group import WorkerGroup, address_of
+from llmsspider.config.setting_types import redis_problem
+from llmsspider.crawl.distributed.worker_group import WorkerGroup, address_of
 from llmsspider.errors import WorkerGroupError
-from llmsspider.setting_types import redis_problem
 from llmsspider.store.runs import this_host
 
 pytestmark = pytest.mark.redis

@@ -211,7 +211,9 @@ def test_without_a_browser_there_is_one_warning_and_the_crawl_goes_on(serve, run
     assert set(outcome.by_path(site.url)) == {"/", "/some"}
     assert outcome.stats["llms/filtered/needs-browser"] == 2
     warnings = [
-        line for line in outcome.log.splitlines() if "[llmsspider.callbacks.rendering] WARNING: " in line
+        line
+        for line in outcome.log.splitlines()
+        if "[llmsspider.crawl.callbacks.rendering] WARNING: " in line
     ]
     assert len(warnings) == 1
     assert "apt-get install chromium" in warnings[0]

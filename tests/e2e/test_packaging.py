@@ -15,7 +15,7 @@ import pytest
 from forked import HANGS_SECS
 from sites import PLAIN
 
-from llmsspider.loading import EXTRA_MODULES
+from llmsspider.web.loading import EXTRA_MODULES
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 LOCAL = ("-s", "LLMS_ALLOW_PRIVATE_ADDRESSES=127.0.0.1")
@@ -129,7 +129,10 @@ def test_it_is_imported_from_where_it_was_unpacked(unpacked: Unpacked, tmp_path:
 
 def test_spiders_and_profiles_are_found_from_a_foreign_folder(unpacked: Unpacked, tmp_path: Path) -> None:
     assert "docs" in unpacked.python("-m", "scrapy", "list", cwd=tmp_path).split()
-    code = "from llmsspider.profiles import load, names; print(names(), sorted(load('default')['ITEM_PIPELINES_BASE']))"
+    code = (
+        "from llmsspider.config.profiles import load, names; "
+        "print(names(), sorted(load('default')['ITEM_PIPELINES_BASE']))"
+    )
     found = unpacked.python("-c", code, cwd=tmp_path)
     assert "'default'" in found
     assert "llmsspider.pipelines.filter.FilterPipeline" in found

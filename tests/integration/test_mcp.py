@@ -21,8 +21,8 @@ from forked import HANGS_SECS, ROOT
 from site_server import Page, Site
 
 from llmsspider import errors
-from llmsspider.cli import main
-from llmsspider.mcp.command import CLIENTS
+from llmsspider.answers.mcp.command import CLIENTS
+from llmsspider.launch.cli import main
 from llmsspider.store import resolve_data_dir
 
 if TYPE_CHECKING:  # else imported by the test that needs it: it takes a second, in every process of a run
@@ -258,7 +258,7 @@ def test_what_is_wrong_is_one_line(
 
 
 def test_a_token_is_compared_as_a_whole():
-    from llmsspider.mcp.server import BearerToken
+    from llmsspider.answers.mcp.server import BearerToken
 
     sent: list[Any] = []
 

@@ -12,7 +12,7 @@ from site_server import Page, Site
 from stores import SITE, Place, record
 
 from llmsspider import search
-from llmsspider.retrieval.library import Library
+from llmsspider.answers.library import Library
 from llmsspider.store import Stores
 
 MANY = 12

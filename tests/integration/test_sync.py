@@ -10,8 +10,8 @@ from time import monotonic
 from crawling import Outcome, command
 from sites import MARKDOWN, PLAIN, html
 
+from llmsspider.launch.nightly import one_at_a_time
 from llmsspider.store import SourceRecord, Stores
-from llmsspider.sync.nightly import one_at_a_time
 
 
 def sync(folder: Path, *options: str) -> Outcome:

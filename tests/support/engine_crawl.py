@@ -12,7 +12,7 @@ from forked import ROOT, fork
 
 MIDDLEWARES = "llmsspider.downloadermiddlewares"
 SETTINGS: dict[str, Any] = {
-    "DOWNLOADER": "llmsspider.scheduling.downloader.Downloader",
+    "DOWNLOADER": "llmsspider.crawl.scheduling.downloader.Downloader",
     "TWISTED_DNS_RESOLVER": "llmsspider.downloadermiddlewares.address_guard.AddressGuardResolver",
     "DOWNLOAD_HANDLERS": {"file": None, "data": None, "ftp": None, "s3": None},
     "DOWNLOAD_VERIFY_CERTIFICATES": True,
@@ -51,8 +51,8 @@ def _run(
     from twisted.internet.interfaces import IHostnameResolver
     from zope.interface import implementer
 
-    from llmsspider.config import from_environment
-    from llmsspider.download_errors import kind_of_exception
+    from llmsspider.config.settings import from_environment
+    from llmsspider.crawl.download_errors import kind_of_exception
     from llmsspider.web.outcomes import kind_of_response
 
     lookups, events, delays, fallback = [], [], {}, reactor.nameResolver

@@ -15,9 +15,9 @@ What `requirements.lock` brings, and what each package says of its licence. Writ
 llmsspider itself is under the MIT licence.
 Under the LGPL is psycopg, with the extra `postgresql`; it is used unchanged, as a library.
 pyromark, which reads Markdown, is one author's binding (41 releases, 0.10.3 the last) of pulldown-cmark, the parser of
-rustdoc and mdBook; a failure costs one page, and all calls stand in `llmsspider/markdown/commonmark.py`. pebble is
-no longer needed: the workers are our own. ahocorasick-rs binds the crate aho-corasick, which ripgrep searches with;
-it is called in `llmsspider/extraction/marks.py` alone.
+rustdoc and mdBook; a failure costs one page, and all calls stand in `llmsspider/content/markdown/commonmark.py`. pebble
+is no longer needed: the workers are our own. ahocorasick-rs binds the crate aho-corasick, which ripgrep searches with;
+it is called in `llmsspider/content/extraction/marks.py` alone.
 
 | package | version | licence |
 |---|---|---|

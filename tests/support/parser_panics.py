@@ -8,7 +8,7 @@ class PanicException(BaseException):  # the name pyo3 gives it
 
 
 class BrokenParser:
-    """Stands in for `llmsspider.markdown.commonmark._PARSER`; raises `raised` after the first event."""
+    """Stands in for `llmsspider.content.markdown.commonmark._PARSER`; raises `raised` after the first event."""
 
     def __init__(self, raised=PanicException):
         self.raised = raised

@@ -17,15 +17,15 @@ from typing import Any
 from patterns import modules
 
 from llmsspider.changes.volatile import likest, word_counts
+from llmsspider.content.extraction import titles
+from llmsspider.content.extraction.framing import framed
+from llmsspider.content.extraction.parsing import parse
 from llmsspider.crawl.page_checks import has_end
-from llmsspider.discovery import files
-from llmsspider.discovery.model import FetchResult
-from llmsspider.discovery.sitemaps import read as read_sitemap
-from llmsspider.extraction import titles
-from llmsspider.extraction.framing import framed
-from llmsspider.extraction.parsing import parse
-from llmsspider.llmsfull import inspect as inspect_full
-from llmsspider.llmsfull import split
+from llmsspider.site.discovery import files
+from llmsspider.site.discovery.model import FetchResult
+from llmsspider.site.discovery.sitemaps import read as read_sitemap
+from llmsspider.site.llmsfull import inspect as inspect_full
+from llmsspider.site.llmsfull import split
 from llmsspider.web import opt_out, outcomes
 from llmsspider.web.media_types import classify
 from llmsspider.web.politeness import retry_after_secs

@@ -19,9 +19,9 @@ from llmsspider.crawl.bot_walls import (
     wall_fingerprint,
 )
 from llmsspider.crawl.page_checks import breaks_off
-from llmsspider.digests import Digest
 from llmsspider.items import Link, LlmsEntry
 from llmsspider.store import PageRecord
+from llmsspider.web.digests import Digest
 
 LONG = "A word of the page and another one. " * 100
 FORM = b"<form action='/search'><input name='q'></form>"

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from llmsspider.extraction import convert
-from llmsspider.extraction.parsing import east_asian_charset
+from llmsspider.content.extraction import convert
+from llmsspider.content.extraction.parsing import east_asian_charset
 
 URL = "https://example.com/a.html"
 TEXT = "<html><body><main><h1>Caf\u00e9</h1><p>na\u00efve r\u00e9sum\u00e9 \u20ac</p></main></body></html>"

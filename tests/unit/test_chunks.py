@@ -7,8 +7,8 @@ from fuzzing import examples
 from hypothesis import given
 from hypothesis import strategies as st
 
+from llmsspider.content.markdown.chunks import Chunker, chunks, split, tokens
 from llmsspider.items import Document
-from llmsspider.markdown.chunks import Chunker, chunks, split, tokens
 
 CODE = "```python\n" + "\n".join(f"line_{n} = {n}" for n in range(40)) + "\n```\n"
 TABLE = "| a | b |\n|---|---|\n" + "".join(f"| {n} | value {n} |\n" for n in range(40))

@@ -7,7 +7,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from markdown_it.common.normalize_url import normalizeLink
 
-from llmsspider.markdown.commonmark import encoded
+from llmsspider.content.markdown.commonmark import encoded
 
 STARTS = (
     "",

@@ -3,9 +3,9 @@ from __future__ import annotations
 import pytest
 from scrapy.settings import Settings
 
-from llmsspider.config import DEFAULTS, Config
+from llmsspider.config.profiles import load
+from llmsspider.config.settings import DEFAULTS, Config
 from llmsspider.errors import ArgumentsError
-from llmsspider.profiles import load
 
 
 @pytest.fixture(autouse=True)
@@ -125,7 +125,7 @@ def test_a_misspelt_variable_is_refused_and_one_of_another_program_is_not(monkey
 def test_structures_are_json_in_the_environment(monkeypatch):
     monkeypatch.setenv("LLMS_CONTENT_HANDLERS", '{"application/json": "own_classes.Table"}')
     monkeypatch.setenv(
-        "LLMS_PAGE_PROVIDERS", "llmsspider.discovery.providers.GitHub, wiki_provider.LocalWiki"
+        "LLMS_PAGE_PROVIDERS", "llmsspider.site.discovery.providers.GitHub, wiki_provider.LocalWiki"
     )
     config = Config.from_settings(project())
     assert config.handlers.paths == {"application/json": "own_classes.Table"}

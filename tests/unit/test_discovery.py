@@ -10,7 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from llmsspider.discovery import (
+from llmsspider.errors import DiscoveryError, InvalidUrlError
+from llmsspider.items import LlmsEntry
+from llmsspider.site.discovery import (
     Discovery,
     FetchResult,
     FilteredLink,
@@ -20,8 +22,6 @@ from llmsspider.discovery import (
     discover,
     read_described,
 )
-from llmsspider.errors import DiscoveryError, InvalidUrlError
-from llmsspider.items import LlmsEntry
 
 HOST = "https://example.com"
 PROSE = "A sentence that says something about the page. " * 20

@@ -10,8 +10,8 @@ from threading import Thread
 
 import pytest
 
+from llmsspider.answers.embedding import check_embedder
 from llmsspider.errors import ArgumentsError
-from llmsspider.retrieval.embedding import check_embedder
 
 TEXT = (Path(__file__).resolve().parents[2] / "docs" / "how-to" / "search.md").read_text(encoding="utf-8")
 

@@ -11,10 +11,11 @@ from fuzzing import examples
 from hypothesis import given
 from hypothesis import strategies as st
 
-from llmsspider import extraction, loading
-from llmsspider.extraction import convert, read_metadata
+from llmsspider.content import extraction
+from llmsspider.content.extraction import convert, read_metadata
+from llmsspider.content.markdown import read
 from llmsspider.items import Link
-from llmsspider.markdown import read
+from llmsspider.web import loading
 
 URL = "https://docs.example.org/guide/page.html"
 

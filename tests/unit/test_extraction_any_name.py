@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from lxml.etree import tostring
 
-from llmsspider.extraction import convert
-from llmsspider.extraction.main_content import find_main
-from llmsspider.extraction.parsing import parse, read_source
+from llmsspider.content.extraction import convert
+from llmsspider.content.extraction.main_content import find_main
+from llmsspider.content.extraction.parsing import parse, read_source
 
 FIXTURES = Path(__file__).parent.parent / "fixtures"
 CLASSED = {"vitepress-home"}

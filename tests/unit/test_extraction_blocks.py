@@ -15,8 +15,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from llmsspider.extraction import blocks, convert, tree, walk
-from llmsspider.extraction.formats import escape, escape_start
+from llmsspider.content.extraction import blocks, convert, tree, walk
+from llmsspider.content.extraction.formats import escape, escape_start
 
 URL = "https://e.org/d/p"
 READER = MarkdownIt("commonmark").enable(["table", "strikethrough"])
@@ -405,7 +405,7 @@ def test_a_tag_with_a_converter_of_blocks_is_a_block_or_has_one_for_lines_too():
 def test_the_converter_that_the_docs_show(monkeypatch):
     text = (Path(__file__).parents[2] / "docs" / "how-to" / "extending.md").read_text(encoding="utf-8")
     (example,) = re.findall(
-        r"```python\n *\"\"\"llmsspider/extraction/blocks\.py\"\"\"\n(.*?)```", text, re.DOTALL
+        r"```python\n *\"\"\"llmsspider/content/extraction/blocks\.py\"\"\"\n(.*?)```", text, re.DOTALL
     )
     body = "<p>Files:</p><file-tree>src/\n  a.py</file-tree><p>That is all.</p>"
     assert markdown(body) == "Files:\n\nsrc/ a.py\n\nThat is all."

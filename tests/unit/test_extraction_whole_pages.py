@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from llmsspider.extraction import convert
+from llmsspider.content.extraction import convert
 
 URL = "https://widget.example.org/manual/part.html"
 PROSE = "<p>A widget turns the wheel of the machine, and the machine turns the mill that grinds the corn.</p>"

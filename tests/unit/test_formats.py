@@ -7,12 +7,12 @@ import json
 
 import pytest
 
-from llmsspider.formats import FORMATS, Formats
-from llmsspider.formats.asciidoc import AsciiDocHandler
-from llmsspider.formats.notebook import MAX_OUTPUT, NotANotebookError, NotebookHandler
-from llmsspider.formats.pdf import PdfError, PdfHandler
-from llmsspider.formats.rst import RstHandler
-from llmsspider.openapi import OpenApiHandler
+from llmsspider.content.formats import FORMATS, Formats
+from llmsspider.content.formats.asciidoc import AsciiDocHandler
+from llmsspider.content.formats.notebook import MAX_OUTPUT, NotANotebookError, NotebookHandler
+from llmsspider.content.formats.pdf import PdfError, PdfHandler
+from llmsspider.content.formats.rst import RstHandler
+from llmsspider.content.openapi import OpenApiHandler
 
 
 def read(handler, body: str | bytes) -> str:

@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
+from llmsspider.content.markdown import Draft, draft
 from llmsspider.crawl.full_text_reading import FullTextReader, Piece, ReadPiece
 from llmsspider.crawl.link_bases import LinkBases
-from llmsspider.digests import Digest, decompress
 from llmsspider.errors import TooLargePageError
 from llmsspider.items import content_hash, raw_hash
-from llmsspider.markdown import Draft, draft
 from llmsspider.store import PageRecord
+from llmsspider.web.digests import Digest, decompress
 
 SITE = "https://e.com"
 PAGES = ["/guide/", "/guide/a/", "/guide/b/", "/guide/c/", "/guide/d/", "/api/x/"]

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 from cssselect import HTMLTranslator
 
-from llmsspider.extraction import convert
-from llmsspider.extraction.generators import GENERATORS
-from llmsspider.extraction.main_content import _selector, find_main
-from llmsspider.extraction.parsing import parse, read_source
+from llmsspider.content.extraction import convert
+from llmsspider.content.extraction.generators import GENERATORS
+from llmsspider.content.extraction.main_content import _selector, find_main
+from llmsspider.content.extraction.parsing import parse, read_source
 
 FIXTURES = Path(__file__).parent.parent / "fixtures" / "generators"
 URL = "https://widget.example.org/docs/page"

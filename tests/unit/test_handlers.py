@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from llmsspider.conversion import handlers
-from llmsspider.conversion.handlers import Handlers, check_handlers, handle
+from llmsspider.content.conversion import handlers
+from llmsspider.content.conversion.handlers import Handlers, check_handlers, handle
 from llmsspider.crawl.records import Records
 from llmsspider.errors import ArgumentsError, ConversionError
 from llmsspider.items import Link, Page, PageMeta
@@ -119,4 +119,4 @@ def test_new_code_in_the_module_of_a_handler_is_another_handler(tmp_path, monkey
         importlib.invalidate_caches()
         found.append(Handlers({"text/x-mine": "of_mine.Reader"}).fingerprint)
     assert found[0] == found[2] != found[1]
-    assert Handlers({"text/x": "llmsspider.openapi.OpenApiHandler"}).fingerprint
+    assert Handlers({"text/x": "llmsspider.content.openapi.OpenApiHandler"}).fingerprint

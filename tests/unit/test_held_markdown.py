@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from llmsspider.extraction import convert
+from llmsspider.content.extraction import convert
 
 URL = "https://e.com/a/"
 STRAPDOWN = """<title>T</title><xmp theme='united' style='display:none;'>

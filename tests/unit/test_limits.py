@@ -9,15 +9,15 @@ from scrapy import Request
 from scrapy.http import Response
 from scrapy.utils.test import get_crawler
 
-from llmsspider.download_errors import RefusedRequest
+from llmsspider.content.extraction import convert, read_metadata
+from llmsspider.content.extraction.parsing import MAX_DEPTH, parse
+from llmsspider.content.markdown import read
+from llmsspider.content.markdown.page import MAX_LEVELS, split_front_matter
+from llmsspider.crawl.download_errors import RefusedRequest
 from llmsspider.downloadermiddlewares.compression import HttpCompressionMiddleware
 from llmsspider.errors import TooLargePageError
-from llmsspider.extraction import convert, read_metadata
-from llmsspider.extraction.parsing import MAX_DEPTH, parse
-from llmsspider.llmsfull import inspect, split
-from llmsspider.llmsfull.boundaries import MAX_HEADER_LINES
-from llmsspider.markdown import read
-from llmsspider.markdown.page import MAX_LEVELS, split_front_matter
+from llmsspider.site.llmsfull import inspect, split
+from llmsspider.site.llmsfull.boundaries import MAX_HEADER_LINES
 from llmsspider.web.decompression import MAX_MEMBERS, SMALL_CHARS, BodyTooLargeError, decompress
 
 URL = "https://docs.example.com/guide/"

@@ -12,8 +12,8 @@ PORTIONS = 8
 """Parts that the patterns are tried in, so that they share out well among processes."""
 
 SHORT_TEXTS = {
-    "llmsspider.llmsfull.boundaries._BANNER": 400,
-    "llmsspider.llmsfull.boundaries._HEADING_SUFFIX": 1_000,
+    "llmsspider.site.llmsfull.boundaries._BANNER": 400,
+    "llmsspider.site.llmsfull.boundaries._HEADING_SUFFIX": 1_000,
     "llmsspider.web.url_gate._USER_WITH_SLASHES": 2_100,
 }
 """Patterns that only see texts of so many characters, and take no more than `SHORT_STEPS` on them."""
@@ -21,7 +21,7 @@ SHORT_STEPS = 5_000_000
 
 NOT_CONSTANT = {
     "llmsspider.web.credentials.__init__": "secrets of the user's own, joined",
-    "llmsspider.extraction.metadata.without_suffix": "parts of titles, of MAX_TITLE characters at most",
+    "llmsspider.content.extraction.metadata.without_suffix": "parts of titles, of MAX_TITLE characters at most",
     "llmsspider.web.outcomes.explained": "a few constants, on the one line of an exception",
     "llmsspider.web.scope._compiled": "globs of the user's own, translated by wcmatch",
 }
@@ -88,12 +88,12 @@ def test_patterns_that_take_more_are_caught(method, pattern):
 
 def test_the_package_is_searched_whole():
     assert {
-        "llmsspider.markdown.scan._HTML_START",
-        "llmsspider.markdown.scan._MARKS[2]",
+        "llmsspider.content.markdown.scan._HTML_START",
+        "llmsspider.content.markdown.scan._MARKS[2]",
         "llmsspider.web.outcomes._SCRIPTS[3][2]",
         "llmsspider.web.opt_out._SIGNAL",
     } <= patterns().keys()
-    assert patterns()["llmsspider.markdown.scan._HTML_START"].methods == {"match"}
+    assert patterns()["llmsspider.content.markdown.scan._HTML_START"].methods == {"match"}
     assert len(patterns()) > 200
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from llmsspider.extraction import convert
+from llmsspider.content.extraction import convert
 
 ENTRIES = "".join(
     f"<li><a href='/guide/{name}'>{name}</a> what {name} is about</li>" for name in ("one", "two", "three")

@@ -11,9 +11,9 @@ from fuzzing import examples
 from hypothesis import given
 from hypothesis import strategies as st
 
-from llmsspider import llmsfull
-from llmsspider.llmsfull import FullPage, Leftover, UnsplittableError
-from llmsspider.llmsfull.split import Lines
+from llmsspider.site import llmsfull
+from llmsspider.site.llmsfull import FullPage, Leftover, UnsplittableError
+from llmsspider.site.llmsfull.split import Lines
 
 URL = "https://example.com/docs/llms-full.txt"
 SITE = "https://example.com"
@@ -323,7 +323,7 @@ def test_text_outside_pages_and_pages_that_are_too_long_are_named(monkeypatch: p
         ("Leftover", "Between.\n"),
         ("FullPage", "Words.\n"),
     ]
-    monkeypatch.setattr(sys.modules["llmsspider.llmsfull.split"], "MAX_PAGE_CHARS", 6)
+    monkeypatch.setattr(sys.modules["llmsspider.site.llmsfull.split"], "MAX_PAGE_CHARS", 6)
     assert [piece.reason for piece in llmsfull.cut(body, report) if isinstance(piece, Leftover)] == [
         *("full-text-too-long", "full-text-too-long", "full-text-too-long")
     ]

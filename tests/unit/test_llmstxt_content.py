@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from llmsspider.llmstxt import MAX_BYTES, classify, reject_reason
-from llmsspider.llmstxt.content import decode
+from llmsspider.site.llmstxt import MAX_BYTES, classify, reject_reason
+from llmsspider.site.llmstxt.content import decode
 
 URL = "https://example.com/docs/llms.txt"
 GOOD = "# Example\n\n> Things explained.\n\n- [Intro](/intro): where to begin\n"

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from llmsspider.errors import InvalidUrlError
-from llmsspider.llmstxt import candidates, directory_url, is_llms_url
+from llmsspider.site.llmstxt import candidates, directory_url, is_llms_url
 
 FIRST_PROBES = {
     "site root": ("https://example.com/", ["https://example.com/llms.txt"]),

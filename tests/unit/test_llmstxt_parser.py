@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from parser_panics import BrokenParser
 
-from llmsspider.llmstxt import Entry, LlmsTxt, classify, parse, parser
-from llmsspider.markdown import commonmark
+from llmsspider.content.markdown import commonmark
+from llmsspider.site.llmstxt import Entry, LlmsTxt, classify, parse, parser
 
 URL = "https://example.com/docs/llms.txt"
 

@@ -8,9 +8,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from parser_panics import BrokenParser, PanicException
 
+from llmsspider.content.markdown import commonmark
+from llmsspider.content.markdown.scan import scan
 from llmsspider.errors import ConversionError
-from llmsspider.markdown import commonmark
-from llmsspider.markdown.scan import scan
 
 PIECES = (
     *(

@@ -7,9 +7,9 @@ import json
 import pytest
 import yaml
 
+from llmsspider.content.extraction import read_metadata
+from llmsspider.content.openapi import NotOpenApiError, OpenApiHandler
 from llmsspider.errors import TooLargePageError
-from llmsspider.extraction import read_metadata
-from llmsspider.openapi import NotOpenApiError, OpenApiHandler
 
 API = {
     "openapi": "3.0.3",

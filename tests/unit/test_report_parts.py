@@ -7,11 +7,11 @@ import math
 from hypothesis import given
 from hypothesis import strategies as st
 
-from llmsspider.discovery.model import LlmsFile
-from llmsspider.llmstxt import Entry
-from llmsspider.report.gather import MAX_LINKS, MAX_NODES, site_tree
-from llmsspider.report.lint import MAX_PER_OUTCOME, ListCoverage, Listed, compare, lint
-from llmsspider.report.render import bars, timeline
+from llmsspider.output.report.gather import MAX_LINKS, MAX_NODES, site_tree
+from llmsspider.output.report.lint import MAX_PER_OUTCOME, ListCoverage, Listed, compare, lint
+from llmsspider.output.report.render import bars, timeline
+from llmsspider.site.discovery.model import LlmsFile
+from llmsspider.site.llmstxt import Entry
 from llmsspider.web.urls import identity
 
 SITE = "https://e.com/"

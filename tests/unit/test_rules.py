@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from llmsspider.extraction.parsing import parse_source, read_source
-from llmsspider.extraction.rules import Kind, Rules
-from llmsspider.extraction.tree import has_more_letters
+from llmsspider.content.extraction.parsing import parse_source, read_source
+from llmsspider.content.extraction.rules import Kind, Rules
+from llmsspider.content.extraction.tree import has_more_letters
 
 SELECTORS = ("#toc", "#gone", "[role=navigation]", "[data-ad]", "[v-on:click]", ".dropped")
 PAGE = b"""<div id=toc>a</div><div id=gone>b</div><p role=navigation>c</p><p role=note>d</p><b DATA-AD>e</b>

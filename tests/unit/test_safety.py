@@ -5,7 +5,7 @@ import json
 import pytest
 from scrapy.settings import BaseSettings
 
-from llmsspider.config import Config
+from llmsspider.config.settings import Config
 from llmsspider.errors import ArgumentsError
 from llmsspider.web.addresses import AllowedAddresses
 from llmsspider.web.credentials import Credentials

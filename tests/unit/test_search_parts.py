@@ -8,9 +8,9 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from llmsspider.retrieval import passages, words
-from llmsspider.retrieval.passages import LARGEST_PASSAGE, PASSAGE_SIZE, Heading
-from llmsspider.retrieval.ranking import fragment_of
+from llmsspider.answers import passages, words
+from llmsspider.answers.passages import LARGEST_PASSAGE, PASSAGE_SIZE, Heading
+from llmsspider.answers.ranking import fragment_of
 
 MARKDOWN = st.lists(
     st.sampled_from(

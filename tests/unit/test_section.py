@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from llmsspider.extraction import read_metadata
+from llmsspider.content.extraction import read_metadata
 from llmsspider.items import Section
 from llmsspider.web.scope import build_scope
 

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from llmsspider.discovery import sitemaps
-from llmsspider.discovery.sitemaps import (
+from llmsspider.site.discovery import sitemaps
+from llmsspider.site.discovery.sitemaps import (
     MAX_ENTRY_ELEMENTS,
     SitemapCutError,
     SitemapEntry,

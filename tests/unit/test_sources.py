@@ -7,10 +7,17 @@ from pathlib import Path
 import pytest
 from scrapy.settings import Settings
 
-from llmsspider.arguments import DocsArguments
-from llmsspider.config import Config
+from llmsspider.config.arguments import DocsArguments
+from llmsspider.config.settings import Config
+from llmsspider.config.sources import (
+    OF_ONE_RUN,
+    default_name,
+    kept_line,
+    prepare,
+    resolve_arguments,
+    updated_record,
+)
 from llmsspider.errors import ArgumentsError
-from llmsspider.sources import OF_ONE_RUN, default_name, kept_line, prepare, resolve_arguments, updated_record
 from llmsspider.store import SourceRecord
 
 URL = "https://docs.example.com/guide/intro"

@@ -7,8 +7,8 @@ import json
 import pytest
 
 from llmsspider.crawl.source_memory import StartHistory
-from llmsspider.discovery import Discovery, FetchResult
 from llmsspider.items import Section
+from llmsspider.site.discovery import Discovery, FetchResult
 
 START = "https://e.com/docs/"
 

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from llmsspider.errors import ArgumentsError, StoreError
+from llmsspider.launch.nightly import Nightly, Result, one_at_a_time, report, table
+from llmsspider.launch.places import PlaceFailed
+from llmsspider.launch.sourcefile import SourceEntry, parse_entries, read_entries
 from llmsspider.store import SourceRecord, Stores
-from llmsspider.sync.nightly import Nightly, Result, one_at_a_time, report, table
-from llmsspider.sync.places import PlaceFailed
-from llmsspider.sync.sourcefile import SourceEntry, parse_entries, read_entries
 
 URL = "https://docs.example.com/guide/"
 

@@ -14,19 +14,19 @@ from scrapy.utils.httpobj import urlparse_cached
 from scrapy.utils.python import to_bytes
 from twisted.web.client import URI
 
-from llmsspider import llmstxt
-from llmsspider.arguments import DocsArguments
+from llmsspider.config.arguments import DocsArguments
 from llmsspider.crawl.bounds import Bounds
 from llmsspider.crawl.pages import same_page_elsewhere, with_valid_urls
 from llmsspider.crawl.records import title_from_url
 from llmsspider.crawl.site import SiteKnowledge
 from llmsspider.crawl.traps import LookAlikes, trap_reason, without_session_id
-from llmsspider.discovery import sitemaps
 from llmsspider.items import Page, PageMeta
-from llmsspider.llmsfull.titles import Locator
-from llmsspider.llmstxt.links import absolute_url
 from llmsspider.output.mirror_files import safe_name
-from llmsspider.report.gather import site_tree
+from llmsspider.output.report.gather import site_tree
+from llmsspider.site import llmstxt
+from llmsspider.site.discovery import sitemaps
+from llmsspider.site.llmsfull.titles import Locator
+from llmsspider.site.llmstxt.links import absolute_url
 from llmsspider.web import hosts, media_types
 from llmsspider.web.addresses import AllowedAddresses
 from llmsspider.web.credentials import Credentials

@@ -1,0 +1,399 @@
+"""The crawled documentation of a project, searched and read from the page stores.
+
+`Library` opens a source at the first query (`OpenSource`), updates its index before each search, and reads
+every text that it returns from the store, so that answers show what the last crawl changed.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Self
+
+from llmsspider.answers import VECTORS, WORDS, index_file
+from llmsspider.answers.embedding import Embedder, VectorIndex
+from llmsspider.answers.index import SourceIndex
+from llmsspider.answers.passages import url_words
+from llmsspider.answers.ranking import (
+    Candidates,
+    Hit,
+    RankedPage,
+    SearchResult,
+    SearchResults,
+    choose_source,
+    fragment_of,
+    fuse,
+    rank,
+    said_words,
+    similar,
+)
+from llmsspider.answers.words import Query, corrected, parse_query
+from llmsspider.errors import SearchError, StoreError
+from llmsspider.store import CONTENT, PageRecord, Store, Stores
+from llmsspider.store.database import resolve_data_dir, source_file
+from llmsspider.web.loading import own_mark
+
+LONGEST_TEXT = 4000
+"""Characters of a passage in a result; what is longer is to be read from the page."""
+
+READ_AHEAD = 10
+"""Pages that are read from the store at once."""
+
+MOST_MORE = 4
+"""Further headings of a page that a result names."""
+
+MOST_BY_MEANING = 60
+"""Passages that the vectors add."""
+
+
+@dataclass(slots=True)
+class OpenSource:
+    """A source that is open: its store, its index, and its vectors where there are any."""
+
+    name: str
+    store: Store
+    index: SourceIndex
+    vectors: VectorIndex | None = None
+    inode: tuple[int, int] | None = None
+    """Of the SQLite file of the store, as it was opened."""
+
+    def sync(self, seconds: float) -> bool:
+        """Update index and vectors, for at most the time given; returns whether they are complete."""
+        end = time.monotonic() + seconds
+
+        def until() -> bool:
+            return time.monotonic() >= end
+
+        done = self.index.sync(self.store, until) if self.index.is_behind(self.store) else True
+        return done and (self.vectors is None or self.vectors.add(self._without_vector(self.vectors), until))
+
+    def _without_vector(self, vectors: VectorIndex) -> Iterator[tuple[bytes, str]]:
+        self.index.add_digests(self.store)
+        every = self.index.digests()
+        missing = vectors.missing(digest for _, _, digest in every)
+        pages = dict.fromkeys(key for _, key, digest in every if digest in missing)
+        for key, record in zip(pages, self.store.load_pages(pages, CONTENT), strict=True):
+            for hit in self.index.passages_of(key):
+                if hit.digest in missing and (text := text_of(record, hit)):
+                    missing.discard(hit.digest)
+                    title = record.title or "" if record else ""
+                    yield hit.digest, "\n".join((title, *hit.heading_path, text))
+
+    def search(self, text: str, limit: int, section: str | None) -> SearchResults:
+        """Search this source."""
+        query = parse_query(text)
+        found, note = self._candidates(query)
+        ranked = rank(query, found)
+        by_meaning = self._by_meaning(query)
+        if by_meaning:
+            ranked = _fused(ranked, by_meaning)
+        results = list(self._results(ranked, limit, section))
+        return SearchResults(query.text, results, note if results else _nothing(query, section, self))
+
+    def _candidates(self, query: Query) -> tuple[Candidates, str | None]:
+        found = self.index.candidates(query)
+        unknown = [place for place, rarity in enumerate(found.rarity) if not rarity]
+        if found.passages or found.pages or not query.terms:
+            return found, _unknown(query, unknown)
+        tried, instead = corrected(query, unknown, self.index.vocabulary())
+        if not instead:
+            return found, None
+        said = ", ".join(f"{other!r} for {word!r}" for word, other in instead.items())
+        return self.index.candidates(tried), f"nothing was found; searched for {said}"
+
+    def _by_meaning(self, query: Query) -> list[RankedPage]:
+        if self.vectors is None or not query.text:
+            return []
+        every = self.index.digests()
+        near = self.vectors.nearest(query.text, [digest for _, _, digest in every], MOST_BY_MEANING)
+        return rank(query, self.index.hits({every[place][0]: max(cosine, 0.0) for place, cosine in near}))
+
+    def _results(
+        self, ranked: Sequence[RankedPage], limit: int, section: str | None
+    ) -> Iterator[SearchResult]:
+        """Yield the results; of passages with the same text one is yielded, with the addresses of the other pages."""
+        wanted = section.casefold() if section else None
+        given: list[SearchResult] = []
+        said: list[frozenset[str]] = []
+        for start in range(0, len(ranked), READ_AHEAD):
+            if len(given) >= limit and start >= 2 * limit:
+                break  # enough candidates read to find pages with the same text
+            pages = ranked[start : start + READ_AHEAD]
+            records = self.store.load_pages([one.key for one in pages], CONTENT)
+            for page, record in zip(pages, records, strict=True):
+                result = None if record is None else self._result(page, record)
+                if result is None or (wanted and wanted not in (result.section or "").casefold()):
+                    continue
+                says = said_words(result.text)
+                same = next((place for place, other in enumerate(said) if similar(other, says)), None)
+                if same is not None:
+                    given[same] = replace(given[same], also=(*given[same].also, result.url))
+                elif len(given) < limit:
+                    given.append(result)
+                    said.append(says)
+        yield from given
+
+    def _result(self, page: RankedPage, record: PageRecord) -> SearchResult | None:
+        hits = page.passages or self.index.passages_of(page.key)[:1]
+        if not hits:
+            return None
+        best = hits[0]
+        text = text_of(record, best)
+        if text is None:  # a running crawl changed the page after the index was updated
+            return None
+        headings = [hit.heading_path[-1] for hit in hits[1:] if hit.heading_path]
+        more = [heading for heading in dict.fromkeys(headings) if heading not in best.heading_path[-1:]]
+        return SearchResult(
+            url=record.url + self._fragment(record.url, best.heading_path),
+            title=record.title or record.url,
+            heading_path=best.heading_path,
+            text=text if len(text) <= LONGEST_TEXT else text[:LONGEST_TEXT].rstrip() + " …",
+            score=round(page.score, 4),
+            source=self.name,
+            page_id=record.id,
+            section=record.llms.section if record.llms else None,
+            fetched_at=record.fetched_at,
+            offset=best.start,
+            length=best.end - best.start,
+            more=tuple(more[:MOST_MORE]),
+        )
+
+    def _fragment(self, url: str, heading_path: Sequence[str]) -> str:
+        fragment = fragment_of(heading_path, self.index.fragments(url)) if heading_path else None
+        return f"#{fragment}" if fragment else ""
+
+    def close(self) -> None:
+        """Close all of it."""
+        if self.vectors is not None:
+            self.vectors.close()
+        self.index.close()
+        self.store.close()
+
+
+def text_of(record: PageRecord | None, hit: Hit) -> str | None:
+    """The text of a passage; None where the page's content has changed since it was indexed."""
+    if record is None or record.content is None:
+        return None
+    is_same = bytes.fromhex(record.content_hash or "") == hit.content_hash
+    return record.content[hit.start : hit.end].strip() if is_same else None
+
+
+def _fused(by_words: Sequence[RankedPage], by_meaning: Sequence[RankedPage]) -> list[RankedPage]:
+    """Fuse the rankings by words and by vectors; of a page, passages found by words come first."""
+    pages = {page.key: page for page in (*by_meaning, *by_words)}
+    order = fuse([[page.key for page in by_words], [page.key for page in by_meaning]])
+    return [RankedPage(key, 1.0 / (place + 1), pages[key].passages) for place, key in enumerate(order)]
+
+
+def _unknown(query: Query, unknown: Sequence[int]) -> str | None:
+    missing = [" ".join(query.terms[place].words) for place in unknown if query.terms[place].words]
+    return f"no page has: {', '.join(dict.fromkeys(missing))}" if missing else None
+
+
+def _nothing(query: Query, section: str | None, opened: OpenSource) -> str:
+    if not query.terms:
+        return "the query has no word to search for"
+    pages, _ = opened.index.count()
+    where = f"section {section!r} of {opened.name}" if section else opened.name
+    return f"nothing found in {where} ({pages} pages); try fewer or other words"
+
+
+DEFAULT_LIMIT = 8
+"""Results of a search."""
+
+MOST_RESULTS = 50
+
+SYNC_SECS = 30.0
+"""Seconds a search may spend on updating an index before it answers from what is indexed."""
+
+
+class Library:
+    """All sources of a project. Use from one thread at a time; close it, or use it in a `with` statement.
+
+    Args:
+        stores: where the page stores are.
+        embedder: makes vectors for semantic search, or None.
+        sync_secs: seconds that one search may spend on updating an index.
+    """
+
+    def __init__(self, stores: Stores, embedder: Embedder | None = None, sync_secs: float = SYNC_SECS):
+        self.stores = stores
+        self._embedder = embedder
+        self._sync_secs = sync_secs
+        self._opened: dict[str, OpenSource] = {}
+
+    def search(
+        self, text: str, source: str | None = None, *, section: str | None = None, limit: int = DEFAULT_LIMIT
+    ) -> SearchResults:
+        """Search one source, or all.
+
+        Args:
+            text: words, "quoted phrases", identifiers, or a question.
+            source: a name, with `@version` where versions are sources of their own; None searches every source.
+            section: a section of llms.txt, or a part of its name.
+            limit: the number of pages at most (1 to 50).
+
+        Raises:
+            UnknownSourceError: there is no such source or version; the message says what there is.
+            SearchError: an index cannot be made or read.
+            StoreError: a page store cannot be opened.
+        """
+        limit = max(1, min(limit, MOST_RESULTS))
+        if source is not None:
+            return self._one(self.open(source), text, limit, section)
+        found = [self._one(self.open(name), text, limit, section) for name in self.names()]
+        results = sorted((one for each in found for one in each.results), key=lambda one: -one.score)[:limit]
+        if results:
+            return SearchResults(found[0].query, results)
+        nothing = (
+            found[0].note
+            if len(found) == 1
+            else f"nothing found in {len(found)} sources; try fewer or other words"
+        )
+        return SearchResults(
+            " ".join(text.split())[:200], [], nothing if found else "nothing has been crawled yet"
+        )
+
+    def page(self, page: str) -> tuple[str, PageRecord]:
+        """Return the source and the record, with content and links, of a page named by its id or its URL.
+
+        Raises:
+            SearchError: no source has it; the message names the nearest addresses.
+        """
+        page = page.strip()
+        names = self.names()
+        for name in names:
+            opened = self.open(name)
+            opened.sync(self._sync_secs)
+            url = opened.index.url_of(page) or (page if "://" in page else None)
+            record = opened.store.page_by_url(url) if url else None
+            if record is not None:
+                return name, record
+        near = self._nearest_pages(page, names)
+        there = f"the nearest are {', '.join(near)}" if near else "search for it first"
+        raise SearchError(f"no source has the page {page[:200]!r}; {there}")
+
+    def _nearest_pages(self, page: str, names: Sequence[str]) -> list[str]:
+        text = url_words(page) if "://" in page else page
+        found = [one for name in names for one in self.open(name).search(text, 3, None).results]
+        return [one.url for one in sorted(found, key=lambda one: -one.score)[:3]]
+
+    def _one(self, opened: OpenSource, text: str, limit: int, section: str | None) -> SearchResults:
+        in_step = opened.sync(self._sync_secs)
+        found = opened.search(text, limit, section)
+        if in_step:
+            return found
+        behind = "the search index is still being made; results are from the part that is ready"
+        return replace(found, note="; ".join(filter(None, (found.note, behind))))
+
+    def names(self) -> list[str]:
+        """The names of all sources that can be read."""
+        return [record.name for record in self.stores.list()]
+
+    def open(self, source: str) -> OpenSource:
+        """The open source of a name (`choose_source`); opened again where its store was deleted or replaced since."""
+        name = source
+        known = self._opened.get(name)
+        if known is not None and self._is_there(known):
+            return known
+        self._drop(name)
+        try:
+            store = self.stores.open(name, create=False)
+        except StoreError:
+            chosen = choose_source(name, self.names())
+            if chosen == name:
+                raise
+            return self.open(chosen)
+        try:
+            index = self._index(store, name)
+        except BaseException:
+            store.close()
+            raise
+        vectors = None if self._embedder is None else VectorIndex(self._file(name, VECTORS), self._embedder)
+        return self._opened.setdefault(name, OpenSource(name, store, index, vectors, self._inode(name)))
+
+    def _is_there(self, opened: OpenSource) -> bool:
+        """Whether the store that is open is still the source's."""
+        if self.stores.url is None:
+            return opened.inode is not None and self._inode(opened.name) == opened.inode
+        try:
+            with self.stores.open(opened.name, create=False) as now:
+                return store_id(now) == store_id(opened.store)
+        except StoreError:
+            return False
+
+    def _inode(self, name: str) -> tuple[int, int] | None:
+        """The inode of the file of a source's store; None where there is no file."""
+        try:
+            found = source_file(resolve_data_dir(self.stores.data_dir), name).stat()
+        except OSError:
+            return None
+        return found.st_dev, found.st_ino
+
+    def _index(self, store: Store, name: str) -> SourceIndex:
+        return SourceIndex.open(self.stores.url, self._file(name, WORDS), name, store_id(store))
+
+    def _file(self, name: str, suffix: str) -> Path:
+        file = index_file(self.stores, name, suffix)
+        file.parent.mkdir(parents=True, exist_ok=True)
+        return file
+
+    def _drop(self, name: str) -> None:
+        opened = self._opened.pop(name, None)
+        if opened is not None:
+            with suppress(StoreError):
+                opened.close()
+
+    def close(self) -> None:
+        """Close every source that is open."""
+        for name in list(self._opened):
+            self._drop(name)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def search(
+    source: str,
+    query: str,
+    *,
+    limit: int = DEFAULT_LIMIT,
+    section: str | None = None,
+    store: str | os.PathLike[str] | None = None,
+    embedder: Embedder | None = None,
+) -> list[SearchResult]:
+    """Search the stored documents of a source, as `scrapy search` does.
+
+    Args:
+        source: its name, with `@version` where versions are sources of their own.
+        query: words, "quoted phrases", identifiers, or a question.
+        limit: the number of pages at most (1 to 50).
+        section: a section of llms.txt, or a part of its name.
+        store: the directory of the page stores, or the URL of a PostgreSQL database; None is the project's directory.
+        embedder: adds semantic search, see docs/how-to/search.md.
+
+    Raises:
+        UnknownSourceError: there is no such source or version; the message says what there is.
+        SearchError: the index cannot be made or read.
+        StoreError: the page store cannot be opened.
+    """
+    text = None if store is None else os.fspath(store)
+    url = text if text and text.startswith("postgres") and "://" in text else None
+    stores = Stores(url, Path(text) if text and not url else None)
+    with Library(stores, embedder) as library:
+        return library.search(query, source, section=section, limit=limit).results
+
+
+def store_id(store: Store) -> str:
+    """A value that differs for another store of the same name: when its source was first crawled."""
+    record = store.source_record()
+    if record is None or record.created_at is None:
+        return ""
+    return record.created_at.isoformat() + own_mark(record.extractor_version)

@@ -1,0 +1,1 @@
+"""What a user said: arguments, settings, profiles and stored sources, checked. No Scrapy."""

@@ -1,0 +1,398 @@
+"""The settings of the project, as one pydantic model: name, default, unit, meaning and check of each.
+
+`llmsspider/settings.py` takes the defaults from here, docs/reference/settings.md the table;
+`Config.from_settings` reads them.
+"""
+
+from __future__ import annotations
+
+import difflib
+import os
+from collections.abc import Iterable, Iterator
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Protocol, cast
+
+from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, ValidationError
+
+from llmsspider.config import setting_types as types
+from llmsspider.config.setting_types import choice, one_of
+from llmsspider.errors import ArgumentsError
+from llmsspider.web.decompression import MAX_GROWTH
+from llmsspider.web.loading import OwnCode
+
+if TYPE_CHECKING:
+    from llmsspider.content.markdown.chunks import Chunker
+    from llmsspider.store import Stores
+
+ENVIRONMENT_PRIORITY = 35
+"""Environment variables stand above profiles and spiders' settings (30), below the command line (40)."""
+
+SECRET = frozenset(
+    {"LLMS_HTTP_AUTH", "LLMS_REDIS_URL", "LLMS_STORE_URL", "LLMS_WEBHOOK_SECRET", "LLMS_WEBHOOK_URL"}
+)
+"""Settings whose value is shown nowhere."""
+
+
+class SettingsLike(Protocol):
+    """The part of `scrapy.settings.BaseSettings` that is used."""
+
+    def __iter__(self) -> Iterator[Any]: ...
+    def get(self, name: Any, default: Any = None) -> Any: ...  # noqa: D102
+    def getpriority(self, name: Any) -> int | None: ...  # noqa: D102
+    def set(self, name: Any, value: Any, priority: Any = "project") -> None: ...  # noqa: D102
+
+
+def setting(name: str, default: Any, meaning: str, *, unit: str | None = None) -> Any:
+    """Return the field of a setting: `default` as a user would write it, None where it is not set."""
+    return Field(
+        default=default,
+        alias=name,
+        description=meaning,
+        json_schema_extra={"unit": unit} if unit else None,
+        validate_default=True,
+    )
+
+
+class Config(BaseModel):
+    """Every setting of the project; docs/reference/settings.md explains them."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    # --- discovery ---
+    discovery_enabled: types.Boolean = setting(
+        "LLMS_DISCOVERY_ENABLED", True, "Look for llms.txt, llms-full.txt and sitemaps before the first page."
+    )
+    discovery_timeout_secs: types.Number = setting(
+        "LLMS_DISCOVERY_TIMEOUT", 20, "Time one request of discovery may take.", unit="seconds"
+    )
+    link_depth: types.Whole = setting(
+        "LLMS_LINK_DEPTH",
+        1,
+        "Levels of linked llms.txt files to read; 0 reads the first file only.",
+        unit="levels",
+    )
+    max_linked_files: types.Whole = setting(
+        "LLMS_MAX_LINKED_FILES", 50, "Maximum number of linked llms.txt files to read.", unit="files"
+    )
+    full_text: Annotated[bool, choice(auto=True, off=False)] = setting(
+        "LLMS_FULL_TEXT", "auto", "Use llms-full.txt where there is one; `off` ignores it."
+    )
+    plan_only: types.Boolean = setting(
+        "LLMS_PLAN_ONLY", False, "Stop after discovery and store nothing; `scrapy plan` sets it."
+    )
+
+    # --- pages ---
+    max_look_alikes: types.Whole = setting(
+        "LLMS_MAX_LOOK_ALIKES",
+        1000,
+        "Maximum number of pages whose URLs differ in numbers only and that bring nothing new; 0 is no limit.",
+        unit="pages",
+    )
+    confirm_runs: types.Whole = setting(
+        "LLMS_CONFIRM_RUNS",
+        2,
+        "Complete runs in a row after which pages that are gone are deleted though many would go; 0 is never.",
+        unit="runs",
+    )
+    full_check_runs: types.Whole = setting(
+        "LLMS_FULL_CHECK",
+        14,
+        "Runs in which every page is fetched once without validators; 0 is never.",
+        unit="runs",
+    )
+    history: types.History = setting(
+        "LLMS_HISTORY",
+        5,
+        'Earlier contents of each page that the store keeps, or days of them ("90 days"); 0 keeps none.',
+        unit="versions or days",
+    )
+    max_failed_share: types.Number = setting(
+        "LLMS_MAX_FAILED_SHARE",
+        0.1,
+        "Share of pages that may fail in a run that counts as complete; one page always may.",
+        unit="share, 0 to 1",
+    )
+    revalidate_method: Annotated[str, one_of("GET", "HEAD")] = setting(
+        "LLMS_REVALIDATE_METHOD", "GET", "Method of revalidation requests."
+    )
+
+    # --- output ---
+    skill_dir: types.Text = setting(
+        "LLMS_SKILL_DIR",
+        None,
+        "Folder of a skill for coding agents that is kept in step; `%(source)s` in it is the source.",
+    )
+    mirror_dir: types.Text = setting(
+        "LLMS_MIRROR_DIR",
+        None,
+        "Folder of a Markdown tree that is kept in step; `%(source)s` in it is the source.",
+    )
+    mirror_links: Annotated[str, one_of("relative", "absolute")] = setting(
+        "LLMS_MIRROR_LINKS",
+        "relative",
+        "Links between the pages of the tree; `absolute` leaves them as they are.",
+    )
+    chunk_size: types.Positive = setting(
+        "LLMS_CHUNK_SIZE",
+        2000,
+        "Maximum size of a chunk, where code and tables allow.",
+        unit="LLMS_CHUNK_UNIT",
+    )
+    chunk_unit: types.ChunkUnit = setting(
+        "LLMS_CHUNK_UNIT",
+        "characters",
+        "What chunks are counted in; or `tokens`, or the path of a function from text to int.",
+    )
+    search_index: Annotated[str, one_of("auto", "on", "off")] = setting(
+        "LLMS_SEARCH_INDEX",
+        "auto",
+        "Update the search index at the end of a crawl; `auto` where the source was searched before.",
+    )
+    embedder: types.EmbedderPath = setting(
+        "LLMS_EMBEDDER", None, "Path of a class that turns texts into vectors, for search by meaning."
+    )
+
+    # --- conversion ---
+    converter: types.Converter = setting(
+        "LLMS_CONVERTER",
+        "native",
+        "Engine that writes Markdown from HTML; or `markdownify`, or the path of a class of your own.",
+    )
+    convert_workers: types.Workers = setting(
+        "LLMS_CONVERT_WORKERS",
+        "auto",
+        "Processes that convert HTML; 0 converts in the crawling process.",
+        unit="processes",
+    )
+    convert_timeout_secs: types.Number = setting(
+        "LLMS_CONVERT_TIMEOUT", 60, "Time one page may take in a worker.", unit="seconds"
+    )
+    formats: types.FormatModes = setting(
+        "LLMS_FORMATS",
+        {},
+        "By format (openapi, notebook, rst, asciidoc, pdf): off, listed (files that are listed are pages) or linked.",
+    )
+    openapi_documents: types.OpenApiDocuments = setting(
+        "LLMS_OPENAPI_DOCUMENTS",
+        "tag",
+        "What of an OpenAPI file is one document: the whole `file`, what has one `tag`, or each `operation`.",
+    )
+    handlers: types.ContentHandlers = setting(
+        "LLMS_CONTENT_HANDLERS", {}, "By media type, the class that makes Markdown of such answers."
+    )
+    generators: types.Generators = setting(
+        "LLMS_GENERATORS", [], "Paths of rules for documentation generators, tried before those that ship."
+    )
+    csv_formulas: Annotated[bool, choice(escape=False, keep=True)] = setting(
+        "LLMS_CSV_FORMULAS", "escape", "CSV cells that a spreadsheet would calculate; `keep` leaves them."
+    )
+    keep_hidden: Annotated[bool, choice(drop=False, keep=True)] = setting(
+        "LLMS_HIDDEN_TEXT", "drop", "Text that no reader of a page sees; `keep` keeps it."
+    )
+    keep_shared: Annotated[bool, choice(keep=True, drop=False)] = setting(
+        "LLMS_SHARED_TEXT", "keep", "Text that most pages begin or end with; `drop` removes it."
+    )
+    max_growth: types.Whole = setting(
+        "LLMS_MAX_GROWTH",
+        MAX_GROWTH,
+        "Characters of Markdown that one byte of a page may become, beyond a million.",
+        unit="characters",
+    )
+    min_characters: types.Whole = setting(
+        "LLMS_MIN_CHARACTERS", 1, "Documents with less text are filtered as empty.", unit="characters"
+    )
+
+    # --- the page store ---
+    data_dir: types.Text = setting(
+        "LLMS_DATA_DIR", None, "Folder of the store, one SQLite file for each source."
+    )
+    store_url: types.Text = setting("LLMS_STORE_URL", None, "PostgreSQL database in place of the files.")
+    store_class: types.StoreClass = setting(
+        "LLMS_STORE_CLASS", "llmsspider.store.Store", "Path of the class that keeps the pages."
+    )
+
+    # --- progress ---
+    progress: Annotated[str, one_of("auto", "plain")] = setting(
+        "LLMS_PROGRESS", "auto", "A live display where stderr is a terminal; `plain` logs lines only."
+    )
+    status_port: types.Ports = setting(
+        "LLMS_STATUS_PORT",
+        "auto",
+        "Port of the live page on 127.0.0.1, a range, or `off`; `auto` serves one where stderr is a terminal.",
+    )
+    report: types.Text = setting(
+        "LLMS_REPORT", None, "HTML file, or folder, for the report of a run and its run.json."
+    )
+
+    repository_hosts: types.RepositoryHosts = setting(
+        "LLMS_REPOSITORY_HOSTS",
+        {},
+        "By host, `github` or `gitlab`: where repositories lie besides github.com and gitlab.com; `off` crawls pages.",
+    )
+
+    # --- one page ---
+    providers: types.Providers = setting(
+        "LLMS_PAGE_PROVIDERS",
+        ["llmsspider.site.discovery.providers.GitHub"],
+        "Paths of classes that know where a page's Markdown is by its URL alone.",
+    )
+
+    # --- changes ---
+    changes_feed: types.Text = setting(
+        "LLMS_CHANGES_FEED", None, "File of an Atom feed of changes; `%(source)s` in it is the source."
+    )
+    webhook_url: types.WebUrl = setting(
+        "LLMS_WEBHOOK_URL", None, "Address that receives what a crawl changed, as JSON."
+    )
+    webhook_secret: types.Text = setting(
+        "LLMS_WEBHOOK_SECRET", None, "Secret that the calls of the webhook are signed with."
+    )
+
+    # --- several workers ---
+    redis_url: types.RedisUrl = setting(
+        "LLMS_REDIS_URL", None, "Redis in which the workers of one crawl meet."
+    )
+
+    # --- manners and safety ---
+    contact: types.Contact = setting(
+        "LLMS_CONTACT", None, "E-mail address or URL of whoever runs the crawl, added to the user agent."
+    )
+    max_rate: types.OptionalNumber = setting(
+        "LLMS_MAX_RATE",
+        None,
+        "Maximum rate for one host; not set, 5 to public hosts; 0 is no limit.",
+        unit="requests per second",
+    )
+    max_wait_secs: types.Number = setting(
+        "LLMS_MAX_WAIT", 120, "Maximum wait that a Crawl-delay or Retry-After can require.", unit="seconds"
+    )
+    obey_ai_optout: types.Boolean = setting(
+        "LLMS_OBEY_AI_OPTOUT", True, "Leave out pages whose publisher opted out of AI use."
+    )
+    obey_noindex: types.Boolean = setting(
+        "LLMS_OBEY_NOINDEX", False, "Leave out pages marked `noindex` as well."
+    )
+    allowed_addresses: types.Addresses = setting(
+        "LLMS_ALLOW_PRIVATE_ADDRESSES",
+        False,
+        "Addresses that are fetched though they are not public: True, or hosts and networks.",
+    )
+    http_auth: types.HttpAuth = setting(
+        "LLMS_HTTP_AUTH", None, "Headers for private documentation, by host; a dict, or JSON."
+    )
+
+    _own_code: OwnCode = PrivateAttr(default_factory=OwnCode)
+
+    @property
+    def own_code(self) -> OwnCode:
+        """The code of the user that documents pass before the store; no setting names it."""
+        return self._own_code
+
+    def with_own_code(self, own_code: OwnCode) -> Config:
+        """Return the same settings, with this code of the user."""
+        made = self.model_copy()
+        made._own_code = own_code
+        return made
+
+    @cached_property
+    def stores(self) -> Stores:
+        """Where the page stores are."""
+        from llmsspider.store import Stores  # noqa: PLC0415
+
+        return Stores(self.store_url, Path(self.data_dir) if self.data_dir else None, self.store_class)
+
+    @cached_property
+    def chunker(self) -> Chunker:
+        """What cuts documents into chunks."""
+        from llmsspider.content.markdown.chunks import Chunker  # noqa: PLC0415
+
+        return Chunker(self.chunk_size, self.chunk_unit)
+
+    @property
+    def converter_fingerprint(self) -> str:
+        """What makes Markdown of pages: content made with anything else is made again."""
+        made = (
+            self.converter
+            + self.handlers.fingerprint
+            + self.formats.fingerprint
+            + ("" if self.openapi_documents == "tag" else f"+openapi={self.openapi_documents}")
+            + ("+hidden" if self.keep_hidden else "")
+        )
+        if self.generators:
+            from llmsspider.content.extraction.generators import fingerprint_of, own_generators  # noqa: PLC0415
+
+            made += fingerprint_of(own_generators(self.generators))
+        return made + self.own_code.mark
+
+    @classmethod
+    def from_settings(cls, settings: SettingsLike) -> Config:
+        """Read and check every `LLMS_` setting; what the environment sets is put into `settings` first.
+
+        None and the empty text are the default.
+
+        Raises:
+            ArgumentsError: one line for each setting that is wrong.
+        """
+        problems = take_environment(settings)
+        given = {name: settings.get(name) for name in DEFAULTS}
+        given = {name: value for name, value in given.items() if value is not None and value != ""}
+        try:
+            config = cls.model_validate(given)
+        except ValidationError as error:
+            for problem in error.errors():
+                name = str(problem["loc"][0])
+                shown = _shown(settings, name, given.get(name))
+                problems += types.problems_of(cast("dict[str, Any]", problem), shown)
+        if problems:
+            raise ArgumentsError(problems)
+        return config
+
+
+DEFAULTS: dict[str, Any] = {str(field.alias): field.default for field in Config.model_fields.values()}
+"""The default of each setting by its name; None for those that are not set."""
+
+
+def take_environment(settings: SettingsLike) -> list[str]:
+    """Put the `LLMS_` environment variables into `settings`; returns a line for each name that is no setting.
+
+    The command line comes before the environment, the environment before profiles and settings.py. A variable of
+    another program that only begins with `LLMS_` is left alone, one that looks like a misspelt setting is not.
+    """
+    problems = _unknown_settings(settings)
+    for name, value in from_environment().items():
+        if (settings.getpriority(name) or 0) < ENVIRONMENT_PRIORITY:
+            settings.set(name, value, priority=ENVIRONMENT_PRIORITY)
+    for name in sorted(os.environ):
+        if name.startswith("LLMS_") and name not in DEFAULTS and (close := _nearest(name, DEFAULTS, 0.9)):
+            problems.append(f"environment variable {name} is no setting; did you mean {close}?")
+    return problems
+
+
+def from_environment() -> dict[str, str]:
+    """Return the settings that the environment has a value for."""
+    return {name: value for name in DEFAULTS if (value := os.environ.get(name))}
+
+
+def _unknown_settings(settings: SettingsLike) -> list[str]:
+    unknown = sorted(
+        name for name in map(str, settings) if name.upper().startswith("LLMS_") and name not in DEFAULTS
+    )
+    return [
+        f"setting {name} is unknown"
+        + (
+            f"; did you mean {close}?"
+            if (close := _nearest(name, DEFAULTS))
+            else " (docs/reference/settings.md lists all)"
+        )
+        for name in unknown
+    ]
+
+
+def _nearest(name: str, known: Iterable[str], cutoff: float = 0.6) -> str | None:
+    return next(iter(difflib.get_close_matches(name.upper(), sorted(known), n=1, cutoff=cutoff)), None)
+
+
+def _shown(settings: SettingsLike, name: str, value: object) -> str:
+    where = "environment variable" if settings.getpriority(name) == ENVIRONMENT_PRIORITY else "setting"
+    return f"{where} {name}" if name in SECRET else f"{where} {name}={value!r}"

@@ -1,0 +1,324 @@
+"""Worker processes: one that crashes, hangs or is killed loses only the call it was running.
+
+Workers share no state: each has one socket to this process and runs one call at a time, so the end of the stream
+identifies the lost call, which is retried once in another process. Everything runs in the event loop, except that
+processes are started in a thread, because that may block.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import multiprocessing
+import pickle
+import socket
+import sys
+import threading
+import time
+from concurrent.futures import Future, InvalidStateError
+from multiprocessing import connection
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from llmsspider.content.conversion.serving import LENGTH, message, serve
+from llmsspider.errors import ConversionError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+    from multiprocessing.context import ForkServerContext, SpawnContext
+
+T = TypeVar("T")
+
+logger = logging.getLogger(__name__)
+
+ATTEMPTS = 2
+"""Maximum number of processes for one call: the first may have been killed for what others did."""
+
+STARTS = 3
+"""Maximum number of starts for one call while no process becomes ready."""
+
+START_SECS = 60.0
+"""Seconds for a process to become ready."""
+
+EXIT_SECS = 5.0
+"""Seconds for a process to end after its socket is closed."""
+
+_CHUNK = 1 << 18
+
+_LOCK = threading.Lock()
+"""Held while a process is started or its exit code read: `multiprocessing` looks at all processes there, unlocked."""
+
+
+class DeadWorkerError(Exception):
+    """A process died before it returned a result; `exit_code` is None if it is unknown."""
+
+    def __init__(self, exit_code: int | None):
+        super().__init__(f"exit code {exit_code}")
+        self.exit_code = exit_code
+
+
+class Worker:
+    """One process and the socket to it. Making one blocks until the process is ready.
+
+    Args:
+        context: how processes are started.
+        prepare: called in the process before it is ready.
+
+    Raises:
+        OSError, EOFError: when the process did not start.
+    """
+
+    def __init__(self, context: ForkServerContext | SpawnContext, prepare: Callable[[], object]):
+        self._socket, theirs = socket.socketpair()
+        self._process = context.Process(target=serve, args=(theirs, prepare), daemon=True)
+        try:
+            with theirs, _LOCK, _main_unseen():
+                self._process.start()
+            self._socket.settimeout(START_SECS)
+            if not self._socket.recv(1):
+                raise EOFError("it ended before it was ready")
+        except BaseException:
+            self.kill()
+            raise
+        self._socket.setblocking(False)
+
+    @property
+    def pid(self) -> int | None:
+        """The id of the process."""
+        return self._process.pid
+
+    @property
+    def sentinel(self) -> int:
+        """The handle with which `multiprocessing.connection.wait` waits for the process to end."""
+        return self._process.sentinel
+
+    def is_idle(self) -> bool:
+        """Return whether the process is alive and waits for a call: then its socket has nothing to read."""
+        try:
+            self._socket.recv(1, socket.MSG_PEEK)
+        except BlockingIOError:
+            return True
+        except OSError:
+            return False
+        return False
+
+    async def call(self, function: Callable[..., T], arguments: Sequence[object], timeout_secs: float) -> T:
+        """Return what the function returns in the process, or raise the `ConversionError` it raises.
+
+        After any other exception the process cannot be used again.
+
+        Raises:
+            EOFError, ConnectionError: when the process died.
+            TimeoutError: when it took longer.
+        """
+        async with asyncio.timeout(timeout_secs):
+            loop = asyncio.get_running_loop()
+            await loop.sock_sendall(self._socket, message((function, arguments, timeout_secs)))
+            answer = await self._receive(loop)
+        if isinstance(answer, ConversionError):
+            raise answer
+        return answer  # type: ignore[no-any-return]
+
+    async def _receive(self, loop: asyncio.AbstractEventLoop) -> Any:
+        received = bytearray()
+        expected = LENGTH.size
+        while len(received) < expected:
+            part = await loop.sock_recv(self._socket, _CHUNK)
+            if not part:
+                raise EOFError("it ended before it answered")
+            received += part
+            if expected == LENGTH.size <= len(received):
+                expected += LENGTH.unpack_from(received)[0]
+        return pickle.loads(memoryview(received)[LENGTH.size :])  # noqa: S301  # written by `serving.serve`
+
+    def close(self) -> None:
+        """Close the socket: an idle process ends by itself. No call may be under way."""
+        self._socket.close()
+
+    def kill(self) -> None:
+        """Kill the process. No call may be under way."""
+        self.close()
+        self.stop()
+
+    def stop(self) -> None:
+        """Kill the process; a running call raises `EOFError`."""
+        if self.pid is not None:
+            self._process.kill()
+
+    def exit_code(self) -> int | None:
+        """Wait for a process that has closed its end of the socket; returns its exit code, negative for a signal."""
+        if not _LOCK.acquire(timeout=EXIT_SECS):
+            return None
+        try:
+            self._process.join(EXIT_SECS)
+            if self._process.exitcode is None:
+                self._process.kill()
+            return self._process.exitcode
+        finally:
+            _LOCK.release()
+
+
+class ProcessPool:
+    """Calls functions in processes, one at a time in each.
+
+    Args:
+        size: number of processes.
+        preload: modules that a process needs; where processes are forked, they are imported once, before the fork.
+        prepare: called in each process before its first call.
+    """
+
+    def __init__(self, size: int, preload: Sequence[str], prepare: Callable[[], object]):
+        self.size = size
+        self._preload = list(preload)
+        self._prepare = prepare
+        self._slots = asyncio.Semaphore(size)
+        self._starting: list[Future[Worker]] = []
+        self._idle: list[Worker] = []
+        self._busy: set[Worker] = set()
+        self._closed = False
+
+    @property
+    def has_started(self) -> bool:
+        """True when there are processes, or will be soon."""
+        return bool(self._starting or self._idle or self._busy)
+
+    @property
+    def pids(self) -> list[int]:
+        """Ids of the processes that are ready or busy."""
+        return [worker.pid for worker in (*self._idle, *self._busy) if worker.pid is not None]
+
+    def start(self) -> None:
+        """Start all processes, in the background; without it each is started when it is needed."""
+        self._starting += [self._start() for _ in range(self.size)]
+
+    async def run(self, function: Callable[..., T], arguments: Sequence[object], timeout_secs: float) -> T:
+        """Return what the function returns in a process, or raise the `ConversionError` it raises.
+
+        Args:
+            function: a function of a module.
+            arguments: what it is called with; they and the result are pickled.
+            timeout_secs: time the call may take; the process of one that takes longer is killed.
+
+        Raises:
+            TimeoutError: the call took longer than `timeout_secs`.
+            DeadWorkerError: the process died, and so did that of the second attempt.
+        """
+        async with self._slots:
+            for _ in range(ATTEMPTS):
+                worker = await self._ready_worker()
+                try:
+                    return await self._call(worker, function, arguments, timeout_secs)
+                except (EOFError, ConnectionError):
+                    exit_code = await asyncio.to_thread(worker.exit_code)
+                    if self._closed:
+                        break
+                    logger.warning("A conversion worker died (exit code %s)", exit_code)
+            raise DeadWorkerError(exit_code)
+
+    async def _call(
+        self, worker: Worker, function: Callable[..., T], arguments: Sequence[object], timeout_secs: float
+    ) -> T:
+        self._busy.add(worker)
+        try:
+            answer = await worker.call(function, arguments, timeout_secs)
+        except ConversionError:
+            self._idle.append(worker)
+            raise
+        except (EOFError, ConnectionError):
+            worker.close()
+            raise
+        except BaseException:  # a late result would be taken for that of the next call
+            worker.kill()
+            raise
+        else:
+            self._idle.append(worker)
+            return answer
+        finally:
+            self._busy.discard(worker)
+
+    async def _ready_worker(self) -> Worker:
+        """Return an idle process, or a new one; a process that died while idle lost no call and is replaced."""
+        while self._idle:
+            if (worker := self._idle.pop()).is_idle():
+                return worker
+            worker.close()
+        said: Exception = EOFError("it ended before it was ready")
+        for _ in range(STARTS):
+            future = self._starting.pop(0) if self._starting else self._start()
+            try:
+                worker = await asyncio.wait_for(asyncio.wrap_future(future), START_SECS)
+            except (EOFError, OSError) as error:  # includes TimeoutError, a subclass of OSError
+                said = error
+                continue
+            if worker.is_idle() and not self._closed:
+                return worker
+            worker.close()
+        raise ConversionError(f"no conversion worker starts: {said}")
+
+    def _start(self) -> Future[Worker]:
+        if self._closed:
+            raise ConversionError("the conversion workers were stopped")
+        future: Future[Worker] = Future()
+        threading.Thread(target=self._fulfil, args=(future,), name="start-worker", daemon=True).start()
+        return future
+
+    def _fulfil(self, future: Future[Worker]) -> None:
+        try:
+            worker = Worker(_context(self._preload), self._prepare)
+        except Exception as error:
+            with contextlib.suppress(InvalidStateError):
+                future.set_exception(error)
+            return
+        try:
+            future.set_result(worker)
+        except InvalidStateError:  # the future was cancelled
+            worker.close()
+
+    def close(self) -> None:
+        """Stop all processes; busy ones are killed. Idempotent."""
+        self._closed = True
+        starting, self._starting = self._starting, []
+        self._idle += [
+            future.result() for future in starting if not future.cancel() and not future.exception()
+        ]
+        workers = [*self._idle, *self._busy]
+        for worker in self._idle:
+            worker.close()
+        for worker in self._busy:
+            worker.stop()
+        self._idle.clear()
+        _wait(workers)
+
+
+def _context(preload: list[str]) -> ForkServerContext | SpawnContext:
+    if "forkserver" not in multiprocessing.get_all_start_methods():
+        return multiprocessing.get_context("spawn")
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(preload)
+    return context
+
+
+def _wait(workers: Sequence[Worker]) -> None:
+    """Wait until all processes have ended; those still running after `EXIT_SECS` are killed."""
+    left = {worker.sentinel: worker for worker in workers}
+    deadline = time.monotonic() + EXIT_SECS
+    while left and (secs := deadline - time.monotonic()) > 0:
+        for ended in connection.wait(list(left), secs):
+            del left[ended]  # type: ignore[arg-type]
+    for worker in left.values():
+        worker.stop()
+
+
+@contextlib.contextmanager
+def _main_unseen() -> Iterator[None]:
+    """Keep `multiprocessing` from importing the `__main__` script again in each process.
+
+    A worker needs nothing from `/usr/bin/scrapy`, and importing Scrapy takes longer than all its other imports.
+    """
+    main = sys.modules["__main__"]
+    file = main.__dict__.pop("__file__", None)
+    try:
+        yield
+    finally:
+        if file is not None:
+            main.__file__ = file

@@ -1,0 +1,240 @@
+"""HTML page to Markdown document: one parse gives links, metadata and the main content as Markdown.
+
+Input: the bytes, URL and charset of one page. Output: a picklable `Page` with Markdown, links and metadata.
+`convert` reads all of them, `read_metadata` skips the Markdown. Both run in the worker processes of `conversion`, the
+only package that imports them; `config` reads the user's generators (`generators`), `changes` escapes text for
+Markdown (`formats`).
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+from lxml.etree import _Element
+
+from llmsspider.content import markdown
+from llmsspider.content.extraction import (  # the converters of elements register themselves
+    blocks,  # noqa: F401
+    components,  # noqa: F401
+    inlines,  # noqa: F401
+    lists,
+    tables,  # noqa: F401
+)
+from llmsspider.content.extraction.api_references import read_apis
+from llmsspider.content.extraction.formats import MarkdownFormat
+from llmsspider.content.extraction.generators import UNKNOWN, Generator, own_generators
+from llmsspider.content.extraction.hidden import HiddenText
+from llmsspider.content.extraction.html_format import HtmlFormat
+from llmsspider.content.extraction.listings import listing_of, lists_only, tags_of
+from llmsspider.content.extraction.main_content import find_main, without_navigation
+from llmsspider.content.extraction.metadata import (
+    follow_links,
+    held_markdown,
+    is_shell,
+    joiner_for,
+    read_head,
+    routes,
+    shown_file,
+    whole_title,
+)
+from llmsspider.content.extraction.parsing import Source, parse_source, read_source
+from llmsspider.content.extraction.rules import rules_for
+from llmsspider.content.extraction.section import section_of
+from llmsspider.content.extraction.titles import (
+    clear_site_name,
+    outer_title,
+    set_headline,
+    without_book_title,
+)
+from llmsspider.content.extraction.walk import Walk
+from llmsspider.content.markdown.commonmark import take_invisible
+from llmsspider.errors import TooLargePageError
+from llmsspider.items import Page
+from llmsspider.web import loading
+from llmsspider.web.decompression import MAX_GROWTH, Growth
+from llmsspider.web.url_gate import Joiner
+
+__all__ = ["convert", "read_metadata"]
+
+_MARKDOWN = MarkdownFormat()
+_HTML = HtmlFormat()
+_TEX = (b"MathJax", b"mathjax", b"katex")
+_BLANK_LINES = re.compile(r"\n{3,}")
+
+
+def convert(
+    body: bytes,
+    url: str,
+    encoding: str | None,
+    converter: str = loading.DEFAULT,
+    *,
+    keep_hidden: bool = False,
+    max_growth: int = MAX_GROWTH,
+    generators: tuple[str, ...] = (),
+    with_listings: bool = True,
+) -> Page:
+    """Convert one HTML page.
+
+    Args:
+        body: the page as received (content encodings such as gzip undone).
+        url: the final URL of the page, base of its links.
+        encoding: charset of the HTTP header, or None.
+        converter: one of `converters.NAMES`, or the path of a user's class. markdownify takes over where the
+            chosen one fails on the page; `Page.converter` tells which engine it was, `Page.fallback` why.
+        keep_hidden: keep text that the page hides from its readers.
+        max_growth: maximum characters of Markdown per byte of the page, on top of one million.
+        generators: paths of the user's generators, which are tried before the others.
+        with_listings: also convert pages that only list others (`PageMeta.listing`); otherwise their `markdown` and
+            `links` stay empty. Generated indexes are the largest pages of their sites.
+
+    Raises:
+        ValueError: for an unknown converter. Bad HTML never raises.
+        TooLargePageError: the Markdown is many times as long as the page.
+    """
+    if converter not in loading.NAMES and "." not in converter:
+        raise ValueError(f"unknown converter {converter!r}: use one of {', '.join(loading.NAMES)}")
+    own = own_generators(generators)
+    growth = Growth(len(body), max_growth)
+    source = read_source(body, encoding)
+    root, joiner, page = _parsed(source, url, growth)
+    try:
+        _write(
+            page, root, joiner, source, converter, own, keep_hidden=keep_hidden, with_listings=with_listings
+        )
+    except TooLargePageError:
+        raise
+    except Exception as error:
+        if converter == loading.FALLBACK:
+            raise
+        why = f"{type(error).__name__}: {error}"
+        growth = Growth(len(body), max_growth)
+        root, joiner, page = _parsed(source, url, growth)
+        _write(page, root, joiner, source, loading.FALLBACK, own, keep_hidden=keep_hidden, with_listings=True)
+        page.fallback = why
+    _take_held(page, root, source, url)
+    growth.check(len(page.markdown))
+    if not keep_hidden:
+        take_invisible(page)
+    return page
+
+
+def _write(  # noqa: PLR0917
+    page: Page,
+    root: _Element,
+    joiner: Joiner,
+    source: Source,
+    converter: str,
+    own: tuple[Generator, ...],
+    *,
+    keep_hidden: bool,
+    with_listings: bool,
+) -> None:
+    native = converter == loading.DEFAULT
+    engine = None if native else loading.converter_named(converter)
+    whole = whole_title(root)
+    hidden = None if keep_hidden else HiddenText(root, source)
+    main, generator = find_main(
+        root, source, page.meta.generator, page.meta.title, whole, own=own, hidden=hidden
+    )
+    page.hidden = hidden.removed if hidden else 0
+    page.converter = converter
+    if _is_search_page(main, generator, source):
+        return
+    page.meta.lists_only = lists_only(main, joiner)
+    page.meta.listing = listing_of(root, main, joiner, source, only_lists=page.meta.lists_only)
+    page.meta.tags = tags_of(root, joiner, source)
+    is_drawn = (
+        page.meta.is_shell or page.meta.api_files is not None
+    )  # its text decides whether it needs a browser
+    if page.meta.listing and not (with_listings or is_drawn):
+        return
+    title = outer_title(root, main, page.meta.title, whole)
+    if title is None:
+        _set_headline(main, generator, page.meta.title, whole)
+    walk = Walk(
+        rules_for(generator.drop),
+        joiner,
+        _MARKDOWN if native else _HTML,
+        source,
+        generator=generator,
+        has_tex=_has_tex(source),
+        growth=joiner.growth if native else None,
+    )
+    text = walk.document(main, title)
+    if walk.headings_only and not page.meta.is_shell:
+        text = _with_contents(walk, main, title) or text
+    if engine is not None:
+        text = _BLANK_LINES.sub("\n\n", engine.convert(text)).strip("\n") + "\n" if text else ""
+    page.markdown = text if text.strip() else ""
+    page.links = walk.links
+    page.meta.title = walk.title or without_book_title(page.meta.title, walk.first_heading)
+
+
+def _is_search_page(main: _Element, generator: Generator, source: Source) -> bool:
+    results = generator.results
+    return (
+        bool(results) and source.holds(results.encode()) and main.find(f".//*[@id='{results}']") is not None
+    )
+
+
+def _set_headline(main: _Element, generator: Generator, title: str | None, whole: str | None) -> None:
+    """Empty what stands above the page's own heading in `main`: the name of the site, with its navigation.
+
+    On a page of no known generator that heading also becomes the `<h1>` (`titles.set_headline`).
+    """
+    if generator is UNKNOWN:
+        set_headline(main, title, whole)
+    elif clear_site_name(main, title, whole):
+        without_navigation(main)
+
+
+def _with_contents(headings: Walk, main: _Element, title: str | None) -> str:
+    """Return a document that had only headings, this time with its table of contents.
+
+    Empty if the table of contents links to no other page. `headings` is the walk that found only headings; its `links`
+    are replaced by those found.
+    """
+    walk = replace(headings, rules=rules_for(headings.generator.drop, contents=True), links=[], title=None)
+    for entries in list(main.iter("dl")):
+        lists.entries_as_items(entries)
+    text = walk.document(main, title)
+    pages = {link.url.partition("#")[0] for link in walk.links}
+    if not pages - {headings.joiner.page}:
+        return ""
+    headings.links = walk.links
+    return text
+
+
+def _has_tex(source: Source) -> bool:
+    """Return True if a page names MathJax, or KaTeX as its files spell it; prose says `KaTeX`, which does not count."""
+    return source.may_hold(b"mathjax", b"katex") and any(name in source.body for name in _TEX)
+
+
+def _take_held(page: Page, root: _Element, source: Source, url: str) -> None:
+    """Replace what was read from the HTML by the Markdown that the page embeds for a script to render."""
+    text = held_markdown(root, source)
+    if text is None:
+        return
+    read = markdown.read(text, url)
+    page.markdown, page.links, page.converter = read.markdown, read.links, read.converter
+    page.follow = list(dict.fromkeys([*page.follow, *read.follow]))
+    page.meta.title, page.meta.is_shell = read.meta.title or page.meta.title, False
+
+
+def read_metadata(body: bytes, url: str, encoding: str | None) -> Page:
+    """Read links, metadata and section of one HTML page; `markdown` and `links` stay empty. See `convert`."""
+    root, joiner, page = _parsed(read_source(body, encoding), url, Growth(len(body)))
+    page.meta.section = section_of(root, body, joiner)
+    return page
+
+
+def _parsed(source: Source, url: str, growth: Growth) -> tuple[_Element, Joiner, Page]:
+    root = parse_source(source)
+    joiner = joiner_for(root, url, growth)
+    meta = read_head(root, joiner)
+    meta.is_shell = is_shell(root)
+    meta.markdown_alternate = meta.markdown_alternate or shown_file(root, source, joiner)
+    read_apis(meta, root, source, joiner)
+    meta.routes = routes(root, joiner) if source.may_hold(b"#/", b"#!/") else []
+    return root, joiner, Page(markdown="", links=[], follow=follow_links(root, joiner, source), meta=meta)

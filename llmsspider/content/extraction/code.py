@@ -1,0 +1,304 @@
+"""Code blocks, the exact text and the language, from any highlighter; math as TeX."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+
+from lxml.etree import XPath, _Element
+
+from llmsspider.content.extraction.tree import (
+    CODE_LINES,
+    COMMON_LANGUAGES,
+    NOT_A_LANGUAGE,
+    NOT_CODE,
+    collapsed,
+    inner_text,
+)
+from llmsspider.content.markdown.commonmark import with_line_feeds
+
+# Math as TeX: MathML annotations, KaTeX, MathJax, and the `math` classes of Sphinx, pandoc and AsciiDoc.
+
+_ANNOTATION = XPath(
+    "string((descendant::annotation[@encoding='application/x-tex' or @encoding='TeX'] | descendant::annotation)[1])",
+    smart_strings=False,
+)
+_MATHJAX_SCRIPT = XPath(
+    "boolean(descendant::script[starts-with(@type,'math/tex')]"
+    " | following-sibling::script[starts-with(@type,'math/tex')])"
+)
+_DELIMITED = re.compile(
+    r"\A\s*(?:\\\((?P<i>.*)\\\)|\\\[(?P<d>.*)\\\]|\$\$(?P<dd>.*)\$\$|\$(?P<ii>.*)\$|(?P<b>\\begin\{.*\}))\s*\Z",
+    re.DOTALL,
+)
+_TEX = re.compile(r"[\\^_{}$]")
+"""What a formula has and the word LaTeX has not."""
+_DRAWN = frozenset(
+    {"MathJax", "MathJax_Display", "MathJax_Preview", "MathJax_CHTML", "MathJax_SVG", "MJXc-display"}
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Formula:
+    """A formula; `tex` is empty for a rendering whose TeX source is in another element of the page."""
+
+    tex: str
+    display: bool
+
+
+def formula(element: _Element) -> Formula | None:
+    """Return the formula that `element` (a `math` element, or one with a class of math) is, or None."""
+    tag, classes = element.tag, element.get("class") or ""
+    if not _DRAWN.isdisjoint(classes.split()) and (_MATHJAX_SCRIPT(element) or "Preview" in classes):
+        return Formula("", display=False)
+    tex = _tex(element)
+    if tex is None:
+        return None
+    found = _DELIMITED.match(tex)
+    display = (
+        tag in {"div", "p", "section"} or element.get("display") in {"block", "true"} or "display" in classes
+    )
+    if found:
+        display = display or bool(found["d"] or found["dd"] or found["b"])
+        tex = next(part for part in found.groups() if part is not None)
+    return Formula(tex.replace("\u200b", "").strip(), display)
+
+
+_OPENING = re.compile(r"\\\(|\\\[|\$\$")
+_CLOSING = {"\\(": "\\)", "\\[": "\\]", "$$": "$$"}
+
+
+def in_text(text: str) -> list[tuple[str, bool]] | None:
+    r"""Return `text` as (part, is TeX) pairs, split at the delimiters of MathJax; None if it has no TeX.
+
+    >>> in_text(r"a \(x_1\) b")
+    [('a ', False), ('x_1', True), (' b', False)]
+    """
+    parts: list[tuple[str, bool]] = []
+    position = start = 0
+    never_closed = set()
+    while found := _OPENING.search(text, start):
+        closing = _CLOSING[found[0]]
+        end = text.find(closing, found.end() + 1) if closing not in never_closed else -1
+        if end < 0:
+            never_closed.add(closing)
+            start = found.end()
+            continue
+        parts += [(text[position : found.start()], False), (text[found.end() : end].strip(), True)]
+        position = start = end + len(closing)
+    return [*parts, (text[position:], False)] if parts else None
+
+
+def script_formula(script: _Element) -> Formula | None:
+    """Return the formula of a MathJax 2 `<script type="math/tex">`, or None for another script."""
+    kind = script.get("type") or ""
+    if not kind.startswith("math/tex"):
+        return None
+    return Formula((script.text or "").strip(), "mode=display" in kind)
+
+
+def _tex(element: _Element) -> str | None:
+    if element.tag == "img":
+        return str(element.get("alt") or "") or None
+    for name in ("alttext", "data-tex", "data-latex", "data-expr"):
+        if value := element.get(name):
+            return str(value)
+    if tex := _ANNOTATION(element):
+        return str(tex)
+    text = inner_text(element)
+    if "latex" in (element.get("class") or "").split() and not _TEX.search(text):
+        return None
+    plain = element.tag in {"math", "mjx-container"} or not len(element) or _DELIMITED.match(text)
+    return text if plain and text.strip() else None
+
+
+# Code blocks: the exact text and the language, from any highlighter.
+# Text is kept as the page shows it: line numbers, copy buttons and hidden lines are filtered, prompts and blank lines
+# stay. The language comes from the class conventions of the highlighters (HTML standard 4.5.15 `language-`, Prism,
+# highlight.js, Pygments, Rouge, Chroma, Shiki, GitHub, MediaWiki, SyntaxHighlighter).
+
+_CODE = XPath("descendant::code[1]", smart_strings=False)
+_CLASSES = XPath("descendant::*/@class", smart_strings=False)
+_DATA_LINE = XPath("boolean(descendant::*/@data-line)")
+_SPECIAL_TAGS = frozenset({"br", "button", "style", "script", "svg", "template", "div", "li", "tr"})
+_SKIPPED_TAGS = frozenset({"button", "style", "script", "svg", "template", "rp"})
+_LINE_MODULE = re.compile(r"(?:^|\s)(?:codeLine_\w+|code_line\S*)(?=\s|$)")
+_PREFIXED = re.compile(
+    r"(?:^|\s)(?:language|lang|highlight-source|highlight-text|mw-highlight-lang|src|code)-([\w+#.-]+)|(?:^|\s)brush:\s*([\w+#.-]+)",
+    re.IGNORECASE,
+)
+_SPHINX = re.compile(r"(?:^|\s)highlight(?:-(?!source|text)|\s+hl-)([\w+#.-]+)")
+"""Classes of the elements that Sphinx and nbconvert wrap a code block in."""
+_MARKED = re.compile(
+    r"(?:^|\s)(?:sourceCode|hljs|makeup|prettyprint|downlit|code|chroma|programlisting|rust|shiki|prism|highlight|CodeMirror|astro-code|literal-block|SCREEN)(?=\s|$)"
+)
+_INDENT_NBSP = re.compile(r"^\xa0", re.MULTILINE)
+_MAX_DEPTH = 200
+_BLANK = re.compile(r"^[ \t\xa0]+$", re.MULTILINE)
+_WORD = re.compile(r"[A-Za-z][\w+#.-]*")
+_PLAIN_NAMES = frozenset({"c++", "c#", "f#", "objective-c", "shell-session", "html+erb", "plaintext"})
+_WRAPPERS = frozenset(
+    {"div", "figure", "td", "tr", "tbody", "table", "span", "section", "rh-code-block", "code-block", "clipboard-copy"}
+)  # fmt: skip
+
+
+def code_text(pre: _Element) -> str:
+    """Return the exact text of a code block, without empty first lines and without trailing white space."""
+    hidden = False
+    if len(pre) and _has_special(pre):
+        parts: list[str] = []
+        _collect(pre, parts)
+        hidden = _starts_hidden(pre)
+        text = _BLANK.sub("", "".join(parts))  # a space gives an empty line a height
+    else:
+        text = inner_text(pre)
+    if "\r" in text:
+        text = with_line_feeds(text)
+    if "\xa0" in text and (" " not in text or _INDENT_NBSP.search(text)):
+        text = text.replace("\xa0", " ")
+    text = text.replace("\u200b", "")
+    if not text.strip():
+        return ""
+    return _without_last_lines(text.removeprefix("\n") if hidden else text.lstrip("\n"))
+
+
+def _without_last_lines(text: str) -> str:
+    """Return a text without the blank lines at its end."""
+    length = len(text.rstrip(" \t\n"))
+    end = text.find("\n", length)
+    return text[:end] if end >= 0 else text
+
+
+def is_listing(element: _Element) -> bool:
+    """Return True for inline code with line breaks that is all its parent holds: code of several lines."""
+    parent = element.getparent()
+    return (
+        parent is not None
+        and len(parent) == 1
+        and bool(element.text and element.text.strip())
+        and all(part.tag == "br" for part in element)
+        and not (parent.text or "").strip()
+        and not (element.tail or "").strip()
+    )
+
+
+def broken_lines(element: _Element) -> str:
+    """Return the text of inline code, one line for each `<br>`.
+
+    White space in a line collapses; non-breaking spaces, by which such code is indented, become spaces.
+    """
+    lines = [element.text, *(part.tail for part in element)]
+    text = "\n".join(collapsed(line or "").strip(" ") for line in lines)
+    return text.replace("\xa0", " ").strip("\n")
+
+
+def _starts_hidden(pre: _Element) -> bool:
+    """Return True if mdBook hides the first lines; an empty line after them is part of the code."""
+    first = pre[0]
+    while len(first) and first.tag in {"pre", "code"}:
+        first = first[0]
+    return "boring" in (first.get("class") or "").split()
+
+
+@lru_cache(maxsize=4096)
+def _is_skipped(tag: str, classes: str) -> bool:
+    """Return True for an element that is not code, such as line numbers. `<code>` never is: its classes are options."""
+    return tag != "code" and not NOT_CODE.isdisjoint(classes.split())
+
+
+@lru_cache(maxsize=4096)
+def _is_line(classes: str) -> bool:
+    return not CODE_LINES.isdisjoint(classes.split()) or bool(_LINE_MODULE.search(classes))
+
+
+def _has_special(pre: _Element) -> bool:
+    """Return True if a code block holds more than coloured text."""
+    if next(pre.iter(*_SPECIAL_TAGS), None) is not None or _DATA_LINE(pre):
+        return True
+    if any(_is_skipped("", classes) or _is_line(classes) for classes in set(_CLASSES(pre))):
+        return any(map(_is_special, pre.iterdescendants()))  # the class of a `<code>` is no evidence
+    return False
+
+
+def _is_special(element: _Element) -> bool:
+    """Return True for an element that is not just coloured text."""
+    classes = element.get("class")
+    if classes and (_is_skipped(element.tag, classes) or _is_line(classes)):
+        return True
+    return element.tag in _SPECIAL_TAGS or element.get("data-line") is not None
+
+
+def _collect(element: _Element, parts: list[str], depth: int = 0) -> None:
+    """Append the texts of `element`; a line element without a newline gets one when another line follows."""
+    if element.text:
+        parts.append(element.text)
+    open_line = False
+    for child in element:
+        classes = child.get("class") or ""
+        if child.tag == "br":
+            parts.append("\n")
+        elif child.tag not in _SKIPPED_TAGS and not (classes and _is_skipped(child.tag, classes)):
+            is_line = (
+                bool(classes and _is_line(classes))
+                or child.get("data-line") is not None
+                or child.tag in {"div", "li", "tr"}
+            )
+            if is_line and open_line:
+                parts.append("\n")
+            start = len(parts)
+            _collect(child, parts, depth + 1) if depth < _MAX_DEPTH else parts.append(inner_text(child))
+            open_line = is_line and not (len(parts) > start and parts[-1].endswith("\n"))
+        if child.tail:
+            parts.append(child.tail)
+            open_line = open_line and "\n" not in child.tail
+
+
+def code_language(pre: _Element) -> str:
+    """Return the language tag of a code block, lower case, as its site names it; '' where it names none."""
+    for element in (*_CODE(pre), pre, *_wrappers(pre)):
+        if element.attrib and (language := _language_of(element)):
+            return language
+    return ""
+
+
+def _wrappers(pre: _Element) -> list[_Element]:
+    """Return up to four ancestors that hold nothing but this block (and its title, buttons, output)."""
+    found: list[_Element] = []
+    element = pre.getparent()
+    while element is not None and len(found) < 8 and element.tag in _WRAPPERS:
+        if len(element) > 4 and element.tag != "tr":
+            break
+        found.append(element)
+        element = element.getparent()
+    return found
+
+
+def _language_of(element: _Element) -> str:
+    for name in ("data-language", "data-lang", "data-code-lang", "lang", "language"):
+        value = element.get(name)
+        if value and _WORD.fullmatch(value) and (name != "lang" or element.tag in {"pre", "code"}):
+            return _accepted(value)
+    classes = element.get("data-syntaxhighlighter-params") or element.get("class")
+    return _language_in(classes, element.tag in {"pre", "code"}) if classes else ""
+
+
+@lru_cache(maxsize=4096)
+def _language_in(classes: str, is_code: bool) -> str:
+    for found in (*_PREFIXED.finditer(classes), *_SPHINX.finditer(classes)):
+        if language := _accepted(found.group(found.lastindex or 1)):
+            return language
+    if is_code and (classes in COMMON_LANGUAGES or _MARKED.search(classes)):
+        for value in classes.split():
+            if (
+                _WORD.fullmatch(value)
+                and (language := _accepted(value))
+                and (language.isalnum() or language in _PLAIN_NAMES)
+            ):
+                return language
+    return ""
+
+
+def _accepted(value: str) -> str:
+    value = value.lower().rstrip(".,;")
+    return "" if value in NOT_A_LANGUAGE or not value[:1].isalpha() else value

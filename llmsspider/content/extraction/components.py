@@ -1,0 +1,352 @@
+"""Components of every generator: admonitions, tabs, footnotes."""
+
+from __future__ import annotations
+
+import re
+from itertools import islice
+
+from lxml.etree import XPath, _Element
+
+from llmsspider.content.extraction.rules import Kind
+from llmsspider.content.extraction.tree import has_image, inner_text, settable, visible
+from llmsspider.content.extraction.walk import BLOCK_KINDS, Walk, converts, finds
+
+# Admonitions of every generator, as a block quote that names the type: `> [!NOTE]`.
+# The form is GitHub's alert, the only typed admonition that plain Markdown readers render. A title that says more
+# than the type follows in bold on its own line.
+
+_TYPE = re.compile(
+    r"(?:^|\s|--|-|_)(note|tip|hint|important|warning|caution|danger|error|attention|info|abstract|summary|"
+    r"success|question|failure|bug|example|quote|seealso|todo|deprecated|versionadded|versionchanged|"
+    r"versionremoved|warn|check|help|information|advice|secondary|primary)(?=\s|$|--)",
+    re.IGNORECASE,
+)
+_NAMES = {"warn": "warning", "information": "info", "secondary": "note", "primary": "info", "versionadded": "note",
+          "versionchanged": "note", "versionremoved": "warning", "deprecated": "warning"}  # fmt: skip
+_TITLE = re.compile(
+    r"(?:^|\s|_|-)(?:title|admonition-?title|(?:custom-block|custom-container|hint-container|markdown-alert|"
+    r"blockquote-tag|callout|hint|alert|aside_|admonition_)[-_]title|callout-title-container|callout-header|"
+    r"(?:admonition|callout|alert)-head(?:er|ing))(?=\s|$)"
+)
+_MODULE_TITLE = re.compile(r"admonitionHeading_|admonition-heading")
+_ICONS = {"⚠": "warning", "🚧": "warning", "💡": "tip", "ℹ": "info", "📘": "info", "🚫": "error",
+          "❗": "important", "👍": "success", "✅": "success", "📝": "note"}  # fmt: skip
+"""The icons that stand for the type where nothing else does (Nextra, ReadMe)."""
+_EMPTY_MARKS = frozenset({"svg", "i", "button", "img"})
+
+
+@converts(BLOCK_KINDS, Kind.ADMONITION)
+def admonition(walk: Walk, element: _Element) -> list[str] | None:
+    """Return an admonition as a quote, or None where the element has the class but no type."""
+    classes = element.get("class") or ""
+    kind = (
+        _type_of(classes)
+        or _type_of(element.get("data-callout") or element.get("data-callout-type") or "")
+        or _type_of(element.get("data-type") or "")
+    )
+    title = _title(element)
+    label = walk.line(title) if title is not None else ""
+    if kind is None:
+        kind = _type_of(" " + label.strip(" :.!")) if label else None
+        if kind is None:
+            if "admonition" not in classes and "callout" not in classes:
+                return None
+            kind = "note"
+    if title is not None:
+        title.clear(keep_tail=True)
+    blocks = _body(walk, element, label, kind)
+    if blocks and (by_icon := _ICONS.get(blocks[0].strip("\ufe0f"))):
+        kind, blocks = by_icon, blocks[1:]
+    return [walk.format.alert(kind, blocks)] if blocks or label else []
+
+
+def _body(walk: Walk, element: _Element, label: str, kind: str) -> list[str]:
+    blocks = walk.blocks(_cell(element))
+    if label and label.lower().replace(" ", "").strip(":.!¶*") not in {kind, f"{kind}s", ""}:
+        blocks.insert(0, walk.format.paragraph([walk.bold(label)]))
+    return blocks
+
+
+def _cell(element: _Element) -> _Element:
+    """Return the content cell of the table that AsciiDoc and DocBook set an icon in, else the element itself."""
+    if not (len(element) == 1 and element[0].tag == "table"):
+        return element
+    cells = list(element.iter("td"))
+    if len(cells) > 1 and has_image(cells[0]) and not visible(cells[0]):
+        return cells[1]
+    return next((cell for cell in cells if "content" in (cell.get("class") or "").split()), element)
+
+
+def _type_of(classes: str) -> str | None:
+    found = _TYPE.findall(classes)
+    found = [name for name in found if name.lower() != "hint"] or found
+    return _NAMES.get(found[0].lower(), found[0].lower()) if found else None
+
+
+def _title(element: _Element) -> _Element | None:
+    """Return the element with the title: marked by class, or the summary of a details admonition."""
+    for child in element.iterdescendants():
+        if not isinstance(child.tag, str) or child.tag in _EMPTY_MARKS:
+            continue
+        classes = child.get("class") or ""
+        is_label = child.tag == "p" and classes == "label"  # DocC
+        if (
+            is_label
+            or child.tag in {"summary", "dt"}
+            or _TITLE.search(classes)
+            or _MODULE_TITLE.search(classes)
+        ):
+            return child
+        if child.tag in {"pre", "ul", "ol", "dl", "blockquote"}:
+            break
+    return None
+
+
+# Tabs: every panel is shown, each under its label in bold.
+# Panels with ARIA roles (Docusaurus, Starlight, Quarto, Fumadocs, Docsy, Bootstrap) get their label where they
+# stand; Material for MkDocs, sphinx-design and VitePress have shapes of their own.
+
+_TAB_LISTS = XPath("descendant::*/@role[.='tablist']/..", smart_strings=False)
+_PANELS = XPath("descendant::*/@role[.='tabpanel']/..", smart_strings=False)
+_TABS = XPath("descendant::*/@role[.='tab']/..", smart_strings=False)
+_BLOCKS = XPath(
+    "*[contains(@class,'tabbed-content')]/*[contains(@class,'tabbed-block')]", smart_strings=False
+)
+_LABELS = XPath("*[contains(@class,'tabbed-labels')]/label", smart_strings=False)
+
+MAX_TAB_LISTS = 200
+"""Maximum number of sets of tabs of one page that get their labels."""
+MAX_TABS = 100
+"""Maximum number of tabs of one set."""
+MAX_STEPS_UP = 6
+"""Maximum number of ancestors of a tab list that are searched for its panels."""
+
+
+@finds
+def find_tabs(walk: Walk, main: _Element) -> None:
+    """Find the tab (label) of each tab panel in a main content."""
+    panels: list[_Element] = _PANELS(main) if walk.source.may_hold(b"tablist") else []
+    walk.tabs = _tabs_of(main, panels) if panels else {}
+    if panels:
+        walk.first_blocks.append(panel)
+
+
+def _tabs_of(main: _Element, panels: list[_Element]) -> dict[_Element, _Element]:
+    """Return the tab of each panel: by `aria-controls`, by `aria-labelledby`, else by their order."""
+    found: dict[_Element, _Element] = {}
+    by_id = {panel.get("id"): panel for panel in panels if panel.get("id")}
+    by_label = {panel.get("aria-labelledby"): panel for panel in panels if panel.get("aria-labelledby")}
+    for tab_list in _TAB_LISTS(main)[:MAX_TAB_LISTS]:
+        tabs: list[_Element] = _TABS(tab_list)
+        named = {}
+        for tab in tabs:
+            target = (
+                tab.get("aria-controls")
+                or (tab.get("href") or "").partition("#")[2]
+                or (tab.get("data-bs-target") or "")[1:]
+            )
+            panel = by_id.get(target) if target else None
+            panel = by_label.get(tab.get("id")) if panel is None else panel
+            if panel is not None:
+                named[panel] = tab
+        found.update(named or zip(_panels_after(tab_list), tabs, strict=False))
+    return found
+
+
+def _panels_after(tab_list: _Element) -> list[_Element]:
+    """Return the outermost panels in the nearest ancestor of a tab list that has any."""
+    for ancestor in islice(tab_list.iterancestors(), MAX_STEPS_UP):
+        panels = _PANELS(ancestor)
+        if panels:
+            known = set(panels)
+            return [panel for panel in panels if known.isdisjoint(panel.iterancestors())][:MAX_TABS]
+    return []
+
+
+@converts(BLOCK_KINDS, Kind.TABS)
+def tab_set(walk: Walk, element: _Element) -> list[str] | None:
+    """Return a set of tabs as blocks, or None where the element only has the class of one."""
+    if element.get("role") == "tablist":
+        return []
+    classes = (element.get("class") or "").split()
+    if "tabbed-set" in classes:
+        return _material(walk, element)
+    if "tab-set" in classes or "sd-tab-set" in classes or "book-tabs" in classes:
+        return _labels_between(walk, element)
+    if "vp-code-group" in classes:
+        return _vitepress(walk, element)
+    return None
+
+
+def panel(walk: Walk, element: _Element) -> list[str] | None:
+    """Return an element with the role of a panel, under its label; None for any other."""
+    if element.get("role") != "tabpanel" or not walk.is_container(element):
+        return None
+    tab = walk.tabs.get(element)
+    return titled(walk, [walk.line(tab) if tab is not None else ""], [element])
+
+
+def titled(walk: Walk, names: list[str], panels: list[_Element]) -> list[str]:
+    """Return panels as blocks, each under its name in bold."""
+    found: list[str] = []
+    for name, element in zip(names, panels, strict=False):
+        blocks = walk.block(element) if element.tag == "pre" else walk.blocks(element)
+        if blocks and name:
+            found.append(walk.format.paragraph([walk.bold(name)]))
+        found += blocks
+    return found
+
+
+def _material(walk: Walk, element: _Element) -> list[str] | None:
+    names, panels = _LABELS(element), _BLOCKS(element)
+    if panels and len(names) == len(panels):
+        return titled(walk, [walk.line(name) for name in names], panels)
+    return _labels_between(walk, element)
+
+
+def _labels_between(walk: Walk, element: _Element) -> list[str] | None:
+    """Return tabs as blocks where each `<label>` is directly before its panel (`input`, `label`, `div`, …)."""
+    found: list[str] = []
+    name = ""
+    for child in element:
+        if child.tag == "label":
+            name = walk.line(child)
+        elif child.tag == "div":
+            found += titled(walk, [name], [child])
+    return found or None
+
+
+def _vitepress(walk: Walk, element: _Element) -> list[str] | None:
+    names = [walk.line(label) for label in element.iter("label")]
+    panels = next((list(child) for child in element if "blocks" in (child.get("class") or "").split()), [])
+    return titled(walk, names, panels) or None
+
+
+# Footnotes: `[^1]` where the text refers to one, `[^1]: …` where it is defined.
+
+_REFERENCES = XPath(
+    "descendant::a[starts-with(@href,'#') and (@role='doc-noteref' or @data-footnote-ref"
+    " or (child::sup and starts-with(@href,'#FOOT'))"
+    " or contains(@class,'footnote-ref') or contains(@class,'footnoteref') or @class='footnote'"
+    " or (parent::sup and (starts-with(@href,'#fn') or starts-with(@href,'#footnote')"
+    " or starts-with(@href,'#_footnote') or starts-with(@href,'#user-content-fn')"
+    " or contains(parent::sup/@class,'footnote') or starts-with(parent::sup/@id,'fnref'))))]",
+    smart_strings=False,
+)
+_BACK = re.compile(r"footnote-?back|backref|reversefootnote|fn-backref")
+_BACK_SIGNS = frozenset({"↩", "↩︎", "↑", "^", "↵", "⏎", "back"})
+_NOT_LABEL = re.compile(r"[^\w-]+")
+_NOTE_TAGS = frozenset({"li", "div", "aside", "p", "section"})
+_NOTE_HEADINGS = frozenset({"h3", "h4", "h5"})
+"""What Texinfo sets above each footnote."""
+
+
+@finds
+def find_footnotes(walk: Walk, main: _Element) -> None:
+    """Find the footnotes that a main content refers to."""
+    walk.notes = _labels(main) if walk.source.may_hold(b"footnote", b"noteref", b"#fn") else {}
+    if walk.notes:
+        walk.first_blocks.append(definition)
+        walk.first_inlines.append(reference)
+
+
+def _labels(main: _Element) -> dict[str, str]:
+    """Return the footnotes that the text of `main` refers to: element id to label."""
+    found: dict[str, str] = {}
+    for link in _REFERENCES(main):
+        if label := _NOT_LABEL.sub("", inner_text(link)):
+            found.setdefault(link.get("href")[1:], label)
+    return found
+
+
+def reference(walk: Walk, element: _Element, before: list[str]) -> str | None:
+    """Return the reference that an element is, or None."""
+    link = element
+    if element.tag != "a":
+        if element.tag not in {"sup", "span"} or len(element) != 1 or element[0].tag != "a":
+            return None
+        link = element[0]
+    href = link.get("href") or ""
+    label = walk.notes.get(href[1:]) if href[:1] == "#" else None
+    return f"[^{label}]" if label and _NOT_LABEL.sub("", inner_text(element)) == label else None
+
+
+def definition(walk: Walk, element: _Element) -> list[str] | None:
+    """Return the footnote that `element` defines, or the notes of a list of footnotes; None for anything else."""
+    if element.tag in {"ol", "ul"} and len(element) and element[0].get("id") in walk.notes:
+        return [note for child in element for note in _definition(walk, child)]
+    if element.tag == "dl" and len(element) and element[0].get("id") in walk.notes:
+        return _from_terms(walk, element)
+    if element.tag in _NOTE_TAGS and element.get("id") in walk.notes:
+        return _definition(walk, element)
+    if element.tag == "table" and element.get("id") in walk.notes:
+        return _from_table(walk, element)
+    if element.tag in _NOTE_HEADINGS and len(element) == 1 and element[0].get("id") in walk.notes:
+        return _below_heading(walk, element)
+    return None
+
+
+def _below_heading(walk: Walk, heading: _Element) -> list[str]:
+    blocks = []
+    for following in heading.itersiblings():
+        if following.tag == heading.tag:
+            break
+        blocks += walk.block(following)
+        following.clear(keep_tail=True)  # otherwise the walk would convert it again
+    return [walk.format.footnote(walk.notes[heading[0].get("id")], blocks)] if blocks else []
+
+
+def _from_terms(walk: Walk, element: _Element) -> list[str]:
+    found, label = [], ""
+    for child in element:
+        if child.tag == "dt":
+            label = walk.notes.get(child.get("id") or "", "")
+        elif child.tag == "dd":
+            _without_back_links(child)
+            found.append(walk.format.footnote(label, walk.blocks(child)))
+    return found
+
+
+def _from_table(walk: Walk, element: _Element) -> list[str]:
+    """Return the footnote that docutils sets in a table: a cell with its label, one with links back and its text."""
+    note = next(iter(list(element.iter("td"))[-1:]), None)
+    if note is None:
+        return []
+    if len(note) and all(_BACK.search(link.get("class") or "") for link in note[0]) and len(note[0]):
+        note[0].clear(keep_tail=True)
+    blocks = walk.blocks(note)
+    return [walk.format.footnote(walk.notes[element.get("id") or ""], blocks)] if blocks else []
+
+
+def _definition(walk: Walk, element: _Element) -> list[str]:
+    label = walk.notes.get(element.get("id") or "")
+    _without_back_links(element, label)
+    blocks = walk.blocks(element)
+    if label is None:
+        return blocks
+    return [walk.format.footnote(label, blocks)] if blocks else []
+
+
+def _without_back_links(element: _Element, label: str | None = None) -> None:
+    for child in list(element.iterdescendants("a", "sup", "span", "strong")):
+        classes, shown = child.get("class") or "", inner_text(child).strip()
+        if (
+            label
+            and child.tag == "a"
+            and _NOT_LABEL.sub("", shown) == label
+            and (child.get("href") or "").startswith("#")
+            and (
+                element[0] is child or (element[0].tag == "p" and len(element[0]) and element[0][0] is child)
+            )
+        ):
+            child.tail = settable(child.tail).removeprefix(".")
+            shown = "↩"
+        is_back = _BACK.search(classes) or shown in _BACK_SIGNS or child.get("role") == "doc-backlink"
+        is_label = (
+            label and _NOT_LABEL.sub("", shown) == label and ("label" in classes or "brackets" in classes)
+        )
+        if is_back or is_label:
+            child.clear(keep_tail=True)
+            child.tag = "span"
+    if label and element.text and element.text.strip(" .[]") == label:
+        element.text = None

@@ -1,0 +1,399 @@
+"""The `Format` protocol of output formats, and `MarkdownFormat`: CommonMark with GitHub extensions."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Protocol
+
+from llmsspider.content.extraction.tree import collapsed
+from llmsspider.content.markdown.commonmark import code_block
+
+# Escapes that make text read back as the same text, and no more than that.
+# Rules of CommonMark 0.31 (2.4, 4.1 to 4.10, 5, 6) and GFM. Text has its white space collapsed first, so only the
+# start of a block can start a block construct.
+
+_SPECIAL = re.compile(r"[\\`*_\[\]<&~]")
+_NEEDS = {
+    "\\": re.compile(r"\\(?=[!-/:-@\[-`{-~]|\Z)"),  # an escape; syntax may follow the text
+    "*": re.compile(r"(?<! )\*|\*(?! )"),  # emphasis
+    "_": re.compile(r"(?<![^\W_])_|_(?![^\W_])"),  # emphasis, not inside a word
+    "`": re.compile(r"`"),
+    "<": re.compile(r"<(?=[A-Za-z/!?]|\Z)"),  # a tag or autolink; its name may follow the text
+    "&": re.compile(r"&(?=#?\w+;)"),  # an entity
+    "~": re.compile(r"~(?=~)|(?<=~)~"),
+    "]": re.compile(r"\](?=[(\[])"),  # a link
+    "[": re.compile(r"\[(?=\^)"),  # a footnote
+}
+"""Where a character is syntax. Looked up per character found: one expression of all of them is six times slower."""
+_STARTS = frozenset("#-+>=[~:0123456789")
+_START = re.compile(
+    r"""\#{1,6}(?=\ |\Z) | [-+](?=\ |\Z) | (?P<number>\d{1,9})[.)](?=\ |\Z) | >
+      | -(?=[- ]*\Z) | =(?==*\Z) | \[(?=(?:\\.|[^\]\\\n])*\]:|[\ xX]\]\ ) | ~(?=~~) | :(?=\ )""",
+    re.VERBOSE,
+)
+_BRACKET = re.compile(r"\\.|(?<!`)(`+)(?!`).*?(?<!`)\1(?!`)|<[A-Za-z/!][^<>]*>|[\[\]]", re.DOTALL)
+"""Brackets, and the constructs that take precedence over them: escapes, code spans, tags (CommonMark 0.31, 6)."""
+
+
+def escape(text: str) -> str:
+    r"""Return `text` with the characters escaped that Markdown would read as syntax inside a paragraph.
+
+    >>> print(escape("snake_case, a * b, *c*, Vec<T>, x[0]"))
+    snake_case, a * b, \*c\*, Vec\<T>, x[0]
+    """
+    return _SPECIAL.sub(_escaped, text)
+
+
+def _escaped(found: re.Match[str]) -> str:
+    character = found.group()
+    return "\\" + character if _NEEDS[character].match(found.string, found.start()) else character
+
+
+def escape_start(line: str) -> str:
+    r"""Return `line`, which starts a block, with a leading block marker escaped.
+
+    >>> print(escape_start("1. one"), escape_start("# x"), escape_start("#x"))
+    1\. one \# x #x
+    """
+    is_link = line[:1] == "[" and "]:" not in line and line[2:4] != "] "
+    found = _START.match(line) if line[:1] in _STARTS and not is_link else None
+    if not found:
+        return line
+    at = found.end("number") if found["number"] else 0
+    return f"{line[:at]}\\{line[at:]}"
+
+
+def escape_brackets(text: str) -> str:
+    r"""Return inline Markdown for a link's brackets: its own brackets are escaped where they have no partner.
+
+    >>> print(escape_brackets("x[0]"), escape_brackets("a]"), escape_brackets("`[` [b"))
+    x[0] a\] `[` \[b
+    """
+    opened: list[int] = []
+    alone: list[int] = []
+    for found in _BRACKET.finditer(text):
+        if found.group() == "[":
+            opened.append(found.start())
+        elif found.group() == "]":
+            if opened:
+                opened.pop()
+            else:
+                alone.append(found.start())
+    for position in sorted((*opened, *alone), reverse=True):
+        text = f"{text[:position]}\\{text[position:]}"
+    return text
+
+
+# What the walk asks of an output format: Markdown itself, or the plain HTML that a library engine is given.
+# A format turns pieces into text. Inline pieces are strings; a block is a string without a trailing newline, and a
+# container gets the list of its blocks.
+
+
+@dataclass(slots=True)
+class Items:
+    """A list before it is written: the blocks of each item, and how items are numbered."""
+
+    items: list[list[str]]
+    numbers: list[int] | None = None
+    tight: bool = True
+    alternate: bool = False
+
+
+class Format(Protocol):
+    """What the walk needs of an output format."""
+
+    def text(self, text: str) -> str:
+        """Return character data, escaped, each run of white space as one space."""
+        ...
+
+    def behind_bracket(self, piece: str) -> str:
+        """Return a piece that begins with a parenthesis and directly follows a closing bracket."""
+        ...
+
+    def code_span(self, text: str) -> str:
+        """Return inline code."""
+        ...
+
+    def emphasis(self, inner: str, mark: str, before: str, after: str) -> str:
+        """Return emphasis; `mark` is `*`, `**` or `~~`, `before` the 2 characters before, `after` the one after."""
+        ...
+
+    def raw(self, html: str) -> str:
+        """Return an HTML tag that has no form of its own."""
+        ...
+
+    def link(self, inner: str, url: str, title: str) -> str:
+        """Return a link."""
+        ...
+
+    def autolink(self, url: str) -> str:
+        """Return a link whose text is its URL."""
+        ...
+
+    def image(self, alt: str, url: str, title: str) -> str:
+        """Return an image."""
+        ...
+
+    def math(self, tex: str) -> str:
+        """Return inline TeX."""
+        ...
+
+    def checkbox(self, *, checked: bool) -> str:
+        """Return the mark of a task item."""
+        ...
+
+    def line(self, run: list[str]) -> str:
+        """Return inline pieces as one line (a heading, a cell)."""
+        ...
+
+    def paragraph(self, run: list[str]) -> str:
+        r"""Return inline pieces as a paragraph; `\n` in them is a line break."""
+        ...
+
+    def heading(self, level: int, inner: str) -> str:
+        """Return a heading of level 1 to 6."""
+        ...
+
+    def code_block(self, text: str, language: str) -> str:
+        """Return a code block."""
+        ...
+
+    def math_block(self, tex: str) -> str:
+        """Return display TeX."""
+        ...
+
+    def rule(self) -> str:
+        """Return a thematic break."""
+        ...
+
+    def quote(self, blocks: list[str]) -> str:
+        """Return a block quote."""
+        ...
+
+    def alert(self, kind: str, blocks: list[str]) -> str:
+        """Return an admonition of a type."""
+        ...
+
+    def items(self, listing: Items) -> str:
+        """Return a list."""
+        ...
+
+    def definition(self, terms: list[str], definitions: list[str]) -> str:
+        """Return terms with their one-paragraph definitions."""
+        ...
+
+    def footnote(self, label: str, blocks: list[str]) -> str:
+        """Return the definition of a footnote."""
+        ...
+
+    def table(self, rows: list[list[str]], align: list[str]) -> str:
+        """Return a table; the first row is its header."""
+        ...
+
+    def document(self, blocks: list[str]) -> str:
+        """Return the whole document."""
+        ...
+
+
+# Markdown: CommonMark with the extensions that GitHub reads.
+
+_KEPT = "\ufdd0"
+_CLOSING = re.compile(r"(?:(?<=\s)|\A)#+\Z")
+_BACKSLASHED = r"\\\g<0>"
+_BACKTICKS = re.compile(r"`+")
+_SPACES = re.compile(r" {2,}")
+_LINE_START = re.compile(r"\n(?!\n)")
+
+_SHORT = 24
+"""Characters up to which texts are remembered as they were written: signs and words between elements repeat."""
+
+
+@lru_cache(maxsize=8192)
+def _written(text: str) -> str:
+    return escape(collapsed(text))
+
+
+class MarkdownFormat:
+    """CommonMark with GFM tables, strikethrough, task items, footnotes and alerts."""
+
+    def text(self, text: str) -> str:
+        """Return text with syntax characters escaped, each run of white space as one space."""
+        return _written(text) if len(text) < _SHORT else _SPECIAL.sub(_escaped, collapsed(text))
+
+    def behind_bracket(self, piece: str) -> str:
+        """Return a piece with its parenthesis escaped: after a bracket it would make a link."""
+        return f"\\{piece}"
+
+    def code_span(self, text: str) -> str:
+        """Return a code span (CommonMark 6.1).
+
+        >>> MarkdownFormat().code_span("a`b"), MarkdownFormat().code_span("`x`")
+        ('``a`b``', '`` `x` ``')
+        """
+        if "`" not in text:
+            return f"`{text}`"
+        fence = "`" * _free_run(text)
+        pad = " " if text[0] == "`" or text[-1] == "`" else ""
+        return f"{fence}{pad}{text}{pad}{fence}"
+
+    def emphasis(self, inner: str, mark: str, before: str, after: str) -> str:
+        """Return emphasis with `mark`; HTML where the characters around would undo the mark (CommonMark 6.2)."""
+        last = before[-1:]
+        if _flanks(last, inner[:1]) and _flanks(after, inner[-1:]):
+            if last != mark[0]:
+                return f"{mark}{inner}{mark}"
+            if before == "\\*" and "_" not in inner and not after.isalnum():  # a star that is text
+                return inner.join([mark.replace("*", "_")] * 2)
+        tag = {"*": "em", "**": "strong", "~~": "del"}[mark]
+        return f"<{tag}>{inner}</{tag}>"
+
+    def raw(self, html: str) -> str:
+        """Return an HTML tag that Markdown has no form for."""
+        return html
+
+    def link(self, inner: str, url: str, title: str) -> str:
+        """Return an inline link."""
+        if "[" in inner or "]" in inner:
+            inner = escape_brackets(inner)
+        return f"[{inner}]({_destination(url)}{_title(title)})"
+
+    def autolink(self, url: str) -> str:
+        """Return a link whose text is its URL."""
+        return f"<{url}>"
+
+    def image(self, alt: str, url: str, title: str) -> str:
+        """Return an image."""
+        return f"![{escape_brackets(escape(alt))}]({_destination(url)}{_title(title)})"
+
+    def math(self, tex: str) -> str:
+        """Return inline TeX."""
+        return f"${tex}$"
+
+    def checkbox(self, *, checked: bool) -> str:
+        """Return the mark of a task item with a placeholder character that prevents escaping; `document` removes it."""
+        return f"{_KEPT}[{'x' if checked else ' '}] "
+
+    def line(self, run: list[str]) -> str:
+        """Return inline pieces as one line (a heading, a cell)."""
+        return _single_spaced("".join(run)).strip(" \n\xa0")
+
+    def paragraph(self, run: list[str]) -> str:
+        r"""Return inline pieces as a paragraph; `\n` in them is a line break."""
+        text = _single_spaced("".join(run)).strip(" \n\xa0")
+        if "\n" in text:
+            return "  \n".join(escape_start(line.strip(" ")) for line in text.split("\n") if line.strip(" "))
+        return escape_start(text)
+
+    def heading(self, level: int, inner: str) -> str:
+        """Return an ATX heading; a last `#` is escaped, it would close it."""
+        inner = inner.replace("\n", " ")
+        return f"{'#' * level} {_CLOSING.sub(_BACKSLASHED, inner) if inner[-1:] == '#' else inner}"
+
+    def code_block(self, text: str, language: str) -> str:
+        """Return a fenced code block; the fence is longer than any run of backticks in `text`."""
+        return code_block(text, language)
+
+    def math_block(self, tex: str) -> str:
+        """Return display TeX."""
+        return f"$$\n{tex}\n$$"
+
+    def rule(self) -> str:
+        """Return a thematic break."""
+        return "---"
+
+    def quote(self, blocks: list[str]) -> str:
+        """Return a block quote."""
+        return "\n".join(f"> {line}" if line else ">" for line in "\n\n".join(blocks).split("\n"))
+
+    def alert(self, kind: str, blocks: list[str]) -> str:
+        """Return a GitHub alert."""
+        return f"> [!{kind.upper()}]\n" + self.quote(blocks) if blocks else f"> [!{kind.upper()}]"
+
+    def items(self, listing: Items) -> str:
+        """Return a list; `alternate` markers separate it from a list directly before it."""
+        written = []
+        for index, blocks in enumerate(listing.items):
+            if listing.numbers is None:
+                marker = "* " if listing.alternate else "- "
+            else:
+                marker = f"{listing.numbers[index]}{')' if listing.alternate else '.'} "
+            written.append(_item(marker, blocks, listing.tight))
+        return ("\n" if listing.tight else "\n\n").join(written)
+
+    def definition(self, terms: list[str], definitions: list[str]) -> str:
+        """Return terms with their one-paragraph definitions (PHP Markdown Extra)."""
+        texts = (f": {text}".replace("\n", "\n  ") for text in definitions)
+        return "\n".join([*map(escape_start, terms), *texts])
+
+    def footnote(self, label: str, blocks: list[str]) -> str:
+        """Return a footnote definition."""
+        return _item(f"[^{label}]: ", blocks, tight=False, indent="    ")
+
+    def table(self, rows: list[list[str]], align: list[str]) -> str:
+        """Return a GFM table; the first row is its header."""
+        cells = [[_cell(cell) for cell in row] for row in rows]
+        cells.insert(1, [_RULERS[side] for side in align])
+        return "\n".join(f"| {' | '.join(row)} |" for row in cells)
+
+    def document(self, blocks: list[str]) -> str:
+        """Return the whole document."""
+        return "\n\n".join(blocks).replace(_KEPT, "") + "\n" if blocks else ""
+
+
+_RULERS = {"": "---", "left": ":--", "right": "--:", "center": ":-:"}
+
+
+def _item(marker: str, blocks: list[str], tight: bool, indent: str | None = None) -> str:
+    if not blocks:
+        return marker.rstrip()
+    joined = blocks[0]
+    for block in blocks[1:]:
+        joined += ("\n" if tight and block.lstrip()[:2] in _NESTED else "\n\n") + block
+    if "\n" not in joined:
+        return marker + joined
+    pad = "\n" + (indent or " " * len(marker))
+    return marker + _LINE_START.sub(pad, joined)
+
+
+_NESTED = frozenset(
+    {
+        "- ",
+        "* ",
+        *(f"{digit}." for digit in range(10)),
+        *(f"{digit}{other}" for digit in range(1, 10) for other in range(10)),
+    }
+)
+
+
+def _single_spaced(text: str) -> str:
+    return _SPACES.sub(" ", text) if "  " in text else text
+
+
+def _cell(text: str) -> str:
+    if "|" in text:
+        text = text.replace("|", "\\|")
+    return "<br>".join(line.strip(" ") for line in text.split("\n")) if "\n" in text else text
+
+
+def _free_run(text: str) -> int:
+    runs = {len(run) for run in _BACKTICKS.findall(text)}
+    return next(size for size in range(1, len(runs) + 2) if size not in runs)
+
+
+def _flanks(outside: str, inside: str) -> bool:
+    """Return True if a mark between these characters opens or closes (left- and right-flanking, simplified)."""
+    return not outside or not outside.isalnum() or inside.isalnum()
+
+
+def _destination(url: str) -> str:
+    if "(" in url or ")" in url or " " in url:
+        if url.count("(") == url.count(")") and " " not in url:
+            return url
+        return f"<{url}>"
+    return url
+
+
+def _title(title: str) -> str:
+    return ' "{}"'.format(title.replace("\\", "\\\\").replace('"', '\\"')) if title else ""

@@ -1,0 +1,395 @@
+"""Inline elements: links, images, code, emphasis, keys, sub- and superscripts, formulas, check boxes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from functools import lru_cache
+
+from lxml.etree import _Element
+
+from llmsspider.content.extraction import code
+from llmsspider.content.extraction.rules import Kind
+from llmsspider.content.extraction.tree import (
+    BLOCKS,
+    FLATTENED,
+    SKIPPED,
+    collapsed,
+    has_blocks,
+    has_image,
+    inner_text,
+    settable,
+    visible,
+)
+from llmsspider.content.extraction.walk import (
+    AROUND_BLOCKS,
+    INLINE_KINDS,
+    INLINE_TAGS,
+    InlineConverter,
+    Piece,
+    Walk,
+    converts,
+)
+from llmsspider.items import Link
+
+# Links and images.
+
+PERMALINK_SIGNS = frozenset(
+    {"", "#", "¶", "§", "🔗", "⚓", "¤", "∞", "\u200b", "\uf0c1", "\ue9cb", "link", "[link]", "permalink",
+     "permanent link", "direct link", "copy link", "anchor", "link to this heading"}
+)  # fmt: skip
+"""Texts of links in headings that only lead to the heading itself."""
+TO_TOP = frozenset(
+    {"top", "back to top", "to top", "go to top", "return to top", "↑", "▲", "⬆", "↑ top", "top ↑"}
+)
+"""Texts of links to the top of their page."""
+SKIP = re.compile(
+    r"(?:skip|jump) to (?:the )?(?:main |page )?(?:contents?|navigation|search|footer)|skip navigation",
+    re.ASCII,
+)
+"""Texts of links to parts of their page, which stand above its navigation for the keyboard."""
+_WEB = ("http://", "https://")
+_SPACE = re.compile(r"[ \t\n\r\f\v]+")
+_SHORT = 64
+"""Characters up to which inline code is remembered as it was written: names repeat in the pages of a site."""
+_PROSE = BLOCKS - {"div", "ul", "ol", "li"}
+"""Blocks that no code is drawn with."""
+
+
+@converts(INLINE_TAGS, "a")
+def anchor(walk: Walk, element: _Element, before: list[str]) -> str:
+    """Return an `<a>`: a link, the text only for a heading's link to itself, or nothing for a permalink."""
+    href = element.get("href")
+    if href is None or walk.in_link:
+        return walk.content(element)
+    text = None
+    if "#" in href:
+        text = visible(element)
+        is_own = href[0] == "#"
+        is_permalink = (is_own or walk.in_heading) and text.lower() in PERMALINK_SIGNS
+        if is_permalink and not has_image(element):
+            return ""
+        if is_own and walk.in_heading:
+            return walk.content(element)
+        if is_own and (SKIP.fullmatch(text.lower()) or (text or _alternatives(element)).lower() in TO_TOP):
+            return ""
+    if walk.in_heading and walk.joiner.join(href).partition("#")[0] == walk.joiner.page:
+        return walk.content(element)
+    is_card = len(element) > 0 and not walk.in_heading and _part_title(element)
+    walk.in_link = True
+    inner = walk.content(element)
+    walk.in_link = False
+    piece = _link(walk, href, inner, visible(element) if text is None or is_card else text)
+    return f"\n{piece}\n" if is_card and _is_beside_link(element) else _behind(before, piece)
+
+
+_CARD_TITLES = frozenset({"b", "strong", "span", "em", "code"})
+_CARD_WORDS = 3
+"""Minimum number of words of the text of a card: fewer may be the rest of a name (`<b>Java</b>Script`)."""
+
+
+def _part_title(link: _Element) -> bool:
+    """Part the title of a card from its text, where only a style sheet does; say whether the link is such a card."""
+    title = link[0]
+    if title.tag not in _CARD_TITLES or (link.text or "").strip():
+        return False
+    tail = title.tail or ""
+    text = tail or (visible(link[1]) if len(link) > 1 and link[1].tag in _CARD_TITLES else "")
+    if not text[:1].isupper() or len(text.split()) < _CARD_WORDS or not visible(title):
+        return False
+    title.tail = f" {tail}"
+    return True
+
+
+def _is_beside_link(link: _Element) -> bool:
+    """Say whether another link stands directly before or behind this one, with nothing but space between."""
+    before, behind = link.getprevious(), link.getnext()
+    return (before is not None and before.tag == "a" and not (before.tail or "").strip()) or (
+        behind is not None and behind.tag == "a" and not (link.tail or "").strip()
+    )
+
+
+def _behind(before: list[str], piece: str) -> str:
+    """Return a link, escaping an exclamation mark directly before it, which would make it an image."""
+    if piece[:1] == "[" and before and before[-1][-1:] == "!":
+        before[-1] = f"{before[-1][:-1]}\\!"
+    return piece
+
+
+def _alternatives(element: _Element) -> str:
+    """Return the alternative texts of the images in a link, joined by spaces."""
+    return " ".join(image.get("alt") or "" for image in element.iter("img")).strip()
+
+
+def _link(walk: Walk, href: str, inner: str, text: str) -> str:
+    """Return a link to `href` around `inner`, and note it with its visible `text`; white space goes outside."""
+    stripped = inner.strip(" \n")
+    if not stripped:
+        return inner
+    url = walk.joiner.join(href)
+    on_web = url.startswith(_WEB) or url[:8].lower().startswith(_WEB)
+    if not on_web and url[:11].lower().startswith(("javascript:", "data:", "blob:")):
+        return inner
+    if on_web:
+        walk.links.append(Link(text, url))
+    if text == url and on_web:
+        piece = walk.format.autolink(url)
+    else:
+        piece = walk.format.link(stripped.replace("\n", " "), url, "")
+    return f"{' ' if inner[0] == ' ' else ''}{piece}{' ' if inner[-1] == ' ' else ''}"
+
+
+@converts(AROUND_BLOCKS, "a")
+def card(walk: Walk, element: _Element) -> list[str] | None:
+    """Return the blocks of a link around blocks: its first line of text is the link, the rest stays."""
+    if walk.in_link or not element.get("href"):
+        return None
+    leaves = (leaf for leaf in element.iter(*BLOCKS) if not has_blocks(leaf) and visible(leaf))
+    target = next((leaf for leaf in leaves if walk.rules.kind(leaf) is not Kind.DROP), None)
+    if target is not None:
+        _wrap(target, element)
+    element.attrib.pop("href")
+    return walk.block(element)
+
+
+def _wrap(target: _Element, outer: _Element) -> None:
+    wrapper = target.makeelement("a", {"href": settable(outer.get("href"))})
+    wrapper.text, target.text = settable(target.text), None
+    for child in list(target):
+        wrapper.append(child)
+    target.append(wrapper)
+
+
+@converts(INLINE_TAGS, "img")
+def image(walk: Walk, element: _Element, before: list[str]) -> str:
+    """Return an image with its alternative text; an emoji or an image without source is its text."""
+    source = (element.get("src") or "").strip()
+    if not source or source.startswith("data:"):
+        source = element.get("data-src") or element.get("data-lazy-src") or element.get("data-original") or ""
+    alt = collapsed(element.get("alt") or "").strip()
+    classes = element.get("class") or ""
+    if "emoji" in classes or "twemoji" in classes or not source:
+        return walk.format.text(alt)
+    title = collapsed(element.get("title") or "").strip()
+    return walk.format.image(alt, walk.joiner.join(source), "" if title == alt else title)
+
+
+@converts(INLINE_TAGS, *FLATTENED)
+def _flat_block(walk: Walk, element: _Element, before: list[str]) -> str:
+    """Return a block inside a line (a paragraph in a cell): its content, separated from the text around it."""
+    inner = walk.format.line(walk.run(element))
+    return f"\n{inner}\n" if inner else ""
+
+
+@converts(INLINE_TAGS, "li")
+def _flat_item(walk: Walk, element: _Element, before: list[str]) -> str:
+    inner = walk.format.line(walk.run(element))
+    return f"\n- {inner}\n" if inner else ""
+
+
+@converts(INLINE_TAGS, "td", "th")
+def _flat_cell(walk: Walk, element: _Element, before: list[str]) -> str:
+    """Return a cell of a table inside a line (a table in a cell), separated from the cells beside it."""
+    inner = walk.format.line(walk.run(element))
+    return f" {inner} " if inner else ""
+
+
+@converts(INLINE_TAGS, "pre")
+def _flat_pre(walk: Walk, element: _Element, before: list[str]) -> str:
+    lines = [walk.format.code_span(line) for line in code.code_text(element).split("\n") if line.strip()]
+    return "\n" + "\n".join(lines) + "\n" if lines else ""
+
+
+@converts(INLINE_TAGS, *SKIPPED)
+def _skipped(walk: Walk, element: _Element, before: list[str]) -> str:
+    return ""
+
+
+@converts(INLINE_TAGS, "script")
+def _script(walk: Walk, element: _Element, before: list[str]) -> Piece:
+    found = code.script_formula(element)
+    if found is None:
+        return ""
+    return (
+        [walk.format.math_block(found.tex)] if found.display else walk.format.math(_SPACE.sub(" ", found.tex))
+    )
+
+
+@converts(INLINE_TAGS, "math", "mjx-container")
+def _math(walk: Walk, element: _Element, before: list[str]) -> Piece:
+    piece = _formula(walk, element, before)
+    return walk.content(element) if piece is None else piece
+
+
+@converts(INLINE_KINDS, Kind.MATH)
+def _formula(walk: Walk, element: _Element, before: list[str]) -> Piece | None:
+    found = code.formula(element)
+    if found is None:
+        return None
+    if not found.tex:
+        return ""
+    if found.display:
+        return [walk.format.math_block(found.tex)]
+    return walk.format.math(_SPACE.sub(" ", found.tex))
+
+
+@converts(AROUND_BLOCKS, "code")
+def _code_around_blocks(walk: Walk, element: _Element) -> list[str] | None:
+    """Return a `<code>` around what code is drawn with; one around prose was not closed."""
+    if any(part.tag in _PROSE for part in element.iterdescendants()):
+        return None
+    text = code.code_text(element)
+    return [walk.code_block(text, element)] if text else []
+
+
+@converts(INLINE_TAGS, "code", "tt", "samp")
+def _code(walk: Walk, element: _Element, before: list[str]) -> str:
+    if len(element):
+        if not walk.in_link and _holds_link(element):
+            return _behind(before, _linked_code(walk, element))
+        text = inner_text(element)
+    else:
+        text = element.text or ""
+    span = _remembered if len(text) <= _SHORT else _span
+    return _beside(before, span(walk.format.code_span, text))
+
+
+def _beside(before: list[str], span: str) -> str:
+    """Return a code span, separated by a space from one directly before it: both would read as one span."""
+    is_adjacent = bool(before) and before[-1][-1:] == span[:1] == before[-1][:1] == "`"
+    return f" {span}" if is_adjacent else span
+
+
+def _holds_link(element: _Element) -> bool:
+    for part in element:
+        if len(part) or part.tag == "a":
+            return any(link.get("href") for link in element.iter("a"))
+    return False
+
+
+def _span(write: Callable[[str], str], text: str) -> str:
+    """Return inline code as `write` writes it, white space around it outside."""
+    if not text.isprintable() or "  " in text:
+        text = _SPACE.sub(" ", text).replace("\xa0", " ").replace("\u200b", "")
+    stripped = text.strip()
+    if not stripped:
+        return text
+    piece = write(stripped)
+    if len(stripped) == len(text):
+        return piece
+    return f"{' ' if text[0] == ' ' else ''}{piece}{' ' if text[-1] == ' ' else ''}"
+
+
+_remembered = lru_cache(maxsize=4096)(_span)
+
+
+def _linked_code(walk: Walk, element: _Element) -> str:
+    """Return code with links in it: the links around code spans of their own, the text between two links one span."""
+    pieces, text = [], ""
+    for part, link in _code_parts(element, 100 - walk.depth):
+        if link is None:
+            text += part
+            continue
+        inner = _span(walk.format.code_span, part)
+        pieces += [
+            _span(walk.format.code_span, text),
+            _link(walk, link.get("href") or "", inner, visible(link)),
+        ]
+        text = ""
+    return "".join([*pieces, _span(walk.format.code_span, text)])
+
+
+def _code_parts(element: _Element, depth: int) -> Iterator[tuple[str, _Element | None]]:
+    """Yield the texts in code in order, each with the link that holds it, or None."""
+    yield element.text or "", None
+    for child in element:
+        if child.tag == "a" and child.get("href"):
+            yield inner_text(child), child
+        elif len(child) and depth > 0:
+            yield from _code_parts(child, depth - 1)
+        else:
+            yield inner_text(child), None
+        yield child.tail or "", None
+
+
+def _is_emphasis(piece: str, mark: str) -> bool:
+    """Return True for a piece that is nothing but emphasis of this mark: what follows goes on with it."""
+    inner = piece[len(mark) : -len(mark)]
+    return bool(inner) and mark[0] not in inner and piece == f"{mark}{inner}{mark}"
+
+
+def _emphasis(mark: str) -> InlineConverter:
+    def handler(walk: Walk, element: _Element, before: list[str]) -> str:
+        inner = walk.content(element)
+        stripped = inner.strip(" \n")
+        if not stripped:
+            return " " if inner else ""
+        if (
+            mark == "**"
+            and walk.in_heading
+            and not before
+            and not (element.tail or "").strip()
+            and element.getnext() is None
+        ):
+            return inner
+        if stripped.startswith(mark) and stripped.endswith(mark) and mark != "*":
+            return inner
+        lead = " " if inner[0] == " " else ""
+        trail = " " if inner[-1] == " " else ""
+        previous = "" if lead or not before else before[-1][-2:]
+        following = "" if trail else (element.tail or "")[:1]
+        if not lead and before and _is_emphasis(before[-1], mark) and mark not in stripped:
+            stripped = before.pop()[len(mark) : -len(mark)] + stripped
+            previous = before[-1][-2:] if before else ""
+        return lead + walk.format.emphasis(stripped, mark, previous, following) + trail
+
+    return handler
+
+
+@converts(INLINE_TAGS, "kbd")
+def _key(walk: Walk, element: _Element, before: list[str]) -> str:
+    inner = walk.format.line(walk.run(element))
+    return (
+        f"{walk.format.raw('<kbd>')}{inner}{walk.format.raw('</kbd>')}"
+        if inner and "<kbd>" not in inner
+        else inner
+    )
+
+
+@converts(INLINE_TAGS, "sub", "sup")
+def _raised(walk: Walk, element: _Element, before: list[str]) -> str:
+    inner = walk.content(element)
+    if not inner.strip() or inner.startswith("[^"):
+        return inner
+    return f"{walk.format.raw(f'<{element.tag}>')}{inner}{walk.format.raw(f'</{element.tag}>')}"
+
+
+@converts(INLINE_TAGS, "br")
+def _break(walk: Walk, element: _Element, before: list[str]) -> str:
+    return "\n"
+
+
+@converts(INLINE_TAGS, "q")
+def _quoted(walk: Walk, element: _Element, before: list[str]) -> str:
+    return f"“{walk.content(element)}”"
+
+
+_italic = converts(INLINE_TAGS, "em")(_emphasis("*"))
+converts(INLINE_TAGS, "strong", "b")(_emphasis("**"))
+converts(INLINE_TAGS, "del", "s", "strike")(_emphasis("~~"))
+
+
+@converts(INLINE_TAGS, "i")
+def _icon(walk: Walk, element: _Element, before: list[str]) -> Piece:
+    """Return `<i>`: AsciiDoc's drawn check box, or emphasis."""
+    classes = element.get("class") or ""
+    if "fa-check-square" in classes:
+        return walk.format.checkbox(checked=True)
+    return walk.format.checkbox(checked=False) if "fa-square-o" in classes else _italic(walk, element, before)
+
+
+@converts(INLINE_TAGS, "input")
+def _input(walk: Walk, element: _Element, before: list[str]) -> str:
+    if (element.get("type") or "").lower() != "checkbox" or next(element.iterancestors("li"), None) is None:
+        return ""
+    return walk.format.checkbox(checked=element.get("checked") is not None)

@@ -1,0 +1,291 @@
+"""Lists: bulleted, numbered (start and values kept), nested, tight or loose; definition lists and API signatures."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+
+from lxml.etree import XPath, _Element
+
+from llmsspider.content.extraction.formats import Items
+from llmsspider.content.extraction.rules import Kind
+from llmsspider.content.extraction.tree import INLINE, SKIPPED, has_blocks, inner_text, settable, visible
+from llmsspider.content.extraction.walk import BLOCK_KINDS, BLOCK_TAGS, Walk, converts
+
+_LISTS_SECTIONS = XPath("boolean(*/section | */h1 | */h2 | */h3)")
+"""Whether children of the items tell a list of page sections (Javadoc, cards) from a list of points."""
+_FRAMES = frozenset({"blockList", "blockListLast"})
+"""Classes of lists that set sections in (Javadoc to version 12)."""
+_BELOW = frozenset({"ul", "ol", "div", "p", "pre"})
+"""Elements between items that belong to the item before them."""
+_LIST = re.compile(r"[-*] |\d+[.)] |<[uo]l")
+
+
+@converts(BLOCK_TAGS, "ul", "ol", "menu")
+def listing(walk: Walk, element: _Element) -> list[str]:
+    """Return a `<ul>` or `<ol>` as one block."""
+    if element.get("class") in _FRAMES or _LISTS_SECTIONS(element):
+        return [block for item in element for block in walk.blocks(item)]
+    items: list[list[str]] = []
+    numbers: list[int] = []
+    tight = True
+    number = _number(element.get("start"), 1)
+    if stray := _stray(walk, element.text):
+        items.append(stray)
+        numbers.append(number)
+        number += 1
+    for child in element:
+        if child.tag == "li":
+            number = _number(child.get("value"), number)
+            blocks = walk.block(child)
+            if blocks and items and _is_nested_alone(child):
+                items[-1].extend(blocks)
+            elif blocks:
+                tight = tight and _is_tight(child, blocks)
+                items.append(blocks)
+                numbers.append(number)
+                number += 1
+        elif isinstance(child.tag, str) and child.tag not in SKIPPED:
+            if items and child.tag in _BELOW:
+                items[-1].extend(walk.block(child))
+            elif blocks := walk.blocks(child) if child.tag in _BELOW else _loose(walk, child):
+                items.append(blocks)
+                numbers.append(number)
+        if (tail := child.tail) and (stray := _stray(walk, tail)):
+            items.append(stray)
+            numbers.append(number)
+            number += 1
+    if not items:
+        return []
+    return [
+        walk.format.items(
+            Items(items, numbers if element.tag == "ol" else None, tight, alternate=_follows_list(element))
+        )
+    ]
+
+
+def _stray(walk: Walk, text: str | None) -> list[str]:
+    """Return text directly in a list, outside of its items: browsers show it."""
+    return [walk.format.paragraph([walk.text(text)])] if text and not text.isspace() else []
+
+
+def _loose(walk: Walk, element: _Element) -> list[str]:
+    """Return the blocks of an element directly in a list, outside of its items."""
+    if walk.drops(element) or element.tag == "script":
+        return []
+    if element.tag in INLINE and not has_blocks(element):
+        piece = walk.inline(element, [])
+        return piece if isinstance(piece, list) else [walk.format.paragraph([piece])] if piece.strip() else []
+    return walk.block(element)
+
+
+def _is_nested_alone(item: _Element) -> bool:
+    """Return True for an item that is nothing but a list: it belongs to the item before it (Javadoc's inheritance)."""
+    return len(item) == 1 and item[0].tag in {"ul", "ol"} and not (item.text or item[0].tail or "").strip()
+
+
+def _is_tight(item: _Element, blocks: list[str]) -> bool:
+    """Return True for an item of one line of text, with lists below it or not."""
+    if len(item) > 1 and sum(part.tag == "p" for part in item) > 1:
+        return False
+    return len(blocks) == 1 or all(_LIST.match(block) for block in blocks[1:])
+
+
+def _number(value: str | None, default: int) -> int:
+    return int(value) if value and value.isdigit() and len(value) < 10 else default
+
+
+def _follows_list(element: _Element) -> bool:
+    """Return True if a list of the same kind ends right before this one: the markers must differ to separate them."""
+    previous = element.getprevious()
+    return (
+        previous is not None
+        and previous.tag == element.tag
+        and not (previous.tail or "").strip()
+        and not _follows_list(previous)
+    )
+
+
+def entries_as_items(element: _Element) -> None:
+    """Make a `<dl>` that lists the parts of a book a bullet list; what a `<dd>` holds goes below its `<dt>`."""
+    element.tag = "ul"
+    item: _Element | None = None
+    for child in list(element):
+        if child.tag == "dt":
+            child.tag, item = "li", child
+        elif child.tag == "dd":
+            child.tag = "li" if item is None else "div"
+            if item is not None:
+                item.append(child)
+
+
+# Definition lists, and the signatures that API documentation puts into them.
+# A term with one-paragraph definitions is written as PHP Markdown Extra has it (`Term`, `: definition`), which plain
+# readers show well. A definition with code, lists or several paragraphs would need an indent that a CommonMark reader
+# takes for code, so there the term is a bold line and the definition follows as it is.
+
+_SIGNS = frozenset({"#", "¶", "§", "🔗"})
+"""What a link from a signature to itself shows."""
+_SIGNATURE_BREAKS = 2
+"""Line breaks that a signature can have where it is set as a listing."""
+_BLOCK_START = re.compile(r"(?:[-*+>|] |#+ |\d+[.)] |```|\$\$|---|: )")
+
+
+_HEADINGS = ("h1", "h2", "h3", "h4", "h5", "h6")
+
+
+@dataclass(slots=True)
+class _Entry:
+    """Terms that share definitions; `signature` is the block of an API signature."""
+
+    terms: list[str] = field(default_factory=list)
+    bodies: list[list[str]] = field(default_factory=list)
+    loose: list[str] = field(default_factory=list)
+    inline: bool = True
+
+
+@converts(BLOCK_TAGS, "dl")
+def definition_list(walk: Walk, element: _Element) -> list[str]:
+    """Return a `<dl>` as blocks."""
+    entries = _read(walk, element)
+    short = all(_is_short(entry) for entry in entries)
+    return [block for entry in entries for block in _write(walk, entry, short)]
+
+
+def _read(walk: Walk, element: _Element) -> list[_Entry]:
+    entries = [_Entry()]
+    _set_bodies(element)
+    for child in _entries(element):
+        if child.tag == "dt":
+            kind = walk.kind(child)
+            if entries[-1].bodies or entries[-1].loose:
+                entries.append(_Entry())
+            if kind is Kind.PLAIN and _is_code(child) and _is_long(child):
+                entries[-1].loose += walk.block(child[0])
+            elif kind is Kind.SIGNATURE or (kind is Kind.PLAIN and _is_code(child)):
+                entries[-1].loose += signature(walk, child)
+            elif kind is not Kind.DROP and len(child) and next(child.iter(*_HEADINGS), None) is not None:
+                entries[-1].loose += walk.blocks(child)
+            elif kind is not Kind.DROP and (
+                term := walk.line(_with_delimiters(child) if len(child) else child)
+            ):
+                entries[-1].terms.append(term.replace("\n", " "))
+        elif child.tag == "dd":
+            if blocks := walk.block(child):
+                entries[-1].bodies.append(blocks)
+                entries[-1].inline &= len(blocks) == 1 and child.find("p") is None
+        elif isinstance(child.tag, str):
+            entries.append(_Entry(loose=walk.block(child)))
+    return entries
+
+
+def _set_bodies(element: _Element) -> None:
+    """Wrap text and inline elements directly in a `<dl>` into a `<dd>`: browsers show them."""
+    body: _Element | None = None
+    if element.text and not element.text.isspace():
+        body = element.makeelement("dd", {})
+        body.text, element.text = settable(element.text), None
+        element.insert(0, body)
+    for child in list(element):
+        if child is body or not isinstance(child.tag, str):
+            continue
+        if child.tag in INLINE or (body is not None and child.tag in _BELOW and not _holds_entries(child)):
+            if body is None:
+                body = element.makeelement("dd", {})
+                child.addprevious(body)
+            body.append(child)
+            continue
+        body = None
+        if child.tail and not child.tail.isspace():
+            body = element.makeelement("dd", {})
+            body.text, child.tail = settable(child.tail), None
+            child.addnext(body)
+
+
+def _holds_entries(element: _Element) -> bool:
+    return any(part.tag in {"dt", "dd"} for part in element)
+
+
+def _with_delimiters(term: _Element) -> _Element:
+    """Set the colon before each classifier of a term (docutils) that the page's style shows."""
+    for classifier in term.iter("span"):
+        if classifier.get("class") != "classifier":
+            continue
+        before = classifier.getprevious()
+        if before is None:
+            term.text = f"{settable(term.text).rstrip()} : "
+        elif before.get("class") != "classifier-delimiter":
+            before.tail = f"{settable(before.tail).rstrip()} : "
+    return term
+
+
+def _entries(element: _Element) -> list[_Element]:
+    """Return the terms and definitions, out of the `<div>`s that HTML allows around groups."""
+    entries: list[_Element] = []
+    for child in element:
+        if child.tag == "div" and _holds_entries(child):
+            entries.extend(child)
+        else:
+            entries.append(child)
+    return entries
+
+
+def _is_code(term: _Element) -> bool:
+    """Return True for a term that is nothing but a block of code (Nim)."""
+    return len(term) == 1 and term[0].tag == "pre" and not (term.text or "").strip()
+
+
+def _is_long(term: _Element) -> bool:
+    """Return True for code whose lines matter: the members of a type, not a broken signature."""
+    return inner_text(term).strip().count("\n") > _SIGNATURE_BREAKS
+
+
+def _is_short(entry: _Entry) -> bool:
+    return all(
+        len(blocks) == 1 and not _BLOCK_START.match(blocks[0]) and "\n: " not in blocks[0]
+        for blocks in entry.bodies
+    )
+
+
+def _write(walk: Walk, entry: _Entry, short: bool) -> list[str]:
+    terms, bodies = entry.terms, entry.bodies
+    flat = [*entry.loose, *(block for blocks in bodies for block in blocks)]
+    if not terms:
+        return flat
+    if walk.generator.definitions == "list":
+        if entry.inline and bodies and not entry.loose:
+            return [walk.format.items(Items([[f"{' '.join(terms)} : {bodies[0][0]}"]], tight=False))]
+        items = [[*(walk.format.paragraph([term.rstrip(":") + ":"]) for term in terms), *flat]]
+        return [walk.format.items(Items(items, tight=False))]
+    if short and bodies and not entry.loose:
+        return [walk.format.definition(terms, [blocks[0] for blocks in bodies])]
+    return [*(walk.format.paragraph([walk.bold(term)]) for term in terms), *flat]
+
+
+def signature(walk: Walk, element: _Element) -> list[str]:
+    """Return the signature of a function, class or member as a paragraph of code."""
+    for child in list(element.iter("a", "button", "span", "label")):
+        if walk.drops(child) or (child.tag == "a" and _is_aside(child)):
+            parent = child.getparent()
+            if parent is not None:
+                _drop(child, parent)
+    text = " ".join(inner_text(element).split()).strip(" ¶")
+    return [walk.format.paragraph([walk.format.code_span(text)])] if text else []
+
+
+converts(BLOCK_KINDS, Kind.SIGNATURE)(signature)
+
+
+def _is_aside(link: _Element) -> bool:
+    """Return True for a link of a signature to its source, or to itself."""
+    return "viewcode" in (link.get("class") or "") or visible(link) in _SIGNS
+
+
+def _drop(child: _Element, parent: _Element) -> None:
+    if child.tail:
+        previous = child.getprevious()
+        if previous is None:
+            parent.text = settable(parent.text) + settable(child.tail)
+        else:
+            previous.tail = settable(previous.tail) + settable(child.tail)
+    parent.remove(child)

@@ -1,0 +1,296 @@
+"""Classification of elements by tag, class, id and role, and by content where those are ambiguous."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from enum import Enum, auto
+from functools import lru_cache
+from typing import NamedTuple
+
+from lxml.etree import XPath, _Element
+
+from llmsspider.content.extraction.parsing import Source
+from llmsspider.content.extraction.tree import inner_text, letters, letters_outside_links, plain_text
+
+# Whether an element with a class of page furniture (chrome) is that: the name is evidence, its content decides.
+
+DOUBTFUL = frozenset(
+    {"ad", "ads", "article-relatives", "breadcrumb", "breadcrumbs", "cookies", "copy", "feedback", "footer", "no-print",
+     "article-tags", "noprint", "page-feedback",
+     "page-tags", "post-tags", "tag-list", "page-nav", "page-navigation", "page-toc", "pager", "pagination",
+     "last-modified", "last-update", "last-updated", "lastmod", "lastupdated",
+     "related-articles", "related-posts", "search-results", "section-index", "toc", "TOC"}
+)  # fmt: skip
+"""Classes and ids of page furniture (chrome) that sites give to content too; `is_content` decides."""
+CONTENTS_NAMES = frozenset({"table of contents", "contents", "on this page", "in this article", "toc"})
+"""Texts of the headings of tables of contents, in lower case."""
+_PROSE = 30
+"""Minimum number of letters outside links of content; fewer are a label."""
+_UNLINKED = 0.3
+"""Minimum share (0 to 1) of letters outside links of content; lists of links with descriptions have it."""
+_WHOLE = 400
+"""Number of letters outside links from which on no button, banner or feedback form is assumed."""
+_CONTROLS = XPath("boolean(.//button | .//input | .//select | .//textarea | .//form | .//iframe)")
+_STRUCTURE = XPath("boolean(.//pre | .//th | .//dl)")
+_PAGE_CONTENTS = re.compile(r"toc|contents|breadcrumb|pag(?:er|e-nav|ination)", re.IGNORECASE)
+"""Classes and ids of lists of links, which are content only with paragraphs, code or a table inside."""
+_PARAGRAPHS = XPath("boolean(.//p | .//pre | .//th)")
+_ASKS = re.compile(
+    r"(?:was|did|is) this \w+ (?:help|use|answer)|helpful\?|rate this|(?:give|send|share|leave) (?:us |your )?feedback|"
+    r"copyright|all rights reserved|(?:powered|built|generated|created) (?:by|with)|last (?:updated|modified)|"
+    r"results (?:matching|for) \"\"|(?:use|uses|using) cookies|advertis|sponsor|\bads? by|subscribe|sign up|newsletter",
+    re.IGNORECASE,
+)
+"""Texts of chrome: requests for feedback or consent, copyright, advertisements, subscriptions."""
+
+
+def holds_title(element: _Element) -> bool:
+    """Return True if a heading of level 1 is in an element, other than that of a table of contents or of a search.
+
+    The heading of an empty search is `results matching ""`.
+    """
+    texts = (plain_text(heading).lower() for heading in element.iter("h1"))
+    return any(text not in CONTENTS_NAMES and '""' not in text for text in texts)
+
+
+def is_content(element: _Element) -> bool:
+    """Return True if an element with one of the `DOUBTFUL` names is content of the page.
+
+    Content is what holds a heading of level 1, prose without controls and not asking for feedback or consent, or
+    more text than chrome has.
+    """
+    if holds_title(element):
+        return True
+    outside = letters_outside_links(element)
+    if outside < max(_PROSE, _UNLINKED * letters(element)):
+        return False
+    name = f"{element.get('class') or ''} {element.get('id') or ''}"
+    if _PAGE_CONTENTS.search(name) and not _PARAGRAPHS(element):
+        return False
+    if outside >= _WHOLE or _STRUCTURE(element):
+        return True
+    return not _CONTROLS(element) and not _ASKS.search(inner_text(element))
+
+
+# What an element is, by tag, class, id and role: filtered, an admonition, tabs, math, or nothing special.
+# The selectors are the small ones (`tag`, `.class`, `#id`, `tag.class`, `[attr=value]`), compiled to sets; the answer
+# for a class attribute is remembered, since pages of one site repeat the same few hundred.
+
+COMMON_DROPS = (
+    # permalinks
+    ".headerlink", ".hash-link", ".header-anchor", ".anchorjs-link", ".anchor-link", ".heading-anchor",
+    ".sl-anchor-link", ".direct-link", ".permalink", ".heading-link", ".subheading-anchor", ".anchor-icon",
+    ".td-heading-self-link", ".headeranchor-link", ".heading-permalink",
+    # copy buttons and toolbars of code
+    ".copy", ".copybtn", ".copy-button", ".btn-copy", ".btn-clipboard", ".clipboard-copy", ".copy-code-button",
+    ".md-clipboard", ".code-copy-button", ".code-copy", ".copy-to-clipboard-button", ".zeroclipboard-container",
+    "div.toolbar", "div.zeroclipboard-container", ".copy-popup-wrapper",
+    # tables of contents, breadcrumbs, previous and next
+    ".toc", ".table-of-contents", ".on-this-page", ".page-toc", ".local-toc", ".md-toc", "#toc", "#TOC",
+    "#table-of-contents", ".toctree-wrapper.hidden", ".breadcrumb", ".breadcrumbs", ".pagination", ".pager",
+    ".prev-next", ".page-nav", ".page-navigation", ".navfooter", ".navheader", ".pagination-links",
+    ".navsettop", ".navsetbottom",
+    ".footer",
+    # links to edit and to the source, feedback, sharing
+    ".tag-source", ".feedback--title", ".feedback--question", ".feedback--answer", ".feedback--response",
+    ".edit-page", ".edit-link", ".edit-this-page", ".edit-page-link", ".page-edit", ".github-edit-link", ".srclink",
+    ".last-modified", ".last-update", ".last-updated", ".lastmod", ".lastupdated",
+    ".feedback", ".page-feedback", ".was-this-helpful", ".social-share", ".share-buttons",
+    ".callout-icon", ".admonition-icon", ".alert-icon",
+    # numbers of a notebook's cells
+    ".jp-InputPrompt", ".jp-OutputPrompt", "div.prompt",
+    # comments of readers, results of a search, related pages
+    "#comments", ".search-results", ".comments-area", ".comment-respond", ".article-comments", "#disqus_thread",
+    ".post-tags", ".page-tags", ".article-tags", ".tag-list", ".sl-tags", ".giscus", ".utterances",
+    ".related-articles", ".related-posts", ".article-relatives",
+    # banners and advertisements
+    ".cookie-banner", ".cookie-consent", "#cookie-banner", ".cookies", ".ads", ".ad", ".advertisement",
+    ".ethical-ad", "[data-ea-publisher]", ".carbonads", "#carbonads",
+    # for screen readers, or not for print and search
+    ".sr-only", ".visually-hidden", ".skip-link", ".skip-to-content", ".screen-reader-text", ".noprint",
+    ".no-print", "[role=navigation]", "[role=search]", "[role=toolbar]",
+    "[role=contentinfo]", "[role=tablist]", "[role=dialog]",
+)  # fmt: skip
+"""Selectors of elements that are filtered on every site; those in `DOUBTFUL` only unless `is_content`."""
+
+
+class Kind(Enum):
+    """What the walk does with an element beyond its tag."""
+
+    PLAIN = auto()
+    DROP = auto()
+    ADMONITION = auto()
+    TABS = auto()
+    MATH = auto()
+    SIGNATURE = auto()
+    CODE = auto()
+    GRID = auto()
+    DOUBTFUL = auto()
+    """Filtered by its name, unless what it holds is content. `Rules.kind` never returns it."""
+
+
+OVERRULED_BY_TITLE = frozenset({Kind.DROP, Kind.ADMONITION, Kind.MATH, Kind.DOUBTFUL})
+"""Kinds that one of `WRAPPERS` does not have if the title of the page is inside."""
+WRAPPERS = frozenset({"div", "section", "article", "main", "body"})
+"""Elements that may enclose a whole page."""
+_ADMONITION = re.compile(
+    r"(?:^|\s)(?:(?:theme-|markdown-|starlight-|bd-|md-)?(?:admonition|alert|callout|aside|hint)|admonitionblock|"
+    r"custom-block|custom-container|hint-container|notice|message|blockquote-tag|callout-style-\w+|book-hint|confluence-information-macro|hb-callout|nextra-callout|admonition-(?!body|content|title|header|heading|icon)\w+|"
+    r"docs-callout|infobox|note-box|alert-\w+|"
+    r"[a-z]+-(?:callout|admonition|alert)--?(?:note|tip|info|important|warning|caution|danger))(?=\s|$)"
+)
+_BARE_ADMONITION = frozenset(
+    {"note", "tip", "warning", "important", "caution", "danger", "information", "seealso"}
+)
+_ADMONITION_TAGS = frozenset({"div", "aside", "blockquote", "section", "details", "figure", "p", "article"})
+_TABS = frozenset(
+    {"tabbed-set", "tab-set", "sphinx-tabs", "tabs-container", "panel-tabset", "vp-code-group", "tabs",
+     "tabset", "sd-tab-set", "book-tabs", "code-tabs", "code-group", "nextra-tabs", "tab-view"}
+)  # fmt: skip
+_MATH = frozenset(
+    {"math", "katex", "katex-display", "katex-block", "arithmatex", "MathJax_Preview", "MathJax",
+     "MathJax_Display", "MJXc-display", "math-display", "math-inline", "stemblock", "latex"}
+)  # fmt: skip
+_CODE_TAGS = frozenset({"pre", "code"})
+"""Elements in which a class `latex` is the name of a language."""
+GRIDS = {"two-column-summary": 2, "three-column-summary": 3, "four-column-summary": 4}
+"""Classes of a `<div>` whose children are the cells of a table (javadoc), with the number of columns."""
+_CODE_BLOCKS = frozenset(
+    {("div", "fragment"), ("blockquote", "SCodeFlow"), ("table", "RktBlk"), ("table", "RBoxed")}
+)
+"""Tags and classes of code that stands in no `<pre>` (Doxygen, Scribble)."""
+_SIGNATURES = frozenset(
+    {"sig", "sig-object", "member-signature", "memproto", "type-signature", "code-header", "method-heading"}
+)
+
+_SIGNATURE_BLOCKS = frozenset({("p", "src"), ("div", "attr")})
+"""Tags and classes of signatures, where the class alone says too little (Haddock, pdoc)."""
+
+
+class _Attribute(NamedTuple):
+    """An attribute other than the class that filters elements: with any value, or with one of `values`."""
+
+    name: str
+    values: frozenset[str]
+    values_in: XPath
+    holders: XPath
+
+
+_XML_NAME = re.compile(r"[A-Za-z_][\w.-]*")
+
+
+def _attribute(name: str, values: Iterable[str]) -> _Attribute:
+    step = f"@{name}" if _XML_NAME.fullmatch(name) else f'@*[name() = "{name}"]'  # `v-on:click`
+    path = f"descendant::*/{step}"
+    return _Attribute(
+        name, frozenset(values), XPath(path, smart_strings=False), XPath(f"{path}/..", smart_strings=False)
+    )
+
+
+class Rules:
+    """Classifies elements. Built once per generator, from its drop selectors and the common ones."""
+
+    def __init__(self, selectors: Iterable[str]):
+        self._tags: set[str] = set()
+        self._classes: set[str] = set()
+        self._pairs: set[tuple[str, str]] = set()
+        attributes: dict[str, set[str]] = {}
+        for selector in selectors:
+            self._add(selector, attributes)
+        self._attributes = [_attribute(name, values) for name, values in attributes.items()]
+
+    def kind(self, element: _Element) -> Kind:
+        """Return what an element is."""
+        kind = self.by_name(element.tag, element.get("class") or "")
+        return classify(element, self.by_attribute(element) if kind is Kind.PLAIN else kind)
+
+    def by_name(self, tag: str, classes: str) -> Kind:
+        """Return the kind of elements with a tag and class; for kinds in `OVERRULED_BY_TITLE` call `classify` next."""
+        names = classes.split()
+        if tag in self._tags or any((tag, name) in self._pairs for name in names):
+            return Kind.DROP
+        found = self._classes.intersection(names)
+        if found:
+            return Kind.DOUBTFUL if found <= DOUBTFUL else Kind.DROP
+        return _special(tag, names, classes)
+
+    def by_attribute(self, element: _Element) -> Kind:
+        """Return the kind of an element by attributes other than its class; only for those plain by tag and class."""
+        for name, values, _, _ in self._attributes:
+            value = element.get(name)
+            if value is not None and (not values or value in values):
+                return Kind.DOUBTFUL if name == "id" and value in DOUBTFUL else Kind.DROP
+        return Kind.PLAIN
+
+    def kinds_by_attribute(self, main: _Element, source: Source) -> dict[_Element, Kind]:
+        """Return the elements in `main` that `by_attribute` says something of: few pages have any.
+
+        To read all values of a page costs a third of a look at the attributes of each element.
+        """
+        found: dict[_Element, Kind] = {}
+        for name, values, values_in, holders in self._attributes:
+            if not source.may_name(name) or (values and values.isdisjoint(values_in(main))):
+                continue
+            for element in holders(main):
+                if (kind := self.by_attribute(element)) is not Kind.PLAIN:
+                    found[element] = kind
+        return found
+
+    def _add(self, selector: str, attributes: dict[str, set[str]]) -> None:
+        if selector.startswith("["):
+            name, _, value = selector[1:-1].partition("=")
+            attributes.setdefault(name, set()).update({value} if value else ())
+        elif selector.startswith("#"):
+            attributes.setdefault("id", set()).add(selector[1:])
+        elif selector.startswith("."):
+            self._classes.add(selector[1:])
+        elif "." in selector:
+            tag, _, name = selector.partition(".")
+            self._pairs.add((tag, name))
+        else:
+            self._tags.add(selector)
+
+
+def classify(element: _Element, by_name: Kind) -> Kind:
+    """Return the kind of an element by its content; `by_name` is the kind by tag and class, not plain."""
+    if by_name is Kind.DOUBTFUL:
+        classes = element.get("class") or ""
+        is_kept = is_content(element)
+        by_name = _special(element.tag, classes.split(), classes) if is_kept else Kind.DROP
+    is_wrapper = by_name in OVERRULED_BY_TITLE and element.tag in WRAPPERS and len(element)
+    return Kind.PLAIN if is_wrapper and holds_title(element) else by_name
+
+
+def _special(tag: str, names: list[str], classes: str) -> Kind:
+    if not _MATH.isdisjoint(names) and not (tag in _CODE_TAGS and "latex" in names):
+        return Kind.MATH
+    if tag in _ADMONITION_TAGS and (
+        _ADMONITION.search(classes) or (len(names) == 1 and names[0].lower() in _BARE_ADMONITION)
+    ):
+        is_drawn_so = tag == "details" and "alert" in names  # Docusaurus draws every <details> as an alert
+        return Kind.PLAIN if is_drawn_so else Kind.ADMONITION
+    if tag == "dl" and "section" in names and not _BARE_ADMONITION.isdisjoint(names):
+        return Kind.ADMONITION
+    return _plainer(tag, names)
+
+
+def _plainer(tag: str, names: list[str]) -> Kind:
+    if not _TABS.isdisjoint(names):
+        return Kind.TABS
+    if not _SIGNATURES.isdisjoint(names) or any((tag, name) in _SIGNATURE_BLOCKS for name in names):
+        return Kind.SIGNATURE
+    if tag == "div" and not GRIDS.keys().isdisjoint(names):
+        return Kind.GRID
+    return Kind.CODE if any((tag, name) in _CODE_BLOCKS for name in names) else Kind.PLAIN
+
+
+_CONTENTS = re.compile(r"toc|contents|on-this-page|section-index", re.IGNORECASE)
+"""Matches the selectors of tables of contents."""
+
+
+@lru_cache(maxsize=64)
+def rules_for(drop: str, contents: bool = False) -> Rules:
+    """Return the rules of a generator with these extra selectors; `contents` keeps tables of contents."""
+    selectors = (*COMMON_DROPS, *drop.split())
+    return Rules(one for one in selectors if not (contents and _CONTENTS.search(one)))

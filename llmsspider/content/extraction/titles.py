@@ -1,0 +1,245 @@
+"""The title of a page: which heading is the title, what is above that heading, and how `<title>` helps."""
+
+from __future__ import annotations
+
+import re
+from itertools import islice
+
+from lxml.etree import XPath, _Element
+
+from llmsspider.content.extraction.tree import (
+    has_blocks,
+    is_named_navigation,
+    letters_outside_links,
+    plain_text,
+)
+
+_HEADINGS = frozenset({"h1", "h2", "h3", "h4", "h5", "h6"})
+_NAVIGATIONS = frozenset({"nav", "aside"})
+_DRAWN = frozenset({"div", "p", "center", "font"})
+"""Elements that old pages style as a heading."""
+_LOOKED_AT = 200
+"""Number of elements at the top of the main content that are searched for a heading without a heading tag."""
+_HEAD_TEXT = 100
+"""Maximum number of letters outside links above the title; more are content, not the head of the site."""
+_CONTENT = XPath(
+    "boolean(.//pre | .//dl | .//th"
+    " | descendant-or-self::*[self::h2 or self::h3 or self::h4][not(.//a | ancestor::a)])",
+    smart_strings=False,
+)
+_NUMBER = re.compile(r"(\d++(?:\.\d++)*+|[A-Z](?:\.\d++)++)\.?+\s++")
+_PARTS = re.compile(r"(?<!\s)(?:\s*+[|:·–—»›]\s++|\s++-{1,3}\s++)")
+_PARTED = re.compile(r"(?<!\s)\s*+[(:|·–—-]")
+_WORD = re.compile(r"\w+")
+_MAX_HEADING = 1_000
+"""Number of characters of a heading that are compared with the `<title>`."""
+_MORE_WORDS = 2
+"""Maximum number of words in the heading of a page that the `<title>` does not have."""
+
+
+def outer_title(root: _Element, main: _Element, title: str | None, whole: str | None = None) -> str | None:
+    """Return the text of an `<h1>` before the main content with which the `<title>` of the page begins.
+
+    None if a heading of the main content is in the `<title>`: the `<h1>` may be the name of the site. `title` is the
+    `<title>` without a last part that may be the name of the site, `whole` the complete `<title>`.
+    """
+    wanted = (title or "").casefold()
+    for heading in root.iter("h1"):
+        if any(ancestor is main for ancestor in heading.iterancestors()):
+            return None
+        text = plain_text(heading)
+        is_other = text.casefold() != wanted or next(main.iter("h1"), None) is not None
+        names_site = is_other and _is_headed(main) and _in_navigation(heading)
+        if text and wanted.startswith(text.casefold()) and not names_site:
+            inner, last = [plain_text(own).casefold() for own in main.iter("h1", "h2")], _keys(whole)[-1:]
+            names_page = any(own and (own in wanted or [_key(own)] == last) for own in inner)
+            is_said = _key(text) in map(_key, inner)
+            return None if is_said or (names_page and _key(text) not in last) else text
+    return None
+
+
+def _in_navigation(heading: _Element) -> bool:
+    """Return True if a heading stands in a navigation: it names the site, or the page as menus do."""
+    return any(
+        above.tag in _NAVIGATIONS or above.get("role") == "navigation" or is_named_navigation(above)
+        for above in heading.iterancestors()
+    )
+
+
+def _is_above_page(heading: _Element) -> bool:
+    """Return True if a heading stands in a navigation, or in a header of the site."""
+    if next(heading.iterancestors("main", "article", "section"), None) is not None:
+        return False
+    return next(heading.iterancestors("header"), None) is not None or _in_navigation(heading)
+
+
+def _is_headed(main: _Element) -> bool:
+    return next(main.iter("h1", "h2"), None) is not None
+
+
+def headline(scope: _Element, title: str | None, whole: str | None = None) -> _Element | None:
+    """Return the heading in `scope` that equals the `<title>`, or the part of it that is not the name of the site.
+
+    The name of the site can also be a heading and a part of the `<title>`. If two headings equal different parts, the
+    later one is that of the page, or one of `<h2>` to `<h4>` that equals the first part of the `<title>`. If two equal
+    the same part, the first outside of navigation is.
+    """
+    keys = _keys(title, whole)
+    lead = [*_keys(title)[:2], *_keys(_rest(title))[:1]]
+    said: dict[str, _Element] = {}
+    section = None
+    is_first = True
+    for heading in scope.iter("h1", "h2", "h3", "h4"):
+        key = _key(plain_text(heading)[:_MAX_HEADING])
+        if heading.tag == "h1":
+            if key in keys and (key not in said or _is_above_page(said[key])):
+                said[key] = heading
+            continue
+        if section is None and key in (keys if is_first else lead):
+            section = heading
+        is_first = False
+    if not said:
+        return section
+    key, page = list(said.items())[-1]
+    return page if section is None or key in lead else section
+
+
+def _below_linked_name(scope: _Element) -> _Element | None:
+    """Return the second `<h1>` where the first is a link to another page: the site's name, leading home."""
+    headings = list(islice(scope.iter("h1"), 2))
+    link = next(headings[0].iter("a"), None) if len(headings) == 2 else None
+    if link is None or (link.get("href") or "#").startswith("#"):
+        return None
+    return headings[1] if plain_text(link) == plain_text(headings[0]) else None
+
+
+def page_headline(scope: _Element, title: str | None, whole: str | None = None) -> _Element | None:
+    """Return the heading in `scope` that equals the `<title>`, or one above it that adds some words to it."""
+    found = headline(scope, title, whole)
+    if found is not None and found.tag == "h1":
+        return found
+    longer = longer_headline(scope, title)
+    return longer if found is None or (longer is not None and longer.tag < found.tag) else found
+
+
+def longer_headline(scope: _Element, title: str | None) -> _Element | None:
+    """Return the first heading that is the `<title>` with some words added ("Class Point"), if there is no `<h1>`."""
+    if not title or next(scope.iter("h1"), None) is not None:
+        return None
+    wanted = set(_WORD.findall(_PARTED.split(title, maxsplit=1)[0].casefold()))
+    for heading in scope.iter("h2", "h3"):
+        words = _WORD.findall(plain_text(heading).casefold())
+        if wanted and wanted <= set(words) and len(words) <= len(wanted) + _MORE_WORDS:
+            return heading
+    return None
+
+
+def _keys(*titles: str | None) -> list[str]:
+    """Return what a heading is compared with, as keys: each title, then its parts."""
+    return [key for title in titles if title for part in _parts(title) if (key := _key(part))]
+
+
+def _parts(title: str) -> list[str]:
+    """Return a title, the parts of it, and what follows the first of three or more."""
+    rest = _rest(title)
+    return [title, *_PARTS.split(title), *([rest] if rest else ())]
+
+
+def _rest(title: str | None) -> str | None:
+    """Return what follows the first of three or more parts of a title.
+
+    >>> _rest("JSDoc: Class: Wheel"), _rest("Wheel | Widget")
+    ('Class: Wheel', None)
+    """
+    parts = _PARTS.split(title or "")
+    return (title or "")[len(parts[0]) :].lstrip(" |:·–—»›-") if len(parts) > 2 else None
+
+
+def _key(text: str) -> str:
+    """Return only letters and digits: sites separate words differently in `<title>` and heading."""
+    return "".join(filter(str.isalnum, text.casefold()))
+
+
+def set_headline(main: _Element, title: str | None, whole: str | None = None) -> None:
+    """Make the element at the top that equals the `<title>` an `<h1>`, on a page of no known generator.
+
+    Elements above that heading, such as a logo, a motto and links, are emptied.
+    """
+    if not title:
+        return
+    found = headline(main, title, whole)
+    found = _below_linked_name(main) if found is None else page_headline(main, title, whole)
+    drawn = _styled_headline(main, title) if found is None else None
+    if drawn is not None:
+        drawn.tag = "h1"
+        _empty_above(drawn, main)
+    elif found is not None and _empty_above(found, main):
+        found.tag = "h1"
+
+
+def clear_site_name(main: _Element, title: str | None, whole: str | None = None) -> bool:
+    """Empty everything above the heading that equals the `<title>`, if an `<h1>` with the name of the site is above it.
+
+    Returns True if there was one: then `main` holds more than the main content.
+    """
+    first = next(main.iter("h1"), None)
+    if first is None or _key(plain_text(first)) in _keys(title)[:2]:  # nearly every page ends here
+        return False
+    found = headline(main, title, whole)
+    if found is None or found is first or found.tag != "h1":
+        found = _below_linked_name(main)
+    return found is not None and _empty_above(found, main)
+
+
+def _styled_headline(main: _Element, title: str) -> _Element | None:
+    for place, element in enumerate(main.iter()):
+        if element.tag in _HEADINGS or place > _LOOKED_AT:
+            return None
+        if element.tag in _DRAWN and element is not main and not has_blocks(element):
+            parent = element.getparent()
+            if (
+                plain_text(element).casefold() == title.casefold()
+                and parent is not None
+                and parent.tag not in {"a", "li", "td"}
+            ):
+                return element
+    return None
+
+
+def _empty_above(headline: _Element, main: _Element) -> bool:
+    """Empty what stands above the headline in `main`; return False, and leave it, where that is content."""
+    above: list[_Element] = []
+    level = headline
+    while level is not main:
+        above += level.itersiblings(preceding=True)
+        parent = level.getparent()
+        if parent is None:
+            return False
+        level = parent
+    if sum(map(_own_text, above)) > _HEAD_TEXT or any(_CONTENT(element) for element in above):
+        return False
+    for element in above:
+        element.clear(keep_tail=True)
+    return True
+
+
+def _own_text(element: _Element) -> int:
+    return 0 if element.tag in {"script", "style", "noscript"} else letters_outside_links(element)
+
+
+def without_book_title(title: str | None, heading: str | None) -> str | None:
+    """Return the part of `title` that is the page's own, by the first `heading` of a page that has no `<h1>`.
+
+    >>> without_book_title("Vectors (The Manual (version 7))", "19.1 Vectors")
+    'Vectors'
+    >>> without_book_title("The Manual: Section 3.6", "3.6 The Navigator")
+    '3.6 The Navigator'
+    """
+    if not title or not heading:
+        return title
+    number = _NUMBER.match(heading)
+    if number and title.split()[-1:] == [number[1]]:
+        return heading
+    name = heading[number.end() :] if number else heading
+    begins = bool(name) and title.casefold().startswith(name.casefold())
+    return title[: len(name)] if begins and _PARTED.match(title[len(name) :]) else title

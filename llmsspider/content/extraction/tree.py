@@ -1,0 +1,198 @@
+"""Names of elements and classes that mean the same on every site, and small functions over elements."""
+
+from __future__ import annotations
+
+import re
+from typing import Literal
+
+from lxml.etree import XPath, _Element, tostring
+
+from llmsspider.content.markdown.commonmark import letters_of
+
+_SPACE = re.compile(r"[ \t\n\r\f\v]+")
+_LINK_TEXTS = XPath("descendant-or-self::a//text()", smart_strings=False)
+_NOT_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+BLOCKS = _words(
+    "address article aside blockquote body caption center dd details div dl dt fieldset figcaption figure "
+    "footer form h1 h2 h3 h4 h5 h6 header hgroup hr html legend li main menu ol p pre search section "
+    "summary table tbody td tfoot th thead tr ul"
+)
+"""Elements that start a new block (HTML standard 15.3: display block, list-item and table parts)."""
+INLINE = _words(
+    "a abbr acronym b bdi bdo big br cite code data del dfn em font i img input ins kbd label mark math "
+    "mjx-container nobr output picture q rt ruby s samp small span strike strong sub sup time tt u var "
+    "wbr source track"
+)
+"""Elements that stand in a line of text; libxml2 puts what follows `<source>` and `<track>` into them."""
+SKIPPED = _words(
+    "area audio base button canvas col colgroup datalist dialog embed head iframe link map meta nav "
+    "noframes noscript object option rp select style svg template textarea title video"
+)
+"""Elements that are never text of the page."""
+FLATTENED = _words(
+    "p div section ul ol dl dt dd blockquote table tr figure figcaption details summary article h1 h2 h3 "
+    "h4 h5 h6"
+)
+"""Blocks that a table cell or a heading sets into its line."""
+NOT_CODE = _words(
+    "CodeMirror-linenumber RBackgroundLabel annottext blob-num boring button-holder buttons clipboard-copy code-copy "
+    "code-line-number conum copy copy-button copybtn expressive-code-copy gutter hljs-ln-line-number "
+    "hljs-ln-numbers line-num line-number line-numbers line-numbers-rows lineno linenodiv linenos "
+    "linenumber linenumbers ln lnt md-annotation__index mw-pygments-lineno numberline nums "
+    "react-syntax-highlighter-line-number shcb-line-number sr-only src-line token-line-number "
+    "tooltip-content ttc visually-hidden"
+)
+"""Classes inside a code block that are not its text: line numbers, copy buttons, hidden lines."""
+CODE_LINES = _words(
+    "CodeMirror-line blob-code cl code-line codeLine ec-line line react-code-line-contents token-line "
+    "view-line"
+)
+"""Classes of elements that are one line of code."""
+COMMON_LANGUAGES = _words(
+    "bash c console cpp cs csharp css dart diff dockerfile elixir go graphql groovy haskell html http ini java "
+    "javascript js json json5 jsonc jsx julia kotlin kt less lua makefile markdown md mermaid objc perl php "
+    "powershell proto py pycon python r rb rs ruby rust scala scss sh shell sql svelte swift toml ts tsx "
+    "typescript vue xml yaml yml zig zsh"
+)
+"""Languages that `<code>` may name by a class that says nothing else (TypeDoc)."""
+NOT_A_LANGUAGE = _words(
+    "active annotate astro-code auto block cell-code cell-output chroma code code-block code-with-copy "
+    "codehilite compile_fail content copy-enabled copyable default doc-text downlit dracula editable "
+    "edition2015 edition2018 edition2021 edition2024 example executable expand focus fragment github-dark "
+    "github-light has-diff has-focused-lines highlight highlighted highlighter-rouge hljs ignore inner "
+    "item-decl lang language line-numbers linenumbers linenums listing literal literal-block makeup match-braces "
+    "monokai mt-0 no-highlight no_run nocopy nohighlight none nord not-prose notranslate nowrap "
+    "numberlines numbersource output overflow-auto playground prettyprint prettyprinted prism "
+    "programlisting rainbow-braces rouge rust-example-rendered scraped-example screen shiki shiki-themes "
+    "should_panic snippet source sourcecode tab text-sm title undefined vitesse-dark vitesse-light "
+    "vp-code vp-code-dark vp-code-light with-title wrap"
+)
+"""Class words of code blocks that name a highlighter, a theme or an option, no language."""
+
+
+_INLINE_CLASSES = frozenset({"doc-md-description"})
+"""Blocks that their site's style sets into the line (mkdocstrings)."""
+_CODE = frozenset({"code", "tt", "samp"})
+
+Flow = Literal["block", "inline", "code", "math", "set in line", "unknown"]
+"""How elements of a tag and class are laid out, before their content is known.
+
+    code         inline, unless it has several lines
+    math         inline, whatever is inside
+    set in line  blocks that their site's style makes inline (`_INLINE_CLASSES`)
+    unknown      a block if there are blocks inside, else inline
+"""
+
+
+def flow_of(tag: str, classes: str | None) -> Flow:
+    """Return how elements of a tag and class attribute are laid out."""
+    if classes in _INLINE_CLASSES:
+        return "set in line"
+    if tag in BLOCKS:
+        return "block"
+    if tag not in INLINE:
+        return "unknown"
+    return "code" if tag in _CODE else "math" if tag == "math" else "inline"
+
+
+_NAVIGATION = re.compile(
+    r"(?:^|[-_\s])(?:nav|navbar|navigation|menu|sidebar|side-bar|sidenav|footer|breadcrumbs?|cookies?|banner|toc|social|share|related|"
+    r"comments?|promo|advert|ads?|popup|modal|masthead|topbar|newsletter|subscribe|pagination|pager|skip|navigate|navlinks?)(?:$|[-_\s])",
+    re.IGNORECASE,
+)
+"""Classes and ids of what stands around the content."""
+_UTILITIES = re.compile(r"(?<!\S)(?:[^\s\[(:/]*+[\[(:/]\S*+|(?:bg|text|border)-\S++)")
+"""Classes that only say how an element looks (Tailwind): `lg:grid-cols-[var(--sidebar-width)_1fr]`, `bg-sidebar`."""
+_WHOLES = frozenset({"html", "body", "main", "article"})
+
+
+def is_named_navigation(element: _Element) -> bool:
+    """Return True if the class or id of an element names navigation, not content."""
+    name = f"{element.get('class') or ''} {element.get('id') or ''}"
+    if name == " " or element.tag in _WHOLES or not _NAVIGATION.search(name):
+        return False
+    return not _UTILITIES.search(name) or bool(_NAVIGATION.search(_UTILITIES.sub(" ", name)))
+
+
+def settable(text: str | None) -> str:
+    """Return `text` without what lxml reads from HTML but refuses to set: control characters (XML 1.0, 2.2)."""
+    return _NOT_XML.sub("", text) if text else ""
+
+
+def collapsed(text: str) -> str:
+    """Return `text` with each run of white space as one space (ten times as fast as one expression)."""
+    if "\n" in text:
+        text = text.replace("\n", " ")
+    if "\t" in text or "\r" in text or "\f" in text:
+        text = _SPACE.sub(" ", text)
+    while "  " in text:
+        text = text.replace("  ", " ")
+    return text
+
+
+def has_blocks(element: _Element) -> bool:
+    """Return True if a descendant is a block."""
+    for child in element:  # noqa: SIM110  # called for every inline element: `any` takes half as long again
+        if child.tag in BLOCKS or (len(child) and has_blocks(child)):
+            return True
+    return False
+
+
+def has_image(element: _Element) -> bool:
+    """Return True if an image is inside."""
+    return next(element.iter("img"), None) is not None
+
+
+def inner_text(element: _Element) -> str:
+    """Return the text of an element as it stands, a fifth of the time that joining `itertext()` takes."""
+    text: str = tostring(element, encoding="unicode", method="text", with_tail=False)
+    return text
+
+
+def letters(element: _Element) -> int:
+    """Return how many letters and digits are in an element."""
+    return letters_of(inner_text(element))
+
+
+def letters_outside_links(element: _Element) -> int:
+    """Return how many letters and digits of an element are outside of links."""
+    return letters(element) - letters_of("".join(_LINK_TEXTS(element)))
+
+
+def has_more_letters(element: _Element, number: float) -> bool:
+    """Return True if the beginnings of paragraphs, outside of links, already have more letters and digits.
+
+    It saves to count those of the whole element.
+    """
+    found = 0
+    for paragraph in element.iter("p"):
+        if paragraph.text and next(paragraph.iterancestors("a"), None) is None:
+            found += letters_of(paragraph.text)
+            if found > number:
+                return True
+    return False
+
+
+def visible(element: _Element) -> str:
+    """Return the text of an element, white space collapsed."""
+    if not len(element):
+        return collapsed(element.text or "").strip(" \u200b")
+    return collapsed(inner_text(element)).strip(" \u200b")
+
+
+def plain_text(element: _Element) -> str:
+    """Return the text of an element without permalink signs, white space collapsed."""
+    text = visible(element).replace("\xa0", " ").strip(" ¶\u200b\uf0c1")
+    if text[-1:] == "#" or text[:1] == "#":
+        is_sign = any(visible(link) == "#" for link in element.iter("a"))
+        if is_sign or text[-2:] == " #":
+            text = text.removesuffix("#").rstrip(" ¶\u200b\uf0c1")
+        if is_sign or text[:2] == "# ":
+            text = text.removeprefix("#").lstrip(" ¶\u200b\uf0c1")
+    return text

@@ -1,0 +1,383 @@
+"""The walk over the main content: every element becomes a block or an inline piece of the output format.
+
+The walk decides what each element is, by its tag and class, and calls the converter that is registered for it. The
+modules with the converters (`blocks`, `inlines`, `lists`, `tables`, `components`) import this one and register
+themselves here; it imports none of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import NamedTuple, TypeVar
+
+from lxml.etree import _Element
+
+from llmsspider.content.extraction import code
+from llmsspider.content.extraction.formats import Format
+from llmsspider.content.extraction.framing import framed
+from llmsspider.content.extraction.generators import UNKNOWN, Generator
+from llmsspider.content.extraction.parsing import Source
+from llmsspider.content.extraction.rules import WRAPPERS, Kind, Rules, classify
+from llmsspider.content.extraction.tree import (
+    Flow,
+    collapsed,
+    flow_of,
+    has_blocks,
+    has_more_letters,
+    inner_text,
+    letters,
+    letters_outside_links,
+    plain_text,
+)
+from llmsspider.items import Link
+from llmsspider.web.decompression import Growth
+from llmsspider.web.url_gate import Joiner
+
+_FEW = 40
+"""Number of letters outside links below which an element cannot be the page."""
+_THE_PAGE = 0.7
+"""Minimum share (0 to 1) of the main content's letters outside links of an element that is the page."""
+_MAX_DEPTH = 120
+"""Maximum depth of elements; deeper ones become plain text (each level takes four frames of the stack)."""
+_MAX_ROLES = 10_000
+"""Maximum number of (tag, class) pairs in the cache of roles."""
+
+# The tables of converters. A block converter returns the blocks of an element. An inline converter also gets the pieces
+# before the element in its line, and returns a piece, or blocks if the element turns out to be a block (display math).
+# Converters that are not looked up by tag return None for an element that they do not apply to.
+
+Piece = str | list[str]
+BlockConverter = Callable[["Walk", _Element], list[str]]
+InlineConverter = Callable[["Walk", _Element, list[str]], Piece]
+SomeBlocks = Callable[["Walk", _Element], list[str] | None]
+SomeInlines = Callable[["Walk", _Element, list[str]], Piece | None]
+Finder = Callable[["Walk", _Element], None]
+K = TypeVar("K")
+C = TypeVar("C", BlockConverter, InlineConverter, SomeBlocks, SomeInlines)
+
+BLOCK_TAGS: dict[str, BlockConverter] = {}
+INLINE_TAGS: dict[str, InlineConverter] = {}
+AROUND_BLOCKS: dict[str, SomeBlocks] = {}
+"""Converters of inline elements that have blocks inside, by tag."""
+BLOCK_KINDS: dict[Kind, SomeBlocks] = {}
+INLINE_KINDS: dict[Kind, SomeInlines] = {}
+_FINDERS: list[Finder] = []
+
+
+def converts(table: dict[K, C], *keys: K) -> Callable[[C], C]:
+    """Register a converter in one of the tables, under tags or kinds."""
+
+    def register(converter: C) -> C:
+        table.update(dict.fromkeys(keys, converter))
+        return converter
+
+    return register
+
+
+def finds(finder: Finder) -> Finder:
+    """Register a function that collects, before the walk begins, what converters need to know of the main content."""
+    _FINDERS.append(finder)
+    return finder
+
+
+class Role(NamedTuple):
+    """What elements of one tag and class are, and how they are converted.
+
+    Strings and booleans, as they are read for each element: access to an enum member takes ten times as long.
+    """
+
+    kind: Kind
+    is_plain: bool
+    """Whether `kind` is `Kind.PLAIN`."""
+    flow: Flow
+    block: BlockConverter
+    inline: InlineConverter
+
+
+@dataclass(slots=True)
+class Walk:
+    """The walk over one page: `document(main)` returns its text and sets the results.
+
+    `links` are the links of the text; `headings_only` is True if the text has only headings.
+    """
+
+    rules: Rules
+    joiner: Joiner
+    format: Format
+    source: Source
+    links: list[Link] = field(default_factory=list)
+    notes: dict[str, str] = field(default_factory=dict)
+    """The labels of footnotes, by the id of what defines them."""
+    tabs: dict[_Element, _Element] = field(default_factory=dict)
+    """The tab of each panel."""
+    title: str | None = None
+    first_heading: str | None = None
+    headings_only: bool = False
+    generator: Generator = UNKNOWN
+    has_tex: bool = False
+    headings: dict[str, int] = field(default_factory=dict)
+    """The level of each block that is a heading."""
+    empty: set[str] = field(default_factory=set)
+    """The blocks that mean nothing without the block that follows."""
+    in_link: bool = False
+    in_heading: bool = False
+    depth: int = 0
+    main: _Element | None = None
+    growth: Growth | None = None
+    """Bounds what is written: quotes and lists inside each other repeat their marks on each line."""
+    first_blocks: list[SomeBlocks] = field(default_factory=list)
+    """Converters that look at each block before that of its tag does."""
+    first_inlines: list[SomeInlines] = field(default_factory=list)
+    text: Callable[[str], str] = field(init=False)
+    """Returns character data with its white space collapsed, written for the format."""
+    _roles: dict[tuple[str, str | None], Role] = field(default_factory=dict)
+    _by_attribute: dict[_Element, Kind] = field(default_factory=dict)
+    _letters: int = -1
+
+    def __post_init__(self) -> None:
+        self.text = self._with_formulas if self.has_tex else self.format.text
+
+    def document(self, main: _Element, title: str | None = None) -> str:
+        """Return the text of a document in the output format, and set `links`, `title` and `headings_only`.
+
+        Args:
+            main: the main content.
+            title: the text of the page's heading, if that is outside of `main`: it becomes the first heading.
+        """
+        self.main, self._letters = main, -1
+        self._roles = _roles_for(self.rules, self.generator.title)
+        self._by_attribute = self.rules.kinds_by_attribute(main, self.source)
+        self.first_blocks, self.first_inlines = [], []
+        for find in _FINDERS:
+            find(self, main)
+        self.title = title
+        above = [self.format.heading(1, self.format.text(title))] if title else []
+        blocks = self.blocks(main)
+        self.headings_only = all(block in self.headings or block == self.format.rule() for block in blocks)
+        kept = framed(blocks, self.headings, self.empty, self.format.rule(), self.joiner.page)
+        return self.format.document([*above, *kept])
+
+    # What an element is.
+
+    def kind(self, element: _Element) -> Kind:
+        """Return what an element is."""
+        role = self._role(element)
+        return role.kind if role.is_plain else classify(element, role.kind)
+
+    def drops(self, element: _Element) -> bool:
+        """Return True for an element that is filtered."""
+        role = self._role(element)
+        return not role.is_plain and classify(element, role.kind) is Kind.DROP
+
+    def _role(self, element: _Element) -> Role:
+        key = (element.tag, element.get("class"))
+        role = self._roles.get(key) or self._new_role(*key)
+        if self._by_attribute and role.is_plain and element in self._by_attribute:
+            return role._replace(kind=self._by_attribute[element], is_plain=False)
+        return role
+
+    def _new_role(self, tag: str, classes: str | None) -> Role:
+        is_title = f"{tag}.{classes}" == self.generator.title
+        kind = self.rules.by_name(tag, classes or "")
+        block = Walk._titled if is_title else BLOCK_TAGS.get(tag, Walk.blocks)
+        inline = INLINE_TAGS.get(tag, Walk.content)
+        role = Role(kind, kind is Kind.PLAIN, flow_of(tag, classes), block, inline)
+        if len(self._roles) < _MAX_ROLES:
+            self._roles[tag, classes] = role
+        return role
+
+    def is_container(self, element: _Element) -> bool:
+        """Return True if the tag of an element has no converter: it is replaced by the blocks inside."""
+        return element.tag not in BLOCK_TAGS
+
+    def _is_the_page(self, element: _Element) -> bool:
+        """Return True if an element, whatever its class, holds nearly all text of the main content."""
+        if element.tag not in WRAPPERS or not len(element) or self.main is None:
+            return False
+        if letters(element) < _FEW:
+            return False
+        inner = letters_outside_links(element)
+        if inner < _FEW or has_more_letters(self.main, inner / _THE_PAGE):
+            return False
+        if self._letters < 0:
+            self._letters = letters_outside_links(self.main)
+        return inner >= _THE_PAGE * self._letters
+
+    # Blocks.
+
+    def blocks(self, element: _Element) -> list[str]:
+        """Return the blocks of an element's content: inline runs as paragraphs, block children as they are."""
+        self.depth += 1
+        if self.depth > _MAX_DEPTH:
+            self.depth -= 1
+            return self._paragraph([self.text(inner_text(element))])
+        found: list[str] = []
+        text = element.text
+        run = [self.text(text)] if text and not text.isspace() else []  # white space alone starts no run
+        is_looked_at = bool(self.first_inlines)
+        for child in element:
+            role = self._role(child)
+            flow = role.flow
+            if flow == "block" or (flow == "unknown" and has_blocks(child)):
+                if run:
+                    found += self._paragraph(run)
+                text = child.tail
+                run = [self.text(text)] if text and not text.isspace() else []
+                found += self._block(child, role)
+                continue
+            if flow != "inline" or (len(child) and has_blocks(child)):
+                piece = self._inline_or_blocks(child, role, run)
+            elif role.is_plain and not is_looked_at:
+                piece = role.inline(self, child, run)
+            else:
+                piece = self._inline(child, role, run)
+            if isinstance(piece, list):
+                found += self._paragraph(run)
+                found += piece
+                run = []
+            elif piece:
+                run.append(self._behind(run, piece) if piece[0] == "(" else piece)
+            if text := child.tail:
+                piece = self.text(text)
+                run.append(self._behind(run, piece) if text[0] == "(" else piece)
+        if run:
+            found += self._paragraph(run)
+        self.depth -= 1
+        if self.growth is not None:
+            self.growth.check(sum(map(len, found)))
+        return found
+
+    def _inline_or_blocks(self, element: _Element, role: Role, before: list[str]) -> Piece:
+        """Return the piece that an element is among text, or its blocks where it has blocks inside."""
+        if role.flow == "set in line":
+            return self.line(element)
+        if role.flow == "code" and len(element) and code.is_listing(element):
+            return [self.code_block(code.broken_lines(element), element)]
+        if role.flow != "math" and has_blocks(element):
+            return self._around_blocks(element, role)
+        return self._inline(element, role, before)
+
+    def _paragraph(self, run: list[str]) -> list[str]:
+        text = self.format.paragraph(run) if run else ""
+        return [text] if text else []
+
+    def block(self, element: _Element) -> list[str]:
+        """Return the blocks that one block element is."""
+        return self._block(element, self._role(element))
+
+    def _block(self, element: _Element, role: Role) -> list[str]:
+        if not role.is_plain:
+            kind = classify(element, role.kind)
+            if kind is Kind.DROP:
+                return self.blocks(element) if self._is_the_page(element) else []
+            if kind is not Kind.PLAIN and (blocks := BLOCK_KINDS[kind](self, element)) is not None:
+                return blocks
+        for convert in self.first_blocks:
+            if (blocks := convert(self, element)) is not None:
+                return blocks
+        return role.block(self, element)
+
+    def _around_blocks(self, element: _Element, role: Role) -> list[str]:
+        """Return the blocks of an inline element that has blocks inside."""
+        if not role.is_plain and classify(element, role.kind) is Kind.DROP:
+            return []
+        convert = AROUND_BLOCKS.get(element.tag)
+        blocks = convert(self, element) if convert else None
+        return self._block(element, role) if blocks is None else blocks
+
+    def _titled(self, element: _Element) -> list[str]:
+        """Return the first element of the class that the generator gives to the title of a page."""
+        if self.title is not None:
+            return BLOCK_TAGS.get(element.tag, Walk.blocks)(self, element)
+        inner = self.line(element)
+        self.title = self.shown(element) or None
+        return [self.format.heading(1, inner)] if inner else []
+
+    def shown(self, element: _Element) -> str:
+        """Return the text of an element without its filtered descendants, which are emptied."""
+        for child in list(element.iterdescendants()) if len(element) else ():
+            if self.drops(child):
+                child.clear(keep_tail=True)
+        return plain_text(element)
+
+    def code_block(self, text: str, holder: _Element) -> str:
+        """Return a code block whose language is named by `holder` or what is around it."""
+        language = code.code_language(holder)
+        return self.format.code_block(text, "" if language == self.generator.unlabelled else language)
+
+    def bold(self, line: str) -> str:
+        """Return a line in bold, or as it is where it holds bold text."""
+        return line if "**" in line else self.format.emphasis(line, "**", "", "")
+
+    # Lines.
+
+    def inline(self, element: _Element, before: list[str]) -> Piece:
+        """Return `element` as an inline piece that follows the pieces `before`, or as a list of blocks."""
+        return self._inline(element, self._role(element), before)
+
+    def _inline(self, element: _Element, role: Role, before: list[str]) -> Piece:
+        if not role.is_plain:
+            kind = classify(element, role.kind)
+            if kind is Kind.DROP:
+                return ""
+            by_kind = INLINE_KINDS.get(kind)
+            if by_kind and (piece := by_kind(self, element, before)) is not None:
+                return piece
+        for convert in self.first_inlines:
+            if (piece := convert(self, element, before)) is not None:
+                return piece
+        return role.inline(self, element, before)
+
+    def content(self, element: _Element, before: list[str] | None = None) -> str:
+        """Return the content of an inline element."""
+        if not len(element):
+            return self.text(text) if (text := element.text) else ""
+        return "".join(self.run(element))
+
+    def line(self, element: _Element) -> str:
+        """Return the whole content of an element as one line."""
+        return self.format.line(self.run(element))
+
+    def run(self, element: _Element) -> list[str]:
+        """Return the inline pieces of an element's content; blocks in it are flattened."""
+        if self.depth > _MAX_DEPTH:
+            return [self.text(inner_text(element))]
+        self.depth += 1
+        pieces = [self.text(text)] if (text := element.text) else []
+        is_looked_at = bool(self.first_inlines)
+        for child in element:
+            role = self._role(child)
+            piece = (
+                role.inline(self, child, pieces)
+                if role.is_plain and not is_looked_at
+                else self._inline(child, role, pieces)
+            )
+            if isinstance(piece, list):
+                pieces.append(" ".join(piece))
+            elif piece:
+                pieces.append(self._behind(pieces, piece) if piece[0] == "(" else piece)
+            if text := child.tail:
+                piece = self.text(text)
+                pieces.append(self._behind(pieces, piece) if text[0] == "(" else piece)
+        self.depth -= 1
+        return pieces
+
+    def _behind(self, before: list[str], piece: str) -> str:
+        """Return a piece that begins with a parenthesis and follows the pieces `before`."""
+        return self.format.behind_bracket(piece) if before and before[-1][-1:] == "]" else piece
+
+    def _with_formulas(self, text: str) -> str:
+        """Return character data with its white space collapsed and its TeX as it is, written for the format."""
+        if ("\\" in text or "$$" in text) and (formulas := code.in_text(collapsed(text))):
+            return "".join(
+                self.format.math(part) if is_tex else self.format.text(part) for part, is_tex in formulas
+            )
+        return self.format.text(text)
+
+
+@lru_cache(maxsize=64)
+def _roles_for(rules: Rules, title: str) -> dict[tuple[str, str | None], Role]:
+    """Return the cache of roles by tag and class: pages of one site repeat the same few hundred."""
+    return {}

@@ -1,0 +1,146 @@
+"""Formats besides HTML and Markdown that documentation links to: the known ones, and which are converted. Pure.
+
+    notebook    Jupyter notebooks           rst         reStructuredText
+    pdf         PDF (extra `pdf`)           asciidoc    AsciiDoc
+
+OpenAPI files are read by `llmsspider.content.openapi`. Each reader is a content handler (docs/how-to/handlers.md).
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal, NamedTuple, cast, get_args
+from urllib.parse import unquote, urlsplit
+
+from llmsspider.web.loading import Extra, missing_extra
+
+Mode = Literal["off", "listed", "linked"]
+"""Which files of a format are pages: none, those that an llms.txt or sitemap lists, or linked ones too."""
+
+_API = re.compile(rb'["\']?(?:openapi|swagger)["\']?\s{0,9}:\s{0,9}["\']?[23]\.')
+_NOTEBOOK = re.compile(rb'"(?:cells|nbformat|worksheets)"\s{0,9}:')
+_HEAD = 64 * 1024
+"""Number of bytes at the beginning of a file in which `sniff` must match."""
+
+
+class LinkedFormat(NamedTuple):
+    """How a format is recognised, and the class that converts it. `sniff` must match within the first `_HEAD` bytes."""
+
+    reader: str
+    types: frozenset[str]
+    extensions: tuple[str, ...]
+    default: Mode
+    sniff: re.Pattern[bytes] | None = None
+    extra: Extra | None = None
+
+
+FORMATS: dict[str, LinkedFormat] = {
+    "openapi": LinkedFormat(
+        "llmsspider.content.openapi.OpenApiHandler",
+        frozenset({"application/vnd.oai.openapi", "application/vnd.oai.openapi+json"}),
+        ("json", "yaml", "yml"),
+        "listed",
+        _API,
+    ),
+    "notebook": LinkedFormat(
+        "llmsspider.content.formats.notebook.NotebookHandler",
+        frozenset({"application/x-ipynb+json"}),
+        ("ipynb",),
+        "listed",
+        _NOTEBOOK,
+    ),
+    "rst": LinkedFormat(
+        "llmsspider.content.formats.rst.RstHandler",
+        frozenset({"text/x-rst", "text/prs.fallenstein.rst"}),
+        ("rst", "rest", "rst.txt"),
+        "listed",
+    ),
+    "asciidoc": LinkedFormat(
+        "llmsspider.content.formats.asciidoc.AsciiDocHandler",
+        frozenset({"text/asciidoc", "text/x-asciidoc"}),
+        ("adoc", "asciidoc"),
+        "listed",
+    ),
+    "pdf": LinkedFormat(
+        "llmsspider.content.formats.pdf.PdfHandler",
+        frozenset({"application/pdf"}),
+        ("pdf",),
+        "off",
+        extra="pdf",
+    ),
+}
+"""Every format by its name in `LLMS_FORMATS`."""
+
+
+@dataclass(slots=True, frozen=True)
+class Formats:
+    """The mode of each format: which formats are converted, and for which files."""
+
+    modes: Mapping[str, Mode] = field(
+        default_factory=lambda: {name: one.default for name, one in FORMATS.items()}
+    )
+
+    @classmethod
+    def parse(cls, value: object) -> Formats:
+        """Read the setting: modes by format, as a dict, JSON or `pdf=linked, notebook=off`; others keep their default.
+
+        Raises:
+            ValueError: one line that says what is wrong.
+        """
+        modes = dict(cls().modes)
+        for name, mode in _pairs(value):
+            if name not in FORMATS:
+                raise ValueError(f"{name!r} is no format: accepted are {', '.join(FORMATS)}")
+            if mode not in get_args(Mode):
+                raise ValueError(f"{name}={mode!r}: accepted are {', '.join(get_args(Mode))}")
+            extra = FORMATS[name].extra
+            if mode != "off" and extra is not None and (lack := missing_extra(extra)) is not None:
+                raise ValueError(f"{name}: {lack}")
+            modes[name] = cast("Mode", mode)
+        return cls(modes)
+
+    def extensions(self, mode: Mode) -> frozenset[str]:
+        """The extensions, without dot, of files that are pages if linked to (`linked`) or if listed (`listed`)."""
+        modes = {"linked"} if mode == "linked" else {"linked", "listed"}
+        on = [one for name, one in FORMATS.items() if self.modes[name] in modes]
+        return frozenset(ending.rpartition(".")[2] for one in on for ending in one.extensions) - {"txt"}
+
+    @property
+    def fingerprint(self) -> str:
+        """The modes that are not the default, as text for the fingerprint of the converter; empty for the defaults."""
+        changed = [f"{name}={mode}" for name, mode in self.modes.items() if mode != FORMATS[name].default]
+        return f"+{','.join(changed)}" if changed else ""
+
+    def reader(self, mime_type: str | None, url: str, body: bytes, *, listed: bool) -> str | None:
+        """Return the path of the class that converts a response; None if it is of no enabled format.
+
+        >>> Formats().reader("text/plain", "https://e.com/guide.rst", b"Guide", listed=True)
+        'llmsspider.content.formats.rst.RstHandler'
+        """
+        name = unquote(urlsplit(url).path).rpartition("/")[2].lower()
+        for key, one in FORMATS.items():
+            if self.modes[key] == "off" or (self.modes[key] == "listed" and not listed):
+                continue
+            known = mime_type in one.types or (
+                name.endswith(tuple(f".{ending}" for ending in one.extensions))
+                and mime_type not in {"text/html", "application/xhtml+xml"}
+            )
+            if known and (one.sniff is None or one.sniff.search(body, 0, _HEAD)):
+                return one.reader
+        return None
+
+
+def _pairs(value: object) -> list[tuple[str, str]]:
+    if isinstance(value, str) and not value.lstrip().startswith("{"):
+        parts = [part.partition("=") for part in value.split(",") if part.strip()]
+        return [(name.strip(), mode.strip()) for name, _, mode in parts]
+    try:
+        given = json.loads(value) if isinstance(value, str) else value
+    except ValueError:
+        given = None
+    if given is None or not isinstance(given, Mapping):
+        raise ValueError("a mode by format is accepted, such as pdf=linked,notebook=off")
+    return [(str(name), str(mode)) for name, mode in given.items()]

@@ -1,0 +1,354 @@
+"""Cutting a document's Markdown into chunks for retrieval, and the rows of a chunk feed."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from functools import cache
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, cast
+
+from llmsspider.content.markdown import commonmark
+from llmsspider.content.markdown.code_languages import code_languages
+from llmsspider.errors import ArgumentsError
+from llmsspider.items import Document
+from llmsspider.web.loading import find
+from llmsspider.web.stats import ChunkChange
+
+if TYPE_CHECKING:
+    from markdown_it import MarkdownIt
+    from markdown_it.token import Token
+
+
+# Cutting a document's Markdown into chunks for retrieval.
+# Each section (a heading and what stands below it, up to the next heading) is cut by itself, so that an edit changes
+# the chunks of its section alone. Within one, whole blocks are packed up to the size. A list or quote that is too
+# large is cut between its items, a paragraph between sentences, then words; code and tables are kept whole whatever
+# their size. A heading is never parted from the first block below it, and one with nothing of its own joins its first
+# subsection.
+
+Count = Callable[[str], int]
+"""The size of a text in the unit of the user's choice."""
+
+_WHOLE = frozenset({"fence", "code_block", "table_open", "hr", "heading_open"})
+_SENTENCE = re.compile(r"[.!?…。！？][)\"'»”’*_`]*\s+|\n")
+_LINE_END = re.compile(r"\r\n?|\n")  # as markdown-it-py sees lines
+_WORD = re.compile(r"\s+")
+_TOKEN = re.compile(r"[^\W\d_]{1,6}|\d{1,3}|[^\w\s]|_")
+
+
+@dataclass(slots=True, frozen=True)
+class Chunk:
+    """One chunk: `heading_path` names the headings it stands below, outermost first, its own included.
+
+    `id` (32 hex digits) follows from page, headings and text. The second of equal chunks of a page, and each after
+    it, has its ordinal in it too.
+    """
+
+    id: str
+    heading_path: tuple[str, ...]
+    text: str
+    size: int
+
+
+@dataclass(slots=True, frozen=True)
+class Span:
+    """A piece of a text, by offsets of characters; those of a text follow each other without a gap."""
+
+    start: int
+    end: int
+    heading_path: tuple[str, ...]
+
+
+@dataclass(slots=True)
+class _Node:
+    kind: str
+    line: int
+    level: int = 0
+    text: str = ""
+    children: list[_Node] = field(default_factory=list)
+
+
+def characters(text: str) -> int:
+    """Count characters (Unicode code points)."""
+    return len(text)
+
+
+def tokens(text: str) -> int:
+    """Estimate the tokens of a language model, without its vocabulary.
+
+    A word counts one for each six letters begun, a number one for each three digits, any other mark one.
+
+    >>> tokens("Install it: `pip install llmsspider`")
+    11
+    """
+    return sum(1 for _ in _TOKEN.finditer(text))
+
+
+def chunks(content: str, page: str, *, size: int, count: Count = characters) -> list[Chunk]:
+    """Cut the content of the page with the id `page` into chunks of up to `size`, counted by `count`."""
+    found: list[Chunk] = []
+    seen: Counter[str] = Counter()
+    for span in split(content, size=size, count=count):
+        text = content[span.start : span.end].strip("\n").rstrip()
+        if not text:
+            continue
+        whole = "\n".join((page, *span.heading_path, "", text))
+        seen[whole] += 1
+        if seen[whole] > 1:
+            whole += f"\n{seen[whole]}"
+        found.append(Chunk(_digest(whole), span.heading_path, text, count(text)))
+    return found
+
+
+def split(content: str, *, size: int, count: Count = characters) -> Iterator[Span]:
+    """Yield the pieces of a text in order; together they are the text."""
+    lines = [0, *(found.end() for found in _LINE_END.finditer(content))]
+    cutter = _Cutter(content, lines, size, count)
+    for section in _sections(_tree(_parser().parse(content)), lines, len(content)):
+        yield from cutter.pieces(section)
+
+
+@dataclass(slots=True, frozen=True)
+class _Section:
+    """Offsets of a section, of the first block below its heading (`start` where it has none), and its blocks."""
+
+    path: tuple[str, ...]
+    start: int
+    end: int
+    first_block: int
+    blocks: list[_Node]
+
+
+def _sections(nodes: list[_Node], lines: list[int], length: int) -> Iterator[_Section]:
+    heads = [index for index, node in enumerate(nodes) if node.kind == "heading_open"]
+    bounds = [0, *heads, len(nodes)] if not heads or heads[0] else [*heads, len(nodes)]
+    path: list[tuple[int, str]] = []
+    pending: int | None = None
+    for place, (index, until) in enumerate(pairwise(bounds)):
+        start = 0 if place == 0 else lines[nodes[index].line]
+        begin = start if pending is None else pending
+        head = nodes[index] if index < len(nodes) and nodes[index].kind == "heading_open" else None
+        blocks = nodes[index:until]
+        if head is not None:
+            path = [(level, text) for level, text in path if level < head.level] + [(head.level, head.text)]
+            blocks = blocks[1:]
+        following = nodes[until].level if until < len(nodes) else 0
+        if head is not None and not blocks and following > head.level:
+            pending = begin
+            continue
+        pending = None
+        end = lines[nodes[until].line] if until < len(nodes) else length
+        first = lines[blocks[0].line] if head is not None and blocks else begin
+        yield _Section(tuple(text for _, text in path), begin, end, first, blocks)
+
+
+@dataclass(slots=True, frozen=True)
+class _Cutter:
+    content: str
+    lines: list[int]
+    size: int
+    count: Count
+
+    def pieces(self, section: _Section) -> Iterator[Span]:
+        """Yield as few pieces of a section as the size allows."""
+        cuts = {section.start, section.end}
+        for node, start, end in self._extents(section.blocks, section.end):
+            cuts |= {start, *self._inner_cuts(node, start, end)}
+        cuts -= {cut for cut in cuts if section.start < cut <= section.first_block}
+        for start, end in self._packed(sorted(cuts)):
+            yield Span(start, end, section.path)
+
+    def _packed(self, cuts: list[int]) -> Iterator[tuple[int, int]]:
+        if len(cuts) < 2:
+            return
+        start, reached = cuts[0], cuts[1]
+        for cut in cuts[2:]:
+            if not self._fits(start, cut):
+                yield start, reached
+                start = reached
+            reached = cut
+        yield start, reached
+
+    def _fits(self, start: int, end: int) -> bool:
+        return self.count(self.content[start:end].rstrip()) <= self.size
+
+    def _extents(self, blocks: list[_Node], end: int) -> Iterator[tuple[_Node, int, int]]:
+        starts = [self.lines[node.line] for node in blocks]
+        for node, (start, until) in zip(blocks, pairwise([*starts, end]), strict=True):
+            yield node, start, until
+
+    def _inner_cuts(self, node: _Node, start: int, end: int) -> Iterator[int]:
+        """Yield where a block that is too large may be cut."""
+        if node.kind in _WHOLE or start >= end or self._fits(start, end):
+            return
+        if not node.children:
+            yield from self._text_cuts(start, end)
+        for child, child_start, child_end in self._extents(node.children, end):
+            if start < child_start < end:
+                yield child_start
+            yield from self._inner_cuts(child, max(start, child_start), child_end)
+
+    def _text_cuts(self, start: int, end: int) -> Iterator[int]:
+        for sentence, sentence_end in self._parts(_SENTENCE, start, end):
+            if sentence > start:
+                yield sentence
+            if self._fits(sentence, sentence_end):
+                continue
+            for word, word_end in self._parts(_WORD, sentence, sentence_end):
+                if word > sentence:
+                    yield word
+                if not self._fits(word, word_end):
+                    yield from range(word + self.size, word_end, self.size)
+
+    def _parts(self, separator: re.Pattern[str], start: int, end: int) -> Iterator[tuple[int, int]]:
+        return pairwise(
+            [start, *(found.end() for found in separator.finditer(self.content, start, end)), end]
+        )
+
+
+@cache
+def _parser() -> MarkdownIt:
+    return commonmark.parser({"html": True}).disable("inline")
+
+
+def _tree(parsed: list[Token]) -> list[_Node]:
+    root: list[_Node] = []
+    stack = [_Node("root", 0, children=root)]
+    for token in parsed:
+        if token.nesting < 0:
+            stack.pop()
+            continue
+        if token.type == "inline":
+            stack[-1].text = " ".join(token.content.split())
+            continue
+        line = token.map[0] if token.map else stack[-1].line
+        level = int(token.tag[1]) if token.type == "heading_open" else 0
+        node = _Node(token.type, line, level)
+        stack[-1].children.append(node)
+        if token.nesting > 0:
+            stack.append(node)
+    return root
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:32]
+
+
+# The rows of a chunk feed: what a retrieval index is given, and what it has to forget.
+
+COUNTERS: dict[str, Count] = {"characters": characters, "tokens": tokens}
+"""The units of `LLMS_CHUNK_UNIT` that need nothing else."""
+
+
+@dataclass(slots=True, frozen=True)
+class ChunkRow:
+    """One chunk, or a tombstone (`change` deleted: no text). See docs/how-to/chunks.md for the fields.
+
+    A tombstone with `id` None is for every chunk of the page.
+    """
+
+    id: str | None
+    page: str
+    url: str
+    source: str
+    run: str
+    seq: int | None
+    change: ChunkChange
+    title: str | None
+    heading_path: tuple[str, ...]
+    section: str | None
+    language: str | None
+    text: str | None
+    size: int | None
+    code_languages: list[str] = field(default_factory=list)
+
+
+@dataclass(slots=True, frozen=True)
+class Chunker:
+    """The size of chunks and what it is counted in."""
+
+    size: int = 2000
+    count: Count = characters
+
+    def ids(self, page: str, content: str | None) -> frozenset[str]:
+        """The ids of the chunks of a page's content."""
+        return frozenset(chunk.id for chunk in chunks(content or "", page, size=self.size, count=self.count))
+
+    def rows(
+        self, document: Document, before: frozenset[str] = frozenset(), *, changes: bool = False
+    ) -> Iterator[ChunkRow]:
+        """Yield the rows of a document: deleted chunks, then present ones.
+
+        Args:
+            document: as it leaves the crawl.
+            before: the ids of its chunks as last stored; omit it for a document that did not change.
+            changes: omit unchanged chunks.
+        """
+        if document.change == "deleted" and not before:
+            yield _gone(document, None)
+            return
+        found = chunks(document.content or "", document.id, size=self.size, count=self.count)
+        for gone in sorted(before - {chunk.id for chunk in found}):
+            yield _gone(document, gone)
+        for chunk in found:
+            kept = document.change == "unchanged" or chunk.id in before
+            if not (kept and changes):
+                yield _row(document, chunk, "unchanged" if kept else "new")
+
+    def replay(self, document: Document) -> Iterator[ChunkRow]:
+        """Yield the rows of a document with unknown earlier chunks: those are deleted, the present ones are new."""
+        if document.change != "new":
+            yield _gone(document, None)
+        for chunk in chunks(document.content or "", document.id, size=self.size, count=self.count):
+            yield _row(document, chunk, "new")
+
+
+def _gone(document: Document, chunk_id: str | None) -> ChunkRow:
+    return _row(document, None, "deleted", chunk_id)
+
+
+def _row(
+    document: Document,
+    chunk: Chunk | None,
+    change: ChunkChange,
+    chunk_id: str | None = None,
+) -> ChunkRow:
+    return ChunkRow(
+        id=chunk.id if chunk else chunk_id,
+        page=document.id,
+        url=document.url,
+        source=document.source,
+        run=document.run,
+        seq=document.seq,
+        change=change,
+        title=document.title,
+        heading_path=chunk.heading_path if chunk else (),
+        section=document.llms.section if document.llms else None,
+        language=document.language,
+        text=chunk.text if chunk else None,
+        size=chunk.size if chunk else None,
+        code_languages=code_languages(chunk.text) if chunk else [],
+    )
+
+
+def counter(unit: str) -> Count:
+    """The function `LLMS_CHUNK_UNIT` names: a unit, or the dotted path of a function from text to int.
+
+    Raises:
+        ArgumentsError: there is no such unit or function.
+    """
+    if unit in COUNTERS:
+        return COUNTERS[unit]
+    try:
+        found: Any = find(unit)
+        if isinstance(found("some text"), int):
+            return cast("Count", found)
+        problem = "does not return an int"
+    except Exception as error:  # whatever the user's module raises
+        problem = f"{type(error).__name__}: {error}"
+    accepted = f"{', '.join(COUNTERS)}, or the path of a function that counts a text"
+    raise ArgumentsError([f"setting LLMS_CHUNK_UNIT={unit!r}: accepted are {accepted} ({problem})"])

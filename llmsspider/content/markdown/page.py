@@ -1,0 +1,279 @@
+"""A Markdown body as a page: front matter read, banners off, links absolute, everything else as its author wrote it."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from llmsspider.content.markdown.commonmark import take_invisible, with_line_feeds
+from llmsspider.content.markdown.scan import Scan, one_line, scan
+from llmsspider.items import Link, Page, PageMeta
+from llmsspider.web.decompression import MAX_GROWTH, Growth
+from llmsspider.web.url_gate import HTTP, Joiner, without_fragment
+
+# Front matter: the YAML (`---`) or TOML (`+++`) head of a Markdown file.
+
+_YAML = re.compile(r"---[ \t]*\n(.*?)^(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL | re.MULTILINE)
+_TOML = re.compile(r"\+\+\+[ \t]*\n(.*?)^\+\+\+[ \t]*(?:\n|\Z)", re.DOTALL | re.MULTILINE)
+_LIMIT = 65_536
+"""Characters of front matter read; a longer head is text."""
+MAX_LEVELS = 100
+"""Levels of tables that one key of TOML may name; a head with more is text."""
+_UNREADABLE = (ValueError, TypeError, LookupError, AttributeError, RecursionError)
+"""What the parsers raise on what others write."""
+
+
+def split_front_matter(text: str) -> tuple[dict[str, object], str]:
+    r"""Return `(front matter, rest of the text)`; an unreadable head is left in the text.
+
+    >>> split_front_matter("---\ntitle: A\n---\n# B\n")
+    ({'title': 'A'}, '# B\n')
+    """
+    for match, load in ((_YAML.match, _load_yaml), (_TOML.match, _load_toml)):
+        found = match(text, 0, 2 * _LIMIT)
+        if found and len(found.group(1)) <= _LIMIT:
+            values = load(found.group(1))
+            if values is not None:
+                return values, text[found.end() :].lstrip("\n")
+    return {}, text
+
+
+def _load_yaml(head: str) -> dict[str, object] | None:
+    if not head.strip():
+        return {}
+    from llmsspider.content.markdown.safe_yaml import load  # noqa: PLC0415  # most pages have no front matter
+
+    try:
+        values = load(head)
+    except _UNREADABLE:
+        return _lines(head)
+    return {str(key): value for key, value in values.items()} if isinstance(values, dict) else None
+
+
+def _lines(head: str) -> dict[str, object] | None:
+    """Read `key: value` lines of a head that is not valid YAML (an unquoted colon in a title)."""
+    values: dict[str, object] = {}
+    for line in head.splitlines():
+        key, colon, value = line.partition(":")
+        if colon and re.fullmatch(r"[\w.-]+", key):
+            values[key] = value.strip().strip("\"'")
+    return values or None
+
+
+def _load_toml(head: str) -> dict[str, object] | None:
+    if any(line.partition("=")[0].count(".") > MAX_LEVELS for line in head.splitlines()):
+        return None
+    try:
+        return dict(tomllib.loads(head))
+    except _UNREADABLE:
+        return None
+
+
+# Banners for agents at the head or foot of a Markdown page: text about the site's llms.txt, not about the page.
+
+_ABOUT_INDEX = re.compile(
+    r"documentation index|complete (?:documentation )?index|discover all available pages|llms(?:-full)?\.txt|"
+    r"append(?:ing)? [`'\"]?\.md|markdown versions? of",
+    re.IGNORECASE,
+)
+_LLMS_URL = re.compile(r"llms(?:-[\w.]+)?\.(?:txt|md)\b", re.IGNORECASE)
+_TO_AGENTS = re.compile(
+    r"\b(?:fetch|for (?:the |a )?(?:complete|full|clean)|use this file|documentation index|are available|available as|"
+    r"see the|LLMs?|AI (?:agents?|tools?|assistants?)|agents?)\b",
+    re.IGNORECASE,
+)
+_INDEX_HEADING = re.compile(r"\A(?:>[ \t]*)?#{1,6}[ \t]+documentation index[ \t]*#*\Z", re.IGNORECASE)
+_AGENT_BLOCK = re.compile(
+    r"(?:<AgentInstructions>.*?</AgentInstructions>"
+    r"|<!--(?=[^>]*+(?<=--)>)(?=[^>]*(?:llms\.txt|AI agent))[^>]*+>)[ \t]*+\n*+",
+    re.DOTALL | re.IGNORECASE,
+)
+_HEADING_LINE = re.compile(r"^#{1,6} [^\n]*", re.MULTILINE)
+_AGENT_HEADING = re.compile(r"#{1,6} agent instructions\b", re.IGNORECASE)
+_BLOCK = re.compile(r"\n*+((?:[^\n]++\n?)++)\n*+")
+_HEADING = re.compile(r"\A#[ \t]|\A[^\n]+\n=+[ \t]*\n?\Z")
+_LONGEST = 700
+"""Characters: a longer block is text, whatever it names."""
+
+
+def without_banners(text: str) -> str:
+    """Return `text` (front matter already taken off) without banners aimed at agents.
+
+    A banner is a block among the first ones (before or right after the first heading) that names the site's
+    llms.txt and speaks of fetching it, with its "Documentation Index" heading; or an "Agent Instructions"
+    section at the end. Anything else stays as its author wrote it.
+    """
+    head, rest = "", text
+    for _ in range(2):
+        rest = _strip_leading(rest)
+        block = _BLOCK.match(rest)
+        if (
+            head
+            or block is None
+            or not _HEADING.match(block.group(1))
+            or "\n" in block.group(1).rstrip("\n").replace("\n=", "")
+        ):
+            break
+        head, rest = rest[: block.end()], rest[block.end() :]
+    return _without_agent_section(head + rest)
+
+
+def _without_agent_section(text: str) -> str:
+    """Take off sections at the end, with the rule above them, that are instructions for agents."""
+    while True:
+        heading = _last_heading(text)
+        if not _AGENT_HEADING.match(heading):
+            return text
+        before = text[: text.rindex(heading)].rstrip("\n")
+        if before.endswith("\n---"):
+            before = before[:-3].rstrip("\n")
+        if not before or before == "---" or before.count("```") % 2:
+            return text
+        text = f"{before}\n"
+
+
+def _last_heading(text: str) -> str:
+    """Return the last line that is like a heading, in code too; empty where there is none."""
+    begin = len(text)
+    while begin > 0:
+        begin = text.rfind("\n#", 0, begin) + 1
+        if found := _HEADING_LINE.match(text, begin):
+            return found[0]
+    return ""
+
+
+def _strip_leading(text: str) -> str:
+    while True:
+        if agent := _AGENT_BLOCK.match(text):
+            text = text[agent.end() :]
+            continue
+        block = _BLOCK.match(text)
+        if block is None:
+            return text
+        first = block.group(1).rstrip("\n")
+        if _INDEX_HEADING.match(first):
+            following = _BLOCK.match(text[block.end() :])
+            if following and _is_banner(following.group(1)):
+                text = text[block.end() + following.end() :]
+                continue
+            return text
+        if not _is_banner(first):
+            return text
+        text = text[block.end() :]
+
+
+def _is_banner(block: str) -> bool:
+    if len(block) > _LONGEST or block.startswith(("```", "    ", "|", "- ", "* ")):
+        return False
+    return bool(_LLMS_URL.search(block) and _ABOUT_INDEX.search(block) and _TO_AGENTS.search(block)) and (
+        block.startswith((">", "<", "*", "_"))
+        or bool(re.search(r"\bfetch\b|documentation index|complete index", block, re.IGNORECASE))
+    )
+
+
+# A Markdown body as a page: links made absolute in place, everything else as its author wrote it.
+
+_HTML_HREF = re.compile(r"<(?:a|area)\b[^<>]*?\bhref\s*=\s*(?:\"([^\"]*)\"|'([^']*)')", re.IGNORECASE)
+_MDX_HREF = re.compile(r"<[A-Z]\w*\b[^<>]*?\bhref\s*=\s*(?:\"([^\"]*)\"|'([^']*)')")
+_ABSOLUTE = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:|\Z")
+
+
+@dataclass(slots=True)
+class Draft:
+    """A parsed Markdown body with its links as they are written, to be resolved by the caller.
+
+    `front` is the front matter, `found` what stands in the text behind it.
+    """
+
+    front: dict[str, object]
+    found: Scan
+
+    @property
+    def hrefs(self) -> set[str]:
+        """The destinations of links, images and definitions, as they are written, each once."""
+        source = self.found.source
+        return {source[start:end].decode().strip("<>") for start, end in self.found.destinations}
+
+    def page(
+        self, join: Callable[[str], str], *, keep_hidden: bool = False, max_growth: int = MAX_GROWTH
+    ) -> Page:
+        """Return the page, each href as `join` makes it absolute.
+
+        Args:
+            join: gives the absolute URL of an href, fragment kept, or what is no web address as it is.
+            keep_hidden: keep what no reader sees: Unicode tags, runs of zero width, comments, anchors and wrappers.
+            max_growth: characters that one byte of the body may become, over and above a million.
+
+        Raises:
+            TooLargePageError: a long base made the links longer than that.
+        """
+        found = self.found
+        join = Growth(2 * len(found.source), max_growth).counted(join)
+        links = [Link(text, join(href)) for text, href in found.links]
+        links = [link for link in links if link.url.lower().startswith(HTTP)]
+        linked = [*(link.url for link in links), *_html_links(found.html, join)]
+        markdown = found.rewritten(lambda target: _target(target, join), keep_unseen=keep_hidden).strip("\n")
+        page = Page(
+            markdown=markdown + "\n" if markdown.strip() else "",
+            links=links,
+            follow=list(dict.fromkeys(without_fragment(url) for url in linked)),
+            meta=_meta(self.front, found.title, join),
+        )
+        if not keep_hidden:
+            take_invisible(page)
+        return page
+
+
+def draft(text: str) -> Draft:
+    r"""Parse one Markdown body; its links are resolved later.
+
+    The text stays as it is, but for: line ends as `\n`, no BOM, front matter moved to the metadata, banners
+    for agents removed, relative destinations of links and images made absolute, those in HTML tags too, HTML
+    comments, empty anchors and tags of wrappers removed. Code, other HTML and MDX blocks are not touched; links in
+    them count as links to follow.
+    """
+    text = with_line_feeds(text.removeprefix("\ufeff"))
+    front, text = split_front_matter(text)
+    return Draft(front, scan(without_banners(text)))
+
+
+def read(text: str, url: str, *, keep_hidden: bool = False) -> Page:
+    """Return a Markdown body as a page, its links relative to `url`; see `draft`."""
+    return draft(text).page(Joiner(url).join, keep_hidden=keep_hidden)
+
+
+def _meta(front: dict[str, object], heading: str | None, join: Callable[[str], str]) -> PageMeta:
+    return PageMeta(
+        title=_string(front.get("title")) or heading,
+        description=_string(front.get("description")),
+        language=_string(front.get("lang") or front.get("language")),
+        canonical=_url(front.get("canonical_url") or front.get("canonical"), join),
+        front_matter=front,
+    )
+
+
+def _string(value: object) -> str | None:
+    return one_line(value) or None if isinstance(value, str) else None
+
+
+def _url(value: object, join: Callable[[str], str]) -> str | None:
+    return join(value) if isinstance(value, str) and value else None
+
+
+def _html_links(pieces: list[str], join: Callable[[str], str]) -> Iterator[str]:
+    for piece in pieces:
+        for pattern in (_HTML_HREF, _MDX_HREF):
+            for quoted, apostrophed in pattern.findall(piece):
+                url = join(quoted or apostrophed)
+                if url.lower().startswith(HTTP):
+                    yield url
+
+
+def _target(target: str, join: Callable[[str], str]) -> str:
+    address = target[1:-1] if target.startswith("<") else target
+    if _ABSOLUTE.match(address) or "{" in address:
+        return target
+    url = join(address)
+    return f"<{url}>" if target.startswith("<") else url

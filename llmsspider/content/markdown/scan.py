@@ -1,0 +1,396 @@
+"""One pass over a Markdown text: its title, its links, its raw HTML, and where destinations stand."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from llmsspider.content.markdown import commonmark
+
+# --- detecting HTML and Markdown by the first kilobytes ---
+
+_SPACE = re.compile(r"\s*+")
+_HTML_START = re.compile(r"<(?:!doctype\s+html|html[\s>]|head[\s>]|body[\s>])", re.IGNORECASE)
+_HTML_PARTS = re.compile(r"<(?:head|title|meta|link|script|body|html)[\s>]", re.IGNORECASE)
+_TAG_FIRST = re.compile(
+    r"\s*<(?:head|title|meta|link|script|style|div|header|nav|main|table|center)[\s>]", re.IGNORECASE
+)
+_MARKS = (
+    re.compile(r"^#{1,6}[ \t]+\S", re.MULTILINE),
+    re.compile(r"^(?:```|~~~)", re.MULTILINE),
+    re.compile(r"\[[^\[\]\n]++\]\([^)\s]"),
+    re.compile(r"^\|?(?:[ \t]*:?-{3,}:?[ \t]*\|)+", re.MULTILINE),
+    re.compile(r"^[^\s#>*+-].*\n(?:={3,}|-{3,})[ \t]*$", re.MULTILINE),
+    re.compile(r"^[ \t]{0,3}[-*+][ \t]+\S.*\n[ \t]{0,3}[-*+][ \t]+\S", re.MULTILINE),
+    re.compile(r"(?<!\w)(?:\*\*|__)\S[^*_\n]*\S(?:\*\*|__)(?!\w)"),
+)
+_REST = re.compile(
+    r"^\.\. [\w-]+::|^:\w+:`|`[^`<\n]+ <[^`>\n]+>`_|^[=~^*+#-]{3,}\n.+\n[=~^*+#-]{3,}$", re.MULTILINE
+)
+_FRONT_MATTER = re.compile(r"\s*---\n(?:[\w.][\w.-]*+:.*\n|[ \t-].*\n)+---\n")
+_WINDOW = 16_384
+"""Characters looked at."""
+
+
+def looks_like_html(text: str | bytes) -> bool:
+    """Return True if `text` is an HTML page (not Markdown that holds some HTML).
+
+    >>> looks_like_html("<!DOCTYPE html><html>"), looks_like_html("# Title with <div>")
+    (True, False)
+    """
+    if isinstance(text, bytes):
+        text = text[:_WINDOW].decode("utf-8", "replace")
+    text = text[:_WINDOW].lstrip("\ufeff")
+    if _HTML_START.match(text, _after_comments(text)):
+        return True
+    return bool(_TAG_FIRST.match(text)) and len(set(map(str.lower, _HTML_PARTS.findall(text)))) >= 2
+
+
+def _after_comments(text: str) -> int:
+    """Return where a text begins behind an XML declaration, comments and white space."""
+    position = _after(text, 0, "<?xml", "?>")
+    while (end := _after(text, position, "<!--", "-->")) > position:
+        position = end
+    return position
+
+
+def _after(text: str, position: int, opening: str, closing: str) -> int:
+    """Return where what begins with `opening` has ended, and the white space around it."""
+    position = _SPACE.match(text, position).end()  # type: ignore[union-attr]
+    end = text.find(closing, position + 4) if text.startswith(opening, position) else -1
+    return position if end < 0 else _SPACE.match(text, end + len(closing)).end()  # type: ignore[union-attr]
+
+
+def looks_like_markdown(text: str) -> bool:
+    r"""Return True if a plain text is Markdown: it has headings, fences, links, tables or lists of Markdown.
+
+    reStructuredText, robots.txt, JSON, XML and prose without any markup are not.
+
+    >>> looks_like_markdown("# Title\n\ntext"), looks_like_markdown("User-agent: *")
+    (True, False)
+    """
+    head = text[:_WINDOW].lstrip("\ufeff").replace("\r\n", "\n")
+    start = head.lstrip()[:1]
+    if not start or looks_like_html(head) or "\0" in head:
+        return False
+    if start == "{" or (start == "[" and not _MARKS[2].search(head)) or head.lstrip().startswith("<?xml"):
+        return False
+    if _FRONT_MATTER.match(head):
+        return True
+    found = sum(1 for mark in _MARKS if mark.search(head))
+    rest = len(_REST.findall(head))
+    return found > (1 if rest else 0)
+
+
+# HTML in Markdown that no reader sees: comments, empty anchors, wrappers. Where it stands, and how it is cut out.
+
+_ATTRIBUTES = (
+    r"(?:\s+[\w:@.-]+(?:\s*=\s*(?:\"[^\"]*\"|'[^']*'|\{\{[^{}]*\}\}|\{[^{}]*\}|[^\s\"'<>{}`]+))?)*+\s*"
+)
+_OPENED = re.compile(
+    rf"<(?:a|span)(?=[^<>]*\s(?:id|name)\s*=)(?![^<>]*\shref\s*=){_ATTRIBUTES}>", re.IGNORECASE
+)
+_CLOSED = re.compile(
+    rf"<(?:a|span)(?=[^<>]*\s(?:id|name)\s*=)(?![^<>]*\shref\s*=){_ATTRIBUTES}/>", re.IGNORECASE
+)
+_END = re.compile(r"</(?:a|span)\s*>", re.IGNORECASE)
+_WRAPPER = re.compile(
+    rf"</(?:div|section|article|center)\s*>|<(?:div|section|article|center){_ATTRIBUTES}>", re.IGNORECASE
+)
+_ANCHOR = re.compile(rf"{_OPENED.pattern}\s*{_END.pattern}|{_CLOSED.pattern}", re.IGNORECASE)
+_WORD = re.compile(rb"[0-9A-Za-z\x80-\xff]")
+_BLANK = re.compile(rb"(?:[ \t]*\n)+")
+_PARTS = re.compile(r"\n{3,}")
+_PLAIN = re.compile(r"(?!\d{1,9}[.)](?: |\Z)|[-+=:])[^\\`*_\[\]<>{}#|~&]*")
+"""A line that Markdown reads as the text that it is."""
+_LONGEST = 20_000
+"""Characters of a block that is looked at."""
+
+
+def is_unseen_block(html: str) -> bool:
+    """Return whether a block of HTML is comments, empty anchors and tags of wrappers only, which render nothing.
+
+    A comment that names an include stands for what a generator omitted: it stays.
+
+    >>> [is_unseen_block(html) for html in ("<!-- AUTOGENERATED -->", '<div class="a">', "<div>text</div>")]
+    [True, True, False]
+    """
+    if len(html) > _LONGEST or (rest := _without_comments(html)) is None:
+        return False
+    return not _WRAPPER.sub("", _ANCHOR.sub("", rest)).strip(" \t\n>")
+
+
+def text_of_wrappers(html: str) -> str | None:
+    """Return the text of a block of HTML that is wrappers around plain text; None for any other block.
+
+    Where Markdown would read the text as more than text, it stays: in MDX it is Markdown, elsewhere it is not.
+
+    >>> text_of_wrappers("<div class='a'>simple text</div>"), text_of_wrappers("<div>*a*</div>")
+    ('simple text', None)
+    """
+    if len(html) > _LONGEST or (rest := _without_comments(html)) is None:
+        return None
+    text = _WRAPPER.sub("\n\n", _ANCHOR.sub("", rest))
+    lines = [line.strip() for line in text.strip().split("\n")]
+    if not all(map(_PLAIN.fullmatch, lines)):
+        return None
+    return _PARTS.sub("\n\n", "\n".join(lines)) or None
+
+
+def is_unseen_tag(html: str) -> bool:
+    """Return whether inline HTML is a comment or an empty anchor by itself."""
+    if len(html) > _LONGEST:
+        return False
+    return bool(_CLOSED.fullmatch(html)) or _without_comments(html) == ""
+
+
+def _without_comments(html: str) -> str | None:
+    """Return HTML without its comments; None where one speaks of an include, or has no end."""
+    pieces: list[str] = []
+    position = 0
+    while (start := html.find("<!--", position)) >= 0:
+        end = html.find("-->", start + 4)
+        if end < 0 or html.find("include", start, end) >= 0:
+            return None
+        pieces.append(html[position:start])
+        position = end + 3
+    return "".join([*pieces, html[position:]])
+
+
+def is_anchor(opening: str, closing: str) -> bool:
+    """Return whether two tags, nothing between them, are an anchor."""
+    return len(opening) <= _LONGEST and bool(_END.fullmatch(closing) and _OPENED.fullmatch(opening))
+
+
+def cuts(source: bytes, spans: list[tuple[int, int]]) -> list[tuple[int, int, bytes]]:
+    """Return the replacements in a Markdown text that remove its unseen `spans`: (start, end, new text).
+
+    A line that holds nothing else goes with them, and parts the blocks beside it as it did. Where nothing but marks
+    (of a list, a heading, a quotation) would be left, the span stays.
+    """
+    found: list[tuple[int, int, bytes]] = []
+    for start, end in _joined(source, spans):
+        begin = source.rfind(b"\n", 0, start) + 1
+        stop = end if source[end - 1 : end] == b"\n" else (source.find(b"\n", end) + 1 or len(source))
+        before, after = source[begin:start], source[end:stop]
+        if not before.strip() and not after.strip():
+            found.append(_lines(source, begin, stop))
+        elif _WORD.search(before) or _WORD.search(after):
+            is_last = not after.strip()
+            spaces = len(before) - len(before.rstrip(b" ")) if is_last else 0
+            is_between = not is_last and before[-1:] in {b"", b" "} and after[:1] == b" "
+            found.append((start - spaces, end + is_between, b""))
+    return found
+
+
+def _joined(source: bytes, spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Return spans in order, those joined that only spaces part."""
+    joined: list[tuple[int, int]] = []
+    for start, end in sorted(spans):
+        if joined and start <= joined[-1][1] + 8 and not source[joined[-1][1] : start].strip(b" "):
+            joined[-1] = joined[-1][0], max(end, joined[-1][1])
+        else:
+            joined.append((start, end))
+    return joined
+
+
+def _lines(source: bytes, begin: int, stop: int) -> tuple[int, int, bytes]:
+    blank = _BLANK.match(source, stop)
+    end = blank.end() if blank else stop
+    if begin == 0 or source[begin - 2 : begin] == b"\n\n":
+        return begin, end, b""
+    return begin, stop, b"" if end > stop or stop == len(source) else b"\n"
+
+
+# One pass over a Markdown text: its title, its links, its raw HTML, and where the destinations stand in it.
+
+_TEXT = frozenset({"Text", "Code"})
+_BLOCKS = frozenset({"Paragraph", "Heading", "TableCell", "CodeBlock"})
+_CONTAINERS = frozenset({"BlockQuote", "List"})
+_STARTS = _CONTAINERS | {"HtmlBlock"}
+"""What begins without attributes and means more than that words begin anew."""
+_TARGETS = {"Link": len("["), "Image": len("![")}
+_TITLE = {"Heading": "H1"}
+_DESTINATION = re.compile(rb"[\s>]*\]\([ \t]*(?:\n[> \t]*)?(<[^<>\n]*>|[^\s<]\S*)")
+_DEFINITION = re.compile(rb"\[(?:\\.|[^\]\\])+\]:[ \t]*(?:\n[> \t]*)?(<[^<>\n]*>|\S+)", re.DOTALL)
+
+_IN_HTML = re.compile(
+    rb"<(?:(?:img|source|video|audio)\b[^<>]*?\ssrc|(?:a|area)\b[^<>]*?\shref)\s*=\s*(?:\"([^\"<>]+)\"|'([^'<>]+)')",
+    re.IGNORECASE,
+)
+_VERBATIM = re.compile(rb"\s*<(?:pre|script|style|textarea)\b", re.IGNORECASE)
+"""How a block of HTML begins that holds code."""
+
+_COMMENTS = frozenset({"//", "comment"})
+"""Labels of definitions that are comments: `[//]: # (note)`."""
+
+
+@dataclass(slots=True)
+class Scan:
+    """What stands in a Markdown text.
+
+    `source` is the text in UTF-8; `title` that of the first heading of level 1 that has one and stands in no
+    list or quotation; `links` are pairs of text and URL, percent-encoded, in the order of their ends; `html` the
+    HTML blocks and tags, as written; `destinations` the spans in `source` of the destinations of links, images,
+    definitions, and HTML tags with `src` or `href`, in order; `unseen` the spans of HTML that renders nothing,
+    `unwrapped` of text in wrappers, with the text.
+    """
+
+    source: bytes
+    title: str | None = None
+    links: list[tuple[str, str]] = field(default_factory=list)
+    html: list[str] = field(default_factory=list)
+    destinations: list[tuple[int, int]] = field(default_factory=list)
+    unseen: list[tuple[int, int]] = field(default_factory=list)
+    unwrapped: list[tuple[int, int, bytes]] = field(default_factory=list)
+
+    def rewritten(self, change: Callable[[str], str], *, keep_unseen: bool = False) -> str:
+        """Return the text with `change` applied to each destination as it is written (in `<…>` or bare).
+
+        HTML that renders nothing is removed, and so are wrappers around text, unless they are to be kept.
+        """
+        replaced = [(start, end, self._changed(start, end, change)) for start, end in self.destinations]
+        if (self.unseen or self.unwrapped) and not keep_unseen:
+            replaced = sorted([*replaced, *cuts(self.source, self.unseen), *self.unwrapped])
+        pieces: list[bytes] = []
+        position = 0
+        for start, end, instead in replaced:
+            if start >= position:
+                pieces += self.source[position:start], instead
+                position = end
+        return b"".join([*pieces, self.source[position:]]).decode()
+
+    def _changed(self, start: int, end: int, change: Callable[[str], str]) -> bytes:
+        return change(self.source[start:end].decode()).encode("utf-8", "replace")
+
+
+def scan(text: str) -> Scan:
+    r"""Scan a Markdown text with `\n` line ends; raises `ConversionError` where the parser itself fails."""
+    text = commonmark.encodable(text)
+    reading = _EventWalk(Scan(text.encode()))
+    reading.take(commonmark.events_with_range(text))
+    reading.take_definitions(commonmark.definitions(text))
+    return reading.found
+
+
+class _EventWalk:
+    """What was met so far on the way through the events of a text."""
+
+    def __init__(self, found: Scan):
+        self.found = found
+        self._depth = 0
+        self._words: list[str] = []
+        self._opened: list[tuple[dict[str, str], int]] = []
+        """Links and images that are open: what the parser says of each, and how many words stood before it."""
+        self._last = 0
+        """Where the event before ended: at the end of a link, its destination follows."""
+        self._tag = ("", 0, 0)
+        """The inline tag met last, and its span."""
+
+    def take(self, events: Iterable[tuple[Any, Any]]) -> None:
+        """Take events: `{"Text": "a"}`, `{"Start": "Paragraph"}`, or a bare string such as `"SoftBreak"`.
+
+        A page has hundreds: those that say nothing here are passed over without a call.
+        """
+        words, opened = self._words, self._opened
+        for event, span in events:
+            if isinstance(event, str):
+                words.append(" ")
+            else:
+                kind, value = event.popitem()
+                if kind in _TEXT:
+                    words.append(value)
+                elif kind == "Start":
+                    if not isinstance(value, str) or value in _STARTS:
+                        self._start(value, span["start"], span["end"])
+                    elif value in _BLOCKS:
+                        words.clear()
+                    continue  # what is inside follows
+                elif kind == "End":
+                    if not isinstance(value, str) or value in _TARGETS:
+                        self._end(value, span["end"])
+                elif kind == "InlineHtml":
+                    self._inline_html(value, span["start"], span["end"])
+            if opened:
+                self._last = span["end"]
+
+    def _start(self, value: Any, start: int, end: int) -> None:
+        name = value if isinstance(value, str) else next(iter(value))
+        if name in _TARGETS:
+            self._opened.append((value[name], len(self._words)))
+            self._last = start + _TARGETS[name]
+        elif name in _BLOCKS:
+            self._words.clear()
+        elif name in _CONTAINERS:
+            self._depth += 1
+        elif name == "HtmlBlock":
+            html = self.found.source[start:end].decode()
+            self.found.html.append(html)
+            self._destinations_in_html(start, end)
+            if is_unseen_block(html):
+                self.found.unseen.append((start, end))
+            elif _is_line_start(self.found.source, start) and (text := text_of_wrappers(html)) is not None:
+                self.found.unwrapped.append((start, end, _parted(self.found.source, start, text)))
+
+    def _inline_html(self, tag: str, start: int, end: int) -> None:
+        self.found.html.append(tag)
+        self._destinations_in_html(start, end)
+        before, begin, stop = self._tag
+        if is_unseen_tag(tag):
+            self.found.unseen.append((start, end))
+        elif stop == start and is_anchor(before, tag):
+            self.found.unseen.append((begin, end))
+        self._tag = tag, start, end
+
+    def _destinations_in_html(self, start: int, end: int) -> None:
+        source = self.found.source
+        if not _VERBATIM.match(source, start, end):
+            for found in _IN_HTML.finditer(source, start, end):
+                self.found.destinations.append(found.span(1) if found[1] is not None else found.span(2))
+
+    def _end(self, value: Any, end: int) -> None:
+        if isinstance(value, str):
+            if value in _TARGETS:
+                self._end_of_target(value, end)
+        elif not _CONTAINERS.isdisjoint(value):
+            self._depth -= 1
+        elif value == _TITLE and not self._depth and self.found.title is None:
+            self.found.title = one_line("".join(self._words)) or None
+
+    def _end_of_target(self, name: str, end: int) -> None:
+        data, begin = self._opened.pop()
+        kind = data["link_type"]
+        if name == "Link" and kind != "Email" and not data["id"].startswith("^"):
+            self.found.links.append(
+                (one_line("".join(self._words[begin:])), commonmark.encoded(data["dest_url"]))
+            )
+        if kind == "Inline" and (written := _DESTINATION.match(self.found.source, self._last, end - 1)):
+            self.found.destinations.append(written.span(1))
+
+    def take_definitions(self, definitions: dict[str, Any]) -> None:
+        """Take the definitions of references, which are no events. One without destination is a comment."""
+        for label, definition in definitions.items():
+            if label in _COMMENTS or definition["dest"] in {"", "#"}:
+                continue
+            span = definition["span"]
+            written = _DEFINITION.match(self.found.source, span["start"], span["end"])
+            if written and not label.startswith("^"):
+                self.found.destinations.append(written.span(1))
+        self.found.destinations.sort()
+
+
+def _is_line_start(source: bytes, at: int) -> bool:
+    return at == 0 or source[at - 1 : at] == b"\n"
+
+
+def _parted(source: bytes, at: int, text: str) -> bytes:
+    """Return a text that stands at a place as a block of its own."""
+    before = "" if at == 0 or source[at - 2 : at] == b"\n\n" else "\n"
+    return f"{before}{text}\n".encode()
+
+
+def one_line(text: str) -> str:
+    """Return the text with every run of white space as one blank."""
+    return " ".join(text.split())

@@ -1,5 +1,0 @@
-"""Makes the process that imports it ready for calls: the fork server, from which ready workers are forked then."""
-
-from llmsspider.conversion.calls import prepare
-
-prepare()

@@ -1,0 +1,391 @@
+"""Pages that a full-text file of the site holds, which are not fetched; llms files that are documents themselves."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+import logging
+from collections import deque
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+from scrapy import Request
+
+from llmsspider.content.markdown import Draft
+from llmsspider.crawl.callbacks.failures import kind_of_failure
+from llmsspider.crawl.callbacks.reading import count_hidden, count_page
+from llmsspider.crawl.full_text_reading import FullTextReader, Piece, ReadPiece, full_text_hash, keep_bases
+from llmsspider.crawl.pages import PageResponse, PageResult
+from llmsspider.crawl.records import utc_now
+from llmsspider.errors import ConversionError, RenderingError, TooLargePageError
+from llmsspider.site import llmsfull
+from llmsspider.site.discovery import FetchResult, FullText
+from llmsspider.site.llmsfull import FullPage, Leftover
+from llmsspider.web import stats
+from llmsspider.web.urls import identity, page_key
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Iterable, Iterator
+    from pathlib import Path
+
+    from scrapy.http import Response
+
+    from llmsspider.crawl.callbacks.documents import Documents
+    from llmsspider.crawl.callbacks.link_sources import MarkdownLinks
+    from llmsspider.crawl.callbacks.reading import PageReader
+    from llmsspider.crawl.callbacks.requests import PageRequests
+    from llmsspider.crawl.callbacks.suspects import SuspectAnswers
+    from llmsspider.crawl.run import Run
+    from llmsspider.crawl.stubs import Stub
+    from llmsspider.items import Document, Page
+    from llmsspider.site.discovery import LlmsFile
+    from llmsspider.store import PageRecord, PageState
+
+
+logger = logging.getLogger(__name__)
+
+FullTextRecord = tuple[str, "PageRecord | Exception", bool]
+"""The address of a page, what the store keeps of it or why it could not be read, and whether it is as stored."""
+
+FULL_TEXT_BATCH = 16
+"""Pages of a full-text file that are read at a time."""
+
+SAMPLED_PAGES = 32
+"""Pages of a full-text file that are looked at to learn what its links are relative to."""
+
+
+class FullTextPages:
+    """Yields the documents of the pages that full-text files hold, and the requests for their links.
+
+    Args:
+        run: the run.
+        requests: makes the requests for pages that a file does not hold any more.
+        documents: yields the documents.
+        suspects: tells which pages are truncated.
+        markdown_links: provides the base URLs of the pages' links.
+        reader: takes the HTML of pages of which a file has only a stub.
+    """
+
+    def __init__(
+        self,
+        run: Run,
+        requests: PageRequests,
+        documents: Documents,
+        suspects: SuspectAnswers,
+        markdown_links: MarkdownLinks,
+        *,
+        reader: PageReader,
+    ):
+        self._run = run
+        self._requests = requests
+        self._documents = documents
+        self._suspects = suspects
+        self._markdown_links = markdown_links
+        self._reader = reader
+        self._pieces = FullTextReader(run.workers.keep_hidden, run.workers.max_growth)
+
+    async def current(self) -> AsyncIterator[Any]:
+        """Yield the pages of the full-text files that discovery found, except for files that lag."""
+        for full_text in self._found():
+            if full_text.is_usable and not self._run.memory.lags(full_text.url):
+                async for result in self._pages(full_text):
+                    yield result
+
+    async def lagging(self) -> AsyncIterator[Any]:
+        """Yield the pages of full-text files that lag which the site answers with 404."""
+        run = self._run
+        for full_text in self._found():
+            if full_text.is_usable and run.memory.lags(full_text.url):
+                async for result in self._pages(full_text, only=run.memory.lagging.missing):
+                    yield result
+
+    async def whole(self) -> AsyncIterator[Any]:
+        """Yield each full-text file as one document: no page of the site came."""
+        for full_text in self._found():
+            async for result in self._whole_file(full_text):
+                yield result
+        if self._run.arguments.follow != "llms":
+            for file in self._files():
+                if file.kind == "index" and file.is_called_full:
+                    self._log_whole(file.url, "it lists pages")
+                    yield self._llms_file(file)
+
+    async def llms_files(self) -> AsyncIterator[Any]:
+        """Yield the llms files themselves as documents (`follow=llms`): indexes, then full-text files, each whole."""
+        for file in self._files():
+            if file.kind == "index":
+                yield self._llms_file(file)
+        async for result in self.whole():
+            yield result
+
+    async def refreshed(self, request: Request, response: Response) -> AsyncIterator[Any]:
+        """Yield the stored pages of a full-text file as it is now (`mode=refresh`), and requests for the others."""
+        run = self._run
+        states = self._stored_of_file(request.url)
+        titles = {state.url: run.store.title(state.key) or "" for state in states}
+        is_whole = any(state.url == state.fetched_url for state in states)
+        answer = FetchResult(
+            response.url, response.url, 200, PageResponse.from_response(response, now="").headers
+        )
+        answer.body = response.body
+        full_text = FullText(states[0].fetched_url, answer)
+        full_text.report = await asyncio.to_thread(
+            llmsfull.inspect, io.BytesIO(response.body), full_text.url, titles
+        )
+        if is_whole:
+            async for result in self._whole_file(full_text):
+                yield result
+        elif full_text.report.rule is not None:
+            async for result in self._pages(full_text):
+                yield result
+        for state in states:
+            if not run.requested(state.url):
+                yield self._requests.stored(state)
+
+    def failed(self, request: Request, error: BaseException) -> Iterator[Any]:
+        """Count a full-text file that failed; its stored pages stay, or are requested when it is gone."""
+        kind = kind_of_failure(error)
+        self._run.fail(request.url, kind, str(error))
+        for state in self._stored_of_file(request.url):
+            if kind == "not_found":
+                yield self._requests.stored(state)
+            else:
+                yield from self._documents.in_place_of_failed(state.key)
+
+    def _found(self) -> list[FullText]:
+        return self._run.discovery.full_texts if self._run.discovery else []
+
+    def _files(self) -> list[LlmsFile]:
+        return self._run.discovery.files if self._run.discovery else []
+
+    def _stored_of_file(self, url: str) -> list[PageState]:
+        states = self._run.known.states.values()
+        return [state for state in states if state.origin == "llms-full" and state.fetched_url == url]
+
+    async def _whole_file(self, full_text: FullText) -> AsyncIterator[Any]:
+        """Yield a full-text file as one document; one that is too long for that is filtered."""
+        if full_text.report is None:
+            return
+        with full_text.answer.open() as body:
+            try:
+                page = await asyncio.to_thread(llmsfull.read_whole, body, full_text.url, full_text.report)
+            except llmsfull.UnsplittableError as error:
+                self._run.record_filtered(full_text.url, "full-text-too-long", str(error))
+                return
+        self._run.remember(page_key(full_text.url))
+        if self._run.discovery is not None and self._run.arguments.follow != "llms":
+            self._log_whole(full_text.url, full_text.why_whole)
+        records = await self._records([(page, full_text.url)], full_text, None)
+        for result in self._results(records, full_text.url):
+            yield result
+
+    async def _pages(self, full_text: FullText, *, only: set[bytes] | None = None) -> AsyncIterator[Any]:
+        if full_text.report is None:
+            return
+        await self.sample(full_text)
+        bases = keep_bases(self._run)
+        with full_text.answer.open() as body:
+            pieces = llmsfull.cut(body, full_text.report)
+            if full_text.url in self._run.memory.previous_discovery.unread:  # truncated in its last page
+                pieces = _all_but_last(pieces)
+            pages = self._wanted(pieces, full_text.url) if only is None else self._among(pieces, only)
+            batches = iter(lambda: list(islice(pages, FULL_TEXT_BATCH)), [])
+            ahead: deque[asyncio.Task[list[FullTextRecord]]] = deque()
+            try:
+                while True:
+                    while len(ahead) <= max(self._run.workers.workers, 1) and (batch := next(batches, None)):
+                        ahead.append(asyncio.ensure_future(self._records(batch, full_text, bases)))
+                    if not ahead:
+                        break
+                    for result in self._results(await ahead.popleft(), full_text.url):
+                        yield result
+            finally:
+                for task in ahead:
+                    task.cancel()
+
+    async def sample(self, full_text: FullText) -> None:
+        """Look at the first pages of a file, and decide what the links of them all are relative to."""
+        if full_text.report is None or not full_text.report.urls:
+            return
+        with full_text.answer.open() as body:
+            pieces = llmsfull.cut(body, full_text.report)
+            pages = (piece for piece in pieces if isinstance(piece, FullPage) and piece.url is not None)
+            sample = list(islice(pages, SAMPLED_PAGES))
+        drafts = await self._run.workers.read_texts([page.text for page in sample])
+        self._markdown_links.sample(
+            (
+                (self._run.page_of(page.url), draft)
+                for page, draft in zip(sample, drafts, strict=True)
+                if page.url is not None and not isinstance(draft, ConversionError)
+            ),
+            "llms-full",
+        )
+
+    def _results(self, records: list[FullTextRecord], file: str) -> Iterator[Any]:
+        of_file = Request(file)
+        for url, record, confirmed in records:
+            if isinstance(record, Exception):
+                self._run.fail(url, "parse", str(record))
+                continue
+            suspect = None if confirmed else self._suspects.suspect(record, b"")
+            wall = self._suspects.broken_off(suspect)
+            if wall is not None:
+                self._run.memory.previous_discovery.broke_off(file)
+                self._run.fail(url, wall.kind, wall.message)
+                self._run.known.record_outcome(page_key(url), "failed", wall.kind)
+                yield from self._documents.in_place_of_failed(page_key(url), record.depth)
+            else:
+                yield from self._documents.with_links(record, of_file, confirmed=confirmed)
+
+    def _wanted(self, pieces: Iterable[FullPage | Leftover], file: str) -> Iterator[tuple[FullPage, str]]:
+        """Yield the pages of a full-text file that are in scope and not known yet, each with its address.
+
+        All other text of the file is filtered, each piece with its reason.
+        """
+        run = self._run
+        for piece in pieces:
+            if isinstance(piece, Leftover):
+                run.record_filtered(
+                    file, piece.reason, f"{piece.chars:,} characters: {_beginning(piece.text)}"
+                )
+                continue
+            if piece.url is None:
+                run.record_filtered(
+                    file, "full-text-unaddressed", f"{piece.title or 'a page'} has no usable address"
+                )
+                continue
+            url = run.page_of(piece.url)
+            if run.requested(url):
+                run.record_filtered(url, "full-text-repeated", f"{file} holds a page that was taken before")
+            elif self._requests.admits(url, listed=True):
+                run.remember(page_key(url))
+                yield piece, url
+
+    def _among(
+        self, pieces: Iterable[FullPage | Leftover], keys: set[bytes]
+    ) -> Iterator[tuple[FullPage, str]]:
+        """Yield the pages of a full-text file that have one of the keys, each with its address, once."""
+        left = set(keys)
+        for piece in pieces:
+            if isinstance(piece, FullPage) and piece.url is not None:
+                url = self._run.page_of(piece.url)
+                if page_key(url) in left:
+                    left.discard(page_key(url))
+                    yield piece, url
+
+    async def _records(
+        self, batch: list[tuple[FullPage, str]], file: FullText, bases: Path | None
+    ) -> list[FullTextRecord]:
+        """Return the records of pages: the stored one where the text is the same, else as it is read."""
+        run = self._run
+        found: dict[str, FullTextRecord] = {}
+        for page, url in batch:
+            try:
+                if (stored := self._same_as_stored(page, url, file)) is not None:
+                    found[url] = url, stored, True
+            except Exception as error:  # whatever the error, it affects one page only
+                found[url] = url, error, False
+        fresh = [(page, url) for page, url in batch if url not in found]
+        if fresh:
+            run.count("converted", len(fresh))
+            pieces = [
+                Piece(page.text, url, file.url if page.rule == "whole" else None, bases)
+                for page, url in fresh
+            ]
+            read = await run.workers.read_each(self._pieces.read, pieces, size=lambda one: len(one.text))
+            for (page, url), one in zip(fresh, read, strict=True):
+                found[url] = url, *await self._record_of(page, one, url, file)
+        return [found[url] for _, url in batch]
+
+    async def _record_of(
+        self, page: FullPage, read: ReadPiece | Draft | ConversionError, url: str, file: FullText
+    ) -> tuple[PageRecord | Exception, bool]:
+        """Return what the store keeps of a page, or why it could not be read, and whether it is as stored."""
+        run = self._run
+        if isinstance(read, Draft):
+            read = await self._joined(read, page, url)
+        elif isinstance(read, ReadPiece) and read.base is not None:
+            run.count(stats.markdown_links(read.base))
+        if isinstance(read, TooLargePageError):
+            run.count("too-large")
+        if isinstance(read, ConversionError):
+            return read, False
+        if page.rule != "whole" and read.stub is not None:
+            html = await self._from_html(read.page, read.stub, url, file)
+            if html is not None:
+                return html
+        count_hidden(run, read.page)
+        entry = run.site.entries.get(identity(url))
+        try:
+            return run.records.of_full_text(page, read, url=url, file=file, entry=entry), False
+        except Exception as error:
+            return error, False
+
+    async def _joined(self, draft: Draft, page: FullPage, url: str) -> ReadPiece | TooLargePageError:
+        """Return a page whose links are joined here: what they are relative to was not known before it."""
+        join = await self._markdown_links.joiner(draft, url, url, "llms-full")
+        try:
+            return self._pieces.finished(draft, join, page.text)
+        except TooLargePageError as error:
+            return error
+
+    async def _from_html(
+        self, read: Page, stub: Stub, url: str, file: FullText
+    ) -> tuple[PageRecord, bool] | None:
+        """Return the record of a page's HTML where the file has only a stub of it, and whether it is as stored."""
+        run = self._run
+        held = PageResponse(url, file.url, 200, {}, b"", utc_now())
+        try:
+            answer, page = await self._reader.fuller.of_stub(
+                Request(url), held, PageResult(read, "llms-full"), stub
+            )
+        except ConversionError:
+            return None
+        except RenderingError as error:
+            logger.info("%(url)s stays as it is stored: %(error)s", {"url": url, "error": error})
+            answer, page = held, None
+        if page is None:
+            stored = run.store.load_page(page_key(url))
+            return None if stored is None else (stored, True)
+        if answer is held:
+            return None
+        count_page(run, url, page.page)
+        entry = run.site.entries.get(identity(url))
+        return run.records.of_response(answer, page, depth=0, by="llms-full.txt", entry=entry), False
+
+    def _same_as_stored(self, page: FullPage, url: str, file: FullText) -> PageRecord | None:
+        run, key = self._run, page_key(url)
+        state = run.known.state(key)
+        if state is None or not run.known.same_body(key, file.url, full_text_hash(page.text)):
+            return None
+        record = run.store.load_page(state.key)
+        if record is not None:
+            run.count("same-body")
+            record.fetched_at = utc_now()
+            if not run.memory.keeps_findings:
+                entry = run.site.entries.get(identity(url))
+                record.depth, record.discovered_by, record.llms = 0, "llms-full.txt", entry
+        return record
+
+    def _log_whole(self, url: str, why: str) -> None:
+        logger.info(
+            "no page came of the site: %(url)s is one document (%(why)s)",
+            {"url": url, "why": why},
+        )
+
+    def _llms_file(self, file: LlmsFile) -> Document:
+        run = self._run
+        return run.records.of_index(file).item(source=run.source, run=run.id, change="new")
+
+
+def _beginning(text: str) -> str:
+    return " ".join(text[:200].split())[:80]
+
+
+def _all_but_last(pieces: Iterable[FullPage | Leftover]) -> Iterator[FullPage | Leftover]:
+    """Yield the pieces of a file without the last one."""
+    before: FullPage | Leftover | None = None
+    for piece in pieces:
+        if before is not None:
+            yield before
+        before = piece

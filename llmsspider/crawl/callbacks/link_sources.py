@@ -1,0 +1,257 @@
+"""Links of Markdown pages: what relative ones are relative to, and HTML fetched for the links in its navigation.
+
+A few pages wait until others have shown what their links are relative to. Sidebars of Docsify sites are read here, too.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from functools import partial
+from typing import TYPE_CHECKING
+
+from scrapy import Request
+
+from llmsspider.crawl.pages import PageResponse, PageResult
+from llmsspider.crawl.requests import HTML_ACCEPT, META, info
+from llmsspider.errors import ConversionError, RenderingError
+from llmsspider.web import stats
+from llmsspider.web.urls import identity, without_fragment
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from scrapy.crawler import Crawler
+
+    from llmsspider.content.markdown import Draft
+    from llmsspider.crawl.callbacks.docs import DocsCallbacks
+    from llmsspider.crawl.callbacks.docsify import DocsifyPages
+    from llmsspider.crawl.callbacks.reading import PageReader
+    from llmsspider.crawl.callbacks.requests import PageRequests
+    from llmsspider.crawl.page_links import PageLinks
+    from llmsspider.crawl.run import Run
+    from llmsspider.site.discovery.docsify import Docsify
+    from llmsspider.store import PageRecord
+
+
+MAX_WAITING = 16
+"""Maximum number of pages that wait; when there are more, none waits any longer."""
+
+MAX_WAIT_SECS = 10.0
+"""Maximum time that a page waits."""
+
+
+class MarkdownLinks:
+    """Makes the links of Markdown absolute, by `run.memory.link_bases`.
+
+    A page whose own links do not show what they are relative to waits for pages that do, so that it does not matter
+    which comes first. The wait ends when that is decided, or when nothing but waiting pages is left.
+    """
+
+    def __init__(self, crawler: Crawler, run: Run):
+        self.crawler = crawler
+        self.run = run
+        self._link_waits: list[tuple[str, asyncio.Event]] = []
+        """The pages that wait, by the group they belong to."""
+
+    async def joiner(
+        self, draft: Draft, page_url: str, fetched_url: str, origin: str
+    ) -> Callable[[str], str]:
+        """Return the function that makes the hrefs of a Markdown page absolute."""
+        site = self.run.site.docsify_of(page_url) or self.run.site.repository_of(page_url)
+        if site is not None:
+            return partial(site.join, page_url=page_url)
+        bases = self.run.memory.link_bases
+        links = bases.look(page_url, fetched_url, origin, draft.hrefs)
+        if links.group in bases.decided:
+            self._release(links.group)
+        elif bases.is_open(links) and self.run.worker_group.is_alone:
+            await self._decision(links)
+        if links.differs:
+            self.run.count(stats.markdown_links(bases.base_of(links)))
+        return bases.join(links)
+
+    def sample(self, pages: Iterable[tuple[str, Draft]], origin: str) -> None:
+        """Decide by the first pages of a file, given by address, before the first of them is converted."""
+        for url, draft in pages:
+            self.run.memory.link_bases.look(url, url, origin, draft.hrefs)
+        self.run.memory.link_bases.conclude()
+
+    async def _decision(self, links: PageLinks) -> None:
+        waits, decided = self._link_waits, asyncio.Event()
+        waits.append((links.group, decided))
+        if len(waits) > MAX_WAITING or self._only_waiting():
+            self.end_waits()
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(decided.wait(), MAX_WAIT_SECS)
+
+    def end_waits_if_alone(self) -> None:
+        """End the wait where only waiting pages are under way, so that no further evidence can come."""
+        if self._link_waits and self._only_waiting():
+            self.end_waits()
+
+    def end_waits(self) -> None:
+        """Decide by the pages seen so far, and end the wait."""
+        for group in {group for group, _event in self._link_waits}:
+            self.run.memory.link_bases.conclude(group)
+            self._release(group)
+
+    def _release(self, group: str) -> None:
+        waits = self._link_waits
+        for name, event in waits:
+            if name == group:
+                event.set()
+        waits[:] = [wait for wait in waits if wait[0] != group]
+
+    def _only_waiting(self) -> bool:
+        engine = self.crawler.engine
+        if engine is None or engine.scheduler is None or engine.scraper.slot is None:
+            return True
+        slot = engine.scraper.slot
+        busy = len(slot.active) + len(slot.queue) + len(engine.downloader.active)
+        return busy <= len(self._link_waits) and not engine.scheduler.has_pending_requests()
+
+
+class LinkSourcePages:
+    """Requests link sources where the policy (`crawl.deferred.LinkSources`) wants them, and follows their links.
+
+    Counts `llms/link-sources` and `llms/link-sources/failed`.
+
+    Args:
+        spider: the spider whose callbacks the requests name.
+        run: the run.
+        requests: makes the requests for what they link to.
+        reader: renders those that scripts make.
+        docsify: learns Docsify sites.
+    """
+
+    def __init__(
+        self,
+        spider: DocsCallbacks,
+        run: Run,
+        requests: PageRequests,
+        reader: PageReader,
+        docsify: DocsifyPages,
+    ):
+        self._spider = spider
+        self._run = run
+        self._requests = requests
+        self._reader = reader
+        self._docsify = docsify
+
+    def request(self, record: PageRecord, *, start: bool, unchanged: bool) -> Iterator[Request]:
+        """Yield the request for a Markdown page's HTML, where the policy wants its links.
+
+        Args:
+            record: the page.
+            start: it is the start page.
+            unchanged: its document is as it was stored.
+        """
+        run, depth = self._run, record.depth
+        site = run.site.docsify_of(record.url)
+        if site is not None:
+            yield from self._docsify_lists(record.url, depth, site, unchanged=unchanged)
+            return
+        deepest = run.arguments.max_depth is not None and depth >= run.arguments.max_depth
+        is_all = record.fetched_url == record.url and record.origin != "negotiated"
+        is_all = is_all or run.site.repository_of(record.url) is not None
+        if deepest or is_all or not run.follows_links:
+            return
+        root, new = run.site.is_section_root(record.url), record.key not in run.known.states
+        if run.memory.link_sources.wanted(record.url, start=start, section_root=root, new=new):
+            run.count("link-sources")
+            yield Request(
+                record.url,
+                headers={"Accept": HTML_ACCEPT},
+                callback=self._spider.parse_link_source,
+                errback=self._spider.link_source_failed,
+                meta={"depth": depth, META: {"source": True, "unchanged": unchanged}},
+                priority=1 - depth,
+                dont_filter=True,
+            )
+
+    def _docsify_lists(
+        self, page_url: str, depth: int, site: Docsify, *, unchanged: bool
+    ) -> Iterator[Request]:
+        """Yield the requests for the sidebar and the like of a Docsify site, each once a run.
+
+        Those of its root come with its first page, those of a folder, which need not exist, with the folder's first.
+        Where routes are paths, the first page may be any, and all its folders may have their own.
+        """
+        if not self._run.follows_links:
+            return
+        is_root = identity(page_url) == identity(site.page)
+        lists = site.lists if is_root else site.lists_beside(page_url)
+        if site.is_history and not is_root:
+            lists = [*site.lists, *lists]
+        for url in self._run.site.new_lists(lists):
+            self._run.count("link-sources")
+            yield Request(
+                url,
+                callback=self._spider.parse_docsify_list,
+                errback=self._spider.docsify_list_failed,
+                meta={
+                    "depth": depth,
+                    META: {
+                        "source": True,
+                        "unchanged": unchanged,
+                        "page": site.page if is_root else page_url,
+                        "optional": not is_root,
+                    },
+                },
+                priority=1 - depth,
+                dont_filter=True,
+            )
+
+    async def links(self, request: Request, answer: PageResponse) -> list[Request]:
+        """Return the requests for the links of a page's HTML; none where it is no HTML or cannot be read."""
+        if answer.kind() != "html":
+            return []
+        site = await self._docsify.learn(request, answer)
+        if site is not None and site.is_history:
+            return list(self._docsify_links(request, site))
+        try:
+            page = await self._run.workers.read_metadata(answer.body, answer.fetched_url, answer.encoding)
+            _, rendered = await self._reader.renderer.render(request, answer, PageResult(page, "html"))
+        except (ConversionError, RenderingError):
+            self._run.count("link-sources/failed")
+            return []
+        self._run.memory.link_bases.learn(rendered.page.follow, answer.page_url)
+        depth, on = int(request.meta.get("depth", 0)) + 1, without_fragment(request.url)
+        unchanged = info(request).get("unchanged", False)
+        requests = list(self._requests.links(rendered.page.follow, depth, on=on, unchanged=unchanged))
+        self._run.memory.link_sources.report(len(requests))
+        return requests
+
+    def _docsify_links(self, request: Request, site: Docsify) -> Iterator[Request]:
+        """Yield the requests for the links of a Docsify site's page whose Markdown was read before its HTML."""
+        depth, unchanged = int(request.meta.get("depth", 0)), bool(info(request).get("unchanged"))
+        yield from self._requests.links(site.linked, depth + 1, on=request.url)
+        yield from self._docsify_lists(request.url, depth, site, unchanged=unchanged)
+
+    def failed(self) -> None:
+        """Count a link source that failed; its page is a document already."""
+        self._run.memory.link_sources.report(0)
+        self._run.count("link-sources/failed")
+
+    async def docsify_links(self, request: Request, answer: PageResponse) -> Iterator[Request]:
+        """Return the requests for the pages that a sidebar or the like of a Docsify site links to."""
+        page_url = info(request)["page"]
+        site = self._run.site.docsify_of(page_url)
+        if site is None or answer.status != 200 or answer.kind() not in {"markdown", "text"}:
+            if not info(request).get("optional"):
+                self._count_unread(request.url, f"HTTP status {answer.status}, {answer.mime_type}")
+            return iter(())
+        draft = await self._run.workers.read_markdown(answer.text())
+        page = draft.page(partial(site.join, page_url=page_url))
+        return self._requests.links(page.follow, int(request.meta.get("depth", 0)) + 1, on=page_url)
+
+    def docsify_list_failed(self, request: Request, error: BaseException) -> None:
+        """Count a sidebar or the like that failed: pages that only it names are not found."""
+        is_missing = getattr(getattr(error, "response", None), "status", 0) in {404, 410}
+        if not (is_missing and info(request).get("optional")):
+            self._count_unread(request.url, str(error).partition("\n")[0])
+
+    def _count_unread(self, url: str, why: str) -> None:
+        self._run.count("link-sources/failed")
+        self._run.coverage.incomplete(f"{url}, which links to the site's pages, could not be read ({why})")

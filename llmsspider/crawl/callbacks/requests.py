@@ -1,0 +1,365 @@
+"""The requests of the spider `docs`: pages, seeds, stored pages, links. Each names a callback of the spider."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from scrapy import Request
+
+from llmsspider.crawl.requests import ALLOWED_STATUSES, CARRIED, META, info
+from llmsspider.crawl.traps import without_session_id
+from llmsspider.site.discovery.files import MAX_FULL_BYTES
+from llmsspider.web.markdown_forms import is_markdown_url, page_candidates
+from llmsspider.web.url_gate import INVALID_URL, InvalidUrl, parse
+from llmsspider.web.urls import identity, page_key, without_fragment
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from llmsspider.crawl.callbacks.docs import DocsCallbacks
+    from llmsspider.crawl.run import Run
+    from llmsspider.site.discovery import Seed
+    from llmsspider.store import PageState
+    from llmsspider.web.scope import Verdict
+
+MAX_UNDECIDED = 50_000
+"""Requests that wait until it is known whether their pages are copies; further ones are decided page by page."""
+
+VALIDATED_BY = frozenset({b"If-None-Match", b"If-Modified-Since"})
+"""The headers of a conditional request, as Scrapy writes them."""
+
+_KEPT_META = ("depth", "handle_httpstatus_list", *CARRIED)
+"""The metadata that a repeated request keeps; that of the first download is dropped."""
+
+
+class PageRequests:
+    """Makes the requests of a crawl. A URL that is filtered is counted with its reason, and gets none.
+
+    Args:
+        spider: the spider whose callbacks the requests name.
+        run: the run.
+    """
+
+    def __init__(self, spider: DocsCallbacks, run: Run):
+        self._spider = spider
+        self._parse, self._failed = spider.parse, spider.failed
+        """Scrapy reads the source of an errback that is a generator, once for each object that it is."""
+        self._run = run
+
+    def page(self, url: str, *, by: str, depth: int, listed: bool = False, **extra: Any) -> Request:
+        """Return the request for a page; its priority makes the crawl breadth-first.
+
+        Args:
+            url: the page's address.
+            by: what named it (`Document.discovered_by`).
+            depth: links from a seed to the page.
+            listed: an llms.txt or sitemap names it.
+            extra: further values of `meta["llms"]` (`llmsspider.crawl.requests`).
+        """
+        meta = {
+            "depth": depth,
+            "handle_httpstatus_list": ALLOWED_STATUSES,
+            META: {"by": by, "listed": listed, **extra},
+        }
+        return Request(url, callback=self._parse, errback=self._failed, meta=meta, priority=-depth)
+
+    def start_page(self, url: str) -> Request:
+        """Return the request for the start page, which is fetched whatever the scope."""
+        page = self._run.page_of(url)
+        extra = {"md": url} if page != url and is_markdown_url(url) else {}
+        listed = self._run.bounds.is_listed(page)
+        return self.page(page, by="start", depth=0, listed=listed, start=True, **extra)
+
+    def seed(self, seed: Seed) -> Request | None:
+        """Return the request for a seed, at depth 0; None for one that is filtered or was requested before."""
+        run = self._run
+        url = run.page_of(seed.url)
+        listed = run.bounds.is_listed(url)
+        if run.requested(url) or not self.admits(url, listed=listed):
+            return None
+        extra = {"md": seed.url} if url != seed.url and is_markdown_url(seed.url) else {}
+        if url != seed.url and identity(url) == identity(seed.url):
+            extra["spelled"] = seed.url
+        request = self.page(url, by=seed.discovered_by, depth=0, listed=listed, **extra)
+        return None if self._waits_for_copies(request) else request
+
+    def _waits_for_copies(self, request: Request) -> bool:
+        """Keep a request whose page may be of another language or version, until the rest of the site is known."""
+        run = self._run
+        if (
+            len(run.pending_pages.undecided) >= MAX_UNDECIDED
+            or not run.pending_pages.enabled
+            or not run.bounds.is_undecided(request.url)
+        ):
+            return False
+        run.pending_pages.undecided.append(request)
+        return True
+
+    def decided(self) -> list[Request]:
+        """Return the requests that waited, except for pages of trees that are copies; those are counted."""
+        run = self._run
+        waiting, run.pending_pages.undecided = run.pending_pages.undecided, []
+        run.bounds.accept_undecided(request.url for request in waiting)
+        return [
+            request
+            for request in waiting
+            if self.admits(request.url, listed=run.bounds.is_listed(request.url))
+        ]
+
+    def refresh(self) -> Iterator[Request]:
+        """Yield a request for each stored page, and one for each full-text file that holds stored pages."""
+        files: dict[str, None] = {}
+        for state in self._run.known.states.values():
+            if state.origin == "llms-full":
+                files[state.fetched_url] = None
+            elif not state.is_part:
+                yield self.stored(state)
+        for file in files:
+            yield Request(
+                file,
+                callback=self._spider.parse_full_text_again,
+                errback=self._spider.full_text_failed,
+                meta={META: {"source": True}, "download_maxsize": MAX_FULL_BYTES},
+                dont_filter=True,
+            )
+
+    def failed_before(self) -> Iterator[Request]:
+        """Yield a request for each page that failed in the last run, as far as the store has their URLs."""
+        run = self._run
+        for url in self._valid(run.memory.failed_before()):
+            state = run.known.state(page_key(url))
+            yield self.stored(state) if state else self.page(url, by="link", depth=0, listed=True)
+
+    def stored(self, state: PageState) -> Request:
+        """Return the request for a stored page."""
+        asked = state.own_url
+        extra: dict[str, Any] = {"md": asked} if asked != state.url else {}
+        return self.page(state.url, by="link", depth=state.depth, listed=True, **extra)
+
+    def retry(self, request: Request, url: str) -> Request:
+        """Return the request that retries a failed page at the end of the crawl, by the URL first requested."""
+        page = {**info(request), "late": True}
+        depth = {"depth": request.meta["depth"]} if "depth" in request.meta else {}
+        return Request(
+            url,
+            callback=self._spider.parse,
+            errback=self._spider.failed,
+            meta={**depth, "handle_httpstatus_list": ALLOWED_STATUSES, META: page, "max_retry_times": 0},
+            priority=request.priority,
+            dont_filter=True,
+        )
+
+    def pending(self) -> Iterator[Request]:
+        """Yield a request for the Markdown of each page whose document waits for it, where its URL is known."""
+        for waiting in list(self._run.pending_pages.waiting.values()):
+            url = waiting.record.url
+            if waiting.for_markdown and self._run.site.forms_of(url).to_retry(url):
+                page = {name: value for name, value in info(waiting.request).items() if name != "md"}
+                yield Request(
+                    url,
+                    callback=self._spider.parse,
+                    errback=self._spider.has_no_markdown,
+                    meta={
+                        "depth": waiting.record.depth,
+                        "handle_httpstatus_list": ALLOWED_STATUSES,
+                        META: {**page, "held": True},
+                    },
+                    dont_filter=True,
+                )
+
+    def verification(self, state: PageState) -> Request:
+        """Return the one request for a stored page that nothing led to this time."""
+        meta = {
+            "depth": state.depth,
+            "handle_httpstatus_list": ALLOWED_STATUSES,
+            META: {"verify": state.key.hex()},
+        }
+        return Request(
+            state.own_url,
+            callback=self._spider.parse_verification,
+            errback=self._spider.verification_failed,
+            meta=meta,
+            dont_filter=True,
+        )
+
+    def whole(self, request: Request) -> Request:
+        """Return the request for a page once more, without validators: it has to be read anew."""
+        kept = {key: request.meta[key] for key in _KEPT_META if key in request.meta}
+        unconditional = {name: value for name, value in request.headers.items() if name not in VALIDATED_BY}
+        whole = {**kept, META: {**info(request), "whole": True}}
+        return request.replace(headers=unconditional, meta=whole, dont_filter=True)
+
+    # --- one page in place of another ---
+
+    def markdown_of(self, url: str, request: Request, links: list[str]) -> Iterator[Request]:
+        """Yield the request for the Markdown that an HTML page names, and those for the page's links.
+
+        The host's form is learned from it; a page is requested once more in this way, not again.
+
+        Args:
+            url: of the Markdown.
+            request: the page's own request.
+            links: the links of its HTML.
+        """
+        kept = {key: request.meta[key] for key in _KEPT_META if key in request.meta}
+        again = {**kept, META: {**info(request), "md": url, "alternate": True}}
+        yield request.replace(meta=again, dont_filter=True, priority=request.priority + 1)
+        yield from self.links(links, int(request.meta.get("depth", 0)) + 1, on=request.url)
+
+    def instead(self, target: str, request: Request, *, uncounted: str | None = None) -> Iterator[Request]:
+        """Yield the request for the page that the requested one stands for, at its depth.
+
+        With `uncounted`, a rule, the requested one counts as filtered by it once that one is answered.
+        """
+        url = self._run.page_of(without_fragment(target))
+        if self._run.requested(url) or not self.admits(url, listed=self._run.bounds.is_listed(url)):
+            return
+        page = info(request)
+        yield self.page(
+            url,
+            by=page.get("by", "link"),
+            depth=int(request.meta.get("depth", 0)),
+            listed=page.get("listed", False),
+            start=page.get("start", False),
+            canonical=request.url,
+            **({"uncounted": uncounted} if uncounted else {}),
+        )
+
+    def other_address(self, request: Request) -> Request | None:
+        """Return the request for another address of a page that is not found, None where there is none.
+
+        That is the spelling that this run saw, the page that named this address as its own, or another page that a
+        listed Markdown URL may belong to.
+        """
+        run, page = self._run, info(request)
+        spelled = page.get("spelled")
+        if spelled and not is_markdown_url(spelled):
+            run.site.respelled.add(identity(spelled))
+            meta = {**request.meta, META: {name: value for name, value in page.items() if name != "spelled"}}
+            return request.replace(url=spelled, meta=meta, dont_filter=True)
+        named_by = page.get("canonical")
+        if named_by and identity(named_by) != identity(request.url):
+            run.bounds.no_page(request.url)
+            meta = {**request.meta, META: {**page, "canonical": named_by}}
+            return request.replace(url=named_by, meta=meta, dont_filter=True)
+        markdown = page.get("md") or page.get("dead")
+        for url in page_candidates(markdown).values() if markdown else ():
+            if run.requested(url) or not run.bounds.verdict(url, listed=page.get("listed", False)).allowed:
+                continue
+            entry = run.site.entries.get(identity(run.page_of(markdown or "")))
+            if entry is not None:
+                run.site.entries[identity(url)] = entry
+            depth = int(request.meta.get("depth", 0))
+            by, listed = page.get("by", "link"), page.get("listed", False)
+            other = self.page(url, by=by, depth=depth, listed=listed, dead=markdown)
+            info(other)["canonical"] = url  # the address it names may be the one that is not found
+            return other
+        return None
+
+    # --- links ---
+
+    def links(self, urls: list[str], depth: int, *, on: str, unchanged: bool = False) -> Iterator[Request]:
+        """Yield requests for the links of the page `on` that are new to this run and in scope.
+
+        Args:
+            urls: the links.
+            depth: of the pages they lead to.
+            on: URL of the page that shows them.
+            unchanged: the page is as it was stored, so that a link that was dead still is.
+        """
+        run = self._run
+        if not run.follows_links:
+            return
+        if run.arguments.max_depth is not None and depth > run.arguments.max_depth:
+            self._too_deep(self._valid(urls))
+            return
+        plain = not run.bounds.is_alike(on)
+        room = run.limit.room(run.queued()) if run.limit.max_requests else None
+        for link, url in self._new_links(urls, unchanged=unchanged):
+            if run.limit.reached:
+                run.coverage.incomplete(run.limit.why)
+                return
+            is_new = self._is_new(url)
+            trap = run.bounds.trap(url) if is_new else None
+            if trap is not None:
+                run.record_filtered(url, trap.reason, trap.rule)
+                continue
+            if room is not None:
+                room -= 1
+                if room < 0:
+                    run.limit.cut = True
+                    rule = f"max_requests={run.limit.max_requests}: enough are queued"
+                    run.record_filtered(url, "max-requests", rule)
+                    continue
+            extra = self._of_link(link, url, is_new=is_new, on_plain_page=plain)
+            request = self.page(url, by="link", depth=depth, **extra)
+            if not self._waits_for_copies(request):
+                yield request
+
+    def _is_new(self, url: str) -> bool:
+        """Say whether a page is not stored; a stored one is no trap, it was a document."""
+        return self._run.known.state(page_key(url)) is None
+
+    def _of_link(self, link: str, url: str, *, is_new: bool, on_plain_page: bool) -> dict[str, Any]:
+        """Return what `meta["llms"]` says of the page that a link led to."""
+        extra: dict[str, Any] = {"md": link} if url != link and is_markdown_url(link) else {}
+        if url != link and identity(url) == identity(link):
+            extra["spelled"] = link
+        if is_new and self._run.bounds.is_alike(url):
+            extra["alike"] = "listed" if on_plain_page else "linked"
+        return extra
+
+    def _new_links(self, urls: Iterable[str], *, unchanged: bool) -> Iterator[tuple[str, str]]:
+        """Yield the links that are new to this run and in scope, each with the page that it stands for."""
+        run = self._run
+        if unchanged or not run.memory.dead_links.skips:
+            urls = run.bounds.not_seen_lately(urls)
+        for link in self._valid(link for link in urls if not self._is_known(link, unchanged=unchanged)):
+            if not run.bounds.first_sight(link) and (
+                unchanged or not run.memory.dead_links.was_skipped(link)
+            ):
+                continue
+            url = run.page_of(without_session_id(link))
+            verdict = run.bounds.verdict(url)
+            if verdict.reason != "offsite":
+                if run.site.is_seed(url) or run.requested(url):
+                    continue  # a listed page is a seed: it enters at depth 0 with what the list says of it
+                if unchanged and self._is_new(url) and run.memory.dead_links.skip(link, url):
+                    continue
+            if self._is_taken(url, verdict):
+                yield link, url
+
+    def _is_known(self, link: str, *, unchanged: bool) -> bool:
+        """Say whether a link was seen in this run exactly as it is written, which most were, and may be passed over."""
+        run = self._run
+        is_known = run.bounds.is_linked(link) and (unchanged or not run.memory.dead_links.was_skipped(link))
+        return is_known and not run.bounds.first_sight(link)  # it stays among those seen lately
+
+    def _valid(self, urls: Iterable[str]) -> Iterator[str]:
+        """Yield the URLs that pass the gate; the others are counted, each once."""
+        for link in urls:
+            url = parse(link)
+            if isinstance(url, str):
+                yield url
+            elif isinstance(url, InvalidUrl) and self._run.bounds.first_sight(url.display):
+                self._run.record_filtered(url.display, INVALID_URL, url.why)
+
+    def _too_deep(self, urls: Iterable[str]) -> None:
+        run = self._run
+        for link in urls:
+            url = run.page_of(link)
+            if (
+                not run.requested(url)
+                and run.bounds.allowed(url)
+                and run.bounds.first_sight(f"depth {identity(url)}")
+            ):
+                run.record_filtered(url, "max-depth", f"max_depth={run.arguments.max_depth}")
+
+    def admits(self, url: str, *, listed: bool) -> bool:
+        """Say whether a page is in scope; one that is not is counted."""
+        return self._is_taken(url, self._run.bounds.verdict(url, listed=listed))
+
+    def _is_taken(self, url: str, verdict: Verdict) -> bool:
+        if not verdict.allowed:
+            self._run.record_filtered(url, verdict.reason, verdict.rule)
+        return verdict.allowed

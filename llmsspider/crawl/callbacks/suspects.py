@@ -1,0 +1,243 @@
+"""Answers about which the end of the crawl decides: possible bot walls, and those of stored pages that nothing led to.
+
+The evidence for a wall, and what it makes of an answer, is in `crawl/bot_walls.py`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from llmsspider.crawl.bot_walls import (
+    MAX_NEW_TEXT,
+    Suspect,
+    has_lost_links,
+    is_rewritten,
+    is_shrunk,
+    own_evidence,
+    wall_fingerprint,
+)
+from llmsspider.crawl.page_checks import breaks_off, drop_reason
+from llmsspider.crawl.pages import PageResponse, read_page
+from llmsspider.crawl.requests import info, is_permanent
+from llmsspider.crawl.site_comparison import compare_with_site
+from llmsspider.errors import ConversionError, ErrorKind
+from llmsspider.items import content_hash, raw_hash
+from llmsspider.web.outcomes import kind_of_response
+from llmsspider.web.urls import identity, page_key
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from scrapy import Request
+
+    from llmsspider.crawl.bot_walls import Wall
+    from llmsspider.crawl.callbacks.documents import Documents
+    from llmsspider.crawl.callbacks.failures import Failures
+    from llmsspider.crawl.callbacks.requests import PageRequests
+    from llmsspider.crawl.run import Run
+    from llmsspider.store import PageRecord, PageState
+
+
+class SuspectAnswers:
+    """Holds suspicious responses, and decides about them when the evidence is complete.
+
+    Args:
+        run: the run.
+        requests: makes the requests for links.
+        documents: yields the documents of accepted responses, and the stored ones in place of rejected ones.
+        failures: counts truncated pages.
+    """
+
+    def __init__(self, run: Run, requests: PageRequests, documents: Documents, failures: Failures):
+        self._run = run
+        self._requests = requests
+        self._documents = documents
+        self._failures = failures
+
+    def keep(self, record: PageRecord, answer: PageResponse, request: Request) -> Iterator[Any] | None:
+        """Hold a page whose response may be a bot wall, and return its results meanwhile; None for any other page.
+
+        Its stored links are followed at once, so that an outage of one page does not hide those behind it. Where
+        nothing can wait, the evidence so far decides.
+
+        Args:
+            record: the page as it was answered.
+            answer: the answer.
+            request: the page's request.
+        """
+        run = self._run
+        suspect = self.suspect(record, answer.body)
+        if suspect is None:
+            return None
+        if suspect.cut:
+            wall = self.broken_off(suspect)
+            return (
+                self._failures.of_page(request, wall.kind, wall.message, record.status)
+                if wall is not None
+                else None
+            )
+        suspect.start = bool(info(request).get("start"))
+        start = run.discovery.start if run.discovery is not None else None
+        led = suspect.start and start is not None and start.url != start.final_url
+        suspect.redirected = (led or "redirect_urls" in request.meta) and not run.bounds.is_linked(record.url)
+        suspect.false_304 = run.known.is_false(record, answer.headers)
+        run.suspects.see(suspect)
+        if run.suspects.enabled:
+            run.suspects.keep(suspect, record)
+            return self._stored_links(record)
+        return self._decide(suspect, record)
+
+    def broken_off(self, suspect: Suspect | None) -> Wall | None:
+        """Return the error of a truncated page; None for any other, and for one truncated in earlier runs too."""
+        if suspect is None or not suspect.cut:
+            return None
+        wall = self._run.suspects.evidence(suspect)
+        return None if wall is None or self._run.memory.believes(suspect, wall) else wall
+
+    def suspect(self, record: PageRecord, body: bytes) -> Suspect | None:
+        """Return the suspect of a response whose text differs from the stored one, or is new and short; else None."""
+        run, text = self._run, record.content or ""
+        state = run.known.state(record.key)
+        if (
+            state is None or state.source_hash is not None
+        ):  # new, or stored as pipelines of the user altered it
+            if not run.known.states or len(text) > MAX_NEW_TEXT or run.bounds.is_alike(record.url):
+                return None
+            if state is None or not self._is_same(record, state):
+                return Suspect(
+                    record.key, wall_fingerprint(text), None, own_evidence("", text, record.title, body)
+                )
+            return None
+        if state.markdown_hash is None or self._is_same(record, state):
+            return None
+        stored = run.store.load_page(state.key)
+        return self._other_text(record, state, stored, body) if stored is not None else None
+
+    @staticmethod
+    def _is_same(record: PageRecord, state: PageState) -> bool:
+        """Say whether a page is as stored: its Markdown, or the body that another version made Markdown of."""
+        in_markdown = state.markdown_hash == bytes.fromhex(content_hash(record.content or ""))
+        return in_markdown or (
+            state.raw_hash is not None and state.raw_hash == bytes.fromhex(record.raw_hash or "")
+        )
+
+    def _other_text(
+        self, record: PageRecord, state: PageState, stored: PageRecord, body: bytes
+    ) -> Suspect | None:
+        """Return the suspect of a response with hardly any of the stored text, or a truncated one; else None."""
+        run, text, before = self._run, record.content or "", stored.content or ""
+        suspect = Suspect(state.key, wall_fingerprint(text), state.content_hash)
+        suspect.cut = not record.has_end_tag and breaks_off(before, text)
+        if suspect.cut:
+            return suspect
+        if not is_rewritten(before, text) or self._is_not_found_page(record):
+            return None
+        suspect.kind = own_evidence(before, text, record.title, body)
+        is_empty = drop_reason(text, None, min_characters=run.config.min_characters)  # seen twice anyway
+        shrunk = is_empty is None and is_shrunk(before, text)
+        suspect.bare = shrunk or (is_empty is None and has_lost_links(stored.follow, record.follow))
+        suspect.blank = shrunk and not record.follow
+        return suspect
+
+    def _is_not_found_page(self, record: PageRecord) -> bool:
+        """Say whether an answer is what the site shows, with status 200, for pages that it does not have."""
+        reason = drop_reason(record.content or "", record.title, min_characters=0)
+        is_shown = content_hash(record.content or "") in self._run.site.soft404_hashes
+        return bool((reason and reason.reason == "soft-404") or is_shown)
+
+    def _stored_links(self, record: PageRecord) -> Iterator[Request]:
+        """Yield requests for the links that a page has as it is stored; those of a new page as it is."""
+        state = self._run.known.state(record.key)
+        known = record if state is None else self._run.store.load_page(state.key)
+        if known is not None:
+            yield from self._requests.links(known.follow, record.depth + 1, on=record.url)
+
+    def decide(self) -> Iterator[Any]:
+        """Yield the results of the answers that waited: an error and the stored page, or the page as it is now."""
+        for suspect, record in self._run.suspects.take():
+            yield from self._decide(suspect, record)
+
+    def _decide(self, suspect: Suspect, record: PageRecord) -> Iterator[Any]:
+        run = self._run
+        wall = run.suspects.evidence(suspect)
+        if wall is not None and not run.memory.believes(suspect, wall):
+            run.count("walls")
+            run.fail(record.url, wall.kind, wall.message, record.status)
+            run.known.record_outcome(suspect.key, "failed", wall.kind)
+            yield from self._documents.in_place_of_failed(suspect.key, record.depth)
+            return
+        if suspect.false_304:
+            run.memory.disbelieve(record.fetched_url)
+        by, depth = record.discovered_by, record.depth
+        request = self._requests.page(record.url, by=by, depth=depth, start=suspect.start, held=True)
+        compare_with_site(run, record, is_start=suspect.start)
+        yield from self._documents.with_links(record, request)
+
+    async def see(self, answer: PageResponse, state: PageState) -> Suspect | None:
+        """Record as evidence the response for a stored page that has no document in this run.
+
+        Returns:
+            The suspect, None for an answer that is not suspicious.
+
+        Raises:
+            ConversionError: the answer could not be converted.
+        """
+        run = self._run
+        page = await read_page(answer, run.workers, listed=True)
+        record = run.records.of_response(answer, page, depth=state.depth, by="link")
+        record.identity = identity(state.url)
+        suspect = self.suspect(record, answer.body)
+        if suspect is not None and suspect.before is not None:
+            run.suspects.see(suspect)
+            return suspect
+        return None
+
+
+class Verification:
+    """Records the outcome of each stored page that was requested at the end of the crawl.
+
+    Args:
+        run: the run.
+        suspects: records responses that may be bot walls as evidence.
+    """
+
+    def __init__(self, run: Run, suspects: SuspectAnswers):
+        self._run = run
+        self._suspects = suspects
+
+    async def answered(self, request: Request, answer: PageResponse) -> None:
+        """Record what became of a page that answered: an error, another address, or a page that nothing links to."""
+        run = self._run
+        key = bytes.fromhex(info(request)["verify"])
+        kind = kind_of_response(answer.status, answer.headers, answer.body)
+        state = run.known.states[key]
+        if kind is not None:
+            self.failed(request, kind)
+        elif request.meta.get("redirect_urls") and identity(request.url) != identity(state.own_url):
+            run.known.moved(key, page_key(run.page_of(request.url)), for_good=is_permanent(request))
+        elif run.coverage.unseen:
+            run.known.record_outcome(key, "kept", "not-seen")
+        else:
+            run.known.record_outcome(key, "unlinked")
+            await self._compare(answer, state)
+
+    async def _compare(self, answer: PageResponse, state: PageState) -> None:
+        """Keep as uncertain a page whose response differs from the stored text: it may be a bot wall."""
+        run = self._run
+        if answer.status == 304 or run.known.same_body(state.key, answer.fetched_url, raw_hash(answer.body)):
+            return
+        try:
+            suspect = await self._suspects.see(answer, state)
+        except ConversionError:
+            run.known.record_outcome(state.key, "kept", "parse")
+            return
+        if suspect is not None:
+            run.suspects.verified.append(suspect)
+
+    def failed(self, request: Request, kind: ErrorKind) -> None:
+        """Record what became of a page that failed: gone where it is not found, kept otherwise."""
+        key = bytes.fromhex(info(request)["verify"])
+        if kind == "not_found":
+            self._run.known.record_outcome(key, "gone", "not-found")
+        else:
+            self._run.known.record_outcome(key, "kept", kind)

@@ -1,0 +1,91 @@
+"""The phases of a crawl in their order: discovery, the seeds, and those that follow when all pages are through.
+
+In: the `Phase` of a crawl: its run, spider, fetch, and how it waits for the engine. Out: requests; a phase begins when
+nothing of the one before is under way. Each is a function that can be read and tested alone. Spider middlewares
+import it.
+"""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass
+from itertools import islice
+from typing import TYPE_CHECKING
+
+from scrapy import signals
+
+from llmsspider.crawl.scheduling.downloader import EngineFetch
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable, Iterator
+
+    from scrapy import Request
+    from scrapy.crawler import Crawler
+
+    from llmsspider.crawl.run import Run
+    from llmsspider.spiders.docs import DocsSpider
+
+logger = logging.getLogger(__name__)
+
+
+PORTION = 1000
+"""Number of requests for stored pages that are queued at a time."""
+
+
+class EngineIdle:
+    """Waits for a crawler's engine.
+
+    Args:
+        crawler: the crawler.
+        on_wait: called before each wait, so that pages which wait for others go on when nothing else is left.
+    """
+
+    def __init__(self, crawler: Crawler, on_wait: Callable[[], None]):
+        self._crawler = crawler
+        self._on_wait = on_wait
+
+    async def wait_until_idle(self) -> None:
+        """Wait until nothing is queued, downloading or being parsed."""
+        engine = self._crawler.engine
+        while engine is not None and (
+            engine.downloader.active
+            or not engine.scraper.slot.is_idle()  # type: ignore[union-attr]
+            or (engine.scheduler is not None and engine.scheduler.has_pending_requests())
+        ):
+            self._on_wait()
+            await self._crawler.signals.wait_for(signals.scheduler_empty)
+
+    async def wait_until_queue_is_empty(self) -> None:
+        """Wait until nothing is queued."""
+        engine = self._crawler.engine
+        while engine is not None and engine.scheduler is not None and engine.scheduler.has_pending_requests():
+            await self._crawler.signals.wait_for(signals.scheduler_empty)
+
+    async def in_portions(self, requests: Iterator[Request]) -> AsyncIterator[Request]:
+        """Yield requests, a portion whenever the last one has left the queue."""
+        while portion := list(islice(requests, PORTION)):
+            for request in portion:
+                yield request
+            await self.wait_until_queue_is_empty()
+
+
+@dataclass(slots=True, frozen=True)
+class Phase:
+    """The crawl that a phase belongs to."""
+
+    crawler: Crawler
+    spider: DocsSpider
+    run: Run
+    fetch: EngineFetch
+    """The fetch of discovery; it keeps the start page's response and the answer for a file that is not there."""
+    idle: EngineIdle
+
+    @classmethod
+    def of(cls, crawler: Crawler, spider: DocsSpider) -> Phase:
+        """Return the phase context of a crawl."""
+        idle = EngineIdle(crawler, spider.markdown_links.end_waits_if_alone)
+        return cls(crawler, spider, spider.run, EngineFetch(crawler, spider.run), idle)
+
+    def note(self, line: str) -> None:
+        """Log a line at INFO."""
+        logger.info("%(line)s", {"line": line}, extra={"spider": self.spider})

@@ -1,0 +1,192 @@
+"""Exact breadth-first order where depth is bounded, and each page once (`urls.identity`)."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+from collections.abc import Sized
+from functools import cached_property
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Self
+
+from scrapy.core.scheduler import Scheduler
+from scrapy.dupefilters import BaseDupeFilter
+from scrapy.utils.job import job_dir
+
+from llmsspider.crawl.requests import is_permanent
+from llmsspider.crawl.spiderrun import run_of
+from llmsspider.web import stats
+from llmsspider.web.urls import identity, page_key
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from scrapy import Request, Spider
+    from scrapy.crawler import Crawler
+    from scrapy.statscollectors import StatsCollector
+    from twisted.internet.defer import Deferred
+
+    from llmsspider.crawl.run import Run
+    from llmsspider.crawl.workers import PageKeys
+
+logger = logging.getLogger(__name__)
+
+
+# Each page once: requests are the same when their pages are (`urls.identity`), whatever Scrapy's fingerprint says.
+
+KEY_BYTES = 16
+"""Length of a key (`urls.page_key`)."""
+
+
+class PageDupeFilter(BaseDupeFilter):
+    """Filter requests for a page that was requested before, in this run or the one a JOBDIR continues.
+
+    Request fingerprints are Scrapy's own, so the HTTP cache and others are not affected. A request passes when a
+    redirect led to it within one page (`/docs` to `/docs/`, `/a/index.html` to `/a/`). How many redirect to one page
+    is evidence for the run (`bot_walls.Suspects`). In a JOBDIR the keys (`KEY_BYTES` each) are concatenated in
+    `requests.seen`.
+    """
+
+    redirected: Callable[[bytes, bool], None] | None = None
+
+    def __init__(self, path: str | None = None, collector: StatsCollector | None = None):
+        self._collector = collector
+        self._file: IO[bytes] | None = None
+        self._jobs_pages: set[bytes] = set()
+        self._pages: PageKeys = self._jobs_pages
+        if path:
+            self._file = Path(path, "requests.seen").open("a+b")  # noqa: SIM115  # until `close`
+            self._file.seek(0)
+            kept = self._file.read()
+            self._jobs_pages.update(kept[at : at + KEY_BYTES] for at in range(0, len(kept), KEY_BYTES))
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        """Use the run's set of pages, which links are tested against before a Request exists."""
+        dupefilter = cls(job_dir(crawler.settings), crawler.stats)
+        run = run_of(crawler)
+        if run is not None:
+            dupefilter.share(run)
+        return dupefilter
+
+    def share(self, run: Run) -> None:
+        """Add the pages of a JOBDIR to the run's set, and use that in place of an own one."""
+        for key in self._jobs_pages:
+            run.worker_group.requested.add(key)
+        self._pages = run.worker_group.requested
+        self.redirected = run.suspects.see_redirect
+
+    def request_seen(self, request: Request) -> bool:
+        """Return whether the request's page was requested before, and remember it."""
+        redirects = request.meta.get("redirect_urls")
+        if redirects and identity(redirects[-1]) == identity(request.url):
+            return False
+        if redirects and self.redirected is not None:
+            self.redirected(page_key(request.url), not is_permanent(request))
+        key = page_key(request.url)
+        if key in self._pages:
+            return True
+        self._pages.add(key)
+        if self._file is not None:
+            self._file.write(key)
+        return False
+
+    def log(self, request: Request, spider: Spider) -> None:
+        """Count and log a request that was filtered."""
+        stats.count_scrapys(self._collector, "dupefilter/filtered")
+        logger.debug(
+            "Filtered a request for a known page: %(request)s", {"request": request}, extra={"spider": spider}
+        )
+
+    def close(self, reason: str) -> None:
+        """Close the file of the JOBDIR."""
+        if self._file is not None:
+            self._file.close()
+
+
+# Exact breadth-first order where depth is bounded, and no more pages under way than are wanted.
+
+LAST_UNDER_WAY = 4
+"""Requests under way however few documents `max_pages` leaves: not every requested page becomes a document."""
+
+
+class BreadthFirstScheduler(Scheduler):
+    """Scrapy's scheduler; with `max_depth` set, depth d+1 waits until every page of depth d is done.
+
+    Without the wait a page can be reached first over a longer path, and be filtered or given a wrong depth. With
+    `max_pages` set, no more requests are under way than documents are left to export, or `LAST_UNDER_WAY` if larger.
+    """
+
+    _held: Request | None = None
+    _depth: int = 0
+
+    def next_request(self) -> Request | None:
+        """Return the next request, or None while it has to wait."""
+        if self._has_enough():
+            return None
+        if self._held is not None:
+            return self._release()
+        request = super().next_request()
+        if request is None or not self._bounded() or request.meta.get("depth", 0) <= self._depth:
+            return request
+        self._held = request
+        return self._release()
+
+    def __len__(self) -> int:
+        return super().__len__() + (self._held is not None)
+
+    def close(self, reason: str) -> Deferred[None] | None:
+        """Put a held request back, so that a JOBDIR keeps it."""
+        if self._held is not None and self.dqs is not None:
+            with contextlib.suppress(ValueError):  # not serialisable: it came from the queue in memory
+                self.dqs.push(self._held)
+        self._held = None
+        return super().close(reason)
+
+    def _release(self) -> Request | None:
+        if self._under_way():
+            return None
+        request, self._held = self._held, None
+        if request is not None:
+            self._depth = max(self._depth, request.meta.get("depth", 0))
+        return request
+
+    def _under_way(self) -> int:
+        """Return how many requests are being downloaded or their answers read."""
+        engine = self.crawler.engine if self.crawler else None
+        if engine is None:
+            return 0
+        slot = engine.scraper.slot
+        reading = len(slot.active) + len(slot.queue) + slot.itemproc_size if slot is not None else 0
+        return len(engine.downloader.active) + reading
+
+    def _has_enough(self) -> bool:
+        """Return whether the requests under way may reach `max_pages`; the rest is filtered then."""
+        left = (self._run.limit.left if self._run is not None else None) or 0
+        return left > 0 and max(left, LAST_UNDER_WAY) <= self._under_way()
+
+    def _bounded(self) -> bool:
+        return self._run is not None and self._run.arguments.max_depth is not None
+
+    @cached_property
+    def _run(self) -> Run | None:
+        return run_of(self.crawler) if self.crawler is not None else None
+
+
+def queued_requests(crawler: Crawler) -> int:
+    """Return how many pages wait in the scheduler, are being downloaded or being read.
+
+    The downloads that belong to a page (its Markdown form) have no callback and are not counted.
+    """
+    if not crawler.crawling:
+        return 0
+    engine = crawler.engine
+    slot = getattr(engine, "_slot", None)  # Scrapy has no public way
+    if engine is None or slot is None:
+        return 0
+    scheduler = engine.scheduler
+    if isinstance(scheduler, Sized):
+        waiting = len(scheduler)
+    else:  # one of the user's that cannot count: whether there is any is what the phases of a crawl need
+        waiting = int(scheduler is not None and scheduler.has_pending_requests())
+    return waiting + sum(request.callback is not None for request in slot.inprogress)

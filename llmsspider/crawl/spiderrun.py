@@ -1,0 +1,42 @@
+"""How components get the run of a crawl. Spiders that are not of this project have none."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from scrapy.exceptions import NotConfigured
+
+from llmsspider.web import stats
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from scrapy.crawler import Crawler
+
+    from llmsspider.crawl.run import Run
+    from llmsspider.web.stats import Stat
+
+
+def run_of(crawler: Crawler) -> Run | None:
+    """Return the run of the crawler's spider, None where it has none."""
+    from llmsspider.crawl.run import Run  # noqa: PLC0415  # commands look here before a crawl is wanted
+
+    run = getattr(crawler.spider, "run", None)
+    return run if isinstance(run, Run) else None
+
+
+def counter(crawler: Crawler) -> Callable[[Stat, int], None]:
+    """Return what adds to a stat of the crawl. Spiders are made before the crawler has its stats collector."""
+
+    def count(stat: Stat, number: int) -> None:
+        stats.count(crawler.stats, stat, number)
+
+    return count
+
+
+def required_run(crawler: Crawler) -> Run:
+    """Return the run of the crawler's spider; raises `NotConfigured`, which disables a component, where it has none."""
+    run = run_of(crawler)
+    if run is None:
+        raise NotConfigured  # a spider of another project: Scrapy would warn of a reason
+    return run

@@ -1,0 +1,170 @@
+"""`resolve(url)`: a site in one call, for scripts and notebooks."""
+
+from __future__ import annotations
+
+import io
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import orjson
+
+from llmsspider.config.sources import default_name
+from llmsspider.content.conversion.handlers import ContentHandler
+from llmsspider.errors import ArgumentsError, ResolveError
+from llmsspider.output.exports import write_flat
+from llmsspider.output.graph import Order, write_json
+from llmsspider.store import Store, Stores
+from llmsspider.store.store import DEFAULT_CLASS, store_class
+from llmsspider.web.loading import path_of
+from llmsspider.web.urls import require_http_url
+
+
+class Resolved(NamedTuple):
+    """`content`: all pages as one Markdown text. `graph`: `source`, `url` and `nodes` (docs/reference/commands.md)."""
+
+    content: str
+    graph: dict[str, Any]
+
+
+def resolve(
+    url: str,
+    *,
+    depth: int | None = None,
+    order: Order = "breadth",
+    max_tokens: int | None = None,
+    store: str | os.PathLike[str] | type[Store] | None = None,
+    handlers: Mapping[str, str | type[ContentHandler]] | None = None,
+    arguments: Mapping[str, str] | None = None,
+    settings: Mapping[str, object] | None = None,
+    timeout_secs: float | None = None,
+) -> Resolved:
+    """Crawl a site and return its text and its graph.
+
+    Args:
+        url: any page of the documentation.
+        depth: how many links away pages may lie; None is unlimited, 0 the listed pages or the page itself.
+        order: of the pages in `content`.
+        max_tokens: `content` stops before the page that would exceed it.
+        store: directory of the page store; with it the next call fetches only what changed. Or a store class, which
+            is given `LLMS_DATA_DIR` and `LLMS_STORE_URL` of `settings`. None keeps nothing.
+        handlers: content handlers, classes or their paths, by media type (docs/how-to/handlers.md).
+        arguments: more spider arguments (docs/reference/arguments.md).
+        settings: settings of the project (docs/reference/settings.md) or of Scrapy.
+        timeout_secs: of the whole crawl.
+
+    Raises:
+        InvalidUrlError: `url` is no http(s) URL.
+        ArgumentsError: an argument or setting is wrong; one line each.
+        ResolveError: no page was obtained; the message says why.
+    """
+    given = {**(arguments or {}), "url": require_http_url(url)}
+    if depth is not None or "max_depth" not in given:
+        given["max_depth"] = "" if depth is None else str(depth)  # not what an earlier call kept
+    with tempfile.TemporaryDirectory(prefix="llmsspider-") as temporary:
+        chosen = {
+            **_ONLY_HERE,
+            "LLMS_DATA_DIR": temporary,
+            **(settings or {}),
+            **_own_classes(store, handlers),
+        }
+        chosen["LLMS_DATA_DIR"] = Path(str(chosen["LLMS_DATA_DIR"])).absolute()
+        _crawl(given, chosen, temporary, timeout_secs)
+        name = given.get("source") or default_name(given["url"])
+        with _stores(chosen).open(name, create=False) as pages:
+            if pages.count_pages() == 0:
+                raise ResolveError(_why(pages, url))
+            text, graph = io.BytesIO(), io.BytesIO()
+            write_flat(pages, text, order=order, budget=max_tokens)
+            write_json(pages, graph)
+    return Resolved(text.getvalue().decode(), orjson.loads(graph.getvalue()))
+
+
+_ONLY_HERE = {"LLMS_STORE_URL": "", "LLMS_STORE_CLASS": DEFAULT_CLASS}
+"""What the environment says of stores is not for calls that name theirs, or keep nothing."""
+
+
+def _own_classes(
+    store: str | os.PathLike[str] | type[Store] | None,
+    handlers: Mapping[str, str | type[ContentHandler]] | None,
+) -> dict[str, object]:
+    """The settings that `store` and `handlers` stand for; raises `ArgumentsError`."""
+    found: dict[str, object] = {}
+    try:
+        if isinstance(store, type):
+            found["LLMS_STORE_CLASS"] = path_of(store)
+        elif store is not None:
+            found["LLMS_DATA_DIR"] = store
+        if handlers:
+            found["LLMS_CONTENT_HANDLERS"] = {kind: path_of(handler) for kind, handler in handlers.items()}
+    except ImportError as error:
+        raise ArgumentsError([str(error)]) from None
+    return found
+
+
+def _stores(settings: Mapping[str, object]) -> Stores:
+    url, data_dir = settings.get("LLMS_STORE_URL"), settings["LLMS_DATA_DIR"]
+    kind = store_class(settings.get("LLMS_STORE_CLASS") or DEFAULT_CLASS)
+    return Stores(str(url) if url else None, Path(str(data_dir)), kind)
+
+
+def _crawl(
+    arguments: Mapping[str, str], settings: Mapping[str, object], folder: str, timeout_secs: float | None
+) -> None:
+    paths = [str(Path(__file__).resolve().parent.parent), *(str(Path(path).absolute()) for path in sys.path)]
+    environment = {
+        **os.environ,
+        "SCRAPY_SETTINGS_MODULE": "llmsspider.settings",
+        "PYTHONPATH": os.pathsep.join(paths),
+    }
+    try:
+        done = subprocess.run(  # noqa: S603  # our own interpreter, no shell
+            CRAWL,
+            input=options_for_pipe(arguments, {"LLMS_PROGRESS": "plain", **settings}).decode(),
+            cwd=folder,
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=timeout_secs,
+        )
+    except subprocess.TimeoutExpired:
+        raise ResolveError(f"{arguments['url']}: the crawl took longer than {timeout_secs} s") from None
+    if done.returncode == 2:
+        lines = [line.partition(": ")[2] or line for line in done.stderr.strip().splitlines()]
+        raise ArgumentsError(lines or ["the crawl was refused"])
+    if done.returncode not in {0, 1, 3}:
+        last = done.stderr.strip().splitlines()[-1:] or [f"exit code {done.returncode}"]
+        raise ResolveError(f"{arguments['url']}: the crawl failed: {last[0]}")
+
+
+CRAWL = [sys.executable, "-c", "from llmsspider.launch.api import crawl_from_pipe; crawl_from_pipe()"]
+"""The command of a crawl in a process of its own; `options_for_pipe` is what its stdin is given."""
+
+
+def options_for_pipe(arguments: Mapping[str, str], settings: Mapping[str, object]) -> bytes:
+    """Return the spider arguments and settings of a crawl, for the stdin of `CRAWL`."""
+    given = [part for pair in arguments.items() for part in ("-a", "=".join(map(str, pair)))]
+    for name, setting in settings.items():
+        text = orjson.dumps(setting).decode() if isinstance(setting, dict) else setting
+        given += ["-s", f"{name}={text}"]
+    return orjson.dumps(given)
+
+
+def crawl_from_pipe() -> None:
+    """Run `scrapy crawl docs` with the options that stand on stdin as JSON: everybody can read those of a process."""
+    from scrapy.cmdline import execute  # noqa: PLC0415  # in the process of the crawl only
+
+    execute(["scrapy", "crawl", "docs", *orjson.loads(sys.stdin.read())])
+
+
+def _why(pages: Store, url: str) -> str:
+    runs = pages.runs()
+    outcome = runs[-1].outcome if runs else "never crawled"
+    errors = pages.errors(runs[-1]) if runs else []
+    reason = f": {errors[0].kind} ({errors[0].message})" if errors else ""
+    return f"{url}: no page was obtained, {outcome}{reason}"

@@ -1,0 +1,356 @@
+"""`llmsspider URL -o DIR`, and every command of the project from any folder: one program, no project needed."""
+
+from __future__ import annotations
+
+import argparse
+import cProfile
+import difflib
+import os
+import pkgutil
+import re
+import shlex
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from scrapy.cmdline import ScrapyArgumentParser
+from scrapy.commands import ScrapyHelpFormatter
+from scrapy.crawler import AsyncCrawlerProcess
+from scrapy.exceptions import UsageError
+from scrapy.spiderloader import SpiderLoader
+from scrapy.utils.misc import load_object
+from scrapy.utils.project import get_project_settings
+
+from llmsspider import __version__, errors
+from llmsspider.config.sources import default_name
+from llmsspider.crawl.spiderrun import run_of
+from llmsspider.errors import ArgumentsError, LlmsspiderError, MirrorError, StoreError
+from llmsspider.launch.storecommand import WRONG, OneLineParser, pairs
+from llmsspider.output.mirror import STORE_FOLDER, read_manifest
+from llmsspider.store.database import DATA_DIR_VARIABLE, project_dir, source_slug
+from llmsspider.web.urls import require_http_url
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from scrapy.commands import ScrapyCommand
+    from scrapy.crawler import Crawler
+    from scrapy.settings import Settings
+
+
+# `llmsspider COMMAND …`: the commands of the project, from any folder; the same as `scrapy COMMAND …` in a project.
+# Outside a project the stores are those in the folders that `llmsspider URL -o DIR` wrote: a folder stands for its
+# source, and where there is only one in the working directory neither has to be named.
+
+SETTINGS_MODULE = "llmsspider.settings"
+COMMANDS_MODULE = "llmsspider.commands"
+
+PLACES = (DATA_DIR_VARIABLE, "LLMS_STORE_URL")
+"""The settings that say where the stores are, also read from the environment."""
+
+
+class Tree(NamedTuple):
+    """A folder that `llmsspider URL -o DIR` wrote, and the source it holds."""
+
+    folder: Path
+    source: str
+
+
+def project_settings() -> Settings:
+    """Return the settings of the project around, where it is one made from ours, else our own."""
+    try:
+        settings = get_project_settings()
+        ours = settings.get("COMMANDS_MODULE") == COMMANDS_MODULE
+    except ImportError:
+        ours = False
+    if not ours:
+        os.environ["SCRAPY_SETTINGS_MODULE"] = SETTINGS_MODULE
+        settings = get_project_settings()
+    return settings
+
+
+def commands(settings: Settings) -> dict[str, ScrapyCommand]:
+    """Return the commands of the project by name."""
+    package = import_module(settings["COMMANDS_MODULE"])
+    names = [module.name for module in pkgutil.iter_modules(package.__path__)]
+    return {name: load_object(f"{package.__name__}.{name}.Command")() for name in names}
+
+
+def run_command(command: ScrapyCommand, name: str, argv: Sequence[str], settings: Settings) -> int:
+    """Run a command as `scrapy.cmdline` does; returns the exit code."""
+    parser = ScrapyArgumentParser(
+        prog=f"llmsspider {name}",
+        usage=f"llmsspider {name} {command.syntax()}",
+        description=command.long_desc(),
+        formatter_class=ScrapyHelpFormatter,
+        conflict_handler="resolve",
+    )
+    settings.setdict(command.default_settings, priority="command")
+    command.settings = settings
+    command.add_options(parser)
+    opts, args = parser.parse_known_args(argv)
+    args = _located(name, command, args, opts)
+    try:
+        command.process_options(args, opts)
+        if command.requires_crawler_process:
+            command.crawler_process = AsyncCrawlerProcess(settings)
+        if opts.profile:
+            with cProfile.Profile() as profile:
+                command.run(args, opts)
+            profile.dump_stats(opts.profile)
+        else:
+            command.run(args, opts)
+    except UsageError as error:
+        if str(error):
+            parser.error(str(error))
+        parser.print_help()
+        return 2
+    return command.exitcode
+
+
+def _located(name: str, command: ScrapyCommand, args: list[str], opts: argparse.Namespace) -> list[str]:
+    """Return the arguments with the source in place of its folder, and put the store of that folder in force.
+
+    Raises:
+        ArgumentsError: several folders could be meant.
+    """
+    wanted = re.findall(r"\w+", command.syntax().replace("[options]", ""))
+    of_all = name == "sources"  # of a store, which is that of the one folder here
+    if not of_all and (not wanted or wanted[0].lower() != "source"):
+        return args
+    tree = None if of_all else next(_trees(map(Path, args[:1])), None)
+    if tree is None:
+        if _placed(opts) or project_dir(Path.cwd()):
+            return args
+        here = list(_trees([Path(), *sorted(path for path in Path().iterdir() if path.is_dir())]))
+        tree = next((tree for tree in here if tree.source in args[:1]), None) or _only(here)
+        if tree is None:
+            return args
+        required = 0 if of_all else len(re.sub(r"\[[^\[\]]*\]", "", command.syntax()).split())
+        args = [tree.source, *args] if len(args) == required - 1 else args
+    else:
+        args = [tree.source, *args[1:]]
+    opts.set.append(f"{DATA_DIR_VARIABLE}={tree.folder.absolute() / STORE_FOLDER}")
+    if command.requires_crawler_process:
+        opts.set.insert(0, f"LLMS_MIRROR_DIR={tree.folder}")
+    return args
+
+
+def _trees(folders: Sequence[Path] | Iterator[Path]) -> Iterator[Tree]:
+    for folder in folders:
+        try:
+            manifest = read_manifest(folder) if (folder / STORE_FOLDER).is_dir() else None
+        except (MirrorError, OSError):
+            continue
+        if manifest is not None:
+            yield Tree(folder, manifest.source)
+
+
+def _only(trees: list[Tree]) -> Tree | None:
+    if len(trees) > 1:
+        names = ", ".join(str(tree.folder) for tree in trees)
+        raise ArgumentsError([f"several folders here hold documentation: name one of {names}"])
+    return trees[0] if trees else None
+
+
+def _placed(opts: argparse.Namespace) -> bool:
+    """Return whether the place of the stores was given."""
+    return any(pair.startswith(f"{name}=") for pair in opts.set for name in PLACES) or any(
+        os.environ.get(name) for name in PLACES
+    )
+
+
+def summary(settings: Settings) -> str:
+    """Return the commands with a line on each, for `llmsspider --help`."""
+    found = {name: command.short_desc() for name, command in commands(settings).items()}
+    found["mcp"] = "Let agents search and read the crawled documentation"
+    return "\n".join(f"  {name:<10} {text}" for name, text in sorted(found.items()))
+
+
+# `llmsspider URL -o DIR`: a site as a folder of Markdown, in one command, from anywhere.
+# Everything it does is also `scrapy crawl docs`: the options become spider arguments and settings. Its subcommands
+# are the commands of the project (`llmsspider.launch.cli`).
+
+NOTHING = 1
+"""Exit code: nothing was obtained, the crawl was stopped, or the folder or the page store cannot be used."""
+
+INCOMPLETE = 3
+"""Exit code: the tree is up to date, but for the pages that the site did not answer for; more failed than may."""
+
+INTERRUPTED = 130
+"""Exit code of a command that was stopped with Ctrl-C, as shells have it."""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run what was typed; returns the exit code."""
+    given = list(sys.argv[1:] if argv is None else argv)
+    try:
+        exitcode = _run(given)
+        sys.stdout.flush()
+    except BrokenPipeError:  # the reader of the pipe has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except KeyboardInterrupt:
+        sys.stderr.write("llmsspider: stopped before it had begun\n")
+        return INTERRUPTED
+    return exitcode
+
+
+def _run(given: list[str]) -> int:
+    errors.call("llmsspider")
+    if given[:1] == ["mcp"]:
+        from llmsspider.answers.mcp.command import main as serve  # noqa: PLC0415
+
+        return serve(given[1:])
+    if given and re.fullmatch(r"[a-z]\w*", given[0]):
+        return _subcommand(given[0], given[1:])
+    return crawl(given)
+
+
+def _subcommand(name: str, rest: list[str]) -> int:
+
+    settings = project_settings()
+    found = commands(settings)
+    if name not in found:
+        close = difflib.get_close_matches(name, [*found, "mcp"], n=1)
+        meant = f"did you mean {close[0]}?" if close else "llmsspider --help lists them"
+        if name in SpiderLoader.from_settings(settings).list():
+            meant = f"it is a spider: llmsspider crawl {name} -a url=URL"
+        return _refuse([f"{name!r} is neither a command nor a URL; {meant}"])
+    try:
+        return run_command(found[name], name, rest, settings)
+    except ArgumentsError as error:
+        return _refuse(error.problems)
+
+
+def crawl(given: list[str]) -> int:
+    """Crawl, write the tree, say what was done; returns the exit code."""
+    options = parser(with_commands=bool({"-h", "--help"} & set(given))).parse_args(given)
+    from llmsspider.extensions import console  # noqa: PLC0415
+
+    try:
+        folder, arguments = _target(options)
+        settings = _settings(options, folder)
+    except LlmsspiderError as error:
+        return _refuse(getattr(error, "problems", [str(error)]))
+    from llmsspider.config.checking import crawl_problems  # noqa: PLC0415  # `--help` and mistakes need no Scrapy
+    from llmsspider.spiders.docs import DocsSpider  # noqa: PLC0415
+
+    try:
+        problems = crawl_problems(settings, DocsSpider, arguments)
+    except StoreError as error:
+        return _refuse([str(error)], NOTHING)
+    if problems:
+        return _refuse(problems)
+    log = console.begin(
+        settings, arguments.get("source") or default_name(arguments["url"]), loglevel=_loglevel(options)
+    )
+    crawler = _crawl(settings, arguments)
+    return _report(crawler, folder, given, log)
+
+
+def parser(*, with_commands: bool = False) -> argparse.ArgumentParser:
+    """Return the options of the command; the commands are listed for `--help` alone, since that imports them."""
+    epilog = (
+        "The same in a project: scrapy crawl docs -a url=URL -s LLMS_MIRROR_DIR=DIR.\n"
+        "Where DIR is named below, commands take it for SOURCE."
+    )
+    if with_commands:
+        found = summary(project_settings())
+        epilog = f"commands (llmsspider COMMAND --help describes each):\n{found}\n\n{epilog}"
+    made = OneLineParser(
+        prog="llmsspider",
+        usage="llmsspider URL [-o DIR] [options]\n       llmsspider COMMAND …",
+        description="A documentation site as a folder of Markdown. Run it again and only what changed is fetched.",
+        epilog=epilog,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    made.add_argument(
+        "url", nargs="?", metavar="URL", help="any page of the documentation; known for a folder that exists"
+    )
+    made.add_argument("-o", "--output", metavar="DIR", help="the folder (default: named after the site)")
+    made.add_argument(
+        "-a", dest="arguments", action="append", default=[], metavar="NAME=VALUE", help="a spider argument"
+    )
+    made.add_argument(
+        "-s", dest="settings", action="append", default=[], metavar="NAME=VALUE", help="a setting"
+    )
+    made.add_argument("-v", "--verbose", action="store_true", help="show the log of the crawl")
+    made.add_argument("-L", "--loglevel", metavar="LEVEL", help="show the log from this level on, e.g. DEBUG")
+    made.add_argument("--version", action="version", version=f"llmsspider {__version__}")
+    return made
+
+
+def _loglevel(options: argparse.Namespace) -> str | None:
+    return options.loglevel or ("INFO" if options.verbose else None)
+
+
+def _target(options: argparse.Namespace) -> tuple[Path, dict[str, str]]:
+    """The folder and the spider arguments; raises `InvalidUrlError`, `MirrorError`, `ArgumentsError`."""
+    arguments = pairs(options.arguments, "-a")
+    if options.url is not None:
+        url = arguments["url"] = require_http_url(options.url)
+        name = arguments.get("source") or default_name(url)
+        return Path(options.output or source_slug(name).rpartition("-")[0]), arguments
+    if options.output is None:
+        raise ArgumentsError(["a URL is missing, e.g. llmsspider https://docs.example.com/ -o docs"])
+    folder = Path(options.output)
+    manifest = read_manifest(folder)
+    if manifest is None:
+        raise ArgumentsError([f"{folder} holds no tree yet: name the URL it is made from"])
+    arguments.setdefault("source", manifest.source)
+    return folder, arguments
+
+
+def _settings(options: argparse.Namespace, folder: Path) -> Settings:
+
+    settings = project_settings()
+    own: dict[str, Any] = {"LLMS_MIRROR_DIR": str(folder)}
+    if not os.environ.get(DATA_DIR_VARIABLE):
+        own["LLMS_DATA_DIR"] = str(folder.absolute() / STORE_FOLDER)
+    settings.setdict(own | pairs(options.settings, "-s"), priority="cmdline")
+    return settings
+
+
+def _crawl(settings: Settings, arguments: dict[str, str]) -> Crawler:
+    from scrapy.crawler import AsyncCrawlerProcess  # noqa: PLC0415
+
+    process = AsyncCrawlerProcess(settings)
+    crawler = process.create_crawler("docs")
+    process.crawl(crawler, **arguments)
+    process.start()
+    return crawler
+
+
+def _report(crawler: Crawler, folder: Path, given: Sequence[str], log: Path | None) -> int:
+    from llmsspider.extensions import console  # noqa: PLC0415
+    from llmsspider.output import summary  # noqa: PLC0415
+
+    _keep_out_of_git(folder / STORE_FOLDER)
+    run = run_of(crawler)
+    details = f"log: {console.relative_path(log)}\n" if log is not None else ""
+    if run is None or run.outputs.mirror is None or not run.progress.documents:
+        why = console.nothing(run) if run is not None else "the crawl did not start"
+        sys.stderr.write(f"llmsspider: {why}\n{details}")
+        return NOTHING
+    for line in summary.console_lines(run, [run.outputs.mirror.describe()]):
+        sys.stdout.write(line + "\n")
+    sys.stdout.write(details)
+    again = shlex.join(["llmsspider", *given])
+    sys.stdout.write(f"Start with {folder / 'index.md'}. To fetch what has changed, later: {again}\n")
+    if not run.succeeded:
+        return NOTHING
+    return INCOMPLETE if run.coverage.outage else 0
+
+
+def _keep_out_of_git(store: Path) -> None:
+    if store.is_dir():
+        (store / ".gitignore").write_text("*\n", encoding="utf-8")
+
+
+def _refuse(problems: list[str], exitcode: int = WRONG) -> int:
+    for problem in problems:
+        sys.stderr.write(f"llmsspider: {problem}\n")
+    return exitcode

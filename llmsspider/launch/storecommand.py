@@ -1,0 +1,126 @@
+"""What commands share: the exit codes of faults, options, and where the page store is."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from abc import abstractmethod
+from contextlib import suppress
+from dataclasses import replace
+from typing import Any, ClassVar, NoReturn
+
+from scrapy.commands import ScrapyCommand
+
+from llmsspider import errors
+from llmsspider.config.settings import Config
+from llmsspider.errors import ArgumentsError, StoreError, UnknownSourceError
+from llmsspider.store import SourceRecord, Stores, resolve_data_dir
+from llmsspider.web.hosts import same_site
+from llmsspider.web.url_gate import fault
+from llmsspider.web.urls import identity
+
+WRONG = 2
+"""Exit code of a command whose arguments or settings are wrong; nothing was fetched."""
+
+FAILED = 1
+"""Exit code of a command that could not do what it was asked."""
+
+MAX_SOURCES = 100
+"""Sources of one site in which a page is looked for."""
+
+
+class OneLineParser(argparse.ArgumentParser):
+    """A parser whose errors are one line, with exit code `WRONG`."""
+
+    def error(self, message: str) -> NoReturn:
+        """Write the message to stderr and exit."""
+        self.exit(WRONG, f"{self.prog}: {message} (see {self.prog} --help)\n")
+
+
+def pairs(given: list[str], option: str) -> dict[str, str]:
+    """Return the values of an option that is given as NAME=VALUE, by name; the last one of a name counts.
+
+    Raises:
+        ArgumentsError: one of them has no name or no `=`.
+    """
+    parted = [pair.partition("=") for pair in given]
+    if wrong := [name for name, mark, _ in parted if not (name and mark)]:
+        raise ArgumentsError([f"{option} {wrong[0]!r}: NAME=VALUE is accepted"])
+    return {name: value for name, _, value in parted}
+
+
+class StoreCommand(ScrapyCommand):
+    """A command that works on the store and never on a site.
+
+    A fault is one line on stderr. The exit code is `WRONG` for wrong arguments (an unknown source too), `FAILED` where
+    the store cannot be read or the output cannot be written.
+    """
+
+    requires_project = True
+    requires_crawler_process = False
+    default_settings: ClassVar[dict[str, Any]] = {"LOG_ENABLED": False}
+    name: str
+
+    @abstractmethod
+    def work(self, args: list[str], opts: argparse.Namespace) -> None:
+        """Do what the command is for; raises `ArgumentsError`, `StoreError` or `OSError`."""
+
+    def run(self, args: list[str], opts: argparse.Namespace) -> None:
+        """Work, and turn what goes wrong into a line and an exit code."""
+        try:
+            self.work(args, opts)
+            sys.stdout.flush()
+        except BrokenPipeError:  # the reader of the pipe has seen enough
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        except ArgumentsError as error:
+            for problem in error.problems:
+                self.fail(problem, WRONG)
+        except UnknownSourceError as error:
+            url = next((word for word in args if "://" in word and fault(word) is None), None)
+            self.fail(str(error) if url is None else self._of_page(url), WRONG)
+        except StoreError as error:
+            self.fail(str(error), FAILED)
+
+    def _of_page(self, url: str) -> str:
+        """Return in one line what to type in place of the address of a page: the sources that hold it, else a crawl."""
+        stores = self.stores()
+        near = [record for record in stores.list() if same_site(record.url, url)][:MAX_SOURCES]
+        names = [record.name for record in near if self._holds(stores, record, url)]
+        first = f"{url!r} is an address, and no source"
+        if not names:
+            crawl = [url] if errors.called() == "llmsspider" else ["crawl", "docs", "-a", f"url={url}"]
+            return f"{first}; none has this page: `{errors.command(*crawl)}` crawls it"
+        which = (
+            f"source {names[0]!r} has"
+            if len(names) == 1
+            else f"the sources {', '.join(map(repr, names))} have"
+        )
+        return f"{first}; {which} this page: `{errors.command(self.name, names[0])}`"
+
+    @staticmethod
+    def _holds(stores: Stores, record: SourceRecord, url: str) -> bool:
+        if identity(record.url) == identity(url):
+            return True
+        with suppress(StoreError), stores.open(record.name, create=False) as store:
+            return store.page_by_url(url) is not None
+        return False
+
+    def fail(self, problem: str, exitcode: int) -> None:
+        """Say what is wrong and set the exit code."""
+        sys.stderr.write(f"{errors.called()} {self.name}: {problem}\n")
+        self.exitcode = exitcode
+
+    def stores(self) -> Stores:
+        """Return where the stores of the project are, and their class; raises `ArgumentsError`."""
+        if self.settings is None:
+            raise RuntimeError("a command has its settings from scrapy.cmdline")
+        stores = Config.from_settings(self.settings).stores
+        return replace(stores, data_dir=resolve_data_dir(stores.data_dir))
+
+
+def one_source(args: list[str]) -> str:
+    """Return the only argument, the name of a source; raises `ArgumentsError`."""
+    if len(args) != 1:
+        raise ArgumentsError([f"name one source; `{errors.command('sources')}` lists them"])
+    return args[0]

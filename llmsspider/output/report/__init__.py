@@ -1,0 +1,13 @@
+"""What a run leaves to read: `run.json` and a self-contained HTML report (docs/reference/report.md).
+
+In: the `Run` and its store. Out: files. The extension `report` imports it.
+
+    gather    collects the values of a run      values    their types, the schema of `run.json`
+    lint      what the owner of an llms.txt     render    HTML
+              should mend
+"""
+
+from llmsspider.output.report.gather import Report, gather
+from llmsspider.output.report.render import render, report_script, write_report
+
+__all__ = ["Report", "gather", "render", "report_script", "write_report"]

@@ -1,0 +1,265 @@
+"""What discovery needs of the network, and what it returns."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import BinaryIO, Literal, NamedTuple, Protocol
+from urllib.parse import urlsplit
+
+from llmsspider.errors import ErrorKind
+from llmsspider.items import DiscoveredBy, LlmsEntry
+from llmsspider.site.llmsfull import SplitReport
+from llmsspider.site.llmstxt import Entry
+from llmsspider.site.llmstxt.content import decode
+from llmsspider.web.stats import FilterReason
+from llmsspider.web.url_gate import INVALID_URL, InvalidUrl
+
+
+def is_full_name(url: str) -> bool:
+    """Return whether the name of an llms file is one of full text."""
+    return "full" in urlsplit(url).path.rpartition("/")[2].lower()
+
+
+FileType = Literal["llms.txt", "llms-full.txt", "sitemap", "repository", "none"]
+
+
+@dataclass(slots=True)
+class FetchResult:
+    """One HTTP response, or the reason why there was none.
+
+    `url` is the URL requested, `final_url` the one after redirects, `status` 0 without an answer. Header names
+    are lower-case. The decompressed body is in `body`, or in the file `spool` when it was large.
+    """
+
+    url: str
+    final_url: str
+    status: int
+    headers: Mapping[str, str] = field(default_factory=dict)
+    body: bytes = b""
+    error: ErrorKind | None = None
+    message: str | None = None
+    spool: Path | None = None
+
+    @property
+    def ok(self) -> bool:
+        """Whether a page came back."""
+        return self.error is None and 200 <= self.status < 300
+
+    @property
+    def content_type(self) -> str | None:
+        """The media type alone, lower-case; None where the answer names none."""
+        return self.headers.get("content-type", "").partition(";")[0].strip().lower() or None
+
+    @property
+    def size(self) -> int:
+        """The length of the body in bytes."""
+        return self.spool.stat().st_size if self.spool else len(self.body)
+
+    def open(self) -> BinaryIO:
+        """Open the body for reading from its start."""
+        return self.spool.open("rb") if self.spool else io.BytesIO(self.body)
+
+    def head(self, size: int) -> bytes:
+        """Return the first `size` bytes of the body."""
+        if self.spool is None:
+            return self.body[:size]
+        with self.spool.open("rb") as file:
+            return file.read(size)
+
+    @property
+    def text(self) -> str:
+        """The body as text: strict UTF-8 first, then the declared charset, then Latin-1."""
+        return decode(self.body if self.spool is None else self.spool.read_bytes(), self._charset)
+
+    @property
+    def _charset(self) -> str | None:
+        _, _, parameters = self.headers.get("content-type", "").partition(";")
+        for parameter in parameters.split(";"):
+            name, _, value = parameter.partition("=")
+            if name.strip().lower() == "charset":
+                return value.strip(" \"'") or None
+        return None
+
+
+class Fetch(Protocol):
+    """Downloads one URL, following redirects. Network failures are in the `FetchResult`, never raised.
+
+    `accept` overrides the Accept header, `max_bytes` the size above which the body is refused.
+    """
+
+    async def __call__(
+        self, url: str, *, accept: str | None = None, max_bytes: int | None = None
+    ) -> FetchResult:
+        """Download `url`."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How far discovery goes.
+
+    `llms_txt` names the file and skips probing. `link_depth` is how many links away llms files are
+    followed from the first one, `max_linked_files` how many of them. `enabled=False` fetches the start
+    page (and a named `llms_txt`) and nothing else.
+    """
+
+    llms_txt: str | None = None
+    link_depth: int = 1
+    max_linked_files: int = 50
+    full_text: bool = True
+    optional: Literal["include", "skip"] = "include"
+    use_sitemaps: bool = True
+    enabled: bool = True
+
+
+@dataclass(slots=True)
+class Seed:
+    """A page to crawl from: the file that lists it, with title, section and notes of the entry.
+
+    `lastmod` is the text of the sitemap; `alternates` maps hreflang tags to absolute URLs. `in_sitemap` says that a
+    sitemap lists it, whoever named it first.
+    """
+
+    url: str
+    discovered_by: DiscoveredBy
+    llms: LlmsEntry | None = None
+    lastmod: str | None = None
+    alternates: Mapping[str, str] = field(default_factory=dict)
+    in_sitemap: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class LlmsFile:
+    """An llms file that was read. `kind` is decided by its content.
+
+    `text` is the file as it came for an index; a full-text file is in `Discovery.full_texts`.
+    """
+
+    url: str
+    kind: Literal["index", "full"]
+    title: str | None
+    summary: str | None
+    text: str
+    entries: tuple[Entry, ...]
+    warnings: tuple[str, ...] = ()
+    invalid: tuple[InvalidUrl, ...] = ()
+    notes: str | None = None
+
+    @property
+    def is_called_full(self) -> bool:
+        """Whether its name is one of full text, whatever it contains."""
+        return is_full_name(self.url)
+
+
+@dataclass(slots=True)
+class FullText:
+    """A file that holds pages themselves; `answer` is where its bytes are, `report` how it splits.
+
+    `url` is the URL after redirects. The validators belong to the whole file.
+    """
+
+    url: str
+    answer: FetchResult
+    report: SplitReport | None = None
+
+    @property
+    def is_usable(self) -> bool:
+        """Whether its pages take the place of fetching them.
+
+        A file that only headings split is used when every one of its pages is matched to a listed title:
+        elsewhere the end of a page is not sure, and the pages themselves can be fetched.
+        """
+        report = self.report
+        if report is None or report.rule is None:
+            return False
+        return report.rule != "titles" or report.pages == len(report.urls)
+
+    @property
+    def why_whole(self) -> str:
+        """Why its pages cannot take the place of fetching them, in words."""
+        report = self.report
+        if report is None or report.reason:
+            return (report and report.reason) or "not inspected"
+        if self.is_usable and not report.urls:
+            return "its pages have no address"
+        return f"only {len(report.urls)} of {report.pages} headings are listed titles"
+
+    @property
+    def etag(self) -> str | None:
+        """The ETag of the file."""
+        return self.answer.headers.get("etag")
+
+    @property
+    def last_modified(self) -> str | None:
+        """The Last-Modified of the file."""
+        return self.answer.headers.get("last-modified")
+
+
+class Probe(NamedTuple):
+    """One location requested: `outcome` is found, rejected or failed; `reason` says why not."""
+
+    url: str
+    outcome: Literal["found", "rejected", "failed"]
+    reason: str | None = None
+
+
+class FilteredLink(NamedTuple):
+    """One URL that discovery filtered, the reason as a stat key, and the rule in words."""
+
+    url: str
+    reason: FilterReason
+    rule: str = "cut by discovery"
+
+    @classmethod
+    def invalid(cls, url: InvalidUrl) -> FilteredLink:
+        """Return the filtered link of a URL that the gate refuses."""
+        return cls(url.display, INVALID_URL, url.why)
+
+
+@dataclass(slots=True)
+class Discovery:
+    """Everything discovery learned, in the order it learned it.
+
+    `start` is the answer for the start page, `start_url` the URL whose directory is the section that was
+    requested (after redirects, with a trailing slash where the page turned out to be a directory),
+    `start_entry` what an llms.txt says of the start page. `seeds` holds each URL once, in file order,
+    without the start page and without llms files. `external` are llms files on other sites, which are not read;
+    `broken` are sitemaps that break off: what stands before is in `seeds`.
+    """
+
+    start: FetchResult
+    start_url: str
+    start_entry: LlmsEntry | None = None
+    start_listed: bool = False
+    start_in_sitemap: bool = False
+    discovered_file: str | None = None
+    discovered_file_type: FileType = "none"
+    files: list[LlmsFile] = field(default_factory=list)
+    linked_files: list[str] = field(default_factory=list)
+    full_texts: list[FullText] = field(default_factory=list)
+    sitemaps: list[str] = field(default_factory=list)
+    seeds: list[Seed] = field(default_factory=list)
+    tried: list[Probe] = field(default_factory=list)
+    cut: list[FilteredLink] = field(default_factory=list)
+    external: list[str] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
+    broken: list[str] = field(default_factory=list)
+    requests: int = 0
+
+    @property
+    def main_file(self) -> LlmsFile | None:
+        """The llms.txt or llms-full.txt that was found first, which says what the site is."""
+        return next((file for file in self.files if file.url == self.discovered_file), None)
+
+    def read_files(self) -> list[str]:
+        """Return the URLs of the files that gave seeds or documents: llms files and sitemaps."""
+        return [*(file.url for file in self.files), *self.sitemaps]
+
+    def titles(self) -> dict[str, str]:
+        """Map the URLs that indexes list and those of the seeds to their titles, empty where there is none."""
+        indexes = [file for file in self.files if file.kind == "index"]
+        listed = {entry.url: entry.title or "" for file in indexes for entry in file.entries}
+        return {**listed, **{seed.url: "" for seed in self.seeds if seed.url not in listed}}

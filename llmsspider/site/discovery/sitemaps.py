@@ -1,0 +1,389 @@
+"""Sitemaps (https://www.sitemaps.org/protocol.html) read as a stream: XML, text, gzip, and indexes followed."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import zlib
+from collections import deque
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from typing import BinaryIO
+from urllib.parse import urljoin, urlsplit
+
+from lxml import etree
+from protego import Protego
+
+from llmsspider.site import llmstxt
+from llmsspider.site.discovery import files
+from llmsspider.site.discovery.model import Discovery, FetchResult, FilteredLink, Probe
+from llmsspider.site.discovery.session import SeedList, Session
+from llmsspider.web import hosts, url_gate
+from llmsspider.web.locales import Alias, alias_of, tree_of
+from llmsspider.web.stats import FilterReason
+from llmsspider.web.url_gate import InvalidUrl
+
+# Read sitemaps (https://www.sitemaps.org/protocol.html) as a stream: XML, text, gzip.
+# A sitemap may hold 50 MB and 50,000 pages, and comes from strangers: nothing but the page at hand is kept,
+# decompression is bounded, and a document that declares entities is refused.
+
+MAX_BYTES = 64 * 1024 * 1024
+"""The largest sitemap, decompressed, in bytes (the protocol allows 50 MB)."""
+
+MAX_TAG_BYTES = 1024 * 1024
+"""The longest run without a `>`, in bytes."""
+
+MAX_ENTRY_ELEMENTS = 20_000
+"""The most elements of one entry, or between two (a page may have 1,000 images, each with five elements)."""
+
+_AMPERSAND = re.compile(rb"&(?!(?:amp|lt|gt|quot|apos|#\d{1,7}|#x[0-9a-fA-F]{1,6});)")
+_CHUNK = 64 * 1024
+_ENTRY = frozenset({"url", "sitemap"})
+_ROOTS = {"urlset": "url", "sitemapindex": "sitemap"}
+_URL_LINE = re.compile(r"https?://\S+", re.IGNORECASE)
+
+
+class SitemapError(ValueError):
+    """The document is no sitemap or is refused; the message says why."""
+
+
+class SitemapCutError(SitemapError):
+    """The document breaks off: what it listed before was yielded, what follows is not known."""
+
+
+@dataclass(frozen=True, slots=True)
+class SitemapEntry:
+    """One `<url>`: absolute URL, `lastmod` as written, `alternates` by hreflang tag."""
+
+    url: str
+    lastmod: str | None = None
+    alternates: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class SubSitemap:
+    """One `<sitemap>` of an index: absolute URL and `lastmod` as written."""
+
+    url: str
+    lastmod: str | None = None
+
+
+def read(source: BinaryIO, url: str) -> Iterator[SitemapEntry | SubSitemap | InvalidUrl]:
+    """Yield what a sitemap lists, in order, and what the gate refuses; other schemes are omitted.
+
+    `source` is the body as it came, gzipped or not, `url` where it came from.
+
+    Raises:
+        SitemapCutError: it breaks off in the middle; what stands before was yielded.
+        SitemapError: it is HTML, a feed or another XML document, declares entities, or is larger than
+            `MAX_BYTES`.
+    """
+    chunks = _decompressed(source)
+    first = next(chunks, b"")
+    start = first.removeprefix(b"\xef\xbb\xbf").lstrip()
+    if not start:
+        raise SitemapError("empty")
+    if start.startswith(b"<") or first.startswith((b"\xff\xfe", b"\xfe\xff")):
+        yield from _read_xml(first, chunks, url)
+    else:
+        yield from _read_text(first, chunks)
+
+
+def _decompressed(source: BinaryIO) -> Iterator[bytes]:
+    """Yield the body in chunks, gunzipped where it begins like gzip, never more than `MAX_BYTES`."""
+    first = source.read(_CHUNK)
+    gunzip = zlib.decompressobj(wbits=31) if first.startswith(b"\x1f\x8b") else None
+    total = 0
+    while first:
+        for chunk in _gunzip(gunzip, first) if gunzip else (first,):
+            total += len(chunk)
+            if total > MAX_BYTES:
+                raise SitemapError(f"larger than {MAX_BYTES // 1024 // 1024} MB")
+            yield chunk
+        first = source.read(_CHUNK)
+
+
+def _gunzip(decompressor: zlib._Decompress, data: bytes) -> Iterator[bytes]:
+    while data:
+        try:
+            chunk = decompressor.decompress(data, _CHUNK)
+        except zlib.error as error:
+            raise SitemapError(f"broken gzip: {error}") from None
+        if chunk:
+            yield chunk
+        elif decompressor.eof:
+            return
+        data = decompressor.unconsumed_tail
+
+
+def _read_xml(  # noqa: C901, PLR0912 - one loop over one stream
+    first: bytes, chunks: Iterator[bytes], base: str
+) -> Iterator[SitemapEntry | SubSitemap | InvalidUrl]:
+    parser = etree.XMLPullParser(
+        events=("start", "end"),
+        resolve_entities=False,
+        no_network=True,
+        load_dtd=False,
+        huge_tree=False,
+        recover=True,
+        remove_comments=True,
+        remove_pis=True,
+    )
+    if b"<!ENTITY" in first.replace(b"\0", b""):
+        raise SitemapError("declares entities")
+    root: etree._Element | None = None
+    broken = ended = False
+    held = 0
+    for chunk in _repaired(first, chunks):
+        try:
+            parser.feed(chunk)
+        except etree.XMLSyntaxError:
+            broken = True
+        for event, element in parser.read_events():
+            if not isinstance(element, etree._Element):
+                continue
+            held += event == "start"
+            if held > MAX_ENTRY_ELEMENTS:
+                raise SitemapCutError(f"has more than {MAX_ENTRY_ELEMENTS:,} elements in one entry")
+            if root is None:
+                _check_root(element)
+                root = element
+            elif event == "end" and element is root:
+                ended = True
+            elif event == "end" and element.getparent() is root and _local(element) in _ENTRY:
+                yield from _entry(element, base)
+                element.clear()
+                while element.getprevious() is not None:
+                    del root[0]
+                held = 0
+        if broken:
+            break
+    if root is None:
+        raise SitemapError("not XML")
+    if not ended:
+        raise SitemapCutError("breaks off in the middle")
+
+
+def _repaired(first: bytes, chunks: Iterator[bytes]) -> Iterator[bytes]:
+    """Yield the chunks with lone ampersands escaped: the parser would end the document at the first."""
+    if first.startswith((b"\xff\xfe", b"\xfe\xff")):
+        yield first
+        yield from chunks
+        return
+    rest = first.lstrip()
+    for chunk in chunks:
+        cut = rest.rfind(b">") + 1
+        yield _escaped(rest[:cut])
+        rest = rest[cut:] + chunk
+        if len(rest) > MAX_TAG_BYTES:
+            raise SitemapError("no sitemap")
+    yield _escaped(rest)
+
+
+def _escaped(text: bytes) -> bytes:
+    """Return XML with lone ampersands escaped, those in CDATA sections as they are."""
+    pieces: list[bytes] = []
+    position = 0
+    while (start := text.find(b"<![CDATA[", position)) >= 0:
+        end = text.find(b"]]>", start)
+        if end < 0:
+            break
+        pieces += _AMPERSAND.sub(b"&amp;", text[position:start]), text[start : end + 3]
+        position = end + 3
+    return b"".join([*pieces, _AMPERSAND.sub(b"&amp;", text[position:])])
+
+
+def _check_root(root: etree._Element) -> None:
+    dtd = root.getroottree().docinfo.internalDTD
+    if dtd is not None and list(dtd.entities()):
+        raise SitemapError("declares entities")
+    name = _local(root)
+    if name in {"html", "head", "body"}:
+        raise SitemapError("an HTML page")
+    if name not in _ROOTS:
+        raise SitemapError(f"<{name[:40]}> is no sitemap")
+
+
+def _entry(element: etree._Element, base: str) -> Iterator[SitemapEntry | SubSitemap | InvalidUrl]:
+    """Yield the page or sitemap one element names; extensions such as `image:loc` are not its own."""
+    namespace = _namespace(element)
+    own: dict[str, str] = {}
+    alternates: dict[str, str] = {}
+    for child in element:
+        name = _local(child)
+        if _namespace(child) == namespace:
+            own.setdefault(name, " ".join("".join(map(str, child.itertext())).split()))
+        elif name == "link" and child.get("hreflang"):
+            target = url_gate.parse(child.get("href") or "", base)
+            if isinstance(target, InvalidUrl):
+                yield target
+            elif target is not None:
+                alternates[(child.get("hreflang") or "").strip().lower()] = target
+    url = url_gate.parse(own.get("loc", ""), base)
+    if not isinstance(url, str):
+        if url is not None:
+            yield url
+        return
+    lastmod = own.get("lastmod", "")[:40] or None
+    yield SubSitemap(url, lastmod) if _local(element) == "sitemap" else SitemapEntry(url, lastmod, alternates)
+
+
+def _read_text(first: bytes, chunks: Iterator[bytes]) -> Iterator[SitemapEntry | InvalidUrl]:
+    """Read a text sitemap, one URL a line; a document without any is refused."""
+    rest = b""
+    seen = 0
+    chunk: bytes | None = first.removeprefix(b"\xef\xbb\xbf")
+    while chunk is not None:
+        *lines, rest = (rest + chunk).splitlines(keepends=True) or [b""]
+        chunk = next(chunks, None)
+        if chunk is None or rest.endswith((b"\n", b"\r")):
+            lines, rest = [*lines, rest], b""
+        if len(rest) > _CHUNK:
+            raise SitemapError("no list of URLs")
+        for line in lines:
+            text = line.decode("utf-8", "replace").strip()
+            url = url_gate.parse(text) if _URL_LINE.fullmatch(text) else None
+            if url is not None:
+                seen += 1
+                yield SitemapEntry(url) if isinstance(url, str) else url
+    if not seen:
+        raise SitemapError("no list of URLs")
+
+
+def _local(element: etree._Element) -> str:
+    return element.tag.rpartition("}")[2] if isinstance(element.tag, str) else ""
+
+
+def _namespace(element: etree._Element) -> str:
+    return element.tag.rpartition("}")[0] if isinstance(element.tag, str) else ""
+
+
+# The sitemap level of the cascade: what robots.txt names, else `/sitemap.xml`, and what indexes lead to.
+
+MAX_SITEMAPS = 500
+"""So many sitemaps are read for one site; what is more is counted as cut."""
+
+MAX_INDEX_DEPTH = 3
+"""An index may name indexes; deeper ones are not followed."""
+
+MAX_ROBOTS_BYTES = 512 * 1024
+
+_INLINE_BYTES = 1024 * 1024
+"""Sitemaps up to this size are read at once; larger ones in a thread."""
+
+
+class SitemapStep:
+    """Reads the sitemaps of one site into its seeds."""
+
+    def __init__(self, session: Session, found: Discovery, seeds: SeedList, page_url: str):
+        self._session = session
+        self._found = found
+        self._seeds = seeds
+        self._page_url = page_url
+        self._seen: set[str] = set()
+
+    async def run(self, room: int) -> None:
+        """Read every sitemap that robots.txt or the start page names.
+
+        At most `room` requests go to usual places that neither names.
+        """
+        named = [*await self._named_in_robots(), *files.named_sitemaps(self._found.start)]
+        if named:
+            await self._read_all(named)
+        root, directory = urljoin(self._page_url, "/"), llmstxt.directory_url(self._page_url)
+        section = llmstxt.directory_url(self._found.start_url)
+        top = urljoin(
+            root, urlsplit(directory).path[1:].partition("/")[0] + "/"
+        )  # a project on a shared host
+        places = dict.fromkeys((root, section, top, directory))
+        for place in list(places)[: max(room - 1, 0)]:
+            if self._found.sitemaps:
+                return
+            await self._read_all([urljoin(place, "sitemap.xml")])
+
+    async def _named_in_robots(self) -> list[str]:
+        url = urljoin(self._page_url, "/robots.txt")
+        if self._session.is_unresponsive(url):
+            return []
+        answer = await self._session.get(url, MAX_ROBOTS_BYTES)
+        if not answer.ok or not hosts.same_site(url, answer.final_url):
+            return []
+        robots = Protego.parse(answer.text[:MAX_ROBOTS_BYTES])
+        named = [url_gate.parse(line, answer.final_url) for line in dict.fromkeys(robots.sitemaps)]
+        self._found.cut += [FilteredLink.invalid(url) for url in named if isinstance(url, InvalidUrl)]
+        return [url for url in named if isinstance(url, str)]
+
+    async def _read_all(self, urls: list[str]) -> None:
+        """Read sitemaps and what their indexes name, in order."""
+        queue = deque((url, 0) for url in urls)
+        while queue:
+            url, depth = queue.popleft()
+            if url in self._seen or not self._may_read(url, depth):
+                continue
+            self._seen.add(url)
+            if self._session.is_unresponsive(url):
+                return
+            answer = await self._session.get(url, MAX_BYTES)
+            if answer.size > _INLINE_BYTES:
+                inner = await asyncio.to_thread(self._take, url, answer)
+            else:
+                inner = self._take(url, answer)
+            self._session.forget(url)
+            queue.extendleft((sub, depth + 1) for sub in reversed(inner))
+
+    def _may_read(self, url: str, depth: int) -> bool:
+        reason: FilterReason | None = None
+        if not hosts.same_site(url, self._page_url):
+            reason = "sitemap-other-site"
+        elif depth > MAX_INDEX_DEPTH:
+            reason = "sitemap-too-deep"
+        elif len(self._seen) >= MAX_SITEMAPS:
+            reason = "too-many-sitemaps"
+        if reason is not None:
+            self._found.cut.append(FilteredLink(url, reason))
+        return reason is None
+
+    def _take(self, url: str, answer: FetchResult) -> list[str]:
+        """Add the pages of one sitemap to the seeds; return the sitemaps it names."""
+        if not answer.ok:
+            reason = answer.message or answer.error or f"status {answer.status}"
+            self._found.tried.append(Probe(url, "failed", reason))
+            return []
+        if not hosts.same_site(url, answer.final_url):
+            self._found.tried.append(Probe(url, "rejected", "redirected to another site"))
+            return []
+        inner: list[str] = []
+        alias = _alias(answer)
+        try:
+            with answer.open() as body:
+                for entry in read(body, answer.final_url):
+                    if isinstance(entry, InvalidUrl):
+                        self._found.cut.append(FilteredLink.invalid(entry))
+                    elif isinstance(entry, SubSitemap):
+                        inner.append(entry.url)
+                    elif hosts.same_site(entry.url, self._page_url):
+                        self._add(entry if alias is None else replace(entry, url=alias.of(entry.url)))
+        except SitemapCutError as error:
+            self._found.broken.append(answer.final_url)
+            self._found.warnings.append(f"{answer.final_url} {error}")
+        except SitemapError as error:
+            self._found.tried.append(Probe(url, "rejected", str(error)))
+            return inner
+        self._found.tried.append(Probe(url, "found"))
+        self._found.sitemaps.append(answer.final_url)
+        return inner
+
+    def _add(self, entry: SitemapEntry) -> None:
+        if not self._seeds.add_page(entry.url, entry.lastmod, entry.alternates):
+            self._found.cut.append(FilteredLink(entry.url, "too-many-sitemap-pages"))
+
+
+def _alias(answer: FetchResult) -> Alias | None:
+    """Return the version that a sitemap in the directory of another one lists in place of its own, or None."""
+    if "version" not in tree_of(answer.final_url):
+        return None
+    with answer.open() as body, suppress(SitemapError, SitemapCutError):
+        entries = (entry for entry in read(body, answer.final_url) if isinstance(entry, SitemapEntry))
+        return alias_of(answer.final_url, (entry.url for entry in entries))
+    return None

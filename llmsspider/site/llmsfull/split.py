@@ -1,0 +1,383 @@
+"""Look at a full-text file, of any size and encoding, and cut it into pages."""
+
+from __future__ import annotations
+
+import codecs
+import io
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from itertools import islice
+from pathlib import Path
+from types import MappingProxyType
+from typing import BinaryIO
+
+from llmsspider.site.llmsfull.boundaries import HEADING, SEPARATOR, Mark, clean_title
+from llmsspider.site.llmsfull.split_rules import FileScan, Kind, choose
+from llmsspider.site.llmsfull.titles import Locator
+from llmsspider.web.stats import FilterReason
+
+# --- read a text file of any size and encoding line by line, as often as needed ---
+
+MAX_LINE_CHARS = 64 * 1024
+"""A longer line comes in parts."""
+
+_CHUNK = 1024 * 1024
+_TAG = re.compile(
+    r"(</(?:doc|page|document)>|<(?:doc|page|document)"
+    r"(?:\s+[\w:-]+(?:\s*=\s*(?:\"[^\"]{0,4000}\"|'[^']{0,4000}'|[^\s\"'<>]+))?)*\s*>)",
+    re.IGNORECASE,
+)
+_TAG_HINT = re.compile(r"</?(?:doc|page)", re.IGNORECASE)
+
+
+class Lines:
+    r"""The lines of a file or an open binary stream that can seek; iterating starts over each time.
+
+    Line ends are `\\n`, whatever the file has; the last line and the parts of an overlong one have
+    none. A page tag (`<doc …>`, `</page>`) that shares its line with text comes as a line of its own.
+    """
+
+    def __init__(self, source: BinaryIO | Path):
+        self._source = source
+        self._encoding = self._find_encoding()
+
+    def __iter__(self) -> Iterator[str]:
+        with self._open() as raw:
+            text = io.TextIOWrapper(raw, self._encoding, errors="replace", newline=None)
+            try:
+                while line := text.readline(MAX_LINE_CHARS):
+                    if "<" in line and _TAG_HINT.search(line):
+                        yield from _apart(line)
+                    else:
+                        yield line
+            finally:
+                with suppress(ValueError):  # the file was closed before: nobody reads on
+                    text.detach()
+
+    @contextmanager
+    def _open(self) -> Iterator[BinaryIO]:
+        if isinstance(self._source, Path):
+            with self._source.open("rb") as file:
+                yield file
+        else:
+            self._source.seek(0)
+            yield self._source
+
+    def _find_encoding(self) -> str:
+        """Return UTF-8 if the whole file is, else what its byte order mark says, else Windows-1252."""
+        decoder = codecs.getincrementaldecoder("utf-8")()
+        with self._open() as raw:
+            chunk = raw.read(_CHUNK)
+            if chunk.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+                return "utf-16"
+            try:
+                while chunk:
+                    decoder.decode(chunk)
+                    chunk = raw.read(_CHUNK)
+                decoder.decode(b"", final=True)
+            except UnicodeDecodeError:
+                return "cp1252"
+        return "utf-8-sig"
+
+
+def _apart(line: str) -> Iterator[str]:
+    """Split a line at its page tags; the parts joined are the line."""
+    parts = [part for part in _TAG.split(line) if part]
+    if len(parts) > 1 and parts[-1] == "\n":
+        parts[-2:] = [parts[-2] + "\n"]
+    yield from parts
+
+
+# --- inspecting and splitting a file ---
+
+MAX_PAGE_CHARS = 20 * 1024 * 1024
+"""Maximum length of a page; longer ones are omitted, since they come of missed boundaries."""
+
+EXPLICIT_RULES = frozenset({"front-matter", "firecrawl"})
+"""Rules whose marks no index uses; so are tags, and labels below first-level headings."""
+
+MIN_EXPLICIT_CHARS = 80
+"""Characters a page has on average where the marks leave no doubt."""
+
+_SAMPLE_CHARS = 1000
+
+MIN_MEAN_CHARS = 250
+"""Delimited pages shorter than this on average are the entries of an index."""
+
+_BLOCK_LINES = 256
+"""Lines that are taken at a time, of `MAX_LINE_CHARS` each."""
+
+_NO_TITLES: Mapping[str, str] = MappingProxyType({})
+
+
+"""Why text of a file is in none of its pages."""
+
+
+class UnsplittableError(ValueError):
+    """The file cannot be cut into pages; the message says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class FullPage:
+    r"""One page of a full-text file.
+
+    `url` is absolute without fragment, None where nothing says which page it is. `text` is the page
+    without the generator's marks, with `\\n` line ends and one at its end; `kind` its markup, `rule`
+    the name of the rule that cut it.
+    """
+
+    url: str | None
+    title: str | None
+    text: str
+    rule: str
+    kind: Kind = "markdown"
+
+
+@dataclass(frozen=True, slots=True)
+class Leftover:
+    """Text of a full-text file outside its pages, `chars` long.
+
+    `full-text-outside` stands before the first page or between pages that their marks close; the `text` of what is
+    `full-text-too-long` is its beginning.
+    """
+
+    reason: FilterReason
+    text: str
+    chars: int
+
+
+@dataclass(frozen=True, slots=True)
+class SplitReport:
+    """The structure of a full-text file: its markup, the rule that splits it, number of pages, their URLs each once.
+
+    `rule` is None for a file that cannot be split, and `reason` says why. `marks` is where to cut.
+    """
+
+    kind: Kind
+    rule: str | None
+    pages: int
+    urls: tuple[str, ...]
+    reason: str | None = None
+    marks: tuple[Mark, ...] = field(default=(), repr=False)
+
+
+def inspect(source: BinaryIO | Path, url: str, titles: Mapping[str, str] = _NO_TITLES) -> SplitReport:
+    """Return the structure of a full-text file, without cutting it.
+
+    `source` is a file or a binary stream that can seek, `url` where it came from, `titles` maps the URLs
+    listed elsewhere (llms.txt, sitemap) to their titles, in order; titles may be empty.
+    """
+    scan = FileScan.of(Lines(source))
+    locator = Locator(url, titles)
+    choice = choose(scan, url)
+    if choice is not None:
+        for mark in choice.marks:
+            mark.url = locator.locate(mark.url, mark.title)
+        return _report(scan.shape.kind, choice.rule, choice.marks)
+    if scan.shape.kind == "html":
+        return SplitReport("html", None, 0, (), "HTML without page boundaries")
+    marks, reason = scan.titles.marks(locator)
+    if marks:
+        return _report(scan.shape.kind, "titles", marks)
+    if scan.shape.kind == "rst":
+        reason = "reStructuredText without page boundaries"
+    return SplitReport(scan.shape.kind, None, 0, (), reason)
+
+
+def split(
+    source: BinaryIO | Path,
+    url: str,
+    titles: Mapping[str, str] = _NO_TITLES,
+    report: SplitReport | None = None,
+) -> Iterator[FullPage]:
+    """Yield the pages of a full-text file, in its order; arguments as for `inspect`.
+
+    `report` saves the first scan where the file was inspected before.
+
+    Raises:
+        UnsplittableError: no rule finds where the pages begin.
+    """
+    report = report or inspect(source, url, titles)
+    return (piece for piece in cut(source, report) if isinstance(piece, FullPage))
+
+
+def cut(source: BinaryIO | Path, report: SplitReport) -> Iterator[FullPage | Leftover]:
+    """Yield all text of an inspected file in its order: its pages, and what is in none of them.
+
+    Only the marks themselves (addresses, front matter), blank lines and separators at the ends of a piece go.
+
+    Raises:
+        UnsplittableError: no rule finds where the pages begin.
+    """
+    if report.rule is None:
+        raise UnsplittableError(report.reason or "no page boundaries")
+    return _cut(Lines(source), report)
+
+
+def read_whole(source: BinaryIO | Path, url: str, report: SplitReport) -> FullPage:
+    """Return an inspected file as one page with the address of the file.
+
+    Raises:
+        UnsplittableError: it is longer than a document may be.
+    """
+    kept: list[str] = []
+    size = 0
+    for line in Lines(source):
+        size += len(line)
+        if size > MAX_PAGE_CHARS:
+            raise UnsplittableError(f"longer than {MAX_PAGE_CHARS:,} characters, too long for one document")
+        kept.append(line)
+    text = "".join(kept).strip("\n")
+    text = f"\n{text}\n" if text else ""  # front matter at its top is the first page's, and stays in the text
+    return FullPage(url, _first_heading(text), text, "whole", report.kind)
+
+
+def looks_split(text: str, url: str = "", *, named: bool = False) -> bool:
+    """Return whether text is delimited into pages of some length, as full-text generators write it.
+
+    `named` says that the file's name calls it full text; then, and where the marks are those that only full-text
+    generators write, short pages will do. Other marks stand in annotated indexes too.
+    """
+    scan = FileScan.of(Lines(io.BytesIO(text.encode("utf-8", "replace"))))
+    choice = choose(scan, url)
+    if choice is None or len(choice.marks) < 2:
+        return False
+    below_title = choice.rule == "title-label" and choice.marks[0].level == 1
+    explicit = named or below_title or choice.rule in EXPLICIT_RULES or choice.rule.endswith("-tag")
+    return scan.chars / len(choice.marks) >= (MIN_EXPLICIT_CHARS if explicit else MIN_MEAN_CHARS)
+
+
+def _report(kind: Kind, rule: str, marks: list[Mark]) -> SplitReport:
+    joined = _joined(marks)
+    urls = tuple(dict.fromkeys(mark.url for mark in joined if mark.url))
+    return SplitReport(kind, rule, len(joined), urls, None, tuple(joined))
+
+
+def _joined(marks: list[Mark]) -> list[Mark]:
+    """Join neighbouring marks of one URL: a page cut into its sections."""
+    kept: list[Mark] = []
+    for mark in marks:
+        if kept and mark.url is not None and kept[-1].url == mark.url and kept[-1].end is None:
+            kept[-1].skip += mark.skip
+            if mark.lead:
+                kept[-1].sections[mark.start] = mark.lead
+        else:
+            kept.append(mark)
+    return kept
+
+
+def _cut(lines: Lines, report: SplitReport) -> Iterator[FullPage | Leftover]:
+    """Yield the text between marks; lines that no mark stands in come in blocks."""
+    marks, coming = iter(report.marks), iter(lines)
+    current: Mark | None = None
+    following = next(marks, None)
+    piece, number = _Piece(), 0
+    while True:
+        next_start = following.start if following is not None else None
+        ended = current.end if current is not None else None
+        at = min((place for place in (next_start, ended) if place is not None), default=number + _BLOCK_LINES)
+        block = list(islice(coming, max(1, min(at - number, _BLOCK_LINES))))
+        if not block:
+            break
+        if next_start is not None and number >= next_start:
+            yield from piece.end(current, report)
+            current, following = following, next(marks, None)
+            piece = _Piece(current)
+        elif ended is not None and number >= ended:
+            yield from piece.end(current, report)
+            piece, current = _Piece(), None
+            block.clear()  # the line that closes the page
+            number += 1
+        piece.add(number, block)
+        number += len(block)
+    yield from piece.end(current, report)
+
+
+class _Piece:
+    """A run of lines of one page, or of what stands outside pages; no more is kept of it than a page may have."""
+
+    def __init__(self, mark: Mark | None = None):
+        self._skip = frozenset(mark.skip if mark else ())
+        self._sections = mark.sections if mark else {}
+        self._lines = [mark.lead] if mark and mark.lead else []
+        self._size = 0
+
+    def add(self, number: int, lines: list[str]) -> None:
+        """Take lines, the first of that number, without those that belong to a mark."""
+        for place in self._skip:
+            if 0 <= place - number < len(lines):
+                lines[place - number] = self._sections.get(place, "")
+        size = self._size + sum(map(len, lines))
+        if size <= MAX_PAGE_CHARS:
+            self._lines += lines
+            self._size = size
+            return
+        for line in lines:
+            self._size += len(line)
+            if self._size <= MAX_PAGE_CHARS:
+                self._lines.append(line)
+
+    def end(self, mark: Mark | None, report: SplitReport) -> Iterator[FullPage | Leftover]:
+        """Yield the page that begins with `mark`, or text outside pages for None; nothing where there is no text."""
+        text = _trimmed("".join(self._lines))
+        if self._size > MAX_PAGE_CHARS:
+            yield Leftover("full-text-too-long", text[:_SAMPLE_CHARS], self._size)
+        elif mark is None:
+            if text:
+                yield Leftover("full-text-outside", text, len(text))
+        else:
+            yield FullPage(mark.url, mark.title or _first_heading(text), text, report.rule or "", report.kind)
+
+
+def _trimmed(text: str) -> str:
+    """Remove blank lines and the generator's separators at both ends; end with one line end."""
+    begin, stop = 0, len(text)
+    while True:
+        end = _line_end(text, begin)
+        line = text[begin:end]
+        if line.strip() and not (
+            SEPARATOR.match(line) and not _opens_front_matter(line, text[end + 1 : _line_end(text, end + 1)])
+        ):
+            break
+        if end == stop:
+            return ""
+        begin = end + 1
+    while True:
+        start = _line_start(text, begin, stop)
+        if text[start:stop].strip() and not _is_last_separator(text, begin, start, stop):
+            return text[begin:stop] + "\n"
+        if start == begin:
+            return ""
+        stop = start - 1
+
+
+def _line_end(text: str, begin: int) -> int:
+    """Return where the line ends that begins at `begin`."""
+    end = text.find("\n", begin)
+    return len(text) if end < 0 else end
+
+
+def _line_start(text: str, begin: int, stop: int) -> int:
+    """Return where the line begins that ends at `stop`, in a text that begins at `begin`."""
+    return max(begin, text.rfind("\n", begin, stop) + 1)
+
+
+def _opens_front_matter(first: str, second: str = "") -> bool:
+    return first.rstrip() == "---" and re.match(r"[A-Za-z_][\w-]*\s*:", second) is not None
+
+
+def _is_last_separator(text: str, begin: int, start: int, stop: int) -> bool:
+    """Return whether a line is a separator, not the underline of a heading: nothing stands directly above it."""
+    if not SEPARATOR.match(text[start:stop]):
+        return False
+    return start == begin or not text[_line_start(text, begin, start - 1) : start - 1].strip()
+
+
+def _first_heading(text: str) -> str | None:
+    for line in text.splitlines()[:50]:
+        found = HEADING.match(line)
+        if found and found[2]:
+            return clean_title(found[2])
+    return None

@@ -1,0 +1,277 @@
+"""Where a site keeps its llms.txt, what counts as one, and whether a file is an index or full text."""
+
+from __future__ import annotations
+
+import codecs
+import re
+from typing import Literal
+from urllib.parse import unquote, urlsplit, urlunsplit
+
+import orjson
+
+from llmsspider.errors import InvalidUrlError
+from llmsspider.site.llmsfull import looks_split
+from llmsspider.web import hosts
+
+# Where a site keeps its llms.txt, and which URLs are llms files.
+
+MAX_CANDIDATES = 8
+"""Most directories probed for one start URL, `/.well-known/` apart."""
+
+_LLMS_NAME = re.compile(r"llms(?:-[^/]+)?\.txt|llms\.(?:md|mdx|markdown)", re.IGNORECASE)
+
+
+def candidates(url: str) -> list[str]:
+    """Return the URLs to probe for an llms.txt that covers `url`, most specific first.
+
+    Query and fragment are removed and so is the last path segment (a trailing slash keeps the whole
+    path); then every ancestor up to the site root, then `/.well-known/`. Of more than
+    `MAX_CANDIDATES` directories the deepest are probed, and always the root.
+
+    Raises:
+        InvalidUrlError: `url` is not an absolute http(s) URL.
+
+    >>> candidates("https://example.com/project/readme.md?v=1#top")[:2]
+    ['https://example.com/project/llms.txt', 'https://example.com/llms.txt']
+    """
+    root, segments = _root_and_directories(url)
+    depths = range(len(segments), -1, -1)
+    probed = depths if len(depths) <= MAX_CANDIDATES else (*depths[: MAX_CANDIDATES - 1], 0)
+    paths = ["/" + "".join(f"{name}/" for name in segments[:depth]) for depth in probed]
+    return [f"{root}{path}llms.txt" for path in paths] + [f"{root}/.well-known/llms.txt"]
+
+
+def directory_url(url: str) -> str:
+    """Return the URL of the directory a page lies in, with its trailing slash.
+
+    >>> directory_url("https://example.com/docs/api/v1?x=1")
+    'https://example.com/docs/api/'
+    """
+    root, segments = _root_and_directories(url)
+    return root + "/" + "".join(f"{name}/" for name in segments)
+
+
+def is_llms_url(url: str) -> bool:
+    """Return whether the URL names an llms file: `llms.txt`, its variants, or a `.txt` below `/llms/`.
+
+    Whole path segments count, in any case; query and fragment do not.
+
+    >>> is_llms_url("https://example.com/docs/LLMS-full.txt?v=2")
+    True
+    >>> is_llms_url("https://example.com/guides/llms.txt-explained")
+    False
+    """
+    if "llms" not in url.lower() and "%" not in url:
+        return False
+    try:
+        path = urlsplit(url).path
+    except ValueError:
+        return False
+    *directories, name = [unquote(segment) for segment in path.split("/")]
+    if _LLMS_NAME.fullmatch(name):
+        return True
+    below_llms = any(segment.lower() == "llms" for segment in directories)
+    return below_llms and len(name) > len(".txt") and name.lower().endswith(".txt")
+
+
+def _root_and_directories(url: str) -> tuple[str, list[str]]:
+    """Split into `scheme://host` and the names of the directories above the last path segment."""
+    if hosts.hostname(url) is None:
+        raise InvalidUrlError(
+            f"{url!r} is not a web address: give a full one such as https://docs.example.com/"
+        )
+    parts = urlsplit(url)
+    try:
+        parts.port  # noqa: B018 - raises for a port that is not a number
+    except ValueError as error:
+        raise InvalidUrlError(f"{url!r} is not a web address: {error}") from None
+    directories = parts.path.split("/")[:-1]
+    user, at, address = parts.netloc.rpartition("@")
+    root = urlunsplit((parts.scheme, user + at + address.lower(), "", "", ""))
+    return root, [name for name in directories if name]
+
+
+# What counts as an llms.txt, and whether a file is an index or full text.
+# Half of the 200 answers real sites give for `/llms.txt` are something else: the app's HTML shell, an API error in
+# JSON, a robots.txt. They are refused here, by their bodies as well as by their headers.
+
+MAX_BYTES = 20 * 1024 * 1024
+"""The largest llms.txt that is read, in bytes."""
+
+MAX_CLASSIFIED_CHARS = 2 * 1024 * 1024
+"""Characters by which an index is distinguished from full text."""
+
+MIN_CHARS = 20
+"""The shortest text that can be an llms.txt, in characters."""
+
+TEXT_TYPES = frozenset({"text/markdown", "text/plain", "text/x-markdown"})
+AMBIGUOUS_TYPES = frozenset({"", "application/octet-stream", "binary/octet-stream"})
+
+_SPACE = re.compile(r"\s++")
+_HTML_START = re.compile(
+    r"<(?:!doctype\s+html|html|head|body|script|style|meta|link|title|base|iframe)[\s>/]", re.IGNORECASE
+)
+_HTML_END = re.compile(r"</(?:html|body)>\s*$", re.IGNORECASE)
+_TAG_START = re.compile(r"<[a-z][^>]*>", re.IGNORECASE)
+_XML_START = re.compile(r"<(?:\?xml|urlset|sitemapindex|rss|feed|svg|error)[\s>]", re.IGNORECASE)
+_JSON_START = re.compile(r"\{\s*(?:\"(?:[^\"\\]|\\.)*\"\s*:|\})")
+_AGENT_LINE = re.compile(r"\s*user-agent\s*:", re.IGNORECASE)
+_ROBOTS_LINE = re.compile(
+    r"\s*(?:user-agent|(?:dis)?allow|sitemap|crawl-delay|host|clean-param|content-signal|noindex)\s*:",
+    re.IGNORECASE,
+)
+_NOT_FOUND = re.compile(
+    r"\b404\b|\bnot found\b|\bno such (?:page|file|key)\b|\bcould(?: not|n't) be found\b", re.IGNORECASE
+)
+_MARKDOWN = re.compile(r"^\s{0,3}#{1,6}\s|\]\(|https?://", re.MULTILINE)
+_FENCE = re.compile(r"^ {0,3}(?:```|~~~)")
+_TAG_LINE = re.compile(r"\s*</?[a-z][^>]*>\s*$", re.IGNORECASE)
+_LINK_LINE = re.compile(
+    r"(?:[-*+]\s{1,9})?(?:[^:/\s][^:/]{0,80}:\s{1,9}/[^\s:]{1,500}(?:\s{1,9}[-–—].*)?|/[^\s:]{1,500}:\s.*)\Z|"
+    r"(?:[-*+]|\d{1,9}[.)])\s.*(?:\]\(|https?://|<https?:)|\|.*\]\(|\S{0,80}\s{0,9}(?:\[[^\]]*\]\(|https?://)"
+)
+
+
+def reject_reason(
+    status: int, probe_url: str, final_url: str, content_type: str | None, body: bytes
+) -> str | None:
+    """Return why an answer is not an llms.txt; None when it is one.
+
+    `content_type` is the header's value, parameters and all, or None where the answer had none;
+    `body` the whole decompressed body.
+    """
+    if status != 200:
+        return f"status {status}"
+    if not hosts.same_site(probe_url, final_url):
+        return "redirected to another site"
+    media_type = (content_type or "").partition(";")[0].strip().lower()
+    if media_type not in TEXT_TYPES | AMBIGUOUS_TYPES:
+        return f"content type {media_type[:60]}"
+    return _reject_body(body, ambiguous=media_type in AMBIGUOUS_TYPES)
+
+
+def decode(body: bytes, charset: str | None = None) -> str:
+    """Decode text of the web: a byte order mark, strict UTF-8, the declared charset, then Latin-1."""
+    for mark, name in (
+        (codecs.BOM_UTF8, "utf-8"),
+        (codecs.BOM_UTF16_LE, "utf-16"),
+        (codecs.BOM_UTF16_BE, "utf-16"),
+    ):
+        if body.startswith(mark):
+            return body.decode(name, "replace").removeprefix("\ufeff")
+    try:
+        return body.decode("utf-8")
+    except UnicodeDecodeError:
+        pass
+    try:
+        return body.decode(charset or "cp1252", "strict" if charset else "replace")
+    except (LookupError, UnicodeDecodeError):
+        return body.decode("cp1252", "replace")
+
+
+def classify(text: str) -> Literal["index", "full"]:
+    """Return whether a text is an index (a list of links) or full text (the documentation itself).
+
+    Pages delimited as full-text generators do it decide at once; else the share of characters on lines
+    that are neither links nor headings.
+    """
+    text = text[:MAX_CLASSIFIED_CHARS]
+    if looks_split(text):
+        return "full"
+    listed, prose = _weigh(text)
+    if prose < 2_000:
+        return "index" if listed else "full"
+    return "full" if prose > 2 * listed else "index"
+
+
+def _reject_body(body: bytes, *, ambiguous: bool) -> str | None:
+    if len(body) > MAX_BYTES:
+        return "larger than 20 MB"
+    if b"\0" in body:
+        return "binary"
+    text = decode(body).strip().strip("\ufeff\u200b").strip()
+    if ambiguous and _looks_binary(body):
+        return "binary"
+    if len(text) < MIN_CHARS:
+        return f"shorter than {MIN_CHARS} characters" if text else "empty"
+    return next((reason for reason, is_so in _NOT_LLMS_TXT.items() if is_so(text)), None)
+
+
+def _is_html(text: str) -> bool:
+    head = _without_comments(text)
+    if _HTML_START.match(head) or (head.startswith("<") and _HTML_END.search(text)):
+        return True
+    tag = _TAG_START.match(text)
+    return tag is not None and text.endswith(">") and len(text) > tag.end() and not _MARKDOWN.search(text)
+
+
+def _without_comments(text: str) -> str:
+    """Return a text without the comments and the white space before it."""
+    position = 0
+    while text.startswith("<!--", position) and (end := text.find("-->", position + 4)) >= 0:
+        position = end + 3
+        if space := _SPACE.match(text, position):
+            position = space.end()
+    return text[position:]
+
+
+def _is_xml(text: str) -> bool:
+    return _XML_START.match(text) is not None
+
+
+def _is_not_found(text: str) -> bool:
+    """Return whether a text is a "not found" page: short, and without anything a list of pages would have."""
+    return len(text) < 500 and not _MARKDOWN.search(text) and _NOT_FOUND.search(text) is not None
+
+
+def _is_json(text: str) -> bool:
+    if text[0] not in "{[":
+        return False
+    if _JSON_START.match(text):
+        return True
+    try:
+        orjson.loads(text)
+    except orjson.JSONDecodeError:
+        return False
+    return True
+
+
+def _is_robots(text: str) -> bool:
+    lines = [line for line in text.splitlines() if line.strip() and not line.lstrip().startswith("#")]
+    rules = sum(1 for line in lines if _ROBOTS_LINE.match(line))
+    return rules > len(lines) * 0.6 and any(map(_AGENT_LINE.match, lines))
+
+
+_NOT_LLMS_TXT = {
+    "an HTML page": _is_html,
+    "XML": _is_xml,
+    "JSON": _is_json,
+    "a robots.txt": _is_robots,
+    "a not-found message": _is_not_found,
+}
+"""Each reason to reject a body, and its test; applied in order."""
+
+
+def _looks_binary(body: bytes) -> bool:
+    """Return whether a body has control characters, or high bytes that are no UTF-8."""
+    sample = body[:4096]
+    text = sample.decode("utf-8", "replace")
+    strange = sum(1 for char in text if (char < " " and char not in "\t\n\r\f") or char == "\ufffd")
+    return strange > len(sample) * 0.25 or any(char < " " and char not in "\t\n\r\f\x1b" for char in text)
+
+
+def _weigh(text: str) -> tuple[int, int]:
+    """Return the characters on lines that list links and on lines of prose or code."""
+    listed = prose = 0
+    in_code = False
+    for line in text.splitlines():
+        stripped = line.strip()
+        if _FENCE.match(line):
+            in_code = not in_code
+        elif in_code:
+            prose += len(stripped)
+        elif _LINK_LINE.match(stripped[:1000]):
+            listed += len(stripped)
+        elif not stripped.startswith(("#", ">")) and not _TAG_LINE.match(stripped[:1000]):
+            prose += len(stripped)
+    return listed, prose

@@ -1,0 +1,390 @@
+"""Read an llms.txt: its title, its summary and every page it lists.
+
+The text is read by a CommonMark parser with tables, since a pattern for `- [name](url): text` misses
+most of what real files hold. Links anywhere count (lists, paragraphs, tables, headings), bare
+addresses too; what stands in code, comments or HTML attributes is text and never a page.
+"""
+
+from __future__ import annotations
+
+import re
+import textwrap
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+from llmsspider.content import markdown
+from llmsspider.content.markdown import commonmark
+from llmsspider.errors import ConversionError
+from llmsspider.site.llmstxt.links import (
+    INVISIBLE,
+    InlineRun,
+    Piece,
+    absolute_url,
+    described_links,
+    has_link,
+    plain,
+    plain_lines,
+)
+from llmsspider.web.url_gate import InvalidUrl
+
+FRONT_MATTER = re.compile(r"\A(---|\+\+\+)[ \t]*\n((?:[^\n]*\n){1,200}?)(?:\1|\.\.\.)[ \t]*(?:\n|\Z)")
+_FIELD = re.compile(r"^(title|description)[ \t]*[:=][ \t]*(.+?)[ \t]*$", re.MULTILINE)
+_YAML_LINE = re.compile(r"\s*$|\s*#|\s*-\s|\s+\S|[\w.-]+\s*[:=]|[\]})]")
+_NO_MEANING = re.compile("[\u00ad\u200b\u200e\u200f\u202a-\u202e\u2060\u2066-\u2069\ufeff]")
+_LINE_ENDS = re.compile("\r\n?|[\u2028\u2029\u0085\v\f]")
+_RAW_HTML = re.compile(
+    r"<!--.*?(?:-->|\Z)|<(script|style|pre|code|textarea)\b.*?(?:</\1\s*>|\Z)", re.DOTALL | re.IGNORECASE
+)
+_NEW_BLOCK = re.compile(r"\s*(?:$|[-*+]\s|\d{1,9}[.)]\s|\||#)")
+_RUN = re.compile(r"(([^\w\s]{1,3})\2{30})\2*")
+MAX_PARAGRAPH_CHARS = 8192
+"""What is longer is read in parts."""
+
+MAX_WRAPPED_CHARS = 16 * MAX_PARAGRAPH_CHARS
+"""Longer lines are cut there, be it in a word."""
+
+MIN_PLAIN_ENTRIES = 3
+"""So many `Name: /path` lines are a list of pages, beside others, too."""
+
+MAX_PLAIN_CHARS = 600
+"""A longer line is prose."""
+
+_PLAIN_ENTRY = re.compile(
+    r"(?!(?:url|source|path|file|slug|link|page|permalink):)"
+    r"(?:(?P<name>[^:/\n]++):[ \t]++(?P<path>/[^\s:]*+)(?:[ \t]++[-–—:][ \t]++(?P<said>\S.*+))?+"
+    r"|(?P<first>/[^\s:]++):[ \t]++(?P<title>\S.*+))",
+    re.IGNORECASE,
+)
+_FILE_SYSTEM = re.compile(r"/(?:usr|etc|var|home|opt|tmp|bin|dev|proc|sys|mnt|root)(?:/|\Z)")
+MAX_NOTES_CHARS = 4000
+"""Longer notes are cut at a paragraph."""
+
+MAX_NOTES_LINES = 200
+"""Notes are looked for in so many lines."""
+
+_LISTED = re.compile(r"[ \t]{0,8}(?:[-*+]|\d{1,9}[.)])[ \t].*(?:\]\(|://)|[ \t]*\|")
+_TAG = re.compile(r"</?[A-Za-z][^<>]*>")
+_INLINE = frozenset({"Emphasis", "Strong"})
+_ROWS = frozenset({"TableHead", "TableRow"})
+_LINE_BREAKS = frozenset({"SoftBreak", "HardBreak"})
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One page an llms.txt lists.
+
+    `url` is absolute and has no fragment; `section` is the heading above, below other headings than the title with
+    these before it (`Guides > First steps`), `order` the 0-based position in the file, `optional` whether the section
+    is called "Optional".
+    """
+
+    url: str
+    title: str | None
+    description: str | None
+    section: str | None
+    order: int
+    optional: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class LlmsTxt:
+    """What one llms.txt says. `entries` holds each URL once, in the order of the file, `invalid` what is no URL.
+
+    `notes` is the Markdown between summary and first section, its links absolute.
+    """
+
+    url: str
+    title: str | None
+    summary: str | None
+    entries: tuple[Entry, ...]
+    warnings: tuple[str, ...] = ()
+    invalid: tuple[InvalidUrl, ...] = ()
+    notes: str | None = None
+
+
+def parse(text: str, url: str) -> LlmsTxt:
+    """Parse the text of an llms.txt fetched from `url`, the base of its relative links.
+
+    Never raises for its text: what cannot be read as a link is omitted, and `warnings` says what was
+    strange about the file.
+    """
+    text, fields = _prepare(commonmark.encodable(text))
+    reader = _Reader(url)
+    try:
+        reader.read(text)
+        reader.add_definitions(commonmark.definitions(text))
+        reader.add_plain()
+    except ConversionError as error:
+        reader.warnings.append(str(error))
+    if reader.has_html or re.search(r"<script\b", text, re.IGNORECASE):
+        reader.warnings.append("holds HTML, which is read as text")
+    return LlmsTxt(
+        url=url,
+        title=reader.title or fields.get("title"),
+        summary=reader.summary or fields.get("description"),
+        entries=tuple(replace(entry, order=order) for order, entry in enumerate(reader.entries.values())),
+        warnings=tuple(reader.warnings),
+        invalid=tuple(reader.invalid),
+        notes=_notes(text, url),
+    )
+
+
+def _prepare(text: str) -> tuple[str, dict[str, str]]:
+    """Return the text without front matter, invisible characters and common indent, and the fields."""
+    text = _LINE_ENDS.sub("\n", _NO_MEANING.sub("", text))
+    fields: dict[str, str] = {}
+    found = FRONT_MATTER.match(text)
+    if found and all(_YAML_LINE.match(line) for line in found[2].splitlines()):
+        fields = {name: value.strip("'\"") for name, value in _FIELD.findall(found[2])}
+        text = text[found.end() :]
+    if text.startswith((" ", "\t", "\n")):
+        text = textwrap.dedent(text)
+    return (_bounded(text) if len(text) > MAX_PARAGRAPH_CHARS else text), fields
+
+
+def _notes(text: str, url: str) -> str | None:
+    """Return what stands between title or summary and the first heading or list of links; None where nothing does."""
+    lines = text.split("\n", MAX_NOTES_LINES)
+    begin = next((number for number, line in enumerate(lines) if line.startswith("# ")), -1) + 1
+    while begin < len(lines) and (not lines[begin].strip() or lines[begin].lstrip().startswith(">")):
+        begin += 1
+    end, in_code = begin, False
+    for line in lines[begin:MAX_NOTES_LINES]:
+        in_code ^= line.lstrip().startswith(("```", "~~~"))
+        if not in_code and (line.startswith("#") or _LISTED.match(line[:MAX_NOTES_CHARS])):
+            break
+        end += 1
+    notes = "\n".join(lines[begin:end]).strip()
+    if len(notes) > MAX_NOTES_CHARS:
+        notes = notes[:MAX_NOTES_CHARS].rpartition("\n\n")[0]
+    return markdown.read(notes, url).markdown.strip() or None if notes else None
+
+
+def _bounded(text: str) -> str:
+    """Break paragraphs longer than any is and runs of one sign: the parser's time grows out of bounds with both."""
+    text = _RUN.sub(r"\1", text)
+    lines: list[str] = []
+    length = 0
+    for line in text.split("\n"):
+        for part in _parts(line) if len(line) > MAX_PARAGRAPH_CHARS else [line]:
+            length = len(part) if _NEW_BLOCK.match(part) else length + len(part)
+            if length > MAX_PARAGRAPH_CHARS:
+                lines.append("")
+                length = len(part)
+            lines.append(part)
+    return "\n".join(lines)
+
+
+def _parts(line: str) -> Iterator[str]:
+    """Yield the parts of a long line, cut at blanks where it has any.
+
+    `textwrap` copies the rest of a word for each part of it, so it gets a bounded piece at a time.
+    """
+    for begin in range(0, len(line), MAX_WRAPPED_CHARS):
+        yield from textwrap.wrap(line[begin : begin + MAX_WRAPPED_CHARS], MAX_PARAGRAPH_CHARS)
+
+
+class _Reader:
+    """Walks through one file and collects what it says."""
+
+    def __init__(self, url: str):
+        self.url = url
+        self.title: str | None = None
+        self.summary: str | None = None
+        self.entries: dict[str, Entry] = {}
+        self.plain: list[Entry] = []
+        self.invalid: dict[InvalidUrl, None] = {}
+        self.warnings: list[str] = []
+        self.has_html = False
+        self._section: str | None = None
+        self._headings: list[tuple[int, str]] = []
+        self._optional = False
+        self._heading: int | None = None
+        self._quotes = 0
+        self._cells: list[list[Piece]] | None = None
+        self._html: list[str] | None = None
+        self._images = 0
+        self._is_code = False
+        self._run = InlineRun()
+
+    def read(self, text: str, *, skip_html: bool = False) -> None:
+        """Read Markdown; table rows are taken whole."""
+        for event in commonmark.events(text):
+            if isinstance(event, str):
+                if event in _LINE_BREAKS:
+                    self._run.verbatim("" if self._images else "\n")
+                continue
+            ((kind, value),) = event.items()
+            if kind == "Start":
+                self._start(value)
+            elif kind == "End":
+                self._end(value, skip_html=skip_html)
+            else:
+                self._content(kind, value)
+
+    def _content(self, kind: str, value: str) -> None:
+        if self._html is not None:
+            self._html.append(value)
+        elif self._is_code:
+            return
+        elif kind == "Text" and not self._images:
+            self._run.text(value)
+        elif kind in {"Text", "Code"}:
+            self._run.verbatim(value)
+        elif kind == "InlineHtml":
+            self.has_html = True
+            self._run.tag(value)
+
+    def _start(self, value: Any) -> None:
+        name, data = (value, {}) if isinstance(value, str) else next(iter(value.items()))
+        if name == "Link":
+            self._run.open_link(_href(data))
+        elif name == "Image":
+            self._images += 1
+        elif name in _INLINE:
+            self._run.verbatim("")
+        else:
+            self._end_of_run()
+            self._start_of_block(name, data)
+
+    def _start_of_block(self, name: str, data: Any) -> None:
+        if name == "Heading":
+            self._heading = int(data["level"][1])
+        elif name == "BlockQuote":
+            self._quotes += 1
+        elif name in _ROWS:
+            self._cells = []
+        elif name == "HtmlBlock":
+            self._html = []
+        elif name == "CodeBlock":
+            self._is_code = True
+
+    def _end(self, value: Any, *, skip_html: bool) -> None:
+        name = value if isinstance(value, str) else next(iter(value))
+        if name == "Link":
+            self._run.close_link()
+        elif name == "Image":
+            self._images -= 1
+        elif name in _INLINE:
+            self._run.verbatim("")
+        else:
+            self._end_of_run()
+            self._end_of_block(name, skip_html=skip_html)
+
+    def _end_of_block(self, name: str, *, skip_html: bool) -> None:
+        if name == "Heading":
+            self._heading = None
+        elif name == "BlockQuote":
+            self._quotes -= 1
+        elif name in _ROWS:
+            cells, self._cells = self._cells or [], None
+            self._add_row(cells)
+        elif name == "HtmlBlock":
+            html, self._html = "".join(self._html or ()), None
+            if not skip_html:
+                self._read_html(html)
+        elif name == "CodeBlock":
+            self._is_code = False
+
+    def add_definitions(self, definitions: dict[str, Any]) -> None:
+        """Add `[name]: url` definitions that no link uses: some files are lists of these."""
+        for definition in definitions.values():
+            target = self._resolved(_destination(definition["dest"]))
+            if target is not None and target not in self.entries:
+                self._add(Entry(target, definition["title"] or None, None, None, 0))
+
+    def _end_of_run(self) -> None:
+        pieces = self._run.take()
+        if not pieces:
+            return
+        if self._heading:
+            self._open_section(self._heading, plain(pieces))
+        elif self._quotes and self.summary is None and self._section is None:
+            self.summary = plain(pieces) or None
+        if self._cells is not None:
+            self._cells.append(pieces)
+        else:
+            self._add_pieces(pieces)
+
+    def _open_section(self, level: int, name: str) -> None:
+        if level == 1 and self.title is None:
+            self.title, self._section, self._headings, self._optional = name or None, None, [], False
+            return
+        lowest = 1 if level > 2 else 0
+        self._headings = [kept for kept in self._headings if lowest < kept[0] < level]
+        self._headings += [(level, name)] if name else []
+        self._section = " > ".join(heading for _level, heading in self._headings) or None
+        self._optional = any(heading.strip(" :.").casefold() == "optional" for _, heading in self._headings)
+
+    def _read_html(self, html: str) -> None:
+        """Read Markdown that stands inside HTML blocks such as `<details>`; the HTML itself is inert."""
+        if html.lstrip().startswith("<!--") and html.rstrip().endswith("-->"):
+            return
+        self.has_html = True
+        inner = _TAG.sub("", _RAW_HTML.sub("", html))
+        if "](" in inner or "://" in inner:
+            self.read(textwrap.dedent(inner), skip_html=True)
+
+    def _add_row(self, cells: list[list[Piece]]) -> None:
+        """Add the links of a table row; cells without a link describe them."""
+        description = " ".join(filter(None, (plain(cell) for cell in cells if not has_link(cell)))) or None
+        for cell in cells:
+            self._add_pieces(cell, description)
+
+    def _add_pieces(self, pieces: list[Piece], description: str | None = None) -> None:
+        if pieces and not has_link(pieces):
+            self._add_plain(plain_lines(pieces), description)
+        for title, href, described in described_links(pieces):
+            target = self._resolved(href)
+            if target is not None:
+                text = described or description
+                self._add(Entry(target, title, text, self._section, 0, self._optional))
+
+    def _resolved(self, href: str) -> str | None:
+        """Return the URL of a page; None, and noted, where it is none."""
+        target = absolute_url(href, self.url)
+        if isinstance(target, InvalidUrl):
+            self.invalid[target] = None
+            return None
+        return target
+
+    def _add_plain(self, lines: list[str], description: str | None) -> None:
+        """Keep `Name: /path` lines; whether they are a list of pages is decided by the whole file."""
+        found = [_PLAIN_ENTRY.fullmatch(line) if len(line) < MAX_PLAIN_CHARS else None for line in lines]
+        for match in found if all(found) else ():
+            if match is None or _FILE_SYSTEM.match(match["path"] or match["first"]):
+                continue
+            target = absolute_url(match["path"] or match["first"], self.url)
+            if isinstance(target, str):
+                title = (match["name"] or match["title"]).strip("*_ ")
+                text = match["said"] or description
+                self.plain.append(Entry(target, title or None, text, self._section, 0, self._optional))
+
+    def add_plain(self) -> None:
+        """Add `Name: /path` lines where the file has enough of them, or no other entries."""
+        if len(self.plain) >= MIN_PLAIN_ENTRIES or not self.entries:
+            for entry in self.plain:
+                self._add(entry)
+
+    def _add(self, entry: Entry) -> None:
+        """Keep the first mention of a URL and what later ones know better."""
+        known = self.entries.get(entry.url)
+        if known is None:
+            self.entries[entry.url] = entry
+            return
+        self.entries[entry.url] = replace(
+            known,
+            title=known.title or entry.title,
+            description=known.description or entry.description,
+            section=known.section or entry.section,
+            optional=known.optional and entry.optional,
+        )
+
+
+def _href(link: dict[str, str]) -> str:
+    return ("mailto:" if link["link_type"] == "Email" else "") + _destination(link["dest_url"])
+
+
+def _destination(written: str) -> str:
+    return commonmark.encoded(INVISIBLE.sub("", written).strip())

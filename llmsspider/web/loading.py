@@ -1,0 +1,257 @@
+"""Code that is imported by name: classes of users, the engines that write Markdown, and the extras that may be missing.
+
+Documents that passed other code of the user before the store are made again: `own_code` is its fingerprint. No Scrapy.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import inspect
+import sys
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import lru_cache
+from importlib.util import find_spec
+from inspect import Parameter
+from types import FunctionType
+from typing import Any, Literal, Protocol, cast
+
+# --- classes and functions of users, by the dotted path that a setting names ---
+
+
+def find(path: str) -> object:
+    """Return the class or function at a path such as `package.module.Name`.
+
+    Raises:
+        ImportError: there is no such module, or nothing of that name in it. Importing can raise anything else.
+
+    >>> find("llmsspider.content.markdown.chunks.tokens").__name__
+    'tokens'
+    """
+    module, _, name = path.rpartition(".")
+    if not module:
+        raise ImportError("a dotted path such as package.module.Name is needed")
+    found = importlib.import_module(module)
+    if not hasattr(found, name):
+        raise ImportError(f"module {module!r} has no {name!r}")
+    return getattr(found, name)
+
+
+def path_of(value: object) -> str:
+    """Return the dotted path of a class, for another process to import; a path stays as it is.
+
+    Raises:
+        ImportError: another process could not import it.
+
+    >>> path_of(dict), path_of("builtins.dict")
+    ('builtins.dict', 'builtins.dict')
+    """
+    if not isinstance(value, type):
+        return str(value)
+    module, name = value.__module__, value.__qualname__
+    if module == "__main__" or getattr(sys.modules.get(module), name, None) is not value:
+        raise ImportError(f"{name} cannot be imported by another process: put it into a module of its own")
+    return f"{module}.{name}"
+
+
+# --- the engines that write Markdown, by the name that `LLMS_CONVERTER` gives ---
+
+# `native` lets the walk write Markdown itself. Any other engine is given the plain HTML that the same walk writes:
+# `markdownify`, or a class of the user's. docs/explanation/extraction.md has the measurements behind the default.
+
+DEFAULT = "native"
+
+FALLBACK = "markdownify"
+
+NAMES = (DEFAULT, FALLBACK)
+
+_FALLBACK_CLASS = "llmsspider.content.extraction.markdownified.MarkdownifyConverter"
+
+
+class Converter(Protocol):
+    """Plain HTML in, Markdown out. An instance is made without arguments, once a process."""
+
+    def convert(self, html: str) -> str:
+        """Return the Markdown of an HTML fragment; may raise anything: markdownify takes over for the page."""
+        ...
+
+
+def check_converter(given: object) -> str:
+    """Return the name of an engine, or the path of the class that `given` is or names.
+
+    Raises:
+        ImportError: there is no such class. Importing a user's module can raise anything else.
+        TypeError: it has no method `convert`.
+    """
+    if given in NAMES:
+        return str(given)
+    path = path_of(given)
+    if not callable(getattr(find(path), "convert", None)):
+        raise TypeError("it has no method convert(html)")
+    return path
+
+
+@lru_cache(maxsize=4)
+def converter_named(name: str) -> Converter:
+    """Return the engine of this name or class path; raises what importing it raises."""
+    made: Any = find(_FALLBACK_CLASS if name == FALLBACK else name)
+    return cast("Converter", made())
+
+
+# --- the extras of the package: what a plain install omits ---
+
+
+Extra = Literal["browser", "embeddings", "mcp", "parquet", "pdf", "postgresql", "redis", "s3"]
+
+EXTRA_MODULES: dict[Extra, tuple[str, ...]] = {
+    "browser": ("scrapy_playwright", "playwright"),
+    "embeddings": ("numpy",),
+    "mcp": ("mcp",),
+    "parquet": ("pyarrow",),
+    "pdf": ("pypdf",),
+    "postgresql": ("psycopg",),
+    "redis": ("redis", "scrapy_redis"),
+    "s3": ("boto3",),
+}
+"""The modules that each extra of pyproject.toml brings."""
+
+
+def missing_extra(extra: Extra) -> str | None:
+    r"""Return how to get an extra that is not installed, to follow what needs it; None where it is.
+
+    >>> missing_extra("mcp") in {None, "the extra \"mcp\" is missing: pip install 'llmsspider[mcp]'"}
+    True
+    """
+    if all(map(_is_installed, EXTRA_MODULES[extra])):
+        return None
+    return f"the extra \"{extra}\" is missing: pip install 'llmsspider[{extra}]'"
+
+
+def _is_installed(module: str) -> bool:
+    try:
+        return find_spec(module) is not None
+    except ValueError:  # it was set aside in sys.modules
+        return False
+
+
+# --- the code of a user that documents pass before the store: item pipelines, a spider derived from one of ours ---
+
+FILTER_PIPELINE = "llmsspider.pipelines.filter.FilterPipeline"
+OURS = "llmsspider."
+OWN_MARK = "+own-"
+STORE_PIPELINE = "llmsspider.pipelines.hash.HashPipeline"
+"""The pipeline that writes the store; what stands before it may change documents."""
+
+
+class SettingsOfPipelines(Protocol):
+    """The part of `scrapy.settings.BaseSettings` that is used."""
+
+    def get(self, name: Any, default: Any = None) -> Any: ...  # noqa: D102
+
+
+@dataclass(slots=True, frozen=True)
+class OwnCode:
+    """The spider's class and the pipelines before the store that are not of this project, by path, in their order."""
+
+    paths: tuple[str, ...] = ()
+    mark: str = ""
+    """Fingerprint of the code: its order, and the source of its modules."""
+
+    def __bool__(self) -> bool:
+        return bool(self.paths)
+
+
+def own_mark(extractor_version: str) -> str:
+    """Return the mark of the users' code that documents of this version have passed; empty where there was none."""
+    return extractor_version.partition(OWN_MARK)[2]
+
+
+def own_code(settings: SettingsOfPipelines, spider: type | None = None) -> OwnCode:
+    """Return the code of the user that documents pass before they are stored.
+
+    Args:
+        settings: name the pipelines; none of them counts where no pipeline writes the store.
+        spider: the class of the spider; one counts that is derived from ours and has methods of its own.
+    """
+    found = [*_spiders(spider), *_pipelines(settings)]
+    if not found:
+        return OwnCode()
+    known = [(_path(one), source_of(one)) for one in found]
+    mark = hashlib.sha256(repr(known).encode("utf-8", "replace")).hexdigest()[:8]
+    return OwnCode(tuple(path for path, _ in known), OWN_MARK + mark)
+
+
+def own_arguments(spider: type) -> frozenset[str]:
+    """Return the names of the spider arguments that a class derived from ours takes by name in its `__init__`."""
+    names: set[str] = set()
+    for kind in _derived(spider):
+        made = vars(kind).get("__init__")
+        if made is not None:
+            by_name = {Parameter.POSITIONAL_OR_KEYWORD, Parameter.KEYWORD_ONLY}
+            parameters = list(inspect.signature(made).parameters.values())[1:]
+            names.update(one.name for one in parameters if one.kind in by_name)
+    return frozenset(names)
+
+
+def _derived(spider: type | None) -> list[type]:
+    """Return the classes of a spider that are not of this project, above the first that is."""
+    found: list[type] = []
+    for kind in spider.__mro__ if spider is not None else ():
+        if kind.__module__.startswith(OURS):
+            break
+        found.append(kind)
+    return found
+
+
+def _spiders(spider: type | None) -> list[type]:
+    functions = (FunctionType, classmethod, staticmethod, property)
+    return [
+        kind for kind in _derived(spider) if any(isinstance(one, functions) for one in vars(kind).values())
+    ]
+
+
+def _pipelines(settings: SettingsOfPipelines) -> list[object]:
+    configured = {
+        **dict(settings.get("ITEM_PIPELINES_BASE") or {}),
+        **dict(settings.get("ITEM_PIPELINES") or {}),
+    }
+    enabled = sorted(((order, one) for one, order in configured.items() if order is not None), key=_order)
+    own: list[object] = []
+    for _, one in enabled:
+        found = _found(one)
+        if _is_store(found):
+            return own
+        if _path(found) != FILTER_PIPELINE:
+            own.append(found)
+    return []
+
+
+def _order(entry: tuple[Any, Any]) -> Any:
+    return entry[0]
+
+
+def _path(one: object) -> str:
+    return one if isinstance(one, str) else f"{one.__module__}.{getattr(one, '__qualname__', one)}"
+
+
+def _found(one: object) -> object:
+    if not isinstance(one, str):
+        return one
+    with suppress(Exception):  # whatever the user's module raises; `check_components` says it
+        return find(one)
+    return one
+
+
+def _is_store(found: object) -> bool:
+    return isinstance(found, type) and any(
+        f"{kind.__module__}.{kind.__qualname__}" == STORE_PIPELINE for kind in found.__mro__
+    )
+
+
+def source_of(found: object) -> str:
+    """Return the source of the module of a class; empty where there is none to read."""
+    with suppress(OSError, TypeError):
+        module = inspect.getmodule(found)
+        return inspect.getsource(module) if module is not None else ""
+    return ""
