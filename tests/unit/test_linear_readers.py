@@ -7,7 +7,7 @@ import logging
 import random
 
 import pytest
-from readers import PREFIXES, PUMPS, lines_run, pumped, readers, stale, unknown
+from readers import PREFIXES, PUMPS, lines_run, pumped, readers
 
 READERS = list(readers())
 LENGTH = 300
@@ -36,21 +36,17 @@ def test_every_reader_runs_a_linear_number_of_lines(reader):
     assert grown == {}
 
 
-def test_of_every_function_it_is_known_whether_it_reads_text():
-    assert (unknown(), stale()) == ([], [])
-
-
 def test_the_package_is_searched_whole():
     names = {reader.name for reader in READERS}
 
     assert {
         "web.outcomes.challenge_of",
-        "extraction.convert(body)",
+        "content.extraction.convert(body)",
         "web.media_types.parse(header)",
-        "llmstxt.parser.parse(text)",
-        "markdown.page.read(text)",
+        "site.llmstxt.parser.parse(text)",
+        "content.markdown.page.read(text)",
         "web.opt_out.content_signals(robots_txt)",
-        "discovery.sitemaps.read",
+        "site.discovery.sitemaps.read",
     } <= names
     assert len(names) > 100
 
