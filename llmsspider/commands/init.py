@@ -14,7 +14,7 @@ from scrapy.commands import ScrapyCommand
 
 from llmsspider import __version__, errors
 
-TEMPLATES = "templates/project"
+TEMPLATES = "launch/templates/project"
 SUFFIX = ".tmpl"
 DOT = "dot-"
 """How the names of hidden files begin: build tools omit those that are hidden."""

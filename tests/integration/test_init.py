@@ -35,6 +35,41 @@ def run(cwd: Path, *words: str) -> subprocess.CompletedProcess[str]:
         return subprocess.CompletedProcess(words, process.wait(), process.stdout, process.log)
 
 
+CODE = """<p>Write to docs@example.com, or clone git@github.com:org/repo.git with react@18.2.0 and
+postgresql://user:secret@db.example.com/docs.</p>
+<pre><code>npm install react@18.2.0
+git clone git@github.com:org/repo.git
+mail docs@example.com
+uses: actions/checkout@v4.1.0</code></pre>
+<p><code>docs@example.com</code> <a href="mailto:docs@example.com">mail</a></p>"""
+KEPT = (
+    "clone git@github.com:org/repo.git with react@18.2.0",
+    "postgresql://user:secret@db.example.com/docs",
+    "npm install react@18.2.0\ngit clone git@github.com:org/repo.git\nmail docs@example.com\n"
+    "uses: actions/checkout@v4.1.0\n",
+    "`docs@example.com`",
+    "(mailto:docs@example.com)",
+)
+
+
+def test_a_new_project_changes_no_text_and_its_example_prose_only(
+    serve: Callable[[dict[str, str]], Site], tmp_path: Path
+) -> None:
+    assert run(tmp_path, "llmsspider", "init", "mydocs").returncode == 0
+    project = tmp_path / "mydocs"
+    site = serve({"/": html("Home", CODE)})
+    texts = []
+    for example in ((), ("-s", 'ITEM_PIPELINES={"mydocs.pipelines.RedactEmails": 300}')):
+        crawled = run(
+            project, "scrapy", "crawl", "docs", "-a", f"url={site.url}/", "-O", "out.jsonl", *LOCAL, *example
+        )
+        assert crawled.returncode == 0, crawled.stderr
+        texts.append(json.loads((project / "out.jsonl").read_text())["content"])
+    assert [text.count("docs@example.com") for text in texts] == [4, 3]
+    assert "Write to [e-mail address], or" in texts[1]
+    assert all(kept in text for text in texts for kept in KEPT)
+
+
 def test_a_new_project_crawls_with_its_own_pipeline(
     serve: Callable[[dict[str, str]], Site], tmp_path: Path
 ) -> None:
@@ -44,6 +79,8 @@ def test_a_new_project_crawls_with_its_own_pipeline(
     assert {str(path.relative_to(project)) for path in project.rglob("*") if path.is_file()} == FILES
     site = serve({"/": html("Home", "<p>Write to docs@example.com, please.</p>")})
     (project / "sources.toml").write_text(f'[[sources]]\nurl = "{site.url}/"\n')
+    settings = project / "mydocs" / "settings.py"
+    settings.write_text(settings.read_text().replace("# ITEM_PIPELINES", "ITEM_PIPELINES"))
     done = run(project, "llmsspider", "sync", "sources.toml", *LOCAL)
     assert done.returncode == 0, done.stdout + done.stderr
     name = site.url.removeprefix("http://")

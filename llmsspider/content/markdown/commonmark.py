@@ -13,7 +13,7 @@ from llmsspider.errors import ConversionError
 from llmsspider.items import Link
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from markdown_it import MarkdownIt
 
@@ -51,6 +51,37 @@ def events_with_range(text: str) -> Iterator[tuple[Any, Any]]:
     """Yield the events of a text, each with its place in the text in UTF-8; raises `ConversionError`."""
     with _panics():
         yield from _PARSER.events_with_range(text, merge_text=True)
+
+
+def map_prose(text: str, change: Callable[[str], str]) -> str:
+    r"""Return a text with its prose changed, piece by piece: code, HTML, addresses and link targets stay.
+
+    >>> map_prose("an `apple`\n\n    an apple\n\n[an apple](an.html)", str.upper)
+    'AN `apple`\n\n    an apple\n\n[AN APPLE](an.html)'
+    """
+    source = encodable(text).encode()
+    pieces, done = [], 0
+    for event, place in events_with_range(source.decode()):
+        if not isinstance(event, dict) or place["start"] < done:
+            continue
+        start = event.get("Start")
+        if isinstance(start, dict) and _is_no_prose(start):
+            pieces.append(source[done : place["end"]].decode())
+            done = place["end"]
+        elif "Text" in event:
+            piece = source[place["start"] : place["end"]].decode()
+            pieces += [source[done : place["start"]].decode(), change(piece)]
+            done = place["end"]
+    return "".join(pieces) + source[done:].decode()
+
+
+_BY_ITS_TEXT = {"Autolink", "Email", "Shortcut", "Collapsed"}
+"""The links whose text is also their target, or names it."""
+
+
+def _is_no_prose(start: dict[str, Any]) -> bool:
+    link = start.get("Link") or start.get("Image") or {}
+    return "CodeBlock" in start or link.get("link_type") in _BY_ITS_TEXT
 
 
 def definitions(text: str) -> dict[str, Any]:
