@@ -1,6 +1,6 @@
 # llmsspider with PostgreSQL and the MCP server, without a browser: docs/how-to/deployment.md.
 #   docker build -t llmsspider .
-#   docker run --rm -v "$PWD/docs:/data" llmsspider https://docs.example.com/ -o docs
+#   docker run --rm -v documentation:/data llmsspider https://docs.example.com/ -o docs
 FROM python:3.13.9-slim-bookworm AS build
 ENV PIP_NO_CACHE_DIR=1 PIP_DISABLE_PIP_VERSION_CHECK=1
 WORKDIR /src
@@ -14,7 +14,7 @@ RUN /opt/llmsspider/bin/pip install --no-deps .
 
 FROM python:3.13.9-slim-bookworm
 COPY --from=build /opt/llmsspider /opt/llmsspider
-RUN useradd --uid 10001 --create-home --home-dir /data llmsspider
+RUN useradd --uid 10001 --create-home --home-dir /data llmsspider && install -d -o 10001 -g 10001 /data/store
 ENV PATH=/opt/llmsspider/bin:$PATH LLMS_DATA_DIR=/data/store PYTHONUNBUFFERED=1
 USER 10001
 WORKDIR /data

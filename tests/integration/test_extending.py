@@ -346,16 +346,21 @@ def test_the_examples_of_a_list_of_pages_and_a_feed_format(serve, run_crawl, tmp
     assert crawled.stats["llms/filtered/empty"] == 1
 
 
-def test_the_spider_of_the_page_takes_an_argument_of_its_own(serve, tmp_path, environment):
-    site = serve(PAGES)
+@pytest.fixture
+def project(environment, tmp_path):
+    """The environment of a project whose spiders are those of the page."""
     (tmp_path / "mine.py").write_text("from llmsspider.settings import *\nSPIDER_MODULES = ['mydocs']\n")
-    environment = {
+    return {
         **environment,
         "SCRAPY_SETTINGS_MODULE": "mine",
         "PYTHONPATH": os.pathsep.join([environment["PYTHONPATH"], str(tmp_path)]),
     }
+
+
+def test_the_spider_of_the_page_takes_an_argument_of_its_own(serve, tmp_path, project):
+    site = serve(PAGES)
     words = ("-a", f"url={site.url}/", "-a", "product=shop", "-s", "LLMS_ALLOW_PRIVATE_ADDRESSES=127.0.0.1")
-    done = command("crawl", "mydocs", *words, "-O", "out.jsonl", cwd=tmp_path, env=environment)
+    done = command("crawl", "mydocs", *words, "-O", "out.jsonl", cwd=tmp_path, env=project)
     assert done.exit_code == 0, done.log
     found = [json.loads(line) for line in (tmp_path / "out.jsonl").read_text().splitlines()]
     assert {one["product"] for one in found if "id" in one} == {"shop"}
@@ -363,3 +368,18 @@ def test_the_spider_of_the_page_takes_an_argument_of_its_own(serve, tmp_path, en
         "/",
         "/guide/intro.html",
     }
+
+
+def test_the_spider_and_the_pipelines_of_the_page_work_together(serve, tmp_path, project):
+    site = serve(PAGES)
+    pipelines = json.dumps({**PIPELINES, "mydocs.database.WriteToDatabase": 950})
+    words = ("-a", f"url={site.url}/", "-s", "LLMS_ALLOW_PRIVATE_ADDRESSES=127.0.0.1")
+    words += ("-s", f"ITEM_PIPELINES={pipelines}", "-O", "out.jsonl")
+    done = command("crawl", "mydocs", *words, cwd=tmp_path, env=project)
+    assert done.exit_code == 0, done.log
+    assert "ERROR" not in done.log
+    found = [json.loads(line) for line in (tmp_path / "out.jsonl").read_text().splitlines()]
+    documents = {one["url"] for one in found if "id" in one}
+    assert documents < {one["url"] for one in found if "server" in one}
+    with sqlite3.connect(tmp_path / "documents.db") as database:
+        assert {url for (url,) in database.execute("select url from document")} == documents

@@ -45,8 +45,8 @@ uses: actions/checkout@v4.1.0</code></pre>
 KEPT = (
     "clone git@github.com:org/repo.git with react@18.2.0",
     "postgresql://user:secret@db.example.com/docs",
-    "npm install react@18.2.0\ngit clone git@github.com:org/repo.git\nmail docs@example.com\n"
-    "uses: actions/checkout@v4.1.0\n",
+    "npm install react@18.2.0\ngit clone git@github.com:org/repo.git\n",
+    "mail docs@example.com\nuses: actions/checkout@v4.1.0\n",
     "`docs@example.com`",
     "(mailto:docs@example.com)",
 )
