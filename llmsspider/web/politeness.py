@@ -9,6 +9,7 @@ import re
 import sqlite3
 import stat
 import tempfile
+import time
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
@@ -341,13 +342,26 @@ def _opened(file: Path) -> sqlite3.Connection:
         raise PermissionError(f"{file.parent} belongs to somebody else")
     connection = sqlite3.connect(file, timeout=BUSY_SECS, isolation_level=None)
     try:
-        connection.execute("PRAGMA journal_mode=WAL")
+        _write_ahead(connection)
         connection.execute("PRAGMA synchronous=OFF")  # what a power failure takes is of no use after it
         connection.execute("CREATE TABLE IF NOT EXISTS turns (host TEXT PRIMARY KEY, next REAL NOT NULL)")
     except sqlite3.Error:
         connection.close()
         raise
     return connection
+
+
+def _write_ahead(connection: sqlite3.Connection) -> None:
+    """Set the journal mode; where two processes do it at once, SQLite refuses one of them without waiting."""
+    until = time.monotonic() + BUSY_SECS
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode=WAL")
+            return
+        except sqlite3.OperationalError:
+            if time.monotonic() > until:
+                raise
+            time.sleep(0.01)
 
 
 def _is_ours(folder: Path) -> bool:

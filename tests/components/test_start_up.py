@@ -21,7 +21,7 @@ UNWANTED = (
     "llmsspider.changes.render",
     "llmsspider.lint",
     "llmsspider.answers.index",
-    "llmsspider.launch",
+    "llmsspider.launch.nightly",
     "sqlalchemy.dialects.postgresql",
 )
 START_UP = """

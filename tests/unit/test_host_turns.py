@@ -49,10 +49,12 @@ def test_turns_of_the_time_before_the_machine_was_started_anew_are_forgotten(tur
     assert turns.take("e.com", 1.0, 100.0) == 100.0 + FARTHEST_SECS / 2
 
 
-def test_processes_at_the_same_time_get_different_turns(file):
-    with multiprocessing.get_context("spawn").Pool(2) as pool:
-        taken = [at for found in pool.starmap(take_turns, [(str(file), 50)] * 2) for at in found]
-    assert sorted(taken) == [100.0 + number for number in range(100)]
+def test_processes_at_the_same_time_get_different_turns(tmp_path):
+    with multiprocessing.get_context("spawn").Pool(4) as pool:
+        for number in range(40):  # each time they make the file at once
+            file = str(tmp_path / str(number) / "turns.sqlite")
+            taken = [at for found in pool.starmap(take_turns, [(file, 5)] * 4, 1) for at in found]
+            assert sorted(taken) == [100.0 + number for number in range(20)]
 
 
 def test_a_file_that_cannot_be_used_is_said_once_and_costs_nothing_else(file, caplog):
