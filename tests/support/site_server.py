@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import re
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -111,8 +112,9 @@ def serving(site: Site) -> Iterator[Site]:
 
         def do_GET(self) -> None:
             sent = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+            path = re.sub(r"^http://[^/]*", "", self.path)  # as a proxy is asked
             seen = Seen(
-                self.command, self.path, 0, {key.lower(): value for key, value in self.headers.items()}, sent
+                self.command, path, 0, {key.lower(): value for key, value in self.headers.items()}, sent
             )
             reply = site.reply(seen)
             body = reply.body if isinstance(reply.body, bytes) else reply.body.encode()
@@ -125,7 +127,7 @@ def serving(site: Site) -> Iterator[Site]:
             seen.status = status
             site.record(seen)
             self.send_response(status)
-            content_type = content_type_of(self.path, reply)
+            content_type = content_type_of(path, reply)
             if content_type and status != 304:
                 self.send_header("Content-Type", content_type)
             for name, value in headers.items():
