@@ -7,11 +7,15 @@ fields in the order given here.
 from __future__ import annotations
 
 import hashlib
+import sys
+from collections.abc import Iterable
 from dataclasses import dataclass, field, fields
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
-if TYPE_CHECKING:
-    from llmsspider.web.digests import Digest
+if sys.version_info >= (3, 14):
+    from compression import zstd
+else:
+    from backports import zstd
 
 Change = Literal["new", "changed", "unchanged", "deleted"]
 Origin = Literal["markdown", "negotiated", "html", "rendered", "text", "llms-full", "llms-txt"]
@@ -114,6 +118,62 @@ class Section:
     why: str
 
 
+# --- hashes of bodies and of content: what "changed" means ---
+
+
+def content_hash(content: str) -> str:
+    """Return the SHA-256 (hex) of `Document.content`, which is already normalised."""
+    return hashlib.sha256(content.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def raw_hash(body: bytes) -> str:
+    """Return the SHA-256 (hex) of a response body."""
+    return hashlib.sha256(body).hexdigest()
+
+
+# --- frames: bytes as the store keeps them ---
+
+_compressor = zstd.ZstdCompressor(level=3)
+"""Level 3: on real documents 0.34 of the size at a fifth of zlib's time. A new one for each text costs 7 to 14 µs."""
+
+
+def compress(data: bytes) -> bytes:
+    """Return one zstd frame."""
+    return _compressor.compress(data, _compressor.FLUSH_FRAME)
+
+
+def decompress(data: bytes) -> bytes:
+    """Return the bytes that `compress` was given."""
+    return zstd.decompress(data)
+
+
+def packed(content: str) -> bytes:
+    """Return a content as the store keeps it: UTF-8 in one zstd frame; lone surrogates are replaced."""
+    return compress(content.encode("utf-8", "replace"))
+
+
+@dataclass(slots=True, frozen=True)
+class Digest:
+    """What is derived from a content where it is made, mostly in a worker.
+
+    It counts for this very object: a pipeline that alters the content makes another one. `content_hash` is its SHA-256
+    in hex, `code_languages` are the languages of its code blocks, `frame` is the content as `packed` gives it.
+    """
+
+    content: str
+    content_hash: str
+    code_languages: tuple[str, ...]
+    frame: bytes
+
+    @classmethod
+    def of(cls, content: str, code_languages: Iterable[str]) -> Digest:
+        """Derive it."""
+        return cls(content, content_hash(content), tuple(code_languages), packed(content))
+
+
+# --- a converted page ---
+
+
 @dataclass(slots=True)
 class PageMeta:
     """What a page says about itself, read in the same parse as its content.
@@ -179,16 +239,3 @@ class Page:
 
 EXTRACTOR_VERSION = 13
 """Grows with each change of the Markdown made from the same page: stored pages of another version are made again."""
-
-
-# --- hashes of bodies and of content: what "changed" means ---
-
-
-def content_hash(content: str) -> str:
-    """Return the SHA-256 (hex) of `Document.content`, which is already normalised."""
-    return hashlib.sha256(content.encode("utf-8", "surrogatepass")).hexdigest()
-
-
-def raw_hash(body: bytes) -> str:
-    """Return the SHA-256 (hex) of a response body."""
-    return hashlib.sha256(body).hexdigest()

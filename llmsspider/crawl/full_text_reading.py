@@ -15,12 +15,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from llmsspider.content.markdown import Draft, draft
+from llmsspider.content.markdown.code_languages import code_languages
 from llmsspider.crawl.link_bases import LinkBases, UnsettledError
 from llmsspider.crawl.pages import with_valid_urls
 from llmsspider.crawl.stubs import Stub, stub_of_full_text
 from llmsspider.errors import ConversionError, TooLargePageError
-from llmsspider.items import Page, raw_hash
-from llmsspider.web.digests import Digest
+from llmsspider.items import Digest, Page, raw_hash
 from llmsspider.web.url_gate import Joiner
 
 if TYPE_CHECKING:
@@ -94,7 +94,7 @@ class FullTextReader:
         page = with_valid_urls(drafted.page(join, keep_hidden=self.keep_hidden, max_growth=self.max_growth))
         return ReadPiece(
             page=page,
-            digest=Digest.of(page.markdown),
+            digest=Digest.of(page.markdown, code_languages(page.markdown)),
             raw_hash=full_text_hash(text),
             stub=stub_of_full_text(page.markdown),
             base=base,

@@ -11,10 +11,10 @@ from typing import Any
 
 from sqlalchemy import Connection, bindparam, delete, exists, func, insert, select
 
+from llmsspider.items import decompress
 from llmsspider.store.records import StoredPage
 from llmsspider.store.rows import hex_digest
 from llmsspider.store.schema import content, page, resource, version
-from llmsspider.web.digests import decompress
 
 DEFAULT_VERSIONS = 5
 DAY_SECS = 86_400

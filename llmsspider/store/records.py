@@ -11,6 +11,7 @@ from llmsspider.content.markdown.code_languages import code_languages
 from llmsspider.items import (
     FIELDS,
     Change,
+    Digest,
     DiscoveredBy,
     Document,
     Link,
@@ -18,8 +19,8 @@ from llmsspider.items import (
     OpenDocument,
     Origin,
     content_hash,
+    packed,
 )
-from llmsspider.web.digests import Digest, packed
 from llmsspider.web.urls import identity_key
 
 Status = Literal["PENDING", "CRAWLING", "INDEXED", "UPDATING", "ERROR", "lost"]

@@ -12,7 +12,7 @@ from typing import Any, cast
 import orjson
 from sqlalchemy import BigInteger, Column, Integer, Text
 
-from llmsspider.items import Link, LlmsEntry
+from llmsspider.items import Link, LlmsEntry, compress, decompress
 from llmsspider.store.records import (
     FilteredUrl,
     Json,
@@ -28,7 +28,6 @@ from llmsspider.store.records import (
     Validators,
 )
 from llmsspider.store.schema import page
-from llmsspider.web.digests import compress, decompress
 
 # Values that a database can hold, whatever a site sent: compression, JSON, hashes, text, numbers.
 # What sites send is hostile: control characters in an ETag, NUL and lone surrogates in a title, numbers of fifty

@@ -29,7 +29,7 @@ from llmsspider.content.conversion.workers import (
     ConversionPool,
 )
 from llmsspider.errors import ConversionError
-from llmsspider.web.digests import Digest
+from llmsspider.items import Digest
 
 URL = "https://e.com/a"
 FAULTS = {
@@ -320,7 +320,7 @@ def test_a_page_comes_with_what_is_derived_from_its_text(pool):
     pool._left_in_place = 0
     body = b"<main><p>How.</p><pre><code class='language-sh'>ls</code></pre></main>"
     page = asyncio.run(pool.convert(body, URL, None))
-    assert page.digest == Digest.of("How.\n\n```sh\nls\n```\n")
+    assert page.digest == Digest.of("How.\n\n```sh\nls\n```\n", ["shell"])
     assert page.digest.content is page.markdown
     assert asyncio.run(pool.convert(b"<main></main>", URL, None)).digest is None
 

@@ -14,7 +14,7 @@ from crawling import ROOT, command
 from site_server import Reply
 from sites import html
 
-from llmsspider.store.rows import decompress
+from llmsspider.items import decompress
 
 EXAMPLES = dict(
     re.findall(

@@ -1,7 +1,7 @@
 """A store that an earlier version wrote: the next crawl finds everything as it was.
 
-`tests/fixtures/store_v6.sql` and `store_v6_postgresql.sql` hold what the version before the one table of readings stored of
-`SITE` in two crawls, the first of them with a page that is gone and another text of one page.
+`tests/fixtures/store_v6.sql` and `store_v6_postgresql.sql` hold what was stored of `SITE` in two crawls before there
+was one table of readings; at the first there was one more page, and two had other texts.
 """
 
 from __future__ import annotations
@@ -65,7 +65,9 @@ def recrawl(site, folder: Path, **settings: str):
 
 def check_night(site, folder: Path, **settings: str) -> None:
     """Nothing has changed, and everything was asked with validators."""
-    known = {found.name: found.pages for found in Stores(settings.get("LLMS_STORE_URL"), folder / "store").list()}
+    known = {
+        found.name: found.pages for found in Stores(settings.get("LLMS_STORE_URL"), folder / "store").list()
+    }
     night = recrawl(site, folder, **settings)
     assert Counter(row["change"] for row in night.documents) == {"unchanged": known["docs.example"]}
     assert {seen.status for seen in site.requests} <= {301, 304, 404}, [
@@ -88,7 +90,9 @@ def test_a_store_of_version_6_finds_everything_unchanged(site, tmp_path: Path):
 
 
 @pytest.mark.postgresql
-def test_a_store_of_version_6_in_postgresql_finds_everything_unchanged(site, tmp_path: Path, postgresql_url: str):
+def test_a_store_of_version_6_in_postgresql_finds_everything_unchanged(
+    site, tmp_path: Path, postgresql_url: str
+):
     with psycopg.connect(postgresql_url) as connection:
         connection.execute((FIXTURES / "store_v6_postgresql.sql").read_text())
     check_night(site, tmp_path, LLMS_STORE_URL=postgresql_url)

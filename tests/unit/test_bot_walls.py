@@ -6,6 +6,7 @@ import itertools
 from dataclasses import replace
 
 import pytest
+from llmsspider.web.digests import Digest
 
 from llmsspider.crawl.bot_walls import (
     BELIEVED_RUNS,
@@ -21,7 +22,6 @@ from llmsspider.crawl.bot_walls import (
 from llmsspider.crawl.page_checks import breaks_off
 from llmsspider.items import Link, LlmsEntry
 from llmsspider.store import PageRecord
-from llmsspider.web.digests import Digest
 
 LONG = "A word of the page and another one. " * 100
 FORM = b"<form action='/search'><input name='q'></form>"

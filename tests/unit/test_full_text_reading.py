@@ -11,9 +11,8 @@ from llmsspider.content.markdown import Draft, draft
 from llmsspider.crawl.full_text_reading import FullTextReader, Piece, ReadPiece
 from llmsspider.crawl.link_bases import LinkBases
 from llmsspider.errors import TooLargePageError
-from llmsspider.items import content_hash, raw_hash
+from llmsspider.items import Digest, content_hash, decompress, raw_hash
 from llmsspider.store import PageRecord
-from llmsspider.web.digests import Digest, decompress
 
 SITE = "https://e.com"
 PAGES = ["/guide/", "/guide/a/", "/guide/b/", "/guide/c/", "/guide/d/", "/api/x/"]
@@ -146,5 +145,5 @@ def test_a_digest_of_this_object_counts():
 def test_a_digest_is_what_a_record_without_one_derives():
     made = PageRecord(id="1", identity=SITE, url=SITE, fetched_url=SITE, content="```py\n\ud800\n```\n")
     without = made.hash_of_content, made.code_languages, made.frame
-    made.digest = Digest.of(made.content)
+    made.digest = Digest.of(made.content, code_languages(made.content))
     assert (made.hash_of_content, made.code_languages, made.frame) == without

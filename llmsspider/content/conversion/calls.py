@@ -29,7 +29,8 @@ def convert(  # noqa: PLR0917 - the argument order of the call sent to a worker
 ) -> Page:
     """Return an HTML page as converted by the engine `converter`, and its `digest`; see `extraction.convert`."""
     from llmsspider.content import extraction  # noqa: PLC0415
-    from llmsspider.web.digests import Digest  # noqa: PLC0415
+    from llmsspider.content.markdown.code_languages import code_languages  # noqa: PLC0415
+    from llmsspider.items import Digest  # noqa: PLC0415
 
     page = extraction.convert(
         body,
@@ -41,7 +42,7 @@ def convert(  # noqa: PLR0917 - the argument order of the call sent to a worker
         generators=generators,
         with_listings=with_listings,
     )
-    page.digest = Digest.of(page.markdown) if page.markdown else None
+    page.digest = Digest.of(page.markdown, code_languages(page.markdown)) if page.markdown else None
     return page
 
 
