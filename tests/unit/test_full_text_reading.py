@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from llmsspider.content.markdown import Draft, draft
+from llmsspider.content.markdown.code_languages import code_languages
 from llmsspider.crawl.full_text_reading import FullTextReader, Piece, ReadPiece
 from llmsspider.crawl.link_bases import LinkBases
 from llmsspider.errors import TooLargePageError
