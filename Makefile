@@ -21,7 +21,7 @@ $(VENV)/.installed: requirements-base.lock
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-base.lock
 	@touch $@
 
-# Everything: the extras too (browser, Parquet, S3, PostgreSQL, Redis, MCP).
+# Everything: the extras too (browser, Parquet, S3, PostgreSQL, MCP).
 $(VENV)/.installed-all: $(VENV)/.installed requirements.lock
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
 	@touch $@
@@ -56,7 +56,7 @@ coverage: install-dev
 # The lowest versions that pyproject.toml declares: each library in the tests that use it most, and whole crawls with all of them.
 LOWEST := .venv-lowest
 LOWEST_SCRAPY := change_news compat extending_settings glue resolver robots spider_callbacks terminal_progress tls_and_user_agent
-LOWEST_STORES := feed_storage shared_queue store_open store_pages worker_group
+LOWEST_STORES := feed_storage store_open store_pages
 LOWEST_TEXT := commonmark decompression extraction_fidelity formats hosts openapi scope
 LOWEST_TESTS ?= \
 	$(LOWEST_SCRAPY:%=tests/components/test_%.py) $(LOWEST_STORES:%=tests/components/test_%.py) \

@@ -119,7 +119,6 @@ def without_extras(place: Path, url: str) -> None:
         (("mcp", "docs"), "mcp"),
         (("crawl", "docs", "-a", f"url={url}/", "-s", LOCAL, "-O", "docs.parquet"), "parquet"),
         (("crawl", "docs", "-a", f"url={url}/", "-s", LOCAL, "-O", "s3://bucket/docs.jsonl"), "s3"),
-        ((f"{url}/", "-o", "more", "-s", "LLMS_REDIS_URL=redis://127.0.0.1/0"), "redis"),
     ):
         done = program(place, *arguments)
         assert done.returncode == 2, done

@@ -1,8 +1,7 @@
-"""What 10,000 sources a night take, and where SQLite, one PostgreSQL and one Redis end.
+"""What 10,000 sources a night take, and where SQLite and one PostgreSQL end.
 
     python benchmarks/scale.py store PAGES       writers at a time into the page store, SQLite and PostgreSQL; PAGES is a folder of HTML
     python benchmarks/scale.py states PAGES      what the states of stored pages take in memory, which every crawl loads first
-    python benchmarks/scale.py redis             the operations of the shared queue, and what it holds in memory
     python benchmarks/scale.py simulate          a night of `--sources` by number of nodes, `--plot FILE.svg` draws it
     python benchmarks/scale.py giant             one source of `--pages`, whole and in sections, by the rate that its host allows
 
@@ -15,12 +14,9 @@ All figures are CPU time, of the clients and of the servers, so that they hold o
 from __future__ import annotations
 
 import argparse
-import asyncio
 import hashlib
-import json
 import multiprocessing
 import os
-import shutil
 import sys
 import tempfile
 import time
@@ -34,13 +30,10 @@ ROOT = HERE.parent
 sys.path[:0] = [str(HERE), str(ROOT), str(ROOT / "tests" / "support")]
 
 from postgresql_server import running_server  # noqa: E402
-from redis import Redis  # noqa: E402
-from redis_server import running_redis  # noqa: E402
 from scale_model import Costs, Fleet, Night, Source, make_sources, simulate  # noqa: E402
 from sqlalchemy import create_engine  # noqa: E402
 
 from llmsspider.content.extraction import convert  # noqa: E402
-from llmsspider.crawl.distributed.worker_group import WorkerGroup  # noqa: E402
 from llmsspider.items import content_hash  # noqa: E402
 from llmsspider.store import PageRecord, SourceRecord, open_store  # noqa: E402
 
@@ -235,53 +228,6 @@ def measure_states(options: argparse.Namespace) -> None:
     )
 
 
-# --- the shared queue ---
-
-
-def measure_redis(options: argparse.Namespace) -> None:
-    """Print what a page costs a Redis: its operations, CPU of the server and of the client, memory."""
-    program = shutil.which("redis-server")
-    if program is None:
-        raise SystemExit("needs redis-server")
-    with running_redis(program) as url, Redis.from_url(url) as server:
-        groups = [WorkerGroup(url, "site") for _ in range(options.workers)]
-        for group in groups:
-            asyncio.run(group.join())
-        empty = server.info()
-        cpu = time.process_time()
-        keys = [hashlib.sha256(str(number).encode()).digest()[:16] for number in range(options.pages)]
-        for number, key in enumerate(keys):
-            groups[0].remember(key)
-            page = {
-                "url": f"https://docs.example.com/section/page-{number}.html",
-                "priority": -3,
-                "depth": 3,
-                "page": {"by": "link"},
-            }
-            groups[0].push(3, json.dumps(page).encode())
-        for group in groups[1:]:
-            for key in keys:
-                group.seen(key)
-        full = server.info()
-        for number in range(options.pages):
-            group = groups[number % len(groups)]
-            group.take(busy=True, exact=False)
-            group.count_request()
-            group.count_document()
-        cpu, after = time.process_time() - cpu, server.info()
-        for group in groups:
-            group.leave()
-    used = after["used_cpu_user"] + after["used_cpu_sys"] - empty["used_cpu_user"] - empty["used_cpu_sys"]
-    operations = after["total_commands_processed"] - empty["total_commands_processed"]
-    memory = full["used_memory"] - empty["used_memory"]
-    print(
-        f"{options.pages} pages, {options.workers} workers: {operations / options.pages:.1f} commands a page, "
-        f"{1e6 * used / options.pages:.0f} us CPU of Redis and {1e6 * cpu / options.pages:.0f} us of the workers a page, "
-        f"{memory / options.pages:.0f} bytes for a page seen and queued; one core of Redis: "
-        f"{options.pages / used:.0f} pages/s, {operations / used:.0f} commands/s (load {os.getloadavg()[0]:.0f})"
-    )
-
-
 # --- the simulation ---
 
 
@@ -317,13 +263,10 @@ def run_simulation(options: argparse.Namespace) -> None:
 STORED_KB = 4.2
 """A page in PostgreSQL, measured by the part `store`."""
 
-QUEUED_BYTES = 299
-"""A page in Redis, measured by the part `redis`."""
-
 
 def run_giant(options: argparse.Namespace) -> None:
     """Print what one large source takes: as one source, and as sections that are sources of their own."""
-    print("sections  requests/s  days  CPU h  GB a crawl  GB a node  GB in PostgreSQL  GB in Redis")
+    print("sections  requests/s  days  CPU h  GB a crawl  GB a node  GB in PostgreSQL")
     for sections in (1, options.sections):
         for rate in options.rates:
             sources = [
@@ -342,7 +285,7 @@ def run_giant(options: argparse.Namespace) -> None:
             crawl = COSTS.job_mib / 1024 + sources[0].pages * COSTS.page_kib / 1024**2
             print(
                 f"{sections:>8} {rate:>11g} {night.makespan / 86400:>5.1f} {night.cpu_secs / 3600:>6.1f} {crawl:>11.1f} "
-                f"{night.node_mib / 1024:>10.1f} {options.pages * STORED_KB / 1e6:>17.0f} {options.pages * QUEUED_BYTES / 1e9:>12.1f}"
+                f"{night.node_mib / 1024:>10.1f} {options.pages * STORED_KB / 1e6:>17.0f}"
             )
 
 
@@ -437,10 +380,6 @@ def main() -> None:
     part.add_argument("--records", type=int, default=400, help="pages of the folder that are used")
     part.add_argument("--pages", type=int, default=60_000)
     part.set_defaults(run=measure_states)
-    part = parts.add_parser("redis")
-    part.add_argument("--pages", type=int, default=50_000)
-    part.add_argument("--workers", type=int, default=4)
-    part.set_defaults(run=measure_redis)
     part = parts.add_parser("simulate")
     part.add_argument("--sources", type=int, default=10_000)
     part.add_argument("--seed", type=int, default=1)

@@ -5,7 +5,6 @@
     ├── InvalidUrlError     text that is not an absolute http(s) URL
     ├── StoreError          the page store cannot be opened or is too new
     │   └── UnknownSourceError  no source of that name was crawled (exit code 2)
-    ├── WorkerGroupError       the Redis of a crawl by several workers cannot be used
     ├── SearchError         the search index cannot be made or read, or no source has what was queried
     ├── ResolveError        `resolve()` obtained no page
     ├── MirrorError         the Markdown tree cannot be kept in its folder
@@ -87,10 +86,6 @@ class StoreError(LlmsspiderError):
 
 class UnknownSourceError(StoreError):
     """The store holds no source of the name given."""
-
-
-class WorkerGroupError(LlmsspiderError):
-    """The Redis in which the workers of a crawl meet cannot be used."""
 
 
 class SearchError(LlmsspiderError):

@@ -52,11 +52,9 @@ def pytest_unconfigure(config: pytest.Config) -> None:
     if hasattr(config, "workerinput"):
         return
     import postgresql_server
-    import redis_server
 
     shared = config.stash[SERVICES]
     postgresql_server.stop_shared(shared)
-    redis_server.stop_shared(shared)
     shutil.rmtree(shared.folder)
 
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-FAILED_REASONS = {"start_failed", "no_documents", "redis_lost", "store_failed", "start_error"}
+FAILED_REASONS = {"start_failed", "no_documents", "store_failed", "start_error"}
 """Finish reasons that mean that nothing was obtained, or that it could not be kept: exit code 1."""
 
 INCOMPLETE = 3

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from scrapy.settings import SETTINGS_PRIORITIES
 from scrapy.utils.misc import load_object
 from scrapy.utils.python import global_object_name
 
@@ -160,8 +159,6 @@ def crawl_problems(settings: BaseSettings, spider: type[Spider], arguments: dict
         else:
             put_in_force(load(check_arguments(model, arguments).profile), settings)
             config = Config.from_settings(settings)
-        if problems := _queue_problems(config, settings):
-            return problems
         check_components(settings)
         if feeds := feed_problems(settings):
             return feeds
@@ -172,18 +169,6 @@ def crawl_problems(settings: BaseSettings, spider: type[Spider], arguments: dict
     except LlmsspiderError as error:
         return getattr(error, "problems", [str(error)])
     return []
-
-
-def _queue_problems(config: Config, settings: BaseSettings) -> list[str]:
-    """One line for each setting that workers cannot share a queue with."""
-    if not config.redis_url:
-        return []
-    if settings.get("JOBDIR"):
-        return ["setting LLMS_REDIS_URL: workers that share a queue cannot be continued from a JOBDIR"]
-    own = "workers that share a queue (LLMS_REDIS_URL) have one of their own; leave it out"
-    names = ("SCHEDULER", "DUPEFILTER_CLASS")
-    above = [name for name in names if (settings.getpriority(name) or 0) > SETTINGS_PRIORITIES["spider"]]
-    return [f"setting {name}: {own}" for name in above]
 
 
 def _paths(spider: type[Spider]) -> set[str]:

@@ -6,13 +6,11 @@ import json
 import math
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Annotated, Any, Literal
-from urllib.parse import urlsplit
 
 from pydantic import BeforeValidator
 from pydantic_core import PydanticCustomError
 
 from llmsspider.errors import ArgumentsError
-from llmsspider.web.loading import missing_extra
 
 # The values of `LLMS_STATUS_PORT`.
 
@@ -209,25 +207,6 @@ def _embedder(value: Any) -> Any:
     return value
 
 
-REDIS_SCHEMES = ("redis", "rediss", "unix")
-
-
-def redis_problem(url: str) -> str | None:
-    """Return what is wrong with `LLMS_REDIS_URL`, or that its package is missing; None when nothing is."""
-    parts = urlsplit(url)
-    if parts.scheme not in REDIS_SCHEMES or not (parts.netloc or parts.path):
-        return "setting LLMS_REDIS_URL: redis://host:6379/0 is accepted, also rediss:// and unix://"
-    lack = missing_extra("redis")
-    return f"setting LLMS_REDIS_URL: {lack}" if lack else None
-
-
-def _redis_url(value: Any) -> str | None:
-    problem = redis_problem(str(value)) if value else None
-    if problem:
-        raise lines_of(ArgumentsError([problem]))
-    return _text(value)
-
-
 def _addresses(value: Any) -> Any:
     from llmsspider.web.addresses import AllowedAddresses  # noqa: PLC0415
 
@@ -281,7 +260,6 @@ Ports = Annotated[str, BeforeValidator(_ports)]
 Converter = Annotated[str, BeforeValidator(_converter)]
 Generators = Annotated[tuple[str, ...], BeforeValidator(_generators)]
 EmbedderPath = Annotated[Any, BeforeValidator(_embedder)]
-RedisUrl = Annotated[str | None, BeforeValidator(_redis_url)]
 WebUrl = Annotated[str | None, BeforeValidator(_web_url)]
 Contact = Annotated[str | None, BeforeValidator(_contact)]
 

@@ -28,9 +28,7 @@ if TYPE_CHECKING:
 ENVIRONMENT_PRIORITY = 35
 """Environment variables stand above profiles and spiders' settings (30), below the command line (40)."""
 
-SECRET = frozenset(
-    {"LLMS_HTTP_AUTH", "LLMS_REDIS_URL", "LLMS_STORE_URL", "LLMS_WEBHOOK_SECRET", "LLMS_WEBHOOK_URL"}
-)
+SECRET = frozenset({"LLMS_HTTP_AUTH", "LLMS_STORE_URL", "LLMS_WEBHOOK_SECRET", "LLMS_WEBHOOK_URL"})
 """Settings whose value is shown nowhere."""
 
 
@@ -249,11 +247,6 @@ class Config(BaseModel):
         "LLMS_WEBHOOK_SECRET", None, "Secret that the calls of the webhook are signed with."
     )
 
-    # --- several workers ---
-    redis_url: types.RedisUrl = setting(
-        "LLMS_REDIS_URL", None, "Redis in which the workers of one crawl meet."
-    )
-
     # --- manners and safety ---
     contact: types.Contact = setting(
         "LLMS_CONTACT", None, "E-mail address or URL of whoever runs the crawl, added to the user agent."
@@ -352,6 +345,12 @@ class Config(BaseModel):
 DEFAULTS: dict[str, Any] = {str(field.alias): field.default for field in Config.model_fields.values()}
 """The default of each setting by its name; None for those that are not set."""
 
+REMOVED = {
+    "LLMS_REDIS_URL": "several workers on one site are no longer there; make sections of a giant site sources of "
+    "their own (docs/how-to/many-sites.md)",
+}
+"""What holds now, for each setting that earlier versions had."""
+
 
 def take_environment(settings: SettingsLike) -> list[str]:
     """Put the `LLMS_` environment variables into `settings`; returns a line for each name that is no setting.
@@ -364,7 +363,9 @@ def take_environment(settings: SettingsLike) -> list[str]:
         if (settings.getpriority(name) or 0) < ENVIRONMENT_PRIORITY:
             settings.set(name, value, priority=ENVIRONMENT_PRIORITY)
     for name in sorted(os.environ):
-        if name.startswith("LLMS_") and name not in DEFAULTS and (close := _nearest(name, DEFAULTS, 0.9)):
+        if name in REMOVED:
+            problems.append(f"environment variable {name} was removed: {REMOVED[name]}")
+        elif name.startswith("LLMS_") and name not in DEFAULTS and (close := _nearest(name, DEFAULTS, 0.9)):
             problems.append(f"environment variable {name} is no setting; did you mean {close}?")
     return problems
 
@@ -378,15 +379,16 @@ def _unknown_settings(settings: SettingsLike) -> list[str]:
     unknown = sorted(
         name for name in map(str, settings) if name.upper().startswith("LLMS_") and name not in DEFAULTS
     )
-    return [
-        f"setting {name} is unknown"
-        + (
-            f"; did you mean {close}?"
-            if (close := _nearest(name, DEFAULTS))
-            else " (docs/reference/settings.md lists all)"
-        )
-        for name in unknown
-    ]
+    return [f"setting {name} {_why_unknown(name)}" for name in unknown]
+
+
+def _why_unknown(name: str) -> str:
+    if name in REMOVED:
+        return f"was removed: {REMOVED[name]}"
+    close = _nearest(name, DEFAULTS)
+    return (
+        f"is unknown; did you mean {close}?" if close else "is unknown (docs/reference/settings.md lists all)"
+    )
 
 
 def _nearest(name: str, known: Iterable[str], cutoff: float = 0.6) -> str | None:

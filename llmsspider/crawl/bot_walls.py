@@ -156,11 +156,9 @@ class Wall(NamedTuple):
 class Suspects:
     """The suspicious answers of one run, and the evidence that they are walls; their records wait on disk.
 
-    `enabled` is False with several workers, where they cannot wait: the evidence so far decides then. `confirm_runs` is
-    the number of runs in a row after which an answer without further evidence is believed.
+    `confirm_runs` is the number of runs in a row after which an answer without further evidence is believed.
     """
 
-    enabled: bool = True
     confirm_runs: int = 2
     waiting: list[Suspect] = field(default_factory=list)
     verified: list[Suspect] = field(default_factory=list)
@@ -237,8 +235,6 @@ class Suspects:
         if suspect.text in self._bare:
             runs = BELIEVED_RUNS if suspect.text in self._blank else runs
             message = "next to nothing is left of its text, or of its links, with status 200"
-        elif not self.enabled and suspect.before is not None:
-            message = "another text, with status 200"
         return Wall("http", message, runs) if message else None
 
     def _runs(self, suspect: Suspect, kind: ErrorKind, shared: ErrorKind | None) -> int:

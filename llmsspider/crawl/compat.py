@@ -14,7 +14,6 @@ from scrapy.core import downloader
 
 if TYPE_CHECKING:
     from scrapy import Request
-    from scrapy.core.engine import ExecutionEngine
     from scrapy.http import Response
     from twisted.internet.defer import Deferred
 
@@ -84,12 +83,6 @@ class Downloader(downloader.Downloader):
     async def _in_turn(self, request: Request, sending: Coroutine[Any, Any, None]) -> None:
         await self.before_sending(request)
         await sending
-
-
-def ask_scheduler(engine: ExecutionEngine) -> None:
-    """Have the engine poll the scheduler for requests soon."""
-    if engine._slot is not None:
-        engine._slot.nextcall.schedule()
 
 
 def playwright_handler() -> Any:

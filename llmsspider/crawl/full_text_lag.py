@@ -221,8 +221,6 @@ class FullTextSamples:
     async def look(self, discovery: Discovery) -> None:
         """Compare a few pages of each file; one that lags is logged once, and counted."""
         run = self.run
-        if not run.worker_group.is_alone:
-            return
         dates = {identity(run.page_of(seed.url)): seed.lastmod for seed in discovery.seeds if seed.lastmod}
         for full_text in discovery.full_texts:
             pages = self._stored_pages(full_text)

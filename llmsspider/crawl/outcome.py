@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from llmsspider.crawl.bounds import PageLimit
     from llmsspider.crawl.progress import Progress
     from llmsspider.crawl.run import Run
-    from llmsspider.crawl.workers import Workers
     from llmsspider.output.mirror import MirrorReport
 
 
@@ -167,11 +166,9 @@ class Outputs:
 
     Args:
         config: the project's settings.
-        worker_group: the workers of the crawl; of several the leader writes what is written once.
     """
 
     config: Config
-    worker_group: Workers
     delivered: bool | None = None
     """Whether the outputs were stored where they belong, once the run is closed; None where there are none."""
     undelivered: list[str] = field(default_factory=list)
@@ -188,12 +185,12 @@ class Outputs:
     @property
     def writes_mirror(self) -> bool:
         """True when this run brings the Markdown tree in step."""
-        return self.config.mirror_dir is not None and self.worker_group.leads
+        return self.config.mirror_dir is not None
 
     @property
     def writes_skill(self) -> bool:
         """True when this run brings the skill in step."""
-        return self.config.skill_dir is not None and self.worker_group.leads
+        return self.config.skill_dir is not None
 
 
 def delivered(

@@ -251,7 +251,7 @@ class RecordedPages:
     def is_read(self, url: str) -> bool:
         """Say whether there is a document of a page, of this run or stored.
 
-        Where pages cannot wait for one (JOBDIR, several workers), that the page was seen has to do.
+        Where pages cannot wait for one (JOBDIR), that the page was seen has to do.
         """
         run, key = self._run, page_key(url)
         if key in self._keys or run.known.state(key) is not None:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from llmsspider.config.arguments import NO_URL
 from llmsspider.content.conversion.workers import ConversionPool
 from llmsspider.crawl.bot_walls import Suspects
-from llmsspider.crawl.bounds import Bounds
+from llmsspider.crawl.bounds import Bounds, PageLimit
 from llmsspider.crawl.deferred import (
     DeferredRetries,
     PendingPages,
@@ -37,7 +37,6 @@ from llmsspider.crawl.site import SiteKnowledge
 from llmsspider.crawl.source_memory import SourceMemory, StoredLookAlikes
 from llmsspider.crawl.stored_pages import StoredPages
 from llmsspider.crawl.traps import LookAlikes
-from llmsspider.crawl.workers import Workers
 from llmsspider.errors import ErrorKind, StoreError
 from llmsspider.site.llmstxt import directory_url
 from llmsspider.store import RunKind, Store
@@ -67,7 +66,6 @@ class Run:
         count: adds a number to a stat by its name, e.g. `crawler.stats.inc_value`.
         queued: returns how many pages are waiting or under way.
         resumes: id of the run that a JOBDIR continues, None for a new one.
-        workers: the workers of this crawl, where it has several (`LLMS_REDIS_URL`).
     """
 
     outcome = ""
@@ -91,14 +89,14 @@ class Run:
         queued: Callable[[], int],
         *,
         resumes: str | None = None,
-        workers: Workers | None = None,
     ):
         self.arguments = arguments
         self.config = config
         self.source: str = arguments.source or ""
-        self.worker_group = workers or Workers()
         self.progress = Progress()
-        self.limit = self.worker_group.page_limit(arguments.max_pages, self.progress, arguments.max_requests)
+        self.requested_pages: set[bytes] = set()
+        """The keys (`urls.page_key`) of the pages that were requested in this crawl."""
+        self.limit = PageLimit(arguments.max_pages, self.progress, arguments.max_requests)
         self.workers = ConversionPool(
             config.convert_workers,
             config.convert_timeout_secs,
@@ -139,7 +137,7 @@ class Run:
         self.prefetched = PrefetchedResponses()
         self.retries, self.pending_pages = DeferredRetries(), PendingPages()
         self.moved_pages = MovedPages()
-        self.coverage, self.outputs = Coverage(), Outputs(config, self.worker_group)
+        self.coverage, self.outputs = Coverage(), Outputs(config)
         self.memory = SourceMemory(self, source)
 
     # --- life ---
@@ -213,7 +211,6 @@ class Run:
         self.suspects.close()
         if outcome != "finished":
             self.coverage.incomplete(outcome)
-        self.worker_group.end(outcome)
 
     def close(self, *, delivered: bool | None) -> None:
         """Finish the run in the store and close it; idempotent.
@@ -261,7 +258,6 @@ class Run:
             "phases": list(self.progress.phases),
             "outage": self.coverage.outage,
             "scope": self.bounds.scope.describe() if self.bounds.scope else None,
-            **self.worker_group.counts(),
         }
 
     @property
@@ -334,11 +330,11 @@ class Run:
 
     def requested(self, url: str) -> bool:
         """Say whether the page was requested in this run already."""
-        return page_key(url) in self.worker_group.requested
+        return page_key(url) in self.requested_pages
 
     def remember(self, key: bytes) -> None:
         """Count a page as requested that comes another way, such as one that a full-text file holds."""
-        self.worker_group.requested.add(key)
+        self.requested_pages.add(key)
 
     @cached_property
     def records(self) -> Records:

@@ -165,8 +165,7 @@ class SourceMemory:
             return
         run.site.remember(source.forms)
         self.link_sources = LinkSources(source.link_sources)
-        if run.worker_group.is_alone:
-            self.dead_links = DeadLinks(source.discovery.get("dead_links"), trusted=not run.arguments.full)
+        self.dead_links = DeadLinks(source.discovery.get("dead_links"), trusted=not run.arguments.full)
         self.link_bases.remember(source.discovery.get("link_bases"))
         self.full_check.remember(source.discovery.get("unbelieved"))
         if source.extractor_version and source.extractor_version != run.records.extractor_version:
@@ -208,10 +207,9 @@ class SourceMemory:
         says = self.says(discovery.main_file) if discovery.main_file is not None else None
         if discovery.main_file is not None and says is not None:
             kept["says"] = {"file": discovery.main_file.url, **says}
-        if run.worker_group.leads:
-            kept["start"] = self.start_history.to_json()
+        kept["start"] = self.start_history.to_json()
         complete = run.coverage.complete and finished
-        if run.outcome and run.worker_group.is_alone and run.follows_links:
+        if run.outcome and run.follows_links:
             kept["dead_links"] = self.dead_links.to_keep(whole=complete and run.resumes is None)
         if complete:
             kept["link_sources"] = self.link_sources.requested
@@ -249,8 +247,8 @@ class SourceMemory:
             )
 
     def lags(self, file: str) -> bool:
-        """Say whether a full-text file lags; of several workers only one would know its pages, so none does."""
-        return self._run.worker_group.is_alone and file in self.lagging.files
+        """Say whether a full-text file lags."""
+        return file in self.lagging.files
 
     @property
     def keeps_findings(self) -> bool:

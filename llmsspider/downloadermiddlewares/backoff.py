@@ -192,7 +192,7 @@ class BackoffMiddleware:
     def _apply(self, key: str) -> None:
         """Carry the pace over to the downloader's slot, and to the one that replaces it when idle."""
         pace = self._paces[key]
-        delay, slot = pace.delay * self._workers, self._downloader.slots.get(key)
+        delay, slot = pace.delay, self._downloader.slots.get(key)
         if self._downloader.per_slot_settings.get(key, {}).get("delay") != delay:
             self._downloader.per_slot_settings[key] = {
                 **self._downloader.per_slot_settings.get(key, {}),
@@ -204,12 +204,6 @@ class BackoffMiddleware:
         slot.delay, slot.jitter = delay, 0.0
         if pace.paused_until > monotonic():
             slot.lastseen = pace.paused_until - slot.delay
-
-    @property
-    def _workers(self) -> int:
-        """Number of workers that share the host (`LLMS_REDIS_URL`): each keeps so many times the delay."""
-        run = run_of(self.crawler)
-        return 1 if run is None else run.worker_group.size
 
     @property
     def _downloader(self) -> Downloader:

@@ -47,8 +47,6 @@ class ChangeNews:
         run = required_run(crawler)
         if not run.watched or not (run.config.changes_feed or run.config.webhook_url):
             raise NotConfigured  # the default: Scrapy would warn of a reason
-        if not run.worker_group.leads:
-            raise NotConfigured  # the leader of the workers publishes
         extension = cls(crawler, run)
         crawler.signals.connect(extension.engine_stopped, signal=signals.engine_stopped)
         return extension

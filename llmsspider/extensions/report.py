@@ -71,4 +71,4 @@ class RunReport:
 
     def _all_seen(self) -> set[str] | None:
         """Return the ids of the documents of this run; None where other processes yielded a part of them."""
-        return None if self._run.resumes or not self._run.worker_group.is_alone else self._seen
+        return None if self._run.resumes else self._seen

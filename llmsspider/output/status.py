@@ -6,7 +6,7 @@ import logging
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Literal, cast
 
@@ -147,10 +147,6 @@ class SourceStatus:
     run: RunStatus | None
 
 
-SUMS = ("documents", "done", "unchanged", "pages_per_min")
-TALLIES = ("changes", "origins", "chunks")
-"""What each of several workers counts of its part, as numbers and by name."""
-
 SHOWN = 5
 """URLs the text names for each reason; JSON has all that the store kept."""
 
@@ -163,9 +159,7 @@ def read_status(store: Store, record: SourceRecord) -> SourceStatus:
         record: the source with status and number of pages, as `Stores.list_sources` gives it.
     """
     runs = store.runs()
-    last = of_last_crawl(runs)
-    errors = [error for run in last for error in store.errors(run)]
-    filtered = [url for run in last for url in store.filtered(run)]
+    last = runs[-1] if runs else None
     finished = [run for run in runs if run.finished_at is not None]
     versions, stored_bytes = store.history_size()
     return SourceStatus(
@@ -176,40 +170,8 @@ def read_status(store: Store, record: SourceRecord) -> SourceStatus:
         last_crawl=_iso(finished[-1].finished_at) if finished else None,
         runs=len(runs),
         history=History(versions, stored_bytes),
-        run=run_status(_whole(last), errors, filtered) if last else None,
+        run=run_status(last, store.errors(last), store.filtered(last)) if last else None,
     )
-
-
-def of_last_crawl(runs: Sequence[RunRecord]) -> list[RunRecord]:
-    """Return the runs of the last crawl: one, or one for each of its workers with that of the leader first."""
-    if not runs:
-        return []
-    last = runs[-1]
-    workers = [run for run in runs if "leads" in run.counts and _overlap(run, last)]
-    if last not in workers:
-        return [last]
-    return sorted(workers, key=lambda run: not run.counts.get("leads"))
-
-
-def _overlap(run: RunRecord, other: RunRecord) -> bool:
-    return run.started_at <= _end(other) and other.started_at <= _end(run)
-
-
-def _whole(runs: Sequence[RunRecord]) -> RunRecord:
-    """Return the run of the leader with the counts of all workers."""
-    leader, counts = runs[0], [dict[str, Any](run.counts) for run in runs]
-    numbers = {name: sum(count.get(name, 0) for count in counts) for name in SUMS}
-    tallies = {name: _added(*(count.get(name, {}) for count in counts)) for name in TALLIES}
-    return replace(
-        leader,
-        counts={**counts[0], **numbers, **tallies},
-        errors=_added(*(run.errors for run in runs)),
-        filtered=_added(*(run.filtered for run in runs)),
-    )
-
-
-def _added(*counted: dict[str, int]) -> dict[str, int]:
-    return dict(sum(map(Counter, counted), Counter[str]()))
 
 
 def run_status(run: RunRecord, errors: Sequence[PageError], filtered: Sequence[FilteredUrl]) -> RunStatus:

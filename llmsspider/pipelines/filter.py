@@ -28,6 +28,7 @@ class FilterPipeline:
 
     def __init__(self, run: Run):
         self.run = run
+        self._spellings: dict[str, str] = {}
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> FilterPipeline:
@@ -66,7 +67,7 @@ class FilterPipeline:
     def _duplicate(self, item: Document, source_hash: str) -> Filtered | None:
         sources = [source_hash, item.fetched_url] if item.origin == "markdown" else [source_hash]
         address = loose_key(item.url)
-        pages = (self.run.worker_group.first_spelling(f"{address} {source}", item.url) for source in sources)
+        pages = (self._spellings.setdefault(f"{address} {source}", item.url) for source in sources)
         first = next((page for page in pages if page != item.url), None)
         if first is None:
             return None

@@ -9,7 +9,6 @@ from scrapy.exceptions import CloseSpider, NotConfigured
 
 from llmsspider.config.arguments import NO_URL, NO_URL_GIVEN
 from llmsspider.crawl import jobs
-from llmsspider.crawl.distributed.start import start_of
 from llmsspider.crawl.outcome import replay_command
 from llmsspider.crawl.phases import Phase
 from llmsspider.crawl.phases.discovery import discover_site
@@ -38,8 +37,7 @@ class LlmsTxtStart:
     `process_start` stays open for the whole run and works in phases (`crawl/phases/`): discovery; the seeds, all
     after the scope is fixed; when those are through the phases of the end, in the order of `ENDING`. The requests of
     discovery pass every downloader middleware, but neither scheduler nor dupefilter. `LLMS_DISCOVERY_ENABLED=False`
-    fetches the start page and nothing else first. Where several workers share a crawl, the first one discovers,
-    queues the seeds and ends it (`distributed.start`).
+    fetches the start page and nothing else first.
     """
 
     def __init__(self, crawler: Crawler, run: Run):
@@ -47,7 +45,6 @@ class LlmsTxtStart:
         self.run = run
         self.spider: DocsSpider = crawler.spider  # type: ignore[assignment]
         self.phase = Phase.of(crawler, self.spider)
-        self.start = start_of(crawler, run)
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> LlmsTxtStart:
@@ -83,13 +80,8 @@ class LlmsTxtStart:
         discovery = await self._begin()
         if self.run.config.plan_only:
             raise CloseSpider("planned")
-        if self.start.queues_seeds:
-            async for request in seed_requests(self.phase, discovery):
-                yield request
-        elif discovery is None:
-            self.run.without_discovery()
-        if not await self.start.wait_for_others():
-            return
+        async for request in seed_requests(self.phase, discovery):
+            yield request
         await self.phase.idle.wait_until_idle()
         for ending in ENDING:
             async for request in ending(self.phase, discovery):
@@ -103,9 +95,8 @@ class LlmsTxtStart:
         try:
             run.open()
             jobs.mark(self.crawler.settings.get("JOBDIR"), run.id, None)
-            await self.start.join()
             self._enable_waiting()
-            discovery = await self.start.discovery(lambda: discover_site(self.phase))
+            discovery = await discover_site(self.phase)
         except LlmsspiderError as error:
             logger.error("%(error)s", {"error": error}, extra={"spider": self.spider})
             run.fault = str(error)
@@ -119,13 +110,10 @@ class LlmsTxtStart:
         return discovery
 
     def _enable_waiting(self) -> None:
-        """Say which pages may wait for the end: what waits is in memory, and no other worker or job sees it."""
+        """Say which pages may wait for the end: what waits is in memory, and no other job sees it."""
         settings, run = self.crawler.settings, self.run
-        is_alone = run.worker_group.is_alone
-        in_memory = is_alone and not settings.get("JOBDIR")
-        retries = settings.getbool("RETRY_ENABLED") and settings.getint("RETRY_TIMES") > 0
-        run.retries.enabled = retries and run.worker_group.leads
-        run.suspects.enabled = is_alone
+        in_memory = not settings.get("JOBDIR")
+        run.retries.enabled = settings.getbool("RETRY_ENABLED") and settings.getint("RETRY_TIMES") > 0
         run.pending_pages.enabled = in_memory
         if in_memory and run.known.states:
             run.moved_pages.enabled = True

@@ -14,7 +14,6 @@ from llmsspider.config.checking import check_components, lost_parts, open_settin
 from llmsspider.config.sources import prepare
 from llmsspider.crawl import jobs
 from llmsspider.crawl.callbacks.docs import DocsCallbacks
-from llmsspider.crawl.distributed.worker_group import WorkerGroup
 from llmsspider.crawl.run import Run
 from llmsspider.crawl.scheduling.scheduler import queued_requests
 from llmsspider.crawl.spiderrun import counter
@@ -28,12 +27,6 @@ if TYPE_CHECKING:
 
 
 logger = logging.getLogger(__name__)
-
-SHARED = {
-    "SCHEDULER": "llmsspider.crawl.distributed.scheduler.SharedScheduler",
-    "DUPEFILTER_CLASS": "llmsspider.crawl.distributed.scheduler.SharedDupeFilter",
-}
-"""What a crawl by several workers needs (`LLMS_REDIS_URL`)."""
 
 register()
 
@@ -68,14 +61,10 @@ class DocsSpider(Args[DocsArguments], DocsCallbacks):
             settings.set("FEED_STORE_EMPTY", True, priority="spider")
         spider = super().from_crawler(crawler, *args, **kwargs)
         resumes = jobs.prepare(crawler.settings.get("JOBDIR"))
-        workers = None
-        if config.redis_url and not config.plan_only:
-            settings.setdict(SHARED, priority="spider")
-            workers = WorkerGroup(config.redis_url, arguments.source or "")
         for line in lost_parts(settings):
             logger.warning("%(lost)s", {"lost": line})
         queued = partial(queued_requests, crawler)
-        run = Run(arguments, source, config, counter(crawler), queued, resumes=resumes, workers=workers)
+        run = Run(arguments, source, config, counter(crawler), queued, resumes=resumes)
         spider.connect(crawler, run)
         return spider
 

@@ -176,7 +176,7 @@ def undelivered_since(runs: Sequence[RunRecord], last_seq: int) -> int | None:
     """The number to replay from, so that what was stored and never handed over is; None when nothing is.
 
     A run says in `counts["delivered"]` whether its feeds were stored; a lost run has delivered nothing. A later run
-    that delivered the complete set (`emit=all`) makes up for those before it; one of several workers has a part only.
+    that delivered the complete set (`emit=all`) makes up for those before it.
 
     Args:
         runs: every run of the source, oldest first.
@@ -185,17 +185,12 @@ def undelivered_since(runs: Sequence[RunRecord], last_seq: int) -> int | None:
     since = None
     ends = [*(later.seq_before for later in runs[1:]), last_seq]
     for one, end in zip(runs, ends, strict=False):
-        whole = one.complete and one.arguments.get("emit", "all") == "all" and _workers(one) < 2
+        whole = one.complete and one.arguments.get("emit", "all") == "all"
         if one.counts.get("delivered") is True and whole:
             since = None
         elif is_undelivered(one) and end > one.seq_before:
             since = one.seq_before if since is None else min(since, one.seq_before)
     return since
-
-
-def _workers(one: RunRecord) -> int:
-    workers = one.counts.get("workers", 1)
-    return workers if isinstance(workers, int) else 1
 
 
 def is_undelivered(one: RunRecord) -> bool:

@@ -102,7 +102,7 @@ def converter_named(name: str) -> Converter:
 # --- the extras of the package: what a plain install omits ---
 
 
-Extra = Literal["browser", "embeddings", "mcp", "parquet", "pdf", "postgresql", "redis", "s3"]
+Extra = Literal["browser", "embeddings", "mcp", "parquet", "pdf", "postgresql", "s3"]
 
 EXTRA_MODULES: dict[Extra, tuple[str, ...]] = {
     "browser": ("scrapy_playwright", "playwright"),
@@ -111,7 +111,6 @@ EXTRA_MODULES: dict[Extra, tuple[str, ...]] = {
     "parquet": ("pyarrow",),
     "pdf": ("pypdf",),
     "postgresql": ("psycopg",),
-    "redis": ("redis", "scrapy_redis"),
     "s3": ("boto3",),
 }
 """The modules that each extra of pyproject.toml brings."""

@@ -17,7 +17,7 @@ import llmsspider
 from llmsspider.crawl.compat import PRIVATE_NAMES
 
 PACKAGE = Path(llmsspider.__file__).parent
-FRAMEWORKS = {"scrapy", "twisted", "scrapy_playwright", "scrapy_redis", "scrapy_dotpersistence", "sh_scrapy"}
+FRAMEWORKS = {"scrapy", "twisted", "scrapy_playwright", "scrapy_dotpersistence", "sh_scrapy"}
 DOCUMENTED = {"_replace", "_asdict", "_mapping", "_Element", "_Decompress"}
 """Public for all their underscore: of named tuples, SQLAlchemy's rows, and the types of lxml and zlib."""
 

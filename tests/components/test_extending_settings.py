@@ -8,6 +8,7 @@ from scrapy.utils.conf import build_component_list
 
 from llmsspider.config import profiles
 from llmsspider.config.checking import STAND_INS, crawl_problems, lost_parts
+from llmsspider.crawl.scheduling.scheduler import BreadthFirstScheduler
 from llmsspider.spiders.docs import DocsSpider
 
 OURS = [
@@ -120,10 +121,14 @@ def test_what_can_be_spared_is_taken_out_without_a_word():
     assert enabled(settings) == OURS[1:]
 
 
+class Derived(BreadthFirstScheduler):
+    """A scheduler of a project."""
+
+
 def test_what_is_lost_with_a_scheduler_that_is_not_ours_is_said():
     settings = project()
     assert lost_parts(settings) == []
-    settings.set("SCHEDULER", "llmsspider.crawl.distributed.scheduler.SharedScheduler")
+    settings.set("SCHEDULER", Derived)
     assert lost_parts(settings) == [], "derived from ours"
     for name in STAND_INS:
         settings.set(name, Settings()[name])
@@ -133,14 +138,3 @@ def test_what_is_lost_with_a_scheduler_that_is_not_ours_is_said():
         "setting DOWNLOADER: scrapy.core.downloader.Downloader is not derived from llmsspider.crawl.scheduling.",
     ]
     assert [line[: len(start)] for line, start in zip(lost_parts(settings), said, strict=True)] == said
-
-
-def test_workers_refuse_a_queue_that_their_own_cannot_replace(tmp_path):
-    settings = project()
-    settings.set("LLMS_DATA_DIR", str(tmp_path))
-    settings.set("LLMS_REDIS_URL", "redis://127.0.0.1/0")
-    settings.set("SCHEDULER", "scrapy_redis.scheduler.Scheduler", priority="cmdline")
-    (problem,) = crawl_problems(settings, DocsSpider, {"url": "https://e.com/"})
-    assert problem.startswith(
-        "setting SCHEDULER: workers that share a queue (LLMS_REDIS_URL) have one of their own"
-    )

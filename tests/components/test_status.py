@@ -108,35 +108,6 @@ def test_a_finished_run_is_kept_with_totals_and_changes(place, status) -> None:
     ]
 
 
-def test_a_crawl_of_several_workers_shows_the_end_of_the_leader_and_the_counts_of_all(place, status) -> None:
-    def part(documents: int, *, leads: bool) -> dict[str, object]:
-        tallies = {"changes": {"new": documents}, "origins": {"html": documents}}
-        return {
-            "workers": 2,
-            "leads": leads,
-            "documents": documents,
-            "done": documents,
-            "queued": 0,
-            **tallies,
-        }
-
-    leader = begun(place)
-    other = place.open()
-    other.begin_run("crawl", {})
-    other.record_error(SITE + "worse", "not_found", "HTTP status 404", 404)
-    why = "one of several workers: the run of the first one says how the whole ended"
-    other.finish_run("finished", complete=False, why=why, counts=part(54, leads=False))
-    leader.finish_run("finished", complete=True, why=None, counts=part(464, leads=True))
-    text = status(NAME).stdout
-    assert ", complete\n" in text
-    assert "one of several workers" not in text
-    assert "  documents  518 (html 518)\n" in text
-    assert "  changes    new 518\n" in text
-    found = json.loads(status(NAME, "--json").stdout)["run"]
-    assert found["errors"]["by_kind"] == {"not_found": 2}
-    assert {error["url"] for error in found["errors"]["urls"]} == {SITE + "bad", SITE + "worse"}
-
-
 def test_many_urls_of_one_reason_are_cut_in_the_text_and_whole_in_json(place, status) -> None:
     store = begun(place)
     for number in range(30):

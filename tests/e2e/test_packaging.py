@@ -99,8 +99,6 @@ def test_the_wheel_and_its_extras_require_what_requirements_txt_pins_a_version_o
         "pyarrow": "parquet",
         "psycopg": "postgresql",
         "boto3": "s3",
-        "scrapy-redis": "redis",
-        "redis": "redis",
         "mcp": "mcp",
         "starlette": "mcp",
         "uvicorn": "mcp",

@@ -36,7 +36,7 @@ PAGES = {
 }
 ONE_MIB = 1024 * 1024
 LEFT_OUT = {
-    "scrapy-playwright", "playwright", "pyarrow", "scrapy-redis", "redis", "mcp", "starlette", "uvicorn", "numpy",
+    "scrapy-playwright", "playwright", "pyarrow", "mcp", "starlette", "uvicorn", "numpy",
     "pypdf",
 }  # fmt: skip
 """What only extras need that jobs do without: browser, Parquet, workers, the MCP server, embeddings, PDF."""

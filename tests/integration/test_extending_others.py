@@ -4,12 +4,8 @@ from __future__ import annotations
 
 import json
 import os
-from pathlib import Path
 
-import pytest
 from crawling import ROOT
-from redis import Redis
-from redis_server import redis_url  # noqa: F401  (fixture)
 from sites import PLAIN
 
 SUPPORT = {"PYTHONPATH": os.pathsep.join([str(ROOT), str(ROOT / "tests" / "support")])}
@@ -39,25 +35,3 @@ def test_a_scheduler_that_is_not_derived_from_ours(serve, run_crawl):
     assert (outcome.exit_code, len(outcome.documents)) == (0, 4), outcome.log
     (said,) = [line for line in outcome.log.splitlines() if "is not derived from llmsspider." in line]
     assert "WARNING: setting SCHEDULER: own_scheduler.LastFirst is not derived from " in said
-
-
-@pytest.mark.redis
-def test_pipeline_and_queue_of_scrapy_redis(serve, run_crawl, redis_url: str, tmp_path: Path):  # noqa: F811
-    site = serve(PLAIN)
-    settings = {
-        "REDIS_URL": redis_url,
-        "ITEM_PIPELINES": '{"scrapy_redis.pipelines.RedisPipeline": 950}',
-        "SCHEDULER": "scrapy_redis.scheduler.Scheduler",
-        "DUPEFILTER_CLASS": "scrapy_redis.dupefilter.RFPDupeFilter",
-    }
-    outcome = run_crawl(f"{site.url}/", settings=settings)
-    assert (outcome.exit_code, len(outcome.documents)) == (0, 4), outcome.log
-    said = [line for line in outcome.log.splitlines() if "is not derived from llmsspider." in line]
-    assert len(said) == 2
-    assert "WARNING: setting SCHEDULER: scrapy_redis.scheduler.Scheduler is not derived from " in said[0]
-    assert "max_depth" in said[0]
-    with Redis.from_url(redis_url) as server:
-        pushed = [json.loads(row) for row in server.lrange("docs:items", 0, -1)]
-    assert sorted((row["url"], row["change"]) for row in pushed) == sorted(
-        (document["url"], "new") for document in outcome.documents
-    )

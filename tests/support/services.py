@@ -63,12 +63,6 @@ SERVICES = {
             lambda: postgresql_programs() is not None,
             "apt-get install postgresql",
         ),
-        Service(
-            "Redis",
-            "crawls by several workers",
-            lambda: shutil.which("redis-server") is not None,
-            "apt-get install redis-server",
-        ),
         Service("Chromium", "pages that need a browser", _chromium, "apt-get install chromium"),
         Service("Scrapyd", "jobs of Scrapyd", _modules("scrapyd", "scrapyd_client"), DEVELOPMENT),
         Service(

@@ -65,7 +65,7 @@ class MarkdownLinks:
         links = bases.look(page_url, fetched_url, origin, draft.hrefs)
         if links.group in bases.decided:
             self._release(links.group)
-        elif bases.is_open(links) and self.run.worker_group.is_alone:
+        elif bases.is_open(links):
             await self._decision(links)
         if links.differs:
             self.run.count(stats.markdown_links(bases.base_of(links)))

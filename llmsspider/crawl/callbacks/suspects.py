@@ -57,8 +57,7 @@ class SuspectAnswers:
     def keep(self, record: PageRecord, answer: PageResponse, request: Request) -> Iterator[Any] | None:
         """Hold a page whose response may be a bot wall, and return its results meanwhile; None for any other page.
 
-        Its stored links are followed at once, so that an outage of one page does not hide those behind it. Where
-        nothing can wait, the evidence so far decides.
+        Its stored links are followed at once, so that an outage of one page does not hide those behind it.
 
         Args:
             record: the page as it was answered.
@@ -82,10 +81,8 @@ class SuspectAnswers:
         suspect.redirected = (led or "redirect_urls" in request.meta) and not run.bounds.is_linked(record.url)
         suspect.false_304 = run.known.is_false(record, answer.headers)
         run.suspects.see(suspect)
-        if run.suspects.enabled:
-            run.suspects.keep(suspect, record)
-            return self._stored_links(record)
-        return self._decide(suspect, record)
+        run.suspects.keep(suspect, record)
+        return self._stored_links(record)
 
     def broken_off(self, suspect: Suspect | None) -> Wall | None:
         """Return the error of a truncated page; None for any other, and for one truncated in earlier runs too."""
@@ -154,24 +151,21 @@ class SuspectAnswers:
 
     def decide(self) -> Iterator[Any]:
         """Yield the results of the answers that waited: an error and the stored page, or the page as it is now."""
-        for suspect, record in self._run.suspects.take():
-            yield from self._decide(suspect, record)
-
-    def _decide(self, suspect: Suspect, record: PageRecord) -> Iterator[Any]:
         run = self._run
-        wall = run.suspects.evidence(suspect)
-        if wall is not None and not run.memory.believes(suspect, wall):
-            run.count("walls")
-            run.fail(record.url, wall.kind, wall.message, record.status)
-            run.known.record_outcome(suspect.key, "failed", wall.kind)
-            yield from self._documents.in_place_of_failed(suspect.key, record.depth)
-            return
-        if suspect.false_304:
-            run.memory.disbelieve(record.fetched_url)
-        by, depth = record.discovered_by, record.depth
-        request = self._requests.page(record.url, by=by, depth=depth, start=suspect.start, held=True)
-        compare_with_site(run, record, is_start=suspect.start)
-        yield from self._documents.with_links(record, request)
+        for suspect, record in run.suspects.take():
+            wall = run.suspects.evidence(suspect)
+            if wall is not None and not run.memory.believes(suspect, wall):
+                run.count("walls")
+                run.fail(record.url, wall.kind, wall.message, record.status)
+                run.known.record_outcome(suspect.key, "failed", wall.kind)
+                yield from self._documents.in_place_of_failed(suspect.key, record.depth)
+                continue
+            if suspect.false_304:
+                run.memory.disbelieve(record.fetched_url)
+            by, depth = record.discovered_by, record.depth
+            request = self._requests.page(record.url, by=by, depth=depth, start=suspect.start, held=True)
+            compare_with_site(run, record, is_start=suspect.start)
+            yield from self._documents.with_links(record, request)
 
     async def see(self, answer: PageResponse, state: PageState) -> Suspect | None:
         """Record as evidence the response for a stored page that has no document in this run.

@@ -34,11 +34,11 @@ FILTERED_AT_ONCE = 1000
 """Listed URLs that are counted as filtered before other tasks get their turn."""
 
 
-async def discover_site(phase: Phase) -> tuple[Discovery, Page] | None:
+async def discover_site(phase: Phase) -> Discovery | None:
     """Discover the site, and fix the bounds of the crawl by what was found.
 
     Returns:
-        What was found, and the start page as far as it was read; None for a run that goes over stored pages only.
+        What was found; None for a run that goes over stored pages only.
     """
     run, arguments = phase.run, phase.run.arguments
     if arguments.mode == "refresh" or arguments.retry:
@@ -57,7 +57,7 @@ async def discover_site(phase: Phase) -> tuple[Discovery, Page] | None:
     await _record(phase, discovery)
     if run.bounds.scope is not None:
         await _explain(phase, discovery, start_page, run.bounds.scope)
-    return discovery, start_page
+    return discovery
 
 
 def _leads_on(phase: Phase, discovery: Discovery, start_page: Page) -> bool:

@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from twisted.internet.defer import Deferred
 
     from llmsspider.crawl.run import Run
-    from llmsspider.crawl.workers import PageKeys
 
 logger = logging.getLogger(__name__)
 
@@ -53,7 +52,7 @@ class PageDupeFilter(BaseDupeFilter):
         self._collector = collector
         self._file: IO[bytes] | None = None
         self._jobs_pages: set[bytes] = set()
-        self._pages: PageKeys = self._jobs_pages
+        self._pages = self._jobs_pages
         if path:
             self._file = Path(path, "requests.seen").open("a+b")  # noqa: SIM115  # until `close`
             self._file.seek(0)
@@ -71,9 +70,8 @@ class PageDupeFilter(BaseDupeFilter):
 
     def share(self, run: Run) -> None:
         """Add the pages of a JOBDIR to the run's set, and use that in place of an own one."""
-        for key in self._jobs_pages:
-            run.worker_group.requested.add(key)
-        self._pages = run.worker_group.requested
+        run.requested_pages |= self._jobs_pages
+        self._pages = run.requested_pages
         self.redirected = run.suspects.see_redirect
 
     def request_seen(self, request: Request) -> bool:
