@@ -9,17 +9,12 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from llmsspider.changes.volatile import MAX_PAIRS, likest, word_counts
-from llmsspider.crawl.bot_walls import BELIEVED_RUNS, MAX_MOVED_TO_ONE
 from llmsspider.items import content_hash
-from llmsspider.store import LINKS
 from llmsspider.web.outcomes import OUTAGES
-from llmsspider.web.url_gate import parse
-from llmsspider.web.urls import page_key
 
 if TYPE_CHECKING:
     from llmsspider.crawl.known_pages import KnownPages, PageOutcome
-    from llmsspider.crawl.run import Run
-    from llmsspider.store import PageRecord, PageState
+    from llmsspider.store import PageRecord
 
 
 # Pages that moved: a new page may be a stored one that this run has not reached. Pure.
@@ -157,144 +152,6 @@ def outage(failed: Mapping[str, int], obtained: int, share: float) -> str | None
         return None
     kinds = ", ".join(f"{kind} {number}" for kind, number in failures.most_common())
     return f"{failures.total()} of {requested} pages failed ({kinds})"
-
-
-def note_outage(run: Run) -> None:
-    """Make the run incomplete when too many pages failed: those requested, and those that could not be verified."""
-    obtained = max(run.progress.documents - run.progress.kept, 0) + len(run.moved_pages.waiting)
-    kept = [kind for key, kind in run.known.reasons.items() if run.known.outcomes[key] == "kept"]
-    failed = run.progress.errors + Counter(kept)
-    why = outage(failed, obtained, run.config.max_failed_share)
-    if why is not None:
-        run.coverage.failed_in_part(why)
-
-
-def reason_not_to_delete(run: Run) -> str | None:
-    """Say why this run may not decide that pages are gone, or None."""
-    if not run.coverage.complete:
-        return run.coverage.why_incomplete
-    if run.arguments.retry:
-        return "only failed pages were requested"
-    if run.limit.documents == 0 and not run.moved_pages.waiting:
-        return "nothing was obtained"
-    discovery = run.discovery
-    if discovery is not None and discovery.start.error in OUTAGES:
-        return "the start page failed"
-    unread = run.memory.previous_discovery.unread
-    return f"{unread[0]} could not be read this time" if unread else None
-
-
-def decide_parts(run: Run) -> None:
-    """Give documents that were made of another page's body the outcome of that page, where it was not read anew."""
-    for state in list(unreached(run)):
-        if state.is_part:
-            outcome = run.known.outcomes.get(page_key(state.whole_url))
-            if outcome in DELETED:
-                run.known.record_outcome(state.key, "unlinked" if outcome == "moved" else outcome)
-            else:
-                run.known.record_outcome(state.key, "kept", "not-seen")
-
-
-def keep_doubtful_pages(run: Run) -> None:
-    """Keep the stored pages of which this run alone cannot say that they are gone.
-
-    Those are pages that answered the verification with a wall, pages without text or with the one that the site has for
-    missing pages; those that redirect for now, or together with many others; and what only such pages link to.
-    """
-    if run.arguments.confirm_deletions:
-        return
-    for suspect in run.suspects.verified:
-        wall = run.suspects.evidence(suspect)
-        if wall is not None and not run.memory.believes(suspect, wall):
-            run.known.record_outcome(suspect.key, "kept", wall.kind)
-    arriving = Counter(run.known.targets.values())
-    for key, outcome in list(run.known.outcomes.items()):
-        what, needed = _doubt(run, key, outcome, arriving)
-        if what and run.memory.doubts.again(key, what) < needed:
-            run.known.stays(key, "not-sure")
-    _keep_linked(run)
-
-
-def _doubt(run: Run, key: bytes, outcome: str, arriving: Counter[bytes]) -> tuple[str, int]:
-    """Return the answer of a page and the runs in a row after which it is believed; empty and 0 where it is already."""
-    confirm, reason = max(run.config.confirm_runs, 2), run.known.reasons[key]
-    if outcome == "dropped" and reason in {"empty", "soft-404"}:
-        return reason, confirm
-    target = run.known.targets.get(key)
-    if outcome != "moved" or target is None:
-        return "", 0
-    for_now = key in run.known.elsewhere_for_now
-    many = arriving[target] > (1 if for_now else MAX_MOVED_TO_ONE)
-    return (
-        (f"moved {target.hex()}", BELIEVED_RUNS if many and for_now else confirm)
-        if many or for_now
-        else ("", 0)
-    )
-
-
-def _keep_linked(run: Run) -> None:
-    """Keep the pages that nothing leads to any more but pages that are kept."""
-    outcomes = run.known.outcomes
-    kept = [key for key, outcome in outcomes.items() if outcome == "kept"]
-    while kept:
-        linked = {
-            page_key(run.page_of(url))
-            for record in run.store.load_pages(kept, LINKS)
-            if record is not None
-            for url in record.follow
-            if isinstance(parse(url), str)
-        }
-        kept = [key for key in linked if outcomes.get(key) == "unlinked"]
-        for key in kept:
-            run.known.record_outcome(key, "kept", "not-seen")
-
-
-def exports_unreached(run: Run) -> bool:
-    """Say whether stored pages that were not reached belong to the output: the site could not show them this time.
-
-    They do not where the crawl was limited, or obtained nothing.
-    """
-    whole = not run.coverage.cut and not run.arguments.retry and run.arguments.mode == "crawl"
-    return whole and run.obtained > 0
-
-
-def unreached(run: Run) -> Iterator[PageState]:
-    """Yield the stored pages inside the bounds of a run that it has neither confirmed nor recorded an outcome of."""
-    for state in run.store.unreached():
-        if state.key not in run.known.outcomes and run.bounds.covers(state):
-            yield state
-
-
-def deletion_plan(run: Run) -> DeletionPlan:
-    """Decide which stored pages are deleted and which are exported as they were.
-
-    A page that has a document in this run is neither.
-    """
-    unreached = {state.key for state in run.store.unreached()}
-    return plan_deletions(
-        run.known,
-        {key for key, state in run.known.states.items() if run.bounds.covers(state)},
-        unreached=unreached,
-        confirmed=run.arguments.confirm_deletions,
-        only_gone=run.arguments.mode == "refresh",
-        arrived=_arrived(run, unreached),
-        missing=run.memory.missing,
-        runs=run.config.confirm_runs,
-    )
-
-
-def _arrived(run: Run, unreached: set[bytes]) -> frozenset[bytes]:
-    """Return the pages that moved to one that has a document in this run.
-
-    Many that move to one page are a sign of a fault: those are not returned.
-    """
-    arriving = Counter(run.known.targets.values())
-    present = {
-        target
-        for target, number in arriving.items()
-        if number <= MAX_MOVED_TO_ONE and target not in unreached and run.store.load_page(target) is not None
-    }
-    return frozenset(key for key, target in run.known.targets.items() if target in present)
 
 
 # The deletion guard: which of the stored pages that a run did not confirm are deleted. Pure.

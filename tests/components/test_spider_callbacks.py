@@ -119,18 +119,16 @@ def test_requests_survive_a_jobdir(spider):
 
 
 CALLBACKS = {
-    *("parse", "failed", "parse_lost", "parse_suspects", "has_no_markdown", "parse_held"),
+    *("parse", "failed", "parse_settled", "has_no_markdown"),
     *("parse_link_source", "link_source_failed", "parse_docsify_list", "docsify_list_failed"),
-    *("parse_full_texts", "parse_lagging_full_texts", "parse_whole_full_texts", "parse_llms_files"),
     *("parse_full_text_again", "full_text_failed", "parse_verification", "verification_failed"),
-    *("parse_moved", "parse_kept", "parse_end"),
 }
 """The names that requests in a JOBDIR may have."""
 
 
 def test_one_class_has_every_callback_that_a_request_in_a_jobdir_names():
     own = {name for name in vars(DocsCallbacks) if not name.startswith("_")}
-    assert own - {"run", "connect"} == CALLBACKS
+    assert own - {"run", "connect", "held_pages"} == CALLBACKS
 
 
 ENTRY = "<li><a href='/guide/{0}'>{0}</a></li>"
@@ -148,7 +146,7 @@ def documents_of(spider, pages):
     for url in pages:
         page = HtmlResponse(url, body=f"<html><main>{LISTED[url]}</main></html>".encode())
         results += collect(spider.parse(answer(spider, page)))
-    results += collect(spider.parse_held(None))
+    results += collect(spider.held_pages())
     return {item.url for item in results if isinstance(item, Document)}
 
 
@@ -314,7 +312,8 @@ def test_the_phase_of_full_text_says_which_files_are_left_out(phase):
     full = "https://docs.example.com/llms-full.txt"
     discovery = Discovery(start, start.url, full_texts=[FullText(full, FetchResult(full, full, 200))])
     (request,) = collect(whole_full_texts(phase, discovery))
-    assert request.callback == phase.spider.parse_whole_full_texts, "no page came: it is a document itself"
+    assert request.callback == phase.spider.parse_settled, "no page came: it is a document itself"
+    assert len(phase.spider.settled) == 1
     phase.run.progress.documents = 1
     assert collect(whole_full_texts(phase, discovery)) == []
     assert phase.run.progress.filtered == {"full-text-unsplit": 1}

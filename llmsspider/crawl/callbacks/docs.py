@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import logging
+from collections import deque
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 import scrapy
@@ -18,12 +20,10 @@ from llmsspider.crawl.callbacks.pages import NAMED_AS_TAG, Pages
 from llmsspider.crawl.callbacks.reading import PageReader, count_page
 from llmsspider.crawl.callbacks.requests import PageRequests
 from llmsspider.crawl.callbacks.suspects import SuspectAnswers, Verification
-from llmsspider.crawl.deletions import deletion_plan, reason_not_to_delete
 from llmsspider.crawl.pages import PageResponse
 from llmsspider.crawl.records import utc_now
 from llmsspider.crawl.requests import info
 from llmsspider.errors import ConversionError, RenderingError
-from llmsspider.web import stats
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
@@ -50,6 +50,7 @@ class DocsCallbacks(scrapy.Spider):
     def connect(self, crawler: Crawler, run: Run) -> None:
         """Make the objects that the callbacks call; each gets the run and the other objects that it needs."""
         self.run = run
+        self.settled: deque[Iterable[Any] | AsyncIterator[Any]] = deque()
         run.pending_pages.only_for_markdown = type(self).parse is not DocsCallbacks.parse
         self.requests = PageRequests(self, run)
         self.markdown_links = MarkdownLinks(crawler, run)
@@ -135,22 +136,22 @@ class DocsCallbacks(scrapy.Spider):
         """Yield the results of a page that failed: a request for another address, or the stored page."""
         yield from self.failures.of_download(*request_and_error(failure))
 
-    def parse_lost(self, response: Response) -> Iterator[Any]:
-        """Count as errors the failed pages for whose retry there was no time."""
-        retries = self.run.retries
-        for retry in retries.take(len(retries.waiting)):
-            yield from self.failures.of_page(retry.request, retry.kind, retry.message, retry.status)
-
-    def parse_suspects(self, response: Response) -> Iterator[Any]:
-        """Yield the results of responses that may be bot walls, now that the evidence is complete."""
-        yield from self.suspects.decide()
+    async def parse_settled(self, response: Response) -> AsyncIterator[Any]:
+        """Yield what the crawl knows without asking the site: full text, pages that waited, tombstones."""
+        results = self.settled.popleft() if self.settled else ()  # none where a JOBDIR had the request
+        if isinstance(results, Iterable):
+            for result in results:
+                yield result
+            return
+        async for result in results:
+            yield result
 
     # --- pages that wait for their Markdown ---
 
     def has_no_markdown(self, failure: Failure) -> None:
-        """Do nothing for a waiting page without Markdown: `parse_held` yields it."""
+        """Do nothing for a waiting page without Markdown: `held_pages` yields it."""
 
-    async def parse_held(self, response: Response) -> AsyncIterator[Any]:
+    async def held_pages(self) -> AsyncIterator[Any]:
         """Yield the documents of pages that waited: for Markdown that does not exist, or for evidence from other pages.
 
         Their links were followed. Markdown that is a stub, judged by all sizes of the host, is replaced by its HTML.
@@ -205,18 +206,6 @@ class DocsCallbacks(scrapy.Spider):
 
     # --- full-text and llms files ---
 
-    def parse_full_texts(self, response: Response) -> AsyncIterator[Any]:
-        """Yield the pages of the full-text files that discovery found; they are not fetched again."""
-        return self.full_texts.current()
-
-    def parse_lagging_full_texts(self, response: Response) -> AsyncIterator[Any]:
-        """Yield the pages of full-text files that lag which the site answers with 404."""
-        return self.full_texts.lagging()
-
-    def parse_whole_full_texts(self, response: Response) -> AsyncIterator[Any]:
-        """Yield each full-text file as one document: no page of the site came."""
-        return self.full_texts.whole()
-
     def parse_full_text_again(self, response: Response) -> AsyncIterator[Any]:
         """Yield the stored pages of a full-text file as it is now (`mode=refresh`)."""
         return self.full_texts.refreshed(request_of(response), response)
@@ -224,10 +213,6 @@ class DocsCallbacks(scrapy.Spider):
     def full_text_failed(self, failure: Failure) -> Iterator[Any]:
         """Count a full-text file that failed, and yield its stored pages or requests for them (`mode=refresh`)."""
         yield from self.full_texts.failed(*request_and_error(failure))
-
-    def parse_llms_files(self, response: Response) -> AsyncIterator[Any]:
-        """Yield the llms files themselves as documents (`follow=llms`)."""
-        return self.full_texts.llms_files()
 
     # --- stored pages, at the end of the crawl ---
 
@@ -240,43 +225,6 @@ class DocsCallbacks(scrapy.Spider):
         """Record that a stored page is gone, or keep it where that is not certain."""
         request, error = request_and_error(failure)
         self.verification.failed(request, kind_of_failure(error))
-
-    def parse_moved(self, response: Response) -> Iterator[Any]:
-        """Yield the new pages that waited; those that moved name their former address."""
-        run = self.run
-        if reason_not_to_delete(run) is None and run.arguments.mode != "refresh":
-            run.moved_pages.pair(run.known, self._stored_text)
-        for record in run.moved_pages.take():
-            yield from self.documents.of(record)
-
-    def _stored_text(self, key: bytes) -> str:
-        record = self.run.store.load_page(key)
-        return (record.content if record is not None else None) or ""
-
-    def parse_kept(self, response: Response) -> Iterator[Any]:
-        """Yield the stored pages without a document in a run that may delete none: they are still current."""
-        for state in self.run.store.unreached():
-            if self.run.bounds.covers(state):
-                yield from self.documents.stored(state.key)
-
-    def parse_end(self, response: Response) -> Iterator[Any]:
-        """Yield the tombstones of deleted pages, and the stored pages that are kept."""
-        run = self.run
-        plan = deletion_plan(run)
-        run.memory.missing = dict(plan.missing)
-        if plan.blocked_by:
-            run.coverage.incomplete("deletions held back")
-            logger.warning("%(reason)s", {"reason": plan.blocked_by}, extra={"spider": self})
-        for target in {run.known.targets[key] for key in plan.delete if key in run.known.targets}:
-            run.store.save_moved_from(target, run.known.moved_from[target])
-        for key in plan.keep:
-            yield from self.documents.stored(key)
-        for key, reason in plan.delete.items():
-            record = run.store.load_page(key)
-            if record is not None:
-                run.count(stats.deleted(reason))
-                record.fetched_at = utc_now()
-                yield record.item(source=run.source, run=run.id, change="deleted")
 
 
 def request_of(response: Response) -> Request:

@@ -97,6 +97,11 @@ class Failures:
                 run.known.record_outcome(key, "failed", kind)
                 yield from self._documents.in_place_of_failed(key, request.meta.get("depth"))
 
+    def given_up(self) -> Iterator[Any]:
+        """Count as errors the failed pages for whose retry there was no time."""
+        for retry in self._run.retries.take(len(self._run.retries.waiting)):
+            yield from self.of_page(retry.request, retry.kind, retry.message, retry.status)
+
     def unreadable(self, request: Request, answer: PageResponse, error: Exception) -> Iterator[Any]:
         """Yield the results of a page whose body could not be read."""
         if isinstance(error, TooLargePageError):

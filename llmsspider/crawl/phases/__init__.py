@@ -10,14 +10,15 @@ from __future__ import annotations
 import logging
 from dataclasses import dataclass
 from itertools import islice
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from scrapy import signals
 
+from llmsspider.crawl.requests import synthetic_request
 from llmsspider.crawl.scheduling.downloader import EngineFetch
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Iterator
+    from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 
     from scrapy import Request
     from scrapy.crawler import Crawler
@@ -85,6 +86,11 @@ class Phase:
         """Return the phase context of a crawl."""
         idle = EngineIdle(crawler, spider.markdown_links.end_waits_if_alone)
         return cls(crawler, spider, spider.run, EngineFetch(crawler, spider.run), idle)
+
+    def results(self, results: Iterable[Any] | AsyncIterator[Any]) -> Request:
+        """Return the request whose callback yields what the crawl knows without asking the site."""
+        self.spider.settled.append(results)
+        return synthetic_request(self.spider.parse_settled)
 
     def note(self, line: str) -> None:
         """Log a line at INFO."""

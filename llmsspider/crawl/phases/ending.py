@@ -2,26 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable
+import logging
+from collections import Counter
+from collections.abc import AsyncIterator, Callable, Iterator
 from time import monotonic
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from scrapy import Request
 
+from llmsspider.crawl.bot_walls import BELIEVED_RUNS, MAX_MOVED_TO_ONE
 from llmsspider.crawl.deferred import AT_ONCE, MAX_SECS
-from llmsspider.crawl.deletions import (
-    decide_parts,
-    exports_unreached,
-    keep_doubtful_pages,
-    note_outage,
-    reason_not_to_delete,
-    unreached,
-)
-from llmsspider.crawl.requests import synthetic_request
+from llmsspider.crawl.deletions import DELETED, DeletionPlan, outage, plan_deletions
+from llmsspider.crawl.records import utc_now
+from llmsspider.store import LINKS
+from llmsspider.web import stats
+from llmsspider.web.outcomes import OUTAGES
+from llmsspider.web.url_gate import parse
+from llmsspider.web.urls import page_key
 
 if TYPE_CHECKING:
     from llmsspider.crawl.phases import Phase
+    from llmsspider.crawl.run import Run
     from llmsspider.site.discovery import Discovery
+    from llmsspider.store import PageState
+
+logger = logging.getLogger(__name__)
 
 
 async def undecided_pages(phase: Phase, discovery: Discovery | None) -> AsyncIterator[Request]:
@@ -45,7 +50,7 @@ async def failed_pages(phase: Phase, discovery: Discovery | None) -> AsyncIterat
             yield retry.request
         await phase.idle.wait_until_idle()
     if retries.waiting:
-        yield synthetic_request(phase.spider.parse_lost)
+        yield phase.results(phase.spider.failures.given_up())
 
 
 async def pages_without_markdown(phase: Phase, discovery: Discovery | None) -> AsyncIterator[Request]:
@@ -63,20 +68,20 @@ async def pages_without_markdown(phase: Phase, discovery: Discovery | None) -> A
     for request in requests:
         yield request
     await phase.idle.wait_until_idle()
-    yield synthetic_request(phase.spider.parse_held)
+    yield phase.results(phase.spider.held_pages())
 
 
 async def suspect_answers(phase: Phase, discovery: Discovery | None) -> AsyncIterator[Request]:
     """Decide about the answers that may stand in place of their pages."""
     while phase.run.suspects.waiting:
-        yield synthetic_request(phase.spider.parse_suspects)
+        yield phase.results(phase.spider.suspects.decide())
         await phase.idle.wait_until_idle()
 
 
 async def lagging_full_texts(phase: Phase, discovery: Discovery | None) -> AsyncIterator[Request]:
     """Take the pages that the site answers with 404 from full-text files that lag."""
     if phase.run.memory.lagging.missing:
-        yield synthetic_request(phase.spider.parse_lagging_full_texts)
+        yield phase.results(phase.spider.full_texts.lagging())
 
 
 async def whole_full_texts(phase: Phase, discovery: Discovery | None) -> AsyncIterator[Request]:
@@ -88,7 +93,7 @@ async def whole_full_texts(phase: Phase, discovery: Discovery | None) -> AsyncIt
     whole = {text.url: text.why_whole for text in discovery.full_texts}
     whole |= dict.fromkeys((file.url for file in lists), "it lists pages")
     if whole and not run.limit.documents and not run.moved_pages.waiting:
-        yield synthetic_request(phase.spider.parse_whole_full_texts)
+        yield phase.results(phase.spider.full_texts.whole())
         return
     split = {text.url for text in discovery.full_texts if text.is_usable}
     for url, why in whole.items():
@@ -99,7 +104,7 @@ async def whole_full_texts(phase: Phase, discovery: Discovery | None) -> AsyncIt
 async def verification(phase: Phase, discovery: Discovery | None) -> AsyncIterator[Request]:
     """Yield one request for each stored page that nothing led to this time."""
     run = phase.run
-    note_outage(run)
+    _note_outage(run)
     if not run.known.states:
         return
     run.progress.enter("verifying")
@@ -107,7 +112,7 @@ async def verification(phase: Phase, discovery: Discovery | None) -> AsyncIterat
     if reason is not None:
         phase.note(f"nothing is deleted: {reason}")
     elif run.arguments.mode != "refresh":
-        pages = (state for state in unreached(run) if not state.is_part)
+        pages = (state for state in _unreached(run) if not state.is_part)
         stored = (phase.spider.requests.verification(state) for state in pages)
         async for request in phase.idle.in_portions(stored):
             yield request
@@ -115,11 +120,25 @@ async def verification(phase: Phase, discovery: Discovery | None) -> AsyncIterat
 
 async def moved_pages(phase: Phase, discovery: Discovery | None) -> AsyncIterator[Request]:
     """Yield the new pages, those that were another stored page with its address."""
-    decide_parts(phase.run)
-    keep_doubtful_pages(phase.run)
-    note_outage(phase.run)
+    _decide_parts(phase.run)
+    _keep_doubtful_pages(phase.run)
+    _note_outage(phase.run)
     if phase.run.moved_pages.waiting:
-        yield synthetic_request(phase.spider.parse_moved)
+        yield phase.results(_moved_pages(phase))
+
+
+def _moved_pages(phase: Phase) -> Iterator[Any]:
+    """Yield the new pages that waited; those that moved name their former address."""
+    run = phase.run
+
+    def stored_text(key: bytes) -> str:
+        record = run.store.load_page(key)
+        return (record.content if record is not None else None) or ""
+
+    if reason_not_to_delete(run) is None and run.arguments.mode != "refresh":
+        run.moved_pages.pair(run.known, stored_text)
+    for record in run.moved_pages.take():
+        yield from phase.spider.documents.of(record)
 
 
 async def tombstones(phase: Phase, discovery: Discovery | None) -> AsyncIterator[Request]:
@@ -127,10 +146,37 @@ async def tombstones(phase: Phase, discovery: Discovery | None) -> AsyncIterator
     run = phase.run
     run.progress.enter("finishing")
     if reason_not_to_delete(run) is not None:
-        if run.known.states and exports_unreached(run):
-            yield synthetic_request(phase.spider.parse_kept)
+        if run.known.states and _exports_unreached(run):
+            yield phase.results(_unreached_pages(phase))
     elif run.known.outcomes:
-        yield synthetic_request(phase.spider.parse_end)
+        yield phase.results(_deleted_pages(phase))
+
+
+def _unreached_pages(phase: Phase) -> Iterator[Any]:
+    """Yield the stored pages without a document in a run that may delete none: they are still current."""
+    for state in phase.run.store.unreached():
+        if phase.run.bounds.covers(state):
+            yield from phase.spider.documents.stored(state.key)
+
+
+def _deleted_pages(phase: Phase) -> Iterator[Any]:
+    """Yield the tombstones of deleted pages, and the stored pages that are kept."""
+    run = phase.run
+    plan = _deletion_plan(run)
+    run.memory.missing = dict(plan.missing)
+    if plan.blocked_by:
+        run.coverage.incomplete("deletions held back")
+        logger.warning("%(reason)s", {"reason": plan.blocked_by}, extra={"spider": phase.spider})
+    for target in {run.known.targets[key] for key in plan.delete if key in run.known.targets}:
+        run.store.save_moved_from(target, run.known.moved_from[target])
+    for key in plan.keep:
+        yield from phase.spider.documents.stored(key)
+    for key, reason in plan.delete.items():
+        record = run.store.load_page(key)
+        if record is not None:
+            run.count(stats.deleted(reason))
+            record.fetched_at = utc_now()
+            yield record.item(source=run.source, run=run.id, change="deleted")
 
 
 ENDING: tuple[Callable[[Phase, Discovery | None], AsyncIterator[Request]], ...] = (
@@ -145,3 +191,144 @@ ENDING: tuple[Callable[[Phase, Discovery | None], AsyncIterator[Request]], ...] 
     tombstones,
 )
 """The phases in their order; the crawl is idle before and after each of them."""
+
+
+# Whether this run may delete stored pages, and which of them are in doubt.
+
+
+def _note_outage(run: Run) -> None:
+    """Make the run incomplete when too many pages failed: those requested, and those that could not be verified."""
+    obtained = max(run.progress.documents - run.progress.kept, 0) + len(run.moved_pages.waiting)
+    kept = [kind for key, kind in run.known.reasons.items() if run.known.outcomes[key] == "kept"]
+    failed = run.progress.errors + Counter(kept)
+    why = outage(failed, obtained, run.config.max_failed_share)
+    if why is not None:
+        run.coverage.failed_in_part(why)
+
+
+def reason_not_to_delete(run: Run) -> str | None:
+    """Say why this run may not decide that pages are gone, or None."""
+    if not run.coverage.complete:
+        return run.coverage.why_incomplete
+    if run.arguments.retry:
+        return "only failed pages were requested"
+    if run.limit.documents == 0 and not run.moved_pages.waiting:
+        return "nothing was obtained"
+    discovery = run.discovery
+    if discovery is not None and discovery.start.error in OUTAGES:
+        return "the start page failed"
+    unread = run.memory.previous_discovery.unread
+    return f"{unread[0]} could not be read this time" if unread else None
+
+
+def _decide_parts(run: Run) -> None:
+    """Give documents that were made of another page's body the outcome of that page, where it was not read anew."""
+    for state in list(_unreached(run)):
+        if state.is_part:
+            outcome = run.known.outcomes.get(page_key(state.whole_url))
+            if outcome in DELETED:
+                run.known.record_outcome(state.key, "unlinked" if outcome == "moved" else outcome)
+            else:
+                run.known.record_outcome(state.key, "kept", "not-seen")
+
+
+def _keep_doubtful_pages(run: Run) -> None:
+    """Keep the stored pages of which this run alone cannot say that they are gone.
+
+    Those are pages that answered the verification with a wall, pages without text or with the one that the site has for
+    missing pages; those that redirect for now, or together with many others; and what only such pages link to.
+    """
+    if run.arguments.confirm_deletions:
+        return
+    for suspect in run.suspects.verified:
+        wall = run.suspects.evidence(suspect)
+        if wall is not None and not run.memory.believes(suspect, wall):
+            run.known.record_outcome(suspect.key, "kept", wall.kind)
+    arriving = Counter(run.known.targets.values())
+    for key, outcome in list(run.known.outcomes.items()):
+        what, needed = _doubt(run, key, outcome, arriving)
+        if what and run.memory.doubts.again(key, what) < needed:
+            run.known.stays(key, "not-sure")
+    _keep_linked(run)
+
+
+def _doubt(run: Run, key: bytes, outcome: str, arriving: Counter[bytes]) -> tuple[str, int]:
+    """Return the answer of a page and the runs in a row after which it is believed; empty and 0 where it is already."""
+    confirm, reason = max(run.config.confirm_runs, 2), run.known.reasons[key]
+    if outcome == "dropped" and reason in {"empty", "soft-404"}:
+        return reason, confirm
+    target = run.known.targets.get(key)
+    if outcome != "moved" or target is None:
+        return "", 0
+    for_now = key in run.known.elsewhere_for_now
+    many = arriving[target] > (1 if for_now else MAX_MOVED_TO_ONE)
+    return (
+        (f"moved {target.hex()}", BELIEVED_RUNS if many and for_now else confirm)
+        if many or for_now
+        else ("", 0)
+    )
+
+
+def _keep_linked(run: Run) -> None:
+    """Keep the pages that nothing leads to any more but pages that are kept."""
+    outcomes = run.known.outcomes
+    kept = [key for key, outcome in outcomes.items() if outcome == "kept"]
+    while kept:
+        linked = {
+            page_key(run.page_of(url))
+            for record in run.store.load_pages(kept, LINKS)
+            if record is not None
+            for url in record.follow
+            if isinstance(parse(url), str)
+        }
+        kept = [key for key in linked if outcomes.get(key) == "unlinked"]
+        for key in kept:
+            run.known.record_outcome(key, "kept", "not-seen")
+
+
+def _exports_unreached(run: Run) -> bool:
+    """Say whether stored pages that were not reached belong to the output: the site could not show them this time.
+
+    They do not where the crawl was limited, or obtained nothing.
+    """
+    whole = not run.coverage.cut and not run.arguments.retry and run.arguments.mode == "crawl"
+    return whole and run.obtained > 0
+
+
+def _unreached(run: Run) -> Iterator[PageState]:
+    """Yield the stored pages inside the bounds of a run that it has neither confirmed nor recorded an outcome of."""
+    for state in run.store.unreached():
+        if state.key not in run.known.outcomes and run.bounds.covers(state):
+            yield state
+
+
+def _deletion_plan(run: Run) -> DeletionPlan:
+    """Decide which stored pages are deleted and which are exported as they were.
+
+    A page that has a document in this run is neither.
+    """
+    unreached = {state.key for state in run.store.unreached()}
+    return plan_deletions(
+        run.known,
+        {key for key, state in run.known.states.items() if run.bounds.covers(state)},
+        unreached=unreached,
+        confirmed=run.arguments.confirm_deletions,
+        only_gone=run.arguments.mode == "refresh",
+        arrived=_arrived(run, unreached),
+        missing=run.memory.missing,
+        runs=run.config.confirm_runs,
+    )
+
+
+def _arrived(run: Run, unreached: set[bytes]) -> frozenset[bytes]:
+    """Return the pages that moved to one that has a document in this run.
+
+    Many that move to one page are a sign of a fault: those are not returned.
+    """
+    arriving = Counter(run.known.targets.values())
+    present = {
+        target
+        for target, number in arriving.items()
+        if number <= MAX_MOVED_TO_ONE and target not in unreached and run.store.load_page(target) is not None
+    }
+    return frozenset(key for key, target in run.known.targets.items() if target in present)

@@ -7,7 +7,6 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from llmsspider.crawl.full_text_lag import FullTextSamples
-from llmsspider.crawl.requests import synthetic_request
 from llmsspider.site.discovery import Seed
 from llmsspider.web.markdown_forms import is_markdown_url
 from llmsspider.web.outcomes import OUTAGES
@@ -55,14 +54,14 @@ async def _stored_or_failed(phase: Phase) -> AsyncIterator[Request]:
 
 
 async def _llms_files(phase: Phase) -> AsyncIterator[Request]:
-    yield synthetic_request(phase.spider.parse_llms_files)
+    yield phase.results(phase.spider.full_texts.llms_files())
 
 
 async def _site(phase: Phase, discovery: Discovery) -> AsyncIterator[Request]:
     """Yield full text first: the pages that it holds are not fetched. Then the start page and the listed pages."""
     if any(full_text.is_usable for full_text in discovery.full_texts):
         await FullTextSamples(phase.run, phase.fetch).look(discovery)
-        yield synthetic_request(phase.spider.parse_full_texts)
+        yield phase.results(phase.spider.full_texts.current())
         await phase.idle.wait_until_idle()
         _list_lagging(phase, discovery)
     for request in (*_named_markdown(phase, discovery), *_start_page(phase, discovery)):
