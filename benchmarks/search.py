@@ -119,7 +119,7 @@ def plain_fts5(pages: list[PageRecord]) -> Find:
 
 
 def score(find: Find, questions: list[Question]) -> dict[str, float]:
-    """hit@1, hit@5, mean reciprocal rank, and milliseconds (median, 95th percentile)."""
+    """hit@1, hit@3, hit@5, mean reciprocal rank, and milliseconds (median, 95th percentile)."""
     places, times = [], []
     for question in questions:
         began = time.perf_counter()
@@ -130,6 +130,7 @@ def score(find: Find, questions: list[Question]) -> dict[str, float]:
     return {
         "queries": len(questions),
         "hit@1": mean(place == 1 for place in places),
+        "hit@3": mean(0 < place <= 3 for place in places),
         "hit@5": mean(0 < place <= 5 for place in places),
         "MRR": mean(1 / place if place else 0 for place in places),
         "median ms": spread[9],
