@@ -39,6 +39,11 @@ class SearchResult:
     more: tuple[str, ...] = ()
     also: tuple[str, ...] = ()
 
+    @property
+    def heading(self) -> str:
+        """The title of the page, and the headings of the passage below it."""
+        return " > ".join([self.title, *(part for part in self.heading_path if part != self.title)])
+
 
 @dataclass(slots=True, frozen=True)
 class SearchResults:

@@ -201,7 +201,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _run(given: list[str]) -> int:
     errors.call("llmsspider")
     if given[:1] == ["mcp"]:
-        from llmsspider.answers.mcp.command import main as serve  # noqa: PLC0415
+        from llmsspider.launch.mcp import main as serve  # noqa: PLC0415
 
         return serve(given[1:])
     if given and re.fullmatch(r"[a-z]\w*", given[0]):

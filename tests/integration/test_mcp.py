@@ -21,8 +21,8 @@ from forked import HANGS_SECS, ROOT
 from site_server import Page, Site
 
 from llmsspider import errors
-from llmsspider.answers.mcp.command import CLIENTS
 from llmsspider.launch.cli import main
+from llmsspider.launch.mcp import CLIENTS
 from llmsspider.store import resolve_data_dir
 
 if TYPE_CHECKING:  # else imported by the test that needs it: it takes a second, in every process of a run
@@ -243,6 +243,8 @@ def test_the_lines_for_a_client_start_this_server(client: str, capsys: pytest.Ca
         (["--http", "nonsense:port"], "HOST:PORT is accepted"),
         (["-s", "LLMS_EMBEDDER=no.such.Class", "-s", "LLMS_DATA_DIR=x"], "LLMS_EMBEDDER"),
         (["-s", "LLMS_STORE_CLASS"], "NAME=VALUE is accepted"),
+        (["--http", "0.0.0.0:8808", "--allow-crawl"], "Set $LLMSSPIDER_MCP_TOKEN, or give --no-token"),
+        (["--http", "192.0.2.1:8808"], "--allow-host HOST:PORT names the Host header"),
     ],
 )
 def test_what_is_wrong_is_one_line(
@@ -253,12 +255,36 @@ def test_what_is_wrong_is_one_line(
     tmp_path: Path,
 ):
     monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("LLMSSPIDER_MCP_TOKEN", raising=False)
     assert main(["mcp", *words]) == 2
     assert said in capsys.readouterr().err
 
 
-def test_a_token_is_compared_as_a_whole():
-    from llmsspider.answers.mcp.server import BearerToken
+def test_a_store_that_cannot_be_read_is_one_line_and_an_exit_code(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+):
+    (tmp_path / "docs-0123456789.sqlite").write_bytes(b"no database" * 100)
+    assert main(["mcp", "-s", f"LLMS_DATA_DIR={tmp_path}"]) == 1
+    assert capsys.readouterr().err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("host", "authorization", "expected"),
+    [
+        (b"127.0.0.1:8808", b"Bearer secret", "passed"),
+        (b"localhost:8808", b"bearer secret", "passed"),
+        (b"docs.example:8808", b"BEARER secret", "passed"),
+        (b"127.0.0.1:8808", b"Bearer secre", 401),
+        (b"127.0.0.1:8808", b"Basic secret", 401),
+        (b"127.0.0.1:8808", b"", 401),
+        (b"0.0.0.0:8808", b"Bearer secret", 421),
+        (b"", b"Bearer secret", 421),
+    ],
+)
+def test_a_request_needs_a_known_host_and_the_whole_token(
+    host: bytes, authorization: bytes, expected: str | int
+):
+    from llmsspider.answers.mcp import HttpGuard, answered_hosts
 
     sent: list[Any] = []
 
@@ -266,14 +292,10 @@ def test_a_token_is_compared_as_a_whole():
         sent.append("passed")
 
     async def send(message: Any) -> None:
-        sent.append(message.get("status"))
+        sent.append(message.get("status") or message["body"].decode())
 
-    for given, expected in (
-        (b"Bearer secret", ["passed"]),
-        (b"Bearer secre", [401, None]),
-        (b"", [401, None]),
-    ):
-        scope = {"type": "http", "headers": [(b"authorization", given)]}
-        asyncio.run(BearerToken(app, "secret")(scope, None, send))  # type: ignore[arg-type]
-        assert sent == expected
-        sent.clear()
+    hosts = frozenset([*answered_hosts("0.0.0.0", 8808), "docs.example:*"])
+    scope = {"type": "http", "headers": [(b"host", host), (b"authorization", authorization)]}
+    asyncio.run(HttpGuard(app, hosts, "secret")(scope, None, send))  # type: ignore[arg-type]
+    assert sent[0] == expected
+    assert expected != 421 or "--allow-host" in sent[1]

@@ -28,7 +28,7 @@ def _modules() -> list[str]:
     paths = sorted(path.relative_to(ROOT).with_suffix("") for path in (ROOT / "llmsspider").rglob("*.py"))
     names = [".".join(path.parts).removesuffix(".__init__") for path in paths]
     left_out = {"llmsspider.__main__", "llmsspider.settings"}
-    return [name for name in names if name not in left_out and not name.startswith("llmsspider.answers.mcp.")]
+    return [name for name in names if name not in left_out and name != "llmsspider.answers.mcp"]
 
 
 def _parts_of_scrapy() -> list[str]:

@@ -33,7 +33,7 @@ URL = "https://docs.example.com/guide/"
 ROOMS = ("answers", "changes", "content", "crawl", "lint", "site", "web")
 """Rooms of the package that read text from outside."""
 NOT_READERS = (
-    "answers.mcp.",
+    "answers.mcp",
     "content.conversion.",
     "content.extraction.marks.words_of",
     "crawl.distributed.",

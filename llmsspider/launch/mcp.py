@@ -1,0 +1,360 @@
+"""`llmsspider mcp`: the MCP server of `answers.mcp`, the crawls that its clients start, configuration lines of clients.
+
+A crawl (`--allow-crawl`) is `scrapy crawl docs` in a process of its own, one for a source at a time.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import shlex
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Mapping, Sequence
+from contextlib import nullcontext, suppress
+from pathlib import Path
+from typing import IO, Any
+
+from llmsspider.answers.embedding import embedder_of
+from llmsspider.answers.library import Library
+from llmsspider.config.settings import Config
+from llmsspider.config.sources import default_name
+from llmsspider.errors import ArgumentsError, LlmsspiderError, SearchError
+from llmsspider.launch.api import CRAWL, options_for_pipe
+from llmsspider.launch.storecommand import FAILED, WRONG, OneLineParser, pairs
+from llmsspider.output.mirror import STORE_FOLDER
+from llmsspider.store import Store, resolve_data_dir
+from llmsspider.web.loading import missing_extra
+from llmsspider.web.urls import require_http_url
+
+# Configuration lines of MCP clients for this server (docs/how-to/mcp.md has the same ones).
+
+CLIENTS = ("claude-code", "claude-desktop", "cursor", "vscode", "codex")
+"""The clients whose configuration is known."""
+
+NAME = "docs"
+"""What the server is called in them."""
+
+
+def configuration(client: str, arguments: Sequence[str]) -> str:
+    """Return the configuration of a client, with the name of the file for it.
+
+    Args:
+        client: one of `CLIENTS`.
+        arguments: of `llmsspider mcp`.
+    """
+    command = [_program(), "mcp", *arguments]
+    if client == "claude-code":
+        return f"claude mcp add {NAME} -- {shlex.join(command)}"
+    entry = {"command": command[0], "args": command[1:]}
+    if client == "codex":
+        listed = ", ".join(json.dumps(part) for part in command[1:])
+        return f"# ~/.codex/config.toml\n[mcp_servers.{NAME}]\ncommand = {json.dumps(command[0])}\nargs = [{listed}]"
+    if client == "vscode":
+        return "// .vscode/mcp.json\n" + json.dumps({"servers": {NAME: {"type": "stdio", **entry}}}, indent=2)
+    file = ".cursor/mcp.json" if client == "cursor" else "claude_desktop_config.json"
+    return f"// {file}\n" + json.dumps({"mcpServers": {NAME: entry}}, indent=2)
+
+
+def _program() -> str:
+    """The command as an absolute path: clients start it with a path of their own."""
+    program = Path(sys.argv[0])
+    return (
+        str(program.absolute())
+        if program.name.startswith("llmsspider") and program.exists()
+        else "llmsspider"
+    )
+
+
+# `llmsspider mcp`: an MCP server over the crawled documentation.
+
+TOKEN_VARIABLE = "LLMSSPIDER_MCP_TOKEN"  # noqa: S105  # the name of a variable
+"""Environment variable with the bearer token that HTTP clients have to send."""
+
+DEFAULT_ADDRESS = "127.0.0.1:8808"
+
+
+def parser() -> argparse.ArgumentParser:
+    """The options of the command."""
+    made = OneLineParser(
+        prog="llmsspider mcp",
+        description="Let agents search and read the crawled documentation (Model Context Protocol).",
+    )
+    made.add_argument(
+        "folder",
+        nargs="?",
+        help="a folder that `llmsspider URL -o FOLDER` wrote (default: the stores of the project)",
+    )
+    made.add_argument(
+        "--http", nargs="?", const=DEFAULT_ADDRESS, metavar="HOST:PORT",
+        help=f"serve streamable HTTP (default {DEFAULT_ADDRESS}) in place of stdio; ${TOKEN_VARIABLE}: bearer token",
+    )  # fmt: skip
+    made.add_argument(
+        "--allow-host",
+        action="append",
+        default=[],
+        metavar="HOST[:PORT]",
+        help="a further Host header to answer over HTTP",
+    )
+    made.add_argument(
+        "--no-token",
+        action="store_true",
+        help=f"serve HTTP beyond this machine without ${TOKEN_VARIABLE}: whoever reaches the port may use it",
+    )
+    made.add_argument("--allow-crawl", action="store_true", help="let clients add and recrawl sources")
+    made.add_argument(
+        "--print-config", choices=CLIENTS, metavar="CLIENT", help=f"print lines for {', '.join(CLIENTS)}"
+    )
+    made.add_argument(
+        "-s", dest="settings", action="append", default=[], metavar="NAME=VALUE", help="a setting"
+    )
+    return made
+
+
+def main(argv: Sequence[str]) -> int:
+    """Serve until the client goes or Ctrl-C; returns the exit code."""
+    options = parser().parse_args(argv)
+    try:
+        given = pairs(options.settings, "-s")
+        if options.print_config:
+            sys.stdout.write(configuration(options.print_config, _placed(options, _kept(argv))) + "\n")
+            return 0
+        address = _address(options.http) if options.http else None
+        settings = _settings(options.folder, given)
+        if lack := missing_extra("mcp"):
+            raise ArgumentsError([lack])
+        config = Config.from_settings(settings)
+        library = Library(config.stores, embedder_of(config.embedder))
+        sources, problems = config.stores.list_sources()
+    except LlmsspiderError as error:
+        return _refuse(getattr(error, "problems", [str(error)]), WRONG)
+    if problems and not sources:
+        return _refuse(problems, FAILED)
+    crawls = CrawlProcesses(library, _of_crawls(settings, given)) if options.allow_crawl else None
+    try:
+        return _serve(library, crawls, address, options)
+    except ArgumentsError as error:
+        return _refuse(error.problems, WRONG)
+    except (KeyboardInterrupt, BrokenPipeError):
+        return 0
+    finally:
+        if crawls is not None:
+            crawls.close()
+        library.close()
+
+
+def _refuse(problems: Sequence[str], code: int) -> int:
+    for problem in problems:
+        sys.stderr.write(f"llmsspider mcp: {problem}\n")
+    return code
+
+
+def _serve(
+    library: Library,
+    crawls: CrawlProcesses | None,
+    address: tuple[str, int] | None,
+    options: argparse.Namespace,
+) -> int:
+    from llmsspider.answers import mcp  # noqa: PLC0415  # the SDK is an extra, and takes a second
+
+    token = os.environ.get(TOKEN_VARIABLE)
+    if address is not None and not (token or options.no_token or mcp.is_loopback(address[0])):
+        why = f"--http {options.http}: whoever reaches this port could use the server. Set ${TOKEN_VARIABLE}, or give"
+        remedy = "--no-token; --allow-host HOST:PORT names the Host header that other machines send"
+        raise ArgumentsError([f"{why} {remedy}"])
+    server = mcp.make_server(library, crawls)
+    if address is None:
+        mcp.serve_stdio(server)
+    else:
+        where = f"http://{mcp.host_and_port(*address)}{mcp.PATH}"
+        hosts = [*mcp.answered_hosts(*address), *options.allow_host]
+        sys.stderr.write(f"llmsspider mcp: {where}, Ctrl-C ends it; it answers to {', '.join(hosts)}\n")
+        mcp.serve_http(server, *address, hosts=hosts, token=token)
+    return 0
+
+
+def _address(given: str) -> tuple[str, int]:
+    host, mark, port = given.rpartition(":")
+    host = host.strip("[]") if mark else given
+    if not mark:
+        port = DEFAULT_ADDRESS.rpartition(":")[2]
+    if not host or not port.isascii() or not port.isdigit() or not 0 < int(port) < 65536:
+        raise ArgumentsError([f"--http {given!r}: HOST:PORT is accepted, e.g. {DEFAULT_ADDRESS}"])
+    return host, int(port)
+
+
+def _settings(folder: str | None, given: dict[str, str]) -> Any:
+    from scrapy.utils.project import get_project_settings  # noqa: PLC0415
+
+    os.environ.setdefault("SCRAPY_SETTINGS_MODULE", "llmsspider.settings")
+    settings = get_project_settings()
+    if folder is not None:
+        store = Path(folder).absolute() / STORE_FOLDER
+        if not store.is_dir():
+            raise ArgumentsError(
+                [f"{folder} holds no page store; name a folder that `llmsspider URL -o FOLDER` wrote"]
+            )
+        settings.set("LLMS_DATA_DIR", str(store), priority="cmdline")
+        settings.set("LLMS_STORE_URL", "", priority="cmdline")  # whatever the environment says
+    settings.setdict(given, priority="cmdline")
+    return settings
+
+
+def _of_crawls(settings: Any, given: dict[str, str]) -> dict[str, object]:
+    """The settings of crawls: those that were given, and where the stores are."""
+    own = {name: settings.get(name) or "" for name in ("LLMS_DATA_DIR", "LLMS_STORE_URL")}
+    return {**own, **given}
+
+
+def _placed(options: argparse.Namespace, kept: list[str]) -> list[str]:
+    """The arguments with the place of the stores made absolute: clients start the server in a folder of their own."""
+    if options.folder is not None:
+        return [str(Path(part).absolute()) if part == options.folder else part for part in kept]
+    if any(pair.startswith(("LLMS_DATA_DIR=", "LLMS_STORE_URL=")) for pair in options.settings):
+        return kept
+    return [*kept, "-s", f"LLMS_DATA_DIR={resolve_data_dir()}"]
+
+
+def _kept(argv: Sequence[str]) -> list[str]:
+    """The arguments without `--print-config CLIENT`, for the client to start the server with."""
+    kept = list(argv)
+    place = next(n for n, part in enumerate(kept) if part.startswith("--print-config"))
+    del kept[place : place + (1 if "=" in kept[place] else 2)]
+    return kept
+
+
+# The crawls that clients start.
+
+MAX_CRAWLS = 4
+"""Maximum number of crawls at the same time."""
+
+
+class CrawlProcesses:
+    """The crawls that the clients of one server started (`answers.mcp.Crawls`); `close` stops those that run.
+
+    Args:
+        library: of the server.
+        settings: settings of the project, above those of settings.py.
+    """
+
+    def __init__(self, library: Library, settings: Mapping[str, object]):
+        self._library = library
+        self._settings = settings
+        self._started: dict[str, tuple[subprocess.Popen[bytes], IO[bytes]]] = {}
+
+    def add(self, url: str, name: str | None, max_pages: int | None) -> str:
+        """Start the first crawl of a site; returns the name of its source.
+
+        Raises:
+            InvalidUrlError: the URL is no http(s) URL.
+            SearchError: a crawl of the source is running, or too many are.
+        """
+        source = name or default_name(require_http_url(url))
+        arguments = {"url": url, "source": source}
+        if max_pages is not None:
+            arguments["max_pages"] = str(max_pages)
+        if source in self._library.names():
+            raise SearchError(f"source {source!r} is there already; use recrawl_source")
+        self._start(source, arguments)
+        return source
+
+    def recrawl(self, source: str) -> str:
+        """Start the next crawl of a source; returns its full name."""
+        name = self._library.open(source).name
+        self._start(name, {"source": name})
+        return name
+
+    def status(self, source: str) -> dict[str, Any]:
+        """The progress of the crawl of a source, or how the last one ended."""
+        running = self._is_running(source)
+        if source not in self._library.names():
+            if source in self._started:
+                return {
+                    "source": source,
+                    "going": running,
+                    "status": "PENDING" if running else "ERROR",
+                    "said": self._last_lines(source),
+                }
+            self._library.open(source)  # says what there is
+        record = next(one for one in self._library.stores.list() if one.name == source)
+        with self._library.stores.open(source, create=False) as store:
+            return {
+                "source": source,
+                "going": running,
+                "status": record.status,
+                "pages": record.pages,
+                **_last(store),
+            } | ({} if running else {"said": self._last_lines(source)})
+
+    def cancel(self, source: str) -> bool:
+        """Stop the crawl of a source as Ctrl-C does.
+
+        What was fetched is kept; returns whether one was running.
+        """
+        if not self._is_running(source):
+            return False
+        self._started[source][0].send_signal(signal.SIGINT)
+        return True
+
+    def close(self) -> None:
+        """Stop the crawls that are running and wait for them."""
+        for source, (process, log) in self._started.items():
+            if self.cancel(source):
+                try:
+                    process.wait(60)
+                except subprocess.TimeoutExpired:
+                    process.kill()
+                    process.wait()
+            log.close()
+
+    def _start(self, source: str, arguments: Mapping[str, str]) -> None:
+        if self._is_running(source):
+            raise SearchError(f"a crawl of {source!r} is running; crawl_status returns its progress")
+        if sum(self._is_running(one) for one in self._started) >= MAX_CRAWLS:
+            raise SearchError(f"{MAX_CRAWLS} crawls are running; wait for one of them")
+        package = str(Path(__file__).resolve().parent.parent.parent)
+        environment = {
+            **os.environ,
+            "SCRAPY_SETTINGS_MODULE": os.environ.get("SCRAPY_SETTINGS_MODULE", "llmsspider.settings"),
+            "PYTHONPATH": os.pathsep.join(filter(None, [package, os.environ.get("PYTHONPATH", "")])),
+        }
+        log = tempfile.TemporaryFile()  # noqa: SIM115  # as long as the process
+        process = subprocess.Popen(  # noqa: S603  # our own interpreter, no shell
+            CRAWL, env=environment, stdin=subprocess.PIPE, stdout=log, stderr=log, start_new_session=True
+        )
+        settings = {"LLMS_PROGRESS": "plain", "LLMS_STATUS_PORT": "off", **self._settings}
+        with suppress(BrokenPipeError), process.stdin or nullcontext() as pipe:  # its log says why it ended
+            if pipe is not None:
+                pipe.write(options_for_pipe(arguments, settings))
+        if source in self._started:
+            self._started[source][1].close()
+        self._started[source] = process, log
+
+    def _is_running(self, source: str) -> bool:
+        return source in self._started and self._started[source][0].poll() is None
+
+    def _last_lines(self, source: str) -> str | None:
+        """The last lines of a crawl that this server started."""
+        if source not in self._started:
+            return None
+        log = self._started[source][1]
+        log.seek(max(0, log.seek(0, os.SEEK_END) - 4000))
+        return "\n".join(log.read().decode("utf-8", "replace").splitlines()[-8:])
+
+
+def _last(store: Store) -> dict[str, Any]:
+    runs = store.runs()
+    if not runs:
+        return {}
+    last = runs[-1]
+    done = last.counts.get("documents")
+    return {
+        "run": last.id,
+        "documents": done if isinstance(done, int) else None,
+        "complete": last.complete if last.finished_at else None,
+        "outcome": last.outcome,
+        "why": last.why,
+    }
