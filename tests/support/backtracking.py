@@ -6,7 +6,6 @@
 
 from __future__ import annotations
 
-import random
 import re
 import sys
 from collections.abc import Callable, Iterator
@@ -326,65 +325,86 @@ _BUILDERS: dict[Any, Callable[[Counter, Any], Node]] = {
 
 LINEAR = 7.0
 """Growth of the steps of a text four times as long from which on it is no longer taken for linear (which is 4)."""
+LENGTH = 128
+"""Characters of the shorter text."""
+MOST = 2_000
+"""Steps a character that are counted at most: a pattern that takes more is not linear."""
 
-_SAMPLES = " \n\ta0Zé_-.<>/:=\"'`*#[](){}|\\!&;,~+"
+_SAMPLES = " a0-\n\tZé_.<>/:=\"'`*#[](){}|\\!&;,~+"
+_REPEATS = (sre.MAX_REPEAT, sre.MIN_REPEAT, sre.POSSESSIVE_REPEAT)
+_LOOPS = 8
+"""Repeats of fewer items are not pumped."""
+_KINDS = 5
+"""Characters of one repeat that are tried."""
 
 
-class Sampler:
-    """Texts that a pattern matches, in whole or in part, with the choices of a seeded generator."""
+class Attacks:
+    """Texts written against a pattern: each of its repeats filled, and begun again and again, with a bad end."""
 
-    def __init__(self, pattern: re.Pattern[Any], seed: int):
-        self.counter = Counter(pattern, 0)
-        self.random = random.Random(seed)
+    def __init__(self, pattern: re.Pattern[Any]):
+        self._counter = Counter(pattern, 0)
+        self._is_multiline = bool(self._counter.flags & re.MULTILINE)
 
-    def pumps(self, number: int) -> Iterator[tuple[str, str, str]]:
-        """Yield what stands before, what is repeated, and what stands behind."""
-        whole = list(self.counter.tree)
-        ends = ("", "\0", "!", "\n", "a")
-        parts = list(self._parts(whole))
-        if not parts:
-            return
-        for index in range(number):
-            before, repeated = self.random.choice(parts)
-            pump = self._text(repeated)
-            if self.random.random() < 0.3:
-                pump += self._text(self.random.choice(parts)[1])
-            pump = pump or self.random.choice(_SAMPLES)
-            head = self._text(before) if self.random.random() < 0.7 else ""
-            yield head, pump, ends[index % len(ends)]
+    def texts(self) -> Iterator[tuple[str, str, str]]:
+        """Yield what stands before, what is repeated, and what stands behind, each once."""
+        yield from dict.fromkeys(attack for attack in self._attacks() if attack[1])
 
-    def _parts(self, items: list[Any]) -> Iterator[tuple[list[Any], list[Any]]]:
-        """Yield pairs of nodes that stand before, and nodes that follow them, at every level."""
-        for start in range(len(items)):
-            for stop in range(start + 1, len(items) + 1):
-                yield items[:start], items[start:stop]
-            operator, argument = items[start]
-            for body in _bodies(operator, argument):
-                for before, inner in self._parts(list(body)):
-                    yield items[:start] + before, inner
+    def _attacks(self) -> Iterator[tuple[str, str, str]]:
+        tree = list(self._counter.tree)
+        for before, body, after in _loops(tree, []):
+            follower = self._text(after[:1])
+            for lead in {self._text(before), self._text(before, short=True)}:
+                for run in self._runs(body):
+                    yield lead, run, "\0"
+                    yield lead, run, "a" if self._is_multiline else "\n\0"
+                    for pump in (run, lead, lead + run, lead + run + follower, lead + follower):
+                        yield "", pump, "\0"
+                    yield lead, run + follower, "\0"
+        for stop in range(1, len(tree) + 1):
+            yield "", self._text(tree[:stop]), "\0"
+            yield "", self._text(tree[:stop], short=True), "\0"
 
-    def _text(self, items: list[Any]) -> str:
-        return "".join(self._sample(operator, argument) for operator, argument in items)
+    def _runs(self, body: list[Any]) -> list[str]:
+        """Return texts that a repeat takes in one round."""
+        if len(body) == 1 and (characters := self._characters(*body[0])):
+            return characters[:_KINDS]
+        first = [character for item in body for character in self._characters(*item)[:2]]
+        return [self._text(body), self._text(body, short=True), *first[:_KINDS]]
 
-    def _sample(self, operator: Any, argument: Any) -> str:
-        test = self.counter._character(operator, argument)
-        if test is not None:
-            if operator is sre.LITERAL:
-                return chr(argument)
-            named = (
-                [chr(value) for kind, value in argument if kind is sre.LITERAL] if operator is sre.IN else []
-            )
-            fitting = [char for char in [*named, *_SAMPLES] if test(char)]
-            return self.random.choice(fitting) if fitting else ""
-        if operator is sre.BRANCH:
-            return self._text(list(self.random.choice(argument[1])))
-        if operator is sre.SUBPATTERN:
-            return self._text(list(argument[3]))
-        if operator in {sre.MAX_REPEAT, sre.MIN_REPEAT, sre.POSSESSIVE_REPEAT}:
+    def _characters(self, operator: Any, argument: Any) -> list[str]:
+        """Return characters that one node takes, those that it names first; none for longer nodes."""
+        test = self._counter._character(operator, argument)
+        if test is None:
+            return []
+        if operator is sre.LITERAL:
+            return [chr(argument)]
+        parts = argument if operator is sre.IN else []
+        named = [chr(value) for kind, value in parts if kind is sre.LITERAL][:3]
+        return list(dict.fromkeys(filter(test, [*named, *_SAMPLES])))
+
+    def _text(self, items: list[Any], *, short: bool = False) -> str:
+        """Return a text that nodes match; with `short`, repeats as seldom as they may."""
+        return "".join(self._one(operator, argument, short) for operator, argument in items)
+
+    def _one(self, operator: Any, argument: Any, short: bool) -> str:
+        if characters := self._characters(operator, argument):
+            return "a" if "a" in characters else characters[0]
+        if operator in _REPEATS:
             least, most, body = argument
-            times = max(least, min(int(most), self.random.choice((0, 1, 1, 2))))
-            return "".join(self._text(list(body)) for _ in range(min(times, 40)))
-        return self._text(list(argument)) if operator is sre.ATOMIC_GROUP else ""
+            times = least if short else max(least, min(1, int(most)))
+            return self._text(list(body), short=short) * min(times, 40)
+        bodies = _bodies(operator, argument)
+        return self._text(list(bodies[0]), short=short) if bodies else ""
+
+
+def _loops(items: list[Any], before: list[Any]) -> Iterator[tuple[list[Any], list[Any], list[Any]]]:
+    """Yield each repeat at every level, as the nodes before it, its body, and the nodes behind it."""
+    for place, (operator, argument) in enumerate(items):
+        above = before + items[:place]
+        if operator in _REPEATS and argument[1] > _LOOPS:
+            yield above, list(argument[2]), items[place + 1 :]
+        for body in _bodies(operator, argument):
+            yield from _loops(list(body), above)
 
 
 def _bodies(operator: Any, argument: Any) -> list[Any]:
@@ -392,41 +412,32 @@ def _bodies(operator: Any, argument: Any) -> list[Any]:
         return list(argument[1])
     if operator is sre.SUBPATTERN:
         return [argument[3]]
-    if operator in {sre.MAX_REPEAT, sre.MIN_REPEAT, sre.POSSESSIVE_REPEAT}:
+    if operator in _REPEATS:
         return [argument[2]]
     return [argument] if operator is sre.ATOMIC_GROUP else []
 
 
 def growth(
-    pattern: re.Pattern[Any],
-    method: str,
-    *,
-    length: int = 128,
-    tries: int = 60,
-    stop: bool = True,
-    most: int = 0,
+    pattern: re.Pattern[Any], method: str, *, length: int = LENGTH, most: int = 0
 ) -> tuple[float, str]:
-    """Return by how much the steps grow where a text grows fourfold, and the worst text in its repeated part.
+    """Return by how much the steps grow where a text grows fourfold, and the text, in its parts, that shows it.
 
-    4 is linear, 16 quadratic. More than 2,000 steps a character, or more than `most` for the longer text, count as
-    1,000. `stop` ends at the first that is not linear.
+    4 is linear, 16 quadratic. More than `most` steps (`MOST` a character) for the longer text count as 1,000. Ends
+    at the first text that is not linear.
     """
-    short, long = Counter(pattern, most or 2_000 * length), Counter(pattern, most or 2_000 * 4 * length)
+    counter = Counter(pattern, most or MOST * 4 * length)
     worst = (0.0, "")
-    seen = set()
-    for before, pump, behind in Sampler(pattern, 0).pumps(tries):
-        if (before, pump, behind) in seen:
-            continue
-        seen.add((before, pump, behind))
-        texts = [before + pump * (size // len(pump) + 1) + behind for size in (length, 4 * length)]
+    for before, pump, behind in Attacks(pattern).texts():
+        short, long = (before + pump * (size // len(pump) + 1) + behind for size in (length, 4 * length))
         try:
-            first = short.count(texts[0], method)
-            second = long.count(texts[1], method)
+            steps = counter.count(long, method)
+            if steps > LINEAR * length:
+                steps = round(steps / max(counter.count(short, method), length) * length)
         except TooManyStepsError:
             return 1000.0, repr((before, pump, behind))
         except RecursionError:
             continue
-        worst = max(worst, (second / max(first, length), repr((before, pump, behind))))
-        if stop and worst[0] > LINEAR:
+        worst = max(worst, (steps / length, repr((before, pump, behind))))
+        if worst[0] > LINEAR and not most:
             break
     return worst

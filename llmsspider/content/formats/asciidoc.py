@@ -25,7 +25,7 @@ _LINK = re.compile(
     r"(?<![^\s(])(?:link:([^\s\[\]()]{1,1000})|((?:https?://|mailto:)[^\s\[\]()]{1,1000}))\[([^\[\]\n]{0,300})\]"
 )
 _XREF = re.compile(
-    r"(?<![^\s(])xref:([^\s\[\]()]{1,300})\[([^\[\]\n]{0,300})\]|<<([^,<>\n]{1,200})(?:,\s*([^<>\n]{1,200}))?>>"
+    r"(?<![^\s(])xref:([^\s\[\]()]{1,300})\[([^\[\]\n]{0,300})\]|<<([^,<>\n]{1,200})(?:,([^<>\n]{1,200}))?>>"
 )
 _MONO = re.compile(r"(?<![\w`])`\+?([^`+\n]{1,300})\+?`(?![\w`])")
 _REFERENCE = re.compile(r"\{([\w-]{1,80})\}")
@@ -144,4 +144,4 @@ def _reference(found: re.Match[str]) -> str:
     if found[1]:
         path, _, fragment = found[1].partition("#")
         return f"[{found[2] or found[1]}]({path}{'#' + fragment if fragment else ''})"
-    return found[4] or found[3]
+    return (found[4] or "").lstrip() or found[3]

@@ -75,7 +75,7 @@ _OPTION = re.compile(r"\s*:[\w-]+:")
 _ITEM = re.compile(r"(\s*)([-*+•]|#\.|\d{1,9}[.)])\s+")
 _LITERAL = re.compile(r"``([^`\n]+)``")
 _LINK = re.compile(r"`([^`<>\n]{1,300})<([^<>`\s]{1,1000})>`_{1,2}")
-_ROLE = re.compile(r":[a-zA-Z][\w:+.-]{0,40}:`(?:([^`<\n]{1,300}?)\s*<[^>`\n]{1,300}>|([^`\n]{1,300}))`")
+_ROLE = re.compile(r":[a-zA-Z][\w:+.-]{0,40}:`(?:([^`<\n]{1,300})<[^>`\n]{1,300}>|([^`\n]{1,300}))`")
 _NAMED = re.compile(r"`([^`\n]{1,200})`_\b|(?<![\w`])([A-Za-z][\w.-]{0,80})_(?![\w_])")
 
 
@@ -226,7 +226,7 @@ class _RstReader:
         if "`" not in line and "_" not in line:
             return line
         line = _LINK.sub(lambda found: f"[{found[1].strip()}]({found[2]})", line)
-        line = _ROLE.sub(lambda found: f"`{found[1] or found[2].lstrip('~!')}`", line)
+        line = _ROLE.sub(lambda found: f"`{found[1].strip() if found[1] else found[2].lstrip('~!')}`", line)
         line = _LITERAL.sub(r"`\1`", line)
         return _NAMED.sub(self._reference, line)
 
