@@ -9,17 +9,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
 from scrapy.commands.crawl import Command as CrawlCommand
-from scrapy.exceptions import UsageError
 from scrapy.spiderloader import get_spider_loader
 from scrapy.utils.log import configure_logging
 
 from llmsspider import errors
-from llmsspider.config.checking import crawl_problems
 from llmsspider.config.sources import default_name
 from llmsspider.crawl.jobs import on_scrapy_cloud
 from llmsspider.crawl.spiderrun import run_of
 from llmsspider.errors import StoreError
 from llmsspider.extensions import console, scrapy_cloud
+from llmsspider.launch.checking import crawl_problems, pair_problems, spider_problem, value_problem
 from llmsspider.output import summary
 
 if TYPE_CHECKING:
@@ -41,23 +40,46 @@ class Command(CrawlCommand):
     As `llmsspider crawl` it says what a person wants to know, and the log is in a file (`console`).
     """
 
+    word = "spider"
+    """What the one word of the command line is: the spider, or the argument of the spider `docs` that it stands for."""
+
     _quiet = False
     _log: Path | None = None
 
+    def syntax(self) -> str:
+        """Return the usage line."""
+        return f"[options] <{self.word}>"
+
     def process_options(self, args: list[str], opts: argparse.Namespace) -> None:
         """Check the arguments, before Scrapy logs or starts anything."""
+        problems = [*self._typed_problems(args, opts.spargs), *pair_problems(opts.set)]
+        if problems:
+            self._refuse(problems, 2)
+        if self.word != "spider":
+            opts.spargs.append(f"{self.word}={args[0]}")
         super().process_options(args, opts)
-        if len(args) != 1:
-            return
+        self._spider = args[0] if self.word == "spider" else "docs"
         try:
-            problems, exitcode = self._problems(args[0], opts.spargs), 2
+            problems, exitcode = self._problems(opts.spargs), 2
         except StoreError as error:
             problems, exitcode = [str(error)], 1
         if problems:
-            self._refuse(args[0], problems, exitcode)
-        if self._for_people(args[0], opts):
-            self._log = self._begin_console(opts)
+            self._refuse(problems, exitcode)
+        if self._for_people(opts):
+            name = opts.spargs.get("source") or default_name(opts.spargs["url"])
+            assert self.settings is not None  # noqa: S101  # as Scrapy's own commands do
+            self._log = console.begin(self.settings, name, loglevel=opts.loglevel)
             self._quiet = opts.loglevel is None
+
+    def _typed_problems(self, args: list[str], spargs: list[str]) -> list[str]:
+        """Return one line for each word that is too many, too few or said twice."""
+        found = [f"{option} is no option (see --help)" for option in args if option.startswith("-")]
+        if not found and len(args) != 1:
+            found = [f"name one {self.word}" + (f", not {len(args)}" if args else "")]
+        twice = [pair for pair in spargs if pair.startswith(f"{self.word}=")]
+        return found + [
+            f"-a {pair}: the {self.word} is named already" for pair in twice if self.word != "spider"
+        ]
 
     def add_options(self, parser: argparse.ArgumentParser) -> None:
         """Add `--verbose` where the lines for people stand in the place of the log."""
@@ -72,15 +94,10 @@ class Command(CrawlCommand):
                 help="show the log of the crawl",
             )
 
-    def _for_people(self, spider: str, opts: argparse.Namespace) -> bool:
+    def _for_people(self, opts: argparse.Namespace) -> bool:
         """Return whether the lines for people stand in the place of the log."""
         wanted = errors.called() == "llmsspider" and not opts.spargs.keys().isdisjoint({"url", "source"})
         return wanted and not opts.logfile and not opts.nolog
-
-    def _begin_console(self, opts: argparse.Namespace) -> Path | None:
-        assert self.settings is not None  # noqa: S101  # as Scrapy's own commands do
-        name = opts.spargs.get("source") or default_name(opts.spargs["url"])
-        return console.begin(self.settings, name, loglevel=opts.loglevel)
 
     def _say_end(self) -> None:
         """Print the closing lines where they stand in the place of the log."""
@@ -98,27 +115,28 @@ class Command(CrawlCommand):
         for line in [*lines, *([f"log: {console.relative_path(self._log)}"] if self._log else [])]:
             print(line, file=sys.stderr)
 
-    def _refuse(self, spider: str, problems: list[str], exitcode: int) -> NoReturn:
+    def _refuse(self, problems: list[str], exitcode: int) -> NoReturn:
         """Say what is wrong where it is read, and end."""
         assert self.settings is not None  # noqa: S101  # as Scrapy's own commands do
-        if self.settings.get("LOG_FILE"):  # a Scrapyd job: nobody sees its stderr
+        log = self.settings.get("LOG_FILE")
+        logged = bool(log) and value_problem("LOG_FILE", log) is None  # a Scrapyd job: nobody sees its stderr
+        if logged:
+            self.settings.set("LOG_LEVEL", "ERROR", priority="cmdline")
             configure_logging(self.settings)
         for problem in problems:
-            print(f"{errors.called()} {self._named(spider)}: {problem}", file=sys.stderr)
-            if self.settings.get("LOG_FILE") or on_scrapy_cloud():
+            print(f"{errors.called()} {self._named()}: {problem}", file=sys.stderr)
+            if logged or on_scrapy_cloud():
                 logger.error("%(problem)s", {"problem": problem})
         raise SystemExit(exitcode)
 
-    def _named(self, spider: str) -> str:
+    def _named(self) -> str:
         """Return what was typed after the program's name, for a line that says what was wrong with it."""
-        return f"crawl {spider}"
+        return " ".join(filter(None, ["crawl", getattr(self, "_spider", "")]))
 
     def run(self, args: list[str], opts: argparse.Namespace) -> None:
         """Crawl, and set the exit code."""
-        if len(args) != 1:
-            raise UsageError("name one spider")
         assert self.crawler_process is not None  # noqa: S101  # as Scrapy's own commands do
-        self.crawler = self.crawler_process.create_crawler(args[0])
+        self.crawler = self.crawler_process.create_crawler(self._spider)
         self.crawler_process.crawl(self.crawler, **opts.spargs)
         gc.freeze()  # what was imported stays
         gc.set_threshold(10_000, 20, 50)
@@ -137,13 +155,12 @@ class Command(CrawlCommand):
         if self._quiet:
             self._say_end()
 
-    def _problems(self, name: str, arguments: dict[str, str]) -> list[str]:
+    def _problems(self, arguments: dict[str, str]) -> list[str]:
         assert self.settings is not None  # noqa: S101
-        try:
-            spidercls = get_spider_loader(self.settings).load(name)
-        except KeyError:
-            return []  # Scrapy reports it
+        loader = get_spider_loader(self.settings)
+        if self._spider not in loader.list():
+            return [spider_problem(self._spider, loader.list())]
         unloaded = scrapy_cloud.load(self.settings)
         if unloaded is not None:
             return [unloaded]
-        return crawl_problems(self.settings, spidercls, arguments)
+        return crawl_problems(self.settings, loader.load(self._spider), arguments)

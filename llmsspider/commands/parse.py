@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from scrapy.commands.parse import Command as ParseCommand
 
-from llmsspider.config.checking import crawl_problems
 from llmsspider.errors import StoreError
+from llmsspider.launch.checking import crawl_problems
 from llmsspider.spiders.docs import DocsSpider
 from llmsspider.spiders.page import PageSpider
 

@@ -9,8 +9,6 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from scrapy.exceptions import UsageError
-
 from llmsspider import errors
 from llmsspider.commands.crawl import Command as CrawlCommand
 from llmsspider.crawl.outcome import nothing_obtained
@@ -28,9 +26,7 @@ class Command(CrawlCommand):
     _options: Sequence[str] = ()
     """What was given beside the URL."""
 
-    def syntax(self) -> str:
-        """Return the usage line."""
-        return "[options] <url>"
+    word = "url"
 
     def short_desc(self) -> str:
         """Return the description in the list of commands."""
@@ -42,11 +38,8 @@ class Command(CrawlCommand):
         parser.add_argument("--json", action="store_true", help="print the plan as JSON")
 
     def process_options(self, args: list[str], opts: argparse.Namespace) -> None:
-        """Turn the URL into a spider argument."""
-        if len(args) != 1:
-            raise UsageError
-        opts.spargs.append(f"url={args[0]}")
-        super().process_options(["docs"], opts)
+        """Check the arguments; nothing is to be stored or written."""
+        super().process_options(args, opts)
         assert self.settings is not None  # noqa: S101  # as Scrapy's own commands do
         self.settings.set("LLMS_PLAN_ONLY", True, priority="cmdline")
         self.settings.set("FEEDS", {}, priority="cmdline")
@@ -57,18 +50,18 @@ class Command(CrawlCommand):
             self.settings.set("LOG_ENABLED", False, priority="cmdline")
             console.listen(logging.WARNING)
 
-    def _for_people(self, spider: str, opts: argparse.Namespace) -> bool:
+    def _for_people(self, opts: argparse.Namespace) -> bool:
         """Return False: a plan prints itself."""
         return False
 
-    def _named(self, spider: str) -> str:
+    def _named(self) -> str:
         return "plan"
 
     def run(self, args: list[str], opts: argparse.Namespace) -> None:
         """Run discovery and print the plan."""
         from llmsspider.crawl.plan import plan_lines, with_options
 
-        super().run(["docs"], opts)
+        super().run(args, opts)
         ended = run_of(self.crawler)
         plan = ended.plan if ended is not None else None
         if plan is not None:

@@ -235,7 +235,7 @@ def crawl(given: list[str]) -> int:
         settings = _settings(options, folder)
     except LlmsspiderError as error:
         return _refuse(getattr(error, "problems", [str(error)]))
-    from llmsspider.config.checking import crawl_problems  # noqa: PLC0415  # `--help` and mistakes need no Scrapy
+    from llmsspider.launch.checking import crawl_problems  # noqa: PLC0415  # `--help` and mistakes need no Scrapy
     from llmsspider.spiders.docs import DocsSpider  # noqa: PLC0415
 
     try:
@@ -291,6 +291,8 @@ def _target(options: argparse.Namespace) -> tuple[Path, dict[str, str]]:
     """The folder and the spider arguments; raises `InvalidUrlError`, `MirrorError`, `ArgumentsError`."""
     arguments = pairs(options.arguments, "-a")
     if options.url is not None:
+        if "url" in arguments:
+            raise ArgumentsError([f"-a url={arguments['url']}: the URL is named already, {options.url}"])
         url = arguments["url"] = require_http_url(options.url)
         name = arguments.get("source") or default_name(url)
         return Path(options.output or source_slug(name).rpartition("-")[0]), arguments
@@ -305,7 +307,13 @@ def _target(options: argparse.Namespace) -> tuple[Path, dict[str, str]]:
 
 
 def _settings(options: argparse.Namespace, folder: Path) -> Settings:
+    from llmsspider.launch.checking import pair_problems, value_problem  # noqa: PLC0415
 
+    problems = pair_problems(options.settings)
+    if options.loglevel and (wrong := value_problem("LOG_LEVEL", options.loglevel)):
+        problems.append(wrong.replace("setting LOG_LEVEL=", "-L "))
+    if problems:
+        raise ArgumentsError(problems)
     settings = project_settings()
     own: dict[str, Any] = {"LLMS_MIRROR_DIR": str(folder)}
     if not os.environ.get(DATA_DIR_VARIABLE):

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import scrapy
 
 from llmsspider.config.arguments import PageArguments
-from llmsspider.config.checking import check_components
+from llmsspider.config.components import check_components
 from llmsspider.config.settings import Config
 from llmsspider.crawl.requests import synthetic_request
 from llmsspider.crawl.scheduling.downloader import EngineFetch

@@ -10,7 +10,7 @@ from scrapy import Request
 from scrapy_spider_metadata import Args  # type: ignore[attr-defined]  # it has no __all__
 
 from llmsspider.config.arguments import NO_URL, DocsArguments, given
-from llmsspider.config.checking import check_components, lost_parts, open_settings
+from llmsspider.config.components import check_components, lost_parts, misspelt, open_settings
 from llmsspider.config.sources import prepare
 from llmsspider.crawl import jobs
 from llmsspider.crawl.callbacks.docs import DocsCallbacks
@@ -61,7 +61,7 @@ class DocsSpider(Args[DocsArguments], DocsCallbacks):
             settings.set("FEED_STORE_EMPTY", True, priority="spider")
         spider = super().from_crawler(crawler, *args, **kwargs)
         resumes = jobs.prepare(crawler.settings.get("JOBDIR"))
-        for line in lost_parts(settings):
+        for line in (*lost_parts(settings), *misspelt(settings)):
             logger.warning("%(lost)s", {"lost": line})
         queued = partial(queued_requests, crawler)
         run = Run(arguments, source, config, counter(crawler), queued, resumes=resumes)

@@ -22,7 +22,7 @@ from llmsspider.config.arguments import (
     check_arguments,
     given,
 )
-from llmsspider.config.checking import check_components, open_settings
+from llmsspider.config.components import check_components, open_settings
 from llmsspider.config.profiles import load, put_in_force
 from llmsspider.config.settings import Config
 from llmsspider.config.sources import default_name

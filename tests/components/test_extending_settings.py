@@ -7,8 +7,9 @@ from scrapy.settings import BaseSettings, Settings
 from scrapy.utils.conf import build_component_list
 
 from llmsspider.config import profiles
-from llmsspider.config.checking import STAND_INS, crawl_problems, lost_parts
+from llmsspider.config.components import STAND_INS, lost_parts
 from llmsspider.crawl.scheduling.scheduler import BreadthFirstScheduler
+from llmsspider.launch.checking import crawl_problems
 from llmsspider.spiders.docs import DocsSpider
 
 OURS = [

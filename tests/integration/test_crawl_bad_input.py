@@ -54,6 +54,65 @@ def test_a_wrong_setting_exits_2(tmp_path):
     assert "LLMS_LINK_DEPTH='deep'" in outcome.log
 
 
+NUMBER = "a number of 0 or more is accepted"
+WHOLE = "a whole number of 0 or more is accepted"
+OF_SCRAPY = {
+    "DOWNLOAD_DELAY=abc": NUMBER,
+    "DOWNLOAD_TIMEOUT=-1": NUMBER,
+    "AUTOTHROTTLE_MAX_DELAY=inf": NUMBER,
+    "RETRY_TIMES=2.5": WHOLE,
+    "CONCURRENT_REQUESTS=0": "a whole number of 1 or more is accepted",
+    "DEPTH_PRIORITY=high": "a whole number is accepted",
+    "ROBOTSTXT_OBEY=maybe": "True or False is accepted",
+    "LOG_LEVEL=FOO": "CRITICAL, ERROR, WARNING, INFO or DEBUG is accepted",
+    "RETRY_HTTP_CODES=500,abc": "status codes, separated by commas, are accepted",
+    "FEED_EXPORT_ENCODING=utf-99": "the name of an encoding, such as utf-8, is accepted",
+    "LOG_FILE=nowhere/log.txt": "a file in a folder that exists is accepted",
+    "SCHEDULER=no.Scheduler": "the path of a class is accepted (ModuleNotFoundError: No module named 'no')",
+    "ITEM_PIPELINES=foo": "a dict is accepted, on the command line as JSON",
+}
+
+
+@pytest.mark.parametrize(("given", "accepted"), OF_SCRAPY.items(), ids=OF_SCRAPY)
+def test_a_wrong_setting_of_scrapy_is_one_line_and_exit_code_2(tmp_path, given, accepted):
+    outcome = command("crawl", "docs", "-a", "url=https://e.com/", "-s", given, cwd=tmp_path)
+    assert outcome.exit_code == 2
+    name, _, value = given.partition("=")
+    (line,) = outcome.log.splitlines()
+    assert line.endswith(f": setting {name}={value!r}: {accepted}")
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_misspelt_setting_of_scrapy_is_named_and_the_crawl_goes_on(serve, run_crawl):
+    site = serve(PLAIN)
+    outcome = run_crawl(f"{site.url}/", settings={"CONCURENT_REQUESTS": 4, "SHOP_SHELVES": 3})
+    assert outcome.exit_code == 0
+    (line,) = (line for line in outcome.log.splitlines() if "is unknown" in line)
+    assert line.endswith(
+        "setting CONCURENT_REQUESTS is unknown and without effect; did you mean CONCURRENT_REQUESTS?"
+    )
+    assert "WARNING" in line
+
+
+TYPED = {
+    "an unknown spider": (("crawl", "dcs"), "scrapy crawl dcs: there is no spider 'dcs'; did you mean docs?"),
+    "no spider": (("crawl",), "scrapy crawl: name one spider"),
+    "an unknown option": (("recrawl", "x", "--foo"), "scrapy recrawl: --foo is no option (see --help)"),
+    "no URL": (("plan",), "scrapy plan: name one url"),
+    "two sources": (("recrawl", "x", "y"), "scrapy recrawl: name one source, not 2"),
+    "a URL twice": (
+        ("plan", "https://e.com/", "-a", "url=https://f.com/"),
+        "scrapy plan: -a url=https://f.com/: the url is named already",
+    ),
+}
+
+
+@pytest.mark.parametrize(("words", "said"), TYPED.values(), ids=TYPED)
+def test_what_cannot_be_understood_is_one_line(tmp_path, words, said):
+    outcome = command(*words, cwd=tmp_path)
+    assert (outcome.exit_code, outcome.log.splitlines()) == (2, [said])
+
+
 @pytest.mark.parametrize(
     "words",
     [

@@ -1,30 +1,22 @@
-"""Every mistake of a crawl's arguments and settings, and components it cannot do without, found before it starts."""
+"""The components that the settings of a Scrapy project name: those a crawl cannot do without, and what is misspelt."""
 
 from __future__ import annotations
 
+import difflib
 from typing import TYPE_CHECKING
 
+from scrapy.settings import SETTINGS_PRIORITIES, default_settings
 from scrapy.utils.misc import load_object
 from scrapy.utils.python import global_object_name
 
-from llmsspider.config.arguments import ARGUMENTS, DocsArguments, check_arguments, given
-from llmsspider.config.profiles import load, put_in_force
-from llmsspider.config.settings import Config, take_environment
-from llmsspider.config.sources import prepare
-from llmsspider.errors import ArgumentsError, LlmsspiderError, StoreError
-from llmsspider.output.feed_storage import feed_problems
-from llmsspider.output.mirror import Kind, folder_for, folder_problem
-from llmsspider.web.loading import STORE_PIPELINE, own_arguments
+from llmsspider.errors import ArgumentsError
+from llmsspider.web.loading import STORE_PIPELINE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from scrapy import Spider
     from scrapy.crawler import Crawler
     from scrapy.settings import BaseSettings
-
-
-# The components without which a crawl makes no sense; all others can be taken out with None.
 
 NOT_OURS = (
     "the settings of this project are not in force: begin yours with `from llmsspider.settings import *`, "
@@ -85,6 +77,30 @@ def lost_parts(settings: BaseSettings) -> list[str]:
     return lines
 
 
+SCRAPY_SETTINGS = [name for name in dir(default_settings) if name.isupper()]
+
+ALIKE = 0.9
+"""How alike two names have to be, of 1, for the one to be taken for the other misspelt."""
+
+
+def misspelt(settings: BaseSettings) -> list[str]:
+    """Return one line for each setting of the project or command line that looks like a misspelt one of Scrapy.
+
+    >>> from scrapy.settings import Settings
+    >>> misspelt(Settings({"CONCURENT_REQUESTS": 4, "SHOP_DOWNLOAD_DELAY": 1, "SHELVES": 3}))
+    ['setting CONCURENT_REQUESTS is unknown and without effect; did you mean CONCURRENT_REQUESTS?']
+    """
+    known = set(SCRAPY_SETTINGS)
+    lines = []
+    for name in sorted(str(name) for name in settings if name not in known):
+        if (settings.getpriority(name) or 0) < SETTINGS_PRIORITIES["project"]:
+            continue
+        close = difflib.get_close_matches(name, SCRAPY_SETTINGS, n=1, cutoff=ALIKE)
+        if close and not name.endswith(close[0]):
+            lines.append(f"setting {name} is unknown and without effect; did you mean {close[0]}?")
+    return lines
+
+
 def open_settings(crawler: Crawler) -> BaseSettings:
     """Return the settings of a crawler; a copy in `scrapy shell`, which makes the spider when they are frozen."""
     if not crawler.settings.frozen:
@@ -131,69 +147,3 @@ def _missing(settings: BaseSettings) -> Iterator[str]:
                     f"setting {name}: {path} is taken out: {why}. "
                     "Leave it, or name a class that is derived from it"
                 )
-
-
-# Every mistake of a crawl's arguments and settings, found before anything starts.
-
-
-def crawl_problems(settings: BaseSettings, spider: type[Spider], arguments: dict[str, str]) -> list[str]:
-    """Return one line for each mistake; the arguments of a spider that is not derived from ours are not checked.
-
-    The environment's settings are put into `settings`.
-
-    Raises:
-        StoreError: what was typed may be right, the page store cannot be used.
-    """
-    model = next((model for kind, model in ARGUMENTS.items() if kind in _paths(spider)), None)
-    unknown = take_environment(settings)
-    if model is None:
-        return unknown
-    settings = settings.copy()
-    spider.update_settings(settings)
-    arguments = given(arguments, own_arguments(spider))
-    try:
-        source = None
-        if model is DocsArguments:
-            config, checked, _ = prepare(arguments, settings, spider)
-            source = checked.source or ""
-        else:
-            put_in_force(load(check_arguments(model, arguments).profile), settings)
-            config = Config.from_settings(settings)
-        check_components(settings)
-        if feeds := feed_problems(settings):
-            return feeds
-        if source is not None:
-            return _folder_problems(config, source)
-    except StoreError:
-        raise
-    except LlmsspiderError as error:
-        return getattr(error, "problems", [str(error)])
-    return []
-
-
-def _paths(spider: type[Spider]) -> set[str]:
-    return {f"{kind.__module__}.{kind.__qualname__}" for kind in spider.__mro__}
-
-
-def _folder_problems(config: Config, source: str) -> list[str]:
-    """One line for each folder that cannot be kept: the tree's, the skill's."""
-    if config.plan_only:
-        return []
-    found = []
-    folders: list[tuple[str, Kind, str | None]] = [
-        ("LLMS_MIRROR_DIR", "tree", config.mirror_dir),
-        ("LLMS_SKILL_DIR", "skill", config.skill_dir),
-    ]
-    for setting, kind, wanted in folders:
-        problem = folder_problem(folder_for(wanted, source), source, kind) if wanted else None
-        found += [f"setting {setting}: {problem}"] if problem else []
-    if config.mirror_dir and config.mirror_dir == config.skill_dir:
-        found.append(
-            f"setting LLMS_SKILL_DIR: {config.skill_dir} is the folder of LLMS_MIRROR_DIR; choose another"
-        )
-    feed = folder_for(config.changes_feed, source) if config.changes_feed else None
-    if feed is not None and feed.is_dir():
-        found.append(
-            f"setting LLMS_CHANGES_FEED: {feed} is a folder; name a file, such as {feed / 'changes.atom'}"
-        )
-    return found

@@ -1,0 +1,223 @@
+"""Every mistake of a crawl's arguments and settings, found before anything starts."""
+
+from __future__ import annotations
+
+import codecs
+import difflib
+import json
+import logging
+import math
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from scrapy.settings import SETTINGS_PRIORITIES, default_settings
+from scrapy.utils.misc import load_object
+
+from llmsspider.config.arguments import ARGUMENTS, DocsArguments, check_arguments, given
+from llmsspider.config.components import SCRAPY_SETTINGS, check_components
+from llmsspider.config.profiles import load, put_in_force
+from llmsspider.config.settings import Config, take_environment
+from llmsspider.config.sources import prepare
+from llmsspider.errors import LlmsspiderError, StoreError
+from llmsspider.output.feed_storage import feed_problems
+from llmsspider.output.mirror import Kind, folder_for, folder_problem
+from llmsspider.web.loading import own_arguments
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from scrapy import Spider
+    from scrapy.settings import BaseSettings
+
+
+# --- the values of Scrapy's own settings, which Scrapy reads one by one while it starts ---
+
+FRACTIONS = {"DNS_TIMEOUT", "DOWNLOAD_DELAY", "DOWNLOAD_TIMEOUT"}
+"""Settings that may be fractions though their default is a whole number."""
+
+CONCURRENCY = {"CONCURRENT_ITEMS", "CONCURRENT_REQUESTS", "CONCURRENT_REQUESTS_PER_DOMAIN"}
+"""Settings with which nothing is fetched when they are 0."""
+
+CLASS_PATH = re.compile(r"(?:scrapy|twisted)(?:\.\w+)+\Z")
+
+
+def _check_level(value: Any) -> None:
+    if not isinstance(value, int) and not str(value).isdecimal():
+        logging.getLevelNamesMapping()[str(value).upper()]
+
+
+def _check_codes(value: Any) -> None:
+    for code in value.split(",") if isinstance(value, str) else value:
+        int(code)
+
+
+def _check_folder(value: Any) -> None:
+    if not Path(value).parent.is_dir():
+        raise FileNotFoundError(value)
+
+
+def _check_boolean(value: Any) -> None:
+    if str(value) not in {"0", "1", "True", "False", "true", "false"}:
+        raise ValueError(value)
+
+
+def _check_dict(value: Any) -> None:
+    dict(json.loads(value) if isinstance(value, str) else value)
+
+
+Check = Callable[[Any], object]
+"""Raises anything for a value that Scrapy could not use."""
+
+LEVEL: tuple[Check, str] = (_check_level, "CRITICAL, ERROR, WARNING, INFO or DEBUG is accepted")
+CODES: tuple[Check, str] = (_check_codes, "status codes, separated by commas, are accepted")
+ENCODING: tuple[Check, str] = (codecs.lookup, "the name of an encoding, such as utf-8, is accepted")
+BY_NAME: dict[str, tuple[Check, str]] = {
+    "LOG_LEVEL": LEVEL,
+    "DEFAULT_DROPITEM_LOG_LEVEL": LEVEL,
+    "RETRY_GIVE_UP_LOG_LEVEL": LEVEL,
+    "RETRY_HTTP_CODES": CODES,
+    "HTTPERROR_ALLOWED_CODES": CODES,
+    "HTTPCACHE_IGNORE_HTTP_CODES": CODES,
+    "FEED_EXPORT_ENCODING": ENCODING,
+    "LOG_ENCODING": ENCODING,
+    "LOG_FILE": (_check_folder, "a file in a folder that exists is accepted"),
+    "REFERRER_POLICY": (str, "a policy is accepted"),
+    "TELNETCONSOLE_ENABLED": (_check_boolean, "True or False is accepted"),
+}
+
+
+def _by_default(name: str, default: Any) -> tuple[Check, str] | None:
+    """Return the check of a setting and what it accepts, by the type of Scrapy's default; None for any text."""
+    if isinstance(default, bool):
+        return _check_boolean, "True or False is accepted"
+    if isinstance(default, dict):
+        return _check_dict, "a dict is accepted, on the command line as JSON"
+    if isinstance(default, str) and CLASS_PATH.match(default):
+        return load_object, "the path of a class is accepted"
+    if not isinstance(default, int | float):
+        return None
+    whole = isinstance(default, int) and name not in FRACTIONS
+    least = 1 if name in CONCURRENCY else -math.inf if "PRIORITY" in name else 0
+
+    def check(value: Any) -> None:
+        number = int(value) if whole else float(value)
+        if not math.isfinite(number) or number < least:
+            raise ValueError(value)
+
+    from_least = f" of {least} or more" if least >= 0 else ""
+    return check, f"a {'whole ' if whole else ''}number{from_least} is accepted"
+
+
+def value_problem(name: str, value: Any) -> str | None:
+    """Return what is wrong with the value of a setting of Scrapy, None where nothing is.
+
+    >>> value_problem("DOWNLOAD_DELAY", "abc")
+    "setting DOWNLOAD_DELAY='abc': a number of 0 or more is accepted"
+    >>> value_problem("DOWNLOAD_DELAY", "0.5"), value_problem("SHELVES", "abc")
+    (None, None)
+    """
+    if name not in SCRAPY_SETTINGS or value is None:
+        return None
+    check, accepted = BY_NAME.get(name) or _by_default(name, getattr(default_settings, name)) or (str, "")
+    try:
+        check(value)
+    except Exception as error:  # a module of the user's may raise anything
+        why = f" ({type(error).__name__}: {error})" if check is load_object else ""
+        return f"setting {name}={value!r}: {accepted}{why}"
+    return None
+
+
+def value_problems(settings: BaseSettings) -> list[str]:
+    """Return one line for each setting of Scrapy that a project, profile or command line gives a wrong value."""
+    given = [
+        name
+        for name in SCRAPY_SETTINGS
+        if (settings.getpriority(name) or 0) >= SETTINGS_PRIORITIES["project"]
+    ]
+    return [problem for name in given if (problem := value_problem(name, settings[name]))]
+
+
+def pair_problems(pairs: Iterable[str]) -> list[str]:
+    """Return one line for each `NAME=VALUE` of the command line that Scrapy would not even put into its settings."""
+    parted = (pair.partition("=") for pair in pairs)
+    dicts = (
+        (name, value) for name, _, value in parted if isinstance(getattr(default_settings, name, None), dict)
+    )
+    return [problem for name, value in dicts if (problem := value_problem(name, value))]
+
+
+# --- everything that a crawl is given ---
+
+
+def spider_problem(name: str, known: Iterable[str]) -> str:
+    """Return the line for a spider that does not exist."""
+    close = difflib.get_close_matches(name, list(known), n=1)
+    hint = f"did you mean {close[0]}?" if close else f"accepted are {', '.join(sorted(known))}"
+    return f"there is no spider {name!r}; {hint}"
+
+
+def crawl_problems(settings: BaseSettings, spider: type[Spider], arguments: dict[str, str]) -> list[str]:
+    """Return one line for each mistake; the arguments of a spider that is not derived from ours are not checked.
+
+    The environment's settings are put into `settings`.
+
+    Raises:
+        StoreError: what was typed may be right, the page store cannot be used.
+    """
+    model = next((model for kind, model in ARGUMENTS.items() if kind in _paths(spider)), None)
+    problems = take_environment(settings)
+    if model is None:
+        return problems + value_problems(settings)
+    settings = settings.copy()
+    spider.update_settings(settings)
+    arguments = given(arguments, own_arguments(spider))
+    try:
+        source = None
+        if model is DocsArguments:
+            config, checked, _ = prepare(arguments, settings, spider)
+            source = checked.source or ""
+        else:
+            put_in_force(load(check_arguments(model, arguments).profile), settings)
+            config = Config.from_settings(settings)
+        if problems := value_problems(settings):
+            return problems
+        check_components(settings)
+        if feeds := feed_problems(settings):
+            return feeds
+        if source is not None:
+            return _folder_problems(config, source)
+    except StoreError:
+        raise
+    except LlmsspiderError as error:
+        return getattr(error, "problems", [str(error)])
+    return []
+
+
+def _paths(spider: type[Spider]) -> set[str]:
+    return {f"{kind.__module__}.{kind.__qualname__}" for kind in spider.__mro__}
+
+
+def _folder_problems(config: Config, source: str) -> list[str]:
+    """One line for each folder that cannot be kept: the tree's, the skill's."""
+    if config.plan_only:
+        return []
+    found = []
+    folders: list[tuple[str, Kind, str | None]] = [
+        ("LLMS_MIRROR_DIR", "tree", config.mirror_dir),
+        ("LLMS_SKILL_DIR", "skill", config.skill_dir),
+    ]
+    for setting, kind, wanted in folders:
+        problem = folder_problem(folder_for(wanted, source), source, kind) if wanted else None
+        found += [f"setting {setting}: {problem}"] if problem else []
+    if config.mirror_dir and config.mirror_dir == config.skill_dir:
+        found.append(
+            f"setting LLMS_SKILL_DIR: {config.skill_dir} is the folder of LLMS_MIRROR_DIR; choose another"
+        )
+    feed = folder_for(config.changes_feed, source) if config.changes_feed else None
+    if feed is not None and feed.is_dir():
+        found.append(
+            f"setting LLMS_CHANGES_FEED: {feed} is a folder; name a file, such as {feed / 'changes.atom'}"
+        )
+    return found
