@@ -20,7 +20,7 @@ from llmsspider.web.loading import own_mark
 from llmsspider.web.urls import document_id, identity, page_key
 
 if TYPE_CHECKING:
-    from llmsspider.crawl.full_text_reading import ReadPiece
+    from llmsspider.crawl.full_text import ReadPiece
     from llmsspider.crawl.pages import PageResponse, PageResult
     from llmsspider.crawl.run import Run
     from llmsspider.items import Change, DiscoveredBy, LlmsEntry, Origin, Page

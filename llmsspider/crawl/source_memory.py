@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 from llmsspider.config.sources import kept_line, updated_record
 from llmsspider.crawl.bot_walls import Doubts
 from llmsspider.crawl.deferred import DeadLinks, LinkSources
-from llmsspider.crawl.full_text_lag import LaggingFiles
+from llmsspider.crawl.full_text import LaggingFiles
 from llmsspider.crawl.known_pages import FullCheck
 from llmsspider.crawl.link_bases import LinkBases
 from llmsspider.crawl.page_checks import MissingEnds

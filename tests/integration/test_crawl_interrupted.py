@@ -33,10 +33,10 @@ class Half:
         self.go, self.reached = threading.Event(), threading.Event()
         self.site: Site = serve(pages(number))
         for index in range(after, number):
-            self._hold(f"/p{index}.html")
+            self.hold(f"/p{index}.html", self.site.pages[f"/p{index}.html"])
 
-    def _hold(self, path: str) -> None:
-        page = self.site.pages[path]
+    def hold(self, path: str, page: str) -> None:
+        """Answer with a page once `go` is set."""
 
         def held(_seen: object) -> str:
             self.reached.set()
@@ -122,6 +122,35 @@ def test_a_stopped_job_is_continued_and_complete(serve, tmp_path):
     assert first | second == {f"/p{index}.html" for index in range(30)}
     assert len(first & second) < 8
     assert "deleted" not in {document["change"] for document in outcome.documents}
+
+
+def test_a_continued_job_keeps_to_its_scope_from_the_first_request_on(serve, tmp_path):
+    half = Half(serve, 30, after=2)
+    links = '<p>Told elsewhere: <a href="/blog/1.html">news</a>.</p>'
+    for number in range(2, 30):
+        half.hold(f"/p{number}.html", html(f"Page {number}", f"<p>The text of page {number}.</p>{links}"))
+    half.site.pages["/blog/1.html"] = html("News", "<p>This is blocked.</p>")
+    options = ("-s", f"JOBDIR={tmp_path / 'job'}", "-a", "block=/blog/**")
+    process = half.begin(tmp_path, *options)
+    process.send_signal(signal.SIGINT)
+    process.wait_for_log("Closing spider (shutdown)")
+    half.go.set()
+    process.wait()
+    outcome = crawl(f"{half.site.url}/", tmp_path, options=options)
+    assert len(outcome.documents) > 20
+    assert "/blog/1.html" not in half.site.paths()
+
+
+def test_a_job_that_was_stopped_when_all_was_crawled_ends_well(serve, tmp_path):
+    half = Half(serve, 8, after=7)
+    options = ("-s", f"JOBDIR={tmp_path / 'job'}")
+    process = half.begin(tmp_path, *options)
+    process.send_signal(signal.SIGINT)
+    process.wait_for_log("Closing spider (shutdown)")
+    half.go.set()
+    process.wait()
+    outcome = crawl(f"{half.site.url}/", tmp_path, options=options)
+    assert (outcome.exit_code, outcome.stats["finish_reason"]) == (0, "finished"), outcome.log
 
 
 def test_answers_that_wait_to_be_judged_are_not_taken_when_a_job_is_stopped(serve, tmp_path):

@@ -14,7 +14,7 @@ from scrapy import Request
 from llmsspider.content.markdown import Draft
 from llmsspider.crawl.callbacks.failures import kind_of_failure
 from llmsspider.crawl.callbacks.reading import count_hidden, count_page
-from llmsspider.crawl.full_text_reading import FullTextReader, Piece, ReadPiece, full_text_hash, keep_bases
+from llmsspider.crawl.full_text import FullTextReader, Piece, ReadPiece, full_text_hash, keep_bases
 from llmsspider.crawl.pages import PageResponse, PageResult
 from llmsspider.crawl.records import utc_now
 from llmsspider.errors import ConversionError, RenderingError, TooLargePageError

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from llmsspider.crawl.callbacks.rendering import MIN_ROUTES
-from llmsspider.crawl.full_text_lag import keep_text_of_file
+from llmsspider.crawl.full_text import keep_text_of_file
 from llmsspider.crawl.page_checks import drop_reason
 from llmsspider.crawl.pages import markdown_alternate, named_llms_txt, refused_by_page, same_page_elsewhere
 from llmsspider.crawl.readings import NoDocument

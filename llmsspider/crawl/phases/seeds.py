@@ -6,7 +6,7 @@ import asyncio
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from llmsspider.crawl.full_text_lag import FullTextSamples
+from llmsspider.crawl.full_text import find_lagging
 from llmsspider.site.discovery import Seed
 from llmsspider.web.markdown_forms import is_markdown_url
 from llmsspider.web.outcomes import OUTAGES
@@ -60,7 +60,7 @@ async def _llms_files(phase: Phase) -> AsyncIterator[Request]:
 async def _site(phase: Phase, discovery: Discovery) -> AsyncIterator[Request]:
     """Yield full text first: the pages that it holds are not fetched. Then the start page and the listed pages."""
     if any(full_text.is_usable for full_text in discovery.full_texts):
-        await FullTextSamples(phase.run, phase.fetch).look(discovery)
+        await find_lagging(phase.run, phase.fetch, discovery)
         yield phase.results(phase.spider.full_texts.current())
         await phase.idle.wait_until_idle()
         _list_lagging(phase, discovery)

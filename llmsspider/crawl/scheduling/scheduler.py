@@ -111,6 +111,8 @@ LAST_UNDER_WAY = 4
 class BreadthFirstScheduler(Scheduler):
     """Scrapy's scheduler; with `max_depth` set, depth d+1 waits until every page of depth d is done.
 
+    What waits in the queue of a JOBDIR is sent once the scope is known again: what a page leads to is judged by it.
+
     Without the wait a page can be reached first over a longer path, and be filtered or given a wrong depth. With
     `max_pages` set, no more requests are under way than documents are left to export, or `LAST_UNDER_WAY` if larger.
     """
@@ -120,7 +122,7 @@ class BreadthFirstScheduler(Scheduler):
 
     def next_request(self) -> Request | None:
         """Return the next request, or None while it has to wait."""
-        if self._has_enough():
+        if self._has_enough() or self._waits_for_scope():
             return None
         if self._held is not None:
             return self._release()
@@ -162,6 +164,10 @@ class BreadthFirstScheduler(Scheduler):
         """Return whether the requests under way may reach `max_pages`; the rest is filtered then."""
         left = (self._run.limit.left if self._run is not None else None) or 0
         return left > 0 and max(left, LAST_UNDER_WAY) <= self._under_way()
+
+    def _waits_for_scope(self) -> bool:
+        run = self._run
+        return run is not None and run.discovers and run.resumes is not None and run.bounds.scope is None
 
     def _bounded(self) -> bool:
         return self._run is not None and self._run.arguments.max_depth is not None

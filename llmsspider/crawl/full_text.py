@@ -1,0 +1,392 @@
+"""Pages of full-text files: how workers read them, and which files lag behind the pages that they hold. No Scrapy.
+
+A worker reads a page, makes its links absolute, and derives all that is kept of its text. What its relative links begin
+at is pickled for the workers once the first pages of the file have shown it. A page whose links need more than that
+comes back as a `Draft`, and is finished in the crawling process.
+
+A file may be built by another job than the pages, two builds late. A crawl that has stored pages from it requests a few
+of them in each run and compares their text. A file that was found to lag stays so: its pages are crawled, and it is
+used only for those that are not found.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import html
+import pickle
+import re
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+from llmsspider.content.markdown import Draft, draft
+from llmsspider.content.markdown.code_languages import code_languages
+from llmsspider.crawl.link_bases import LinkBases, UnsettledError
+from llmsspider.crawl.pages import PageResponse, read_page, with_valid_urls
+from llmsspider.crawl.records import utc_now
+from llmsspider.crawl.stubs import Stub, stub_of_full_text
+from llmsspider.errors import ConversionError, TooLargePageError
+from llmsspider.items import Digest, Page, raw_hash
+from llmsspider.site import llmsfull
+from llmsspider.site.llmsfull import FullPage
+from llmsspider.web.url_gate import Joiner
+from llmsspider.web.urls import identity, page_key
+
+if TYPE_CHECKING:
+    from llmsspider.crawl.page_links import Base
+    from llmsspider.crawl.run import Run
+    from llmsspider.site.discovery import Discovery, Fetch, FetchResult, FullText
+    from llmsspider.store import PageRecord
+
+
+# --- how pages are read ---
+
+
+@dataclass(slots=True, frozen=True)
+class Piece:
+    """The text of a page of a full-text file, and its address.
+
+    `base` is the URL that its links are relative to, None where that is to be found out. `bases` is the file of
+    `keep_bases`, None where a worker cannot know what relative links begin at.
+    """
+
+    text: str
+    url: str
+    base: str | None = None
+    bases: Path | None = None
+
+
+@dataclass(slots=True, frozen=True)
+class ReadPiece:
+    """A page of a full-text file as it was read.
+
+    `page` has valid URLs only, `digest` is that of its Markdown, `raw_hash` the SHA-256 in hex of the text that it was
+    read from. `stub` says why its HTML may say more, None where it does not. `base` is what its relative links begin
+    at, None where that makes no difference.
+    """
+
+    page: Page
+    digest: Digest
+    raw_hash: str
+    stub: Stub | None
+    base: Base | None = None
+
+
+@dataclass(slots=True, frozen=True)
+class FullTextReader:
+    """How pages are read: whether text that no reader sees is kept, how many characters a byte of one may become."""
+
+    keep_hidden: bool
+    max_growth: int
+
+    def read(self, pieces: Sequence[Piece]) -> list[ReadPiece | Draft | TooLargePageError]:
+        """Read pages; a `Draft` is one whose links the crawl has to join."""
+        return [self._read(piece) for piece in pieces]
+
+    def _read(self, piece: Piece) -> ReadPiece | Draft | TooLargePageError:
+        drafted = draft(piece.text)
+        try:
+            if piece.base is not None:
+                return self.finished(drafted, Joiner(piece.base).join, piece.text)
+            if piece.bases is None:
+                return drafted
+            bases = _bases(piece.bases)
+            links = bases.place(piece.url, piece.url, "llms-full", drafted.hrefs)
+            if not bases.is_settled(links):
+                return drafted
+            base = bases.base_of(links) if links.differs else None
+            return self.finished(drafted, bases.join(links), piece.text, base)
+        except UnsettledError:
+            return drafted
+        except TooLargePageError as error:
+            return error
+
+    def finished(
+        self, drafted: Draft, join: Callable[[str], str], text: str, base: Base | None = None
+    ) -> ReadPiece:
+        """Return a page with the links that `join` makes absolute; raises `TooLargePageError`."""
+        page = with_valid_urls(drafted.page(join, keep_hidden=self.keep_hidden, max_growth=self.max_growth))
+        stub = stub_of_full_text(page.markdown)
+        return ReadPiece(
+            page, Digest.of(page.markdown, code_languages(page.markdown)), full_text_hash(text), stub, base
+        )
+
+
+def full_text_hash(text: str) -> str:
+    """Return the SHA-256 in hex of a page as the full-text file holds it."""
+    return raw_hash(text.encode("utf-8", "surrogatepass"))
+
+
+def keep_bases(run: Run) -> Path | None:
+    """Write for the workers what links are known to be relative to now; None where that is not known or not written."""
+    if run.site.is_shown_elsewhere:
+        return None
+    with suppress(OSError):  # a full disk: the crawling process joins the links
+        return run.spool.keep(pickle.dumps(run.memory.link_bases, pickle.HIGHEST_PROTOCOL))
+    return None
+
+
+@lru_cache(maxsize=1)
+def _bases(path: Path) -> LinkBases:
+    found = pickle.loads(path.read_bytes())  # noqa: S301  # written by `keep_bases`
+    if not isinstance(found, LinkBases):
+        raise ConversionError(f"{path} holds no bases of links")
+    return found
+
+
+# --- which files lag: the words of a few pages are compared with those of the site ---
+
+MAX_SAMPLES = 5
+"""Maximum number of pages of a file that are requested in one run, and no more than a quarter of them."""
+BY_DATE = 3
+"""Number of them that are the pages changed last by the sitemap."""
+FAITHFUL = 2
+"""Least number of samples that agree word for word for another one that differs to show that the file lags."""
+ALIKE = 0.5
+"""Least share of words that two states of a page have in common; with less it is another page: a wall, an error."""
+KEPT_SAMPLES = 200
+"""Maximum number of samples of a file that are stored."""
+SLACK_SECS = 3600
+"""Seconds that the dates of the files of one build may differ by."""
+ACCEPT = "text/markdown, text/html;q=0.9, */*;q=0.1"
+
+_TAG = re.compile(r"<[^<>]*>")
+_DESTINATION = re.compile(r"\]\([^()\s]*\)")
+_WORD = re.compile(r"[^\W_]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """A page as it is and as the file holds it, each as the hash of its words.
+
+    `is_newer` says that it has a later date than the file.
+    """
+
+    url: str
+    live: str
+    file: str
+    is_newer: bool = False
+
+
+@dataclass(slots=True)
+class LaggingFiles:
+    """The full-text files of a source that lag, and what was seen of the others; by URL.
+
+    `samples` maps a file to the two hashes of each page that was compared, by the page's URL. `pages` are the keys of
+    the pages of lagging files, `missing` of those that are not there; they are of one run.
+    """
+
+    files: set[str] = field(default_factory=set)
+    samples: dict[str, dict[str, tuple[str, str]]] = field(default_factory=dict)
+    pages: set[bytes] = field(default_factory=set)
+    missing: set[bytes] = field(default_factory=set)
+
+    @classmethod
+    def from_json(cls, found: Any) -> LaggingFiles:
+        """Read what `to_json` wrote; anything else gives an empty value."""
+        if not isinstance(found, dict):
+            return cls()
+        samples = {
+            file: {url: (live, held) for url, (live, held) in pages.items()}
+            for file, pages in found.get("samples", {}).items()
+        }
+        return cls(set(found.get("files", ())), samples)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return what the store keeps."""
+        kept = {file: dict(list(pages.items())[-KEPT_SAMPLES:]) for file, pages in self.samples.items()}
+        return {"files": sorted(self.files), "samples": kept}
+
+    def compare(self, file: str, samples: Sequence[Sample]) -> bool:
+        """Compare the samples of a run with earlier ones; return whether they show that the file lags.
+
+        A page whose text differs from the file's shows it where the page has a later date, where other pages have the
+        file's text word for word, where it changed since the last sample and the file did not, or where the file has
+        now the text that the page had then. By itself it does not: many files are made from another form of the page.
+        """
+        known = self.samples.setdefault(file, {})
+        now = {sample.url: (sample.live, sample.file) for sample in samples}
+        faithful = sum(live == held for live, held in (known | now).values())
+        lags = False
+        for sample in samples:
+            live, held = known.pop(sample.url, ("", ""))
+            known[sample.url] = now[sample.url]
+            came_after = live not in ("", held) and sample.file == live
+            only_page_changed = live not in ("", sample.live) and held == sample.file
+            differs = sample.live != sample.file
+            shown = sample.is_newer or faithful >= FAITHFUL or only_page_changed
+            lags = lags or came_after or (differs and shown)
+        if lags:
+            self.files.add(file)
+            del self.samples[file]
+        return lags
+
+
+async def find_lagging(run: Run, fetch: Fetch, discovery: Discovery) -> None:
+    """Compare a few stored pages of each full-text file with the site; a file that lags is logged once, and counted."""
+    dates = {identity(run.page_of(seed.url)): seed.lastmod for seed in discovery.seeds if seed.lastmod}
+    for full_text in discovery.full_texts:
+        pages = _stored_pages(run, full_text)
+        if not full_text.is_usable or run.memory.lags(full_text.url) or not pages:
+            continue
+        lastmod = {url: dates[identity(url)] for url in pages if identity(url) in dates}
+        wanted = {pages[url]: url for url in chosen(list(pages), lastmod, run.memory.full_check.number)}
+        samples = []
+        for piece in _pieces(full_text, set(wanted)):
+            url = wanted[piece.url or ""]
+            run.count("full-text/samples")
+            answer = await fetch(url, accept=ACCEPT)
+            words = await _words(run, piece, url, answer)
+            if words is not None and are_alike(*words):
+                newer = is_newer(answer.headers, lastmod.get(url), full_text.answer.headers)
+                samples.append(Sample(url, _hash_of(words[0]), _hash_of(words[1]), newer))
+        if run.memory.lagging.compare(full_text.url, samples):
+            run.count("full-text/lagging")
+            run.note(
+                f"{full_text.url} lags behind its pages: they are crawled, and it stands in for those only "
+                "that are not there; -a full=true believes it again"
+            )
+
+
+def _stored_pages(run: Run, full_text: FullText) -> dict[str, str]:
+    """Return the address of each page of the file that is stored from it, and what the file calls it."""
+    found = {}
+    for named in full_text.report.urls if full_text.report else ():
+        url = run.page_of(named)
+        state = run.known.state(page_key(url))
+        of_file = state is not None and state.origin == "llms-full"
+        if of_file and run.bounds.verdict(url, listed=True).allowed:
+            found[url] = named
+    return found
+
+
+def _pieces(full_text: FullText, named: set[str]) -> list[FullPage]:
+    """Return the first page of the file under each of the addresses."""
+    found: dict[str, FullPage] = {}
+    if full_text.report is None:
+        return []
+    with full_text.answer.open() as body:
+        for piece in llmsfull.cut(body, full_text.report):
+            if isinstance(piece, FullPage) and piece.url in named:
+                found.setdefault(piece.url or "", piece)
+                if len(found) == len(named):
+                    break
+    return list(found.values())
+
+
+async def _words(
+    run: Run, piece: FullPage, url: str, answer: FetchResult
+) -> tuple[Counter[str], Counter[str]] | None:
+    """Return the words of a page as it is now and as the file holds it; None where the page does not come."""
+    if not answer.ok or identity(answer.final_url) != identity(url):
+        return None
+    with answer.open() as opened:
+        body = opened.read()
+    answered = PageResponse(url, answer.final_url, answer.status, dict(answer.headers), body, utc_now())
+    try:
+        live = (await read_page(answered, run.workers, listed=True)).page.markdown
+    except ConversionError:
+        return None
+    (drafted,) = await run.workers.read_texts([piece.text])
+    if isinstance(drafted, ConversionError):
+        return None
+    held = drafted.page(Joiner(url).join, keep_hidden=run.workers.keep_hidden).markdown
+    return counted_words(live), counted_words(held)
+
+
+def chosen(pages: Sequence[str], dates: Mapping[str, str], number: int) -> list[str]:
+    """Return the pages of a file to look at in the run of this number: those changed last, and others in turn.
+
+    Args:
+        pages: the URLs of the file's pages.
+        dates: the `lastmod` of the sitemap, by URL, as far as there is one.
+        number: number of the run.
+
+    >>> chosen(["a", "b", "c", "d"], {}, 1) != chosen(["a", "b", "c", "d"], {}, 2)
+    True
+    """
+    most = min(MAX_SAMPLES, max(1, len(pages) // 4))
+    dated = sorted((page for page in pages if page in dates), key=lambda page: dates[page], reverse=True)
+    last = dated[: min(BY_DATE, most)] if len(set(dates.values())) > 1 else []
+    others = sorted(
+        set(pages) - set(last),
+        key=lambda url: hashlib.sha256(urlsplit(url).path.encode("utf-8", "surrogatepass")).digest(),
+    )
+    begin, room = number * most, most - len(last)
+    return last + [others[(begin + place) % len(others)] for place in range(min(room, len(others)))]
+
+
+def counted_words(markdown: str) -> Counter[str]:
+    r"""Return the words that a reader sees, whatever Markdown is around them, without the title.
+
+    >>> counted_words("# A\n\nSee [the *b*](/x) &amp; `c\\_d`.\n") == counted_words("See the b & c_d.")
+    True
+    """
+    lines = [
+        line for line in markdown.split("\n") if not line.lstrip().startswith(("# ", "```", "~~~", ":::"))
+    ]
+    text = _TAG.sub(" ", _DESTINATION.sub("]", "\n".join(lines)))
+    return Counter(word.lower() for word in _WORD.findall(html.unescape(text)))
+
+
+def _hash_of(words: Counter[str]) -> str:
+    lines = "\n".join(f"{word} {n}" for word, n in sorted(words.items()))
+    return hashlib.sha256(lines.encode()).hexdigest()[:32]
+
+
+def are_alike(one: Counter[str], other: Counter[str]) -> bool:
+    """Say whether two texts may be states of one page."""
+    return 2 * (one & other).total() >= ALIKE * (one.total() + other.total())
+
+
+def is_newer(page: Mapping[str, str], lastmod: str | None, file: Mapping[str, str]) -> bool:
+    """Say whether a page has a later date than a file: its Last-Modified, or its `lastmod` where it has none of use.
+
+    Args:
+        page: headers of the page's answer, with lower-case names; a Last-Modified of this very moment says nothing.
+        lastmod: of the sitemap (W3C date).
+        file: headers of the file's answer.
+    """
+    modified, asked, of_file = (
+        _seconds(parsedate_to_datetime, text)
+        for text in (page.get("last-modified"), page.get("date"), file.get("last-modified"))
+    )
+    if modified is not None and asked is not None and asked - modified < SLACK_SECS:
+        modified = None
+    date = modified if modified is not None else _seconds(datetime.fromisoformat, lastmod)
+    return date is not None and of_file is not None and date > of_file + SLACK_SECS
+
+
+def _seconds(read: Callable[[str], datetime], text: str | None) -> float | None:
+    with suppress(ValueError, TypeError, IndexError, OverflowError):
+        found = read((text or "").strip())
+        return (found if found.tzinfo else found.replace(tzinfo=UTC)).timestamp()
+    return None
+
+
+def keep_text_of_file(run: Run, record: PageRecord) -> None:
+    """Keep the text that was stored from a full-text file which lags or is away, where the page has the same words."""
+    state = run.known.state(record.key)
+    is_of_file = state is not None and state.origin == "llms-full"
+    was_of_file = record.key in run.memory.lagging.pages and not is_of_file
+    if state is None or not (is_of_file or was_of_file):
+        return
+    is_away = is_of_file and state.fetched_url in run.memory.previous_discovery.unread
+    stored = run.store.load_page(state.key) if is_away or run.memory.lagging.files else None
+    if stored is None or counted_words(stored.content or "") != counted_words(record.content or ""):
+        return
+    if was_of_file and stored.title != record.title:
+        return
+    kept = ["content", "title", "description", "language", "source_hash", "extra"]
+    if is_away:  # its text is that of the file, and is compared with it when it is back
+        kept += ["origin", "fetched_url", "raw_hash", "validators_url", "accept", "etag", "last_modified"]
+        kept += ["has_end_tag"]
+    for name in kept:
+        setattr(record, name, getattr(stored, name))
