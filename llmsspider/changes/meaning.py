@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from llmsspider.changes.compare import Block, Hunk, Kind, line_diff, matcher
-from llmsspider.changes.volatile import Masked, is_dated, is_labelled, is_peculiar, mask, masked
+from llmsspider.changes.volatile import Masked, is_dated, is_labelled, mask, masked
 
 MAX_NAMES = 30
 """Maximum number of names of one page, of each kind."""
@@ -38,27 +38,18 @@ _SENTENCE = re.compile(r"(?<=[.!?])\s+")
 
 @dataclass(slots=True, frozen=True)
 class Names:
-    """What appeared on a page and vanished from it: names in signatures and code, versions; and what it deprecates."""
+    """Names in signatures and code, and versions, that appeared on a page or vanished; and what it deprecates."""
 
     appeared: tuple[str, ...] = ()
     vanished: tuple[str, ...] = ()
-    versions_appeared: tuple[str, ...] = ()
-    versions_vanished: tuple[str, ...] = ()
     deprecated: tuple[str, ...] = ()
 
 
 def names(before: Iterable[Block], after: Iterable[Block], hunks: Iterable[Hunk]) -> Names:
     """Compare what two contents of a page name."""
-    old, new = list(before), list(after)
-    old_names, new_names = dict.fromkeys(_named(old)), dict.fromkeys(_named(new))
-    old_versions, new_versions = dict.fromkeys(_versions(old)), dict.fromkeys(_versions(new))
-    return Names(
-        _beyond(new_names, old_names),
-        _beyond(old_names, new_names),
-        _beyond(new_versions, old_versions),
-        _beyond(old_versions, new_versions),
-        tuple(dict.fromkeys(_deprecations(hunks)))[:MAX_NAMES],
-    )
+    old, new = dict.fromkeys(_named(before)), dict.fromkeys(_named(after))
+    deprecated = dict.fromkeys(_deprecations(hunks))
+    return Names(_beyond(new, old), _beyond(old, new), tuple(deprecated)[:MAX_NAMES])
 
 
 def _beyond(these: Iterable[str], others: Iterable[str]) -> tuple[str, ...]:
@@ -72,32 +63,20 @@ def _named(found: Iterable[Block]) -> Iterator[str]:
             yield from _in_code(block.text)
             continue
         for span in _SPAN.findall(block.text):
-            if _NAME.match(span):
-                yield span
-            else:
-                yield from _in_code(span)
+            yield from [span] if _NAME.match(span) else _in_code(span)
         if block.kind == "heading":
             yield from _in_code(block.text.replace("`", "").replace("\\", ""))
 
 
 def _in_code(text: str) -> Iterator[str]:
     yield from _FLAG.findall(text)
+    yield from _VERSION.findall(text)
     yield from (f"{name}()" for name in _CALL.findall(text))
     yield from (f"{name}=" for name in _KEYWORD.findall(text))
     for _, parameters in _SIGNATURE.findall(text):
         for part in parameters.split(","):
             if "=" not in part and (name := _PARAMETER.match(part.strip())):
                 yield f"{name[1]}="
-
-
-def _versions(found: Iterable[Block]) -> Iterator[str]:
-    """Versions in code, code spans and headings; in prose they may be anything."""
-    for block in found:
-        if block.kind in {"code", "heading"}:
-            yield from _VERSION.findall(block.text)
-        else:
-            for span in _SPAN.findall(block.text):
-                yield from _VERSION.findall(span)
 
 
 def _deprecations(hunks: Iterable[Hunk]) -> Iterator[str]:
@@ -111,8 +90,6 @@ def _deprecations(hunks: Iterable[Hunk]) -> Iterator[str]:
 
 PAGES = 3
 """Pages on which a labelled line has to change at the same time to be noise without any earlier content."""
-PROVEN_PAGES = 2
-"""Pages whose earlier contents have to prove a line to be noise for it to be noise everywhere."""
 
 _CELL = re.compile(r"(?<!\\)\|")
 _CODE_SPAN = re.compile(r"`[^`]+`")
@@ -122,25 +99,16 @@ _CODE_SPAN = re.compile(r"`[^`]+`")
 class Line:
     """A line that differs in nothing but what may be volatile.
 
-    `number` is that in the text before, `mask` what stays of it, `parts` which of its volatile parts became what.
-    `labelled` says whether it calls itself volatile: by a word such as "updated", or by dates in what differs.
+    `number` is that in the text before, `mask` what stays of it, `slots` are the mask and the number of each volatile
+    part that differs. `labelled` says whether it calls itself volatile: by a word such as "updated", or by dates in
+    what differs.
     """
 
     number: int
     mask: str
-    parts: frozenset[tuple[int, str, str]]
+    slots: frozenset[tuple[str, int]]
     after: str
     labelled: bool
-
-    @property
-    def slots(self) -> frozenset[tuple[str, int]]:
-        """The places that differ: the mask, and the numbers of the parts."""
-        return frozenset((self.mask, number) for number, _, _ in self.parts)
-
-    @property
-    def pairs(self) -> frozenset[tuple[str, str]]:
-        """What became what."""
-        return frozenset((before, after) for _, before, after in self.parts)
 
 
 def volatile_lines(hunk: Hunk) -> list[Line]:
@@ -166,7 +134,7 @@ def _lines_alike(hunk: Hunk, first: int, before: Sequence[str], after: Sequence[
         for number in range(start, start + size):
             then, now = number, other + number - start
             parts = enumerate(zip(old[then].parts, new[now].parts, strict=False))
-            changed = frozenset((slot, one, two) for slot, (one, two) in parts if one != two)
+            changed = frozenset((masks[then], slot) for slot, (one, two) in parts if one != two)
             if changed and len(old[then].parts) == len(new[now].parts):
                 labelled = _says_so(hunk, before[then], after[now])
                 yield Line(first + number, masks[number], changed, after[now], labelled)
@@ -248,34 +216,13 @@ def _by_mask(content: Iterable[Block]) -> dict[str, list[tuple[str, ...]]]:
 
 
 def noise_of(pages: Sequence[tuple[Evidence, Sequence[Line]]]) -> list[set[Line]]:
-    """Return for each page which of its lines are noise, by the evidence of its own contents and of the other pages.
+    """Return for each page which of its lines are noise.
 
-    A line is noise on every page when the contents of two pages prove it, or when it changed on three pages at the same
-    time and is labelled. A new line, for which there is no evidence, is noise when each of its changes stands in noise
-    of the same page or of two others: the same date, hash or build number became the same other one.
+    A line is noise when the contents of its page prove it, and on every page when it is labelled and changed on three
+    at the same time.
     """
-    everywhere = _noise_slots(pages)
-    found = [{one for one in lines if one.slots <= everywhere or page.proves(one)} for page, lines in pages]
-    own = [{pair for line in noise for pair in line.pairs} for noise in found]
-    counted = Counter(pair for pairs in own for pair in pairs)
-    common = {pair for pair, count in counted.items() if count >= PROVEN_PAGES}
-    return [
-        noise | {line for line in lines if _is_within(line, pairs | common)}
-        for (_, lines), noise, pairs in zip(pages, found, own, strict=True)
-    ]
-
-
-def _is_within(line: Line, pairs: set[tuple[str, str]]) -> bool:
-    return line.pairs <= pairs and all(is_peculiar(part) for pair in line.pairs for part in pair)
-
-
-def _noise_slots(pages: Iterable[tuple[Evidence, Iterable[Line]]]) -> set[tuple[str, int]]:
-    proven: Counter[tuple[str, int]] = Counter()
     labelled: Counter[tuple[str, int]] = Counter()
-    for page, lines in pages:
-        found = list(lines)
-        sure = [line for line in found if any(map(str.isalpha, line.mask)) and page.proves(line)]
-        proven.update({slot for line in sure for slot in line.slots})
-        labelled.update({slot for line in found if line.labelled for slot in line.slots})
-    everywhere = {slot for slot, count in proven.items() if count >= PROVEN_PAGES}
-    return everywhere | {slot for slot, count in labelled.items() if count >= PAGES}
+    for _, lines in pages:
+        labelled.update({slot for line in lines if line.labelled for slot in line.slots})
+    everywhere = {slot for slot, count in labelled.items() if count >= PAGES}
+    return [{one for one in lines if one.slots <= everywhere or page.proves(one)} for page, lines in pages]

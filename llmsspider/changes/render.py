@@ -44,12 +44,7 @@ def in_words(page: PageChange) -> list[str]:
     if page.moved_from:
         found.append(f"was {page.moved_from}")
     found += [f"deprecated: {sentence}" for sentence in page.names.deprecated[:2]]
-    for label, names in (
-        ("new", page.names.appeared),
-        ("gone", page.names.vanished),
-        ("version", page.names.versions_appeared),
-        ("no longer", page.names.versions_vanished),
-    ):
+    for label, names in (("new", page.names.appeared), ("gone", page.names.vanished)):
         if names:
             more = f" and {len(names) - 6} more" if len(names) > 6 else ""
             found.append(f"{label}: {', '.join(f'`{name}`' for name in names[:6])}{more}")
@@ -140,11 +135,8 @@ def markdown(changes: SourceChanges, *, summary: bool = False) -> Iterator[str]:
     if changes.folded:
         yield ""
         yield f"Folded, since it changes every time: {folded_in_words(changes)}"
-    detailed = [page for page in changes.pages if page.hunks]
-    if summary or not detailed:
-        return
-    yield ""
-    yield "## In detail"
+    detailed = [] if summary else [page for page in changes.pages if page.hunks]
+    yield from ["", "## In detail"] if detailed else []
     for page in detailed:
         yield ""
         yield f"### [{escape(page.title)}]({page.url})"

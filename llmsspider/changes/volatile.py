@@ -93,11 +93,6 @@ def _volatile(text: str, kept: list[tuple[int, int]]) -> Iterator[tuple[int, int
         position = end
 
 
-def is_peculiar(part: str) -> bool:
-    """Whether a part is a date or a long number: lines in which it became the same other one changed for one reason."""
-    return is_dated(part) or (len(part) >= 4 and "." not in part)
-
-
 def is_labelled(text: str) -> bool:
     """Whether a text says that it holds a date or a counter: "updated", "build", "stars"."""
     return _LABEL.search(text) is not None
