@@ -12,8 +12,6 @@ PORTIONS = 8
 """Parts that the patterns are tried in, so that they share out well among processes."""
 
 SHORT_TEXTS = {
-    "llmsspider.site.llmsfull.boundaries._BANNER": 400,
-    "llmsspider.site.llmsfull.boundaries._HEADING_SUFFIX": 1_000,
     "llmsspider.web.url_gate._USER_WITH_SLASHES": 2_100,
 }
 """Patterns that only see texts of so many characters, and take no more than `SHORT_STEPS` on them."""

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from llmsspider.site import llmsfull
 from llmsspider.site.llmsfull import FullPage, Leftover, UnsplittableError
+from llmsspider.site.llmsfull.boundaries import Headings
 from llmsspider.site.llmsfull.split import Lines
 
 URL = "https://example.com/docs/llms-full.txt"
@@ -569,3 +570,18 @@ def test_a_file_is_read_as_its_pages_are_taken(tmp_path: Path) -> None:
         ahead = [file.tell() - size * number // count for number, _ in enumerate(pages)]
     assert len(ahead) == count
     assert max(ahead) < size / 10
+
+
+LINES = {
+    "a file between rules": ("=== file: docs/a.md ===", "docs/a.md"),
+    "an arrow": ("=> ./guide/b.mdx <=", "./guide/b.mdx"),
+    "a rule before it alone": ("--- docs/a.md", None),
+    "words": ("--- see below ---", None),
+}
+
+
+@pytest.mark.parametrize(("line", "path"), LINES.values(), ids=LINES)
+def test_banners(line: str, path: str | None) -> None:
+    headings = Headings()
+    headings.feed(0, line + "\n", None)
+    assert [mark.url for marks in headings.groups.values() for mark in marks] == ([path] if path else [])

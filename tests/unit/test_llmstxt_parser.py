@@ -433,3 +433,21 @@ def test_a_line_without_end_is_wrapped_in_bounded_pieces(monkeypatch):
     assert [entry.title for entry in read.entries] == ["one", "two"]
     assert max(given) == parser.MAX_WRAPPED_CHARS
     assert sum(given) == len(line)
+
+
+def test_an_empty_field_of_front_matter_says_nothing():
+    read = parse("---\ntitle: \ndescription: \n---\n\n- [one](/one)\n", "https://docs.example.com/llms.txt")
+
+    assert (read.title, read.summary) == (None, None)
+
+
+def test_links_beside_each_other_share_the_description_of_the_last():
+    read = parse("[a](/a) | [b](/b), [c](/c): all three\n\n[d](/d) | [e](/e)\n", "https://e.com/llms.txt")
+
+    assert [entry.description for entry in read.entries] == ["all three"] * 3 + [None] * 2
+
+
+def test_what_was_read_is_not_written_out_where_asyncio_writes_out_a_task():
+    read = parse("# T\n\n" + "- [one](/one)\n" * 10_000, "https://docs.example.com/llms.txt")
+
+    assert len(repr(read)) < 1_000

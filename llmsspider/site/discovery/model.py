@@ -38,7 +38,7 @@ class FetchResult:
     final_url: str
     status: int
     headers: Mapping[str, str] = field(default_factory=dict)
-    body: bytes = b""
+    body: bytes = field(default=b"", repr=False)
     error: ErrorKind | None = None
     message: str | None = None
     spool: Path | None = None
@@ -142,8 +142,8 @@ class LlmsFile:
     kind: Literal["index", "full"]
     title: str | None
     summary: str | None
-    text: str
-    entries: tuple[Entry, ...]
+    text: str = field(repr=False)
+    entries: tuple[Entry, ...] = field(repr=False)
     warnings: tuple[str, ...] = ()
     invalid: tuple[InvalidUrl, ...] = ()
     notes: str | None = None
@@ -237,13 +237,13 @@ class Discovery:
     start_in_sitemap: bool = False
     discovered_file: str | None = None
     discovered_file_type: FileType = "none"
-    files: list[LlmsFile] = field(default_factory=list)
+    files: list[LlmsFile] = field(default_factory=list, repr=False)
     linked_files: list[str] = field(default_factory=list)
     full_texts: list[FullText] = field(default_factory=list)
     sitemaps: list[str] = field(default_factory=list)
-    seeds: list[Seed] = field(default_factory=list)
+    seeds: list[Seed] = field(default_factory=list, repr=False)
     tried: list[Probe] = field(default_factory=list)
-    cut: list[FilteredLink] = field(default_factory=list)
+    cut: list[FilteredLink] = field(default_factory=list, repr=False)
     external: list[str] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
     broken: list[str] = field(default_factory=list)

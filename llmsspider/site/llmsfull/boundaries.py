@@ -56,17 +56,13 @@ def clean_title(text: str) -> str:
 # Headings and lines that stand for a page: a file, an address, a firecrawl mark.
 
 _FIRECRAWL = re.compile(r"\s*<\|firecrawl-page-\d+-l+mstxt\|>\s*$")
-_BANNER = re.compile(
-    r"\s*(?:=+>|={3,}|-{3,}|#{3,}|>{3,})\s*(?:file\s*:\s*)?(\S[^<>=]*?\.\w{2,8})\s*(?:<=+|={3,}|-{3,}|#{3,}|<{3,})\s*$",
-    re.IGNORECASE,
-)
 _DOC_PATH = re.compile(rf"`?(?:file\s*:\s*)?(\.{{0,2}}/?[\w@.-][\w@./ +-]*\.{FILES})`?$", re.IGNORECASE)
 _ROOT_PATH = re.compile(r"(/[\w@.~%+-]+(?:/[\w@.~%+-]*)*)$")
 _HEADING_URL = re.compile(r"<?(https?://[^\s<>]+?)>?$")
 _HEADING_LINK = re.compile(
     r"(?:[^\[\]]{0,60}:\s*)?\[([^\[\]]+)\]\(((?:https?://|/|\./)[^\s()]+(?:\([^\s()]*\))?)\)$"
 )
-_HEADING_SUFFIX = re.compile(r"(.+?)\s+[(\[<]((?:https?:/)?/[^\s()<>\[\]]*)[)\]>]$")
+_SUFFIX = re.compile(r"[(\[<]((?:https?:)?/[^\s()<>\[\]]*)[)\]>]")
 
 
 class Headings:
@@ -78,9 +74,9 @@ class Headings:
     def feed(self, number: int, line: str, heading: re.Match[str] | None) -> None:
         """Process one line."""
         if heading is None:
-            banner = _BANNER.match(line) if line[:1] in "=-#> " and len(line) < 400 else None
-            if banner and _DOC_PATH.match(banner[1]):
-                self._add("banner", 0, Mark(number, banner[1], None, [number]))
+            path = _banner_path(line) if line[:1] in "=-#> " and len(line) < 400 else None
+            if path is not None:
+                self._add("banner", 0, Mark(number, path, None, [number]))
             return
         text = heading[2] or ""
         level = len(heading[1])
@@ -92,15 +88,28 @@ class Headings:
             self._add("url", level, Mark(number, found[1], None, [number], level=level))
         elif found := _HEADING_LINK.match(text):
             self._add("link", level, Mark(number, found[2], clean_title(found[1]), level=level))
-        elif found := _HEADING_SUFFIX.match(text):
-            title = clean_title(found[1])
-            lead = f"{heading[1]} {found[1]}\n"
-            self._add("suffix", level, Mark(number, found[2], title, [number], lead, level=level))
+        elif found := _SUFFIX.fullmatch(last := text.split()[-1] if text else ""):
+            words = text[: -len(last)].rstrip()
+            if words:
+                lead = f"{heading[1]} {words}\n"
+                self._add(
+                    "suffix", level, Mark(number, found[1], clean_title(words), [number], lead, level=level)
+                )
 
     def _add(self, form: str, level: int, mark: Mark) -> None:
         marks = self.groups.setdefault((form, level), [])
         if len(marks) < MAX_MARKS:
             marks.append(mark)
+
+
+def _banner_path(line: str) -> str | None:
+    """Return the path in `=== guide/a.md ===` or `--- file: guide/a.md ---`, None in any other line."""
+    text = line.strip()
+    opening, closing = len(text) - len(text.lstrip("=-#>")), len(text) - len(text.rstrip("=-#<"))
+    found = (
+        _DOC_PATH.match(text[opening : len(text) - closing].strip()) if min(opening, closing) > 1 else None
+    )
+    return found[1] if found else None
 
 
 class Firecrawl:
@@ -128,12 +137,10 @@ _ADDRESS = rf"https?://[^\s<>]+?|/[^\s<>]*?|\.{{0,2}}[\w@.][\w@./ +-]*?\.{FILES}
 _STRONG = r"(?:\*\*|__|\*|_)?"
 _LABEL = re.compile(
     rf"[ \t>*-]{{0,4}}{_STRONG}(?P<label>{_LABELS}){_STRONG}[ \t]*:{_STRONG}[ \t]*"
-    rf"(?:[`<]?(?P<url>{_ADDRESS})[`>]?|\[[^\]]*\]\((?P<link>{_ADDRESS})\))[ \t]*[.,]?\s*$",
+    rf"(?:[`<]?(?P<url>{_ADDRESS})[`>]?|\[[^\]]*\]\((?P<link>{_ADDRESS})\))[ \t]*+[.,]?+\s*+$",
     re.IGNORECASE,
 )
-_COMMENT = re.compile(
-    rf"\s*<!--+\s*(?P<label>{_LABELS})\s*[:=]\s*[\"'<]?(?P<url>{_ADDRESS})[\"'>]?\s*--+>\s*$", re.IGNORECASE
-)
+_COMMENT = re.compile(rf"(?P<label>{_LABELS})\s*+[:=]\s*+[\"'<]?(?P<url>{_ADDRESS})[\"'>]?", re.IGNORECASE)
 _GENERATED = re.compile(r"(?:content|body|markdown|meta(?:data)?)\s*+:(?:\s*+\{[^\n]*\})?\s*$", re.IGNORECASE)
 """Lines below a mark that head the text (`Content:`) or repeat its front matter (`meta: {"title": …}`)."""
 
@@ -162,7 +169,9 @@ class Labels:
         if self._last is not None and _GENERATED.match(line):
             self._last.skip.append(number)
             return
-        found = _COMMENT.match(line) if "<!--" in line and len(line) < 3000 else None
+        text = line.strip() if len(line) < 3000 else ""
+        is_comment = text.startswith("<!--") and text.endswith("-->")
+        found = _COMMENT.fullmatch(text[4:-3].strip("- \t")) if is_comment else None
         form = "comment" if found else "label"
         if found is None and ":" in line[:40] and len(line) < 3000:
             found = _LABEL.match(line)

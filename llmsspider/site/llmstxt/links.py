@@ -214,6 +214,7 @@ def has_link(pieces: Sequence[Piece]) -> bool:
 
 def described_links(pieces: list[Piece]) -> Iterator[tuple[str | None, str, str | None]]:
     """Yield title, href and description of each link in a run of inline text."""
+    shared = _shared_descriptions(pieces)
     for index, piece in enumerate(pieces):
         if not isinstance(piece, Reference):
             continue
@@ -225,23 +226,28 @@ def described_links(pieces: list[Piece]) -> Iterator[tuple[str | None, str, str 
         is_last = index + 2 >= len(pieces)
         leads = index == 0
         described = _description(after, is_last=is_last, leads=leads) if isinstance(after, str) else None
-        yield title, piece.href, described or _shared_description(pieces, index)
+        yield title, piece.href, described or shared[index]
 
 
-def _shared_description(pieces: list[Piece], index: int) -> str | None:
-    """Return what follows the last of several links that stand on one line with nothing but commas between them."""
-    end = index
-    while (
-        end + 2 < len(pieces)
-        and isinstance(pieces[end + 2], Reference)
-        and isinstance(between := pieces[end + 1], str)
-        and _CONNECTIVE.fullmatch(between)
-    ):
-        end += 2
-    after = pieces[end + 1] if index < end and end + 1 < len(pieces) else ""
-    if not isinstance(after, str) or not _SEPARATOR.match(after):
-        return None
-    return _description(after, is_last=end + 2 >= len(pieces), leads=False)
+def _shared_descriptions(pieces: list[Piece]) -> list[str | None]:
+    """Return what follows the last of several links that stand on one line with nothing but commas between them.
+
+    One for each piece, None where it is no such link.
+    """
+    shared: list[str | None] = [None] * len(pieces)
+    end, described = len(pieces), None
+    for index in range(len(pieces) - 3, -1, -1):
+        between, link = pieces[index + 1], pieces[index + 2]
+        if not (isinstance(link, Reference) and isinstance(between, str) and _CONNECTIVE.fullmatch(between)):
+            continue
+        if end != index + 2:  # the line ends with the link behind this one
+            after = pieces[index + 3] if index + 3 < len(pieces) else ""
+            is_text = isinstance(after, str) and _SEPARATOR.match(after) is not None
+            described = (
+                _description(str(after), is_last=index + 4 >= len(pieces), leads=False) if is_text else None
+            )
+        end, shared[index] = index, described
+    return shared
 
 
 def _label(before: str) -> str | None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 import textwrap
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from llmsspider.content import markdown
@@ -29,7 +29,7 @@ from llmsspider.site.llmstxt.links import (
 from llmsspider.web.url_gate import InvalidUrl
 
 FRONT_MATTER = re.compile(r"\A(---|\+\+\+)[ \t]*\n((?:[^\n]*\n){1,200}?)(?:\1|\.\.\.)[ \t]*(?:\n|\Z)")
-_FIELD = re.compile(r"^(title|description)[ \t]*[:=][ \t]*(.+?)[ \t]*$", re.MULTILINE)
+_FIELD = re.compile(r"^(title|description)[ \t]*+[:=][ \t]*+(.+)$", re.MULTILINE)
 _YAML_LINE = re.compile(r"\s*$|\s*#|\s*-\s|\s+\S|[\w.-]+\s*[:=]|[\]})]")
 _NO_MEANING = re.compile("[\u00ad\u200b\u200e\u200f\u202a-\u202e\u2060\u2066-\u2069\ufeff]")
 _LINE_ENDS = re.compile("\r\n?|[\u2028\u2029\u0085\v\f]")
@@ -97,7 +97,7 @@ class LlmsTxt:
     url: str
     title: str | None
     summary: str | None
-    entries: tuple[Entry, ...]
+    entries: tuple[Entry, ...] = field(repr=False)
     warnings: tuple[str, ...] = ()
     invalid: tuple[InvalidUrl, ...] = ()
     notes: str | None = None
@@ -136,7 +136,7 @@ def _prepare(text: str) -> tuple[str, dict[str, str]]:
     fields: dict[str, str] = {}
     found = FRONT_MATTER.match(text)
     if found and all(_YAML_LINE.match(line) for line in found[2].splitlines()):
-        fields = {name: value.strip("'\"") for name, value in _FIELD.findall(found[2])}
+        fields = {name: value.rstrip(" \t").strip("'\"") for name, value in _FIELD.findall(found[2])}
         text = text[found.end() :]
     if text.startswith((" ", "\t", "\n")):
         text = textwrap.dedent(text)
