@@ -56,8 +56,8 @@ PLAYWRIGHT_PROCESS_REQUEST_HEADERS = None  # the browser's own; those of Scrapy 
 
 # --- the path of a page (docs/explanation/architecture.md) ---
 TWISTED_REACTOR = "twisted.internet.asyncioreactor.AsyncioSelectorReactor"
-DUPEFILTER_CLASS = "llmsspider.crawl.scheduling.scheduler.PageDupeFilter"
-SCHEDULER = "llmsspider.crawl.scheduling.scheduler.BreadthFirstScheduler"
+DUPEFILTER_CLASS = "llmsspider.crawl.scheduler.PageDupeFilter"
+SCHEDULER = "llmsspider.crawl.scheduler.BreadthFirstScheduler"
 SCHEDULER_DISK_QUEUE = "scrapy.squeues.PickleFifoDiskQueue"  # first in, first out: breadth-first
 SCHEDULER_MEMORY_QUEUE = "scrapy.squeues.FifoMemoryQueue"
 SCHEDULER_START_DISK_QUEUE = None  # start page and seeds queue with the rest, in their order
@@ -151,7 +151,7 @@ FEED_STORAGES_BASE = {
 AUTOTHROTTLE_TARGET_CONCURRENCY = (
     2.0  # requests under way at a time to a host with a bound; Scrapy's default is 1
 )
-DOWNLOADER = "llmsspider.crawl.scheduling.downloader.Downloader"  # holds CONCURRENT_REQUESTS_PER_DOMAIN
+DOWNLOADER = "llmsspider.downloadermiddlewares.backoff.Downloader"  # holds CONCURRENT_REQUESTS_PER_DOMAIN
 DOWNLOAD_VERIFY_CERTIFICATES = True  # Scrapy's default is False
 
 # --- jobs of Scrapy Cloud only (docs/how-to/scrapy-cloud.md) ---

@@ -43,15 +43,15 @@ REQUIRED = {
 
 STAND_INS = {
     "SCHEDULER": (
-        "llmsspider.crawl.scheduling.scheduler.BreadthFirstScheduler",
+        "llmsspider.crawl.scheduler.BreadthFirstScheduler",
         "max_depth may filter pages or miscount them, and more pages than max_pages may be requested",
     ),
     "DUPEFILTER_CLASS": (
-        "llmsspider.crawl.scheduling.scheduler.PageDupeFilter",
+        "llmsspider.crawl.scheduler.PageDupeFilter",
         "the spellings of a page's address are requested one by one",
     ),
     "DOWNLOADER": (
-        "llmsspider.crawl.scheduling.downloader.Downloader",
+        "llmsspider.downloadermiddlewares.backoff.Downloader",
         "requests do not wait for their turns: no Crawl-delay, no Retry-After, no limit for each host",
     ),
 }

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import asdict
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -126,6 +126,8 @@ class Run:
         self.discovery: Discovery | None = None
         self.plan: Plan | None = None
         """What the crawl would do, for `scrapy plan`."""
+        self.robots_txt: Callable[[str], Awaitable[str | None]] | None = None
+        """Returns the robots.txt of a URL's host, None where it failed; set by what obeys it."""
         self.ended = asyncio.Event()
         """Set once `outcome` is known."""
         self.queued = queued
@@ -296,6 +298,11 @@ class Run:
     def obtained(self) -> int:
         """The documents that came from the site in this run, and not from the store in place of a page that failed."""
         return max(self.limit.documents - self.progress.kept, 0) + len(self.moved_pages.waiting)
+
+    @property
+    def has_documents(self) -> bool:
+        """True when documents came of this run, or of the job that it continues."""
+        return bool(self.limit.documents or (self.resumes is not None and self.known.states))
 
     # --- what the crawl goes through ---
 

@@ -5,15 +5,17 @@ from __future__ import annotations
 import asyncio
 import logging
 from datetime import UTC, datetime
+from functools import cached_property
 from time import monotonic
 
 from scrapy import Request, signals
-from scrapy.core.downloader import Downloader
+from scrapy.core import downloader
 from scrapy.crawler import Crawler
 from scrapy.http import Response
 from scrapy.robotstxt import RobotParser
 from scrapy.utils.httpobj import urlparse_cached
 
+from llmsspider.crawl import compat
 from llmsspider.crawl.download_errors import RefusedRequest
 from llmsspider.crawl.requests import info
 from llmsspider.crawl.spiderrun import run_of
@@ -206,7 +208,7 @@ class BackoffMiddleware:
             slot.lastseen = pace.paused_until - slot.delay
 
     @property
-    def _downloader(self) -> Downloader:
+    def _downloader(self) -> downloader.Downloader:
         assert self.crawler.engine  # noqa: S101 - there is one whenever a hook of a downloader middleware runs
         return self.crawler.engine.downloader
 
@@ -220,3 +222,16 @@ def _leave_slot_of_redirecting_host(request: Request) -> None:
 
 def _host(url: str) -> str:
     return urlparse_cached(Request(url)).hostname or ""
+
+
+class Downloader(compat.Downloader):
+    """Scrapy's; a request waits for its turn at its host before it is sent."""
+
+    @cached_property
+    def _backoff(self) -> BackoffMiddleware | None:
+        return self.crawler.get_downloader_middleware(BackoffMiddleware)
+
+    async def before_sending(self, request: Request) -> None:
+        """Wait for the request's turn at its host."""
+        if self._backoff is not None:
+            await self._backoff.turn(request)

@@ -19,6 +19,7 @@ from scrapy.utils.misc import load_object
 
 from llmsspider.crawl.download_errors import RefusedRequest, kind_of_exception
 from llmsspider.crawl.requests import info
+from llmsspider.crawl.spiderrun import run_of
 from llmsspider.downloadermiddlewares.request_headers import robots_user_agent
 from llmsspider.errors import ErrorKind
 from llmsspider.web import stats
@@ -53,6 +54,8 @@ class RobotsTxtMiddleware(robotstxt.RobotsTxtMiddleware):
 
     def __init__(self, crawler: Crawler):
         super().__init__(crawler)
+        if (run := run_of(crawler)) is not None:
+            run.robots_txt = self.text_of
         self._token = robots_user_agent(crawler.settings)
         self._parser: type[RobotParser] = load_object(crawler.settings["ROBOTSTXT_PARSER"])
         self._rules: dict[str, asyncio.Future[RobotParser | None]] = {}
@@ -74,8 +77,9 @@ class RobotsTxtMiddleware(robotstxt.RobotsTxtMiddleware):
             if opt_out:
                 raise RefusedRequest(f"{opt_out} (LLMS_OBEY_AI_OPTOUT)", reason="ai-opt-out")
 
-    def text_of(self, url: str) -> str | None:
-        """Return the robots.txt that was read for the host of `url`: empty where it has none, None before."""
+    async def text_of(self, url: str) -> str | None:
+        """Return the robots.txt of the host of `url`, fetched once: empty where it has none, None where that failed."""
+        await self.robot_parser(Request(url))
         return self._texts.get(urlsplit(url).netloc)
 
     async def robot_parser(self, request: Request) -> RobotParser | None:

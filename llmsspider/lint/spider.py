@@ -11,9 +11,9 @@ import scrapy
 from llmsspider.config.arguments import PageArguments
 from llmsspider.config.components import check_components
 from llmsspider.config.settings import Config
+from llmsspider.crawl.fetch import EngineFetch
 from llmsspider.crawl.requests import synthetic_request
-from llmsspider.crawl.scheduling.downloader import EngineFetch
-from llmsspider.crawl.scheduling.scheduler import queued_requests
+from llmsspider.crawl.scheduler import queued_requests
 from llmsspider.crawl.spiderrun import counter
 from llmsspider.errors import DiscoveryError, InvalidUrlError
 from llmsspider.lint.findings import Finding, finding

@@ -120,10 +120,8 @@ class LlmsTxtStart:
             run.moved_pages.every = run.memory.run_before_was_complete()
 
     def _conclude(self, discovery: Discovery | None) -> None:
-        """Raise `CloseSpider` where the run came to nothing; a job may have been stopped when all was crawled."""
+        """Raise `CloseSpider` where the run came to nothing."""
         run, start_failed = self.run, discovery is not None and bool(discovery.start.error)
-        if run.resumes is not None and run.known.states and not start_failed:
-            return
-        number = run.obtained if start_failed else run.limit.documents
-        if number == 0 and not run.progress.changes["deleted"]:
+        number = run.obtained if start_failed else run.has_documents
+        if not number and not run.progress.changes["deleted"]:
             raise CloseSpider("start_failed" if start_failed else "no_documents")

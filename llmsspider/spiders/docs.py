@@ -15,7 +15,7 @@ from llmsspider.config.sources import prepare
 from llmsspider.crawl import jobs
 from llmsspider.crawl.callbacks.docs import DocsCallbacks
 from llmsspider.crawl.run import Run
-from llmsspider.crawl.scheduling.scheduler import queued_requests
+from llmsspider.crawl.scheduler import queued_requests
 from llmsspider.crawl.spiderrun import counter
 from llmsspider.pipelines import register
 from llmsspider.web.loading import own_arguments

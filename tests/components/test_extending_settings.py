@@ -8,7 +8,7 @@ from scrapy.utils.conf import build_component_list
 
 from llmsspider.config import profiles
 from llmsspider.config.components import STAND_INS, lost_parts
-from llmsspider.crawl.scheduling.scheduler import BreadthFirstScheduler
+from llmsspider.crawl.scheduler import BreadthFirstScheduler
 from llmsspider.launch.checking import crawl_problems
 from llmsspider.spiders.docs import DocsSpider
 
@@ -134,8 +134,8 @@ def test_what_is_lost_with_a_scheduler_that_is_not_ours_is_said():
     for name in STAND_INS:
         settings.set(name, Settings()[name])
     said = [
-        "setting SCHEDULER: scrapy.core.scheduler.Scheduler is not derived from llmsspider.crawl.scheduling.scheduler.",
-        "setting DUPEFILTER_CLASS: scrapy.dupefilters.RFPDupeFilter is not derived from llmsspider.crawl.scheduling.",
-        "setting DOWNLOADER: scrapy.core.downloader.Downloader is not derived from llmsspider.crawl.scheduling.",
+        "setting SCHEDULER: scrapy.core.scheduler.Scheduler is not derived from llmsspider.crawl.scheduler.",
+        "setting DUPEFILTER_CLASS: scrapy.dupefilters.RFPDupeFilter is not derived from llmsspider.crawl.scheduler.",
+        "setting DOWNLOADER: scrapy.core.downloader.Downloader is not derived from llmsspider.downloadermiddlewares.",
     ]
     assert [line[: len(start)] for line, start in zip(lost_parts(settings), said, strict=True)] == said

@@ -16,7 +16,7 @@ from scrapy.utils.misc import load_object
 from scrapy.utils.test import get_crawler
 
 from llmsspider.crawl.download_errors import FilteredRequest
-from llmsspider.crawl.scheduling.scheduler import PageDupeFilter
+from llmsspider.crawl.scheduler import PageDupeFilter
 from llmsspider.downloadermiddlewares.redirect import ScopeMiddleware
 from llmsspider.downloadermiddlewares.synthetic import SyntheticMiddleware
 from llmsspider.extensions.console import ShortLogFormatter

@@ -19,10 +19,10 @@ from scrapy.utils.request import request_from_dict
 from llmsspider import settings as project
 from llmsspider.crawl.callbacks.docs import DocsCallbacks
 from llmsspider.crawl.deferred import DeferredRetry, store_pending_pages
+from llmsspider.crawl.fetch import EngineFetch
 from llmsspider.crawl.phases import EngineIdle, Phase
 from llmsspider.crawl.phases.ending import failed_pages, whole_full_texts
-from llmsspider.crawl.scheduling.downloader import EngineFetch
-from llmsspider.crawl.scheduling.scheduler import PageDupeFilter
+from llmsspider.crawl.scheduler import PageDupeFilter
 from llmsspider.items import Document
 from llmsspider.pipelines.filter import FilterPipeline
 from llmsspider.pipelines.hash import HashPipeline

@@ -143,6 +143,9 @@ def test_a_continued_job_keeps_to_its_scope_from_the_first_request_on(serve, tmp
 
 def test_a_job_that_was_stopped_when_all_was_crawled_ends_well(serve, tmp_path):
     half = Half(serve, 8, after=7)
+    half.site.pages["/llms-full.txt"] = (
+        "# Everything\n\n" + "All of it, in one text that names no page. " * 50
+    )
     options = ("-s", f"JOBDIR={tmp_path / 'job'}")
     process = half.begin(tmp_path, *options)
     process.send_signal(signal.SIGINT)
@@ -151,6 +154,7 @@ def test_a_job_that_was_stopped_when_all_was_crawled_ends_well(serve, tmp_path):
     process.wait()
     outcome = crawl(f"{half.site.url}/", tmp_path, options=options)
     assert (outcome.exit_code, outcome.stats["finish_reason"]) == (0, "finished"), outcome.log
+    assert "llms/origin/llms-full" not in outcome.stats, "the pages are there, so the file is none"
 
 
 def test_answers_that_wait_to_be_judged_are_not_taken_when_a_job_is_stopped(serve, tmp_path):

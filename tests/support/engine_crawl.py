@@ -12,7 +12,7 @@ from forked import ROOT, fork
 
 MIDDLEWARES = "llmsspider.downloadermiddlewares"
 SETTINGS: dict[str, Any] = {
-    "DOWNLOADER": "llmsspider.crawl.scheduling.downloader.Downloader",
+    "DOWNLOADER": "llmsspider.downloadermiddlewares.backoff.Downloader",
     "TWISTED_DNS_RESOLVER": "llmsspider.downloadermiddlewares.address_guard.AddressGuardResolver",
     "DOWNLOAD_HANDLERS": {"file": None, "data": None, "ftp": None, "s3": None},
     "DOWNLOAD_VERIFY_CERTIFICATES": True,

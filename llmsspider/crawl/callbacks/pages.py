@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from llmsspider.crawl.callbacks.rendering import MIN_ROUTES
+from llmsspider.crawl.fetch import EngineFetch
 from llmsspider.crawl.full_text import keep_text_of_file
 from llmsspider.crawl.page_checks import drop_reason
 from llmsspider.crawl.pages import markdown_alternate, named_llms_txt, refused_by_page, same_page_elsewhere
 from llmsspider.crawl.readings import NoDocument
 from llmsspider.crawl.requests import info, is_plain
-from llmsspider.crawl.scheduling.downloader import EngineFetch
 from llmsspider.crawl.site_comparison import compare_with_site
 from llmsspider.items import HTML_ORIGINS
 from llmsspider.site.discovery import Options, read_described

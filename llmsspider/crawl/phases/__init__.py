@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 from scrapy import signals
 
+from llmsspider.crawl.fetch import EngineFetch
 from llmsspider.crawl.requests import synthetic_request
-from llmsspider.crawl.scheduling.downloader import EngineFetch
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterable, Iterator

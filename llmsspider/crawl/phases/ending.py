@@ -92,7 +92,7 @@ async def whole_full_texts(phase: Phase, discovery: Discovery | None) -> AsyncIt
     lists = [file for file in discovery.files if file.kind == "index" and file.is_called_full]
     whole = {text.url: text.why_whole for text in discovery.full_texts}
     whole |= dict.fromkeys((file.url for file in lists), "it lists pages")
-    if whole and not run.limit.documents and not run.moved_pages.waiting:
+    if whole and not run.has_documents and not run.moved_pages.waiting:
         yield phase.results(phase.spider.full_texts.whole())
         return
     split = {text.url for text in discovery.full_texts if text.is_usable}

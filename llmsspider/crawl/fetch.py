@@ -1,21 +1,16 @@
-"""Scrapy's downloader: requests in flight to one host are held; discovery's fetch."""
+"""The `fetch` of discovery, by Scrapy's engine."""
 
 from __future__ import annotations
 
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from scrapy import Request
 from scrapy.http import Response
 from scrapy.http.request import NO_CALLBACK
 
-from llmsspider.crawl import compat
 from llmsspider.crawl.download_errors import kind_of_exception
 from llmsspider.crawl.pages import text_headers
 from llmsspider.crawl.requests import nested_request
-from llmsspider.downloadermiddlewares.backoff import BackoffMiddleware
-from llmsspider.downloadermiddlewares.robots import RobotsTxtMiddleware
 from llmsspider.errors import UNREAD_KINDS
 from llmsspider.site.discovery import FetchResult
 from llmsspider.site.llmstxt import is_llms_url
@@ -26,25 +21,6 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
 
     from llmsspider.crawl.run import Run
-
-
-# Scrapy's downloader: requests in flight to one host are held.
-
-
-class Downloader(compat.Downloader):
-    """Delays requests to a host until their turns."""
-
-    @cached_property
-    def _backoff(self) -> BackoffMiddleware | None:
-        return self.crawler.get_downloader_middleware(BackoffMiddleware)
-
-    async def before_sending(self, request: Request) -> None:
-        """Wait for the request's turn at its host."""
-        if self._backoff is not None:
-            await self._backoff.turn(request)
-
-
-# The `fetch` of discovery, by Scrapy's engine.
 
 
 class EngineFetch:
@@ -74,11 +50,9 @@ class EngineFetch:
 
     async def _robots(self, url: str) -> FetchResult | None:
         """Return the robots.txt that the crawl obeys; None for other files, and where none is obeyed."""
-        middleware = self.crawler.get_downloader_middleware(RobotsTxtMiddleware)
-        if middleware is None or urlsplit(url).path != "/robots.txt":
+        if self.run.robots_txt is None or urlsplit(url).path != "/robots.txt":
             return None
-        await middleware.robot_parser(Request(url))
-        text = middleware.text_of(url)
+        text = await self.run.robots_txt(url)
         if text is None:
             return None  # it failed; the download logged the reason
         if not text:
