@@ -18,7 +18,7 @@ from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, ValidationError
 from llmsspider.config import setting_types as types
 from llmsspider.config.setting_types import choice, one_of
 from llmsspider.errors import ArgumentsError
-from llmsspider.web.decompression import MAX_GROWTH
+from llmsspider.web.growth import MAX_GROWTH
 from llmsspider.web.loading import OwnCode
 
 if TYPE_CHECKING:

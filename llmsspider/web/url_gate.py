@@ -10,7 +10,7 @@ from typing import Final
 from urllib.parse import quote, urljoin, urlsplit
 
 from llmsspider.web.addresses import is_resolvable, parse_host
-from llmsspider.web.decompression import Growth
+from llmsspider.web.growth import Growth
 from llmsspider.web.hosts import hostname
 
 INVALID_URL: Final = "invalid-url"

@@ -14,11 +14,16 @@ from llmsspider.content.extraction.parsing import MAX_DEPTH, parse
 from llmsspider.content.markdown import read
 from llmsspider.content.markdown.page import MAX_LEVELS, split_front_matter
 from llmsspider.crawl.download_errors import RefusedRequest
-from llmsspider.downloadermiddlewares.compression import HttpCompressionMiddleware
+from llmsspider.downloadermiddlewares.compression import (
+    MAX_MEMBERS,
+    BodyTooLargeError,
+    HttpCompressionMiddleware,
+    decompress,
+)
 from llmsspider.errors import TooLargePageError
 from llmsspider.site.llmsfull import inspect, split
 from llmsspider.site.llmsfull.boundaries import MAX_HEADER_LINES
-from llmsspider.web.decompression import MAX_MEMBERS, SMALL_CHARS, BodyTooLargeError, decompress
+from llmsspider.web.growth import SMALL_CHARS
 
 URL = "https://docs.example.com/guide/"
 EMPTY = {"gzip": gzip.compress(b""), "zstd": zstd.compress(b"")}

@@ -52,7 +52,7 @@ from llmsspider.content.markdown.commonmark import take_invisible
 from llmsspider.errors import TooLargePageError
 from llmsspider.items import Page
 from llmsspider.web import loading
-from llmsspider.web.decompression import MAX_GROWTH, Growth
+from llmsspider.web.growth import MAX_GROWTH, Growth
 from llmsspider.web.url_gate import Joiner
 
 __all__ = ["convert", "read_metadata"]

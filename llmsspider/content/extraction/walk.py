@@ -32,7 +32,7 @@ from llmsspider.content.extraction.tree import (
     plain_text,
 )
 from llmsspider.items import Link
-from llmsspider.web.decompression import Growth
+from llmsspider.web.growth import Growth
 from llmsspider.web.url_gate import Joiner
 
 _FEW = 40
