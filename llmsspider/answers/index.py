@@ -15,40 +15,35 @@ from itertools import groupby, islice
 from pathlib import Path
 from typing import Any, Self
 
-import orjson
-from sqlalchemy import Connection, delete, func, insert, select, update
+from sqlalchemy import Connection, bindparam, delete, func, insert, select, update
 
-from llmsspider.answers.index_writer import BATCH, SEPARATOR, IndexWriter, first_id, state_of
-from llmsspider.answers.passages import (
-    indexed_page,
-    is_optional,
-    own_hints,
-    target_of,
-)
+from llmsspider.answers.passages import IndexedPage, hints_of, indexed_page, target_of
 from llmsspider.answers.ranking import Candidates, Hit, PageHit, PageSignals, version_key
 from llmsspider.answers.schema import (
-    IS_STALE,
-    Fts5Words,
-    TsvectorWords,
-    Words,
+    PAGES,
+    PASSAGES,
+    Fts5,
+    FullText,
+    PostgresqlText,
     drop_other_versions,
+    insert_rows,
     link,
     metadata,
     page,
     passage,
     source,
 )
-from llmsspider.answers.words import IndexQuery, Query, digest_of
+from llmsspider.answers.words import IndexQuery, Query, digest_of, word_parts
 from llmsspider.errors import SearchError, StoreError
-from llmsspider.store import CONTENT, Store
+from llmsspider.store import CONTENT, OUTLINE, PageRecord, Store
 from llmsspider.store.database import POSTGRESQL_SCHEMA, Database, open_postgresql, open_sqlite
 from llmsspider.web.locales import replaced, tree_of
 
-MOST_PASSAGES = 160
-"""Passages that are considered for a query."""
+MAX_PASSAGES = 160
+"""Maximum number of passages that are considered for a query."""
 
-MOST_PAGES = 60
-"""Pages that are considered for a query by their title, hints and headings."""
+MAX_PAGES = 60
+"""Maximum number of pages that are considered for a query by their title, hints and headings."""
 
 COMMON_SHARE = 0.2
 """A term that more than this share of the passages hold selects no candidates where the query has a rarer one."""
@@ -56,8 +51,14 @@ COMMON_SHARE = 0.2
 ALWAYS_SELECTIVE = 2000
 """A term that no more passages than this hold selects candidates whatever its share."""
 
-MOST_VERSIONS = 30
+MAX_VERSIONS = 30
 """Maximum number of versions of one source that are distinguished, the newest ones."""
+
+BATCH = 100
+"""Pages of one transaction."""
+
+SEPARATOR = "\x1f"
+"""Between the headings of a passage."""
 
 _HIT = (
     passage.c.id,
@@ -84,13 +85,12 @@ class SourceIndex:
 
     def __init__(self, database: Database, name: str, store: str):
         self._database = database
-        self._words: Words = Fts5Words() if database.is_sqlite else TsvectorWords()
+        self._text: FullText = Fts5() if database.is_sqlite else PostgresqlText()
         self._versions_at: tuple[int, list[str]] = (-1, [])
         self._counted_at: tuple[int, tuple[int, int]] = (-1, (0, 0))
         try:
             self._id = database.write(lambda connection: self._prepare(connection, name, store))
             self._reader = database.reader()
-            self._writer = IndexWriter(self._words, self._id)
         except StoreError as error:
             database.engine.dispose()
             raise SearchError(f"search index: {error}") from error
@@ -106,7 +106,8 @@ class SourceIndex:
         try:
             return cls(open_sqlite(path), name, store)
         except (SearchError, StoreError):
-            remove(path)
+            with suppress(OSError):
+                remove(path)
             return cls(open_sqlite(path), name, store)
 
     def _prepare(self, connection: Connection, name: str, store: str) -> int:
@@ -116,24 +117,22 @@ class SourceIndex:
             connection.exec_driver_sql("SELECT pg_advisory_xact_lock(727368)")  # one process at a time
         drop_other_versions(connection)
         metadata.create_all(connection)
-        self._words.create(connection)
+        self._text.create(connection)
         known = connection.execute(select(source.c.id, source.c.store).where(source.c.name == name)).first()
-        if known is not None and known.store == store:
-            return int(known.id)
-        if known is not None:
+        if known is None:
+            fresh = {"name": name, "store": store, "seq": 0, "run": "", "next_id": 0, "dead": 0}
+            made = connection.execute(insert(source).values(fresh)).inserted_primary_key
+            number = int(made[0]) if made else 0
+            first_id = (number << 40) + 1  # the ids of sources in one database do not meet
+            connection.execute(update(source).where(source.c.id == number).values(next_id=first_id))
+            return number
+        if known.store != store:
             self._clear(connection, known.id)
             connection.execute(update(source).where(source.c.id == known.id).values(store=store))
-            return int(known.id)
-        fresh = {"name": name, "store": store, "seq": 0, "run": "", "next_id": 1, "dead": 0}
-        if not self._database.is_sqlite:
-            fresh["next_id"] = 0  # ids of many sources get an offset below
-        made = connection.execute(insert(source).values(fresh)).inserted_primary_key
-        number = int(made[0]) if made else 0
-        connection.execute(update(source).where(source.c.id == number).values(next_id=first_id(number) + 1))
-        return number
+        return int(known.id)
 
     def _clear(self, connection: Connection, number: int) -> None:
-        self._words.clear(connection, number)
+        self._text.clear(connection, number)
         for table in (page, passage, link):
             connection.execute(delete(table).where(table.c.source_id == number))
         connection.execute(update(source).where(source.c.id == number).values(seq=0, run="", dead=0))
@@ -143,10 +142,7 @@ class SourceIndex:
     def is_behind(self, store: Store) -> bool:
         """Whether the store has something that the index does not have."""
         state = self._state()
-        left = self._reader.execute(
-            select(page.c.id).where(page.c.source_id == self._id, IS_STALE).limit(1)
-        ).first()
-        return store.last_seq() != state.seq or state.run != store.last_ended_run() or left is not None
+        return bool(store.last_seq() != state.seq or state.run != store.last_ended_run())
 
     def sync(self, store: Store, until: Callable[[], bool] = lambda: False) -> bool:
         """Update the index with what changed in the store since the last call.
@@ -158,27 +154,105 @@ class SourceIndex:
         Returns:
             Whether the index is up to date.
         """
-        if self._words.keeps_deleted_words and self._state().dead > max(self.count()[1], 200):
+        if self._text.keeps_deleted and self._state().dead > max(self.count()[1], 200):
             self._write(lambda connection: self._clear(connection, self._id))
         begin, run = self._state().seq, store.last_ended_run()
         changes = store.changes_since(begin, CONTENT)
         while batch := list(islice(changes, BATCH)):
-            links = store.links_of([one.record.key for one in batch])
-            pages = [
-                None if one.change == "deleted" else indexed_page(one.record, links.get(one.record.key, ()))
-                for one in batch
-            ]
-            self._write(partial(self._writer.replace_pages, batch=batch, pages=pages))
+            seqs = {one.record.key: one.seq for one in batch}
+            pages = self._read(store, [one.record for one in batch if one.change != "deleted"])
+            self._write(partial(self._replace, seqs=seqs, pages=pages))
             if until():
                 return False
-        if begin:
-            self._take_outlines(store)
-        else:  # each page has just been read
-            self._write(lambda connection: self._writer.write_outlines(connection, (), run))
-        while left := self._write(self._writer.write_hints):
-            if until() and left:
+        changed = iter(self._changed_outlines(store) if begin and run != self._state().run else ())
+        while keys := list(islice(changed, BATCH)):
+            records = [record for record in store.load_pages(keys, CONTENT) if record is not None]
+            self._write(partial(self._replace, seqs=dict.fromkeys(keys), pages=self._read(store, records)))
+            if until():
                 return False
+        self._write(lambda connection: self._update_source(connection, run=run))
         return True
+
+    @staticmethod
+    def _read(store: Store, records: Sequence[PageRecord]) -> list[IndexedPage]:
+        links = store.links_of([record.key for record in records])
+        return [indexed_page(record, links.get(record.key, ())) for record in records]
+
+    def _changed_outlines(self, store: Store) -> list[bytes]:
+        """The keys of pages whose title or notes changed; their content may be as it was."""
+        columns = (page.c.key, page.c.title, page.c.hints, page.c.optional)
+        found = self._reader.execute(select(*columns).where(page.c.source_id == self._id))
+        known = {bytes(row.key): (row.title, row.hints, row.optional) for row in found}
+        records = (one.record for one in store.iter_pages(parts=OUTLINE))
+        return [record.key for record in records if known.get(record.key, now := _outline(record)) != now]
+
+    def _replace(
+        self, connection: Connection, seqs: Mapping[bytes, int | None], pages: Sequence[IndexedPage]
+    ) -> None:
+        """Replace pages by their new form; those without one are deleted.
+
+        Args:
+            connection: in a transaction.
+            seqs: the number of the change of each page; what another process has indexed meanwhile is left.
+            pages: the new forms.
+        """
+        state = self._state(connection, lock=True)
+        todo = {key: seq for key, seq in seqs.items() if seq is None or seq > state.seq}
+        deleted = self._delete(connection, list(todo))
+        next_id = self._insert(connection, [one for one in pages if one.record.key in todo], state.next_id)
+        seq = max([state.seq, *(one for one in todo.values() if one is not None)])
+        self._update_source(connection, seq=seq, next_id=next_id, dead=state.dead + deleted)
+
+    def _delete(self, connection: Connection, keys: Sequence[bytes]) -> int:
+        """Delete pages; returns the number of passages deleted."""
+        mine = (page.c.source_id == self._id, page.c.key.in_(keys))
+        ids = connection.execute(select(page.c.id).where(*mine)).scalars().all()
+        if not ids:
+            return 0
+        passages = connection.execute(select(passage.c.id).where(passage.c.page_id.in_(ids))).scalars().all()
+        self._text.delete(connection, PASSAGES, passages)
+        self._text.delete(connection, PAGES, ids)
+        for column in (passage.c.page_id, link.c.page_id, page.c.id):
+            connection.execute(delete(column.table).where(column.in_(ids)))
+        return len(passages)
+
+    def _insert(self, connection: Connection, pages: Sequence[IndexedPage], next_id: int) -> int:
+        """Insert pages; returns the next free number."""
+        of_pages: list[tuple[Any, ...]] = []
+        of_passages: list[tuple[Any, ...]] = []
+        of_links: list[tuple[Any, ...]] = []
+        page_words: list[tuple[Any, ...]] = []
+        passage_words: list[tuple[Any, ...]] = []
+        for made in pages:
+            number, next_id = next_id, next_id + 1
+            of_pages.append(self._page_row(number, made))
+            title, hints, _ = _outline(made.record)
+            page_words.append(
+                (number, title, hints, made.headings, word_parts(f"{title}\n{hints}\n{made.headings}"))
+            )
+            of_links += [(self._id, number, *one) for one in made.links]
+            title_parts = word_parts(title)
+            path: tuple[str, ...] = ()
+            headings = below = ""
+            for one, parts in zip(made.passages, made.parts, strict=True):
+                if one.heading_path is not path:  # the passages of a section share theirs
+                    path = one.heading_path
+                    headings = SEPARATOR.join(path)
+                    below = "\n".join([heading for heading in path if heading != title])
+                of_passages.append((next_id, self._id, number, one.start, one.end, headings, None))
+                passage_words.append((next_id, title, below, one.text, f"{title_parts} {parts}"))
+                next_id += 1
+        for table, rows in ((page, of_pages), (passage, of_passages), (link, of_links)):
+            insert_rows(connection, table.name, table.columns.keys(), rows)
+        self._text.add(connection, PAGES, self._id, page_words)
+        self._text.add(connection, PASSAGES, self._id, passage_words)
+        return next_id
+
+    def _page_row(self, number: int, made: IndexedPage) -> tuple[Any, ...]:
+        record = made.record
+        content_hash = bytes.fromhex(record.content_hash or "")
+        names = (record.key, content_hash, record.id, record.url, target_of(record.url))
+        return (number, self._id, *names, len(made.passages), *_outline(record))
 
     def add_digests(self, store: Store) -> None:
         """Make the digests of the passages that have none: only vectors need them."""
@@ -188,6 +262,10 @@ class SourceIndex:
         lacking = self._reader.execute(joined.where(*mine).order_by(page.c.id)).all()
         of_page = [(bytes(key), list(rows)) for key, rows in groupby(lacking, key=lambda row: row.key)]
         pages = zip(of_page, store.load_pages([key for key, _ in of_page], CONTENT), strict=True)
+
+        def write(connection: Connection) -> None:
+            connection.execute(update(passage).where(passage.c.id == bindparam("passage")), made)
+
         while batch := list(islice(pages, BATCH)):
             made = [
                 {"passage": row.id, "digest": digest_of(record.content[row.start : row.stop])}
@@ -196,38 +274,21 @@ class SourceIndex:
                 for row in rows
                 if bytes(row.hash).hex() == record.content_hash
             ]
-            self._write(partial(self._writer.write_digests, made=made))
-
-    def _take_outlines(self, store: Store) -> None:
-        """Update notes of llms.txt and titles of pages whose content did not change."""
-        run = store.last_ended_run()
-        if run == self._state().run:
-            return
-        columns = (page.c.key, page.c.title, page.c.own, page.c.optional)
-        known = {
-            bytes(row.key): (row.title, row.own, row.optional)
-            for row in self._reader.execute(select(*columns).where(page.c.source_id == self._id))
-        }
-        changed = []
-        for outline in store.outlines():
-            now = (outline.title or "", own_hints(outline), is_optional(outline))
-            if known.get(outline.key, now) != now:
-                changed.append((outline.key, dict(zip(("title", "own", "optional"), now, strict=True))))
-
-        self._write(lambda connection: self._writer.write_outlines(connection, changed, run))
+            if made:
+                self._write(write)
 
     # Answers
 
     def candidates(self, query: Query) -> Candidates:
         """The passages and pages that fit a query best; none for a query without terms."""
         totals = self.count()
-        terms = {place: self._words.match(term) for place, term in enumerate(query.terms)}
+        terms = {place: self._text.expression(term) for place, term in enumerate(query.terms)}
         counts = {place: self._counts(term) for place, term in terms.items()}
         last = len(query.terms) - 1
         if (
             query.last_is_open
             and not any(counts.get(last, (1,)))
-            and (opened := self._words.prefix(query.terms[last]))
+            and (opened := self._text.prefix(query.terms[last]))
         ):
             terms[last], counts[last] = opened, self._counts(opened)
         rarity = tuple(_rarity(counted, totals) for counted in counts.values())
@@ -239,26 +300,23 @@ class SourceIndex:
         required = [place for place, term in enumerate(query.terms) if term.required]
         if any(not counts[place][1] for place in required):
             return Candidates([], {}, {}, rarity)
-        scores = self._best(self._words.passages, IndexQuery(selective, rarity, required, MOST_PASSAGES))
+        scores = self._best(PASSAGES, IndexQuery(selective, rarity, required, MAX_PASSAGES))
         hits = [_hit(row, *scores[row.id]) for row in self._passages(passage.c.id.in_(scores))]
-        of_pages = self._best(self._words.pages, IndexQuery(present, rarity, (), MOST_PAGES))
-        columns = (page.c.key, page.c.words)
-        found = self._reader.execute(select(*columns).where(page.c.words.in_(of_pages)))
-        pages = {bytes(row.key): PageHit(bytes(row.key), *of_pages[row.words]) for row in found}
         hits.sort(key=lambda hit: -hit.score)
-        return Candidates(hits, pages, self._standing({*pages, *(hit.page for hit in hits)}), rarity)
+        of_pages = self._best(PAGES, IndexQuery(present, rarity, (), MAX_PAGES))
+        found = self._reader.execute(select(page.c.key, page.c.id).where(page.c.id.in_(of_pages)))
+        pages = {bytes(row.key): PageHit(bytes(row.key), *of_pages[row.id]) for row in found}
+        return Candidates(hits, pages, self._signals({*pages, *(hit.page for hit in hits)}), rarity)
 
     def _counts(self, term: str) -> tuple[int, int]:
         """Count the pages whose title, hints or headings hold a term, and the passages that hold it."""
-        pages, passages = self._words.pages, self._words.passages
-        return self._words.count(self._reader, pages, self._id, term), self._words.count(
-            self._reader, passages, self._id, term
-        )
+        pages, passages = (self._text.count(self._reader, of, self._id, term) for of in (PAGES, PASSAGES))
+        return pages, passages
 
-    def _best(self, table: str, query: IndexQuery) -> dict[int, tuple[float, frozenset[int]]]:
-        if self._words.keeps_deleted_words:
+    def _best(self, of: str, query: IndexQuery) -> dict[int, tuple[float, frozenset[int]]]:
+        if self._text.keeps_deleted:
             query = replace(query, limit=query.limit + min(self._state().dead, query.limit))
-        found = self._words.best(self._reader, table, self._id, query)
+        found = self._text.best(self._reader, of, self._id, query)
         return {row: (score, held) for row, score, held in found}
 
     def _passages(self, *conditions: Any) -> Sequence[Any]:
@@ -268,7 +326,7 @@ class SourceIndex:
     def hits(self, scores: Mapping[int, float]) -> Candidates:
         """The passages with the given numbers and scores; their `terms` are empty."""
         hits = [_hit(row, scores[row.id], frozenset()) for row in self._passages(passage.c.id.in_(scores))]
-        return Candidates(hits, {}, self._standing({hit.page for hit in hits}), ())
+        return Candidates(hits, {}, self._signals({hit.page for hit in hits}), ())
 
     def passages_of(self, key: bytes) -> list[Hit]:
         """The passages of a page, in order."""
@@ -277,23 +335,18 @@ class SourceIndex:
 
     def digests(self) -> list[tuple[int, bytes, bytes]]:
         """Number, page and digest of every passage that has one (`add_digests`)."""
-        columns = select(passage.c.id, page.c.key, passage.c.digest)
-        joined = columns.join_from(passage, page, page.c.id == passage.c.page_id)
-        mine = (page.c.source_id == self._id, passage.c.digest.is_not(None))
-        found = self._reader.execute(joined.where(*mine).order_by(passage.c.id))
-        return [(row.id, bytes(row.key), bytes(row.digest)) for row in found]
+        found = self._passages(passage.c.digest.is_not(None))
+        return sorted((row.id, bytes(row.key), bytes(row.digest)) for row in found)
 
-    def vocabulary(self) -> Iterable[tuple[str, int]]:
-        """Every word of the index (its stem) with the number of passages that hold it."""
-        found: Iterable[tuple[str, int]] = self._words.vocabulary(self._reader, self._id)
-        return found
+    def vocabulary(self) -> list[str]:
+        """Every word of the index (its stem)."""
+        return self._text.vocabulary(self._reader, self._id)
 
     def fragments(self, url: str) -> list[tuple[str, str]]:
         """The fragments of a page that links of the source lead to, each with the text of a link."""
         mine = (link.c.source_id == self._id, link.c.target == target_of(url))
-        said = self._reader.execute(select(link.c.said).where(*mine).distinct()).scalars().all()
-        found = dict.fromkeys((fragment, text) for one in said for fragment, text in orjson.loads(one))
-        return [one for one in found if one[0]]
+        found = self._reader.execute(select(link.c.fragment, link.c.text).where(*mine).distinct())
+        return [(fragment, text) for fragment, text in found]
 
     def url_of(self, page_id: str) -> str | None:
         """The URL of the page with a document id."""
@@ -311,7 +364,7 @@ class SourceIndex:
             self._counted_at = seq, (int(pages), int(passages))
         return self._counted_at[1]
 
-    def _standing(self, keys: Iterable[bytes]) -> dict[bytes, PageSignals]:
+    def _signals(self, keys: Iterable[bytes]) -> dict[bytes, PageSignals]:
         columns = (page.c.key, page.c.url, page.c.title, page.c.optional, page.c.passages)
         pages, passages = self.count()
         found = {}
@@ -319,9 +372,8 @@ class SourceIndex:
         for row in self._reader.execute(select(*columns).where(*mine)).all():
             version = tree_of(row.url).get("version")
             superseded = self._is_superseded(row.url, version)
-            found[bytes(row.key)] = PageSignals(
-                row.url, row.title, row.optional, version, superseded, row.passages * pages / max(passages, 1)
-            )
+            length = row.passages * pages / max(passages, 1)
+            found[bytes(row.key)] = PageSignals(row.url, row.title, row.optional, version, superseded, length)
         return found
 
     def _is_superseded(self, url: str, version: str | None) -> bool:
@@ -329,29 +381,40 @@ class SourceIndex:
         if version is None:
             return False
         newer = [other for other in self._versions() if version_key(other) > version_key(version)]
-        urls = [replaced(url, version, other) for other in (*newer, None)]
-        mine = (page.c.source_id == self._id, page.c.target.in_([target_of(other) for other in urls]))
+        targets = [target_of(replaced(url, version, other)) for other in (*newer, None)]
+        mine = (page.c.source_id == self._id, page.c.target.in_(targets))
         return self._reader.execute(select(page.c.id).where(*mine).limit(1)).first() is not None
 
     def _versions(self) -> list[str]:
-        """The versions that URL paths of the source name, newest first, `MOST_VERSIONS` at most."""
+        """The versions that URL paths of the source name, newest first, `MAX_VERSIONS` at most."""
         seq = self._state().seq
         if self._versions_at[0] != seq:
             urls = self._reader.execute(select(page.c.url).where(page.c.source_id == self._id)).scalars()
             found = {version for url in urls if (version := tree_of(url).get("version"))}
-            self._versions_at = seq, sorted(found, key=version_key, reverse=True)[:MOST_VERSIONS]
+            self._versions_at = seq, sorted(found, key=version_key, reverse=True)[:MAX_VERSIONS]
         return self._versions_at[1]
 
     # The database
 
-    def _state(self) -> Any:
-        return state_of(self._reader, self._id)
+    def _state(self, connection: Connection | None = None, *, lock: bool = False) -> Any:
+        """The row of the source."""
+        found = select(source).where(source.c.id == self._id)
+        return (connection or self._reader).execute(found.with_for_update() if lock else found).one()
 
-    def _write(self, work: Callable[[Connection], Any]) -> Any:
+    def _update_source(self, connection: Connection, **values: Any) -> None:
+        connection.execute(update(source).where(source.c.id == self._id).values(values))
+
+    def _write(self, work: Callable[[Connection], Any]) -> None:
         try:
-            return self._database.write(work)
+            self._database.write(work)
         except StoreError as error:
             raise SearchError(f"search index: {error}") from error
+
+    def delete(self) -> None:
+        """Delete everything of the source, and close."""
+        self._write(lambda connection: self._clear(connection, self._id))
+        self._write(lambda connection: connection.execute(delete(source).where(source.c.id == self._id)))
+        self.close()
 
     def close(self) -> None:
         """Close the database; a second call does nothing."""
@@ -359,18 +422,18 @@ class SourceIndex:
         with suppress(StoreError):
             self._database.close()
 
-    def __enter__(self) -> Self:
-        return self
 
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-
-def remove(path: Path) -> None:
-    """Delete the file of an index, with what SQLite keeps beside it."""
+def remove(path: Path) -> bool:
+    """Delete the file of an index, with what SQLite keeps beside it; returns whether it was there."""
+    is_there = path.exists()
     for suffix in ("", "-wal", "-shm"):
-        with suppress(OSError):
-            path.with_name(path.name + suffix).unlink(missing_ok=True)
+        path.with_name(path.name + suffix).unlink(missing_ok=True)
+    return is_there
+
+
+def _outline(record: PageRecord) -> tuple[str, str, bool]:
+    """What the index has of a page beside its content: title, hints, whether llms.txt calls it optional."""
+    return record.title or "", hints_of(record), record.llms is not None and record.llms.optional
 
 
 def _rarity(counts: tuple[int, int], totals: tuple[int, int]) -> float:

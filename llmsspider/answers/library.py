@@ -6,18 +6,21 @@ every text that it returns from the store, so that answers show what the last cr
 
 from __future__ import annotations
 
+import logging
 import os
+import shutil
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Self
+from urllib.parse import unquote, urlsplit
 
 from llmsspider.answers import VECTORS, WORDS, index_file
 from llmsspider.answers.embedding import Embedder, VectorIndex
-from llmsspider.answers.index import SourceIndex
-from llmsspider.answers.passages import url_words
+from llmsspider.answers.index import SourceIndex, remove
 from llmsspider.answers.ranking import (
     Candidates,
     Hit,
@@ -25,10 +28,10 @@ from llmsspider.answers.ranking import (
     SearchResult,
     SearchResults,
     choose_source,
+    content_words,
     fragment_of,
-    fuse,
+    fused,
     rank,
-    said_words,
     similar,
 )
 from llmsspider.answers.words import Query, corrected, parse_query
@@ -37,17 +40,27 @@ from llmsspider.store import CONTENT, PageRecord, Store, Stores
 from llmsspider.store.database import resolve_data_dir, source_file
 from llmsspider.web.loading import own_mark
 
-LONGEST_TEXT = 4000
-"""Characters of a passage in a result; what is longer is to be read from the page."""
+logger = logging.getLogger(__name__)
+
+MAX_TEXT = 4000
+"""Maximum number of characters of a passage in a result; what is longer is to be read from the page."""
 
 READ_AHEAD = 10
 """Pages that are read from the store at once."""
 
-MOST_MORE = 4
-"""Further headings of a page that a result names."""
+MAX_MORE = 4
+"""Maximum number of further headings of a page that a result names."""
 
-MOST_BY_MEANING = 60
-"""Passages that the vectors add."""
+MAX_BY_MEANING = 60
+"""Maximum number of passages that the vectors add."""
+
+DEFAULT_LIMIT = 8
+"""Results of a search."""
+
+MAX_RESULTS = 50
+
+SYNC_SECS = 30.0
+"""Seconds a search may spend on updating an index before it answers from what is indexed."""
 
 
 @dataclass(slots=True)
@@ -78,7 +91,7 @@ class OpenSource:
         pages = dict.fromkeys(key for _, key, digest in every if digest in missing)
         for key, record in zip(pages, self.store.load_pages(pages, CONTENT), strict=True):
             for hit in self.index.passages_of(key):
-                if hit.digest in missing and (text := text_of(record, hit)):
+                if hit.digest in missing and (text := _text_of(record, hit)):
                     missing.discard(hit.digest)
                     title = record.title or "" if record else ""
                     yield hit.digest, "\n".join((title, *hit.heading_path, text))
@@ -88,9 +101,8 @@ class OpenSource:
         query = parse_query(text)
         found, note = self._candidates(query)
         ranked = rank(query, found)
-        by_meaning = self._by_meaning(query)
-        if by_meaning:
-            ranked = _fused(ranked, by_meaning)
+        if by_meaning := self._by_meaning(query):
+            ranked = fused(ranked, by_meaning)
         results = list(self._results(ranked, limit, section))
         return SearchResults(query.text, results, note if results else _nothing(query, section, self))
 
@@ -102,14 +114,14 @@ class OpenSource:
         tried, instead = corrected(query, unknown, self.index.vocabulary())
         if not instead:
             return found, None
-        said = ", ".join(f"{other!r} for {word!r}" for word, other in instead.items())
-        return self.index.candidates(tried), f"nothing was found; searched for {said}"
+        words = ", ".join(f"{other!r} for {word!r}" for word, other in instead.items())
+        return self.index.candidates(tried), f"nothing was found; searched for {words}"
 
     def _by_meaning(self, query: Query) -> list[RankedPage]:
         if self.vectors is None or not query.text:
             return []
         every = self.index.digests()
-        near = self.vectors.nearest(query.text, [digest for _, _, digest in every], MOST_BY_MEANING)
+        near = self.vectors.nearest(query.text, [digest for _, _, digest in every], MAX_BY_MEANING)
         return rank(query, self.index.hits({every[place][0]: max(cosine, 0.0) for place, cosine in near}))
 
     def _results(
@@ -118,7 +130,7 @@ class OpenSource:
         """Yield the results; of passages with the same text one is yielded, with the addresses of the other pages."""
         wanted = section.casefold() if section else None
         given: list[SearchResult] = []
-        said: list[frozenset[str]] = []
+        words: list[frozenset[str]] = []
         for start in range(0, len(ranked), READ_AHEAD):
             if len(given) >= limit and start >= 2 * limit:
                 break  # enough candidates read to find pages with the same text
@@ -128,13 +140,13 @@ class OpenSource:
                 result = None if record is None else self._result(page, record)
                 if result is None or (wanted and wanted not in (result.section or "").casefold()):
                     continue
-                says = said_words(result.text)
-                same = next((place for place, other in enumerate(said) if similar(other, says)), None)
+                own = content_words(result.text)
+                same = next((place for place, other in enumerate(words) if similar(other, own)), None)
                 if same is not None:
                     given[same] = replace(given[same], also=(*given[same].also, result.url))
                 elif len(given) < limit:
                     given.append(result)
-                    said.append(says)
+                    words.append(own)
         yield from given
 
     def _result(self, page: RankedPage, record: PageRecord) -> SearchResult | None:
@@ -142,16 +154,17 @@ class OpenSource:
         if not hits:
             return None
         best = hits[0]
-        text = text_of(record, best)
+        text = _text_of(record, best)
         if text is None:  # a running crawl changed the page after the index was updated
             return None
         headings = [hit.heading_path[-1] for hit in hits[1:] if hit.heading_path]
         more = [heading for heading in dict.fromkeys(headings) if heading not in best.heading_path[-1:]]
+        fragment = best.heading_path and fragment_of(best.heading_path, self.index.fragments(record.url))
         return SearchResult(
-            url=record.url + self._fragment(record.url, best.heading_path),
+            url=f"{record.url}#{fragment}" if fragment else record.url,
             title=record.title or record.url,
             heading_path=best.heading_path,
-            text=text if len(text) <= LONGEST_TEXT else text[:LONGEST_TEXT].rstrip() + " …",
+            text=text if len(text) <= MAX_TEXT else text[:MAX_TEXT].rstrip() + " …",
             score=round(page.score, 4),
             source=self.name,
             page_id=record.id,
@@ -159,12 +172,8 @@ class OpenSource:
             fetched_at=record.fetched_at,
             offset=best.start,
             length=best.end - best.start,
-            more=tuple(more[:MOST_MORE]),
+            more=tuple(more[:MAX_MORE]),
         )
-
-    def _fragment(self, url: str, heading_path: Sequence[str]) -> str:
-        fragment = fragment_of(heading_path, self.index.fragments(url)) if heading_path else None
-        return f"#{fragment}" if fragment else ""
 
     def close(self) -> None:
         """Close all of it."""
@@ -174,19 +183,12 @@ class OpenSource:
         self.store.close()
 
 
-def text_of(record: PageRecord | None, hit: Hit) -> str | None:
+def _text_of(record: PageRecord | None, hit: Hit) -> str | None:
     """The text of a passage; None where the page's content has changed since it was indexed."""
     if record is None or record.content is None:
         return None
     is_same = bytes.fromhex(record.content_hash or "") == hit.content_hash
     return record.content[hit.start : hit.end].strip() if is_same else None
-
-
-def _fused(by_words: Sequence[RankedPage], by_meaning: Sequence[RankedPage]) -> list[RankedPage]:
-    """Fuse the rankings by words and by vectors; of a page, passages found by words come first."""
-    pages = {page.key: page for page in (*by_meaning, *by_words)}
-    order = fuse([[page.key for page in by_words], [page.key for page in by_meaning]])
-    return [RankedPage(key, 1.0 / (place + 1), pages[key].passages) for place, key in enumerate(order)]
 
 
 def _unknown(query: Query, unknown: Sequence[int]) -> str | None:
@@ -202,29 +204,31 @@ def _nothing(query: Query, section: str | None, opened: OpenSource) -> str:
     return f"nothing found in {where} ({pages} pages); try fewer or other words"
 
 
-DEFAULT_LIMIT = 8
-"""Results of a search."""
-
-MOST_RESULTS = 50
-
-SYNC_SECS = 30.0
-"""Seconds a search may spend on updating an index before it answers from what is indexed."""
-
-
 class Library:
     """All sources of a project. Use from one thread at a time; close it, or use it in a `with` statement.
+
+    Where the folder of the stores cannot be written to, indexes are made in a temporary folder.
 
     Args:
         stores: where the page stores are.
         embedder: makes vectors for semantic search, or None.
         sync_secs: seconds that one search may spend on updating an index.
+        warn: called with a line for the user.
     """
 
-    def __init__(self, stores: Stores, embedder: Embedder | None = None, sync_secs: float = SYNC_SECS):
+    def __init__(
+        self,
+        stores: Stores,
+        embedder: Embedder | None = None,
+        sync_secs: float = SYNC_SECS,
+        warn: Callable[[str], object] = logger.warning,
+    ):
         self.stores = stores
         self._embedder = embedder
         self._sync_secs = sync_secs
+        self._warn = warn
         self._opened: dict[str, OpenSource] = {}
+        self._temporary: TemporaryDirectory[str] | None = None
 
     def search(
         self, text: str, source: str | None = None, *, section: str | None = None, limit: int = DEFAULT_LIMIT
@@ -242,7 +246,7 @@ class Library:
             SearchError: an index cannot be made or read.
             StoreError: a page store cannot be opened.
         """
-        limit = max(1, min(limit, MOST_RESULTS))
+        limit = max(1, min(limit, MAX_RESULTS))
         if source is not None:
             return self._one(self.open(source), text, limit, section)
         found = [self._one(self.open(name), text, limit, section) for name in self.names()]
@@ -278,7 +282,7 @@ class Library:
         raise SearchError(f"no source has the page {page[:200]!r}; {there}")
 
     def _nearest_pages(self, page: str, names: Sequence[str]) -> list[str]:
-        text = url_words(page) if "://" in page else page
+        text = unquote(urlsplit(page).path).partition(".")[0] if "://" in page else page
         found = [one for name in names for one in self.open(name).search(text, 3, None).results]
         return [one.url for one in sorted(found, key=lambda one: -one.score)[:3]]
 
@@ -338,9 +342,20 @@ class Library:
         return SourceIndex.open(self.stores.url, self._file(name, WORDS), name, store_id(store))
 
     def _file(self, name: str, suffix: str) -> Path:
+        """The file of an index; where its folder is read-only, a copy in a temporary folder."""
         file = index_file(self.stores, name, suffix)
-        file.parent.mkdir(parents=True, exist_ok=True)
-        return file
+        if not file.parent.exists():  # of vectors beside PostgreSQL
+            file.parent.mkdir(parents=True)
+        if all(os.access(path, os.W_OK) for path in (file.parent, file) if path.exists()):
+            return file
+        if self._temporary is None:
+            self._temporary = TemporaryDirectory(prefix="llmsspider-search-")
+            self._warn(f"{file.parent} is read-only: the search index is kept in a temporary folder")
+        copy = Path(self._temporary.name) / file.name
+        for ending in ("", "-wal"):
+            with suppress(FileNotFoundError):
+                shutil.copyfile(f"{file}{ending}", f"{copy}{ending}")
+        return copy
 
     def _drop(self, name: str) -> None:
         opened = self._opened.pop(name, None)
@@ -352,6 +367,8 @@ class Library:
         """Close every source that is open."""
         for name in list(self._opened):
             self._drop(name)
+        if self._temporary is not None:
+            self._temporary.cleanup()
 
     def __enter__(self) -> Self:
         return self
@@ -397,3 +414,22 @@ def store_id(store: Store) -> str:
     if record is None or record.created_at is None:
         return ""
     return record.created_at.isoformat() + own_mark(record.extractor_version)
+
+
+def delete_index(stores: Stores, source: str) -> list[str]:
+    """Delete the search index and the vectors of a source; returns what there was.
+
+    Raises:
+        SearchError: a file cannot be deleted, or the database cannot be used.
+    """
+    found = []
+    if stores.url:
+        SourceIndex.open(stores.url, Path(), source, "").delete()
+        found.append("search index")
+    for suffix, what in ((WORDS, "search index"), (VECTORS, "vectors")):
+        file = index_file(stores, source, suffix)
+        try:
+            found += [what] if remove(file) else []
+        except OSError as error:
+            raise SearchError(f"{file}: cannot be deleted: {error.strerror}") from error
+    return found

@@ -153,7 +153,7 @@ _ASIDE = {
     "deprecated": re.compile(r"\b(?:deprecated|legacy|obsolete)\b", re.IGNORECASE),
     "index": re.compile(r"\b(?:genindex|py-modindex|search|index of|tags)\b", re.IGNORECASE),
 }
-"""What titles and file names of such pages say."""
+"""In titles and file names of such pages."""
 
 
 _HEADINGS = re.compile(r"^#{1,6} .*$", re.MULTILINE)
@@ -256,16 +256,18 @@ def version_key(version: str) -> tuple[int, tuple[int, ...]]:
     return (0 if unfinished else 1), numbers
 
 
-def fuse(rankings: Sequence[Sequence[bytes]]) -> list[bytes]:
-    """Merge several rankings of pages by reciprocal rank fusion, best first."""
-    scores: dict[bytes, float] = {}
-    for ranking in rankings:
-        for place, key in enumerate(ranking):
-            scores[key] = scores.get(key, 0.0) + 1 / (FUSION_RANK + place + 1)
-    return sorted(scores, key=lambda key: -scores[key])
+def fused(by_words: Sequence[RankedPage], by_meaning: Sequence[RankedPage]) -> list[RankedPage]:
+    """Merge two rankings by reciprocal rank fusion; of a page in both, the passages found by words are taken."""
+    pages = {page.key: page for page in (*by_meaning, *by_words)}
+    scores = dict.fromkeys(pages, 0.0)
+    for ranking in (by_words, by_meaning):
+        for place, page in enumerate(ranking, 1):
+            scores[page.key] += 1 / (FUSION_RANK + place)
+    order = sorted(pages, key=lambda key: -scores[key])
+    return [RankedPage(key, 1.0 / place, pages[key].passages) for place, key in enumerate(order, 1)]
 
 
-def said_words(text: str) -> frozenset[str]:
+def content_words(text: str) -> frozenset[str]:
     """The words of a passage, headings aside."""
     return frozenset(words(_HEADINGS.sub("", text)))
 

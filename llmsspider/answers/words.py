@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import hashlib
-import heapq
 import re
 import unicodedata
 from bisect import bisect_left
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from difflib import SequenceMatcher
+from difflib import get_close_matches
 from functools import lru_cache
 from string import ascii_letters, digits
 
 # Words of documentation: identifiers whole and in parts, text without spaces in pairs of characters.
 # The index cuts text at everything that is no letter and no digit, so `LLMS_STORE_URL` is found by each part, and
-# whole as a phrase. What that misses (parts of `useState`, text without spaces) is indexed in a
-# further column as words of their own (`beside`).
+# whole as a phrase. What that misses (parts of `useState`, text without spaces) is in a further column, `parts`.
 
 _KINDS = bytes(
     ord(
@@ -97,7 +95,7 @@ def unspaced(text: str) -> list[str]:
     return [] if text.isascii() else _UNSPACED.findall(text)
 
 
-class BesideWords:
+class WordParts:
     """Further words to index with the parts of a text: of camel-case words the parts, of CJK characters pairs."""
 
     def __init__(self, text: str):
@@ -123,13 +121,13 @@ class BesideWords:
         return " ".join(found)
 
 
-def beside(text: str) -> str:
+def word_parts(text: str) -> str:
     """Further words to index with a text: the parts of camel-case words, and pairs of CJK characters.
 
-    >>> beside("call useState, then 安装")
+    >>> word_parts("call useState, then 安装")
     'use state 安装'
     """
-    return BesideWords(text).of(0, len(text))
+    return WordParts(text).of(0, len(text))
 
 
 @lru_cache(maxsize=10_000)
@@ -166,10 +164,10 @@ def _is_plain(text: str) -> bool:
 # No part of a query reaches an index as syntax: it is cut into words of letters and digits first, so the operators of
 # FTS5, SQL and tsquery are words like others.
 
-LONGEST_QUERY = 1000
+MAX_QUERY = 1000
 """Characters of a query that are read; what stands behind them is ignored."""
 
-MOST_TERMS = 24
+MAX_TERMS = 24
 """Terms of a query that are looked for, the first ones."""
 
 _PLAIN_WORD = re.compile(r"[A-Za-z0-9]+")
@@ -180,12 +178,12 @@ _QUOTED = re.compile(r'"([^"]+)"')
 class Term:
     """One thing to look for: words that follow each other (one word is a phrase of one).
 
-    `beside`: look it up in the column of `beside` words (parts of camel case, pairs of characters). A `required` term
-    was quoted: a passage without it is no result.
+    `parts` (of camel case, pairs of characters) are looked up in the column of that name. A `required` term was quoted:
+    a passage without it is no result.
     """
 
     words: tuple[str, ...]
-    beside: tuple[str, ...] = ()
+    parts: tuple[str, ...] = ()
     required: bool = False
 
 
@@ -201,7 +199,7 @@ class Query:
     @property
     def words(self) -> frozenset[str]:
         """Every word of the query."""
-        return frozenset(word for term in self.terms for word in (*term.words, *term.beside))
+        return frozenset(word for term in self.terms for word in (*term.words, *term.parts))
 
 
 @dataclass(slots=True, frozen=True)
@@ -226,13 +224,13 @@ def parse_query(text: str) -> Query:
     >>> [term.words for term in parse_query('"breadth first" crawl').terms if term.required]
     [('breadth', 'first')]
     """
-    text = " ".join(text[:LONGEST_QUERY].split())
+    text = " ".join(text[:MAX_QUERY].split())
     required = [tuple(words(quoted)) for quoted in _QUOTED.findall(text)]
     rest = _QUOTED.sub(" ", text).split()
     terms = [Term(found, required=True) for found in required if found]
     terms += [term for word in rest for term in _terms(word)]
-    useful = [term for term in terms if term.required or not STOP_WORDS.issuperset(term.words) or term.beside]
-    chosen = tuple(dict.fromkeys(useful or terms))[:MOST_TERMS]
+    useful = [term for term in terms if term.required or not STOP_WORDS.issuperset(term.words) or term.parts]
+    chosen = tuple(dict.fromkeys(useful or terms))[:MAX_TERMS]
     return Query(text, chosen, bool(rest) and text.endswith(rest[-1]) and rest[-1][-1].isalnum())
 
 
@@ -255,41 +253,28 @@ def _terms(word: str) -> list[Term]:
 LEAST_LIKENESS = 0.7
 """The ratio of `difflib.SequenceMatcher` from which on one word may stand for another."""
 
-LEAST_SHARED = 0.7
-"""The share of letters two words have in common, below which they are not compared further."""
-
-MOST_OTHERS = 2
-"""Words that are tried in place of one."""
+MAX_REPLACEMENTS = 2
+"""Maximum number of words that are searched for in place of one."""
 
 
 def corrected(
-    query: Query, unknown: Sequence[int], vocabulary: Iterable[tuple[str, int]]
+    query: Query, unknown: Sequence[int], vocabulary: Sequence[str]
 ) -> tuple[Query, dict[str, str]]:
     """Return the query with unknown words replaced, and the replacement of each.
 
     Args:
         query: the parsed query.
         unknown: indexes of terms that the index does not hold; phrases are not changed.
-        vocabulary: words of the index (possibly stems) and the number of passages that hold each.
+        vocabulary: words of the index (possibly stems).
     """
-    wanted = {query.terms[place].words[0]: place for place in unknown if _is_word(query.terms[place])}
-    found: dict[str, list[tuple[float, int, str]]] = {word: [] for word in wanted}
-    letters = {word: frozenset(word) for word in wanted}
-    for other, passages in vocabulary:
-        for word, own in letters.items():
-            if abs(len(word) - len(other)) <= 3 and len(own.intersection(other)) >= LEAST_SHARED * len(own):
-                likeness = SequenceMatcher(None, word, other, autojunk=False).ratio()
-                if likeness >= LEAST_LIKENESS:
-                    heapq.heappush(found[word], (likeness, passages, other))
-                    if len(found[word]) > MOST_OTHERS:
-                        heapq.heappop(found[word])
-    best = {word: max(others)[2] for word, others in found.items() if others}
-    terms = []
+    best: dict[str, str] = {}
+    terms: list[Term] = []
     for place, term in enumerate(query.terms):
-        others = found.get(term.words[0], []) if place in unknown and _is_word(term) else []
-        terms += [Term((other,)) for _, _, other in sorted(others, reverse=True)] or [term]
+        is_word = len(term.words) == 1 and not term.required and len(term.words[0]) > 2
+        others: list[str] = []
+        if place in unknown and is_word and (word := term.words[0]).isalpha():
+            near = [other for other in vocabulary if abs(len(other) - len(word)) <= 3]
+            others = get_close_matches(word, near, MAX_REPLACEMENTS, LEAST_LIKENESS)
+            best |= {word: others[0]} if others else {}
+        terms += [Term((other,)) for other in others] or [term]
     return Query(query.text, tuple(terms), query.last_is_open), best
-
-
-def _is_word(term: Term) -> bool:
-    return len(term.words) == 1 and not term.required and len(term.words[0]) > 2 and term.words[0].isalpha()

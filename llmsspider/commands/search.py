@@ -52,15 +52,15 @@ class Command(StoreCommand):
     def work(self, args: list[str], opts: argparse.Namespace) -> None:
         """Search and print."""
         from llmsspider.answers.embedding import embedder_of
-        from llmsspider.answers.library import MOST_RESULTS, Library
+        from llmsspider.answers.library import MAX_RESULTS, Library
 
         if len(args) < 2:
             raise ArgumentsError(
                 [f"name a source and what to look for: {errors.called()} search SOURCE QUERY"]
             )
         limit = int(opts.limit) if opts.limit.isascii() and opts.limit.isdigit() else 0
-        if not 1 <= limit <= MOST_RESULTS:
-            raise ArgumentsError([f"--limit {opts.limit!r}: a number from 1 to {MOST_RESULTS} is accepted"])
+        if not 1 <= limit <= MAX_RESULTS:
+            raise ArgumentsError([f"--limit {opts.limit!r}: a number from 1 to {MAX_RESULTS} is accepted"])
         assert self.settings is not None  # noqa: S101  # as Scrapy's own commands do
         stores = self.stores()
         try:

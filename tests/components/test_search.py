@@ -8,12 +8,11 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import pytest
-from sqlalchemy import inspect, select
+from sqlalchemy import inspect
 from stores import NAME, SITE, Place, record
 
 from llmsspider.answers import index_file
 from llmsspider.answers.library import Library
-from llmsspider.answers.schema import page as page_table
 from llmsspider.errors import SearchError, UnknownSourceError
 from llmsspider.items import Link, LlmsEntry
 from llmsspider.store import PageRecord, SourceRecord, Stores
@@ -155,53 +154,22 @@ def test_many_edits_leave_an_index_that_finds_the_last_one(shelves: Shelves):
     assert opened.index.count() == (10, len(opened.index.digests()))
 
 
-def test_notes_of_llms_txt_and_texts_of_links_find_a_page(shelves: Shelves):
-    entry = LlmsEntry(SITE + "llms.txt", "Guide", "Start", "The quickest path to production", 0)
-    shelves.crawl(
-        {
-            "a": record("a", "# Start\n\nBegin.\n", title="Start", llms=entry),
-            "b": record(
-                "b", "# Other\n\nMore.\n", title="Other", links=[Link("the walrus operator", SITE + "c")]
-            ),
-            "c": "# Assignment\n\nExpressions that assign.\n",
-        }
-    )
-    assert shelves.paths("quickest production")[0] == "a"
-    assert shelves.paths("walrus")[0] == "c"
-    changed = LlmsEntry(SITE + "llms.txt", "Guide", "Start", "Deploy in minutes", 0)
+def test_notes_of_llms_txt_find_a_page_as_they_are_now(shelves: Shelves):
+    def entry(notes: str) -> LlmsEntry:
+        return LlmsEntry(SITE + "llms.txt", "Guide", "Start", notes, 0)
+
+    page = record("a", "# Start\n\nBegin.\n", title="Start", llms=entry("The quickest path to production"))
+    shelves.crawl({"a": page, "b": "# Other\n\nMore.\n"})
+    assert shelves.paths("quickest production") == ["a"]
     store = shelves.place.open()
     store.begin_run("crawl", {})
-    page = record("a", "# Start\n\nBegin.\n", title="Start", llms=changed)
+    page = record("a", "# Start\n\nBegin.\n", title="Start", llms=entry("Deploy in minutes"))
     store.touch_page(page.key, page.touch())
     store.finish_run("finished", complete=True, why=None, counts={})
     store.close()
     assert shelves.paths("deploy minutes") == ["a"]
     assert shelves.paths("quickest production") == []
-
-
-def test_a_page_is_found_by_what_links_to_it_say_now(shelves: Shelves):
-    def crawl(text: str, said: str) -> None:
-        links = [Link(said, SITE + "b")]
-        shelves.crawl({"a": record("a", f"# Alpha\n\n{text}\n", title="Alpha", links=links)})
-
-    def row_of_words() -> Any:
-        index = shelves.library.open(NAME).index
-        return index._reader.execute(
-            select(page_table.c.words).where(page_table.c.url == SITE + "b")
-        ).scalar()
-
-    shelves.crawl({"b": "# Beta\n\nExpressions that assign.\n", "c": "# Gamma\n\nMore.\n"})
-    crawl("Lions hunt.", "the walrus operator")
-    assert shelves.paths("walrus") == ["b"]
-    before = row_of_words()
-    crawl("Lions sleep.", "the walrus operator")
-    assert shelves.paths("sleep") == ["a"]
-    assert row_of_words() == before
-    crawl("Lions sleep.", "the ostrich operator")
-    assert shelves.paths("walrus") == []
-    assert shelves.paths("ostrich") == ["b"]
-    shelves.crawl({"a": None})
-    assert shelves.paths("ostrich") == []
+    assert shelves.paths("begin") == ["a"]
 
 
 def test_an_index_of_an_earlier_version_is_replaced(shelves: Shelves):
@@ -352,7 +320,7 @@ def test_an_index_file_that_is_damaged_is_made_again(tmp_path: Path):
     assert shelves.paths("zebras") == ["a"]
     shelves.library.close()
     connection = sqlite3.connect(index)
-    connection.execute("DROP TABLE search2_link")
+    connection.execute("DROP TABLE search3_link")
     connection.close()
     assert shelves.paths("zebras") == ["a"]
     shelves.library.close()

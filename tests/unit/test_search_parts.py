@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from llmsspider.answers import passages, words
-from llmsspider.answers.passages import LARGEST_PASSAGE, PASSAGE_SIZE, Heading
+from llmsspider.answers.passages import MAX_PASSAGE, PASSAGE_SIZE
 from llmsspider.answers.ranking import fragment_of
 
 MARKDOWN = st.lists(
@@ -36,7 +36,7 @@ def test_passages_follow_each_other_and_leave_out_blanks_only(content):
         content[ends[-1] :]
     ]
     assert all(not gap.strip() for gap in between)
-    assert all(one.start < one.end <= one.start + LARGEST_PASSAGE for one in found)
+    assert all(one.start < one.end <= one.start + MAX_PASSAGE for one in found)
 
 
 def test_sections_code_and_tables_stay_whole():
@@ -44,13 +44,8 @@ def test_sections_code_and_tables_stay_whole():
     table = "| a | b |\n| --- | --- |\n" + "| cell | cell |\n" * 200
     end = "End [here](x) of `it`\n------\n\nlast words\n"
     text = f"# Page\n\n## Code {{#own-id}}\n\n{code}\n## Table ##\n\n{table}\n\n{end}"
-    found = [(one.headings, text[one.start : one.end]) for one in passages.passages(text)]
-    page = Heading(1, "Page")
-    assert [headings for headings, _ in found] == [
-        (page, Heading(2, "Code", "own-id")),
-        (page, Heading(2, "Table")),
-        (page, Heading(2, "End here of it")),
-    ]
+    found = [(one.heading_path, text[one.start : one.end]) for one in passages.passages(text)]
+    assert [path for path, _ in found] == [("Page", "Code"), ("Page", "Table"), ("Page", "End here of it")]
     assert code in found[0][1]
     assert table in found[1][1]
     assert all(len(piece) > PASSAGE_SIZE for _, piece in found[:2])
@@ -67,10 +62,10 @@ def test_long_sections_are_cut_between_paragraphs():
 
 
 @given(st.text("aAbB01 _-\n\x1fé安ßД‘", max_size=30))
-def test_the_words_beside_a_text_are_the_parts_of_each_word_in_camel_case(text):
+def test_the_parts_of_words_are_those_of_each_word_in_camel_case(text):
     expected = [words.humps(word) for word in dict.fromkeys(re.findall("[A-Za-z][A-Za-z0-9]+", text))]
     expected += [words.pairs(run) for run in re.findall("安+", text)]
-    assert words.beside(text).split() == [part for parts in expected for part in parts]
+    assert words.word_parts(text).split() == [part for parts in expected for part in parts]
 
 
 @given(st.text("aAß \n\x1f\xa0\u2028éÉ", max_size=20))
@@ -86,9 +81,9 @@ def test_fences_and_blank_lines_of_any_form_bound_blocks():
     items, table = "- item\n" * 400, "| cell |\n" * 300
     text = "words " * 200 + "\n \u00a0\n" + fenced + "\n" + items + "  \n" + table
     found = [text[one.start : one.end] for one in passages.passages(text)]
-    assert found[1] == fenced
+    assert found[1] == f"{fenced}\n"
     assert found[4] == table
-    assert "".join(found[2:4]) == f"\n{items}  \n"  # cut within: a block larger than a passage
+    assert "".join(found[2:4]) == f"{items}  \n"  # cut within: a block larger than a passage
     assert "".join(found) == text
 
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import cache
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from llmsspider.content.markdown import commonmark
 from llmsspider.content.markdown.code_languages import code_languages
@@ -20,7 +20,6 @@ from llmsspider.web.stats import ChunkChange
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
-    from markdown_it.token import Token
 
 
 # Cutting a document's Markdown into chunks for retrieval.
@@ -54,8 +53,7 @@ class Chunk:
     size: int
 
 
-@dataclass(slots=True, frozen=True)
-class Span:
+class Span(NamedTuple):
     """A piece of a text, by offsets of characters; those of a text follow each other without a gap."""
 
     start: int
@@ -64,12 +62,14 @@ class Span:
 
 
 @dataclass(slots=True)
-class _Node:
+class Block:
+    """A block of Markdown: the type of its token of markdown-it, its offset; of a heading level and text."""
+
     kind: str
-    line: int
+    start: int
     level: int = 0
     text: str = ""
-    children: list[_Node] = field(default_factory=list)
+    children: list[Block] = field(default_factory=list)
 
 
 def characters(text: str) -> int:
@@ -104,12 +104,23 @@ def chunks(content: str, page: str, *, size: int, count: Count = characters) -> 
     return found
 
 
-def split(content: str, *, size: int, count: Count = characters) -> Iterator[Span]:
-    """Yield the pieces of a text in order; together they are the text."""
-    lines = [0, *(found.end() for found in _LINE_END.finditer(content))]
-    cutter = _Cutter(content, lines, size, count)
-    for section in _sections(_tree(_parser().parse(content)), lines, len(content)):
-        yield from cutter.pieces(section)
+def split(
+    content: str, *, size: int, count: Count = characters, blocks: list[Block] | None = None
+) -> Iterator[Span]:
+    """Yield the pieces of a text in order; together they are the text.
+
+    Args:
+        content: Markdown.
+        size: of a piece at most, where it can be cut.
+        count: counts the size of a text.
+        blocks: of the text; None parses it.
+    """
+    cutter = _Cutter(content, size, count)
+    for section in _sections(_parsed(content) if blocks is None else blocks, len(content)):
+        if count is characters and 0 < section.end - section.start <= size:
+            yield Span(section.start, section.end, section.path)
+        else:
+            yield from cutter.pieces(section)
 
 
 @dataclass(slots=True, frozen=True)
@@ -120,16 +131,16 @@ class _Section:
     start: int
     end: int
     first_block: int
-    blocks: list[_Node]
+    blocks: list[Block]
 
 
-def _sections(nodes: list[_Node], lines: list[int], length: int) -> Iterator[_Section]:
+def _sections(nodes: list[Block], length: int) -> Iterator[_Section]:
     heads = [index for index, node in enumerate(nodes) if node.kind == "heading_open"]
     bounds = [0, *heads, len(nodes)] if not heads or heads[0] else [*heads, len(nodes)]
     path: list[tuple[int, str]] = []
     pending: int | None = None
     for place, (index, until) in enumerate(pairwise(bounds)):
-        start = 0 if place == 0 else lines[nodes[index].line]
+        start = 0 if place == 0 else nodes[index].start
         begin = start if pending is None else pending
         head = nodes[index] if index < len(nodes) and nodes[index].kind == "heading_open" else None
         blocks = nodes[index:until]
@@ -141,15 +152,14 @@ def _sections(nodes: list[_Node], lines: list[int], length: int) -> Iterator[_Se
             pending = begin
             continue
         pending = None
-        end = lines[nodes[until].line] if until < len(nodes) else length
-        first = lines[blocks[0].line] if head is not None and blocks else begin
+        end = nodes[until].start if until < len(nodes) else length
+        first = blocks[0].start if head is not None and blocks else begin
         yield _Section(tuple(text for _, text in path), begin, end, first, blocks)
 
 
 @dataclass(slots=True, frozen=True)
 class _Cutter:
     content: str
-    lines: list[int]
     size: int
     count: Count
 
@@ -176,12 +186,13 @@ class _Cutter:
     def _fits(self, start: int, end: int) -> bool:
         return self.count(self.content[start:end].rstrip()) <= self.size
 
-    def _extents(self, blocks: list[_Node], end: int) -> Iterator[tuple[_Node, int, int]]:
-        starts = [self.lines[node.line] for node in blocks]
-        for node, (start, until) in zip(blocks, pairwise([*starts, end]), strict=True):
+    def _extents(self, blocks: list[Block], end: int) -> Iterator[tuple[Block, int, int]]:
+        for node, (start, until) in zip(
+            blocks, pairwise([*(node.start for node in blocks), end]), strict=True
+        ):
             yield node, start, until
 
-    def _inner_cuts(self, node: _Node, start: int, end: int) -> Iterator[int]:
+    def _inner_cuts(self, node: Block, start: int, end: int) -> Iterator[int]:
         """Yield where a block that is too large may be cut."""
         if node.kind in _WHOLE or start >= end or self._fits(start, end):
             return
@@ -215,22 +226,22 @@ def _parser() -> MarkdownIt:
     return commonmark.parser({"html": True}).disable("inline")
 
 
-def _tree(parsed: list[Token]) -> list[_Node]:
-    root: list[_Node] = []
-    stack = [_Node("root", 0, children=root)]
-    for token in parsed:
+def _parsed(content: str) -> list[Block]:
+    lines = [0, *(found.end() for found in _LINE_END.finditer(content))]
+    root: list[Block] = []
+    stack = [Block("root", 0, children=root)]
+    for token in _parser().parse(content):
         if token.nesting < 0:
             stack.pop()
             continue
         if token.type == "inline":
             stack[-1].text = " ".join(token.content.split())
             continue
-        line = token.map[0] if token.map else stack[-1].line
-        level = int(token.tag[1]) if token.type == "heading_open" else 0
-        node = _Node(token.type, line, level)
-        stack[-1].children.append(node)
+        start = lines[token.map[0]] if token.map else stack[-1].start
+        block = Block(token.type, start, int(token.tag[1]) if token.type == "heading_open" else 0)
+        stack[-1].children.append(block)
         if token.nesting > 0:
-            stack.append(node)
+            stack.append(block)
     return root
 
 
