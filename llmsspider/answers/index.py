@@ -78,6 +78,7 @@ class SourceIndex:
         database: the database of the index; missing tables are created.
         name: of the source.
         store: identifies the store: another value than before means that the source was deleted and crawled again.
+            Empty for the index as it is.
 
     Raises:
         SearchError: the database cannot be used, or its SQLite has no FTS5; one line.
@@ -126,7 +127,7 @@ class SourceIndex:
             first_id = (number << 40) + 1  # the ids of sources in one database do not meet
             connection.execute(update(source).where(source.c.id == number).values(next_id=first_id))
             return number
-        if known.store != store:
+        if store and known.store != store:
             self._clear(connection, known.id)
             connection.execute(update(source).where(source.c.id == known.id).values(store=store))
         return int(known.id)
@@ -410,11 +411,13 @@ class SourceIndex:
         except StoreError as error:
             raise SearchError(f"search index: {error}") from error
 
-    def delete(self) -> None:
-        """Delete everything of the source, and close."""
+    def delete(self) -> bool:
+        """Delete everything of the source, and close; returns whether there was a page."""
+        pages, _ = self.count()
         self._write(lambda connection: self._clear(connection, self._id))
         self._write(lambda connection: connection.execute(delete(source).where(source.c.id == self._id)))
         self.close()
+        return pages > 0
 
     def close(self) -> None:
         """Close the database; a second call does nothing."""

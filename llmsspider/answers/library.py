@@ -423,8 +423,7 @@ def delete_index(stores: Stores, source: str) -> list[str]:
         SearchError: a file cannot be deleted, or the database cannot be used.
     """
     found = []
-    if stores.url:
-        SourceIndex.open(stores.url, Path(), source, "").delete()
+    if stores.url and SourceIndex.open(stores.url, Path(), source, "").delete():
         found.append("search index")
     for suffix, what in ((WORDS, "search index"), (VECTORS, "vectors")):
         file = index_file(stores, source, suffix)

@@ -6,6 +6,7 @@ import argparse
 import sys
 
 from llmsspider.launch.storecommand import StoreCommand, one_source
+from llmsspider.store.database import resolve_data_dir, source_slug
 
 
 class Command(StoreCommand):
@@ -27,17 +28,27 @@ class Command(StoreCommand):
         parser.add_argument("--yes", action="store_true", help="do not ask for confirmation")
 
     def work(self, args: list[str], opts: argparse.Namespace) -> None:
-        """Confirm, delete, print a line."""
+        """Confirm, delete, say what was deleted."""
+        from llmsspider.answers.library import delete_index
+        from llmsspider.extensions.console import LOGS
+
         source, stores = one_source(args), self.stores()
         stores.open(source, create=False).close()
         if not opts.yes and not _confirmed(source):
             self.fail("nothing was deleted", 1)
             return
         stores.delete(source)
-        sys.stdout.write(f"deleted {source}\n")
+        removed = ["pages, runs and history", *delete_index(stores, source)]
+        log = resolve_data_dir(stores.data_dir) / LOGS / f"{source_slug(source)}.log"
+        if log.exists():
+            log.unlink()
+            removed.append("log")
+        sys.stdout.write(f"deleted {source}: {', '.join(removed)}\n")
 
 
 def _confirmed(name: str) -> bool:
-    sys.stderr.write(f"Delete source {name!r} with all its pages, runs and history? [y/N] ")
+    sys.stderr.write(
+        f"Delete source {name!r} with all its pages, runs and history, and its search index? [y/N] "
+    )
     sys.stderr.flush()
     return sys.stdin.readline().strip().lower() in {"y", "yes"}

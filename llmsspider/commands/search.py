@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
-import os
 import sys
 import textwrap
 from typing import TYPE_CHECKING
@@ -12,11 +11,11 @@ from typing import TYPE_CHECKING
 import orjson
 
 from llmsspider import errors
-from llmsspider.errors import ArgumentsError, SearchError
+from llmsspider.errors import ArgumentsError
 from llmsspider.launch.storecommand import StoreCommand
 
 if TYPE_CHECKING:
-    from llmsspider.answers.ranking import SearchResult, SearchResults
+    from llmsspider.answers.ranking import SearchResult
 
 SHOWN_LINES = 6
 """Lines of a passage that are printed; `--json` has them all."""
@@ -62,26 +61,19 @@ class Command(StoreCommand):
         if not 1 <= limit <= MAX_RESULTS:
             raise ArgumentsError([f"--limit {opts.limit!r}: a number from 1 to {MAX_RESULTS} is accepted"])
         assert self.settings is not None  # noqa: S101  # as Scrapy's own commands do
-        stores = self.stores()
-        try:
-            with Library(stores, embedder_of(self.settings.get("LLMS_EMBEDDER"))) as library:
-                found = library.search(" ".join(args[1:]), args[0], section=opts.section, limit=limit)
-        except SearchError as error:
-            self.fail(str(error), 1)
-            return
-        self._print(found, opts)
-
-    def _print(self, found: SearchResults, opts: argparse.Namespace) -> None:
+        embedder = embedder_of(self.settings.get("LLMS_EMBEDDER"))
+        with Library(self.stores(), embedder, warn=_note) as library:
+            found = library.search(" ".join(args[1:]), args[0], section=opts.section, limit=limit)
         if found.note:
-            sys.stderr.write(f"{errors.called()} search: {found.note}\n")
-        try:
-            for place, result in enumerate(found.results, 1):
-                sys.stdout.write(_line(result) if opts.json else _shown(place, result))
-            sys.stdout.flush()
-        except BrokenPipeError:  # the reader of the pipe has seen enough
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            _note(found.note)
         if not found.results:
             self.exitcode = 1
+        for place, result in enumerate(found.results, 1):
+            sys.stdout.write(_line(result) if opts.json else _shown(place, result))
+
+
+def _note(line: str) -> None:
+    sys.stderr.write(f"{errors.called()} search: {line}\n")
 
 
 def _line(result: SearchResult) -> str:
@@ -90,8 +82,7 @@ def _line(result: SearchResult) -> str:
 
 
 def _shown(place: int, result: SearchResult) -> str:
-    path = " > ".join(part for part in result.heading_path if part != result.title)
     lines = [line for line in result.text.splitlines() if line.strip()]
     text = "\n".join(lines[:SHOWN_LINES] + (["…"] if len(lines) > SHOWN_LINES else []))
-    head = f"{place}. {result.title}{f' > {path}' if path else ''}\n   {result.url}\n"
+    head = f"{place}. {result.heading}\n   {result.url}\n"
     return head + textwrap.indent(text, "   ") + "\n\n"

@@ -127,7 +127,7 @@ def main(argv: Sequence[str]) -> int:
         if lack := missing_extra("mcp"):
             raise ArgumentsError([lack])
         config = Config.from_settings(settings)
-        library = Library(config.stores, embedder_of(config.embedder))
+        library = Library(config.stores, embedder_of(config.embedder), warn=_warn)
         sources, problems = config.stores.list_sources()
     except LlmsspiderError as error:
         return _refuse(getattr(error, "problems", [str(error)]), WRONG)
@@ -146,9 +146,13 @@ def main(argv: Sequence[str]) -> int:
         library.close()
 
 
+def _warn(line: str) -> None:
+    sys.stderr.write(f"llmsspider mcp: {line}\n")
+
+
 def _refuse(problems: Sequence[str], code: int) -> int:
     for problem in problems:
-        sys.stderr.write(f"llmsspider mcp: {problem}\n")
+        _warn(problem)
     return code
 
 
@@ -171,7 +175,7 @@ def _serve(
     else:
         where = f"http://{mcp.host_and_port(*address)}{mcp.PATH}"
         hosts = [*mcp.answered_hosts(*address), *options.allow_host]
-        sys.stderr.write(f"llmsspider mcp: {where}, Ctrl-C ends it; it answers to {', '.join(hosts)}\n")
+        _warn(f"{where}, Ctrl-C ends it; it answers to {', '.join(hosts)}")
         mcp.serve_http(server, *address, hosts=hosts, token=token)
     return 0
 

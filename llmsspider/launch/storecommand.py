@@ -14,7 +14,7 @@ from scrapy.commands import ScrapyCommand
 
 from llmsspider import errors
 from llmsspider.config.settings import Config
-from llmsspider.errors import ArgumentsError, StoreError, UnknownSourceError
+from llmsspider.errors import ArgumentsError, SearchError, StoreError, UnknownSourceError
 from llmsspider.store import SourceRecord, Stores, resolve_data_dir
 from llmsspider.web.hosts import same_site
 from llmsspider.web.url_gate import fault
@@ -64,12 +64,12 @@ class StoreCommand(ScrapyCommand):
 
     @abstractmethod
     def work(self, args: list[str], opts: argparse.Namespace) -> None:
-        """Do what the command is for; raises `ArgumentsError`, `StoreError` or `OSError`."""
+        """Do what the command is for; raises `ArgumentsError`, `StoreError`, `SearchError` or `OSError`."""
 
     def run(self, args: list[str], opts: argparse.Namespace) -> None:
         """Work, and turn what goes wrong into a line and an exit code."""
         try:
-            self.work(args, opts)
+            self.work(_words(args), opts)
             sys.stdout.flush()
         except BrokenPipeError:  # the reader of the pipe has seen enough
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -79,7 +79,7 @@ class StoreCommand(ScrapyCommand):
         except UnknownSourceError as error:
             url = next((word for word in args if "://" in word and fault(word) is None), None)
             self.fail(str(error) if url is None else self._of_page(url), WRONG)
-        except StoreError as error:
+        except (StoreError, SearchError) as error:
             self.fail(str(error), FAILED)
 
     def _of_page(self, url: str) -> str:
@@ -117,6 +117,17 @@ class StoreCommand(ScrapyCommand):
             raise RuntimeError("a command has its settings from scrapy.cmdline")
         stores = Config.from_settings(self.settings).stores
         return replace(stores, data_dir=resolve_data_dir(stores.data_dir))
+
+
+def _words(args: list[str]) -> list[str]:
+    """Return the words that are no options; raises `ArgumentsError` for options that the command has not."""
+    before = args.index("--") if "--" in args else len(args)
+    unknown = [word for word in args[:before] if word.startswith("-") and len(word) > 1 and " " not in word]
+    if unknown:
+        raise ArgumentsError(
+            [f"{word} is no option (see --help); words that begin so stand after --" for word in unknown]
+        )
+    return [*args[:before], *args[before + 1 :]]
 
 
 def one_source(args: list[str]) -> str:

@@ -215,8 +215,34 @@ def test_delete_asks(scrapy, folder: Path, answer: str, code: int):
 
 def test_delete_with_yes_does_not_ask(scrapy, folder: Path):
     done = scrapy(folder, "delete", NAME, "--yes")
-    assert (done.returncode, done.stdout, done.stderr) == (0, f"deleted {NAME}\n", "")
+    assert (done.returncode, done.stdout, done.stderr) == (
+        0,
+        f"deleted {NAME}: pages, runs and history\n",
+        "",
+    )
     assert list((folder / ".scrapy" / "llmsspider").iterdir()) == []
+
+
+def test_delete_leaves_no_word_of_a_source(scrapy, folder: Path):
+    data = folder / ".scrapy" / "llmsspider"
+    scrapy(folder, "search", NAME, "words")
+    assert list(data.glob("*.search"))
+    slug = source_file(data, NAME).stem
+    (data / f"{slug}.vectors").write_bytes(b"vectors")
+    (data / f"{slug}.search-wal").write_bytes(b"words")
+    (data / "logs").mkdir()
+    (data / "logs" / f"{slug}.log").write_text("a log")
+    done = scrapy(folder, "delete", NAME, "--yes")
+    removed = "pages, runs and history, search index, vectors, log"
+    assert (done.returncode, done.stdout) == (0, f"deleted {NAME}: {removed}\n")
+    assert [path for path in data.rglob("*") if path.is_file()] == []
+
+
+@pytest.mark.parametrize("words", [["delete", NAME], ["search", NAME, "a"], ["lint", NAME], ["status", NAME]])
+def test_an_option_that_there_is_not_is_named(scrapy, folder: Path, words: list[str]):
+    done = scrapy(folder, *words, "--foo")
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+    assert "--foo is no option (see --help); words that begin so stand after --" in done.stderr
 
 
 @pytest.mark.parametrize(
@@ -269,5 +295,7 @@ def test_the_commands_work_on_postgresql(scrapy, postgresql_url: str, tmp_path: 
     setting = ["-s", f"LLMS_STORE_URL={postgresql_url}"]
     assert NAME in scrapy(tmp_path, "sources", *setting).stdout
     assert len(documents(scrapy(tmp_path, "export", NAME, *setting).stdout)) == 1
-    assert scrapy(tmp_path, "delete", NAME, "--yes", *setting).returncode == 0
+    scrapy(tmp_path, "search", NAME, "words", *setting)
+    deleted = scrapy(tmp_path, "delete", NAME, "--yes", *setting).stdout
+    assert deleted == f"deleted {NAME}: pages, runs and history, search index\n"
     assert scrapy(tmp_path, "sources", *setting).stdout == "no sources yet\n"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
@@ -324,6 +325,21 @@ def test_an_index_file_that_is_damaged_is_made_again(tmp_path: Path):
     connection.close()
     assert shelves.paths("zebras") == ["a"]
     shelves.library.close()
+
+
+def test_a_folder_that_is_read_only_is_searched_and_left_as_it_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    shelves = Shelves(Place(None, tmp_path))
+    shelves.crawl({"a": "# Alpha\n\nzebras\n"})
+    before = sorted(tmp_path.iterdir())
+    monkeypatch.setattr(os, "access", lambda path, _: not Path(path).is_relative_to(tmp_path))
+    warned: list[str] = []
+    for _ in range(2):
+        with Library(Stores(None, tmp_path), warn=warned.append) as library:
+            assert [one.title for one in library.search("zebras", NAME).results] == ["Alpha"]
+    assert warned == [f"{tmp_path} is read-only: the search index is kept in a temporary folder"] * 2
+    assert sorted(tmp_path.iterdir()) == before
 
 
 def test_an_index_is_made_in_bounded_steps(shelves: Shelves):
