@@ -20,6 +20,7 @@ from llmsspider.errors import StoreError
 from llmsspider.extensions import console, scrapy_cloud
 from llmsspider.launch.checking import crawl_problems, pair_problems, spider_problem, value_problem
 from llmsspider.output import summary
+from llmsspider.output.status import run_report
 
 if TYPE_CHECKING:
     import argparse
@@ -103,15 +104,15 @@ class Command(CrawlCommand):
         """Print the closing lines where they stand in the place of the log."""
         ended = run_of(self.crawler)
         assert self.settings is not None  # noqa: S101
-        if ended is not None and ended.progress.documents:
-            mirror = ended.outputs.mirror
-            outputs = [mirror.describe()] if mirror is not None else []
-            if ended.outputs.delivered is not False:
+        report = run_report(ended) if ended is not None else None
+        if report is not None and report.documents:
+            outputs = [report.mirror] if report.mirror is not None else []
+            if report.delivered is not False:
                 outputs += [f"{uri} written" for uri in self.settings.getdict("FEEDS")]
                 outputs = outputs or ["no output is configured: write the documents with -O documents.jsonl"]
-            lines = list(summary.console_lines(ended, outputs))
+            lines = list(summary.console_lines(report, outputs))
         else:
-            lines = [f"llmsspider: {console.nothing(ended)}"] if ended is not None else []
+            lines = [f"llmsspider: {summary.nothing(report)}"] if report is not None else []
         for line in [*lines, *([f"log: {console.relative_path(self._log)}"] if self._log else [])]:
             print(line, file=sys.stderr)
 

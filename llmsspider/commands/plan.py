@@ -14,7 +14,7 @@ from llmsspider.commands.crawl import Command as CrawlCommand
 from llmsspider.crawl.outcome import nothing_obtained
 from llmsspider.crawl.spiderrun import run_of
 from llmsspider.extensions import console
-from llmsspider.output.status import printable
+from llmsspider.output.summary import printable
 
 if TYPE_CHECKING:
     import argparse

@@ -52,7 +52,7 @@ def as_json(found: list[SourceRecord]) -> str:
 
 def as_table(found: list[SourceRecord]) -> str:
     """The sources as aligned columns; one line that says so when there are none."""
-    from llmsspider.output.status import printable
+    from llmsspider.output.summary import printable
 
     if not found:
         return "no sources yet\n"

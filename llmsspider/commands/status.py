@@ -81,7 +81,7 @@ class Command(StoreCommand):
 
 def _shown(found: list[SourceStatus], name: str | None, opts: argparse.Namespace) -> str:
     """Return the text of one look."""
-    from llmsspider.output.status import printable, status_lines
+    from llmsspider.output.summary import printable, status_lines
 
     if opts.json:
         value = found[0] if name is not None else found

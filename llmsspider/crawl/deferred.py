@@ -330,3 +330,4 @@ def store_pending_pages(run: Run) -> None:
             run.site.forms_of(record.url).missed.pop(identity(record.url), None)
             run.recorded.write(record, confirmed=confirmed or not is_document)
             run.count("stored-at-stop")
+            run.progress.stored_at_stop += 1

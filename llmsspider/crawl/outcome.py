@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from llmsspider.crawl.bounds import PageLimit
     from llmsspider.crawl.progress import Progress
     from llmsspider.crawl.run import Run
-    from llmsspider.output.mirror import MirrorReport
 
 
 def succeeded(outcome: str) -> bool:
@@ -119,6 +118,19 @@ def _why_no_document(progress: Progress, url: str) -> str:
     return remedy + (f"{';' if remedy else ':'} {said}" if said else "")
 
 
+STORE_FAILED = (
+    "the page store took no more: make room or free it, and crawl again; what was stored is whole, and nothing was "
+    "deleted"
+)
+
+
+def advice(run: Run) -> str | None:
+    """One line on why a run that has ended has no documents, or could not keep them, and what to do; else None."""
+    if run.outcome == "store_failed":
+        return STORE_FAILED
+    return nothing_obtained(run) if run.outcome in {"start_failed", "no_documents"} else None
+
+
 def start_failure(run: Run) -> str | None:
     """One line on a start page that failed while other pages came, or None."""
     start = run.discovery.start if run.discovery is not None else None
@@ -175,8 +187,8 @@ class Outputs:
     """What an output could not deliver, in words."""
     undelivered_since: int | None = None
     """The change to replay from, where an earlier run stored changes that it did not deliver."""
-    mirror: MirrorReport | None = None
-    """What was done to the Markdown tree, once all pages are through."""
+    mirror: str | None = None
+    """What was done to the Markdown tree, in one line, once all pages are through."""
     report: tuple[Path, str] | None = None
     """Where the HTML report was written, and its text."""
     chunks_before: dict[str, frozenset[str]] = field(default_factory=dict)

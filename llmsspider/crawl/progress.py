@@ -72,18 +72,6 @@ class Snapshot:
     left_out: int
     pages_per_min: float
 
-    def line(self) -> str:
-        """Return it as one line of text."""
-        parts = [
-            f"{self.phase}: {self.done}/{self.total} pages ({self.percent}%)",
-            f"{self.unchanged} unchanged",
-            f"{self.failed} errors",
-            f"{self.left_out} filtered",
-            f"{self.pages_per_min:.0f} pages/min",
-            duration(self.elapsed_secs),
-        ]
-        return ", ".join(parts)
-
 
 @dataclass(slots=True, frozen=True)
 class RecentPage:
@@ -121,6 +109,10 @@ class Progress:
     fallback_examples: list[Example] = field(default_factory=list)
     began: float = field(default_factory=time.monotonic)
     ended: float | None = None
+    stored_at_stop: int = 0
+    """Pages that waited when the crawl was stopped: stored, and not exported."""
+    unread: int = 0
+    """Pages that were known and not done when the crawl was stopped."""
     recent: deque[RecentPage] = field(default_factory=lambda: deque(maxlen=MAX_RECENT))
     """The pages done last."""
     phases: list[tuple[Phase, float]] = field(default_factory=list)
@@ -145,7 +137,7 @@ class Progress:
         """Pages that are done."""
         seen = sum(self.filtered[reason] for reason in FILTERED_AFTER_FETCH)
         documents = self.documents - self.changes["deleted"] - self.kept
-        return max(documents, 0) + sum(self.errors.values()) + seen
+        return max(documents, 0) + sum(self.errors.values()) + seen + self.stored_at_stop
 
     def error(self, kind: ErrorKind, url: str, detail: str, status: int | None = None) -> None:
         """Count a failed page."""

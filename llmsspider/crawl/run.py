@@ -273,6 +273,11 @@ class Run:
         return succeeded(self.outcome)
 
     @property
+    def record(self) -> RunRecord | None:
+        """The run as it began in the store; None before, and where nothing is stored."""
+        return self._record
+
+    @property
     def id(self) -> str:
         """The id of the run; empty before it was opened."""
         return self._record.id if self._record else ""
@@ -395,4 +400,4 @@ class Run:
 
     def snapshot(self) -> Snapshot:
         """Return the state of the run at this moment."""
-        return self.progress.snapshot(queued=self.queued())
+        return self.progress.snapshot(queued=self.progress.unread if self.outcome else self.queued())

@@ -136,7 +136,9 @@ class BreadthFirstScheduler(Scheduler):
         return super().__len__() + (self._held is not None)
 
     def close(self, reason: str) -> Deferred[None] | None:
-        """Put a held request back, so that a JOBDIR keeps it."""
+        """Put a held request back, so that a JOBDIR keeps it; count what is left for a crawl that was stopped."""
+        if self._run is not None:
+            self._run.progress.unread += len(self)
         if self._held is not None and self.dqs is not None:
             with contextlib.suppress(ValueError):  # not serialisable: it came from the queue in memory
                 self.dqs.push(self._held)

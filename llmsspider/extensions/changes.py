@@ -14,7 +14,7 @@ from scrapy.exceptions import NotConfigured
 
 from llmsspider.crawl.spiderrun import required_run
 from llmsspider.errors import StoreError
-from llmsspider.output.mirror import folder_for
+from llmsspider.output.mirror import path_for
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
@@ -85,7 +85,7 @@ class ChangeNews:
         run, setting = self._run, self._run.config.changes_feed
         if not setting:
             return True
-        path = folder_for(setting, run.source)
+        path = path_for(setting, run.source)
         try:
             existing = path.read_bytes() if path.exists() else None
             if existing is not None and not changes.pages:

@@ -15,14 +15,11 @@ from scrapy import signals
 from scrapy.crawler import Crawler
 from scrapy.logformatter import LogFormatter, LogFormatterResult
 
-from llmsspider.output.status import PrintableFilter
-from llmsspider.output.summary import failure
+from llmsspider.output.summary import PrintableFilter
 from llmsspider.store.database import resolve_data_dir, source_slug
 
 if TYPE_CHECKING:
     from scrapy.settings import BaseSettings
-
-    from llmsspider.crawl.run import Run
 
 
 # --- log lines of documents ---
@@ -183,13 +180,6 @@ class _OneLine(logging.Formatter):
 
     def format(self, record: logging.LogRecord) -> str:
         return record.getMessage()
-
-
-def nothing(run: Run) -> str:
-    """Return one line on a crawl without a document: why, and what to do."""
-    if run.outcome == "shutdown":
-        return "stopped before the first page"
-    return failure(run, run.outcome) or f"nothing was obtained ({run.outcome or 'the crawl did not start'})"
 
 
 def relative_path(path: Path) -> str:

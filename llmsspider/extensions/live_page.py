@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import sys
-from functools import partial
 from typing import TYPE_CHECKING
 
 from scrapy import signals
@@ -13,6 +12,7 @@ from scrapy.exceptions import NotConfigured
 from llmsspider.config.setting_types import parse_ports
 from llmsspider.crawl.jobs import is_job, is_terminal
 from llmsspider.crawl.spiderrun import required_run
+from llmsspider.output.status import run_report
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
@@ -51,15 +51,15 @@ class LivePage:
     async def spider_opened(self) -> None:
         """Start; the server is imported here, since most crawls run without."""
         from llmsspider.extensions.live_server import (  # noqa: PLC0415
-            LiveNumbers,
             LiveServer,
-            LiveStatus,
+            live_numbers,
+            live_status,
         )
 
         run, extra = self._run, {"spider": self._crawler.spider}
         self._server = LiveServer(
-            partial(LiveStatus.of, run),
-            partial(LiveNumbers.of, run),
+            lambda: live_status(run_report(run)),
+            lambda: live_numbers(run_report(run)),
             lambda: run.outputs.report[1] if run.outputs.report else None,
         )
         address = await self._server.start(self._ports)

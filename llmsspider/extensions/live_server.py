@@ -18,8 +18,7 @@ from aiohttp import web
 from llmsspider.crawl.progress import RecentPage, Snapshot
 
 if TYPE_CHECKING:
-    from llmsspider.crawl.progress import Example
-    from llmsspider.crawl.run import Run
+    from llmsspider.output.status import RunReport
 
 
 TimelinePoint = tuple[float, int, int]
@@ -54,11 +53,6 @@ class LiveNumbers(Snapshot):
     why: str | None
     report: str | None
 
-    @classmethod
-    def of(cls, run: Run) -> LiveNumbers:
-        """Return the numbers of a run at this moment."""
-        return LiveNumbers(**_numbers(run))
-
 
 @dataclass(slots=True, frozen=True)
 class LiveStatus(LiveNumbers):
@@ -70,42 +64,37 @@ class LiveStatus(LiveNumbers):
     error_examples: list[ReasonedUrl]
     filtered_examples: list[ReasonedUrl]
 
-    @classmethod
-    def of(cls, run: Run) -> LiveStatus:
-        """Return the state of a run at this moment."""
-        files = run.discovery.files if run.discovery is not None else []
-        return LiveStatus(
-            **_numbers(run),
-            scope=run.bounds.scope.describe() if run.bounds.scope else None,
-            files=[ReadFile(file.url, file.kind, file.title, len(file.entries)) for file in files],
-            sitemaps=list(run.discovery.sitemaps) if run.discovery is not None else [],
-            error_examples=_examples(run.progress.error_examples),
-            filtered_examples=_examples(run.progress.filtered_examples),
-        )
+
+def live_numbers(run: RunReport) -> LiveNumbers:
+    """Return what changes all the time."""
+    return LiveNumbers(**_numbers(run))
 
 
-def _numbers(run: Run) -> dict[str, Any]:
+def live_status(run: RunReport) -> LiveStatus:
+    """Return all of the state."""
+    files = run.discovery.files if run.discovery is not None else []
+    return LiveStatus(
+        **_numbers(run),
+        scope=run.scope,
+        files=[ReadFile(file.url, file.kind, file.title, len(file.entries)) for file in files],
+        sitemaps=list(run.discovery.sitemaps) if run.discovery is not None else [],
+        error_examples=[(one.kind, one.url, one.reason) for one in run.errors.urls],
+        filtered_examples=[(one.reason, one.url, one.rule or "") for one in run.filtered.urls],
+    )
+
+
+def _numbers(run: RunReport) -> dict[str, Any]:
     """Return the fields of `LiveNumbers`."""
-    snapshot, report = run.snapshot(), run.outputs.report
     return {
-        **{field.name: getattr(snapshot, field.name) for field in fields(snapshot)},
-        "source": run.source,
-        "url": run.arguments.url,
+        **{one.name: getattr(run, one.name, None) for one in fields(LiveNumbers)},
+        "errors": run.errors.by_kind,
+        "filtered": run.filtered.by_reason,
+        "failed": run.errors.count,
+        "left_out": run.filtered.count,
         "run": run.id,
-        "recent": list(reversed(run.progress.recent)),
-        "timeline": [(point.secs, point.done, point.errors) for point in run.progress.timeline],
-        "ended": bool(run.outcome),
-        "outcome": run.outcome or None,
-        "complete": run.coverage.complete and run.outcome == "finished",
-        "why": run.coverage.why_incomplete,
-        "report": str(report[0]) if report else None,
+        "ended": run.outcome is not None,
+        "report": str(run.report) if run.report else None,
     }
-
-
-def _examples(found: dict[str, list[Example]]) -> list[ReasonedUrl]:
-    return [
-        (reason, example.url, example.detail) for reason, examples in found.items() for example in examples
-    ]
 
 
 HOST = "127.0.0.1"

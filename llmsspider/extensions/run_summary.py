@@ -9,11 +9,12 @@ from scrapy import signals
 from scrapy.extensions.feedexport import FeedExporter
 
 from llmsspider.crawl import jobs
-from llmsspider.crawl.outcome import delivered, links_out_of_scope, replay_command, start_failure
+from llmsspider.crawl.outcome import delivered, replay_command
 from llmsspider.crawl.spiderrun import required_run
 from llmsspider.errors import command
 from llmsspider.extensions.scrapy_cloud import ScrapyCloud
 from llmsspider.output import summary
+from llmsspider.output.status import run_report
 
 if TYPE_CHECKING:
     from scrapy import Spider
@@ -78,24 +79,24 @@ class RunSummary:
         self.close()  # where feeds should have done it
         if self.run.config.plan_only:
             return
-        for line in summary.log_lines(self.run, self.reason):
+        report = run_report(self.run)
+        for line in summary.log_lines(report):
             logger.info("%(line)s", {"line": line}, extra={"spider": self.crawler.spider})
-        if self.run.outputs.delivered is False and self.run.progress.documents:
+        if report.delivered is False and report.documents:
             logger.error(
                 "not delivered: an output of this run could not be stored, or was put aside. %(lost)s"
                 "`%(command)s` gives what this run changed",
                 {
-                    "lost": "" if self.run.outcome == "store_failed" else "Nothing is lost: ",
-                    "command": replay_command(self.run.source, self.run.seq_before),
+                    "lost": "" if report.outcome == "store_failed" else "Nothing is lost: ",
+                    "command": replay_command(report.source, report.seq_before),
                 },
                 extra={"spider": self.crawler.spider},
             )
-        for line in filter(None, (start_failure(self.run), links_out_of_scope(self.run))):
+        for line in report.notes:
             logger.warning("%(line)s", {"line": line}, extra={"spider": self.crawler.spider})
-        advice = summary.failure(self.run, self.reason)
-        if advice is not None:
-            logger.error("%(reason)s: %(advice)s", {"reason": self.reason, "advice": advice})
-        if self.run.progress.documents and not self.run.config.mirror_dir and not _has_output(self.crawler):
+        if report.advice is not None:
+            logger.error("%(reason)s: %(advice)s", {"reason": report.outcome, "advice": report.advice})
+        if report.documents and not self.run.config.mirror_dir and not _has_output(self.crawler):
             logger.warning(
                 "no output is configured: the documents are in the store only; write them with -O documents.jsonl, "
                 "FEEDS, or `%(command)s`",

@@ -16,7 +16,8 @@ from llmsspider.crawl.jobs import is_terminal
 from llmsspider.crawl.progress import duration
 from llmsspider.crawl.spiderrun import required_run
 from llmsspider.output import summary
-from llmsspider.output.status import printable
+from llmsspider.output.status import run_report
+from llmsspider.output.summary import printable
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
@@ -25,8 +26,8 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
     from scrapy.settings import BaseSettings
 
-    from llmsspider.crawl.progress import Snapshot
     from llmsspider.crawl.run import Run
+    from llmsspider.output.status import RunStatus
 
 logger = logging.getLogger(__name__)
 
@@ -87,7 +88,7 @@ class TerminalProgress:
         is_new = self._logged_phase not in {"", "starting"} and self._logged_phase != progress.phase
         if due or (is_new and progress.documents):  # a first line of zeros is of no use
             self._logged_secs = progress.elapsed_secs
-            line = self._run.snapshot().line()
+            line = summary.progress_line(run_report(self._run))
             logger.info("%(line)s", {"line": line}, extra={"spider": self._crawler.spider})
         self._logged_phase = progress.phase
 
@@ -127,14 +128,14 @@ class Display:
     def refresh(self) -> None:
         """Show the state of this moment."""
         if self._live is not None:
-            self._live.update(view(self._run.snapshot(), self._run.source), refresh=True)
+            self._live.update(view(run_report(self._run), self._run.source), refresh=True)
 
     def stop(self) -> None:
         """Show the last state, and let the log write to the terminal again; idempotent."""
         live, self._live = self._live, None
         if live is None:
             return
-        live.update(view(self._run.snapshot(), self._run.source), refresh=True)
+        live.update(view(run_report(self._run), self._run.source), refresh=True)
         live.stop()
         for handler, stream in self._handlers:
             handler.setStream(stream)
@@ -163,7 +164,7 @@ class LinesAbove:
         """Do nothing: lines are written at once."""
 
 
-def view(snapshot: Snapshot, source: str) -> RenderableType:
+def view(run: RunStatus, source: str) -> RenderableType:
     """Return the display: a bar, and what was found, done and filtered."""
     from rich.console import Group  # noqa: PLC0415  # as in `Display.start`
     from rich.panel import Panel  # noqa: PLC0415
@@ -176,27 +177,22 @@ def view(snapshot: Snapshot, source: str) -> RenderableType:
     bar.add_column(ratio=1)
     bar.add_column(no_wrap=True, justify="right")
     bar.add_row(
-        Text(snapshot.phase, style="bold cyan"),
-        ProgressBar(total=max(snapshot.total, 1), completed=snapshot.done),
-        Text(f"{snapshot.done}/{snapshot.total} pages ({snapshot.percent}%)", style="bold"),
+        Text(run.phase, style="bold cyan"),
+        ProgressBar(total=max(run.total, 1), completed=run.done),
+        Text(summary.pages(run), style="bold"),
     )
     facts = Table.grid(padding=(0, 2))
     facts.add_column(style="dim", no_wrap=True, min_width=len("documents"))
     facts.add_column(overflow="ellipsis", no_wrap=True)
-    facts.add_row("found", Text(_found(snapshot)))
-    facts.add_row("documents", _counted(snapshot.documents, snapshot.origins, "green"))
-    facts.add_row("queued", Text(f"{snapshot.queued}, {snapshot.unchanged} unchanged"))
-    facts.add_row("errors", _counted(snapshot.failed, snapshot.errors, "red"))
-    facts.add_row("filtered", _counted(snapshot.left_out, snapshot.filtered, "yellow"))
-    pace = f"{snapshot.pages_per_min:.0f} pages/min, {duration(snapshot.elapsed_secs)}"
-    facts.add_row("pace", Text(pace))
+    looking = run.phase in {"starting", "discovery"} and run.discovered_file is None
+    found = "looking for llms.txt, llms-full.txt and sitemaps" if looking else summary.found(run)
+    facts.add_row("found", Text(found))
+    facts.add_row("documents", _counted(run.documents, run.origins, "green"))
+    facts.add_row("queued", Text(f"{run.queued}, {run.unchanged} unchanged"))
+    facts.add_row("errors", _counted(run.errors.count, run.errors.by_kind, "red"))
+    facts.add_row("filtered", _counted(run.filtered.count, run.filtered.by_reason, "yellow"))
+    facts.add_row("pace", Text(f"{run.pages_per_min:.0f} pages/min, {duration(run.elapsed_secs)}"))
     return Panel(Group(bar, facts), title=Text(source), title_align="left", border_style="dim")
-
-
-def _found(snapshot: Snapshot) -> str:
-    if snapshot.phase in {"starting", "discovery"} and snapshot.discovered_file is None:
-        return "looking for llms.txt, llms-full.txt and sitemaps"
-    return summary.found(snapshot)
 
 
 def _counted(count: int, counts: dict[str, int], colour: str) -> Text:

@@ -22,7 +22,7 @@ from llmsspider.config.settings import Config, take_environment
 from llmsspider.config.sources import prepare
 from llmsspider.errors import LlmsspiderError, StoreError
 from llmsspider.output.feed_storage import feed_problems
-from llmsspider.output.mirror import Kind, folder_for, folder_problem
+from llmsspider.output.mirror import Kind, folder_for, folder_problem, path_for
 from llmsspider.web.loading import own_arguments
 
 if TYPE_CHECKING:
@@ -215,7 +215,7 @@ def _folder_problems(config: Config, source: str) -> list[str]:
         found.append(
             f"setting LLMS_SKILL_DIR: {config.skill_dir} is the folder of LLMS_MIRROR_DIR; choose another"
         )
-    feed = folder_for(config.changes_feed, source) if config.changes_feed else None
+    feed = path_for(config.changes_feed, source) if config.changes_feed else None
     if feed is not None and feed.is_dir():
         found.append(
             f"setting LLMS_CHANGES_FEED: {feed} is a folder; name a file, such as {feed / 'changes.atom'}"

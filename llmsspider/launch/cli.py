@@ -28,8 +28,9 @@ from llmsspider.config.sources import default_name
 from llmsspider.crawl.spiderrun import run_of
 from llmsspider.errors import ArgumentsError, LlmsspiderError, MirrorError, StoreError
 from llmsspider.launch.storecommand import WRONG, OneLineParser, pairs
-from llmsspider.output.mirror import STORE_FOLDER, read_manifest
-from llmsspider.store.database import DATA_DIR_VARIABLE, project_dir, source_slug
+from llmsspider.output.mirror import read_manifest
+from llmsspider.store.database import DATA_DIR_VARIABLE, STORE_FOLDER, project_dir, readable_name
+from llmsspider.store.runs import list_sources
 from llmsspider.web.urls import require_http_url
 
 if TYPE_CHECKING:
@@ -125,10 +126,11 @@ def _located(name: str, command: ScrapyCommand, args: list[str], opts: argparse.
         if _placed(opts) or project_dir(Path.cwd()):
             return args
         here = list(_trees([Path(), *sorted(path for path in Path().iterdir() if path.is_dir())]))
-        tree = next((tree for tree in here if tree.source in args[:1]), None) or _only(here)
+        required = 0 if of_all else len(re.sub(r"\[[^\[\]]*\]", "", command.syntax()).split())
+        named = None if of_all or len(args) < max(required, 1) else args[0]
+        tree = next((tree for tree in here if tree.source == named), None) or _only(here, named)
         if tree is None:
             return args
-        required = 0 if of_all else len(re.sub(r"\[[^\[\]]*\]", "", command.syntax()).split())
         args = [tree.source, *args] if len(args) == required - 1 else args
     else:
         args = [tree.source, *args[1:]]
@@ -139,19 +141,29 @@ def _located(name: str, command: ScrapyCommand, args: list[str], opts: argparse.
 
 
 def _trees(folders: Sequence[Path] | Iterator[Path]) -> Iterator[Tree]:
+    """Yield the folders that hold a source; while its first crawl goes, its store alone says which."""
     for folder in folders:
+        store = folder / STORE_FOLDER
         try:
-            manifest = read_manifest(folder) if (folder / STORE_FOLDER).is_dir() else None
+            manifest = read_manifest(folder) if store.is_dir() else None
         except (MirrorError, OSError):
             continue
         if manifest is not None:
             yield Tree(folder, manifest.source)
+        elif store.is_dir() and len(stored := list_sources(None, store)[0]) == 1:
+            yield Tree(folder, stored[0].name)
 
 
-def _only(trees: list[Tree]) -> Tree | None:
+def _only(trees: list[Tree], named: str | None) -> Tree | None:
+    """Return the only folder; raises `ArgumentsError` where there are several, and none is the `named` one."""
     if len(trees) > 1:
         names = ", ".join(str(tree.folder) for tree in trees)
-        raise ArgumentsError([f"several folders here hold documentation: name one of {names}"])
+        what = (
+            "several folders here hold documentation"
+            if named is None
+            else f"{named!r} is none of the folders here"
+        )
+        raise ArgumentsError([f"{what}: name one of {names}"])
     return trees[0] if trees else None
 
 
@@ -295,7 +307,7 @@ def _target(options: argparse.Namespace) -> tuple[Path, dict[str, str]]:
             raise ArgumentsError([f"-a url={arguments['url']}: the URL is named already, {options.url}"])
         url = arguments["url"] = require_http_url(options.url)
         name = arguments.get("source") or default_name(url)
-        return Path(options.output or source_slug(name).rpartition("-")[0]), arguments
+        return Path(options.output or readable_name(name)), arguments
     if options.output is None:
         raise ArgumentsError(["a URL is missing, e.g. llmsspider https://docs.example.com/ -o docs"])
     folder = Path(options.output)
@@ -335,15 +347,17 @@ def _crawl(settings: Settings, arguments: dict[str, str]) -> Crawler:
 def _report(crawler: Crawler, folder: Path, given: Sequence[str], log: Path | None) -> int:
     from llmsspider.extensions import console  # noqa: PLC0415
     from llmsspider.output import summary  # noqa: PLC0415
+    from llmsspider.output.status import run_report  # noqa: PLC0415
 
     _keep_out_of_git(folder / STORE_FOLDER)
     run = run_of(crawler)
     details = f"log: {console.relative_path(log)}\n" if log is not None else ""
-    if run is None or run.outputs.mirror is None or not run.progress.documents:
-        why = console.nothing(run) if run is not None else "the crawl did not start"
+    report = run_report(run) if run is not None else None
+    if run is None or report is None or report.mirror is None or not report.documents:
+        why = summary.nothing(report) if report is not None else "the crawl did not start"
         sys.stderr.write(f"llmsspider: {why}\n{details}")
         return NOTHING
-    for line in summary.console_lines(run, [run.outputs.mirror.describe()]):
+    for line in summary.console_lines(report, [report.mirror]):
         sys.stdout.write(line + "\n")
     sys.stdout.write(details)
     again = shlex.join(["llmsspider", *given])

@@ -25,8 +25,8 @@ from llmsspider.config.sources import default_name
 from llmsspider.errors import ArgumentsError, LlmsspiderError, SearchError
 from llmsspider.launch.api import CRAWL, options_for_pipe
 from llmsspider.launch.storecommand import FAILED, WRONG, OneLineParser, pairs
-from llmsspider.output.mirror import STORE_FOLDER
 from llmsspider.store import Store, resolve_data_dir
+from llmsspider.store.database import STORE_FOLDER
 from llmsspider.web.loading import missing_extra
 from llmsspider.web.urls import require_http_url
 

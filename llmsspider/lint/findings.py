@@ -14,7 +14,7 @@ from typing import Any, Literal, NamedTuple
 import orjson
 
 from llmsspider import __version__
-from llmsspider.output.status import printable
+from llmsspider.output.summary import printable
 
 Level = Literal["error", "warning", "hint"]
 LEVELS: tuple[Level, ...] = ("error", "warning", "hint")
@@ -93,8 +93,6 @@ RULES: dict[str, Rule] = {
     "full-text-too-large": Rule("hint", "few models can read it at once: offer parts"),
     "not-in-sitemap": Rule("hint", "add the pages to the sitemap"),
     "only-in-sitemap": Rule("hint", "list the pages that matter"),
-    "only-linked": Rule("hint", "list the pages that matter"),
-    "left-out-link": Rule("hint", "see the reasons in the report"),
     "unread-llms-file": Rule("warning", "see that linked llms files answer"),
     "unread-sitemap": Rule("warning", "mend the sitemap: what stands behind the fault is not read"),
 }

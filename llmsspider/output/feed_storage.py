@@ -183,11 +183,21 @@ def is_running(run: Any) -> bool:
 
 
 def feed_problems(settings: BaseSettings) -> list[str]:
-    """Return one line for each feed that failed."""
+    """Return one line for each feed that cannot be written."""
     problems = []
+    formats = sorted(
+        name for name, kind in settings.getwithbase("FEED_EXPORTERS").items() if kind is not None
+    )
     for place, options in settings.getdict("FEEDS").items():
         extras: list[Extra] = ["s3"] if str(place).startswith("s3:") else []
         extras += ["parquet"] if options.get("format") == "parquet" else []
+        if options.get("format") not in formats:
+            wrong = (
+                f"the format {options['format']!r} does not exist"
+                if "format" in options
+                else "no format is named"
+            )
+            problems.append(f"feed {place}: {wrong}; accepted are {', '.join(formats)}")
         problems += [f"feed {place}: {lack}" for lack in map(missing_extra, extras) if lack]
         target = Path(str(place).removeprefix("file://"))
         if (

@@ -23,16 +23,13 @@ from llmsspider.output.mirror_files import (
     page_text,
 )
 from llmsspider.store import OUTLINE, PageRecord, SourceRecord, Store
-from llmsspider.store.database import source_slug
+from llmsspider.store.database import STORE_FOLDER, readable_name, source_slug
 from llmsspider.web.urls import host, identity
 
 # The manifest of a tree: which files are ours, so that no other file is ever replaced or removed.
 
 MANIFEST = ".llmsspider.json"
 """No page gets this name: a leading dot is encoded (`mirrornames`)."""
-
-STORE_FOLDER = ".llmsspider"
-"""Where the command `llmsspider` keeps the page store, inside the tree."""
 
 PART = ".llmsspider.part"
 """A file that is being written."""
@@ -102,9 +99,26 @@ def _plain(path: PurePosixPath) -> bool:
     return not path.is_absolute() and not any(part.startswith(".") for part in path.parts)
 
 
-def folder_for(setting: str, source: str) -> Path:
-    """The folder `LLMS_MIRROR_DIR` means for a source: `%(source)s` in it becomes a safe name of the source."""
+def path_for(setting: str, source: str) -> Path:
+    """The path that a setting means for a source: `%(source)s` in it becomes a safe name that no other source has."""
     return Path(setting.replace(SOURCE_PLACEHOLDER, source_slug(source))).expanduser()
+
+
+def folder_for(setting: str, source: str) -> Path:
+    """The folder that `LLMS_MIRROR_DIR` or `LLMS_SKILL_DIR` means for a source: `%(source)s` is a readable name of it.
+
+    With the hash that keeps names apart where there is a folder of that name, or another source has the readable one.
+    """
+    unique = path_for(setting, source)
+    if SOURCE_PLACEHOLDER not in setting or unique.exists():
+        return unique
+    readable = Path(setting.replace(SOURCE_PLACEHOLDER, readable_name(source))).expanduser()
+    try:
+        manifest = read_manifest(readable)
+        is_free = manifest is not None or not readable.exists() or not _holds_other_files(readable)
+    except (MirrorError, OSError):
+        return unique
+    return readable if is_free and (manifest is None or manifest.source == source) else unique
 
 
 def folder_problem(folder: Path, source: str, kind: Kind = "tree") -> str | None:

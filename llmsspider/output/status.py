@@ -1,63 +1,29 @@
-"""What the store says of a source and its last run, as text that no terminal acts on."""
+"""The state of a run as one value, from the run itself or from the store; all that shows a run draws this.
+
+`RunStatus` is what the store keeps, `RunReport` the same with what only the crawl knows. The log, the console, the
+terminal, the live page, `scrapy status`, run.json and the HTML report are made from them.
+"""
 
 from __future__ import annotations
 
-import logging
-import re
+import os
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, fields, replace
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, Literal, cast
+from typing import TYPE_CHECKING, Any, Literal
 
-from llmsspider.crawl.progress import duration
-from llmsspider.output.summary import by, found, parts
-from llmsspider.store.records import FilteredUrl, RunKind, Status
+from llmsspider.crawl.outcome import advice, links_out_of_scope, start_failure
+from llmsspider.crawl.progress import Progress
+from llmsspider.store.records import FilteredUrl, RunKind, RunRecord, Status
 
 if TYPE_CHECKING:
-    from llmsspider.store import PageError, RunRecord, SourceRecord, Store
+    from pathlib import Path
 
-
-# Text of strangers on its way to a terminal, a log file or a spreadsheet: shown, and never acted on. Pure.
-
-_CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
-"""Control characters but tab and line feed, and those that turn the direction of writing."""
-
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")
-"""How a cell begins that spreadsheets calculate (https://owasp.org/www-community/attacks/CSV_Injection)."""
-
-
-def printable(text: str) -> str:
-    r"""Return a text with its control characters written out.
-
-    >>> printable("\x1b[2J\ttitle")
-    '\\x1b[2J\ttitle'
-    """
-    return _CONTROL.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
-
-
-def without_formula(cell: object) -> object:
-    """Return the value of a CSV cell; a text that a spreadsheet would calculate gets an apostrophe in front.
-
-    >>> without_formula("=1+1"), without_formula(-1)
-    ("'=1+1", -1)
-    """
-    return f"'{cell}" if isinstance(cell, str) and cell.startswith(_FORMULA) else cell
-
-
-class PrintableFilter(logging.Filter):
-    """Write out the control characters of the records of a handler: headers and errors hold text of the site."""
-
-    def filter(self, record: logging.LogRecord) -> bool:
-        """Keep every record."""
-        message = record.getMessage()
-        if _CONTROL.search(message):
-            record.msg, record.args = printable(message), None
-        if record.exc_info and not record.exc_text:
-            record.exc_text = logging.Formatter().formatException(record.exc_info)
-        if record.exc_text:
-            record.exc_text = printable(record.exc_text)
-        return True
+    from llmsspider.crawl.progress import RecentPage
+    from llmsspider.crawl.run import Run
+    from llmsspider.site.discovery import Discovery
+    from llmsspider.store import PageError, SourceRecord, Store
 
 
 @dataclass(slots=True, frozen=True)
@@ -147,8 +113,112 @@ class SourceStatus:
     run: RunStatus | None
 
 
-SHOWN = 5
-"""URLs the text names for each reason; JSON has all that the store kept."""
+@dataclass(slots=True, frozen=True)
+class Fallback:
+    """A page that markdownify converted, and why the chosen converter failed."""
+
+    url: str
+    why: str
+
+
+@dataclass(slots=True, frozen=True)
+class Conversion:
+    """The converter, and the pages it failed on: all of them counted, and some by URL."""
+
+    converter: str
+    fallbacks: int
+    urls: list[Fallback]
+
+
+@dataclass(slots=True, frozen=True, kw_only=True)
+class RunReport(RunStatus):
+    """The state of a run of this process. Of errors and filtered URLs it has examples, until the store is read."""
+
+    source: str
+    url: str | None
+    seq_before: int
+    recent: list[RecentPage]
+    """The pages done last, the latest first."""
+    timeline: list[tuple[float, int, int]]
+    """Seconds since the start, pages done, pages that failed."""
+    phases: list[tuple[str, float]]
+    """The phases entered, each with the seconds since the start."""
+    discovery: Discovery | None
+    conversion: Conversion
+    mirror: str | None
+    """What was done to the Markdown tree, in words; None where it was not written."""
+    report: Path | None
+    """Where the HTML report was written."""
+    delivered: bool | None
+    """Whether the outputs were stored where they belong; None where there are none, and before the run is closed."""
+    notes: list[str] = field(default_factory=list)
+    """What a person should know: a start page that failed, links that were out of scope."""
+    advice: str | None = None
+    """Why there are no documents, or none are kept, and what to do."""
+
+    def as_stored(self) -> RunStatus:
+        """Return what the store has of it."""
+        return RunStatus(**_values(self))
+
+
+def run_report(run: Run) -> RunReport:
+    """Return the state of a run at this moment; it may be going, or closed."""
+    progress, outputs, counts = run.progress, run.outputs, run.counts()
+    now = datetime.now(UTC)
+    empty = RunRecord("", 0, run.source, "crawl", {}, os.getpid(), "", now, now)
+    record = replace(
+        run.record or empty,
+        finished_at=now if run.outcome else None,
+        heartbeat_at=now,
+        outcome=run.outcome or None,
+        complete=run.coverage.complete and run.outcome == "finished",
+        why=run.coverage.why_incomplete,
+        counts=counts,
+        errors=dict(progress.errors),
+        filtered=dict(progress.filtered),
+    )
+    failed = [
+        FailedUrl(one.url, kind, one.detail, None)
+        for kind, found in progress.error_examples.items()
+        for one in found
+    ]
+    left_out = [
+        FilteredUrl(one.url, reason, one.detail)
+        for reason, found in progress.filtered_examples.items()
+        for one in found
+    ]
+    status = run_status(record, failed, left_out)
+    return RunReport(
+        **_values(status) | {"elapsed_secs": counts["elapsed_secs"]},
+        source=run.source,
+        url=run.arguments.url,
+        seq_before=run.seq_before,
+        recent=list(reversed(progress.recent)),
+        timeline=[(point.secs, point.done, point.errors) for point in progress.timeline],
+        phases=list(progress.phases),
+        discovery=run.discovery,
+        conversion=Conversion(
+            run.config.converter,
+            progress.fallbacks,
+            [Fallback(one.url, one.detail) for one in progress.fallback_examples],
+        ),
+        mirror=outputs.mirror,
+        report=outputs.report[0] if outputs.report else None,
+        delivered=outputs.delivered,
+        notes=[line for line in (start_failure(run), links_out_of_scope(run)) if line],
+        advice=advice(run),
+    )
+
+
+def stored_report(report: RunReport, store: Store) -> RunReport:
+    """Return the report of a run that is closed as the store has it: with all errors and filtered URLs that it kept."""
+    record = next(one for one in store.runs() if one.id == report.id)
+    status = _stored_status(store, record)
+    return replace(report, **_values(status))
+
+
+def _values(status: RunStatus) -> dict[str, Any]:
+    return {one.name: getattr(status, one.name) for one in fields(RunStatus)}
 
 
 def read_status(store: Store, record: SourceRecord) -> SourceStatus:
@@ -159,9 +229,7 @@ def read_status(store: Store, record: SourceRecord) -> SourceStatus:
         record: the source with status and number of pages, as `Stores.list_sources` gives it.
     """
     runs = store.runs()
-    last = runs[-1] if runs else None
     finished = [run for run in runs if run.finished_at is not None]
-    versions, stored_bytes = store.history_size()
     return SourceStatus(
         source=record.name,
         url=record.url,
@@ -169,53 +237,49 @@ def read_status(store: Store, record: SourceRecord) -> SourceStatus:
         pages=record.pages,
         last_crawl=_iso(finished[-1].finished_at) if finished else None,
         runs=len(runs),
-        history=History(versions, stored_bytes),
-        run=run_status(last, store.errors(last), store.filtered(last)) if last else None,
+        history=History(*store.history_size()),
+        run=_stored_status(store, runs[-1]) if runs else None,
     )
 
 
-def run_status(run: RunRecord, errors: Sequence[PageError], filtered: Sequence[FilteredUrl]) -> RunStatus:
-    """Return what the store keeps of a run."""
-    counts: dict[str, Any] = dict(run.counts)
-    done, queued = int(counts.get("done", 0)), int(counts.get("queued", 0))
-    total = done + queued
-    by_kind = _merged(run.errors, (error.kind for error in errors))
+def _stored_status(store: Store, run: RunRecord) -> RunStatus:
+    errors: list[PageError] = store.errors(run)
+    failed = [FailedUrl(one.url, one.kind, one.message, one.status) for one in errors]
+    return run_status(run, failed, store.filtered(run))
+
+
+def run_status(run: RunRecord, failed: Sequence[FailedUrl], filtered: Sequence[FilteredUrl]) -> RunStatus:
+    """Return the state of a run, with the failed and filtered URLs that are known."""
+    counts: dict[str, Any] = {**_no_counts(), **run.counts}
+    total = counts["done"] + counts["queued"]
+    by_kind = _merged(run.errors, (error.kind for error in failed))
     by_reason = _merged(run.filtered, (url.reason for url in filtered))
-    return RunStatus(
-        id=run.id,
-        kind=run.kind,
-        state="finished" if run.finished_at else "lost" if run.lost else "going",
-        pid=run.pid,
-        host=run.host.partition(" ")[0],
-        started=_iso(run.started_at),
-        finished=_iso(run.finished_at),
-        heartbeat=_iso(run.heartbeat_at),
-        elapsed_secs=_elapsed_secs(run),
-        outcome=run.outcome,
-        complete=run.complete,
-        why=run.why,
-        outage=counts.get("outage"),
-        phase=counts.get("phase", "starting"),
-        done=done,
-        queued=queued,
-        total=total,
-        percent=done * 100 // total if total else 0,
-        documents=counts.get("documents", 0),
-        unchanged=counts.get("unchanged", 0),
-        changes=counts.get("changes", {}),
-        origins=counts.get("origins", {}),
-        chunks=counts.get("chunks", {}),
-        pages_per_min=counts.get("pages_per_min", 0),
-        discovered_file=counts.get("discovered_file"),
-        discovered_file_type=counts.get("discovered_file_type", "none"),
-        linked_files=counts.get("linked_files", 0),
-        crawl_type=counts.get("crawl_type"),
-        scope=counts.get("scope"),
-        errors=Errors(
-            sum(by_kind.values()), by_kind, [FailedUrl(e.url, e.kind, e.message, e.status) for e in errors]
-        ),
-        filtered=FilteredUrls(sum(by_reason.values()), by_reason, list(filtered)),
-    )
+    given = {
+        **{one.name: counts.get(one.name) for one in fields(RunStatus)},
+        "id": run.id,
+        "kind": run.kind,
+        "state": "finished" if run.finished_at else "lost" if run.lost else "going",
+        "pid": run.pid,
+        "host": run.host.partition(" ")[0],
+        "started": _iso(run.started_at),
+        "finished": _iso(run.finished_at),
+        "heartbeat": _iso(run.heartbeat_at),
+        "elapsed_secs": _elapsed_secs(run),
+        "outcome": run.outcome,
+        "complete": run.complete,
+        "why": run.why,
+        "total": total,
+        "percent": counts["done"] * 100 // total if total else 0,
+        "errors": Errors(sum(by_kind.values()), by_kind, list(failed)),
+        "filtered": FilteredUrls(sum(by_reason.values()), by_reason, list(filtered)),
+    }
+    return RunStatus(**given)
+
+
+def _no_counts() -> dict[str, Any]:
+    """The counts of a run that has sent no heartbeat yet."""
+    snapshot = Progress().snapshot(queued=0)
+    return {one.name: getattr(snapshot, one.name) for one in fields(snapshot)} | {"crawl_type": None}
 
 
 def _merged(counted: dict[str, int], named: Iterable[str]) -> dict[str, int]:
@@ -226,79 +290,9 @@ def _merged(counted: dict[str, int], named: Iterable[str]) -> dict[str, int]:
 def _elapsed_secs(run: RunRecord) -> float:
     """The time a run took, by its own clock where it has ended: what its log and its report say."""
     if run.finished_at is not None and "elapsed_secs" in run.counts:
-        return float(cast("float", run.counts["elapsed_secs"]))
-    return round((_end(run) - run.started_at).total_seconds(), 1)
-
-
-def _end(run: RunRecord) -> datetime:
-    """When the run ended; the last heartbeat of a lost one, now for one that is going."""
-    if run.finished_at is not None:
-        return run.finished_at
-    return run.heartbeat_at if run.lost else datetime.now(UTC)
-
-
-def status_lines(status: SourceStatus) -> Iterator[str]:
-    """Yield the state of a source as text."""
-    run = status.run
-    yield f"{status.source}  {status.url}"
-    yield _row("status", status.status)
-    if run is None:
-        return
-    if status.history.versions:
-        yield _row("history", _history(status.history))
-    if run.state == "finished":
-        yield from _finished(status, run)
-    else:
-        yield _row("progress", f"{run.done}/{run.total} pages ({run.percent}%), {run.phase}{_rate(run)}")
-        yield _row("found", found(run) if run.discovered_file or run.done else "nothing yet")
-    yield _row("unchanged", str(run.unchanged))
-    yield _row("errors", _counted(run.errors.count, run.errors.by_kind))
-    yield from _named((one.kind, one.url, one.reason) for one in run.errors.urls)
-    yield _row("filtered", _counted(run.filtered.count, run.filtered.by_reason))
-    yield from _named((one.reason, one.url, one.rule) for one in run.filtered.urls)
-    yield _row("started", f"{run.started} (run {run.id})")
-    yield _row("elapsed", duration(run.elapsed_secs))
-    if run.state == "lost":
-        yield _row("lost", f"process {run.pid} on {run.host}, last seen {run.heartbeat}")
-
-
-def _finished(status: SourceStatus, run: RunStatus) -> Iterator[str]:
-    ended = "complete" if run.complete else f"incomplete: {run.why or run.outcome}"
-    yield _row("last crawl", f"{run.finished}, {ended}")
-    yield _row("pages", f"{status.pages} stored; {run.done}/{run.total} pages ({run.percent}%)")
-    yield _row("found", found(run))
-    yield _row("documents", _counted(run.documents, run.origins))
-    yield _row("changes", parts(run.changes) or "none")
-    if run.chunks:
-        yield _row("chunks", _counted(sum(run.chunks.values()), run.chunks))
-
-
-def _history(history: History) -> str:
-    return f"{history.versions} earlier contents of pages, {history.bytes / 1e6:.1f} MB"
-
-
-def _rate(run: RunStatus) -> str:
-    return f", {run.pages_per_min:.0f} pages/min" if run.pages_per_min else ""
-
-
-def _counted(count: int, counts: dict[str, int]) -> str:
-    return f"{count}{by(counts)}"
-
-
-def _named(urls: Iterable[tuple[str, str, str | None]]) -> Iterator[str]:
-    """Yield a few URLs of each reason, given as (reason, URL, detail), and the number of further ones."""
-    grouped: dict[str, list[tuple[str, str | None]]] = {}
-    for reason, url, detail in urls:
-        grouped.setdefault(reason, []).append((url, detail))
-    for reason, named in grouped.items():
-        for url, detail in named[:SHOWN]:
-            yield f"    {reason}: {url}" + (f" ({detail})" if detail else "")
-        if len(named) > SHOWN:
-            yield f"    {reason}: {len(named) - SHOWN} more, see --json"
-
-
-def _row(name: str, value: str) -> str:
-    return f"  {name:<11}{value}"
+        return float(run.counts["elapsed_secs"])  # type: ignore[arg-type]  # a number
+    end = run.finished_at or (run.heartbeat_at if run.lost else datetime.now(UTC))
+    return round((end - run.started_at).total_seconds(), 1)
 
 
 def _iso(moment: datetime | None) -> str | None:

@@ -1,40 +1,78 @@
-"""What a crawl found, wrote, filtered and how it ended, as text: one wording for log, console, terminal and status."""
+"""The state of a run as text: for the log, the console, the terminal and `scrapy status`; control characters shown."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Protocol
+import logging
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING
 
-from llmsspider.crawl.outcome import links_out_of_scope, nothing_obtained, replay_command, start_failure
+from llmsspider.crawl.outcome import replay_command
 from llmsspider.crawl.progress import duration
+from llmsspider.errors import command
 
 if TYPE_CHECKING:
-    from llmsspider.crawl.progress import Example
-    from llmsspider.crawl.run import Run
-
-STORE_FAILED = (
-    "the page store took no more: make room or free it, and crawl again; what was stored is whole, and nothing was "
-    "deleted"
-)
+    from llmsspider.output.status import RunReport, RunStatus, SourceStatus
 
 
-class Discovered(Protocol):
-    """What discovery found: a `Snapshot` of a run that is going, or the status of a stored one."""
+# Text of strangers on its way to a terminal, a log file or a spreadsheet: shown, and never acted on. Pure.
 
-    @property
-    def discovered_file(self) -> str | None: ...  # noqa: D102
-    @property
-    def discovered_file_type(self) -> str: ...  # noqa: D102
-    @property
-    def linked_files(self) -> int: ...  # noqa: D102
+_CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+"""Control characters but tab and line feed, and those that turn the direction of writing."""
+
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+"""How a cell begins that spreadsheets calculate (https://owasp.org/www-community/attacks/CSV_Injection)."""
 
 
-def found(of: Discovered) -> str:
+def printable(text: str) -> str:
+    r"""Return a text with its control characters written out.
+
+    >>> printable("\x1b[2J\ttitle")
+    '\\x1b[2J\ttitle'
+    """
+    return _CONTROL.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
+
+
+def without_formula(cell: object) -> object:
+    """Return the value of a CSV cell; a text that a spreadsheet would calculate gets an apostrophe in front.
+
+    >>> without_formula("=1+1"), without_formula(-1)
+    ("'=1+1", -1)
+    """
+    return f"'{cell}" if isinstance(cell, str) and cell.startswith(_FORMULA) else cell
+
+
+class PrintableFilter(logging.Filter):
+    """Write out the control characters of the records of a handler: headers and errors hold text of the site."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Keep every record."""
+        message = record.getMessage()
+        if _CONTROL.search(message):
+            record.msg, record.args = printable(message), None
+        if record.exc_info and not record.exc_text:
+            record.exc_text = logging.Formatter().formatException(record.exc_info)
+        if record.exc_text:
+            record.exc_text = printable(record.exc_text)
+        return True
+
+
+# The words that several views share.
+
+SHOWN = 5
+"""URLs that `scrapy status` names for each reason; its JSON has all that the store kept."""
+EXAMPLES = 2
+"""URLs that the end of a crawl names for each reason."""
+LIMITS = ("max_pages", "max_requests")
+"""Why a run is incomplete where the next one ends at the same limit."""
+
+
+def found(run: RunStatus) -> str:
     """Return the file that a crawl follows, or that there is none."""
-    if of.discovered_file is None:
+    if run.discovered_file is None:
         return "no llms.txt, llms-full.txt or sitemap; following links"
-    linked = f" and {of.linked_files} linked" if of.linked_files else ""
-    return f"{of.discovered_file_type}: {of.discovered_file}{linked}"
+    linked = f" and {run.linked_files} linked" if run.linked_files else ""
+    return f"{run.discovered_file_type}: {run.discovered_file}{linked}"
 
 
 def parts(counts: Mapping[str, int]) -> str:
@@ -46,71 +84,158 @@ def parts(counts: Mapping[str, int]) -> str:
     return ", ".join(f"{name} {number}" for name, number in sorted(counts.items(), key=lambda item: -item[1]))
 
 
-def by(counts: Mapping[str, int]) -> str:
-    """Return counts by name in brackets, for the end of a line; empty where there are none."""
-    return f" ({parts(counts)})" if counts else ""
+def counted(count: int, counts: Mapping[str, int]) -> str:
+    """Return a number, and counts by name in brackets where there are any."""
+    return f"{count} ({parts(counts)})" if counts else str(count)
 
 
-def failure(run: Run, reason: str) -> str | None:
-    """Return one line on why a run has no documents, and what to do; None for a run that has some."""
-    if reason == "store_failed":
-        return STORE_FAILED
-    return nothing_obtained(run) if reason in {"start_failed", "no_documents"} else None
+def pages(run: RunStatus) -> str:
+    """Return how many pages are done, of how many that are known; a stopped crawl does not know all."""
+    at_least = "at least " if run.outcome == "shutdown" else ""
+    return f"{run.done}{' of ' if at_least else '/'}{at_least}{run.total} pages ({run.percent}%)"
 
 
-def log_lines(run: Run, reason: str) -> Iterator[str]:
-    """Yield the summary at the end of the log, with examples of what failed and what was filtered.
-
-    Args:
-        run: the run, ended.
-        reason: Scrapy's finish reason.
-    """
-    progress = run.progress
-    yield f"found {found(progress)}"
-    yield f"documents: {progress.documents}{by(progress.origins)}{by(progress.changes)}"
-    for name, counts, examples in (
-        ("failed", progress.errors, progress.error_examples),
-        ("filtered", progress.filtered, progress.filtered_examples),
-    ):
-        if counts:
-            yield f"{name}: {counts.total()}{by(counts)}"
-            yield from _examples(examples)
-    if progress.fallbacks:
-        yield f"converted by markdownify, since {run.config.converter} failed: {progress.fallbacks}"
-        yield from _examples({"fallback": progress.fallback_examples})
-    if run.bounds.scope is not None:
-        yield run.bounds.scope.describe()
-    if run.outputs.mirror is not None:
-        yield f"tree {run.outputs.mirror.describe()}"
-    complete = run.coverage.complete and reason == "finished"
-    ended = "complete" if complete else f"incomplete ({run.coverage.why_incomplete or reason})"
-    yield f"source {run.source}, run {run.id}: {ended}, {run.snapshot().elapsed_secs:.1f} s"
+def _by_reason(
+    run: RunStatus,
+) -> Iterator[tuple[str, int, Mapping[str, int], list[tuple[str, str, str | None]]]]:
+    """Yield what failed and what was filtered: a name, the number, counts by reason, and (reason, URL, detail)."""
+    errors, filtered = run.errors, run.filtered
+    failed: list[tuple[str, str, str | None]] = [(one.kind, one.url, one.reason) for one in errors.urls]
+    yield "failed", errors.count, errors.by_kind, failed
+    left_out = [(one.reason, one.url, one.rule) for one in filtered.urls]
+    yield "filtered", filtered.count, filtered.by_reason, left_out
 
 
-def console_lines(run: Run, outputs: list[str]) -> Iterator[str]:
+def _named(urls: Iterable[tuple[str, str, str | None]], most: int, more: str | None = None) -> Iterator[str]:
+    """Yield a few URLs of each reason and, where `more` says where they are, the number of further ones."""
+    grouped: dict[str, list[tuple[str, str | None]]] = {}
+    for reason, url, detail in urls:
+        grouped.setdefault(reason, []).append((url, detail))
+    for reason, named in grouped.items():
+        for url, detail in named[:most]:
+            yield f"{reason}: {url}" + (f" ({detail})" if detail else "")
+        if more and len(named) > most:
+            yield f"{reason}: {len(named) - most} more, {more}"
+
+
+# The views.
+
+
+def progress_line(run: RunStatus) -> str:
+    """Return how far a crawl is, for the log."""
+    return (
+        f"{run.phase}: {run.done}/{run.total} pages ({run.percent}%), {run.unchanged} unchanged, "
+        f"{run.errors.count} errors, {run.filtered.count} filtered, {run.pages_per_min:.0f} pages/min, "
+        f"{duration(run.elapsed_secs)}"
+    )
+
+
+def log_lines(run: RunReport) -> Iterator[str]:
+    """Yield the summary at the end of the log, with examples of what failed and what was filtered."""
+    yield f"found {found(run)}"
+    changes = f" ({parts(run.changes)})" if run.changes else ""
+    yield f"documents: {counted(run.documents, run.origins)}{changes}"
+    for name, count, by_reason, urls in _by_reason(run):
+        if count:
+            yield f"{name}: {counted(count, by_reason)}"
+            yield from (f"  {line}" for line in _named(urls, EXAMPLES))
+    conversion = run.conversion
+    if conversion.fallbacks:
+        yield f"converted by markdownify, since {conversion.converter} failed: {conversion.fallbacks}"
+        yield from (f"  fallback: {one.url} ({one.why})" for one in conversion.urls[:EXAMPLES])
+    if run.scope is not None:
+        yield run.scope
+    if run.mirror is not None:
+        yield f"tree {run.mirror}"
+    ended = "complete" if run.complete else f"incomplete ({run.why or run.outcome})"
+    yield f"source {run.source}, run {run.id}: {ended}, {run.elapsed_secs:.1f} s"
+
+
+def console_lines(run: RunReport, outputs: list[str]) -> Iterator[str]:
     """Yield the summary that `llmsspider` prints at the end of a crawl with documents.
 
     Args:
         run: the run, closed.
         outputs: where the documents are, one line each.
     """
-    progress = run.progress
-    pages = "1 page" if progress.documents == 1 else f"{progress.documents} pages"
-    yield f"{pages} of {run.source}{by(progress.changes)}, {duration(progress.elapsed_secs)}"
+    number = "1 page" if run.documents == 1 else f"{run.documents} pages"
+    changes = f" ({parts(run.changes)})" if run.changes else ""
+    yield f"{number} of {run.source}{changes}, {duration(run.elapsed_secs)}"
     yield from outputs
-    for name, counts in (("failed", progress.errors), ("filtered", progress.filtered)):
-        if counts:
-            yield f"{counts.total()} {name}{by(counts)}"
-    yield from filter(None, (start_failure(run), links_out_of_scope(run), failure(run, run.outcome)))
-    if run.outputs.delivered is False and run.outcome != "store_failed":
+    for name, count, by_reason, urls in _by_reason(run):
+        if count:
+            yield f"{count} {name} ({parts(by_reason)})"
+            if name == "failed":
+                yield from (f"  {line}" for line in _named(urls, EXAMPLES, f"see `{command('status')}`"))
+    yield from run.notes
+    if run.advice is not None:
+        yield run.advice
+    if run.delivered is False and run.outcome != "store_failed":
         yield f"not delivered: an output could not be stored; `{replay_command(run.source, run.seq_before)}` gives it"
-    if not run.coverage.complete or run.outcome != "finished":
-        stopped = "stopped" if run.outcome == "shutdown" else "the crawl is incomplete"
-        why = run.coverage.why_incomplete or run.outcome
-        yield f"{stopped}{'' if why == 'shutdown' else f': {why}'}; nothing was deleted, and the next crawl goes on"
+    if not run.complete:
+        yield _incomplete(run)
 
 
-def _examples(examples: Mapping[str, list[Example]]) -> Iterator[str]:
-    for reason, urls in examples.items():
-        for example in urls[:2]:
-            yield f"  {reason}: {example.url}" + (f" ({example.detail})" if example.detail else "")
+def _incomplete(run: RunStatus) -> str:
+    """Say in one line why a run is not complete, and what the next crawl does."""
+    if run.outcome == "shutdown":
+        return (
+            f"stopped at {pages(run)}, not complete; nothing was deleted, and the next crawl begins again: "
+            "of the stored pages it fetches only what changed"
+        )
+    line = f"the crawl is incomplete: {run.why or run.outcome}; nothing was deleted"
+    if run.why in LIMITS:
+        return f"{line}, and the next crawl ends at this limit, too: -a {run.why}=0 takes all pages"
+    return f"{line}, and the next crawl tries again"
+
+
+def nothing(run: RunReport) -> str:
+    """Return one line on a crawl of which no output came: why, and what to do."""
+    if run.documents:
+        number = "1 page was" if run.documents == 1 else f"{run.documents} pages were"
+        why = f" ({run.outcome})" if run.outcome not in {None, "finished"} else ""
+        return f"{number} stored, but not written as files{why}; the log says why, and the next crawl writes them"
+    if run.outcome == "shutdown":
+        return "stopped before the first page"
+    return run.advice or f"nothing was obtained ({run.outcome or 'the crawl did not start'})"
+
+
+def status_lines(status: SourceStatus) -> Iterator[str]:
+    """Yield the state of a source as text."""
+    run, history = status.run, status.history
+    yield f"{status.source}  {status.url}"
+    yield _row("status", status.status)
+    if run is None:
+        return
+    if history.versions:
+        yield _row("history", f"{history.versions} earlier contents of pages, {history.bytes / 1e6:.1f} MB")
+    if run.state == "finished":
+        yield _row("last crawl", f"{run.finished}, {_ended(run)}")
+        yield _row("pages", f"{status.pages} stored; {pages(run)}")
+        yield _row("found", found(run))
+        yield _row("documents", counted(run.documents, run.origins))
+        yield _row("changes", parts(run.changes) or "none")
+        if run.chunks:
+            yield _row("chunks", counted(sum(run.chunks.values()), run.chunks))
+    else:
+        rate = f", {run.pages_per_min:.0f} pages/min" if run.pages_per_min else ""
+        yield _row("progress", f"{pages(run)}, {run.phase}{rate}")
+        yield _row("found", found(run) if run.discovered_file or run.done else "nothing yet")
+    yield _row("unchanged", str(run.unchanged))
+    for name, count, by_reason, urls in _by_reason(run):
+        yield _row("errors" if name == "failed" else name, counted(count, by_reason))
+        yield from (f"    {line}" for line in _named(urls, SHOWN, "see --json"))
+    yield _row("started", f"{run.started} (run {run.id})")
+    yield _row("elapsed", duration(run.elapsed_secs))
+    if run.state == "lost":
+        yield _row("lost", f"process {run.pid} on {run.host}, last seen {run.heartbeat}")
+
+
+def _ended(run: RunStatus) -> str:
+    if run.complete:
+        return "complete"
+    return "stopped, not complete" if run.outcome == "shutdown" else f"incomplete: {run.why or run.outcome}"
+
+
+def _row(name: str, value: str) -> str:
+    return f"  {name:<11}{value}"

@@ -70,13 +70,14 @@ class ExportPipeline:
             return
         try:
             run.flush()
-            run.outputs.mirror = await asyncio.to_thread(_mirror, run.config, run.source)
+            report = await asyncio.to_thread(_mirror, run.config, run.source)
         except (MirrorError, StoreError, OSError) as error:  # OSError: a full disk
             logger.error("the Markdown tree was not written: %(error)s", {"error": error})
             run.count("mirror/failed")
             return
-        run.count("mirror/written", len(run.outputs.mirror.written))
-        run.count("mirror/removed", len(run.outputs.mirror.removed))
+        run.outputs.mirror = report.describe()
+        run.count("mirror/written", len(report.written))
+        run.count("mirror/removed", len(report.removed))
 
     async def _skill(self) -> None:
         run = self.run

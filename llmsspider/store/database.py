@@ -32,6 +32,9 @@ logger = logging.getLogger(__name__)
 # Where a source's store lies: the data directory, and the file name of a source.
 
 SUFFIX = ".sqlite"
+STORE_FOLDER = ".llmsspider"
+"""Where the command `llmsspider` keeps the page store, inside the tree."""
+
 DATA_DIR_VARIABLE = "LLMS_DATA_DIR"
 SLUG_LENGTH = 80
 """Characters of the readable part of a file name."""
@@ -70,8 +73,21 @@ def source_slug(name: str) -> str:
     'etc-passwd-3754d6cb3a'
     """
     digest = hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:10]
-    readable = re.sub(r"[^a-z0-9._]+", "-", name.lower()).strip("-._")[:SLUG_LENGTH]
+    readable = _readable(name)
     return f"{readable}-{digest}" if readable else digest
+
+
+def readable_name(source: str) -> str:
+    """The readable part of a source's file name, which others may have as well; its hash where there is none.
+
+    >>> readable_name("docs.example.com/guide")
+    'docs.example.com-guide'
+    """
+    return _readable(source) or source_slug(source)
+
+
+def _readable(name: str) -> str:
+    return re.sub(r"[^a-z0-9._]+", "-", name.lower()).strip("-._")[:SLUG_LENGTH]
 
 
 def source_file(data_dir: Path, name: str) -> Path:

@@ -23,7 +23,7 @@ from llmsspider.items import (
 )
 from llmsspider.web.urls import identity_key
 
-Status = Literal["PENDING", "CRAWLING", "INDEXED", "UPDATING", "ERROR", "lost"]
+Status = Literal["PENDING", "CRAWLING", "INDEXED", "UPDATING", "STOPPED", "ERROR", "lost"]
 """State of a source: never run; first run going; documents are there; a later run going; the last run
 failed or left nothing; the process of the last run died without finishing it."""
 

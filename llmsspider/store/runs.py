@@ -169,7 +169,9 @@ def status(runs: Sequence[RunRecord], pages: int) -> Status:
         return "UPDATING" if any(run.finished_at for run in runs) and pages else "CRAWLING"
     if runs[-1].lost:
         return "lost"
-    return "ERROR" if runs[-1].outcome in FAILED_OUTCOMES or not pages else "INDEXED"
+    if runs[-1].outcome in FAILED_OUTCOMES or not pages:
+        return "ERROR"
+    return "STOPPED" if runs[-1].outcome == "shutdown" else "INDEXED"
 
 
 def undelivered_since(runs: Sequence[RunRecord], last_seq: int) -> int | None:

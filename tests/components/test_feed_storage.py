@@ -205,6 +205,7 @@ def test_parquet_needs_pyarrow_and_a_file_of_its_own(target, monkeypatch):
     settings = Settings(
         {"FEEDS": {str(target): {"format": "parquet"}, "s3://docs/new.parquet": {"format": "parquet"}}}
     )
+    settings["FEED_EXPORTERS"] = {"parquet": "llmsspider.output.exports.ParquetExporter"}
     assert feed_problems(settings) == [
         f"feed {target}: nothing can be added to a Parquet file; replace it with -O"
     ]

@@ -289,11 +289,11 @@ def test_the_status_of_a_source_follows_its_runs(place: Place):
     assert state_of(place) == "ERROR"
     store.begin_run("refresh", {})
     store.finish_run("shutdown", complete=False, why="stopped", counts={})
-    assert state_of(place) == "INDEXED"
+    assert state_of(place) == "STOPPED"
 
 
 def test_a_first_run_that_left_nothing_is_an_error_whatever_its_outcome():
     now = datetime.now(UTC)
     ended = RunRecord("r", 1, "s", "crawl", {}, 1, "h", now, now, finished_at=now, outcome="shutdown")
     assert status([ended], pages=0) == "ERROR"
-    assert status([ended], pages=1) == "INDEXED"
+    assert status([ended], pages=1) == "STOPPED"

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import dataclasses
 import io
 import re
 import signal
 import sys
 import threading
 from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +23,8 @@ from terminal import in_terminal
 
 from llmsspider.crawl.progress import Progress
 from llmsspider.extensions.terminal import view
+from llmsspider.output.status import run_status
+from llmsspider.store import RunRecord
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="pty is of POSIX systems")
 
@@ -145,7 +149,10 @@ def test_the_display_names_its_lines_in_a_narrow_terminal(columns: int) -> None:
     progress.enter("crawling")
     progress.document("markdown", "new")
     console = Console(width=columns, file=io.StringIO())
-    console.print(view(progress.snapshot(queued=200), "docs.example.com/en/latest/guide"))
+    now = datetime.now(UTC)
+    counts = dataclasses.asdict(progress.snapshot(queued=200))
+    run = run_status(RunRecord("1", 1, "docs", "crawl", {}, 1, "here", now, now, counts=counts), [], [])
+    console.print(view(run, "docs.example.com/en/latest/guide"))
     lines = console.file.getvalue().splitlines()
     assert {len(line) for line in lines} == {columns}
     for name in ("found", "documents", "queued", "errors", "filtered", "pace"):

@@ -273,7 +273,19 @@ def test_ctrl_c_says_what_was_written(serve, tmp_path):
     written = re.fullmatch(r"(\d+) pages of .*", lines[0])
     assert written and 1 <= int(written[1]) <= 41
     assert lines[1] == f"docs: {written[1]} files written, 0 untouched, 0 removed"
-    assert "stopped; nothing was deleted, and the next crawl goes on" in lines
+    (stopped,) = (line for line in lines if line.startswith("stopped at "))
+    assert re.fullmatch(
+        r"stopped at \d+ of at least 43 pages .*, not complete; nothing was deleted, .*", stopped
+    )
+    status = fork(
+        run_module, "llmsspider", "status", "--json", "docs",
+        cwd=tmp_path, stdout=tmp_path / "status.json", stderr=tmp_path / "status.txt", env={**os.environ, **HERE},
+    )  # fmt: skip
+    assert status.wait() == 0
+    found = json.loads(status.stdout)
+    assert (found["status"], found["run"]["complete"]) == ("STOPPED", False)
+    assert found["run"]["total"] == 43, "two links of the home page are dead"
+    assert found["run"]["percent"] < 100
 
 
 def test_a_plan_that_is_stopped_says_so(serve, tmp_path):

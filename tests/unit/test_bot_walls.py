@@ -6,7 +6,6 @@ import itertools
 from dataclasses import replace
 
 import pytest
-from llmsspider.web.digests import Digest
 
 from llmsspider.crawl.bot_walls import (
     BELIEVED_RUNS,
@@ -20,7 +19,7 @@ from llmsspider.crawl.bot_walls import (
     wall_fingerprint,
 )
 from llmsspider.crawl.page_checks import breaks_off
-from llmsspider.items import Link, LlmsEntry
+from llmsspider.items import Digest, Link, LlmsEntry
 from llmsspider.store import PageRecord
 
 LONG = "A word of the page and another one. " * 100

@@ -1,4 +1,4 @@
-"""The parts of the report: coverage, lint, the picture of the site, charts."""
+"""The parts of the report: coverage, the picture of the site, charts."""
 
 from __future__ import annotations
 
@@ -7,46 +7,12 @@ import math
 from hypothesis import given
 from hypothesis import strategies as st
 
-from llmsspider.output.report.gather import MAX_LINKS, MAX_NODES, site_tree
-from llmsspider.output.report.lint import MAX_PER_OUTCOME, ListCoverage, Listed, compare, lint
+from llmsspider.output.graph import MAX_LINKS, MAX_NODES, site_tree
 from llmsspider.output.report.render import bars, timeline
-from llmsspider.site.discovery.model import LlmsFile
-from llmsspider.site.llmstxt import Entry
+from llmsspider.output.report.values import MAX_PER_OUTCOME, Listed, compare
 from llmsspider.web.urls import identity
 
 SITE = "https://e.com/"
-
-
-def index(*entries: Entry, title: str | None = "Site", summary: str | None = "What.", **fields) -> LlmsFile:
-    text = f"# Site\n\n> What.\n\n## S\n\n- [a]({SITE}a): d\n"
-    given = {"kind": "index", "text": text, "entries": entries, **fields}
-    return LlmsFile(url=f"{SITE}llms.txt", title=title, summary=summary, **given)
-
-
-def entry(path: str, **fields) -> Entry:
-    return Entry(SITE + path, **{"title": path, "description": "d", "section": "S", "order": 0, **fields})
-
-
-def nothing() -> ListCoverage:
-    return compare([], {}, {}, {})
-
-
-def test_lint_of_the_file_alone() -> None:
-    assert lint([index(entry("a"))], nothing(), {}) == []
-    found = lint([index(text="Text.\n\n## S\n\n- [a](http://e.com/a): d\n")], nothing(), {})
-    assert {finding.rule for finding in found} == {"no-title", "no-summary", "insecure-link"}
-    assert next(finding for finding in found if finding.rule == "insecure-link").line == 5
-
-
-def test_lint_names_markdown_that_could_be_linked() -> None:
-    file = index(entry("a.html"), entry("b.md"))
-    origins = {identity(SITE + "a.html"): "markdown", identity(SITE + "b.md"): "markdown"}
-    (finding,) = lint([file], nothing(), origins)
-    assert finding.urls == (SITE + "a.html",)
-
-
-def test_full_text_files_are_not_linted() -> None:
-    assert lint([index(title=None, kind="full")], nothing(), {}) == []
 
 
 def test_coverage_of_every_combination() -> None:

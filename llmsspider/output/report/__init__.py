@@ -2,9 +2,8 @@
 
 In: the `Run` and its store. Out: files. The extension `report` imports it.
 
-    gather    collects the values of a run      values    their types, the schema of `run.json`
-    lint      what the owner of an llms.txt     render    HTML
-              should mend
+    values    what `run.json` holds; listed pages against crawled ones
+    gather    collects it                       render    HTML
 """
 
 from llmsspider.output.report.gather import Report, gather

@@ -86,7 +86,6 @@ def render(report: Report) -> str:
             data=report.data,
             run=run,
             coverage=report.coverage,
-            findings=report.findings,
             living=len(living),
             bars=bars,
             timeline=timeline(report.data.timings.timeline),

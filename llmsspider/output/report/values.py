@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
-from llmsspider.lint.findings import Level
-from llmsspider.output.status import RunStatus
+from llmsspider.output.status import Conversion, RunStatus
+from llmsspider.web.urls import identity
 
 
 @dataclass(slots=True, frozen=True)
@@ -23,23 +24,6 @@ class Timings:
 
     phases: list[PhaseTime]
     timeline: list[tuple[float, int, int]]
-
-
-@dataclass(slots=True, frozen=True)
-class Fallback:
-    """A page that markdownify converted, and why the chosen converter failed."""
-
-    url: str
-    why: str
-
-
-@dataclass(slots=True, frozen=True)
-class Conversion:
-    """The converter, and the pages it failed on: all of them counted, and some by URL."""
-
-    converter: str
-    fallbacks: int
-    urls: list[Fallback]
 
 
 @dataclass(slots=True, frozen=True)
@@ -112,23 +96,8 @@ class CoverageReport:
 
 
 @dataclass(slots=True, frozen=True)
-class LintFinding:
-    """A finding of the lint (docs/reference/lint.md); line and column count from 1, 0 is no place."""
-
-    level: Level
-    rule: str
-    file: str
-    problem: str
-    line: int
-    column: int
-    count: int
-    urls: tuple[str, ...]
-    remedy: str
-
-
-@dataclass(slots=True, frozen=True)
 class RunData:
-    """One run: its source, its status as `scrapy status` gives it, timings, discovery, coverage and lint."""
+    """One run: its source, its status as `scrapy status` gives it, timings, discovery and coverage."""
 
     source: str
     url: str | None
@@ -139,4 +108,113 @@ class RunData:
     conversion: Conversion
     discovery: DiscoveryReport | None
     coverage: CoverageReport
-    lint: list[LintFinding]
+
+
+# What llms.txt and sitemaps list, against what was crawled.
+
+MAX_PER_OUTCOME = 200
+"""Maximum number of URLs in each list; counts are exact."""
+
+
+@dataclass(slots=True, frozen=True)
+class Listed:
+    """A page that discovery found listed, and where."""
+
+    url: str
+    in_llms: bool
+    in_sitemap: bool
+
+
+@dataclass(slots=True)
+class Group:
+    """URLs of one finding or outcome; `urls` holds the first of them, each with a detail."""
+
+    count: int = 0
+    urls: list[tuple[str, str]] = field(default_factory=list)
+
+    def add(self, url: str, detail: str = "") -> None:
+        """Count a URL, and keep it while there is room."""
+        self.count += 1
+        if len(self.urls) < MAX_PER_OUTCOME:
+            self.urls.append((url, detail))
+
+
+@dataclass(slots=True)
+class ListCoverage:
+    """Pages by where they were found. `combined` counts (in llms.txt, in a sitemap, crawled)."""
+
+    combined: dict[tuple[bool, bool, bool], int] = field(default_factory=dict)
+    groups: dict[str, Group] = field(default_factory=dict)
+
+    def group(self, name: str) -> Group:
+        """The URLs of one group: see `GROUPS`."""
+        return self.groups[name]
+
+
+GROUPS = {
+    "dead": "listed, but the site answers that there is no such page",
+    "soft-404": "listed and answered with status 200, but the page says that it does not exist",
+    "failed": "listed, but failed",
+    "left-out": "listed, but filtered",
+    "not-reached": "listed, but not reached in this run",
+    "only-llms": "crawled; in llms.txt and in no sitemap",
+    "only-sitemap": "crawled; in a sitemap and not in llms.txt",
+    "only-links": "crawled; found by links alone",
+}
+
+
+def compare(
+    listed: Iterable[Listed],
+    crawled: Mapping[str, str],
+    errors: Mapping[str, tuple[str, str]],
+    filtered: Mapping[str, tuple[str, str]],
+) -> ListCoverage:
+    """Compare listed pages with crawled ones.
+
+    Args:
+        listed: every listed page, once for each list or spelling that names it.
+        crawled: URL of each document by its identity.
+        errors: (kind, message) of each page that failed, by identity.
+        filtered: (reason, rule) of each filtered URL, by identity.
+    """
+    found = ListCoverage(groups={name: Group() for name in GROUPS})
+    known = _joined(listed)
+    for key, page in known.items():
+        _count(found, page.in_llms, page.in_sitemap, key in crawled)
+        if key not in crawled:
+            name, detail = _outcome(key, errors, filtered)
+            found.groups[name].add(page.url, detail)
+        elif page.in_llms != page.in_sitemap:
+            found.groups["only-llms" if page.in_llms else "only-sitemap"].add(page.url)
+    for key, url in crawled.items():
+        if key not in known:
+            _count(found, False, False, True)
+            found.groups["only-links"].add(url)
+    return found
+
+
+def _joined(listed: Iterable[Listed]) -> dict[str, Listed]:
+    """Return each listed page once, by identity: one that is listed as `.md` and as HTML is one page."""
+    pages: dict[str, Listed] = {}
+    for page in listed:
+        first = pages.setdefault(identity(page.url), page)
+        in_llms, in_sitemap = first.in_llms or page.in_llms, first.in_sitemap or page.in_sitemap
+        pages[identity(page.url)] = Listed(first.url, in_llms, in_sitemap)
+    return pages
+
+
+def _outcome(
+    key: str, errors: Mapping[str, tuple[str, str]], filtered: Mapping[str, tuple[str, str]]
+) -> tuple[str, str]:
+    if key in errors:
+        kind, message = errors[key]
+        return ("dead" if kind == "not_found" else "failed"), f"{kind}: {message}"
+    if key in filtered:
+        reason, rule = filtered[key]
+        return ("soft-404" if reason == "soft-404" else "left-out"), f"{reason}: {rule}" if rule else reason
+    return "not-reached", ""
+
+
+def _count(found: ListCoverage, in_llms: bool, in_sitemap: bool, crawled: bool) -> None:
+    combination = (in_llms, in_sitemap, crawled)
+    found.combined[combination] = found.combined.get(combination, 0) + 1
