@@ -1,6 +1,8 @@
 """The settings of the project, with the reason for each that differs from Scrapy's default.
 
 The `LLMS_` settings, their defaults and checks are in `config/settings.py`; docs/reference/settings.md explains them.
+`from llmsspider.settings import *` takes what `__all__` names: nothing that
+changes what spiders of another kind do. Those of this project get the rest from here (`crawl.spiderrun.ProjectSpider`).
 """
 
 import os
@@ -164,3 +166,9 @@ if on_scrapy_cloud():
         "scrapy.extensions.memusage.MemoryUsage": None,
         "llmsspider.extensions.heartbeat.JobMemory": 0,  # the limit is for all processes of the job
     }
+
+__all__ = [
+    "COMMANDS_MODULE",
+    "SPIDER_MODULES",
+]  # what a project takes with `*`: where spiders and commands are,
+__all__ += [name for name in globals() if name.startswith("LLMS_")]  # and what our spiders alone read

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from scrapy import Spider
 from scrapy.exceptions import NotConfigured
 
 from llmsspider.web import stats
@@ -12,9 +13,28 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from scrapy.crawler import Crawler
+    from scrapy.settings import BaseSettings
 
     from llmsspider.crawl.run import Run
     from llmsspider.web.stats import Stat
+
+
+class ProjectSpider(Spider):
+    """A spider of this project, in whatever Scrapy project it crawls."""
+
+    @classmethod
+    def update_settings(cls, settings: BaseSettings) -> None:
+        """Put those of `llmsspider.settings` in force that would act on spiders of any kind, were they the project's.
+
+        They stand below what the project sets, as the settings of a Scrapy add-on do. A project that does not begin its
+        settings with ours gets none.
+        """
+        super().update_settings(settings)
+        from llmsspider import settings as ours  # noqa: PLC0415  # commands look here before a crawl is wanted
+
+        if all(name in settings for name in ours.__all__):
+            for name in filter(str.isupper, dir(ours)):
+                settings.set(name, getattr(ours, name), priority="addon")
 
 
 def run_of(crawler: Crawler) -> Run | None:

@@ -6,15 +6,13 @@ from collections.abc import AsyncIterator, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-import scrapy
-
 from llmsspider.config.arguments import PageArguments
 from llmsspider.config.components import check_components
 from llmsspider.config.settings import Config
 from llmsspider.crawl.fetch import EngineFetch
 from llmsspider.crawl.requests import synthetic_request
 from llmsspider.crawl.scheduler import queued_requests
-from llmsspider.crawl.spiderrun import counter
+from llmsspider.crawl.spiderrun import ProjectSpider, counter
 from llmsspider.errors import DiscoveryError, InvalidUrlError
 from llmsspider.lint.findings import Finding, finding
 from llmsspider.lint.site_lint import Checked, Limits, SiteLint
@@ -27,7 +25,7 @@ if TYPE_CHECKING:
     from scrapy.http import Response
 
 
-class LintSpider(scrapy.Spider):
+class LintSpider(ProjectSpider):
     """Checks one site; `findings` is what it found, None when it did not come to an end.
 
     Args:

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-import scrapy
 from scrapy import Request
 from scrapy.exceptions import CloseSpider
 from scrapy_spider_metadata import Args  # type: ignore[attr-defined]  # it has no __all__
@@ -36,7 +35,7 @@ from llmsspider.crawl.records import utc_now
 from llmsspider.crawl.requests import META, synthetic_request
 from llmsspider.crawl.run import Run
 from llmsspider.crawl.scheduler import queued_requests
-from llmsspider.crawl.spiderrun import counter
+from llmsspider.crawl.spiderrun import ProjectSpider, counter
 from llmsspider.errors import ConversionError, ErrorKind, RenderingError
 from llmsspider.pipelines import register
 from llmsspider.site import llmstxt
@@ -213,7 +212,7 @@ MAX_HOPS = 5
 register()
 
 
-class PageSpider(Args[PageArguments], scrapy.Spider):
+class PageSpider(Args[PageArguments], ProjectSpider):
     """Get one page: a provider that knows its host, else its own content, else the llms.txt of its directory.
 
     `scrapy crawl page -a url=https://docs.example.com/guide/intro -O page.jsonl`. Nothing is stored and no link

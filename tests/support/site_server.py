@@ -29,6 +29,8 @@ class Seen:
     status: int
     headers: dict[str, str]
     body: bytes = b""
+    raw: bytes = b""
+    """Request line and headers, byte for byte."""
 
 
 @dataclass
@@ -113,9 +115,9 @@ def serving(site: Site) -> Iterator[Site]:
         def do_GET(self) -> None:
             sent = self.rfile.read(int(self.headers.get("Content-Length") or 0))
             path = re.sub(r"^http://[^/]*", "", self.path)  # as a proxy is asked
-            seen = Seen(
-                self.command, path, 0, {key.lower(): value for key, value in self.headers.items()}, sent
-            )
+            headers = {key.lower(): value for key, value in self.headers.items()}
+            raw = self.raw_requestline + self.headers.as_bytes()
+            seen = Seen(self.command, path, 0, headers, sent, raw)
             reply = site.reply(seen)
             body = reply.body if isinstance(reply.body, bytes) else reply.body.encode()
             headers = {name: value.replace("{base}", site.url) for name, value in reply.headers.items()}

@@ -7,7 +7,6 @@ from collections import deque
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-import scrapy
 from scrapy import Request
 
 from llmsspider.crawl.callbacks.answers import Answers
@@ -23,6 +22,7 @@ from llmsspider.crawl.callbacks.suspects import SuspectAnswers, Verification
 from llmsspider.crawl.pages import PageResponse
 from llmsspider.crawl.records import utc_now
 from llmsspider.crawl.requests import info
+from llmsspider.crawl.spiderrun import ProjectSpider
 from llmsspider.errors import ConversionError, RenderingError
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 
-class DocsCallbacks(scrapy.Spider):
+class DocsCallbacks(ProjectSpider):
     """The callbacks and errbacks of every request of a crawl, and the objects that they call.
 
     `parse` is the callback of pages; the phases of the crawl (`llmsspider.crawl.phases`) send synthetic requests for
