@@ -119,6 +119,15 @@ def test_equal_chunks_of_a_page_differ_by_ordinal_only_and_pages_differ() -> Non
     assert not set(ids) & {chunk.id for chunk in chunks(content, "q", size=100)}
 
 
+def test_the_same_text_below_other_headings_is_another_chunk():
+    linux, windows = (
+        chunks(f"# {name}\n\nAbout.\n\n## Install\n\nText.\n", "p", size=100)[-1]
+        for name in ("Linux", "Windows")
+    )
+    assert linux.text == windows.text
+    assert linux.id != windows.id
+
+
 EDITS = {
     "a sentence": ("Sentence number 3 ", "Sentence number three "),
     "code": ("line_7 = 7", "line_7 = 8"),

@@ -51,6 +51,7 @@ ORDINARY = [
     ("root", "/"),
     ("two segments twice", "/a/b/a/b/"),
     ("two segments three times", "/a/b/a/b/a/b"),
+    ("three segments three times", "/a/b/c/a/b/c/a/b/c"),
     ("a package named like its parent", "/api/core/core/core/core.html"),
     (
         "Java reference",
