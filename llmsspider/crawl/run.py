@@ -265,7 +265,7 @@ class Run:
     @property
     def watched(self) -> bool:
         """True for a crawl that reports its progress; a plan or a single page does not."""
-        return not self.config.plan_only
+        return self.discovers and not self.config.plan_only
 
     @property
     def succeeded(self) -> bool:

@@ -10,7 +10,6 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from datetime import date
 from itertools import groupby
 from typing import Literal
 from urllib.parse import parse_qsl, unquote, urlsplit
@@ -37,42 +36,27 @@ MAX_SAME_PARAMETER = 4
 MAX_NESTED_URLS = 2
 """URLs inside the URL: `?next=/login?next=…` grows by one each time."""
 
-SESSION_PARAMETERS = frozenset(
-    {
-        "jsessionid",
-        "phpsessid",
-        "aspsessionid",
-        "asp.net_sessionid",
-        "sessionid",
-        "session_id",
-        "sessid",
-        "sid",
-        "cfid",
-        "cftoken",
-        "oscsid",
-        "zenid",
-    }
+SESSION_PARAMETERS = re.compile(
+    r"j?sessionid|phpsessid|aspsessionid|asp\.net_sessionid|session_id|sessid|sid|cfid|cftoken|oscsid|zenid",
+    re.IGNORECASE,
 )
 """Query parameters that name a visitor, not a page; `sid` and its like only with a long value."""
 
-CALENDAR_SEGMENTS = frozenset(
-    {"calendar", "calendars", "cal", "events", "agenda", "kalender", "calendrier", "month", "week", "day"}
-)
-CALENDAR_PARAMETERS = frozenset(
-    {"date", "day", "month", "year", "week", "start_date", "end_date", "tribe-bar-date"}
-)
+CALENDAR = ({"month", "year"}, {"week", "year"})
+DATE_PARAMETERS = frozenset({"date", "day", "month", "week", "start_date", "end_date", "tribe-bar-date"})
+"""Query parameters that together, or with a whole date, name a part of a calendar; those in paths are look-alikes."""
 
 _SESSION_VALUE = re.compile(r"[A-Za-z0-9_.!-]{12,}\Z")
 _SESSION_IN_PATH = re.compile(r";(?:jsessionid|phpsessid|sid|sessionid)=[^/?#;]*", re.IGNORECASE)
 _ASP_SESSION = re.compile(r"/\((?:S|X\(1\)S)\([a-z0-9]{20,}\)\)(?=/)", re.IGNORECASE)
-_DATE = re.compile(r"(\d{4})(?:[-_.](\d{1,2})(?:[-_.](\d{1,2}))?)?\Z")
+_DATE = re.compile(r"(?:19|20)\d\d[-_.]?\d\d?[-_.]?\d\d?\Z")
 _NUMBER = re.compile(r"\d+")
 
 
-def trap_reason(url: str, today: date | None = None) -> TrapReason | None:
+def trap_reason(url: str) -> TrapReason | None:
     """Return why an absolute URL looks endless, None for an ordinary one, and for one that cannot be read.
 
-    >>> trap_reason("https://example.com/calendar/2031/05/12")
+    >>> trap_reason("https://example.com/schedule?month=5&year=2031")
     'calendar'
     >>> trap_reason("https://example.com/blog/2024/05/12/release") is None
     True
@@ -84,22 +68,21 @@ def trap_reason(url: str, today: date | None = None) -> TrapReason | None:
     except ValueError:
         return None
     segments = [segment for segment in parts.path.split("/") if segment]
-    return _path_reason(segments) or _query_reason(url, segments, today or date.today())
+    parameters = parse_qsl(parts.query, keep_blank_values=True)
+    rules: tuple[tuple[TrapReason, Callable[[], bool]], ...] = (
+        ("path-depth", lambda: len(segments) > MAX_PATH_DEPTH),
+        ("path-repetition", lambda: _repeats(segments)),
+        ("session-id", lambda: without_session_id(url) != url),
+        ("calendar", lambda: _is_calendar(parameters)),
+        ("query", lambda: _is_exploding(parts.query, parameters)),
+    )
+    return next((reason for reason, holds in rules if holds()), None)
 
 
-def _path_reason(segments: list[str]) -> TrapReason | None:
-    if len(segments) > MAX_PATH_DEPTH:
-        return "path-depth"
-    return "path-repetition" if _repeats(segments) else None
-
-
-def _query_reason(url: str, segments: list[str], today: date) -> TrapReason | None:
-    if without_session_id(url) != url:
-        return "session-id"
-    parameters = parse_qsl(urlsplit(url).query, keep_blank_values=True)
-    if _is_calendar(segments, parameters, today):
-        return "calendar"
-    return "query" if _is_exploding(url, parameters) else None
+def _is_calendar(parameters: list[tuple[str, str]]) -> bool:
+    numbered = {name.lower() for name, value in parameters if value.isdecimal()}
+    dated = {name.lower() for name, value in parameters if _DATE.match(value)}
+    return any(names <= numbered for names in CALENDAR) or not dated.isdisjoint(DATE_PARAMETERS)
 
 
 def without_session_id(url: str) -> str:
@@ -114,7 +97,7 @@ def without_session_id(url: str) -> str:
     names = [
         name
         for name, value in parse_qsl(urlsplit(cleaned).query)
-        if name.lower() in SESSION_PARAMETERS and _SESSION_VALUE.match(value)
+        if SESSION_PARAMETERS.fullmatch(name) and _SESSION_VALUE.match(value)
     ]
     if not names:
         return cleaned
@@ -136,55 +119,11 @@ def _has_run(segments: list[str], period: int) -> bool:
     return longest + period >= max(MIN_REPEATED_SEGMENTS, MIN_REPETITIONS * period)
 
 
-def _is_calendar(segments: list[str], parameters: list[tuple[str, str]], today: date) -> bool:
-    names = {
-        name.lower()
-        for name, value in parameters
-        if name.lower() in CALENDAR_PARAMETERS and _is_date_or_number(value)
-    }
-    if {"month", "year"} <= names or {"week", "year"} <= names:
-        return True
-    if any(name.lower() in CALENDAR_PARAMETERS and _is_day(value) for name, value in parameters):
-        return True
-    year, before = _date_at_end(segments)
-    named = any(segment.lower() in CALENDAR_SEGMENTS for segment in before)
-    return year is not None and (named or not 1970 <= year <= today.year + 5)
-
-
-def _date_at_end(segments: list[str]) -> tuple[int | None, list[str]]:
-    """Return the year of the month or day a path ends with, and the segments before it."""
-    if segments and (match := _DATE.match(segments[-1])) and match.group(2):
-        return int(match.group(1)), segments[:-1]
-    for length in (3, 2):
-        tail = segments[-length:]
-        if len(tail) == length and re.fullmatch(r"\d{4}", tail[0]) and _are_month_and_day(tail[1:]):
-            return int(tail[0]), segments[:-length]
-    return None, segments
-
-
-def _are_month_and_day(numbers: list[str]) -> bool:
-    limits = (12, 31)
-    return all(
-        number.isdecimal() and len(number) <= 2 and 1 <= int(number) <= limit
-        for number, limit in zip(numbers, limits, strict=False)
-    )
-
-
-def _is_date_or_number(value: str) -> bool:
-    return bool(_DATE.match(value) or _NUMBER.fullmatch(value))
-
-
-def _is_day(value: str) -> bool:
-    match = _DATE.match(value)
-    return bool(match and match.group(3)) or bool(re.fullmatch(r"(?:19|20)\d{6}", value))
-
-
-def _is_exploding(url: str, parameters: list[tuple[str, str]]) -> bool:
+def _is_exploding(query: str, parameters: list[tuple[str, str]]) -> bool:
     if len(parameters) > MAX_QUERY_PARAMETERS:
         return True
     if any(count > MAX_SAME_PARAMETER for count in Counter(name for name, _ in parameters).values()):
         return True
-    query = urlsplit(url).query
     for _ in range(3):
         query = unquote(query)
     return len(re.findall(r"https?://|(?<==)/[^&=]*\?", query)) > MAX_NESTED_URLS

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from llmsspider.config.arguments import PageArguments
@@ -11,18 +10,19 @@ from llmsspider.config.components import check_components
 from llmsspider.config.settings import Config
 from llmsspider.crawl.fetch import EngineFetch
 from llmsspider.crawl.requests import synthetic_request
-from llmsspider.crawl.scheduler import queued_requests
-from llmsspider.crawl.spiderrun import ProjectSpider, counter
+from llmsspider.crawl.spiderrun import ProjectSpider
 from llmsspider.errors import DiscoveryError, InvalidUrlError
 from llmsspider.lint.findings import Finding, finding
 from llmsspider.lint.site_lint import Checked, Limits, SiteLint
 from llmsspider.site.discovery import FetchResult, Options, discover
 from llmsspider.site.llmstxt import is_llms_url
-from llmsspider.spiders.page import PageRun
+from llmsspider.spiders.page import page_run
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
     from scrapy.http import Response
+
+    from llmsspider.crawl.run import Run
 
 
 class LintSpider(ProjectSpider):
@@ -36,7 +36,7 @@ class LintSpider(ProjectSpider):
     """
 
     name = "lint"
-    run: PageRun
+    run: Run
 
     def __init__(
         self, url: str, limits: Limits, known: Mapping[str, Checked], llms_txt: str | None, **kwargs: Any
@@ -51,17 +51,15 @@ class LintSpider(ProjectSpider):
 
     @classmethod
     def from_crawler(cls, crawler: Crawler, *args: Any, **kwargs: Any) -> LintSpider:
-        """Make the spider and its `PageRun`, which the components use."""
+        """Make the spider and its run, which the components use."""
         check_components(crawler.settings)
         spider = super().from_crawler(crawler, *args, **kwargs)
-        arguments = PageArguments(url=spider.url)
-        config, queued = Config.from_settings(crawler.settings), partial(queued_requests, crawler)
-        spider.run = PageRun(arguments, config, counter(crawler), queued)
+        config = Config.from_settings(crawler.settings)
+        spider.run = page_run(crawler, PageArguments(url=spider.url), config)
         return spider
 
     async def start(self) -> AsyncIterator[Any]:
         """Yield the one request; it is not sent, its callback lints."""
-        self.run.open()
         yield synthetic_request(self.parse)
 
     def closed(self, reason: str) -> None:

@@ -45,7 +45,6 @@ from llmsspider.site.discovery.providers import Provider
 from llmsspider.web.loading import own_arguments
 from llmsspider.web.media_types import classify
 from llmsspider.web.outcomes import kind_of_response
-from llmsspider.web.stats import Stat
 from llmsspider.web.urls import without_fragment
 
 if TYPE_CHECKING:
@@ -57,38 +56,16 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 
-# The run of the spider `page`: a `Run` without a store and without bounds.
-
-
-class PageRun(Run):
-    """The run of one page; nothing is stored."""
-
-    discovers = False
-    remembers = False
-
-    def __init__(
-        self,
-        arguments: PageArguments,
-        config: Config,
-        count: Callable[[Stat, int], None],
-        queued: Callable[[], int],
-    ):
-        as_docs = DocsArguments(
-            url=arguments.url,
-            source=default_name(arguments.url),
-            render=arguments.render,
-            profile=arguments.profile,
-        )
-        super().__init__(as_docs, None, config, count, queued)
-        self.progress.crawl_type = "page"
-
-    def open(self) -> None:
-        """Do nothing: there is no store, and one page needs no process."""
-
-    @property
-    def watched(self) -> bool:
-        """False: one page is soon done."""
-        return False
+def page_run(crawler: Crawler, arguments: PageArguments, config: Config) -> Run:
+    """Return the run of one page: nothing comes before it, and nothing is stored."""
+    url = arguments.url
+    as_docs = DocsArguments(
+        url=url, source=default_name(url), render=arguments.render, profile=arguments.profile
+    )
+    run = Run(as_docs, None, config, counter(crawler), partial(queued_requests, crawler))
+    run.discovers = run.remembers = False
+    run.progress.crawl_type = "page"
+    return run
 
 
 # One page, in whatever way works: a provider, its own content, else the llms.txt of its directory. No Scrapy here.
@@ -153,7 +130,8 @@ async def _provided(url: str, fetch: Fetch, providers: Sequence[Provider]) -> Fe
     for provider in providers:
         for source in provider.sources(url):
             answer = await fetch(source.url)
-            if answer.ok and answer.status == 200 and _is_text(answer):
+            kind = classify(answer.content_type, answer.body, markdown_form=True)
+            if answer.ok and answer.status == 200 and kind in {"markdown", "text"}:
                 page = markdown.read(provider.markdown(answer.text), source.base)
                 if page.markdown.strip():
                     return FetchedPage(_answered(url, answer), PageResult(page, "markdown"))
@@ -161,45 +139,32 @@ async def _provided(url: str, fetch: Fetch, providers: Sequence[Provider]) -> Fe
     return None
 
 
-def _is_text(answer: FetchResult) -> bool:
-    return classify(answer.content_type, answer.body, markdown_form=True) in {"markdown", "text"}
-
-
 async def _fallback(url: str, fetch: Fetch) -> FetchedPage | None:
-    """Return the llms.txt that covers the page, as it is; None, with one warning, where there is none."""
+    """Return the llms.txt that covers the page, as its author wrote it; None, with a warning, where there is none."""
     tried: list[str] = []
     for candidate in llmstxt.candidates(url):
         logger.debug("Trying %(candidate)s in place of %(url)s", {"candidate": candidate, "url": url})
         answer = await fetch(candidate, max_bytes=llmstxt.MAX_BYTES)
         verdict = classify_file(answer, candidate, main=True)
-        if verdict.kind is not None:
-            result = _llms_txt(answer)
-            logger.info(
-                "Took %(candidate)s in place of %(url)s: %(length)d characters",
-                {"candidate": candidate, "url": url, "length": len(result.page.markdown)},
-            )
-            return FetchedPage(_answered(url, answer), result)
-        tried.append(f"{candidate} ({answer.error or verdict.reason}, status {answer.status})")
+        if verdict.kind is None:
+            tried.append(f"{candidate} ({answer.error or verdict.reason}, status {answer.status})")
+            continue
+        text = normalised(answer.text)
+        page = markdown.read(text, answer.final_url)
+        page.markdown, page.meta.title = text, llmstxt.parse(text, answer.final_url).title
+        logger.info(
+            "Took %(candidate)s in place of %(url)s: %(length)d characters",
+            {"candidate": candidate, "url": url, "length": len(text)},
+        )
+        return FetchedPage(_answered(url, answer), PageResult(page, "llms-txt"))
     logger.warning("No llms.txt in place of %(url)s: %(tried)s", {"url": url, "tried": "; ".join(tried)})
     return None
 
 
-def _llms_txt(answer: FetchResult) -> PageResult:
-    """Return the file as its author wrote it, titled from its H1."""
-    text = normalised(answer.text)
-    page = markdown.read(text, answer.final_url)
-    page.markdown, page.meta.title = text, llmstxt.parse(text, answer.final_url).title
-    return PageResult(page, "llms-txt")
-
-
 def _answered(url: str, answer: FetchResult) -> PageResponse:
+    headers = dict(answer.headers)
     return PageResponse(
-        page_url=without_fragment(url),
-        fetched_url=answer.final_url,
-        status=answer.status,
-        headers=dict(answer.headers),
-        body=answer.body,
-        fetched_at=utc_now(),
+        without_fragment(url), answer.final_url, answer.status, headers, answer.body, utc_now()
     )
 
 
@@ -221,7 +186,7 @@ class PageSpider(Args[PageArguments], ProjectSpider):
     """
 
     name = "page"
-    run: PageRun
+    run: Run
     reader: PageReader
     providers: list[Provider]
 
@@ -230,7 +195,7 @@ class PageSpider(Args[PageArguments], ProjectSpider):
 
     @classmethod
     def from_crawler(cls, crawler: Crawler, *args: Any, **kwargs: Any) -> PageSpider:
-        """Make the spider and its `PageRun`; the profile's settings take effect here.
+        """Make the spider and its run; the profile's settings take effect here.
 
         Raises:
             ArgumentsError: an argument, the profile or a setting is wrong.
@@ -241,8 +206,7 @@ class PageSpider(Args[PageArguments], ProjectSpider):
         put_in_force(load(arguments.profile), settings)
         check_components(settings)
         spider = super().from_crawler(crawler, *args, **kwargs)
-        queued = partial(queued_requests, crawler)
-        spider.run = PageRun(arguments, Config.from_settings(settings), counter(crawler), queued)
+        spider.run = page_run(crawler, arguments, Config.from_settings(settings))
         spider.reader = PageReader(crawler, spider.run)
         spider.providers = spider.run.config.providers
         return spider
@@ -252,7 +216,6 @@ class PageSpider(Args[PageArguments], ProjectSpider):
         if self.args.url == NO_URL:
             logger.error(NO_URL_GIVEN)
             raise CloseSpider("start_failed")
-        self.run.open()
         yield synthetic_request(self.parse)
 
     def closed(self, reason: str) -> None:
@@ -280,12 +243,11 @@ class PageSpider(Args[PageArguments], ProjectSpider):
 
     async def extract(self) -> FetchedPage:
         """Download the page, its Markdown form first, and convert it; raises `PageFailedError`."""
-        url = self.args.url
+        url, config = self.args.url, self.run.config
         for _ in range(MAX_HOPS):
             answered = await self._download(url)
-            request = Request(answered.page_url)
             try:
-                answered, result = await self.reader.read(request, answered, listed=True)
+                answered, result = await self.reader.read(Request(answered.page_url), answered, listed=True)
             except (ConversionError, RenderingError) as error:
                 kind = kind_of_exception(error)
                 raise PageFailedError(str(error), kind=kind, status=answered.status) from error
@@ -293,25 +255,21 @@ class PageSpider(Args[PageArguments], ProjectSpider):
                 raise PageFailedError(
                     "HTTP status 304 for a page that is not stored", kind="http", status=304
                 )
-            if result.filtered is not None:
-                raise self._no_page(result.filtered, answered)
-            refused = refused_by_page(result.page.meta, answered, self.run.config)
+            meta, content = result.page.meta, result.page.markdown
+            refused = None if result.filtered else refused_by_page(meta, answered, config)
             if refused is not None:
                 raise PageFailedError(": ".join(refused), kind="blocked", status=answered.status)
-            if result.origin == "rendered" and result.page.meta.refresh:
-                url = result.page.meta.refresh
+            if result.origin == "rendered" and meta.refresh and not result.filtered:
+                url = meta.refresh
                 continue
-            content, title = result.page.markdown, result.page.meta.title
-            dropped = drop_reason(content, title, min_characters=self.run.config.min_characters)
-            if dropped is not None:
-                raise self._no_page(dropped, answered)
+            why = result.filtered or drop_reason(content, meta.title, min_characters=config.min_characters)
+            if why is not None:
+                is_no_page = why.reason in NO_PAGE
+                raise PageFailedError(
+                    ": ".join(why), kind=None, status=answered.status, is_no_page=is_no_page
+                )
             return FetchedPage(answered, result)
         raise PageFailedError("its scripts lead from one address to the next", kind="http")
-
-    def _no_page(self, why: tuple[str, str], answered: PageResponse) -> PageFailedError:
-        return PageFailedError(
-            ": ".join(why), kind=None, status=answered.status, is_no_page=why[0] in NO_PAGE
-        )
 
     async def _download(self, url: str) -> PageResponse:
         engine = self.crawler.engine
@@ -322,12 +280,8 @@ class PageSpider(Args[PageArguments], ProjectSpider):
             message = str(error) or type(error).__name__
             raise PageFailedError(message, kind=kind_of_exception(error)) from error
         answered = PageResponse.from_response(response, now=utc_now())
-        kind = kind_of_response(answered.status, answered.headers, answered.body)
+        status, kind = answered.status, kind_of_response(answered.status, answered.headers, answered.body)
         if kind is not None:
-            raise PageFailedError(
-                f"HTTP status {answered.status}",
-                kind=kind,
-                status=answered.status,
-                is_no_page=kind == "not_found",
-            )
+            is_no_page = kind == "not_found"
+            raise PageFailedError(f"HTTP status {status}", kind=kind, status=status, is_no_page=is_no_page)
         return answered
