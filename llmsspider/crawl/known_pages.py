@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 
 from llmsspider.crawl.page_checks import breaks_off
 from llmsspider.items import content_hash
-from llmsspider.store import Resource
+from llmsspider.store import Reading
 from llmsspider.web.hosts import hostname
 from llmsspider.web.media_types import HTML_TYPES
 from llmsspider.web.urls import host
@@ -291,7 +291,7 @@ class KnownResources:
     """The answers of an earlier run that are no documents: llms files, sitemaps, robots.txt, pages read for links.
 
     Each is known by its URL, its representation (`Accept`), and by what read it where the body is what was read of it
-    (`Resource.read_by`).
+    (`Reading.read_by`).
 
     Args:
         store: where they are; None has none (`scrapy plan`).
@@ -310,8 +310,8 @@ class KnownResources:
         """Return the validators of exactly this URL and representation; often empty."""
         if self._store is None or not self._trusted or not self._full_check.sends_validators(url):
             return {}
-        key = Resource(url, accept, None, None, read_by=read_by).key
-        found = self._store.resource(key, with_body=False)
+        key = Reading(url, accept, read_by=read_by).key
+        found = self._store.reading(key, with_body=False)
         return validators(found.etag, found.last_modified) if found else {}
 
     def is_false(self, url: str, accept: str | None, headers: Mapping[str, str], body: bytes) -> bool:
@@ -324,7 +324,7 @@ class KnownResources:
             or headers.get("content-type", "").partition(";")[0].strip().lower() in HTML_TYPES
         ):
             return False
-        found = self._store.resource(Resource(url, accept, None, None).key)
+        found = self._store.reading(Reading(url, accept).key)
         return (
             found is not None
             and found.body != body
@@ -335,20 +335,20 @@ class KnownResources:
         """Say whether a text file ends where the stored one went on, though it came as a whole one."""
         if self._store is None or not headers.get("content-type", "").lower().startswith(_TEXT_FILES):
             return False
-        found = self._store.resource(Resource(url, accept, None, None).key)
+        found = self._store.reading(Reading(url, accept).key)
         if found is None or len(body) >= len(found.body):
             return False
         before, now = found.body.decode("utf-8", "replace"), body.decode("utf-8", "replace")
         return (before.endswith("\n") and not now.endswith("\n")) or breaks_off(before, now)
 
-    def restored(self, url: str, accept: str | None, *, read_by: str = "") -> Resource | None:
+    def restored(self, url: str, accept: str | None, *, read_by: str = "") -> Reading | None:
         """Return the stored answer that a 304 stands for, or None."""
         if self._store is None:
             return None
-        key = Resource(url, accept, None, None, read_by=read_by).key
-        found = self._store.resource(key)
+        key = Reading(url, accept, read_by=read_by).key
+        found = self._store.reading(key)
         if found is not None:
-            self._store.use_resource(key)
+            self._store.use_reading(key)
         return found
 
     def keep(
@@ -359,4 +359,4 @@ class KnownResources:
         if self._store is None or not (etag or modified or read_by):
             return
         kept = {name: headers[name] for name in KEPT_HEADERS if name in headers}
-        self._store.save_resource(Resource(url, accept, etag, modified, kept, body, read_by))
+        self._store.save_reading(Reading(url, accept, etag, modified, kept, body, read_by))

@@ -16,7 +16,7 @@ from llmsspider.web.stats import Filtered
 if TYPE_CHECKING:
     from llmsspider.crawl.pages import PageResponse
     from llmsspider.crawl.run import Run
-    from llmsspider.store import Resource
+    from llmsspider.store import Reading as StoredReading
     from llmsspider.web.stats import FilterReason
 
 KEPT: frozenset[FilterReason] = frozenset(
@@ -205,7 +205,7 @@ class Readings:
         return f"{self._run.records.extractor_version} {named}"
 
 
-def _is_false(before: Resource, reading: Reading, answer: PageResponse) -> bool:
+def _is_false(before: StoredReading, reading: Reading, answer: PageResponse) -> bool:
     """Say whether a page differs from the stored reading although its validators say that it is unchanged."""
     stored = Reading.from_json(before.body)
     is_other = (stored.why, stored.follow) != (reading.why, reading.follow)

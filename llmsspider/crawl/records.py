@@ -312,7 +312,7 @@ class RecordedPages:
         if not run.remembers:
             return "new", None
         if confirmed:
-            run.store.touch_page(key, record.touch())
+            run.store.touch_page(record)
             return "unchanged", None
         state = run.known.states.get(key)
         is_same = state is not None and state.content_hash == bytes.fromhex(record.content_hash or "")

@@ -4,12 +4,11 @@ In: page records, errors and filtered URLs of a run. Out: the same of this run a
 One SQLite file per source, or many sources in one PostgreSQL database. Every room above imports it; it imports `web`
 and `items`.
 
-    store          `Store`: a source, its runs, writes; `Stores`: the stores of a project, by settings
-    source_reader  reads of a source                       schema      tables and migrations
-    writer         the thread that writes in batches       rows        records to rows and back
-    batch          the one transaction of a batch          queries     SQL statements
-    history        earlier contents of pages               runs        rows of runs; opening and listing sources
-    database       connections, faults as `StoreError`     records     the values that go in and out
+    store     `Store`: a source, its runs, writes; `Stores`: the stores of a project, by settings
+    reader    reads of a source                            schema    tables and migrations
+    writer    the thread that writes in batches            rows      column types, records to rows and back
+    history   earlier contents of pages                    runs      rows of runs; opening and listing sources
+    database  connections, faults as `StoreError`          records   the values that go in and out
 """
 
 from llmsspider.store.database import resolve_data_dir
@@ -25,13 +24,11 @@ from llmsspider.store.records import (
     PageRecord,
     PageState,
     Parts,
-    Resource,
+    Reading,
     RunKind,
     RunRecord,
     SourceRecord,
     StoredPage,
-    Touch,
-    Validators,
 )
 from llmsspider.store.store import Store, Stores
 
@@ -50,7 +47,7 @@ __all__ = [
     "PageRecord",
     "PageState",
     "Parts",
-    "Resource",
+    "Reading",
     "Retention",
     "RunKind",
     "RunRecord",
@@ -58,8 +55,6 @@ __all__ = [
     "Store",
     "StoredPage",
     "Stores",
-    "Touch",
-    "Validators",
     "Version",
     "open_store",
     "resolve_data_dir",

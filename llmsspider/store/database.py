@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import atexit
 import hashlib
 import logging
 import os
 import re
+import shutil
 import sqlite3
+import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
+from urllib.parse import quote
 
-from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url
+from sqlalchemy import URL, Connection, Engine, Executable, QueuePool, create_engine, event, make_url
 from sqlalchemy.exc import (
     ArgumentError,
     DBAPIError,
@@ -117,12 +121,13 @@ POSTGRESQL_SCHEMA = "llmsspider"
 class Database:
     """An engine with the three kinds of connection the store uses.
 
-    `label` names it in messages; it never holds a password.
+    `label` names it in messages; it never holds a password. `read_only` is True for a file that cannot be written.
     """
 
-    def __init__(self, engine: Engine, label: str):
+    def __init__(self, engine: Engine, label: str, *, read_only: bool = False):
         self.engine = engine
         self.label = label
+        self.read_only = read_only
         self.is_sqlite = engine.dialect.name == "sqlite"
 
     @contextmanager
@@ -151,6 +156,8 @@ class Database:
 
     def write(self, work: Callable[[Connection], T]) -> T:
         """Do the work in one write transaction, with retries: it may run more than once, and is committed once."""
+        if self.read_only:
+            raise StoreError(f"page store {self.label}: it cannot be written")
 
         def attempt() -> T:
             with self.writing() as connection:
@@ -188,26 +195,95 @@ class Database:
 
     def close(self) -> None:
         """Return SQLite's log to the file (as far as other processes allow) and close every connection."""
-        if self.is_sqlite:
+        if self.is_sqlite and not self.read_only:
             with self.faults(), self.reader() as connection:
                 connection.exec_driver_sql(f"PRAGMA busy_timeout={CLOSE_TIMEOUT_MS}").close()
                 connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)").close()
         self.engine.dispose()
 
 
+class Reader:
+    """The connection that single pages and numbers are read on; each statement sees the latest commit."""
+
+    def __init__(self, database: Database):
+        self._database = database
+        self._connection: Connection | None = database.reader()
+
+    @property
+    def closed(self) -> bool:
+        """True once `close` was called."""
+        return self._connection is None
+
+    def read(self, statement: Executable, parameters: Mapping[str, Any] | None = None) -> Any:
+        """Run a SELECT with retries, on a new connection if the server closed this one."""
+
+        def attempt() -> Any:
+            connection = self._open()
+            if connection.invalidated:
+                self._connection = self._database.reader()
+                connection.close()
+                connection = self._connection
+            return connection.execute(statement, parameters)
+
+        return self._database.with_retry(attempt)
+
+    def check(self) -> None:
+        """Raise `StoreError` when it is closed."""
+        self._open()
+
+    def _open(self) -> Connection:
+        if self._connection is None:
+            raise StoreError(f"page store {self._database.label} is closed")
+        return self._connection
+
+    def close(self) -> None:
+        """Close the connection; a second call does nothing."""
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            connection.close()
+
+
 def open_sqlite(path: Path) -> Database:
-    """Open or create the SQLite file `path` (its directory too). Raises `StoreError`."""
+    """Open or create the SQLite file `path` (its directory too); only to be read where it cannot be written.
+
+    Raises `StoreError`.
+    """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
+        read_only = path.exists() and not all(os.access(one, os.W_OK) for one in (path, path.parent))
+        engine = create_engine(
+            _read_only_url(path) if read_only else URL.create("sqlite", database=str(path)),
+            connect_args={"isolation_level": None, "timeout": BUSY_TIMEOUT_SECS, "check_same_thread": False},
+            poolclass=QueuePool,
+        )
     except OSError as error:
         raise StoreError(f"page store {path}: {error.strerror}; choose another LLMS_DATA_DIR") from error
-    engine = create_engine(
-        URL.create("sqlite", database=str(path)),
-        connect_args={"isolation_level": None, "timeout": BUSY_TIMEOUT_SECS, "check_same_thread": False},
-    )
-    event.listen(engine, "connect", _prepare_sqlite)
+    if not read_only:
+        event.listen(engine, "connect", _prepare_sqlite)
     event.listen(engine, "begin", _begin_sqlite)
-    return Database(engine, str(path))
+    return Database(engine, str(path), read_only=read_only)
+
+
+def _read_only_url(path: Path) -> URL:
+    """Say how SQLite opens a file that it cannot write.
+
+    Where the log of a killed or running process stands beside it, what is in the log counts: with the index of the log
+    SQLite reads both in place, without it a copy of both is read. Without a log the file alone is everything.
+    """
+    log, index = (path.with_name(path.name + suffix) for suffix in ("-wal", "-shm"))
+    if not log.exists() or (not log.stat().st_size and not index.exists()):
+        query = {"mode": "ro", "immutable": "1"}
+    elif index.exists():
+        query = {"mode": "ro"}
+    else:
+        folder = Path(tempfile.mkdtemp(prefix="llmsspider-"))
+        atexit.register(shutil.rmtree, folder, ignore_errors=True)
+        for file in (path, log):
+            shutil.copyfile(file, folder / file.name)
+        path, query = folder / path.name, {}
+    return URL.create(
+        "sqlite", database=f"file:{quote(str(path.absolute()))}", query={**query, "uri": "true"}
+    )
 
 
 def open_postgresql(url: str) -> Database:

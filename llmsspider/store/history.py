@@ -9,12 +9,11 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
 
-from sqlalchemy import Connection, bindparam, delete, exists, func, insert, select
+from sqlalchemy import ColumnElement, Connection, bindparam, delete, exists, func, insert, select
 
 from llmsspider.items import decompress
 from llmsspider.store.records import StoredPage
-from llmsspider.store.rows import hex_digest
-from llmsspider.store.schema import content, page, resource, version
+from llmsspider.store.schema import content, page, version
 
 DEFAULT_VERSIONS = 5
 DAY_SECS = 86_400
@@ -116,11 +115,18 @@ def drop_old(connection: Connection, source_id: int, run_number: int, retention:
 
 
 def drop_originals(connection: Connection, source_id: int, extractor_version: str) -> None:
-    """Delete stored answers, and contents not made with `extractor_version`. Call in a write transaction."""
+    """Delete readings, and contents not made with `extractor_version`. Call in a write transaction."""
     of_source = select(page.c.id).where(page.c.source_id == source_id)
     others = version.c.extractor_version != extractor_version
     connection.execute(delete(version).where(others, version.c.page_id.in_(of_source)))
-    connection.execute(delete(resource).where(resource.c.source_id == source_id))
+    drop_readings(connection, source_id)
+
+
+def drop_readings(connection: Connection, source_id: int, *conditions: ColumnElement[bool]) -> None:
+    """Delete what was read and is no document, of those that meet the conditions. Call in a write transaction."""
+    readings = (page.c.source_id == source_id, page.c.seq == 0, *conditions)
+    connection.execute(delete(content).where(content.c.page_id.in_(select(page.c.id).where(*readings))))
+    connection.execute(delete(page).where(*readings))
 
 
 def of_pages(connection: Connection, page_ids: Iterable[int]) -> dict[int, tuple[Version, ...]]:
@@ -141,7 +147,7 @@ def _version(row: Any) -> Version:
         run=row["run"],
         title=row["title"],
         content=decompress(row["data"]).decode("utf-8"),
-        content_hash=hex_digest(row["content_hash"]),
+        content_hash=row["content_hash"],
         extractor_version=row["extractor_version"],
     )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Literal, NamedTuple, TypeVar
+from typing import Literal, TypeVar
 
 from llmsspider.content.markdown.code_languages import code_languages
 from llmsspider.items import (
@@ -18,6 +18,7 @@ from llmsspider.items import (
     LlmsEntry,
     OpenDocument,
     Origin,
+    compress,
     content_hash,
     packed,
 )
@@ -129,16 +130,6 @@ class RunRecord:
 
 
 @dataclass(slots=True, frozen=True)
-class Validators:
-    """ETag and Last-Modified of one answer, with the exact URL and `Accept` value they belong to."""
-
-    etag: str | None
-    last_modified: str | None
-    url: str
-    accept: str | None = None
-
-
-@dataclass(slots=True, frozen=True)
 class PageState:
     """What is known of a stored page before it is requested again; small, since all are held at once.
 
@@ -246,7 +237,7 @@ class PageRecord:
 
     @property
     def frame(self) -> bytes | None:
-        """The content as it is stored (`digests.packed`); None on a tombstone."""
+        """The content as it is stored (`items.packed`); None on a tombstone."""
         if self.content is None:
             return None
         digest = self._digest
@@ -280,20 +271,6 @@ class PageRecord:
         own = {name: getattr(self, name) for name in _OWN_FIELDS}
         return kind(source=source, run=run, seq=seq, change=change, **own)
 
-    def touch(self) -> Touch:
-        """What a run learned about the page, when it did not change."""
-        validators = None
-        if self.validators_url and (self.etag or self.last_modified):
-            validators = Validators(self.etag, self.last_modified, self.validators_url, self.accept)
-        return Touch(
-            depth=self.depth,
-            discovered_by=self.discovered_by,
-            fetched_at=self.fetched_at,
-            llms=self.llms,
-            status=self.status,
-            validators=validators,
-        )
-
 
 class PageItem(OpenDocument):
     """A document on its way through the pipelines, with what the store keeps of its page.
@@ -311,18 +288,6 @@ class PageItem(OpenDocument):
 
 
 @dataclass(slots=True, frozen=True)
-class Touch:
-    """What a run learns about a page that did not change. `validators` None keeps the stored ones."""
-
-    depth: int
-    discovered_by: DiscoveredBy
-    fetched_at: str
-    llms: LlmsEntry | None = None
-    status: int | None = None
-    validators: Validators | None = None
-
-
-@dataclass(slots=True, frozen=True)
 class StoredPage:
     """A page read for an export: the record, and its last change (number, kind, id of the run)."""
 
@@ -333,36 +298,33 @@ class StoredPage:
     reason: str | None = None
 
 
-class Outline(NamedTuple):
-    """What is said of a living page beside its content."""
-
-    key: bytes
-    title: str | None
-    description: str | None
-    llms: LlmsEntry | None
-
-
 @dataclass(slots=True, frozen=True)
-class Resource:
-    """An answer with status 200 that is no document: an llms.txt, a sitemap, a page read for its links only.
+class Reading:
+    """What was read of a URL that is no document: an llms.txt, a sitemap, robots.txt, a page that was filtered.
 
-    It belongs to exactly this URL and `Accept` value. `headers` are those that say what the body is, with
-    lower-case names; `body` is empty where only the validators are wanted. `read_by` is empty for a body as it came;
-    for what was read of it, it names the version and the settings that it was read with.
+    It belongs to exactly this URL and `Accept` value. `headers` are those that say what the body is, with lower-case
+    names; `body` is empty where only the validators are wanted. `read_by` is empty for a body as it came; for what was
+    read of it, it names the version and the settings that it was read with. `why` says why a page is no document.
     """
 
     url: str
     accept: str | None
-    etag: str | None
-    last_modified: str | None
+    etag: str | None = None
+    last_modified: str | None = None
     headers: Mapping[str, str] = field(default_factory=dict)
     body: bytes = b""
     read_by: str = ""
+    why: str | None = None
 
     @property
     def key(self) -> bytes:
         """Its key in the store."""
         return identity_key("\n".join(filter(None, (f"{self.url}\n{self.accept or ''}", self.read_by))))
+
+    @property
+    def frame(self) -> bytes:
+        """The body as it is stored."""
+        return compress(self.body)
 
 
 @dataclass(slots=True, frozen=True)

@@ -1,41 +1,25 @@
-"""Between records and database rows: columns, compression, JSON, text and numbers that a database can hold."""
+"""Between records and database rows: column types that make any value storable, and the rows of records.
+
+What sites send is hostile: control characters in an ETag, NUL and lone surrogates in a title, numbers of fifty
+digits. The types make all of it storable, so that one page cannot fail a batch.
+"""
 
 from __future__ import annotations
 
+import json
 import sys
-from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
 from datetime import UTC, datetime
-from functools import partial
 from typing import Any, cast
 
 import orjson
-from sqlalchemy import BigInteger, Column, Integer, Text
+from sqlalchemy import BigInteger, Dialect, Float, Integer, LargeBinary, Text, TypeDecorator
 
 from llmsspider.items import Link, LlmsEntry, compress, decompress
-from llmsspider.store.records import (
-    FilteredUrl,
-    Json,
-    Outline,
-    PageError,
-    PageRecord,
-    PageState,
-    Resource,
-    RunRecord,
-    SourceRecord,
-    StoredPage,
-    Touch,
-    Validators,
-)
-from llmsspider.store.schema import page
+from llmsspider.store.records import PageRecord, PageState, Reading, RunRecord, SourceRecord, StoredPage
 
-# Values that a database can hold, whatever a site sent: compression, JSON, hashes, text, numbers.
-# What sites send is hostile: control characters in an ETag, NUL and lone surrogates in a title, numbers of fifty
-# digits. All of it is made storable here, so that one page cannot fail a batch.
+Row = dict[str, Any]
 
-INT32_MAX = 2**31 - 1
-INT64_MAX = 2**63 - 1
-"""The largest numbers of the two kinds of integer columns."""
 _CONTROLS = dict.fromkeys([*range(32), 127])
 
 
@@ -46,185 +30,176 @@ def storable(text: str) -> str:
     return text.replace("\0", "").encode("utf-8", "replace").decode("utf-8")
 
 
-def validator(value: str | None) -> str | None:
-    """A header value safe to send back: no control characters; None when nothing is left."""
-    return (storable(value.translate(_CONTROLS)).strip() or None) if value else None
-
-
-def dump(value: object) -> str:
-    """JSON text of a value made of dicts, lists, strings, numbers, dates."""
-    return orjson.dumps(value, default=str, option=orjson.OPT_NON_STR_KEYS).decode()
-
-
-def load(value: str) -> Json:
-    """The object that `dump` was given."""
-    return cast("Json", orjson.loads(value))
-
-
-def json_array(values: Sequence[Any]) -> bytes:
-    """A JSON array of strings or pairs of strings; lone surrogates are replaced where there are any."""
+def to_json(value: object) -> bytes:
+    """JSON of a value made of dicts, lists, strings, numbers, dates; lone surrogates are replaced."""
     try:
-        return orjson.dumps(values)
+        return orjson.dumps(value, default=str, option=orjson.OPT_NON_STR_KEYS)
     except TypeError:
-        clean = [
-            storable(value) if isinstance(value, str) else tuple(map(storable, value)) for value in values
-        ]
-        return orjson.dumps(clean)
+        return json.dumps(value, default=str, ensure_ascii=False).encode("utf-8", "replace")
 
 
-def storable_or_none(value: str | None) -> str | None:
-    """The text as `storable` gives it; None stays None."""
-    return None if value is None else storable(value)
+class CleanText(TypeDecorator[str]):
+    """Text, as `storable` gives it."""
+
+    impl, cache_ok = Text, True
+
+    def process_bind_param(self, value: str | None, _dialect: Dialect) -> str | None:  # noqa: D102
+        return None if value is None else storable(value)
 
 
-def digest(value: str | None) -> bytes | None:
-    """The 32 bytes of a SHA-256 in hex."""
-    return bytes.fromhex(value) if value else None
+class HeaderValue(TypeDecorator[str]):
+    """A header value safe to send back: no control characters; NULL when nothing is left."""
+
+    impl, cache_ok = Text, True
+
+    def process_bind_param(self, value: str | None, _dialect: Dialect) -> str | None:  # noqa: D102
+        return (storable(value.translate(_CONTROLS)).strip() or None) if value else None
 
 
-def hex_digest(value: bytes | None) -> str | None:
-    """The hex that `digest` was given."""
-    return bytes(value).hex() if value is not None else None
+class SmallNumber(TypeDecorator[int]):
+    """A number of 32 bits; NULL in place of one that has more."""
+
+    impl, cache_ok, limit = Integer, True, 2**31 - 1
+
+    def process_bind_param(self, value: int | None, _dialect: Dialect) -> int | None:  # noqa: D102
+        return value if value is not None and -self.limit <= value <= self.limit else None
 
 
-def bounded(value: int | None, limit: int) -> int | None:
-    """The number where a column holds it (`INT32_MAX`, `INT64_MAX`), else None."""
-    return value if value is not None and -limit <= value <= limit else None
+class BigNumber(SmallNumber):
+    """The same of 64 bits."""
+
+    impl, cache_ok, limit = BigInteger, True, 2**63 - 1
 
 
-# --- records to rows and back ---
+class Sha256(TypeDecorator[str]):
+    """A SHA-256 in hex, kept as 32 bytes."""
 
-Row = dict[str, Any]
+    impl, cache_ok = LargeBinary, True
 
-_CONVERTED = frozenset(
-    {
-        *(
-            "id",
-            "fetched_url",
-            "content",
-            "content_hash",
-            "raw_hash",
-            "source_hash",
-            "llms",
-            "links",
-            "follow",
-        ),
-        *("etag", "last_modified", "validators_url", "moved_from", "extra", "digest"),
-    }
-)
-"""Fields of a record that are stored in another form or not at all; every other field is a column of its name."""
+    def process_bind_param(self, value: str | None, _dialect: Dialect) -> bytes | None:  # noqa: D102
+        return bytes.fromhex(value) if value else None
+
+    def process_result_value(self, value: bytes | None, _dialect: Dialect) -> str | None:  # noqa: D102
+        return None if value is None else value.hex()
 
 
-def _copy_of(column: Column[Any]) -> Callable[[Any], Any]:
-    """What makes a value of a field one that its column can hold."""
-    if isinstance(column.type, Text):
-        return storable_or_none
-    if isinstance(column.type, Integer):
-        return partial(bounded, limit=INT64_MAX if isinstance(column.type, BigInteger) else INT32_MAX)
-    return _unchanged
+class Json(TypeDecorator[Any]):
+    """A value that JSON can hold, kept as its text; an llms.txt entry, too."""
+
+    impl, cache_ok = Text, True
+
+    def process_bind_param(self, value: Any, _dialect: Dialect) -> str | None:  # noqa: D102
+        if isinstance(value, LlmsEntry):
+            value = {name: getattr(value, name) for name in LlmsEntry.__slots__}
+        return None if value is None else to_json(value).decode()
+
+    def process_result_value(self, value: str | None, _dialect: Dialect) -> Any:  # noqa: D102
+        return None if value is None else orjson.loads(value)
 
 
-def _unchanged(value: Any) -> Any:
-    return value
+class Packed(TypeDecorator[Any]):
+    """A value that JSON can hold, kept as one zstd frame of its text."""
+
+    impl, cache_ok = LargeBinary, True
+
+    def process_bind_param(self, value: Any, _dialect: Dialect) -> bytes:  # noqa: D102
+        return compress(to_json(value))
+
+    def process_result_value(self, value: bytes | None, _dialect: Dialect) -> Any:  # noqa: D102
+        return unpacked(value)
 
 
-_COPIED = {
-    field.name: _copy_of(page.c[field.name]) for field in fields(PageRecord) if field.name not in _CONVERTED
-}
+def unpacked(value: bytes | None) -> Any:
+    """What `Packed` was given; of a long list only when it is wanted."""
+    return None if value is None else orjson.loads(decompress(value))
+
+
+class Time(TypeDecorator[datetime]):
+    """A moment, kept as seconds since the epoch."""
+
+    impl, cache_ok = Float, True
+
+    def process_bind_param(self, value: datetime | float | None, _dialect: Dialect) -> float | None:  # noqa: D102
+        return value.timestamp() if isinstance(value, datetime) else value
+
+    def process_result_value(self, value: float | None, _dialect: Dialect) -> datetime | None:  # noqa: D102
+        return None if value is None else datetime.fromtimestamp(value, UTC)
+
+
+_PAGE = frozenset(one.name for one in fields(PageRecord)) - {"id", "content", "links", "follow", "digest"}
+_SOURCE = frozenset(one.name for one in fields(SourceRecord)) - {"status", "pages", "undelivered_since"}
+_RUN = frozenset(one.name for one in fields(RunRecord)) - {"source", "lost"}
+"""The fields of records that are columns of the same name."""
 
 
 def page_row(record: PageRecord) -> Row:
-    """Columns of `page` for a record, without its change and run."""
-    return {name: copy(getattr(record, name)) for name, copy in _COPIED.items()} | {
-        "key": record.key,
-        "document_id": record.id,
-        "fetched_url": None if record.fetched_url == record.url else storable(record.fetched_url),
-        "content_hash": digest(record.content_hash),
-        "raw_hash": digest(record.raw_hash),
-        "llms": _llms(record.llms),
-        "etag": validator(record.etag),
-        "last_modified": validator(record.last_modified),
-        "validators_url": _validators_url(record.validators_url, record.fetched_url),
-        "moved_from": moved_from_column(record.moved_from),
-        "source_hash": None if record.source_hash == record.content_hash else digest(record.source_hash),
-        "extra": storable(dump(record.extra)) if record.extra else None,
+    """Columns of `page` for a document, without its change and run; what is NULL has the value of another column."""
+    row = {name: getattr(record, name) for name in _PAGE}
+    row["key"], row["document_id"], row["headers"] = record.key, record.id, None
+    row["moved_from"], row["extra"] = record.moved_from or None, record.extra or None
+    row["fetched_url"] = None if record.fetched_url == record.url else record.fetched_url
+    if record.validators_url == record.fetched_url:
+        row["validators_url"] = None
+    if record.source_hash == record.content_hash:
+        row["source_hash"] = None
+    return row
+
+
+def reading_row(reading: Reading) -> Row:
+    """Columns of `page` for what is no document, without its run."""
+    empty: Row = dict.fromkeys(_PAGE)
+    return empty | {
+        "key": reading.key,
+        "identity": reading.url,
+        "url": reading.url,
+        "accept": reading.accept,
+        "etag": reading.etag,
+        "last_modified": reading.last_modified,
+        "headers": dict(reading.headers),
+        "extractor_version": reading.read_by,
+        "reason": reading.why,
+        "document_id": "",
+        "origin": "",
+        "discovered_by": "",
+        "depth": 0,
+        "fetched_at": "",
+        "seq": 0,
+        "change": "",
+        "gone": True,
     }
 
 
-def moved_from_column(urls: Sequence[str]) -> str | None:
-    """The column of a page's former addresses."""
-    return dump([storable(url) for url in urls]) if urls else None
-
-
-def body_rows(record: PageRecord) -> tuple[bytes | None, bytes, bytes]:
-    """Compressed content (None when there is none), links and followed URLs of a record."""
-    links = [(link.text, link.url) for link in record.links]
-    return record.frame, compress(json_array(links)), compress(json_array(record.follow))
-
-
-def touch_row(touch: Touch) -> Row:
-    """Parameters of the update for a page that did not change (`b_` sets them apart from columns)."""
-    row: Row = {
-        "b_depth": touch.depth,
-        "b_discovered_by": touch.discovered_by,
-        "b_llms": _llms(touch.llms),
-        "b_status": bounded(touch.status, INT32_MAX),
-        "b_fetched_at": touch.fetched_at,
-    }
-    return row | validators_row(touch.validators) if touch.validators else row
-
-
-def validators_row(validators: Validators) -> Row:
-    """Parameters of the same update for fresh validators."""
-    return {
-        "b_etag": validator(validators.etag),
-        "b_last_modified": validator(validators.last_modified),
-        "b_validators_url": storable(validators.url),
-        "b_accept": storable_or_none(validators.accept),
-    }
-
-
-def page_record(row: Mapping[str, Any]) -> PageRecord:
+def page_record(row: Any) -> PageRecord:
     """The record of a row of `page` joined with `content` and `link` (either may be missing)."""
-    fetched_url = row["fetched_url"] or row["url"]
+    values = {name: row[name] for name in _PAGE}
+    values["fetched_url"] = row["fetched_url"] or row["url"]
+    values["validators_url"] = row["validators_url"] or values["fetched_url"]
+    values["source_hash"] = row["source_hash"] or row["content_hash"]
+    values["moved_from"], values["extra"] = row["moved_from"] or [], row["extra"] or {}
+    values["llms"] = entry(row["llms"])
+    data = row.get("data")
     return PageRecord(
-        **{name: row[name] for name in _COPIED},
+        **values,
         id=row["document_id"],
-        fetched_url=fetched_url,
-        content=None if row.get("data") is None else decompress(row["data"]).decode("utf-8"),
-        content_hash=hex_digest(row["content_hash"]),
-        raw_hash=hex_digest(row["raw_hash"]),
-        llms=_entry(row["llms"]),
-        links=_links(row.get("links")),
-        follow=orjson.loads(decompress(row["follow"])) if row.get("follow") else [],
-        etag=row["etag"],
-        last_modified=row["last_modified"],
-        validators_url=row["validators_url"] or fetched_url,
-        moved_from=orjson.loads(row["moved_from"]) if row["moved_from"] else [],
-        source_hash=hex_digest(row["source_hash"] or row["content_hash"]),
-        extra=load(row["extra"]) if row["extra"] else {},
+        content=None if data is None else decompress(data).decode("utf-8"),
+        links=[Link(text, url) for text, url in unpacked(row.get("links")) or ()],
+        follow=unpacked(row.get("follow")) or [],
     )
 
 
-def stored_page(row: Mapping[str, Any]) -> StoredPage:
+def stored_page(row: Any) -> StoredPage:
     """The record and the last change of a row that also has `run_id` (and `replayed`: its net change)."""
-    return StoredPage(
-        page_record(row),
-        seq=row["seq"],
-        change=row.get("replayed", row["change"]),
-        run=row["run_id"] or "",
-        reason=row["reason"],
-    )
+    change = row.get("replayed", row["change"])
+    return StoredPage(page_record(row), row["seq"], change, row["run_id"] or "", row["reason"])
 
 
-def outline(row: Any) -> Outline:
-    """The outline of a page from the columns of `queries.OUTLINES`, in that order."""
-    key, title, description, llms = row
-    return Outline(bytes(key), title, description, _entry(llms))
+def entry(value: Row | None) -> LlmsEntry | None:
+    """The llms.txt entry of a column of that name."""
+    return LlmsEntry(**value) if value else None
 
 
 def page_state(row: Any) -> PageState:
-    """The state of a page from the columns of `queries.STATE`, in that order."""
+    """The state of a page from the columns of `reader.STATE`, in that order."""
     (
         *(key, url, fetched_url, validators_url, accept, etag, modified, raw, digest, version, origin, depth),
         has_end_tag,
@@ -232,7 +207,7 @@ def page_state(row: Any) -> PageState:
     ) = row
     fetched_url = fetched_url or url
     return PageState(
-        key=bytes(key),
+        key=key,
         url=url,
         fetched_url=fetched_url,
         validators_url=validators_url or fetched_url,
@@ -249,128 +224,20 @@ def page_state(row: Any) -> PageState:
     )
 
 
-def source_row(record: SourceRecord) -> Row:
-    """Columns of `source` that a run may set."""
-    return {
-        "name": record.name,
-        "url": storable(record.url),
-        "llms_txt": storable_or_none(record.llms_txt),
-        "scope": record.scope,
-        "arguments": dump(record.arguments),
-        "forms": dump(record.forms),
-        "discovery": dump(record.discovery),
-        "extractor_version": record.extractor_version,
-    }
-
-
-def source_record(row: Mapping[str, Any]) -> SourceRecord:
-    """The record of a row of `source`; `status` and `pages` are filled by the caller."""
-    return SourceRecord(
-        name=row["name"],
-        url=row["url"],
-        llms_txt=row["llms_txt"],
-        scope=row["scope"],
-        arguments=load(row["arguments"]),
-        forms=load(row["forms"]),
-        discovery=load(row["discovery"]),
-        extractor_version=row["extractor_version"],
-        created_at=datetime.fromtimestamp(row["created_at"], UTC),
-    )
-
-
-def run_record(row: Mapping[str, Any], source: str, *, lost: bool) -> RunRecord:
-    """The record of a row of `run`."""
-    finished = row["finished_at"]
-    return RunRecord(
-        id=row["id"],
-        number=row["number"],
-        source=source,
-        kind=row["kind"],
-        arguments=load(row["arguments"]),
-        pid=row["pid"],
-        host=row["host"],
-        started_at=datetime.fromtimestamp(row["started_at"], UTC),
-        heartbeat_at=datetime.fromtimestamp(row["heartbeat_at"], UTC),
-        seq_before=row["seq_before"],
-        predecessor=row["predecessor"],
-        predecessor_clean=row["predecessor_clean"],
-        concurrent=row["concurrent"],
-        finished_at=None if finished is None else datetime.fromtimestamp(finished, UTC),
-        outcome=row["outcome"],
-        complete=row["complete"],
-        why=row["why"],
-        counts=load(row["counts"]),
-        filtered=cast("dict[str, int]", load(row["filtered"])),
-        errors=cast("dict[str, int]", load(row["errors"])),
-        lost=lost,
-    )
-
-
-def resource_row(resource: Resource) -> Row:
-    """Columns of `resource`, without its run; the body is compressed here."""
-    return {
-        "key": resource.key,
-        "url": storable(resource.url),
-        "accept": storable_or_none(resource.accept),
-        "etag": validator(resource.etag),
-        "last_modified": validator(resource.last_modified),
-        "headers": dump({name: storable(value) for name, value in resource.headers.items()}),
-        "data": compress(resource.body),
-    }
-
-
-def resource_record(row: Mapping[str, Any]) -> Resource:
-    """The resource of a row; without its body where `data` was not selected."""
-    return Resource(
-        url=row["url"],
-        accept=row["accept"],
-        etag=row["etag"],
-        last_modified=row["last_modified"],
-        headers=cast("dict[str, str]", load(row["headers"])),
-        body=decompress(row["data"]) if "data" in row else b"",
-    )
-
-
-def error_row(page_error: PageError) -> Row:
-    """Columns of `error`, without its run."""
-    return {
-        "url": storable(page_error.url),
-        "kind": page_error.kind,
-        "message": storable(page_error.message),
-        "status": bounded(page_error.status, INT32_MAX),
-    }
-
-
-def filtered_row(one: FilteredUrl) -> Row:
-    """Columns of `filtered`, without its run."""
-    return {"url": storable(one.url), "reason": one.reason, "rule": storable_or_none(one.rule)}
-
-
-def link_pairs(data: bytes) -> list[list[str]]:
-    """Text and URL of each link of a row of `link`."""
-    return cast("list[list[str]]", orjson.loads(decompress(data)))
-
-
 def _shared(value: str | None) -> str | None:
     return None if value is None else sys.intern(value)
 
 
-def _validators_url(url: str | None, fetched_url: str) -> str | None:
-    return None if url is None or url == fetched_url else storable(url)
+def source_row(record: SourceRecord) -> Row:
+    """Columns of `source` that a run may set."""
+    return {name: getattr(record, name) for name in _SOURCE - {"created_at"}}
 
 
-def _llms(entry: LlmsEntry | None) -> str | None:
-    if entry is None:
-        return None
-    fields = {name: getattr(entry, name) for name in LlmsEntry.__slots__}
-    return dump(
-        {name: storable(value) if isinstance(value, str) else value for name, value in fields.items()}
-    )
+def source_record(row: Any) -> SourceRecord:
+    """The record of a row of `source`; `status` and `pages` are filled by the caller."""
+    return SourceRecord(**{name: row[name] for name in _SOURCE})
 
 
-def _entry(llms: str | None) -> LlmsEntry | None:
-    return LlmsEntry(**orjson.loads(llms)) if llms else None
-
-
-def _links(data: bytes | None) -> list[Link]:
-    return [Link(text, url) for text, url in link_pairs(data)] if data else []
+def run_record(row: Any, source: str, *, lost: bool) -> RunRecord:
+    """The record of a row of `run`."""
+    return RunRecord(**{name: row[name] for name in _RUN}, source=source, lost=lost)

@@ -25,8 +25,7 @@ from llmsspider.store.database import (
     source_files,
 )
 from llmsspider.store.records import Json, RunKind, RunRecord, SourceRecord, Status
-from llmsspider.store.rows import dump
-from llmsspider.store.schema import alias, change, error, filtered, migrate, page, resource, run, source
+from llmsspider.store.schema import alias, change, error, filtered, migrate, page, run, source
 
 # --- opening the database of one source, by name ---
 
@@ -59,8 +58,8 @@ HEARTBEAT_LIMIT_SECS = 60
 """A run without a heartbeat for longer is lost; call `Store.heartbeat` at least every 15 s."""
 DETAIL_RUNS = 20
 """The lists of errors and of filtered URLs are kept for this many runs of a source; counts for ever."""
-RESOURCE_RUNS = 20
-"""Number of runs of a source after which an answer of discovery or a link source that none of them used is deleted."""
+READING_RUNS = 20
+"""Number of runs of a source after which what is no document, and none of them used, is deleted."""
 FAILED_OUTCOMES = frozenset({"start_failed", "no_documents"})
 
 
@@ -77,7 +76,7 @@ def new_run_id(now: datetime) -> str:
     return f"{now:%Y%m%dT%H%M%S}-{secrets.token_hex(3)}"
 
 
-def is_lost(row: Mapping[str, Any], now: float) -> bool:
+def is_lost(row: Mapping[str, Any], now: datetime) -> bool:
     """Whether an unfinished run's process died (seen from its own host) or its last heartbeat is too old.
 
     A heartbeat in the future counts as too old: the clock was put back, and a living run sends the next within seconds,
@@ -85,7 +84,7 @@ def is_lost(row: Mapping[str, Any], now: float) -> bool:
     """
     if row["finished_at"] is not None:
         return False
-    if abs(now - row["heartbeat_at"]) > HEARTBEAT_LIMIT_SECS:
+    if abs((now - row["heartbeat_at"]).total_seconds()) > HEARTBEAT_LIMIT_SECS:
         return True
     return row["host"] in {this_host(), socket.gethostname()} and not is_alive(row["pid"])
 
@@ -105,7 +104,7 @@ def begin(
     last_seq = connection.execute(
         select(source.c.last_seq).where(source.c.id == source_id).with_for_update()
     ).scalar_one()
-    now = time.time()
+    now = datetime.now(UTC)
     earlier = _rows(connection, source_id)
     previous = earlier[-1] if earlier else None
     going = [row for row in earlier if row["finished_at"] is None and not is_lost(row, now)]
@@ -113,9 +112,9 @@ def begin(
     resumed = [row["reach_from"] for row in earlier if row["id"] == resumes]
     row: rows.Row = {
         "number": number,
-        "id": new_run_id(datetime.fromtimestamp(now, UTC)),
+        "id": new_run_id(now),
         "kind": kind,
-        "arguments": dump(arguments),
+        "arguments": arguments,
         "pid": pid,
         "host": host,
         "started_at": now,
@@ -129,9 +128,9 @@ def begin(
         "outcome": None,
         "complete": False,
         "why": None,
-        "counts": "{}",
-        "filtered": "{}",
-        "errors": "{}",
+        "counts": {},
+        "filtered": {},
+        "errors": {},
     }
     connection.execute(insert(run), row | {"source_id": source_id})
     return rows.run_record(row, name, lost=False), row["reach_from"]
@@ -150,14 +149,13 @@ def finish(
         connection.execute(
             delete(table).where(table.c.source_id == source_id, table.c.run <= number - DETAIL_RUNS)
         )
-    unused = (resource.c.source_id == source_id, resource.c.run <= number - RESOURCE_RUNS)
-    connection.execute(delete(resource).where(*unused))
+    history.drop_readings(connection, source_id, page.c.reached <= number - READING_RUNS)
     history.drop_old(connection, source_id, number, retention)
 
 
 def all_runs(connection: Connection, source_id: int, name: str) -> list[RunRecord]:
     """Every run of a source, oldest first."""
-    now = time.time()
+    now = datetime.now(UTC)
     return [rows.run_record(row, name, lost=is_lost(row, now)) for row in _rows(connection, source_id)]
 
 
@@ -205,7 +203,7 @@ def note_replayed(connection: Connection, source_id: int, name: str, since: int)
     """Note that what the undelivered runs from `since` on stored was exported. Call in a write transaction."""
     for one in all_runs(connection, source_id, name):
         if is_undelivered(one) and one.seq_before >= since:
-            counts = dump({**one.counts, "delivered": "replayed"})
+            counts = {**one.counts, "delivered": "replayed"}
             this_run = (run.c.source_id == source_id, run.c.number == one.number)
             connection.execute(update(run).where(*this_run).values(counts=counts))
 
@@ -216,9 +214,12 @@ def count_living_pages(connection: Connection, source_id: int) -> int:
     return connection.execute(counted).scalar_one()
 
 
-def _rows(connection: Connection, source_id: int) -> list[Mapping[str, Any]]:
-    found = connection.execute(select(run).where(run.c.source_id == source_id).order_by(run.c.number))
-    return [dict(row._mapping) for row in found]
+def _rows(connection: Connection, source_id: int) -> Sequence[Any]:
+    return (
+        connection.execute(select(run).where(run.c.source_id == source_id).order_by(run.c.number))
+        .mappings()
+        .all()
+    )
 
 
 def is_alive(pid: int) -> bool:
@@ -280,7 +281,7 @@ def _opened(database: Database) -> Iterator[Database]:
 def _sources(database: Database) -> Iterator[SourceRecord]:
     with database.snapshot() as connection:
         for row in connection.execute(select(source).order_by(source.c.name)).mappings().all():
-            record = rows.source_record(dict(row))
+            record = rows.source_record(row)
             record.pages = count_living_pages(connection, row["id"])
             known = all_runs(connection, row["id"], record.name)
             record.status = status(known, record.pages)
@@ -293,7 +294,7 @@ def _delete_rows(database: Database, name: str) -> None:
         source_id = connection.execute(select(source.c.id).where(source.c.name == name)).scalar()
         if source_id is None:
             raise unknown_source(name)
-        for table in (error, filtered, resource, alias, change, page, run):
+        for table in (error, filtered, alias, change, page, run):
             connection.execute(delete(table).where(table.c.source_id == source_id))
         connection.execute(delete(source).where(source.c.id == source_id))
 

@@ -15,29 +15,38 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
-from sqlalchemy import Connection, RowMapping, select
+from sqlalchemy import Connection, select
 from w3lib.url import canonicalize_url
 
 from llmsspider.errors import ArgumentsError, StoreError, UnknownSourceError
 from llmsspider.items import Change
-from llmsspider.store import batch, history, queries, rows, runs
+from llmsspider.store import history, rows, runs
 from llmsspider.store.database import Database
 from llmsspider.store.history import Retention
+from llmsspider.store.reader import SourceReader
 from llmsspider.store.records import (
     FilteredUrl,
     Json,
     PageError,
     PageRecord,
     PageState,
-    Resource,
+    Reading,
     RunKind,
     RunRecord,
     SourceRecord,
-    Touch,
 )
 from llmsspider.store.schema import page, source
-from llmsspider.store.source_reader import SourceReader
-from llmsspider.store.writer import RunWriter
+from llmsspider.store.writer import (
+    MOVED_FROM,
+    TOUCH,
+    TOUCH_VALIDATORS,
+    USE_READING,
+    Delete,
+    Detail,
+    RunWriter,
+    Save,
+    dialect_insert,
+)
 from llmsspider.web.loading import find
 
 logger = logging.getLogger(__name__)
@@ -106,12 +115,13 @@ class Store(SourceReader):
         values = rows.source_row(record)
         fresh = {"created_at": time.time(), "next_seq": 1, "last_seq": 0}
 
-        def upsert(connection: Connection) -> RowMapping:
-            connection.execute(queries.upsert_source(self._database.is_sqlite, values), values | fresh)
+        def upsert(connection: Connection) -> Any:
+            made = dialect_insert(self._database.is_sqlite, source).values(values | fresh)
+            connection.execute(made.on_conflict_do_update(index_elements=["name"], set_=values))
             return connection.execute(select(source).where(source.c.name == self._name)).mappings().one()
 
         row = self._database.write(upsert)
-        self._source_id, self._source = row["id"], rows.source_record(dict(row))
+        self._source_id, self._source = row["id"], rows.source_record(row)
 
     def begin_run(
         self,
@@ -148,8 +158,7 @@ class Store(SourceReader):
 
     def heartbeat(self, counts: Mapping[str, Any]) -> None:
         """Store the progress of the run; call it at least every 15 s: a run without a heartbeat for 60 s is lost."""
-        writer = self._running()
-        writer.put(batch.RunUpdate(writer.tallies(counts) | {"heartbeat_at": time.time()}))
+        self._running().heartbeat(counts)
 
     def finish_run(self, outcome: str, *, complete: bool, why: str | None, counts: Mapping[str, Any]) -> None:
         """Write what is queued and close the run.
@@ -184,43 +193,53 @@ class Store(SourceReader):
         if record.content is not None and record.hash_of_content != record.content_hash:
             raise ValueError(f"{record.url}: the content is not that of its content_hash")
         seq = None if change == "unchanged" else self._running().next_seq()
-        self._running().put_page(batch.Save(record.key, record, change, seq))
+        self._running().put(Save(record.key, record, change, seq))
         return seq
 
-    def touch_page(self, key: bytes, touch: Touch) -> None:
-        """Note what the run learned about an unchanged page, and that it was reached."""
-        self._running().put_page(batch.TouchPage(key, touch))
+    def touch_page(self, record: PageRecord) -> None:
+        """Note what the run learned about an unchanged page, and that it was reached.
+
+        Written are depth, `discovered_by`, `llms`, `status`, `fetched_at`, and the validators where there are any.
+        """
+        names = ["depth", "discovered_by", "llms", "status", "fetched_at"]
+        is_fresh = bool(record.validators_url and (record.etag or record.last_modified))
+        if is_fresh:
+            names += ["etag", "last_modified", "validators_url", "accept"]
+        values = {name: getattr(record, name) for name in names}
+        self._running().update(TOUCH_VALIDATORS if is_fresh else TOUCH, record.key, ordered=True, **values)
 
     def delete_page(self, key: bytes, reason: str) -> int:
         """Make a page a tombstone (content and links deleted); returns the number of the change."""
         seq = self._running().next_seq()
-        self._running().put_page(batch.DeletePage(key, reason, seq))
+        self._running().put(Delete(key, reason, seq))
         return seq
 
     def save_moved_from(self, key: bytes, urls: Sequence[str]) -> None:
         """Set the former addresses of a page that this run has saved or touched."""
-        self._running().put(batch.MovedFrom(key, tuple(urls)))
+        self._running().update(MOVED_FROM, key, moved_from=list(urls) or None)
 
     def add_alias(self, key: bytes, target: bytes, url: str) -> None:
         """Remember that the identity of `key`, seen as `url`, is another spelling of the page `target`."""
-        self._running().put(batch.Alias(key, target, url))
+        writer = self._running()
+        row = {"source_id": writer.source_id, "key": key, "target": target, "url": url}
+        writer.put(Detail(writer.upsert_alias, row))
 
     def unreached(self) -> Iterator[PageState]:
         """Living pages that neither this run, nor the one it resumes, nor one going beside it has reached."""
         yield from self._states(page.c.reached < self._running().reach_from)
 
-    # Answers that are no documents
+    # What is no document
 
-    def save_resource(self, resource: Resource) -> None:
-        """Keep an answer, in place of an earlier one for the same URL and representation."""
-        self._running().put(resource)
+    def save_reading(self, reading: Reading) -> None:
+        """Keep what was read of a URL that is no document, in place of an earlier one of the same key."""
+        self._running().put(Save(reading.key, reading, None, 0))
 
-    def use_resource(self, key: bytes) -> None:
-        """Note that the run used a stored answer; those that no run uses are deleted after a while."""
-        self._running().put(batch.UseResource(key))
+    def use_reading(self, key: bytes) -> None:
+        """Note that the run used a reading; those that no run uses are deleted after a while."""
+        self._running().update(USE_READING, key)
 
     def drop_originals(self, extractor_version: str) -> None:
-        """Delete stored answers, and earlier contents of pages that were not made with `extractor_version`.
+        """Delete readings, and earlier contents of pages that were not made with `extractor_version`.
 
         They are text as the site sent it, or as other pipelines returned it.
         """
@@ -234,11 +253,11 @@ class Store(SourceReader):
 
     def record_error(self, url: str, kind: str, message: str, status: int | None = None) -> None:
         """Count a page error of the run, and keep it by name while there are few of its kind."""
-        self._running().error(PageError(url, kind, message, status))
+        self._running().detail(PageError(url, kind, message, status))
 
     def record_filtered(self, url: str, reason: str, rule: str | None = None) -> None:
         """Count a filtered URL, and keep it by name while there are few of its reason."""
-        self._running().filtered(FilteredUrl(url, reason, rule))
+        self._running().detail(FilteredUrl(url, reason, rule))
 
     # Life
 
@@ -249,7 +268,7 @@ class Store(SourceReader):
             self._writer.flush()
 
     def _flush_pages(self, keys: Sequence[bytes]) -> None:
-        if self._writer is not None and any(map(self._writer.holds, keys)):
+        if self._writer is not None and self._writer.holds(keys):
             self.flush()
 
     def close(self) -> None:

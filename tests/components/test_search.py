@@ -165,7 +165,7 @@ def test_notes_of_llms_txt_find_a_page_as_they_are_now(shelves: Shelves):
     store = shelves.place.open()
     store.begin_run("crawl", {})
     page = record("a", "# Start\n\nBegin.\n", title="Start", llms=entry("Deploy in minutes"))
-    store.touch_page(page.key, page.touch())
+    store.touch_page(page)
     store.finish_run("finished", complete=True, why=None, counts={})
     store.close()
     assert shelves.paths("deploy minutes") == ["a"]

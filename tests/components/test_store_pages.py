@@ -10,7 +10,7 @@ from stores import SITE, Place, full_record, record
 
 from llmsspider.errors import StoreError
 from llmsspider.items import Link, LlmsEntry
-from llmsspider.store import CONTENT, LINKS, OUTLINE, WHOLE, Resource, Retention, Touch, Validators
+from llmsspider.store import CONTENT, LINKS, OUTLINE, WHOLE, Reading, Retention
 
 
 def replayed(store, since):
@@ -56,8 +56,6 @@ def test_only_the_parts_asked_for_are_read(place: Place):
         assert next(page.record for page in store.changes_since(0, parts)) == found
     pairs = [[link.text, link.url] for link in saved.links]
     assert store.links_of([saved.key, gone.key, b"nobody"]) == {saved.key: pairs}
-    said = [(page.key, page.title, page.description, page.llms) for page in (saved, other)]
-    assert list(store.outlines()) == said
 
 
 def test_the_state_of_a_page_holds_what_the_next_request_needs(place: Place):
@@ -83,8 +81,8 @@ def test_validators_of_another_url_stay_with_that_url(place: Place):
     saved = record("a", fetched_url=SITE + "a.md", validators_url=SITE + "a.html", etag='"1"')
     store.save_page(saved, "new")
     assert store.page_states()[saved.key].validators_url == SITE + "a.html"
-    fresh = Validators('"2"', None, SITE + "a.md", "text/markdown")
-    store.touch_page(saved.key, Touch(0, "link", "2026", validators=fresh))
+    fresh = {"etag": '"2"', "validators_url": SITE + "a.md", "accept": "text/markdown"}
+    store.touch_page(replace(saved, last_modified=None, **fresh))
     state = store.page_states()[saved.key]
     assert (state.etag, state.last_modified, state.validators_url) == ('"2"', None, SITE + "a.md")
 
@@ -152,7 +150,7 @@ def test_an_unchanged_save_does_not_raise_the_dead(place: Place):
     store.delete_page(record("a").key, "not_found")
     store.flush()
     store.save_page(record("a"), "unchanged")
-    store.touch_page(record("a").key, Touch(0, "link", "2027"))
+    store.touch_page(record("a"))
     assert store.load_page(record("a").key) is None
     assert replayed(store, 0)[0][1] == "deleted"
 
@@ -163,7 +161,10 @@ def test_a_touch_sets_what_the_run_learned(place: Place):
     saved = full_record()
     store.save_page(saved, "new")
     entry = LlmsEntry(SITE + "llms.txt", None, None, None, 0)
-    store.touch_page(saved.key, Touch(1, "sitemap", "2027-01-01T00:00:00Z", entry, 304))
+    learned = {"depth": 1, "discovered_by": "sitemap", "fetched_at": "2027-01-01T00:00:00Z", "llms": entry}
+    store.touch_page(
+        replace(saved, **learned, status=304, etag=None, last_modified=None, title="not written")
+    )
     loaded = store.load_page(saved.key)
     assert loaded is not None
     assert (loaded.depth, loaded.discovered_by, loaded.llms, loaded.status) == (1, "sitemap", entry, 304)
@@ -191,7 +192,7 @@ def test_operations_on_one_page_are_written_in_their_order(place: Place):
     store.begin_run("crawl", {})
     for _ in range(20):
         store.save_page(record("a"), "new")
-        store.touch_page(record("a").key, Touch(9, "link", "2027"))
+        store.touch_page(record("a", depth=9))
         store.delete_page(record("a").key, "gone")
         store.save_page(record("a", "# last\n"), "new")
     loaded = store.load_page(record("a").key)
@@ -318,21 +319,21 @@ def test_what_was_read_of_a_page_stands_beside_its_body(tmp_path: Path):
     with Place(None, tmp_path).open() as store:
         store.begin_run("crawl", {})
         for read_by, body in readings.items():
-            store.save_resource(Resource(url, "text/html", '"1"', None, {}, body, read_by))
+            store.save_reading(Reading(url, "text/html", '"1"', None, {}, body, read_by))
         store.flush()
-        keys = {read_by: Resource(url, "text/html", None, None, read_by=read_by).key for read_by in readings}
-        found = {read_by: store.resource(key) for read_by, key in keys.items()}
-    assert {read_by: resource.body for read_by, resource in found.items() if resource} == readings
+        keys = {read_by: Reading(url, "text/html", read_by=read_by).key for read_by in readings}
+        found = {read_by: store.reading(key) for read_by, key in keys.items()}
+    assert {read_by: reading.body for read_by, reading in found.items() if reading} == readings
 
 
 def test_originals_are_dropped_but_not_what_was_made_the_same_way(tmp_path: Path):
     with Place(None, tmp_path).open() as store:
         store.begin_run("crawl", {})
-        store.save_resource(Resource(SITE + "llms.txt", None, '"1"', None, {}, b"# Site"))
+        store.save_reading(Reading(SITE + "llms.txt", None, '"1"', None, {}, b"# Site"))
         for version, content in (("1", "# One\n"), ("2", "# Two\n"), ("2", "# Three\n")):
             store.save_page(record(content=content, extractor_version=version), "changed")
             store.flush()
         store.drop_originals("2")
-        assert store.resource(Resource(SITE + "llms.txt", None, None, None).key) is None
+        assert store.reading(Reading(SITE + "llms.txt", None).key) is None
         (history,) = store.history_since(0)
         assert [version.content for version in history.versions] == ["# Two\n"]

@@ -18,7 +18,6 @@ from sqlalchemy import create_engine
 from stores import NAME, Place, record
 
 from llmsspider.errors import StoreError
-from llmsspider.store import Touch
 from llmsspider.store.database import source_file
 from llmsspider.store.writer import BLOCK
 
@@ -204,7 +203,7 @@ def test_closing_does_not_wait_for_a_reader(tmp_path: Path):
 
 
 def test_a_full_queue_makes_the_caller_wait(tmp_path: Path, monkeypatch):
-    monkeypatch.setattr("llmsspider.store.writer.QUEUE_UNITS", 10)
+    monkeypatch.setattr("llmsspider.store.writer.QUEUE_ROWS", 10)
     store = Place(None, tmp_path).open()
     store.begin_run("crawl", {})
     store.flush()
@@ -214,7 +213,7 @@ def test_a_full_queue_makes_the_caller_wait(tmp_path: Path, monkeypatch):
 
     def mark() -> None:
         for number in range(3000):
-            store.touch_page(record(str(number)).key, Touch(0, "link", "2027"))
+            store.touch_page(record(str(number)))
             marked.append(number)
 
     caller = threading.Thread(target=mark)

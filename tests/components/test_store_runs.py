@@ -12,7 +12,7 @@ from sqlalchemy import update
 from stores import NAME, SITE, Place, record
 
 from llmsspider.errors import StoreError
-from llmsspider.store import FilteredUrl, PageError, SourceRecord, Stores, Touch
+from llmsspider.store import FilteredUrl, PageError, SourceRecord, Stores
 from llmsspider.store.records import RunRecord
 from llmsspider.store.runs import HEARTBEAT_LIMIT_SECS, new_run_id, status, this_host
 from llmsspider.store.schema import run as run_table
@@ -37,7 +37,7 @@ def unreached(store) -> list[str]:
 
 def reach(store, path: str) -> None:
     """Note that a page did not change."""
-    store.touch_page(record(path).key, Touch(0, "link", "2027"))
+    store.touch_page(record(path))
 
 
 def first_crawl(place: Place, paths: str = "abcd") -> None:

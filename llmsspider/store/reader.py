@@ -1,0 +1,335 @@
+"""Reads of one source: its pages, readings, changes, runs and history, with flat memory."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import datetime
+from functools import cache
+from itertools import islice
+from typing import Any, Literal
+
+from sqlalchemy import Connection, LargeBinary, Select, bindparam, func, select, type_coerce
+
+from llmsspider.errors import StoreError
+from llmsspider.items import decompress
+from llmsspider.store import history, rows, runs
+from llmsspider.store.database import Database, Reader
+from llmsspider.store.history import PageHistory
+from llmsspider.store.records import (
+    WHOLE,
+    FilteredUrl,
+    PageError,
+    PageRecord,
+    PageState,
+    Parts,
+    Reading,
+    RunRecord,
+    SourceRecord,
+    StoredPage,
+)
+from llmsspider.store.schema import alias, change, content, error, filtered, link, page, run, source
+from llmsspider.web.urls import page_key
+
+Order = Literal["found", "depth", "url"]
+"""`found`: as first saved; `depth`: breadth-first, then as first saved; `url`: by URL."""
+
+_ORDERS = {"found": (page.c.id,), "depth": (page.c.depth, page.c.id), "url": (page.c.url, page.c.id)}
+
+CHUNK = 200
+"""Pages held in memory at a time."""
+HISTORY_CHUNK = 20
+"""Pages held in memory at a time with their earlier contents."""
+
+# Statements, built once and run many times. Parameters that would clash with a column of the same name begin with `b_`.
+
+STATE = (
+    *(page.c.key, page.c.url, page.c.fetched_url, page.c.validators_url, page.c.accept, page.c.etag),
+    *(page.c.last_modified, type_coerce(page.c.raw_hash, LargeBinary)),
+    *(type_coerce(page.c.content_hash, LargeBinary), page.c.extractor_version, page.c.origin, page.c.depth),
+    *(page.c.has_end_tag, type_coerce(page.c.source_hash, LargeBinary)),
+)
+"""The columns of `rows.page_state`, in its order."""
+
+_MINE = page.c.source_id == bindparam("b_source_id")
+_DOCUMENT = (_MINE, page.c.gone.is_(False))
+_BY_KEYS = page.c.key.in_(bindparam("b_keys", expanding=True))
+
+
+@cache
+def _pages(parts: Parts) -> Select[Any]:
+    """Pages of a source with the id of the run that changed them last, and the given parts."""
+    columns: list[Any] = [*page.c, run.c.id.label("run_id")]
+    joined: Any = page.outerjoin(run, (run.c.source_id == page.c.source_id) & (run.c.number == page.c.run))
+    if "content" in parts:
+        columns.append(content.c.data)
+        joined = joined.outerjoin(content, content.c.page_id == page.c.id)
+    if "links" in parts:
+        columns += [type_coerce(one, LargeBinary).label(one.name) for one in (link.c.links, link.c.follow)]
+        joined = joined.outerjoin(link, link.c.page_id == page.c.id)
+    return select(*columns).select_from(joined).where(_MINE)
+
+
+@cache
+def _pages_by_key(parts: Parts) -> Select[Any]:
+    return _pages(parts).where(_BY_KEYS, page.c.gone.is_(False))
+
+
+@cache
+def _pages_by_id(parts: Parts) -> Select[Any]:
+    return _pages(parts).where(page.c.id.in_(bindparam("b_ids", expanding=True)))
+
+
+ONE_PAGE = _pages(WHOLE).where(page.c.key == bindparam("b_key"), page.c.gone.is_(False))
+"""A document by its key. Built once: building it took eight times as long as running it."""
+
+_READING = (page.c.url, page.c.accept, page.c.etag, page.c.last_modified, page.c.headers)
+_ONE_READING = (_MINE, page.c.key == bindparam("b_key"), page.c.seq == 0)
+READING_VALIDATORS = select(*_READING, page.c.extractor_version, page.c.reason).where(*_ONE_READING)
+READING = READING_VALIDATORS.add_columns(content.c.data).join_from(page, content)
+"""What is no document, by its key; without and with its body."""
+
+
+class SourceReader:
+    """What is stored of one source. Reading a page is one indexed SELECT; lists are streamed from one snapshot.
+
+    Any method raises `StoreError` when the database fails. Page keys are those of `urls.page_key`.
+    """
+
+    def __init__(self, database: Database, source_name: str):
+        self._database = database
+        self._name = source_name
+        self._source_id: int | None = None
+        self._reader = Reader(database)
+        self._source: SourceRecord | None = None
+        try:
+            self._load_source()
+        except BaseException:
+            self._reader.close()
+            raise
+
+    def flush(self) -> None:
+        """Return when everything written so far is committed."""
+        self._reader.check()
+
+    # The source and its runs
+
+    def source_record(self) -> SourceRecord | None:
+        """The source as last read or written here (its status not filled); None before the first write."""
+        return self._source
+
+    def runs(self) -> list[RunRecord]:
+        """Every run of the source, oldest first."""
+        if self._source_id is None:
+            return []
+        self.flush()
+        with self._database.snapshot() as connection:
+            return runs.all_runs(connection, self._source_id, self._name)
+
+    def last_ended_run(self) -> str:
+        """The id of the last run that has ended; an empty string before the first."""
+        self.flush()
+        ended = (run.c.source_id == self._source_id, run.c.finished_at.is_not(None))
+        return (
+            self._read(select(run.c.id).where(*ended).order_by(run.c.number.desc()).limit(1)).scalar() or ""
+        )
+
+    def undelivered_since(self) -> int | None:
+        """The number to replay from, so that what was stored and not handed over is; None when nothing is."""
+        return runs.undelivered_since(self.runs(), self.last_seq())
+
+    # Pages
+
+    def page_states(self) -> dict[bytes, PageState]:
+        """The state of every document by key; 0.8 KB of memory each."""
+        return {state.key: state for state in self._states()}
+
+    def aliases(self) -> dict[bytes, bytes]:
+        """Keys of joined spellings, each with the key of its page."""
+        statement = select(alias.c.key, alias.c.target).where(alias.c.source_id == self._source_id)
+        return dict(map(tuple, self._read(statement)))
+
+    def load_page(self, key: bytes) -> PageRecord | None:
+        """A document with content and links, or None. Sees what this run has saved."""
+        self._flush_pages((key,))
+        row = self._read(ONE_PAGE, b_key=key).mappings().first()
+        return None if row is None else rows.page_record(row)
+
+    def title(self, key: bytes) -> str | None:
+        """The title of a page, as stored before this run."""
+        found = select(page.c.title).where(_MINE, page.c.key == key)
+        return self._read(found).scalar()  # type: ignore[no-any-return]
+
+    def page_by_url(self, url: str) -> PageRecord | None:
+        """The document a URL stands for, by its identity or as a joined spelling of another page."""
+        key = page_key(url)
+        if (record := self.load_page(key)) is not None:
+            return record
+        target = self._read(
+            select(alias.c.target).where(alias.c.source_id == self._source_id, alias.c.key == key)
+        ).scalar()
+        return None if target is None else self.load_page(target)
+
+    def count_pages(self) -> int:
+        """How many documents there are."""
+        self.flush()
+        return int(self._read(select(func.count()).select_from(page).where(*_DOCUMENT)).scalar_one())
+
+    def load_pages(self, keys: Iterable[bytes], parts: Parts = WHOLE) -> Iterator[PageRecord | None]:
+        """The documents of the keys, in their order, with the given `parts`; None for one that is not there.
+
+        Sees what this run has saved of a page before its portion is read.
+        """
+        remaining = iter(keys)
+        while portion := list(islice(remaining, CHUNK)):
+            self._flush_pages(portion)
+            found = self._read(_pages_by_key(parts), b_keys=portion).mappings()
+            records = {row["key"]: rows.page_record(dict(row)) for row in found}
+            yield from map(records.get, portion)
+
+    def links_of(self, keys: Sequence[bytes]) -> dict[bytes, list[list[str]]]:
+        """Text and URL of each link in the content of the documents among the keys, by key."""
+        self.flush()
+        found = select(page.c.key, link.c.links).join_from(page, link).where(*_DOCUMENT, _BY_KEYS)
+        return dict(map(tuple, self._read(found, b_keys=keys)))
+
+    def iter_pages(self, order: Order = "found", parts: Parts = WHOLE) -> Iterator[StoredPage]:
+        """Every document, streamed from one snapshot, with the given `parts`."""
+        self.flush()
+        ordered = select(page.c.id).where(*_DOCUMENT).order_by(*_ORDERS[order])
+        with self._database.snapshot() as connection:
+            ids = array("q", connection.execute(ordered, self._parameters()).scalars())
+            yield from map(rows.stored_page, self._by_id(connection, ids, parts))
+
+    def changes_since(self, seq: int, parts: Parts = WHOLE) -> Iterator[StoredPage]:
+        """The latest state of every page changed after `seq`, with `parts`, in the order of changes, from one snapshot.
+
+        `change` is what happened to the page since `seq`, whatever the steps between: a page that is
+        new since then is `new` though it changed twice. Tombstones have no content and no links.
+        """
+        self.flush()
+        with self._database.snapshot() as connection:
+            ids, was_new = self._changed(connection, seq)
+            for row, is_new in zip(self._by_id(connection, ids, parts), was_new, strict=True):
+                yield _replayed(row, is_new)
+
+    def history_since(self, seq: int) -> Iterator[PageHistory]:
+        """Every page changed after `seq`, as `changes_since` gives it, with its earlier contents that are kept."""
+        self.flush()
+        with self._database.snapshot() as connection:
+            ids, was_new = self._changed(connection, seq)
+            for start in range(0, len(ids), HISTORY_CHUNK):
+                portion = ids[start : start + HISTORY_CHUNK]
+                versions = history.of_pages(connection, portion)
+                found = self._by_id(connection, portion, WHOLE)
+                for row, is_new in zip(found, was_new[start:], strict=False):
+                    yield PageHistory(_replayed(row, is_new), bool(is_new), versions.get(row["id"], ()))
+
+    def history_size(self) -> tuple[int, int]:
+        """The number of earlier contents that are kept, and their size in bytes as they are stored."""
+        self.flush()
+        with self._database.snapshot() as connection:
+            return history.size(connection, self._source_id or 0)
+
+    def seq_at(self, moment: datetime) -> int:
+        """The number of the last change that was stored at a moment; 0 when it was before the first."""
+        self.flush()
+        before = (change.c.source_id == self._source_id, change.c.at <= moment)
+        return int(self._read(select(func.max(change.c.seq)).where(*before)).scalar() or 0)
+
+    def last_seq(self) -> int:
+        """The number of the last change stored; 0 before the first."""
+        self.flush()
+        return int(self._read(select(source.c.last_seq).where(source.c.id == self._source_id)).scalar() or 0)
+
+    def moved_from(self) -> dict[bytes, list[str]]:
+        """The former addresses of documents that have some, by key."""
+        found = select(page.c.key, page.c.moved_from).where(*_DOCUMENT, page.c.moved_from.is_not(None))
+        return dict(map(tuple, self._read(found)))
+
+    # What is no document, errors, filtered URLs
+
+    def reading(self, key: bytes, *, with_body: bool = True) -> Reading | None:
+        """What was read of a URL that is no document, without its body where only the validators are wanted."""
+        found = self._read(READING if with_body else READING_VALIDATORS, b_key=key).first()
+        if found is None:
+            return None
+        url, accept, etag, last_modified, headers, read_by, why, *data = found
+        body = decompress(data[0]) if data else b""
+        return Reading(url, accept, etag, last_modified, headers, body, read_by, why)
+
+    def errors(self, run: RunRecord) -> list[PageError]:
+        """The page errors of a run kept by name, oldest first."""
+        columns = (error.c.url, error.c.kind, error.c.message, error.c.status)
+        return [PageError(*row) for row in self._details(error, run, columns)]
+
+    def filtered(self, run: RunRecord) -> list[FilteredUrl]:
+        """The URLs that a run filtered, as far as kept by name, oldest first."""
+        columns = (filtered.c.url, filtered.c.reason, filtered.c.rule)
+        return [FilteredUrl(*row) for row in self._details(filtered, run, columns)]
+
+    def _details(self, table: Any, run: RunRecord, columns: Sequence[Any]) -> Iterable[Any]:
+        self.flush()
+        mine = (table.c.source_id == self._known_source(), table.c.run == run.number)
+        return self._read(select(*columns).where(*mine).order_by(table.c.id))  # type: ignore[no-any-return]
+
+    def _flush_pages(self, keys: Sequence[bytes]) -> None:
+        """Commit what was written of these pages."""
+
+    def _states(self, *conditions: Any) -> Iterator[PageState]:
+        self.flush()
+        with self._database.snapshot() as connection:
+            streaming = connection.execution_options(yield_per=1000)
+            found = streaming.execute(select(*STATE).where(*_DOCUMENT, *conditions), self._parameters())
+            yield from map(rows.page_state, found)
+
+    def _changed(self, connection: Connection, since: int) -> tuple[array[int], bytes]:
+        """Row ids of the pages changed after `since`, by last change; 1 for each whose first change made it."""
+        first = (
+            select(change.c.change)
+            .where(change.c.page_id == page.c.id, change.c.seq > since)
+            .order_by(change.c.seq)
+            .limit(1)
+            .scalar_subquery()
+        )
+        found = select(page.c.id, first).where(_MINE, page.c.seq > since).order_by(page.c.seq)
+        ids, was_new = array("q"), bytearray()
+        for page_id, kind in connection.execute(found, self._parameters()):
+            ids.append(page_id)
+            was_new.append(kind == "new")
+        return ids, bytes(was_new)
+
+    def _by_id(self, connection: Connection, ids: Iterable[int], parts: Parts) -> Iterator[Any]:
+        remaining = iter(ids)
+        while chunk := list(islice(remaining, CHUNK)):
+            found = connection.execute(_pages_by_id(parts), self._parameters(b_ids=chunk)).mappings()
+            by_id = {row["id"]: dict(row) for row in found}
+            yield from map(by_id.__getitem__, chunk)
+
+    def _parameters(self, **more: Any) -> dict[str, Any]:
+        return {"b_source_id": self._source_id or 0, **more}
+
+    def _read(self, statement: Select[Any], **parameters: Any) -> Any:
+        return self._reader.read(statement, self._parameters(**parameters))
+
+    def _known_source(self) -> int:
+        if self._source_id is None:
+            raise StoreError(f"page store: {self._name!r} is not stored yet; call upsert_source first")
+        return self._source_id
+
+    def _load_source(self) -> None:
+        """Read the source; in one statement, since another process may be writing it at this moment."""
+        wanted = (
+            select(source) if self._database.is_sqlite else select(source).where(source.c.name == self._name)
+        )
+        found = {row["name"]: row for row in self._reader.read(wanted).mappings()}
+        if self._name in found:
+            row = found[self._name]
+            self._source_id, self._source = row["id"], rows.source_record(row)
+        elif found:
+            raise StoreError(f"page store {self._database.label} belongs to the source {next(iter(found))!r}")
+
+
+def _replayed(row: Any, was_new: int) -> StoredPage:
+    kind = "deleted" if row["gone"] else "new" if was_new else "changed"
+    return rows.stored_page({**row, "replayed": kind})
