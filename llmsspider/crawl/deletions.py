@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Container, Iterator, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
@@ -18,58 +18,43 @@ if TYPE_CHECKING:
 
 
 # Pages that moved: a new page may be a stored one that this run has not reached. Pure.
-# The documents of new pages wait until the end of the crawl, when it is known which stored pages are gone.
 
 MAX_NAMESAKES = 5
 """Maximum number of stored pages whose address ends alike; a name that more pages have (`index`) shows nothing."""
-MAX_PAGES = 1000
-"""Maximum number of pages that wait; the documents of further ones have no `moved_from`."""
-MAX_CHARACTERS = 20_000_000
-"""Maximum number of characters of the pages that wait, which are in memory."""
 
 
 @dataclass(slots=True)
-class MovedPages:
-    """The new pages of one run that wait; `enabled` is False where a stop would lose them.
+class Moves:
+    """Finds which new pages are stored ones at another address, once it is known which stored pages are gone.
 
-    With `every` all of them wait, else those with the text or the name of
-    a stored page: after an incomplete run this one may be stopped too, and pages that wait are left to the next one.
+    With `every` any new page may be one of them, else those with the text or the name of a stored page: after an
+    incomplete run this one may be stopped too, and pages that wait are left to the next one.
     """
 
-    enabled: bool = False
     every: bool = False
-    waiting: list[PageRecord] = field(default_factory=list)
-    _characters: int = 0
     _named: dict[str, list[bytes]] = field(default_factory=dict)
     """Keys of the stored pages by the last part of their address."""
     _stored: dict[bytes, list[bytes]] | None = None
     """Keys of the stored pages by the hash of their text."""
 
-    def keep(
-        self, record: PageRecord, known: KnownPages, recorded: Container[bytes], *, room: int | None = None
-    ) -> bool:
-        """Take a page in that may have moved: a new one, as long as there are stored pages that it may be.
+    def may_be_stored(self, record: PageRecord, known: KnownPages, recorded: Container[bytes]) -> bool:
+        """Say whether a new page may be a stored one that has no document in this run yet.
 
         Args:
             record: the page as it came.
             known: the stored pages.
             recorded: keys of the pages that have a document in this run.
-            room: how many more documents `max_pages` allows (None: no limit); none waits where they are few.
         """
-        full = len(self.waiting) >= MAX_PAGES or self._characters >= MAX_CHARACTERS
-        if not self.enabled or full or (room is not None and room <= MAX_PAGES):
+        if known.state(record.key) is not None:
             return False
         candidates = known.states if self.every else self._alike(record, known)
-        if known.state(record.key) is not None or all(key in recorded for key in candidates):
-            return False
-        self.waiting.append(record)
-        self._characters += len(record.content or "")
-        return True
+        return any(key not in recorded for key in candidates)
 
-    def pair(self, known: KnownPages, text: Callable[[bytes], str]) -> None:
+    def pair(self, records: Iterable[PageRecord], known: KnownPages, text: Callable[[bytes], str]) -> None:
         """Find where stored pages moved to that are gone, or that nothing links to any more, and note it in `known`.
 
         Args:
+            records: the new pages.
             known: the stored pages and their outcomes.
             text: the stored text of a page, by its key.
         """
@@ -83,7 +68,7 @@ class MovedPages:
             return likest(here, [(key, stored[key]) for key in keys])
 
         others = []
-        for record in self.waiting:
+        for record in records:
             gone = [key for key in self._alike(record, known) if _is_gone(key, known)]
             same_text = [key for key in gone if self._is_same(key, record, known)]
             same_name = [key for key in gone if _name(known.states[key].url) == _name(record.url)]
@@ -99,12 +84,6 @@ class MovedPages:
             key = likest_of(record, [key for key in known.outcomes if _is_gone(key, known)])
             if key is not None:
                 known.moved(key, record.key)
-
-    def take(self) -> Iterator[PageRecord]:
-        """Yield the pages that wait, in the order in which they came; from now on none waits."""
-        self.enabled = False
-        while self.waiting:
-            yield self.waiting.pop(0)
 
     def _alike(self, record: PageRecord, known: KnownPages) -> list[bytes]:
         """The stored pages that have the text of a page, or the last part of its address."""

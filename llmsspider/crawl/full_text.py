@@ -180,13 +180,12 @@ class LaggingFiles:
     """The full-text files of a source that lag, and what was seen of the others; by URL.
 
     `samples` maps a file to the two hashes of each page that was compared, by the page's URL. `pages` are the keys of
-    the pages of lagging files, `missing` of those that are not there; they are of one run.
+    the pages of lagging files in this run.
     """
 
     files: set[str] = field(default_factory=set)
     samples: dict[str, dict[str, tuple[str, str]]] = field(default_factory=dict)
     pages: set[bytes] = field(default_factory=set)
-    missing: set[bytes] = field(default_factory=set)
 
     @classmethod
     def from_json(cls, found: Any) -> LaggingFiles:

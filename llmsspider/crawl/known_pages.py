@@ -12,7 +12,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Literal
 from urllib.parse import urlsplit
 
-from llmsspider.crawl.page_checks import breaks_off
+from llmsspider.crawl.bot_walls import breaks_off
 from llmsspider.items import content_hash
 from llmsspider.store import Reading
 from llmsspider.web.hosts import hostname

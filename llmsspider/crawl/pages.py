@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Protocol
-from urllib.parse import urlsplit
 
 from w3lib.encoding import http_content_type_encoding
 
@@ -17,13 +16,12 @@ from llmsspider.items import HTML_ORIGINS, MARKDOWN_ORIGINS, Page, PageMeta
 from llmsspider.site.llmstxt import is_llms_url
 from llmsspider.web import media_types, url_gate
 from llmsspider.web.hosts import same_site
-from llmsspider.web.locales import axis_of
 from llmsspider.web.markdown_forms import is_markdown_url
 from llmsspider.web.media_types import MARKDOWN_TYPES, TEXT_EXTENSIONS, Kind, classify, extension
 from llmsspider.web.opt_out import is_noindex, opt_out, robots_directives
 from llmsspider.web.stats import Filtered
 from llmsspider.web.url_gate import InvalidUrl, Joiner, redacted
-from llmsspider.web.urls import identity, loose_key, without_fragment
+from llmsspider.web.urls import identity, without_fragment
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -274,29 +272,6 @@ def named_llms_txt(meta: PageMeta, answered: PageResponse) -> str | None:
     named = (link.url for link in links if "describedby" in link.rel and isinstance(link.url, str))
     url = meta.describedby or next(named, None)
     return url if url and is_llms_url(url) else None
-
-
-def same_page_elsewhere(url: str, canonical: str) -> bool:
-    """Say whether a canonical address can be believed: same host and scheme, and the same last path segment.
-
-    Sites that name their home page as the address of every page would lose all of them. The index of a version (or
-    language) has its name as the last segment: there the others have to be the same.
-
-    >>> same_page_elsewhere("https://e.com/v2/page.html", "https://e.com/v3/page")
-    True
-    >>> same_page_elsewhere("https://e.com/v2/page.html", "https://e.com/")
-    False
-    >>> same_page_elsewhere("https://e.com/tool/v2/index.html", "https://e.com/tool/v3/")
-    True
-    """
-    here, there = urlsplit(loose_key(url)), urlsplit(loose_key(canonical))
-    if (here.scheme, here.netloc) != (there.scheme, there.netloc):
-        return False
-    (above, _, last), (other_above, _, other) = here.path.rpartition("/"), there.path.rpartition("/")
-    if last == other:
-        return bool(last)
-    axis = axis_of(last)
-    return above == other_above and axis is not None and axis == axis_of(other)
 
 
 def text_headers(response: Any) -> dict[str, str]:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import orjson
 
 from llmsspider.crawl.known_pages import says_unchanged
 from llmsspider.crawl.pages import PageResult
+from llmsspider.crawl.settle import Drop
 from llmsspider.items import Page, PageMeta, Section, raw_hash
 from llmsspider.web.stats import Filtered
 
@@ -37,14 +38,6 @@ _META = (
 """The fields of `PageMeta` that are kept: they decide whether a page is a document, and where it leads."""
 
 
-class NoDocument(NamedTuple):
-    """Why a page is no document: the reason, the rule in words, and the page that takes its place, where one does."""
-
-    reason: FilterReason
-    rule: str
-    target: str | None = None
-
-
 @dataclass(slots=True, frozen=True)
 class Reading:
     """What was read of a page that is no document.
@@ -56,13 +49,13 @@ class Reading:
         raw_hash: the SHA-256 of the body in hexadecimal.
     """
 
-    why: NoDocument
+    why: Drop
     meta: PageMeta
     follow: list[str]
     raw_hash: str
 
     @property
-    def textless(self) -> NoDocument | None:
+    def textless(self) -> Drop | None:
         """`why` if the page lacks text, else None."""
         return self.why if self.why.reason == "empty" else None
 
@@ -86,7 +79,7 @@ class Reading:
         found = orjson.loads(data)
         robots = frozenset(found["meta"].pop("robots"))
         meta = PageMeta(**found["meta"], robots=robots)
-        return cls(NoDocument(*found["why"]), meta, found["follow"], found["raw_hash"])
+        return cls(Drop(*found["why"]), meta, found["follow"], found["raw_hash"])
 
 
 class Readings:
@@ -127,7 +120,7 @@ class Readings:
             return None
         return reading, {**found.headers, **answer.headers}
 
-    def keep(self, why: NoDocument, page: PageResult, answer: PageResponse, *, listed: bool) -> None:
+    def keep(self, why: Drop, page: PageResult, answer: PageResponse, *, listed: bool) -> None:
         """Keep what was read of a page, if its response may be kept (`_is_kept`).
 
         A page that says something else under unchanged validators is no longer believed (`disbelieve`).
@@ -178,7 +171,7 @@ class Readings:
         return self._run.memory.full_check.number > 1
 
     @staticmethod
-    def _is_kept(why: NoDocument, page: PageResult, answer: PageResponse) -> bool:
+    def _is_kept(why: Drop, page: PageResult, answer: PageResponse) -> bool:
         """Say whether a 304 for the page's own address can stand for what was read."""
         meta = page.page.meta
         return (

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit
 
 from llmsspider.content import markdown
-from llmsspider.crawl.page_checks import has_end
+from llmsspider.crawl.bot_walls import has_end
 from llmsspider.crawl.pages import with_valid_urls
 from llmsspider.items import EXTRACTOR_VERSION, content_hash, raw_hash
 from llmsspider.store import PageRecord
@@ -246,7 +246,8 @@ class RecordedPages:
 
     def __init__(self, run: Run):
         self._run = run
-        self._keys: set[bytes] = set()
+        self.keys: set[bytes] = set()
+        """The pages that have a document or a tombstone in this run."""
 
     def is_read(self, url: str) -> bool:
         """Say whether there is a document of a page, of this run or stored.
@@ -254,23 +255,18 @@ class RecordedPages:
         Where pages cannot wait for one (JOBDIR), that the page was seen has to do.
         """
         run, key = self._run, page_key(url)
-        if key in self._keys or run.known.state(key) is not None:
+        if key in self.keys or run.known.state(key) is not None:
             return True
-        return not run.pending_pages.enabled and (run.site.is_evident(url) or run.requested(url))
+        return "copy" in run.waiting.closed and (run.site.is_evident(url) or run.requested(url))
 
     def is_first(self, record: PageRecord) -> bool:
         """Say whether the page has neither a document nor a tombstone in this run yet."""
-        return record.key not in self._keys
+        return record.key not in self.keys
 
     def is_stored(self, record: PageRecord) -> bool:
         """Say whether a page that was read anew has the text that is stored of it."""
         state = self._run.known.state(record.key)
         return state is not None and state.markdown_hash == bytes.fromhex(content_hash(record.content or ""))
-
-    def may_have_moved(self, record: PageRecord) -> bool:
-        """Keep a new page that may be a stored one without a document yet; return whether it waits."""
-        run = self._run
-        return run.moved_pages.keep(record, run.known, self._keys, room=run.limit.left)
 
     def delivered_before(self, record: PageRecord) -> PageRecord | None:
         """Return what is stored of a page whose source is as it was, where pipelines may make another document of it.
@@ -331,7 +327,7 @@ class RecordedPages:
         """Note that the page has its one document of this run; raises `RuntimeError` for a second one."""
         if not self.is_first(record):
             raise RuntimeError(f"{record.url} has a document in this run")
-        self._keys.add(record.key)
+        self.keys.add(record.key)
 
     def _is_altered(self, record: PageRecord, state: PageState) -> bool:
         """Say whether pipelines made another document of a page whose content is the same."""

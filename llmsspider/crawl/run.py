@@ -18,14 +18,7 @@ from llmsspider.config.arguments import NO_URL
 from llmsspider.content.conversion.workers import ConversionPool
 from llmsspider.crawl.bot_walls import Suspects
 from llmsspider.crawl.bounds import Bounds, PageLimit
-from llmsspider.crawl.deferred import (
-    DeferredRetries,
-    PendingPages,
-    give_up_failed_pages,
-    keep_suspects,
-    store_pending_pages,
-)
-from llmsspider.crawl.deletions import MovedPages
+from llmsspider.crawl.deletions import Moves
 from llmsspider.crawl.jobs import Spool
 from llmsspider.crawl.known_pages import KnownPages, KnownResources
 from llmsspider.crawl.outcome import Coverage, Outputs, succeeded
@@ -33,11 +26,14 @@ from llmsspider.crawl.pages import PrefetchedResponses
 from llmsspider.crawl.progress import Progress, Snapshot
 from llmsspider.crawl.readings import Readings
 from llmsspider.crawl.records import RecordedPages, Records
+from llmsspider.crawl.settle import drop_reason
 from llmsspider.crawl.site import SiteKnowledge
 from llmsspider.crawl.source_memory import SourceMemory, StoredLookAlikes
 from llmsspider.crawl.stored_pages import StoredPages
 from llmsspider.crawl.traps import LookAlikes
+from llmsspider.crawl.waiting import Waiting
 from llmsspider.errors import ErrorKind, StoreError
+from llmsspider.items import content_hash
 from llmsspider.site.llmstxt import directory_url
 from llmsspider.store import RunKind, Store
 from llmsspider.web import stats
@@ -51,7 +47,7 @@ if TYPE_CHECKING:
     from llmsspider.crawl.plan import Plan
     from llmsspider.items import Page
     from llmsspider.site.discovery import Discovery
-    from llmsspider.store import RunRecord, SourceRecord
+    from llmsspider.store import PageRecord, RunRecord, SourceRecord
 
 logger = logging.getLogger(__name__)
 
@@ -137,8 +133,7 @@ class Run:
         self._store: Store | None = None
         self._record: RunRecord | None = None
         self.prefetched = PrefetchedResponses()
-        self.retries, self.pending_pages = DeferredRetries(), PendingPages()
-        self.moved_pages = MovedPages()
+        self.waiting, self.moves = Waiting(), Moves()
         self.coverage, self.outputs = Coverage(), Outputs(config)
         self.memory = SourceMemory(self, source)
 
@@ -198,10 +193,7 @@ class Run:
             outcome: Scrapy's finish reason.
         """
         try:
-            give_up_failed_pages(self)
-            keep_suspects(self)
-            if not succeeded(outcome):
-                store_pending_pages(self)
+            self._keep_waiting(is_stopped=not succeeded(outcome))
             self.flush()
         except StoreError as error:  # what was waiting to be written is not
             self.coverage.incomplete(str(error))
@@ -210,9 +202,47 @@ class Run:
         self.ended.set()
         self.workers.close()
         self.spool.close()
-        self.suspects.close()
+        self.waiting.close()
         if outcome != "finished":
             self.coverage.incomplete(outcome)
+
+    def _keep_waiting(self, *, is_stopped: bool) -> None:
+        """Keep in the store what the pages that still wait have there; failed ones are errors.
+
+        Of a crawl that was stopped, new pages that waited are stored too: a replay has them. Those that pipelines of
+        the user were to see first are left to the next crawl, as are possible bot walls.
+        """
+        for page in self.waiting.take("failed", "wall"):
+            if page.failure is not None:
+                self.fail(*page.failure)
+                self._confirm(page_key(page.failure.url))
+            elif page.suspect is not None:
+                self._confirm(page.suspect.key)
+        if not is_stopped or self.config.own_code:
+            return
+        for page in self.waiting.take("markdown", "tag", "stub", "moved"):
+            if page.record is not None and not (page.reason == "tag" and self.site.is_tag(page.record.url)):
+                self._store_waiting(page.record, confirmed=page.confirmed)
+
+    def _confirm(self, key: bytes) -> None:
+        """Confirm a stored page that has no document in this run, so that a run which continues this one has it."""
+        state = self.known.state(key)
+        record = self.store.load_page(state.key) if state is not None and self.is_open else None
+        if record is not None and self.recorded.is_first(record):
+            self.recorded.write(record, confirmed=True)
+
+    def _store_waiting(self, record: PageRecord, *, confirmed: bool) -> None:
+        content = record.content or ""
+        is_known = self.known.state(record.key) is not None
+        in_scope = self.bounds.allowed(record.url) and self.arguments.follow != "listed"
+        dropped = drop_reason(content, record.title, min_characters=self.config.min_characters)
+        record.content_hash = content_hash(content)
+        is_document = in_scope and not dropped and record.content_hash not in self.site.soft404_hashes
+        if self.recorded.is_first(record) and (is_known or (is_document and self.arguments.mode == "crawl")):
+            self.site.forms_of(record.url).missed.pop(identity(record.url), None)
+            self.recorded.write(record, confirmed=confirmed or not is_document)
+            self.count("stored-at-stop")
+            self.progress.stored_at_stop += 1
 
     def close(self, *, delivered: bool | None) -> None:
         """Finish the run in the store and close it; idempotent.
@@ -302,7 +332,7 @@ class Run:
     @property
     def obtained(self) -> int:
         """The documents that came from the site in this run, and not from the store in place of a page that failed."""
-        return max(self.limit.documents - self.progress.kept, 0) + len(self.moved_pages.waiting)
+        return max(self.limit.documents - self.progress.kept, 0) + self.waiting.number("moved")
 
     @property
     def has_documents(self) -> bool:

@@ -12,12 +12,11 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from llmsspider.config.sources import kept_line, updated_record
-from llmsspider.crawl.bot_walls import Doubts
-from llmsspider.crawl.deferred import DeadLinks, LinkSources
+from llmsspider.crawl.bot_walls import Doubts, MissingEnds
 from llmsspider.crawl.full_text import LaggingFiles
 from llmsspider.crawl.known_pages import FullCheck
 from llmsspider.crawl.link_bases import LinkBases
-from llmsspider.crawl.page_checks import MissingEnds
+from llmsspider.crawl.links import DeadLinks, LinkSources
 from llmsspider.crawl.site import PreviousDiscovery
 from llmsspider.crawl.traps import shape_of
 from llmsspider.items import Section, raw_hash

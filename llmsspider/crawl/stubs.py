@@ -1,7 +1,7 @@
 """Author's Markdown that is a stub of its page: too short, or made of what its generator has not filled in. Pure.
 
 Its page is requested as HTML once, and the fuller of the two is the document (docs/explanation/markdown-forms.md). What
-a host has taught about that is kept in a `HostStubs`. `callbacks.stubs` acts on it.
+a host has taught about that is kept in a `HostStubs`. `callbacks.reading` acts on it.
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ from collections.abc import Awaitable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, Protocol
 
-from llmsspider.crawl.page_checks import drop_reason
+from llmsspider.crawl.settle import drop_reason
 from llmsspider.errors import ConversionError
 from llmsspider.lint.findings import Finding, finding, ordered
 from llmsspider.lint.markdown_version import Sides, missing

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from llmsspider.crawl.page_checks import drop_reason
+from llmsspider.crawl.settle import drop_reason
 from llmsspider.crawl.spiderrun import required_run
 from llmsspider.items import Document, content_hash
 from llmsspider.pipelines import CountedDrop

@@ -113,11 +113,13 @@ class LlmsTxtStart:
         """Say which pages may wait for the end: what waits is in memory, and no other job sees it."""
         settings, run = self.crawler.settings, self.run
         in_memory = not settings.get("JOBDIR")
-        run.retries.enabled = settings.getbool("RETRY_ENABLED") and settings.getint("RETRY_TIMES") > 0
-        run.pending_pages.enabled = in_memory
-        if in_memory and run.known.states:
-            run.moved_pages.enabled = True
-            run.moved_pages.every = run.memory.run_before_was_complete()
+        if not settings.getbool("RETRY_ENABLED") or settings.getint("RETRY_TIMES") <= 0:
+            run.waiting.closed.add("failed")
+        if not in_memory:
+            run.waiting.closed |= {"copy", "markdown", "tag", "stub"}
+        elif run.known.states:
+            run.waiting.closed.discard("moved")
+            run.moves.every = run.memory.run_before_was_complete()
 
     def _conclude(self, discovery: Discovery | None) -> None:
         """Raise `CloseSpider` where the run came to nothing."""

@@ -18,11 +18,11 @@ from scrapy.utils.request import request_from_dict
 
 from llmsspider import settings as project
 from llmsspider.crawl.callbacks.docs import DocsCallbacks
-from llmsspider.crawl.deferred import DeferredRetry, store_pending_pages
 from llmsspider.crawl.fetch import EngineFetch
 from llmsspider.crawl.phases import EngineIdle, Phase
 from llmsspider.crawl.phases.ending import failed_pages, whole_full_texts
 from llmsspider.crawl.scheduler import PageDupeFilter
+from llmsspider.crawl.waiting import Failure, WaitingPage
 from llmsspider.items import Document
 from llmsspider.pipelines.filter import FilterPipeline
 from llmsspider.pipelines.hash import HashPipeline
@@ -128,7 +128,7 @@ CALLBACKS = {
 
 def test_one_class_has_every_callback_that_a_request_in_a_jobdir_names():
     own = {name for name in vars(DocsCallbacks) if not name.startswith("_")}
-    assert own - {"run", "connect", "held_pages"} == CALLBACKS
+    assert own - {"run", "connect"} == CALLBACKS
 
 
 ENTRY = "<li><a href='/guide/{0}'>{0}</a></li>"
@@ -140,13 +140,19 @@ SITE = "https://docs.example.com"
 LISTED = {f"{SITE}/guide/gears": TAGGED, f"{SITE}/topic/things": LISTING, f"{SITE}/topic/all": LISTING}
 
 
+def settled(spider):
+    """The results of the pages that wait, as the end of a crawl yields them."""
+    spider.run.waiting.closed |= {"markdown", "tag", "stub"}
+    return spider.pages.settled_pages(spider.answers.as_stored)
+
+
 def documents_of(spider, pages):
     """The URLs of the documents of pages that come in this order, those that wait for the end included."""
     results = []
     for url in pages:
         page = HtmlResponse(url, body=f"<html><main>{LISTED[url]}</main></html>".encode())
         results += collect(spider.parse(answer(spider, page)))
-    results += collect(spider.held_pages())
+    results += collect(settled(spider))
     return {item.url for item in results if isinstance(item, Document)}
 
 
@@ -168,7 +174,7 @@ def test_a_stopped_crawl_stores_the_pages_that_wait_but_no_listing(spider):
     for url in reversed(LISTED):
         page = HtmlResponse(url, body=f"<html><main>{LISTED[url]}</main></html>".encode())
         collect(spider.parse(answer(spider, page)))
-    store_pending_pages(spider.run)
+    spider.run.end("shutdown")
     assert spider.run.store.load_page(page_key(f"{SITE}/topic/all")) is not None
     assert spider.run.store.load_page(page_key(f"{SITE}/topic/things")) is None
 
@@ -295,15 +301,13 @@ def phase(spider):
 
 def test_the_phase_of_failed_pages_asks_for_each_once_more(phase):
     run, urls = phase.run, [f"https://docs.example.com/{name}" for name in "ab"]
-    run.retries.enabled = True
     for url in urls:
         request = phase.spider.requests.page(url, by="link", depth=1)
-        assert run.retries.keep(
-            DeferredRetry(phase.spider.requests.retry(request, url), url, "network", "lost", None)
-        )
+        retry = phase.spider.requests.retry(request, url)
+        assert run.waiting.keep(WaitingPage("failed", retry, failure=Failure(url, "network", "lost")))
     requests = collect(failed_pages(phase, None))
     assert [request.url for request in requests] == urls
-    assert run.retries.waiting == []
+    assert run.waiting.number("failed") == 0
     assert collect(failed_pages(phase, None)) == []
 
 

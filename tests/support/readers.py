@@ -19,7 +19,7 @@ from llmsspider.changes.volatile import likest, word_counts
 from llmsspider.content.extraction import titles
 from llmsspider.content.extraction.framing import framed
 from llmsspider.content.extraction.parsing import parse
-from llmsspider.crawl.page_checks import has_end
+from llmsspider.crawl.bot_walls import has_end
 from llmsspider.site.discovery import files
 from llmsspider.site.discovery.model import FetchResult
 from llmsspider.site.discovery.sitemaps import read as read_sitemap
@@ -63,7 +63,7 @@ SPECIAL: dict[str, Callable[[str], Any]] = {
     "site.discovery.files.classify_file": lambda text: files.classify_file(
         _answer(text.encode()), URL, main=True
     ),
-    "crawl.page_checks.has_end": lambda text: has_end(text.encode(), "html"),
+    "crawl.bot_walls.has_end": lambda text: has_end(text.encode(), "html"),
     "content.extraction.framing.framed": lambda text: framed(text.split("\n\n"), {}, (), "---", "A"),
     "changes.volatile.likest": lambda text: likest(word_counts(text, URL), [(1, word_counts(text, URL))]),
     "web.outcomes.challenge_of": lambda text: outcomes.challenge_of(200, {}, f"<html>{text}".encode()),

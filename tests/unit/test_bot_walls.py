@@ -12,15 +12,13 @@ from llmsspider.crawl.bot_walls import (
     Doubts,
     Suspect,
     Suspects,
+    breaks_off,
     is_login_url,
     is_rewritten,
     leads_to_login,
     own_evidence,
     wall_fingerprint,
 )
-from llmsspider.crawl.page_checks import breaks_off
-from llmsspider.items import Digest, Link, LlmsEntry
-from llmsspider.store import PageRecord
 
 LONG = "A word of the page and another one. " * 100
 FORM = b"<form action='/search'><input name='q'></form>"
@@ -113,12 +111,6 @@ def test_after_how_many_runs_a_wall_is_believed(answer, others, runs):
         assert seen.evidence(answer).believed_runs == runs
 
 
-def test_what_cannot_wait_has_to_be_seen_twice():
-    assert Suspects(enabled=False).evidence(suspect(1)).believed_runs == 2
-    assert Suspects(enabled=False).evidence(NEW) is None
-    assert Suspects().evidence(suspect(1)) is None
-
-
 def test_a_new_page_that_many_redirect_to():
     new = Suspect(b"\7", wall_fingerprint("Soon"), None, redirected=True)
     for for_now, enough in ((False, 3), (True, 1)):
@@ -128,29 +120,6 @@ def test_a_new_page_that_many_redirect_to():
         assert seen.evidence(new) is None
         seen.see_redirect(b"\7", for_now)
         assert seen.evidence(new) is not None
-
-
-def test_records_wait_on_disk_as_they_are():
-    seen, answers = Suspects(), [suspect(1), suspect(2)]
-    records = [
-        PageRecord(
-            id=f"{number}",
-            identity=f"https://e.com/{number}",
-            url=f"https://e.com/{number}",
-            fetched_url=f"https://e.com/{number}",
-            content="Text \udc80 with\nlines\n",
-            links=[Link("a", "https://e.com/a")],
-            llms=LlmsEntry("https://e.com/llms.txt", None, "T", None, 3),
-        )
-        for number in range(2)
-    ]
-    records[1].digest = Digest.of("Text")
-    for answer, record in zip(answers, records, strict=True):
-        seen.keep(answer, record)
-    assert list(seen.take()) == list(zip(answers, records, strict=True))
-    assert list(seen.take()) == []
-    seen.close()
-    seen.close()
 
 
 def test_doubts_count_runs_in_a_row():

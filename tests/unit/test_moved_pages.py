@@ -1,4 +1,4 @@
-"""Which new pages wait for the end of a crawl, and which stored ones they are."""
+"""Which new pages may be stored ones at another address, and which they are."""
 
 from __future__ import annotations
 
@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 from stores import SITE, record
 
-from llmsspider.crawl import deletions
-from llmsspider.crawl.deletions import MovedPages
+from llmsspider.crawl.deletions import Moves
 from llmsspider.crawl.known_pages import KnownPages
 from llmsspider.items import content_hash
 
@@ -34,51 +33,44 @@ def key(path: str) -> bytes:
 
 
 def test_a_new_page_with_a_known_text_waits_and_is_the_page_that_is_gone():
-    stored, moved = known(old="text\n", other="else\n"), MovedPages(enabled=True)
-    assert moved.keep(record("new", "text\n"), stored, set())
-    assert not moved.keep(record("fresh", "nobody had it\n"), stored, set())
+    stored, moved = known(old="text\n", other="else\n"), Moves()
+    assert moved.may_be_stored(record("new", "text\n"), stored, set())
+    assert not moved.may_be_stored(record("fresh", "nobody had it\n"), stored, set())
     stored.record_outcome(key("old"), "gone", "not-found")
-    moved.pair(stored, no_text)
+    moved.pair([record("new", "text\n")], stored, no_text)
     assert stored.outcomes == {key("old"): "moved"}
     assert stored.moved_from[key("new")] == [SITE + "old"]
-    assert [page.url for page in moved.take()] == [SITE + "new"]
-    assert not moved.keep(record("late", "text\n"), stored, set())
 
 
 def test_a_page_that_is_still_there_has_not_moved():
-    stored, moved = known(old="text\n"), MovedPages(enabled=True)
-    assert not moved.keep(record("copy", "text\n"), stored, {key("old")})
-    assert moved.keep(record("copy", "text\n"), stored, set())
-    moved.pair(stored, no_text)
+    stored, moved = known(old="text\n"), Moves()
+    assert not moved.may_be_stored(record("copy", "text\n"), stored, {key("old")})
+    assert moved.may_be_stored(record("copy", "text\n"), stored, set())
+    moved.pair([record("copy", "text\n")], stored, no_text)
     assert (stored.outcomes, stored.moved_from) == ({}, {})
 
 
-def test_a_known_page_does_not_wait_and_none_does_where_a_stop_would_lose_it():
+def test_a_known_page_is_no_other_one():
     stored = known(old="text\n", other="text\n")
-    assert not MovedPages(enabled=True).keep(record("other", "text\n"), stored, set())
-    assert not MovedPages().keep(record("new", "text\n"), stored, set())
+    assert not Moves().may_be_stored(record("other", "text\n"), stored, set())
 
 
-def test_none_waits_where_no_stored_page_is_left_nor_near_the_limit(monkeypatch: pytest.MonkeyPatch):
-    stored, moved = known(old="text\n", other="else\n"), MovedPages(enabled=True, every=True)
-    new = record("new", "text\n")
-    assert not moved.keep(new, stored, {key("old"), key("other")})
-    assert not moved.keep(new, stored, set(), room=deletions.MAX_PAGES)
-    assert moved.keep(new, stored, set(), room=deletions.MAX_PAGES + 1)
-    monkeypatch.setattr(deletions, "MAX_CHARACTERS", len("text\n"))
-    assert not moved.keep(record("more", "text\n"), stored, set())
+def test_a_new_page_is_none_where_no_stored_page_is_left():
+    stored, moved, new = known(old="text\n", other="else\n"), Moves(every=True), record("new", "fresh\n")
+    assert not moved.may_be_stored(new, stored, {key("old"), key("other")})
+    assert moved.may_be_stored(new, stored, {key("other")})
 
 
 @pytest.mark.parametrize(
     ("new", "former"), [("b__x", ["a/x"]), ("b__z", [])], ids=["one has its name", "none has its name"]
 )
 def test_of_several_pages_with_one_text_the_name_decides(new: str, former: list[str]):
-    stored, moved = known(a__x="text\n", a__y="text\n"), MovedPages(enabled=True)
+    stored, moved = known(a__x="text\n", a__y="text\n"), Moves()
     page = record(new.replace("__", "/"), "text\n")
-    moved.keep(page, stored, set())
+    assert moved.may_be_stored(page, stored, set())
     for path in ("a/x", "a/y"):
         stored.record_outcome(key(path), "unlinked")
-    moved.pair(stored, no_text)
+    moved.pair([page], stored, no_text)
     assert stored.moved_from.get(page.key, []) == [SITE + path for path in former]
 
 
@@ -91,11 +83,11 @@ LONG = "# Guide\n\nIts many words say what it does and how it does it, and where
     ids=["a new build", "another text"],
 )
 def test_a_page_of_the_same_name_moved_where_its_text_is_all_but_the_same(text: str, former: list[str]):
-    stored, moved = known(a__guide=LONG.format(4710), other="text\n"), MovedPages(enabled=True)
+    stored, moved = known(a__guide=LONG.format(4710), other="text\n"), Moves()
     page = record("b/guide", text)
-    assert moved.keep(page, stored, set())
+    assert moved.may_be_stored(page, stored, set())
     stored.record_outcome(key("a/guide"), "gone", "not-found")
-    moved.pair(stored, lambda _: LONG.format(4710))
+    moved.pair([page], stored, lambda _: LONG.format(4710))
     assert stored.moved_from.get(page.key, []) == [SITE + path for path in former]
 
 
@@ -105,17 +97,17 @@ def test_a_page_that_was_renamed_and_edited_is_the_one_that_is_most_like_it():
         "guide": LONG.format(1),
         "else": "# Else\n\nAnother text altogether, of so many words that it says what it does.\n",
     }
-    stored, moved = known(**texts), MovedPages(enabled=True, every=True)
+    stored, moved = known(**texts), Moves(every=True)
     page = record("how-to", LONG.format(2).replace("many words", "many good words"))
     fresh = record(
         "fresh", "# Fresh\n\nNobody had this text, of twenty words and more, before it was written " * 2
     )
-    assert moved.keep(page, stored, set())
-    assert moved.keep(fresh, stored, set())
+    assert moved.may_be_stored(page, stored, set())
+    assert moved.may_be_stored(fresh, stored, set())
     for path in texts:
         stored.record_outcome(key(path), "unlinked")
     by_key = {key(path): text for path, text in texts.items()}
-    moved.pair(stored, by_key.__getitem__)
+    moved.pair([page, fresh], stored, by_key.__getitem__)
     assert stored.moved_from == {page.key: [SITE + "guide"]}
     assert stored.outcomes[key("near")] == "unlinked"
 

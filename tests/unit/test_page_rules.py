@@ -6,9 +6,8 @@ import pytest
 
 from llmsspider.config.arguments import DocsArguments, check_arguments
 from llmsspider.config.profiles import load, names
-from llmsspider.crawl.page_checks import drop_reason
-from llmsspider.crawl.pages import same_page_elsewhere
 from llmsspider.crawl.records import title_from_url
+from llmsspider.crawl.settle import drop_reason, same_page_elsewhere
 from llmsspider.errors import ArgumentsError
 from llmsspider.web.locales import Trees, directory_above, language_segments, start_in_language
 from llmsspider.web.media_types import classify, skipped_extension

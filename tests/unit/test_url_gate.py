@@ -16,8 +16,9 @@ from twisted.web.client import URI
 
 from llmsspider.config.arguments import DocsArguments
 from llmsspider.crawl.bounds import Bounds
-from llmsspider.crawl.pages import same_page_elsewhere, with_valid_urls
+from llmsspider.crawl.pages import with_valid_urls
 from llmsspider.crawl.records import title_from_url
+from llmsspider.crawl.settle import same_page_elsewhere
 from llmsspider.crawl.site import SiteKnowledge
 from llmsspider.crawl.traps import LookAlikes, trap_reason, without_session_id
 from llmsspider.items import Page, PageMeta

@@ -8,6 +8,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from llmsspider.crawl.requests import info, is_plain
+from llmsspider.crawl.settle import Drop
 from llmsspider.crawl.site_comparison import compare_with_site
 from llmsspider.errors import ConversionError, ErrorKind
 from llmsspider.items import raw_hash
@@ -20,8 +21,7 @@ if TYPE_CHECKING:
     from scrapy import Request
 
     from llmsspider.crawl.callbacks.docsify import DocsifyPages
-    from llmsspider.crawl.callbacks.documents import Documents
-    from llmsspider.crawl.callbacks.failures import Failures
+    from llmsspider.crawl.callbacks.documents import Documents, Failures
     from llmsspider.crawl.callbacks.pages import Pages
     from llmsspider.crawl.callbacks.requests import PageRequests
     from llmsspider.crawl.callbacks.suspects import SuspectAnswers
@@ -115,9 +115,8 @@ class Answers:
         if state is not None:
             with contextlib.suppress(ConversionError):
                 suspect = await self._suspects.see(answer, state)
-        wall = self._run.suspects.evidence(suspect) if suspect is not None else None
-        if suspect is not None and wall is not None:
-            self._run.memory.believes(suspect, wall)  # it counts as seen in this run
+        if suspect is not None:
+            self._documents.site.wall(suspect)  # it counts as seen in this run
 
     async def _docsify(self, request: Request, answer: PageResponse) -> Iterator[Any] | None:
         """Return the request for the Markdown file of a Docsify site's page; None for any other page."""
@@ -157,8 +156,8 @@ class Answers:
         reading, headers = found
         answer = replace(answer, headers=headers)
         page = reading.page()
-        keeps_listing = self._documents.keeps_listing(request)
-        why = self._pages.no_document(page, answer, request, keeps_listing=keeps_listing) or reading.textless
+        verdict = self._pages.verdict(page, answer, request)
+        why = verdict if isinstance(verdict, Drop) else reading.textless
         waits = (
             why is not None and why.reason == "empty" and run.site.forms_of(request.url).is_open(request.url)
         )

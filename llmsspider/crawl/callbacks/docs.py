@@ -11,19 +11,16 @@ from scrapy import Request
 
 from llmsspider.crawl.callbacks.answers import Answers
 from llmsspider.crawl.callbacks.docsify import DocsifyPages
-from llmsspider.crawl.callbacks.documents import Documents
-from llmsspider.crawl.callbacks.failures import Failures, kind_of_failure
+from llmsspider.crawl.callbacks.documents import Documents, Failures, kind_of_failure
 from llmsspider.crawl.callbacks.full_text import FullTextPages
 from llmsspider.crawl.callbacks.link_sources import LinkSourcePages, MarkdownLinks
-from llmsspider.crawl.callbacks.pages import NAMED_AS_TAG, Pages
-from llmsspider.crawl.callbacks.reading import PageReader, count_page
+from llmsspider.crawl.callbacks.pages import Pages
+from llmsspider.crawl.callbacks.reading import PageReader
 from llmsspider.crawl.callbacks.requests import PageRequests
 from llmsspider.crawl.callbacks.suspects import SuspectAnswers, Verification
 from llmsspider.crawl.pages import PageResponse
 from llmsspider.crawl.records import utc_now
-from llmsspider.crawl.requests import info
 from llmsspider.crawl.spiderrun import ProjectSpider
-from llmsspider.errors import ConversionError, RenderingError
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
@@ -32,7 +29,6 @@ if TYPE_CHECKING:
     from scrapy.http import Response
     from twisted.python.failure import Failure
 
-    from llmsspider.crawl.pages import PageResult
     from llmsspider.crawl.run import Run
 
 logger = logging.getLogger(__name__)
@@ -51,7 +47,10 @@ class DocsCallbacks(ProjectSpider):
         """Make the objects that the callbacks call; each gets the run and the other objects that it needs."""
         self.run = run
         self.settled: deque[Iterable[Any] | AsyncIterator[Any]] = deque()
-        run.pending_pages.only_for_markdown = type(self).parse is not DocsCallbacks.parse
+        if (
+            type(self).parse is not DocsCallbacks.parse
+        ):  # it is to see the document of each page with its response
+            run.waiting.closed |= {"tag", "stub"}
         self.requests = PageRequests(self, run)
         self.markdown_links = MarkdownLinks(crawler, run)
         self.reader = PageReader(crawler, run, self.markdown_links.joiner)
@@ -59,8 +58,16 @@ class DocsCallbacks(ProjectSpider):
         self.link_sources = LinkSourcePages(self, run, self.requests, self.reader, docsify)
         self.documents = Documents(run, self.requests, self.link_sources)
         self.failures = Failures(run, self.requests, self.documents)
-        self.suspects = SuspectAnswers(run, self.requests, self.documents, self.failures)
-        self.pages = Pages(crawler, run, self.requests, self.documents)
+        self.suspects = SuspectAnswers(run, self.documents.site)
+        self.pages = Pages(
+            crawler,
+            run,
+            self.requests,
+            self.documents,
+            self.failures,
+            suspects=self.suspects,
+            reader=self.reader,
+        )
         self.answers = Answers(
             run,
             self.requests,
@@ -78,59 +85,16 @@ class DocsCallbacks(ProjectSpider):
     # --- pages ---
 
     async def parse(self, response: Response) -> AsyncIterator[Any]:
-        """Yield the results of a page's response, step by step: answer → page → document → links."""
+        """Yield the results of a page's response: an error, the page as it is stored, or the page that is read."""
         request, answer = request_of(response), PageResponse.from_response(response, now=utc_now())
         self.pages.count_named(request)
-        ended = await self.answers.results(request, answer)  # an error, or the page as it is stored
-        if ended is not None:
-            for result in ended:
+        ended = await self.answers.results(request, answer)
+        if ended is None:
+            async for result in self.pages.read(request, answer, self.answers.as_stored):
                 yield result
             return
-        self.run.count("converted")
-        listed, keeps_listing = bool(info(request).get("listed")), self.documents.keeps_listing(request)
-        try:
-            answer, page = await self.reader.read(request, answer, listed=listed, with_listings=keeps_listing)
-        except (ConversionError, RenderingError) as error:
-            for result in self.failures.unreadable(request, answer, error):
-                yield result
-            return
-        for result in self._document(page, answer, request, keeps_listing):
+        for result in ended:
             yield result
-        for seed in await self.pages.described_by(page.page.meta, answer) if page is not None else ():
-            yield seed
-
-    def _document(
-        self, page: PageResult | None, answer: PageResponse, request: Request, keeps_listing: bool
-    ) -> Iterator[Any]:
-        """Yield the document of a page that was read, and the requests for its links.
-
-        Instead of these: the stored page, where nothing changed; another page, where this one is no document; its
-        stored links, where the response may be a bot wall, which is decided at the end of the crawl.
-        """
-        if page is None:
-            yield from self.answers.as_stored(request, answer)
-            return
-        count_page(self.run, answer.page_url, page.page)
-        self.pages.learn_links(page, answer)
-        why = self.pages.no_document(page, answer, request, keeps_listing=keeps_listing)
-        if why is not None:
-            self.pages.remember(why, page, answer, request)
-            yield from self.pages.without_document(why, page, request)
-            return
-        other = self.pages.in_markdown(page, answer, request)
-        if other is not None:
-            yield from other
-            return
-        record = self.pages.record(page, answer, request)
-        kept = self.suspects.keep(record, answer, request)
-        if kept is not None:
-            yield from kept
-            return
-        if (textless := self.pages.textless(record)) is not None:
-            self.pages.remember(textless, page, answer, request)
-        self.pages.compare(record, answer, request)
-        yield from self.documents.parts(record, page.page.parts)  # before the page, which stands for them
-        yield from self.documents.with_links(record, request, read=(answer, page))
 
     def failed(self, failure: Failure) -> Iterator[Any]:
         """Yield the results of a page that failed: a request for another address, or the stored page."""
@@ -146,41 +110,8 @@ class DocsCallbacks(ProjectSpider):
         async for result in results:
             yield result
 
-    # --- pages that wait for their Markdown ---
-
     def has_no_markdown(self, failure: Failure) -> None:
-        """Do nothing for a waiting page without Markdown: `held_pages` yields it."""
-
-    async def held_pages(self) -> AsyncIterator[Any]:
-        """Yield the documents of pages that waited: for Markdown that does not exist, or for evidence from other pages.
-
-        Their links were followed. Markdown that is a stub, judged by all sizes of the host, is replaced by its HTML.
-        """
-        for page in self.run.pending_pages.take():
-            url = page.record.url
-            if page.lists_only and self.run.site.is_tag(url):
-                self.pages.filter_listing(url, NAMED_AS_TAG)
-                continue
-            if page.read is not None and (fuller := await self._fuller(page.request, *page.read)) is not None:
-                for result in self._document(
-                    *fuller, page.request, self.documents.keeps_listing(page.request)
-                ):
-                    yield result
-                continue
-            start = bool(info(page.request).get("start"))
-            for result in self.documents.of(page.record, start=start, confirmed=page.confirmed):
-                yield result
-
-    async def _fuller(
-        self, request: Request, answer: PageResponse, page: PageResult
-    ) -> tuple[PageResult | None, PageResponse] | None:
-        """Return the HTML of a page in place of its Markdown, and the answer that it was read from, or None."""
-        try:
-            html, fuller = await self.reader.fuller.take(request, answer, page)
-        except (ConversionError, RenderingError) as error:
-            logger.info("%(url)s stays Markdown: %(error)s", {"url": request.url, "error": error})
-            return None
-        return None if html is answer else (fuller, html)
+        """Do nothing for a waiting page without Markdown: it is settled with the others that wait."""
 
     # --- HTML that is fetched for its links ---
 

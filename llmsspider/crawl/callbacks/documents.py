@@ -5,28 +5,73 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from llmsspider.crawl.deferred import PendingPage
-from llmsspider.crawl.page_checks import drop_reason
-from llmsspider.crawl.requests import info
-from llmsspider.items import HTML_ORIGINS, MARKDOWN_ORIGINS
+from scrapy.spidermiddlewares.httperror import HttpError
+
+from llmsspider.crawl.download_errors import FilteredRequest, RefusedRequest, kind_of_exception
+from llmsspider.crawl.pages import PageResponse
+from llmsspider.crawl.requests import info, is_permanent
+from llmsspider.crawl.settle import AMONG_OTHERS, Drop, ReadPage, Wait, drop_reason, settle
+from llmsspider.crawl.waiting import Failure, WaitingPage
+from llmsspider.errors import TooLargePageError
+from llmsspider.items import HTML_ORIGINS, MARKDOWN_ORIGINS, PageMeta
+from llmsspider.web.outcomes import kind_of_response
+from llmsspider.web.urls import identity, page_key
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from scrapy import Request
 
+    from llmsspider.crawl.bot_walls import Suspect, Wall
     from llmsspider.crawl.callbacks.link_sources import LinkSourcePages
     from llmsspider.crawl.callbacks.requests import PageRequests
-    from llmsspider.crawl.pages import PageResponse, PageResult
+    from llmsspider.crawl.pages import PageResult
     from llmsspider.crawl.run import Run
+    from llmsspider.crawl.settle import Reason
+    from llmsspider.errors import ErrorKind
     from llmsspider.items import Change, Page
+    from llmsspider.site.discovery import FetchResult
     from llmsspider.store import PageRecord, PageState
 
 READ_AS_MARKDOWN = MARKDOWN_ORIGINS | {"llms-full"}
 
 
+class SiteOfRun:
+    """What the rules of `crawl.settle` ask about the site, answered by the run."""
+
+    def __init__(self, run: Run):
+        self._run = run
+        self.in_scope = run.bounds.allowed
+        self.is_tag = run.site.is_tag
+        self.leads_back = run.site.leads_back
+
+    def is_published(self, url: str) -> bool:
+        """Say whether the start page is in scope, and listed where only listed pages are documents."""
+        run = self._run
+        unlisted = run.arguments.follow == "listed" and not run.site.is_listed(url)
+        return not unlisted and run.bounds.allowed(url)
+
+    def forms_are_open(self, url: str) -> bool:
+        """Say whether it is not known yet how the host names its Markdown."""
+        return self._run.site.forms_of(url).is_open(url)
+
+    def takes(self, url: str) -> bool:
+        """Say whether the run takes the page: `mode=refresh` takes stored ones only."""
+        run = self._run
+        return run.arguments.mode != "refresh" or page_key(url) in run.known.states
+
+    def wall(self, suspect: Suspect) -> Wall | None:
+        """Return the wall that an answer is by the evidence so far; None for one that came in enough runs."""
+        found = self._run.suspects.evidence(suspect)
+        return None if found is None or self._run.memory.believes(suspect, found) else found
+
+    def can_wait(self, reason: Reason) -> bool:
+        """Say whether one more page can wait for this reason."""
+        return self._run.waiting.can_keep(reason, self._run.limit.left)
+
+
 class Documents:
-    """Yields the documents of records, and the requests for what their pages link to.
+    """Settles pages among the site's others: yields documents of records, and requests for what the pages link to.
 
     Args:
         run: the run.
@@ -39,6 +84,7 @@ class Documents:
         self._requests = requests
         self._link_sources = link_sources
         self._parts: dict[str, list[PageState]] | None = None
+        self.site = SiteOfRun(run)
 
     def with_links(
         self,
@@ -57,21 +103,82 @@ class Documents:
             read: the answer and what was read from it, where the page was read in this run.
         """
         run = self._run
-        pending = run.pending_pages.waiting.pop(record.id, None)
-        start = bool(info(request).get("start"))
+        earlier = run.waiting.pop(record)
         same = confirmed or run.recorded.is_stored(record)
         links = list(self._requests.links(record.follow, record.depth + 1, on=record.url, unchanged=same))
-        lists_only = read is not None and self._may_be_tag(read[1], request)
-        page = PendingPage(record, confirmed, request, bool(links), lists_only=lists_only)
-        if self._waits_for_markdown(page) or self._is_unsure(page, read):
-            self._learn_text(record)
-        else:
-            yield from self.of(record, start=start, confirmed=confirmed)
+        page, result = info(request), read[1] if read is not None else None
+        facts = replace(
+            self._facts(record, confirmed=confirmed),
+            meta=result.page.meta if result is not None else PageMeta(),
+            is_wanted=result is None or self.keeps_listing(request),
+            is_start=bool(page.get("start")),
+            may_be_markdown=record.origin in HTML_ORIGINS and "by" in page and not page.get("held"),
+            may_be_stub=result is not None and result.is_undecided,
+        )
+        yield from self.settled(
+            WaitingPage("markdown", request, record, facts, confirmed, shows_pages=bool(links), read=read)
+        )
         yield from links
-        if pending is not None and pending.shows_pages:
+        if earlier is not None and earlier.shows_pages:
             run.memory.link_sources.take(record.url)
-        elif pending is None and record.origin in READ_AS_MARKDOWN:
-            yield from self._link_sources.request(record, start=start, unchanged=same)
+        elif earlier is None and record.origin in READ_AS_MARKDOWN:
+            yield from self._link_sources.request(record, start=facts.is_start, unchanged=same)
+
+    def of(self, record: PageRecord, *, confirmed: bool = False) -> Iterator[Any]:
+        """Yield the document of a record; none where the run filters it, or where it waits as it may have moved."""
+        facts = self._facts(record, confirmed=confirmed)
+        yield from self.settled(WaitingPage("moved", None, record, facts, confirmed))
+
+    def settled(self, page: WaitingPage) -> Iterator[Any]:
+        """Yield the document of a page, unless the rules drop it or have it wait."""
+        run, record, facts = self._run, page.record, page.facts
+        if record is None or facts is None:
+            return
+        verdict = settle(facts, self.site, AMONG_OTHERS)
+        if isinstance(verdict, Wait):
+            self._learn_text(record)
+            read = page.read if verdict.reason == "stub" else None
+            run.waiting.keep(replace(page, reason=verdict.reason, read=read), room=run.limit.left)
+        elif isinstance(verdict, Drop):
+            run.record_filtered(record.url, verdict.reason, verdict.rule)
+            if verdict.reason == "listing":
+                run.known.record_outcome(page_key(record.url), "dropped", "listing")
+        else:
+            if run.memory.keeps_findings and not page.confirmed:
+                self._keep_findings(record)
+            record.moved_from = list(run.known.moved_from.get(record.key, ()))
+            change: Change = "unchanged" if page.confirmed else "new"
+            yield record.item(source=run.source, run=run.id, change=change, confirmed=page.confirmed)
+
+    def _facts(self, record: PageRecord, *, confirmed: bool) -> ReadPage:
+        run = self._run
+
+        def may_have_moved() -> bool:
+            minimum = run.config.min_characters
+            is_text = drop_reason(record.content or "", record.title, min_characters=minimum) is None
+            return is_text and run.moves.may_be_stored(record, run.known, run.recorded.keys)
+
+        return ReadPage(record.url, is_stored=confirmed, may_have_moved=may_have_moved)
+
+    def keeps_listing(self, request: Request) -> bool:
+        """Say whether a page is a document even if it only lists others: the user, or an llms.txt, wants it."""
+        run = self._run
+        is_start = bool(info(request).get("start"))
+        return run.arguments.listings == "keep" or is_start or run.site.is_described(request.url)
+
+    def _learn_text(self, record: PageRecord) -> None:
+        """Compare the text of a page that waits with its look-alikes', whose links are followed meanwhile."""
+        if self._run.known.state(record.key) is None:
+            self._run.bounds.look_alikes.learn(record.url, record.content or "")
+
+    def _keep_findings(self, record: PageRecord) -> None:
+        """Copy from the store how a page was found and listed: this run had no discovery."""
+        earlier = self._run.store.load_page(record.key)
+        if earlier is not None:
+            record.llms, record.depth = earlier.llms, earlier.depth
+            record.discovered_by = earlier.discovered_by
+
+    # --- documents that were made of the body of another page ---
 
     def parts(self, record: PageRecord, parts: list[tuple[str, Page]]) -> Iterator[Any]:
         """Yield the documents that were made of a page's body besides its own; those that it no longer has are gone.
@@ -104,77 +211,7 @@ class Documents:
                     self._parts.setdefault(state.whole_url, []).append(state)
         return self._parts.get(url, [])
 
-    def _may_be_tag(self, page: PageResult, request: Request) -> bool:
-        """Say whether a page is a listing as soon as another page names it as its tag."""
-        return page.page.meta.lists_only and not self.keeps_listing(request)
-
-    def keeps_listing(self, request: Request) -> bool:
-        """Say whether a page is a document even if it only lists others: the user, or an llms.txt, wants it."""
-        run = self._run
-        is_start = bool(info(request).get("start"))
-        return run.arguments.listings == "keep" or is_start or run.site.is_described(request.url)
-
-    def _waits_for_markdown(self, pending: PendingPage) -> bool:
-        """Hold an HTML page until the forms of its host's Markdown URLs are known; return whether it is held."""
-        run, record, page = self._run, pending.record, info(pending.request)
-        if record.origin not in HTML_ORIGINS or "by" not in page or page.get("held"):
-            return False
-        is_open = run.site.forms_of(record.url).is_open(record.url)
-        return is_open and run.pending_pages.keep(pending, room=run.limit.left)
-
-    def _is_unsure(self, pending: PendingPage, read: tuple[PageResponse, PageResult] | None) -> bool:
-        """Hold a page that later pages may show to be a tag's listing or a stub; return whether it is held."""
-        run = self._run
-        may_be_stub = read is not None and read[1].is_undecided
-        if not (pending.lists_only or may_be_stub):
-            return False
-        unsure = replace(pending, for_markdown=False, read=read if may_be_stub else None)
-        return run.pending_pages.keep(unsure, room=run.limit.left)
-
-    def of(self, record: PageRecord, *, start: bool = False, confirmed: bool = False) -> Iterator[Any]:
-        """Yield the document of a record; none where the run filters it, or where it waits because it may have moved.
-
-        Args:
-            record: the page.
-            start: it is the start page, which is fetched even out of scope.
-            confirmed: the page is as it was stored.
-        """
-        run = self._run
-        if run.arguments.mode == "refresh" and record.key not in run.known.states:
-            run.record_filtered(record.url, "not-stored", "mode=refresh takes no new pages")
-            return
-        if run.memory.keeps_findings and not confirmed:
-            self._keep_findings(record)
-        unlisted = run.arguments.follow == "listed" and not run.site.is_listed(record.url)
-        if start and (unlisted or not run.bounds.allowed(record.url)):
-            run.record_filtered(record.url, "out-of-scope", "the start page itself is outside the scope")
-            return
-        if not start and not confirmed and self._waits_for_end(record):
-            return
-        record.moved_from = list(run.known.moved_from.get(record.key, ()))
-        change: Change = "unchanged" if confirmed else "new"
-        yield record.item(source=run.source, run=run.id, change=change, confirmed=confirmed)
-
-    def _waits_for_end(self, record: PageRecord) -> bool:
-        """Say whether a new page waits until it is known which stored pages are gone; its text is learned at once."""
-        run, content = self._run, record.content or ""
-        is_text = drop_reason(content, record.title, min_characters=run.config.min_characters) is None
-        waits = is_text and run.recorded.may_have_moved(record)
-        if waits:
-            self._learn_text(record)
-        return waits
-
-    def _learn_text(self, record: PageRecord) -> None:
-        """Compare the text of a page that waits with its look-alikes', whose links are followed meanwhile."""
-        if self._run.known.state(record.key) is None:
-            self._run.bounds.look_alikes.learn(record.url, record.content or "")
-
-    def _keep_findings(self, record: PageRecord) -> None:
-        """Copy from the store how a page was found and listed: this run had no discovery."""
-        earlier = self._run.store.load_page(record.key)
-        if earlier is not None:
-            record.llms, record.depth = earlier.llms, earlier.depth
-            record.discovered_by = earlier.discovered_by
+    # --- stored pages ---
 
     def stored(self, key: bytes) -> Iterator[Any]:
         """Yield the document of a page as it is stored; none where it is not."""
@@ -198,3 +235,136 @@ class Documents:
     def _load(self, key: bytes) -> PageRecord | None:
         state = self._run.known.state(key)
         return self._run.store.load_page(state.key) if state is not None else None
+
+
+class Failures:
+    """Counts pages that failed, and yields other requests for them or their stored documents.
+
+    Args:
+        run: the run.
+        requests: makes the requests that try once more.
+        documents: yields the stored pages.
+    """
+
+    def __init__(self, run: Run, requests: PageRequests, documents: Documents):
+        self._run = run
+        self._requests = requests
+        self._documents = documents
+
+    def of_download(self, request: Request, error: BaseException) -> Iterator[Any]:
+        """Yield the results of a page whose download ended in an exception.
+
+        A request that a middleware filtered is counted as filtered; every other exception is an error of the page.
+        """
+        run = self._run
+        if isinstance(error, FilteredRequest):
+            self.note_redirect(request)
+            run.record_filtered(request.url, error.verdict.reason, error.verdict.rule)
+        elif isinstance(error, RefusedRequest) and error.reason == "ai-opt-out":
+            self.note_redirect(request)
+            run.record_filtered(request.url, "ai-opt-out", str(error))
+            run.known.record_outcome(page_key(request.url), "dropped", "ai-opt-out")
+        elif isinstance(error, RefusedRequest) and error.reason == "login" and not self._is_stored(request):
+            run.record_filtered(request.url, "login", str(error))
+        elif isinstance(error, HttpError):
+            status = error.response.status
+            yield from self.of_page(request, kind_of_failure(error), f"HTTP status {status}", status)
+        else:
+            yield from self.of_page(request, kind_of_failure(error), str(error) or type(error).__name__)
+
+    def of_page(
+        self, request: Request, kind: ErrorKind, message: str, status: int | None = None
+    ) -> Iterator[Any]:
+        """Yield the results of a page that failed: another address, or, unless it is gone, the stored page.
+
+        A redirect that ends in an error has moved nothing: the error holds for all its addresses, and is reported
+        with the first one. A transient error is not counted yet; the page is retried at the end of the crawl.
+
+        Args:
+            request: the page's request.
+            kind: of the error.
+            message: one line.
+            status: of the response, where there is one.
+        """
+        run = self._run
+        other = self._requests.other_address(request) if kind == "not_found" else None
+        if other is not None:
+            yield other
+            return
+        urls = [*request.meta.get("redirect_urls", ()), request.url]
+        failure = Failure(urls[0], kind, message, status)
+        if not info(request).get("late") and failure.may_pass:
+            retry = self._requests.retry(request, urls[0])
+            if run.waiting.keep(WaitingPage("failed", retry, failure=failure)):
+                return
+        if kind == "not_found" and self._is_in_file_only(request, failure):
+            return
+        run.fail(urls[0], kind, message if len(urls) == 1 else f"{message} at {request.url}", status)
+        if kind == "not_found":
+            self._remember_dead(request, urls[0])
+            self._run.bounds.no_page(urls[0])
+        for key in dict.fromkeys(page_key(url) for url in urls):
+            if kind == "not_found":
+                run.known.record_outcome(key, "gone", "not-found")
+            else:
+                run.known.record_outcome(key, "failed", kind)
+                yield from self._documents.in_place_of_failed(key, request.meta.get("depth"))
+
+    def given_up(self) -> Iterator[Any]:
+        """Count as errors the failed pages for whose retry there was no time."""
+        for page in self._run.waiting.take("failed"):
+            if page.failure is not None:
+                yield from self.of_page(page.request, *page.failure[1:])
+
+    def unreadable(self, request: Request, answer: PageResponse, error: Exception) -> Iterator[Any]:
+        """Yield the results of a page whose body could not be read."""
+        if isinstance(error, TooLargePageError):
+            self._run.count("too-large")
+        yield from self.of_page(request, kind_of_exception(error), str(error), answer.status)
+
+    def of_start_page(self, start: FetchResult) -> None:
+        """Count the error of the start page. Its stored links are followed with those of the other stored pages."""
+        self._run.fail(start.url, start.error or "network", start.message or "", start.status or None)
+        gone = start.error == "not_found"
+        self._run.known.record_outcome(
+            page_key(start.final_url), "gone" if gone else "failed", "not-found" if gone else ""
+        )
+
+    def note_redirect(self, request: Request) -> None:
+        """Record the addresses that redirect to another page: stored ones moved."""
+        for url in request.meta.get("redirect_urls", ()):
+            if identity(url) != identity(request.url):
+                self._run.bounds.redirected(url, request.url)
+                self._run.known.moved(page_key(url), page_key(request.url), for_good=is_permanent(request))
+
+    def _remember_dead(self, request: Request, url: str) -> None:
+        """Record a dead link by its own URL and by those of the page that it was resolved to."""
+        page = info(request)
+        if (
+            page.get("by") == "link"
+            and not page.get("listed")
+            and self._run.known.state(page_key(url)) is None
+        ):
+            self._run.memory.dead_links.died(url, *filter(None, (page.get("md"), page.get("dead"))))
+
+    def _is_in_file_only(self, request: Request, failure: Failure) -> bool:
+        """Say whether a page that is not found is in a full-text file that lags; it is taken from there then."""
+        run, key = self._run, page_key(failure.url)
+        state = run.known.state(key)
+        if key not in run.memory.lagging.pages or (state is not None and state.origin != "llms-full"):
+            return False
+        return run.waiting.keep(WaitingPage("in-file", request, failure=failure))
+
+    def _is_stored(self, request: Request) -> bool:
+        """Say whether a page was a document before, so that it may be one again in a later run."""
+        return (
+            self._run.known.state(page_key(request.meta.get("redirect_urls", [request.url])[0])) is not None
+        )
+
+
+def kind_of_failure(error: BaseException) -> ErrorKind:
+    """Return the error kind of the exception that an errback was called with."""
+    if not isinstance(error, HttpError):
+        return kind_of_exception(error)
+    answer = PageResponse.from_response(error.response, now="")
+    return kind_of_response(answer.status, answer.headers, answer.body) or "http"

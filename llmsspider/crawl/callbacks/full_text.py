@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from scrapy import Request
 
 from llmsspider.content.markdown import Draft
-from llmsspider.crawl.callbacks.failures import kind_of_failure
+from llmsspider.crawl.callbacks.documents import kind_of_failure
 from llmsspider.crawl.callbacks.reading import count_hidden, count_page
 from llmsspider.crawl.full_text import FullTextReader, Piece, ReadPiece, full_text_hash, keep_bases
 from llmsspider.crawl.pages import PageResponse, PageResult
@@ -94,9 +94,10 @@ class FullTextPages:
     async def lagging(self) -> AsyncIterator[Any]:
         """Yield the pages of full-text files that lag which the site answers with 404."""
         run = self._run
+        missing = {page_key(page.failure.url) for page in run.waiting.take("in-file") if page.failure}
         for full_text in self._found():
             if full_text.is_usable and run.memory.lags(full_text.url):
-                async for result in self._pages(full_text, only=run.memory.lagging.missing):
+                async for result in self._pages(full_text, only=missing):
                     yield result
 
     async def whole(self) -> AsyncIterator[Any]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from scrapy import Request
 
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
 
     from llmsspider.content.markdown import Draft
-    from llmsspider.crawl.callbacks.docs import DocsCallbacks
     from llmsspider.crawl.callbacks.docsify import DocsifyPages
     from llmsspider.crawl.callbacks.reading import PageReader
     from llmsspider.crawl.callbacks.requests import PageRequests
@@ -113,7 +112,7 @@ class MarkdownLinks:
 
 
 class LinkSourcePages:
-    """Requests link sources where the policy (`crawl.deferred.LinkSources`) wants them, and follows their links.
+    """Requests link sources where the policy (`crawl.links.LinkSources`) wants them, and follows their links.
 
     Counts `llms/link-sources` and `llms/link-sources/failed`.
 
@@ -127,7 +126,7 @@ class LinkSourcePages:
 
     def __init__(
         self,
-        spider: DocsCallbacks,
+        spider: Any,
         run: Run,
         requests: PageRequests,
         reader: PageReader,

@@ -1,17 +1,30 @@
-"""What a page that was read is: a document, or none: filtered, a list of others, or another form of a page."""
+"""Pages that were read: each is a document, or none; what takes its place; and those that waited for evidence."""
 
 from __future__ import annotations
 
+import logging
 from typing import TYPE_CHECKING, Any
 
+from llmsspider.crawl.callbacks.reading import count_page
 from llmsspider.crawl.callbacks.rendering import MIN_ROUTES
 from llmsspider.crawl.fetch import EngineFetch
 from llmsspider.crawl.full_text import keep_text_of_file
-from llmsspider.crawl.page_checks import drop_reason
-from llmsspider.crawl.pages import markdown_alternate, named_llms_txt, refused_by_page, same_page_elsewhere
-from llmsspider.crawl.readings import NoDocument
+from llmsspider.crawl.pages import markdown_alternate, named_llms_txt, refused_by_page
 from llmsspider.crawl.requests import info, is_plain
+from llmsspider.crawl.settle import (
+    BESIDE_STORED,
+    BY_ITSELF,
+    Ask,
+    Drop,
+    Fail,
+    ReadPage,
+    Wait,
+    drop_reason,
+    settle,
+)
 from llmsspider.crawl.site_comparison import compare_with_site
+from llmsspider.crawl.waiting import WaitingPage
+from llmsspider.errors import ConversionError, RenderingError
 from llmsspider.items import HTML_ORIGINS
 from llmsspider.site.discovery import Options, read_described
 from llmsspider.web import markdown_forms
@@ -19,36 +32,173 @@ from llmsspider.web.url_gate import usable
 from llmsspider.web.urls import identity, page_key, without_fragment
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 
     from scrapy import Request
     from scrapy.crawler import Crawler
 
-    from llmsspider.crawl.callbacks.documents import Documents
+    from llmsspider.crawl.callbacks.documents import Documents, Failures
+    from llmsspider.crawl.callbacks.reading import PageReader
     from llmsspider.crawl.callbacks.requests import PageRequests
+    from llmsspider.crawl.callbacks.suspects import SuspectAnswers
     from llmsspider.crawl.pages import PageResponse, PageResult
     from llmsspider.crawl.run import Run
+    from llmsspider.crawl.settle import Verdict
     from llmsspider.items import PageMeta
     from llmsspider.store import PageRecord
 
-NAMED_AS_TAG = "other pages name it as their tag (rel=tag)"
+    AsStored = Callable[[Request, PageResponse], Iterable[Any]]
+    """Yields the results of a page that is as it was stored."""
+
+logger = logging.getLogger(__name__)
 
 
 class Pages:
-    """Decides by a page's own metadata whether it is a document, and makes the records of documents.
+    """Settles pages that were read, by what they say of themselves and by what is stored of them.
 
     Args:
         crawler: downloads the llms.txt that a page names.
         run: the run.
         requests: makes the requests for other pages.
-        documents: yields the stored page in place of one that needs a browser.
+        documents: yields the documents.
+        failures: counts answers that are no pages.
+        suspects: finds answers that may stand in place of pages.
+        reader: reads pages.
     """
 
-    def __init__(self, crawler: Crawler, run: Run, requests: PageRequests, documents: Documents):
+    def __init__(
+        self,
+        crawler: Crawler,
+        run: Run,
+        requests: PageRequests,
+        documents: Documents,
+        failures: Failures,
+        *,
+        suspects: SuspectAnswers,
+        reader: PageReader,
+    ):
         self._crawler = crawler
         self._run = run
         self._requests = requests
         self._documents = documents
+        self._failures = failures
+        self._suspects = suspects
+        self._reader = reader
+
+    async def read(self, request: Request, answer: PageResponse, as_stored: AsStored) -> AsyncIterator[Any]:
+        """Yield the results of an answer whose body has to be read: its document, and requests for its links.
+
+        `as_stored` yields those of a page whose other form is the one that is stored.
+        """
+        self._run.count("converted")
+        listed, keeps_listing = bool(info(request).get("listed")), self._documents.keeps_listing(request)
+        try:
+            answer, page = await self._reader.read(
+                request, answer, listed=listed, with_listings=keeps_listing
+            )
+        except (ConversionError, RenderingError) as error:
+            for result in self._failures.unreadable(request, answer, error):
+                yield result
+            return
+        if page is None:
+            for result in as_stored(request, answer):
+                yield result
+            return
+        for result in self.settled(page, answer, request):
+            yield result
+        for seed in await self.described_by(page.page.meta, answer):
+            yield seed
+
+    def settled(self, page: PageResult, answer: PageResponse, request: Request) -> Iterator[Any]:
+        """Yield the document of a page that was read, and the requests for its links; or what takes its place."""
+        count_page(self._run, answer.page_url, page.page)
+        self.learn_links(page, answer)
+        verdict = self.verdict(page, answer, request)
+        if isinstance(verdict, Drop):
+            self.remember(verdict, page, answer, request)
+            yield from self.without_document(verdict, page, request)
+        elif isinstance(verdict, Ask):
+            yield from self._requests.markdown_of(verdict.url, request, page.page.follow)
+        else:
+            record = self.record(page, answer, request)
+            suspect = self._suspects.seen(record, answer, request)
+            verdict = settle(ReadPage(record.url, suspect=suspect), self._documents.site, BESIDE_STORED)
+            if isinstance(verdict, Fail):
+                wall = verdict.wall
+                yield from self._failures.of_page(request, wall.kind, wall.message, record.status)
+            elif isinstance(verdict, Wait):
+                self._run.waiting.keep(WaitingPage(verdict.reason, request, record, suspect=suspect))
+                yield from self._stored_links(record)
+            else:
+                if (textless := self._textless(record)) is not None:
+                    self.remember(textless, page, answer, request)
+                self._compare(record, answer, request)
+                yield from self._documents.parts(
+                    record, page.page.parts
+                )  # before the page that stands for them
+                yield from self._documents.with_links(record, request, read=(answer, page))
+
+    # --- pages that waited ---
+
+    def settled_walls(self) -> Iterator[Any]:
+        """Yield the results of possible bot walls: an error and the stored page, or the page as it is now."""
+        run = self._run
+        for page in run.waiting.take("wall"):
+            suspect, record = page.suspect, page.record
+            if suspect is None or record is None:
+                continue
+            wall = self._documents.site.wall(suspect)
+            if wall is not None:
+                run.count("walls")
+                run.fail(record.url, wall.kind, wall.message, record.status)
+                run.known.record_outcome(suspect.key, "failed", wall.kind)
+                yield from self._documents.in_place_of_failed(suspect.key, record.depth)
+                continue
+            if suspect.false_304:
+                run.memory.disbelieve(record.fetched_url)
+            by, depth = record.discovered_by, record.depth
+            request = self._requests.page(record.url, by=by, depth=depth, start=suspect.start, held=True)
+            compare_with_site(run, record, is_start=suspect.start)
+            yield from self._documents.with_links(record, request)
+
+    async def settled_pages(self, as_stored: AsStored) -> AsyncIterator[Any]:
+        """Yield the documents of pages that waited: for Markdown that does not exist, or for what other pages show.
+
+        Their links were followed. Markdown that is a stub, judged by all sizes of the host, is replaced by its HTML.
+        """
+        for page in self._run.waiting.take("markdown", "tag", "stub"):
+            results: Iterable[Any] = self._documents.settled(page)
+            if page.read is not None and (fuller := await self._fuller(page.request, *page.read)) is not None:
+                html, result = fuller
+                if result is not None:
+                    results = self.settled(result, html, page.request)
+                else:
+                    results = as_stored(page.request, html)
+            for one in results:
+                yield one
+
+    async def _fuller(
+        self, request: Request, answer: PageResponse, page: PageResult
+    ) -> tuple[PageResponse, PageResult | None] | None:
+        """Return the HTML of a page in place of its Markdown, or None; without a result it is the stored one."""
+        try:
+            html, fuller = await self._reader.fuller.of_page(request, answer, page)
+        except (ConversionError, RenderingError) as error:
+            logger.info("%(url)s stays Markdown: %(error)s", {"url": request.url, "error": error})
+            return None
+        return None if html is answer else (html, fuller)
+
+    def _stored_links(self, record: PageRecord) -> Iterator[Request]:
+        """Yield requests for the links that a page has as it is stored; those of a new page as it is.
+
+        So an outage of one page does not hide those behind it.
+        """
+        state = self._run.known.state(record.key)
+        known = record if state is None else self._run.store.load_page(state.key)
+        if known is not None:
+            yield from self._requests.links(known.follow, record.depth + 1, on=record.url)
+
+    # --- pages that are no documents ---
 
     def learn_links(self, page: PageResult, answer: PageResponse) -> None:
         """Learn what the links of HTML say of the site; the routes of a rendered page are links too."""
@@ -59,52 +209,48 @@ class Pages:
         if page.origin in HTML_ORIGINS:
             run.memory.link_bases.learn(page.page.follow, answer.page_url)
 
-    # --- pages that are no documents ---
+    def verdict(self, page: PageResult, answer: PageResponse, request: Request) -> Verdict:
+        """Settle a page by what it says of itself, and learn the tags that it names."""
+        run, meta, asked = self._run, page.page.meta, info(request)
+        is_asked = page.was_stub or asked.get("alternate")
+        facts = ReadPage(
+            request.url,
+            meta,
+            refused=page.filtered or refused_by_page(meta, answer, run.config),
+            with_slash=markdown_forms.with_slash(request.url, answer.fetched_url),
+            is_only_linked=self._is_only_linked(request),
+            is_named=bool(asked.get("canonical")),
+            markdown=None if is_asked else markdown_alternate(page, answer),
+            is_wanted=self._documents.keeps_listing(request),
+        )
+        verdict = settle(facts, self._documents.site, BY_ITSELF)
+        if not isinstance(verdict, Drop) or verdict.reason == "listing":
+            run.site.learn_tags(usable(meta.tags))
+        return verdict
 
-    def no_document(
-        self, page: PageResult, answer: PageResponse, request: Request, *, keeps_listing: bool
-    ) -> NoDocument | None:
-        """Return why a page is no document itself, by what it says; None for one that is."""
-        meta = page.page.meta
-        refused = page.filtered or refused_by_page(meta, answer, self._run.config)
-        if refused is not None:
-            return NoDocument(*refused)
-        elsewhere = self._elsewhere(meta, answer, request)
-        if elsewhere is not None:
-            return elsewhere
-        listing = self._listing(meta, request, keeps_listing)
-        return NoDocument("listing", listing) if listing is not None else None
-
-    def without_document(self, why: NoDocument, page: PageResult, request: Request) -> Iterator[Any]:
-        """Yield the results of a page that is no document, for the reason that `no_document` gave."""
-        if why.target is not None:
-            yield from self._moved(why.target, why, request)
-        elif why.reason in {"listing", "empty"}:
-            yield from self._links_only(why, page, request)
-        else:
-            yield from self._refused(why, request)
-
-    def in_markdown(
-        self, page: PageResult, answer: PageResponse, request: Request
-    ) -> Iterator[Request] | None:
-        """Return the requests for the Markdown that an HTML page names in its place; None where it names none."""
-        is_asked = page.was_stub or info(request).get("alternate")
-        alternate = None if is_asked else markdown_alternate(page, answer)
-        if alternate is None:
-            return None
-        return self._requests.markdown_of(alternate, request, page.page.follow)
-
-    def remember(self, why: NoDocument, page: PageResult, answer: PageResponse, request: Request) -> None:
+    def remember(self, why: Drop, page: PageResult, answer: PageResponse, request: Request) -> None:
         """Keep what was read of a page that is no document, for a 304 in a later run."""
         if is_plain(request):
             self._run.readings.keep(why, page, answer, listed=bool(info(request).get("listed")))
 
-    def textless(self, record: PageRecord) -> NoDocument | None:
+    def _textless(self, record: PageRecord) -> Drop | None:
         """Return why a page is filtered for its lack of text, whatever the site's other pages are; None else."""
         reason = drop_reason(record.content or "", None, min_characters=self._run.config.min_characters)
-        return NoDocument(*reason) if reason is not None else None
+        return Drop(*reason) if reason is not None else None
 
-    def _refused(self, refused: NoDocument, request: Request) -> Iterator[Any]:
+    def without_document(self, why: Drop, page: PageResult, request: Request) -> Iterator[Any]:
+        """Yield the results of a page that is no document: other pages in its place, its links, or nothing."""
+        if why.target is not None:
+            yield from self._moved(why.target, why, request)
+        elif why.reason in {"listing", "empty"}:
+            self._run.record_filtered(request.url, why.reason, why.rule)
+            self._run.known.record_outcome(page_key(request.url), "dropped", why.reason)
+            depth = int(request.meta.get("depth", 0)) + 1
+            yield from self._requests.links(page.page.follow, depth, on=request.url)
+        else:
+            yield from self._refused(why, request)
+
+    def _refused(self, refused: Drop, request: Request) -> Iterator[Any]:
         """Count a page that is filtered once it was read; a browser may make it a document in the next run."""
         run, key = self._run, page_key(request.url)
         run.record_filtered(request.url, refused.reason, refused.rule)
@@ -114,31 +260,14 @@ class Pages:
         else:
             run.known.record_outcome(key, "dropped", refused.reason)
 
-    def _elsewhere(self, meta: PageMeta, answer: PageResponse, request: Request) -> NoDocument | None:
-        """Return why another page replaces this one (meta refresh, Markdown, canonical link), one hop; else None."""
-        here = identity(request.url)
-        with_slash = markdown_forms.with_slash(request.url, answer.fetched_url)
-        if with_slash is not None and self._is_only_linked(request):
-            return NoDocument("canonical", f"its Markdown is that of {with_slash}", with_slash)
-        if meta.refresh and identity(meta.refresh) != here:
-            return NoDocument("redirect", f"meta refresh to {meta.refresh}", meta.refresh)
-        canonical = meta.canonical
-        if not canonical or identity(canonical) == here or info(request).get("canonical"):
-            return None
-        if self._run.site.leads_back(request.url, canonical):
-            return None
-        if not same_page_elsewhere(request.url, canonical) or not self._run.bounds.allowed(canonical):
-            return None
-        return NoDocument("canonical", f"names {canonical} as its address", canonical)
-
     def _is_only_linked(self, request: Request) -> bool:
         """Say whether nothing but links gives a page this address: neither the store, nor a list, nor the user."""
         run, page = self._run, info(request)
         is_stored = run.known.state(page_key(request.url)) is not None
         return not (is_stored or page.get("start") or page.get("listed") or run.site.is_listed(request.url))
 
-    def _moved(self, target: str, why: NoDocument, request: Request) -> Iterator[Any]:
-        """Yield the request for the page that this one says it is."""
+    def _moved(self, target: str, why: Drop, request: Request) -> Iterator[Any]:
+        """Yield the request for the page that takes the place of this one."""
         run = self._run
         run.known.moved(page_key(request.url), page_key(target))
         run.bounds.redirected(request.url, target)
@@ -159,29 +288,6 @@ class Pages:
         named_by, rule = page.get("canonical"), page.get("uncounted")
         if rule and named_by and identity(named_by) != identity(request.url):
             self._run.record_filtered(named_by, "canonical", rule)
-
-    def _listing(self, meta: PageMeta, request: Request, is_kept: bool) -> str | None:
-        """Return the message why a page that only lists others is filtered; None for one that is kept."""
-        run = self._run
-        run.site.learn_tags(usable(meta.tags))
-        if is_kept:
-            return None
-        is_tag = meta.lists_only and run.site.is_tag(request.url)
-        return meta.listing or (NAMED_AS_TAG if is_tag else None)
-
-    def _links_only(self, why: NoDocument, page: PageResult, request: Request) -> Iterator[Any]:
-        """Yield the requests for the links of a page that only lists others, or has no text."""
-        self._drop(request.url, why)
-        depth = int(request.meta.get("depth", 0)) + 1
-        yield from self._requests.links(page.page.follow, depth, on=request.url)
-
-    def filter_listing(self, url: str, why: str) -> None:
-        """Count a page that only lists others as filtered."""
-        self._drop(url, NoDocument("listing", why))
-
-    def _drop(self, url: str, why: NoDocument) -> None:
-        self._run.record_filtered(url, why.reason, why.rule)
-        self._run.known.record_outcome(page_key(url), "dropped", why.reason)
 
     # --- pages that are documents ---
 
@@ -209,7 +315,7 @@ class Pages:
             return without_fragment(canonical)
         return page if len(page) < len(url) and run.bounds.is_linked(page) else url
 
-    def compare(self, record: PageRecord, answer: PageResponse, request: Request) -> None:
+    def _compare(self, record: PageRecord, answer: PageResponse, request: Request) -> None:
         """Compare a page with the site's other pages and with what is stored of it, and complete its record."""
         run = self._run
         is_false = run.known.is_false(record, answer.headers)

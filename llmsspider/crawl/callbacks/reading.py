@@ -8,14 +8,30 @@ from typing import TYPE_CHECKING
 
 from llmsspider.crawl.callbacks.api_files import ApiFiles
 from llmsspider.crawl.callbacks.rendering import Renderer
-from llmsspider.crawl.callbacks.stubs import FullerHtml
-from llmsspider.crawl.pages import LinkJoiner, PageResponse, PageResult, plain_links, read_page
+from llmsspider.crawl.download_errors import NestedDownloadError
+from llmsspider.crawl.pages import (
+    LinkJoiner,
+    PageResponse,
+    PageResult,
+    plain_links,
+    read_page,
+    refused_by_page,
+)
+from llmsspider.crawl.requests import HTML_ACCEPT, download_nested
+from llmsspider.crawl.stubs import is_fuller
+from llmsspider.errors import RenderingError
+from llmsspider.items import MARKDOWN_ORIGINS
+from llmsspider.web.markdown_forms import is_markdown_url, page_candidates
+from llmsspider.web.outcomes import kind_of_response
+from llmsspider.web.urls import host, page_key
 
 if TYPE_CHECKING:
     from scrapy import Request
     from scrapy.crawler import Crawler
 
     from llmsspider.crawl.run import Run
+    from llmsspider.crawl.stubs import Stub
+    from llmsspider.errors import ErrorKind
     from llmsspider.items import Page
 
 logger = logging.getLogger(__name__)
@@ -82,7 +98,113 @@ class PageReader:
         page = await read_page(
             shown, self._run.workers, listed=listed, join=self._join, with_listings=with_listings
         )
-        answer, fuller = await self.fuller.take(request, answer, page)
+        answer, fuller = await self.fuller.of_page(request, answer, page)
         if fuller is None:
             return answer, None
         return await self._api_files.render(request, answer, fuller)
+
+
+class FullerHtml:
+    """Takes the HTML of a page in place of Markdown that is a stub.
+
+    One nested download per stub, as long as that yields fuller pages of the host (`crawl.stubs.HostStubs`). Counts
+    `llms/markdown/stub` and `llms/markdown/stub/html`. The document's `origin` is then `html`.
+    """
+
+    def __init__(self, crawler: Crawler, run: Run):
+        self.crawler = crawler
+        self.run = run
+
+    async def of_page(
+        self, request: Request, answered: PageResponse, result: PageResult
+    ) -> tuple[PageResponse, PageResult | None]:
+        """Return the fuller of a page's Markdown and its HTML.
+
+        The result is None where the HTML is the one that is stored.
+
+        Raises:
+            ConversionError: the HTML could not be converted.
+            RenderingError: the HTML is what is stored, and failed this time.
+        """
+        if result.filtered is not None or result.origin not in MARKDOWN_ORIGINS:
+            return answered, result
+        kind, is_open = self.run.site.stubs_of(request.url).judge(result.page.markdown)
+        if is_open and self.run.known.state(page_key(request.url)) is None:
+            result = replace(result, is_undecided=True)
+        if kind is None or (result.is_undecided and self._may_wait()):
+            return answered, result
+        return await self.of_stub(request, answered, result, kind)
+
+    def _may_wait(self) -> bool:
+        """Say whether a page can be read again when the sizes of all pages are known (`Documents`)."""
+        return self.run.waiting.can_keep("stub", self.run.limit.left)
+
+    async def of_stub(
+        self, request: Request, answered: PageResponse, result: PageResult, kind: Stub
+    ) -> tuple[PageResponse, PageResult | None]:
+        """Return the fuller of a page's Markdown, which may be a stub, and its HTML, as `of_page` does."""
+        stubs = self.run.site.stubs_of(request.url)
+        is_file = self.run.site.repository_of(request.url) is not None  # it has no other form
+        if is_file or not stubs.pays(kind):
+            return answered, result
+        self.run.count("markdown/stub")
+        html = await self._html(request, answered)
+        if html is None:
+            stubs.report(kind, fuller=False)
+            return answered, result
+        if html.status == 304:
+            stubs.report(kind, fuller=True)
+            return html, None
+        read = await read_page(html, self.run.workers, listed=False)
+        is_taken = self._is_page(html, read) and is_fuller(read.page.markdown, result.page.markdown)
+        stubs.report(kind, fuller=is_taken)
+        if not is_taken:
+            return answered, result
+        self.run.count("markdown/stub/html")
+        return html, replace(read, was_stub=True)
+
+    def _is_page(self, html: PageResponse, read: PageResult) -> bool:
+        meta = read.page.meta
+        return (
+            read.filtered is None
+            and not meta.is_shell
+            and not meta.refresh
+            and refused_by_page(meta, html, self.run.config) is None
+        )
+
+    async def _html(self, request: Request, answered: PageResponse) -> PageResponse | None:
+        """Return the HTML of the page, or the 304 that says it is the one stored; None where there is none.
+
+        Where only the Markdown file is known, the pages that it may belong to are requested.
+        """
+        is_file = is_markdown_url(request.url)
+        for url in page_candidates(request.url).values() if is_file else (request.url,):
+            html = await self._download(url, request, answered)
+            if html is not None:
+                return html
+        return None
+
+    async def _download(self, url: str, request: Request, answered: PageResponse) -> PageResponse | None:
+        headers = {"Accept": HTML_ACCEPT}
+        try:
+            response = await download_nested(self.crawler, url, request, headers=headers)
+        except NestedDownloadError as error:
+            logger.debug("No HTML at %(url)s: %(error)r", {"url": url, "error": error.__cause__})
+            self._check_not_stored(answered, error.kind, str(error))
+            return None  # the page has its Markdown
+        html = replace(
+            PageResponse.from_response(response, now=answered.fetched_at), page_url=answered.page_url
+        )
+        if html.status == 304:
+            return html if self.run.known.validated(html.fetched_url) is not None else None
+        wrong = kind_of_response(html.status, html.headers, html.body)
+        if wrong is not None:
+            self._check_not_stored(answered, wrong, f"HTTP status {html.status}")
+        is_whole = html.status == 200 and wrong is None
+        return html if is_whole and host(html.fetched_url) == host(url) and html.kind() == "html" else None
+
+    def _check_not_stored(self, answered: PageResponse, kind: ErrorKind, why: str) -> None:
+        """Raise `RenderingError` where the page is stored as HTML: a stub must not take its place in an outage."""
+        state = self.run.known.state(page_key(answered.page_url))
+        if state is not None and state.origin == "html" and kind != "not_found":
+            raise RenderingError(f"its Markdown is a stub, and its HTML failed ({why})", kind=kind)

@@ -8,6 +8,7 @@ from scrapy import Request
 
 from llmsspider.crawl.requests import ALLOWED_STATUSES, CARRIED, META, info
 from llmsspider.crawl.traps import without_session_id
+from llmsspider.crawl.waiting import WaitingPage
 from llmsspider.site.discovery.files import MAX_FULL_BYTES
 from llmsspider.web.markdown_forms import is_markdown_url, page_candidates
 from llmsspider.web.url_gate import INVALID_URL, InvalidUrl, parse
@@ -16,14 +17,10 @@ from llmsspider.web.urls import identity, page_key, without_fragment
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from llmsspider.crawl.callbacks.docs import DocsCallbacks
     from llmsspider.crawl.run import Run
     from llmsspider.site.discovery import Seed
     from llmsspider.store import PageState
     from llmsspider.web.scope import Verdict
-
-MAX_UNDECIDED = 50_000
-"""Requests that wait until it is known whether their pages are copies; further ones are decided page by page."""
 
 VALIDATED_BY = frozenset({b"If-None-Match", b"If-Modified-Since"})
 """The headers of a conditional request, as Scrapy writes them."""
@@ -36,11 +33,11 @@ class PageRequests:
     """Makes the requests of a crawl. A URL that is filtered is counted with its reason, and gets none.
 
     Args:
-        spider: the spider whose callbacks the requests name.
+        spider: the spider whose callbacks the requests name (`callbacks.docs.DocsCallbacks`).
         run: the run.
     """
 
-    def __init__(self, spider: DocsCallbacks, run: Run):
+    def __init__(self, spider: Any, run: Run):
         self._spider = spider
         self._parse, self._failed = spider.parse, spider.failed
         """Scrapy reads the source of an errback that is a generator, once for each object that it is."""
@@ -86,25 +83,13 @@ class PageRequests:
     def _waits_for_copies(self, request: Request) -> bool:
         """Keep a request whose page may be of another language or version, until the rest of the site is known."""
         run = self._run
-        if (
-            len(run.pending_pages.undecided) >= MAX_UNDECIDED
-            or not run.pending_pages.enabled
-            or not run.bounds.is_undecided(request.url)
-        ):
-            return False
-        run.pending_pages.undecided.append(request)
-        return True
+        return run.bounds.is_undecided(request.url) and run.waiting.keep(WaitingPage("copy", request))
 
     def decided(self) -> list[Request]:
         """Return the requests that waited, except for pages of trees that are copies; those are counted."""
-        run = self._run
-        waiting, run.pending_pages.undecided = run.pending_pages.undecided, []
-        run.bounds.accept_undecided(request.url for request in waiting)
-        return [
-            request
-            for request in waiting
-            if self.admits(request.url, listed=run.bounds.is_listed(request.url))
-        ]
+        bounds, waiting = self._run.bounds, [page.request for page in self._run.waiting.take("copy")]
+        bounds.accept_undecided(request.url for request in waiting)
+        return [one for one in waiting if self.admits(one.url, listed=bounds.is_listed(one.url))]
 
     def refresh(self) -> Iterator[Request]:
         """Yield a request for each stored page, and one for each full-text file that holds stored pages."""
@@ -151,16 +136,16 @@ class PageRequests:
 
     def pending(self) -> Iterator[Request]:
         """Yield a request for the Markdown of each page whose document waits for it, where its URL is known."""
-        for waiting in list(self._run.pending_pages.waiting.values()):
-            url = waiting.record.url
-            if waiting.for_markdown and self._run.site.forms_of(url).to_retry(url):
+        for waiting in self._run.waiting.pages("markdown"):
+            record = waiting.record
+            if record is not None and self._run.site.forms_of(record.url).to_retry(record.url):
                 page = {name: value for name, value in info(waiting.request).items() if name != "md"}
                 yield Request(
-                    url,
+                    record.url,
                     callback=self._spider.parse,
                     errback=self._spider.has_no_markdown,
                     meta={
-                        "depth": waiting.record.depth,
+                        "depth": record.depth,
                         "handle_httpstatus_list": ALLOWED_STATUSES,
                         META: {**page, "held": True},
                     },

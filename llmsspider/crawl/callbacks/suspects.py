@@ -1,63 +1,49 @@
-"""Answers about which the end of the crawl decides: possible bot walls, and those of stored pages that nothing led to.
+"""Answers that may stand in place of their pages, and those of stored pages that nothing led to.
 
 The evidence for a wall, and what it makes of an answer, is in `crawl/bot_walls.py`.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from llmsspider.crawl.bot_walls import (
     MAX_NEW_TEXT,
     Suspect,
+    breaks_off,
     has_lost_links,
     is_rewritten,
     is_shrunk,
     own_evidence,
     wall_fingerprint,
 )
-from llmsspider.crawl.page_checks import breaks_off, drop_reason
 from llmsspider.crawl.pages import PageResponse, read_page
 from llmsspider.crawl.requests import info, is_permanent
-from llmsspider.crawl.site_comparison import compare_with_site
+from llmsspider.crawl.settle import drop_reason
+from llmsspider.crawl.waiting import WaitingPage
 from llmsspider.errors import ConversionError, ErrorKind
 from llmsspider.items import content_hash, raw_hash
 from llmsspider.web.outcomes import kind_of_response
 from llmsspider.web.urls import identity, page_key
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from scrapy import Request
 
     from llmsspider.crawl.bot_walls import Wall
-    from llmsspider.crawl.callbacks.documents import Documents
-    from llmsspider.crawl.callbacks.failures import Failures
-    from llmsspider.crawl.callbacks.requests import PageRequests
     from llmsspider.crawl.run import Run
+    from llmsspider.crawl.settle import Site
     from llmsspider.store import PageRecord, PageState
 
 
 class SuspectAnswers:
-    """Holds suspicious responses, and decides about them when the evidence is complete.
+    """Finds the answers that may stand in place of their pages, beside what is stored of them."""
 
-    Args:
-        run: the run.
-        requests: makes the requests for links.
-        documents: yields the documents of accepted responses, and the stored ones in place of rejected ones.
-        failures: counts truncated pages.
-    """
-
-    def __init__(self, run: Run, requests: PageRequests, documents: Documents, failures: Failures):
+    def __init__(self, run: Run, site: Site):
         self._run = run
-        self._requests = requests
-        self._documents = documents
-        self._failures = failures
+        self._site = site
 
-    def keep(self, record: PageRecord, answer: PageResponse, request: Request) -> Iterator[Any] | None:
-        """Hold a page whose response may be a bot wall, and return its results meanwhile; None for any other page.
-
-        Its stored links are followed at once, so that an outage of one page does not hide those behind it.
+    def seen(self, record: PageRecord, answer: PageResponse, request: Request) -> Suspect | None:
+        """Return the suspect of a page's answer, and record it as evidence; None for an answer without suspicion.
 
         Args:
             record: the page as it was answered.
@@ -66,30 +52,19 @@ class SuspectAnswers:
         """
         run = self._run
         suspect = self.suspect(record, answer.body)
-        if suspect is None:
-            return None
-        if suspect.cut:
-            wall = self.broken_off(suspect)
-            return (
-                self._failures.of_page(request, wall.kind, wall.message, record.status)
-                if wall is not None
-                else None
-            )
+        if suspect is None or suspect.cut:
+            return suspect
         suspect.start = bool(info(request).get("start"))
         start = run.discovery.start if run.discovery is not None else None
         led = suspect.start and start is not None and start.url != start.final_url
         suspect.redirected = (led or "redirect_urls" in request.meta) and not run.bounds.is_linked(record.url)
         suspect.false_304 = run.known.is_false(record, answer.headers)
         run.suspects.see(suspect)
-        run.suspects.keep(suspect, record)
-        return self._stored_links(record)
+        return suspect
 
     def broken_off(self, suspect: Suspect | None) -> Wall | None:
         """Return the error of a truncated page; None for any other, and for one truncated in earlier runs too."""
-        if suspect is None or not suspect.cut:
-            return None
-        wall = self._run.suspects.evidence(suspect)
-        return None if wall is None or self._run.memory.believes(suspect, wall) else wall
+        return self._site.wall(suspect) if suspect is not None and suspect.cut else None
 
     def suspect(self, record: PageRecord, body: bytes) -> Suspect | None:
         """Return the suspect of a response whose text differs from the stored one, or is new and short; else None."""
@@ -142,31 +117,6 @@ class SuspectAnswers:
         is_shown = content_hash(record.content or "") in self._run.site.soft404_hashes
         return bool((reason and reason.reason == "soft-404") or is_shown)
 
-    def _stored_links(self, record: PageRecord) -> Iterator[Request]:
-        """Yield requests for the links that a page has as it is stored; those of a new page as it is."""
-        state = self._run.known.state(record.key)
-        known = record if state is None else self._run.store.load_page(state.key)
-        if known is not None:
-            yield from self._requests.links(known.follow, record.depth + 1, on=record.url)
-
-    def decide(self) -> Iterator[Any]:
-        """Yield the results of the answers that waited: an error and the stored page, or the page as it is now."""
-        run = self._run
-        for suspect, record in run.suspects.take():
-            wall = run.suspects.evidence(suspect)
-            if wall is not None and not run.memory.believes(suspect, wall):
-                run.count("walls")
-                run.fail(record.url, wall.kind, wall.message, record.status)
-                run.known.record_outcome(suspect.key, "failed", wall.kind)
-                yield from self._documents.in_place_of_failed(suspect.key, record.depth)
-                continue
-            if suspect.false_304:
-                run.memory.disbelieve(record.fetched_url)
-            by, depth = record.discovered_by, record.depth
-            request = self._requests.page(record.url, by=by, depth=depth, start=suspect.start, held=True)
-            compare_with_site(run, record, is_start=suspect.start)
-            yield from self._documents.with_links(record, request)
-
     async def see(self, answer: PageResponse, state: PageState) -> Suspect | None:
         """Record as evidence the response for a stored page that has no document in this run.
 
@@ -213,9 +163,9 @@ class Verification:
             run.known.record_outcome(key, "kept", "not-seen")
         else:
             run.known.record_outcome(key, "unlinked")
-            await self._compare(answer, state)
+            await self._compare(request, answer, state)
 
-    async def _compare(self, answer: PageResponse, state: PageState) -> None:
+    async def _compare(self, request: Request, answer: PageResponse, state: PageState) -> None:
         """Keep as uncertain a page whose response differs from the stored text: it may be a bot wall."""
         run = self._run
         if answer.status == 304 or run.known.same_body(state.key, answer.fetched_url, raw_hash(answer.body)):
@@ -226,7 +176,7 @@ class Verification:
             run.known.record_outcome(state.key, "kept", "parse")
             return
         if suspect is not None:
-            run.suspects.verified.append(suspect)
+            run.waiting.keep(WaitingPage("verified", request, suspect=suspect))
 
     def failed(self, request: Request, kind: ErrorKind) -> None:
         """Record what became of a page that failed: gone where it is not found, kept otherwise."""

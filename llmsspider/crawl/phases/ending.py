@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 from scrapy import Request
 
 from llmsspider.crawl.bot_walls import BELIEVED_RUNS, MAX_MOVED_TO_ONE
-from llmsspider.crawl.deferred import AT_ONCE, MAX_SECS
 from llmsspider.crawl.deletions import DELETED, DeletionPlan, outage, plan_deletions
 from llmsspider.crawl.records import utc_now
 from llmsspider.store import LINKS
@@ -23,15 +22,22 @@ from llmsspider.web.urls import page_key
 if TYPE_CHECKING:
     from llmsspider.crawl.phases import Phase
     from llmsspider.crawl.run import Run
+    from llmsspider.crawl.settle import Site
     from llmsspider.site.discovery import Discovery
     from llmsspider.store import PageState
 
 logger = logging.getLogger(__name__)
 
+MAX_SECS = 300.0
+"""Maximum time of the retries, in seconds; pages not requested by then are errors."""
+
+AT_ONCE = 2
+"""Number of pages that are retried at a time."""
+
 
 async def undecided_pages(phase: Phase, discovery: Discovery | None) -> AsyncIterator[Request]:
     """Yield the pages that waited until it was known which languages and versions are copies."""
-    while phase.run.pending_pages.undecided:
+    while phase.run.waiting.number("copy"):
         for request in phase.spider.requests.decided():
             yield request
         await phase.idle.wait_until_idle()
@@ -40,24 +46,28 @@ async def undecided_pages(phase: Phase, discovery: Discovery | None) -> AsyncIte
 
 
 async def failed_pages(phase: Phase, discovery: Discovery | None) -> AsyncIterator[Request]:
-    """Retry the pages that failed, a few at a time; those for which there is no time are given up."""
-    retries, end = phase.run.retries, monotonic() + MAX_SECS
-    if retries.waiting:
-        phase.note(f"retrying {len(retries.waiting)} pages that failed")
-    while retries.waiting and monotonic() < end:
-        for retry in retries.take(AT_ONCE):
+    """Retry the pages that failed, a few at a time; those for which there is no time are given up.
+
+    A retry at once meets the same outage: a server that restarts, a limit on connections, a name that does not resolve
+    for a minute. At the end of the crawl the site has had time.
+    """
+    waiting, end = phase.run.waiting, monotonic() + MAX_SECS
+    if number := waiting.number("failed"):
+        phase.note(f"retrying {number} pages that failed")
+    while waiting.number("failed") and monotonic() < end:
+        for page in waiting.take("failed", most=AT_ONCE):
             phase.run.count("second-chance")
-            yield retry.request
+            yield page.request
         await phase.idle.wait_until_idle()
-    if retries.waiting:
+    if waiting.number("failed"):
         yield phase.results(phase.spider.failures.given_up())
 
 
-async def pages_without_markdown(phase: Phase, discovery: Discovery | None) -> AsyncIterator[Request]:
-    """Request the Markdown of pages that came before their host's forms were known; then yield those without."""
-    pending = phase.run.pending_pages
-    pending.enabled = False
-    if not pending.waiting:
+async def waiting_pages(phase: Phase, discovery: Discovery | None) -> AsyncIterator[Request]:
+    """Request the Markdown of pages that came before their host's forms were known; then settle all that wait."""
+    waiting = phase.run.waiting
+    waiting.closed |= {"copy", "markdown", "tag", "stub"}
+    if not waiting.number("markdown", "tag", "stub"):
         return
     requests = list(phase.spider.requests.pending())
     if requests:
@@ -68,19 +78,19 @@ async def pages_without_markdown(phase: Phase, discovery: Discovery | None) -> A
     for request in requests:
         yield request
     await phase.idle.wait_until_idle()
-    yield phase.results(phase.spider.held_pages())
+    yield phase.results(phase.spider.pages.settled_pages(phase.spider.answers.as_stored))
 
 
 async def suspect_answers(phase: Phase, discovery: Discovery | None) -> AsyncIterator[Request]:
-    """Decide about the answers that may stand in place of their pages."""
-    while phase.run.suspects.waiting:
-        yield phase.results(phase.spider.suspects.decide())
+    """Settle the answers that may stand in place of their pages."""
+    while phase.run.waiting.number("wall"):
+        yield phase.results(phase.spider.pages.settled_walls())
         await phase.idle.wait_until_idle()
 
 
 async def lagging_full_texts(phase: Phase, discovery: Discovery | None) -> AsyncIterator[Request]:
     """Take the pages that the site answers with 404 from full-text files that lag."""
-    if phase.run.memory.lagging.missing:
+    if phase.run.waiting.number("in-file"):
         yield phase.results(phase.spider.full_texts.lagging())
 
 
@@ -92,7 +102,7 @@ async def whole_full_texts(phase: Phase, discovery: Discovery | None) -> AsyncIt
     lists = [file for file in discovery.files if file.kind == "index" and file.is_called_full]
     whole = {text.url: text.why_whole for text in discovery.full_texts}
     whole |= dict.fromkeys((file.url for file in lists), "it lists pages")
-    if whole and not run.has_documents and not run.moved_pages.waiting:
+    if whole and not run.has_documents and not run.waiting.number("moved"):
         yield phase.results(phase.spider.full_texts.whole())
         return
     split = {text.url for text in discovery.full_texts if text.is_usable}
@@ -121,9 +131,9 @@ async def verification(phase: Phase, discovery: Discovery | None) -> AsyncIterat
 async def moved_pages(phase: Phase, discovery: Discovery | None) -> AsyncIterator[Request]:
     """Yield the new pages, those that were another stored page with its address."""
     _decide_parts(phase.run)
-    _keep_doubtful_pages(phase.run)
+    _keep_doubtful_pages(phase.run, phase.spider.documents.site)
     _note_outage(phase.run)
-    if phase.run.moved_pages.waiting:
+    if phase.run.waiting.number("moved"):
         yield phase.results(_moved_pages(phase))
 
 
@@ -136,9 +146,10 @@ def _moved_pages(phase: Phase) -> Iterator[Any]:
         return (record.content if record is not None else None) or ""
 
     if reason_not_to_delete(run) is None and run.arguments.mode != "refresh":
-        run.moved_pages.pair(run.known, stored_text)
-    for record in run.moved_pages.take():
-        yield from phase.spider.documents.of(record)
+        run.moves.pair(run.waiting.records("moved"), run.known, stored_text)
+    run.waiting.closed.add("moved")
+    for page in run.waiting.take("moved"):
+        yield from phase.spider.documents.settled(page)
 
 
 async def tombstones(phase: Phase, discovery: Discovery | None) -> AsyncIterator[Request]:
@@ -182,7 +193,7 @@ def _deleted_pages(phase: Phase) -> Iterator[Any]:
 ENDING: tuple[Callable[[Phase, Discovery | None], AsyncIterator[Request]], ...] = (
     undecided_pages,
     failed_pages,
-    pages_without_markdown,
+    waiting_pages,
     suspect_answers,
     lagging_full_texts,
     whole_full_texts,
@@ -198,7 +209,7 @@ ENDING: tuple[Callable[[Phase, Discovery | None], AsyncIterator[Request]], ...] 
 
 def _note_outage(run: Run) -> None:
     """Make the run incomplete when too many pages failed: those requested, and those that could not be verified."""
-    obtained = max(run.progress.documents - run.progress.kept, 0) + len(run.moved_pages.waiting)
+    obtained = max(run.progress.documents - run.progress.kept, 0) + run.waiting.number("moved")
     kept = [kind for key, kind in run.known.reasons.items() if run.known.outcomes[key] == "kept"]
     failed = run.progress.errors + Counter(kept)
     why = outage(failed, obtained, run.config.max_failed_share)
@@ -212,7 +223,7 @@ def reason_not_to_delete(run: Run) -> str | None:
         return run.coverage.why_incomplete
     if run.arguments.retry:
         return "only failed pages were requested"
-    if run.limit.documents == 0 and not run.moved_pages.waiting:
+    if run.limit.documents == 0 and not run.waiting.number("moved"):
         return "nothing was obtained"
     discovery = run.discovery
     if discovery is not None and discovery.start.error in OUTAGES:
@@ -232,7 +243,7 @@ def _decide_parts(run: Run) -> None:
                 run.known.record_outcome(state.key, "kept", "not-seen")
 
 
-def _keep_doubtful_pages(run: Run) -> None:
+def _keep_doubtful_pages(run: Run, site: Site) -> None:
     """Keep the stored pages of which this run alone cannot say that they are gone.
 
     Those are pages that answered the verification with a wall, pages without text or with the one that the site has for
@@ -240,10 +251,10 @@ def _keep_doubtful_pages(run: Run) -> None:
     """
     if run.arguments.confirm_deletions:
         return
-    for suspect in run.suspects.verified:
-        wall = run.suspects.evidence(suspect)
-        if wall is not None and not run.memory.believes(suspect, wall):
-            run.known.record_outcome(suspect.key, "kept", wall.kind)
+    for page in run.waiting.take("verified"):
+        wall = site.wall(page.suspect) if page.suspect is not None else None
+        if page.suspect is not None and wall is not None:
+            run.known.record_outcome(page.suspect.key, "kept", wall.kind)
     arriving = Counter(run.known.targets.values())
     for key, outcome in list(run.known.outcomes.items()):
         what, needed = _doubt(run, key, outcome, arriving)

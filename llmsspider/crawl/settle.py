@@ -1,0 +1,316 @@
+"""What becomes of a page that was read: it is published, dropped with a reason, or waits. Rules in their order; pure.
+
+A rule gets what is known of the page (`ReadPage`) and of its site (`Site`), and gives a verdict, or None where it has
+nothing to say: the next one decides then. `BY_ITSELF` judges a page by what it says, `BESIDE_STORED` by what is stored
+of it, `AMONG_OTHERS` by what the site's other pages say. A page that waits is settled again when the crawl is drained:
+nothing waits then.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol
+from urllib.parse import urlsplit
+
+from llmsspider.items import PageMeta
+from llmsspider.web.locales import axis_of
+from llmsspider.web.stats import Filtered, FilterReason
+from llmsspider.web.url_gate import usable
+from llmsspider.web.urls import identity, loose_key
+
+if TYPE_CHECKING:
+    from llmsspider.crawl.bot_walls import Suspect, Wall
+
+Reason = Literal["copy", "failed", "markdown", "tag", "stub", "wall", "moved", "verified", "in-file"]
+"""Why a page waits:
+
+- `copy`: it is not requested yet; its language or version may be a copy.
+- `failed`: the network or the server failed; an outage may be over at the end of the crawl.
+- `markdown`: it is HTML, and it is not known yet how its host names its Markdown.
+- `tag`: it is nothing but links, and another page may name it as its tag.
+- `stub`: its Markdown is small, and may be a stub beside the host's other Markdown.
+- `wall`: its answer may be a bot wall, which other answers show.
+- `moved`: it is new, and may be a stored page that is gone.
+- `verified`: it is stored, nothing led to it, and its answer may be a bot wall.
+- `in-file`: it is not found, and a full-text file that lags has it.
+"""
+
+NAMED_AS_TAG = "other pages name it as their tag (rel=tag)"
+
+
+class Drop(NamedTuple):
+    """The page is no document: the reason, the rule in words, and the page that takes its place, where one does."""
+
+    reason: FilterReason
+    rule: str
+    target: str | None = None
+
+
+class Ask(NamedTuple):
+    """The Markdown that the page names is requested; its document stands for the page."""
+
+    url: str
+
+
+class Fail(NamedTuple):
+    """The answer is not the page: a bot wall, or only the beginning of the page."""
+
+    wall: Wall
+
+
+class Wait(NamedTuple):
+    """The page waits until the crawl knows more."""
+
+    reason: Reason
+
+
+class Publish(NamedTuple):
+    """The page is a document."""
+
+
+Verdict = Drop | Ask | Fail | Wait | Publish
+
+
+def _no() -> bool:
+    return False
+
+
+@dataclass(frozen=True, slots=True)
+class ReadPage:
+    """What the rules know of one page.
+
+    Attributes:
+        url: the address that was requested.
+        meta: what the page says of itself.
+        refused: why it is filtered whatever it says: its type, or its publisher's opt-out.
+        with_slash: the address with a slash whose Markdown this is.
+        is_only_linked: nothing but links gives the page this spelling of its address.
+        is_named: another page named this address as its own; what this one names is not followed.
+        markdown: the URL of the Markdown that its HTML names.
+        is_wanted: it is a document even if it only lists others.
+        is_start: it is the start page.
+        is_stored: it is as it was stored.
+        may_be_markdown: it is HTML whose Markdown can be requested again.
+        may_be_stub: it is small Markdown; the sizes of other pages decide whether it is a stub.
+        suspect: why the answer may stand in place of the page; None where nothing speaks for it.
+        may_have_moved: returns whether it may be a stored page at a new address.
+    """
+
+    url: str
+    meta: PageMeta = field(default_factory=PageMeta)
+    refused: Filtered | None = None
+    with_slash: str | None = None
+    is_only_linked: bool = False
+    is_named: bool = False
+    markdown: str | None = None
+    is_wanted: bool = False
+    is_start: bool = False
+    is_stored: bool = False
+    may_be_markdown: bool = False
+    may_be_stub: bool = False
+    suspect: Suspect | None = None
+    may_have_moved: Callable[[], bool] = _no
+
+
+class Site(Protocol):
+    """What the rules ask about a page's site."""
+
+    def in_scope(self, url: str) -> bool:
+        """Say whether the scope allows a URL."""
+
+    def is_published(self, url: str) -> bool:
+        """Say whether the run publishes the start page: it is in scope, and listed where only listed pages are."""
+
+    def is_tag(self, url: str) -> bool:
+        """Say whether another page names this one as its tag."""
+
+    def leads_back(self, url: str, canonical: str) -> bool:
+        """Say whether the canonical address is a spelling that redirects to the page."""
+
+    def forms_are_open(self, url: str) -> bool:
+        """Say whether it is not known yet how the host names its Markdown."""
+
+    def takes(self, url: str) -> bool:
+        """Say whether the run takes the page: `mode=refresh` takes no new ones."""
+
+    def wall(self, suspect: Suspect) -> Wall | None:
+        """Return the wall that a suspicious answer is, by the evidence so far and in earlier runs."""
+
+    def can_wait(self, reason: Reason) -> bool:
+        """Say whether one more page can wait for this reason; never once the crawl is drained."""
+
+
+Rule = Callable[[ReadPage, Site], Verdict | None]
+
+
+def refused(page: ReadPage, site: Site) -> Verdict | None:
+    """Drop what is no documentation by its type, and pages whose publisher opts out."""
+    return Drop(*page.refused) if page.refused is not None else None
+
+
+def alias(page: ReadPage, site: Site) -> Verdict | None:
+    """Replace a spelling without a slash that only links have by the one with a slash, whose Markdown it got."""
+    if page.with_slash is None or not page.is_only_linked:
+        return None
+    return Drop("canonical", f"its Markdown is that of {page.with_slash}", page.with_slash)
+
+
+def stub(page: ReadPage, site: Site) -> Verdict | None:
+    """Replace a page that only leads on by the page that it leads to."""
+    target = page.meta.refresh
+    if not target or identity(target) == identity(page.url):
+        return None
+    return Drop("redirect", f"meta refresh to {target}", target)
+
+
+def canonical(page: ReadPage, site: Site) -> Verdict | None:
+    """Replace a page by the one that it names as its address, one hop."""
+    named = page.meta.canonical
+    if (
+        not named
+        or identity(named) == identity(page.url)
+        or page.is_named
+        or site.leads_back(page.url, named)
+    ):
+        return None
+    if not same_page_elsewhere(page.url, named) or not site.in_scope(named):
+        return None
+    return Drop("canonical", f"names {named} as its address", named)
+
+
+def listing(page: ReadPage, site: Site) -> Verdict | None:
+    """Drop a page that only lists others, by what it is or as another page's tag."""
+    if page.is_wanted:
+        return None
+    is_tag = page.meta.lists_only and (site.is_tag(page.url) or _names(page.meta.tags, page.url))
+    why = page.meta.listing or (NAMED_AS_TAG if is_tag else None)
+    return Drop("listing", why) if why is not None else None
+
+
+def _names(urls: list[str], page: str) -> bool:
+    return identity(page) in map(identity, usable(urls))
+
+
+def other_form(page: ReadPage, site: Site) -> Verdict | None:
+    """Request the Markdown that an HTML page names."""
+    return Ask(page.markdown) if page.markdown is not None else None
+
+
+def wall(page: ReadPage, site: Site) -> Verdict | None:
+    """Wait with an answer that may be a bot wall until all evidence is in; one that breaks off fails at once."""
+    suspect = page.suspect
+    if suspect is None:
+        return None
+    if not suspect.cut and site.can_wait("wall"):
+        return Wait("wall")
+    found = site.wall(suspect)
+    return Fail(found) if found is not None else None
+
+
+def markdown_to_come(page: ReadPage, site: Site) -> Verdict | None:
+    """Wait with HTML until it is known how its host names its Markdown."""
+    waits = page.may_be_markdown and site.forms_are_open(page.url) and site.can_wait("markdown")
+    return Wait("markdown") if waits else None
+
+
+def tag(page: ReadPage, site: Site) -> Verdict | None:
+    """Wait with a page that only lists others: a later page may name it as its tag."""
+    if page.is_wanted or not page.meta.lists_only:
+        return None
+    if site.is_tag(page.url):
+        return Drop("listing", NAMED_AS_TAG)
+    return Wait("tag") if site.can_wait("tag") else None
+
+
+def small_markdown(page: ReadPage, site: Site) -> Verdict | None:
+    """Wait with small Markdown until the sizes of the host's other pages show whether it is a stub."""
+    return Wait("stub") if page.may_be_stub and site.can_wait("stub") else None
+
+
+def not_stored(page: ReadPage, site: Site) -> Verdict | None:
+    """Drop new pages of a run that takes none."""
+    return None if site.takes(page.url) else Drop("not-stored", "mode=refresh takes no new pages")
+
+
+def start_outside(page: ReadPage, site: Site) -> Verdict | None:
+    """Drop the start page, which is fetched in any case, where it is not in scope."""
+    if not page.is_start or site.is_published(page.url):
+        return None
+    return Drop("out-of-scope", "the start page itself is outside the scope")
+
+
+def moved(page: ReadPage, site: Site) -> Verdict | None:
+    """Wait with a new page until it is known which stored pages are gone: it may be one of them."""
+    if page.is_start or page.is_stored or not site.can_wait("moved") or not page.may_have_moved():
+        return None
+    return Wait("moved")
+
+
+BY_ITSELF: tuple[Rule, ...] = (refused, alias, stub, canonical, listing, other_form)
+BESIDE_STORED: tuple[Rule, ...] = (wall,)
+AMONG_OTHERS: tuple[Rule, ...] = (markdown_to_come, tag, small_markdown, not_stored, start_outside, moved)
+
+
+def settle(page: ReadPage, site: Site, rules: Sequence[Rule]) -> Verdict:
+    """Return the verdict of the first rule that has one; `Publish` where none has."""
+    for rule in rules:
+        verdict = rule(page, site)
+        if verdict is not None:
+            return verdict
+    return Publish()
+
+
+def same_page_elsewhere(url: str, canonical: str) -> bool:
+    """Say whether a canonical address is plausible: same host and scheme, and the same last path segment.
+
+    Sites that name their home page as the address of every page would lose all of them. The index of a version (or
+    language) has its name as the last segment: there the others have to be the same.
+
+    >>> same_page_elsewhere("https://e.com/v2/page.html", "https://e.com/v3/page")
+    True
+    >>> same_page_elsewhere("https://e.com/v2/page.html", "https://e.com/")
+    False
+    >>> same_page_elsewhere("https://e.com/tool/v2/index.html", "https://e.com/tool/v3/")
+    True
+    """
+    here, there = urlsplit(loose_key(url)), urlsplit(loose_key(canonical))
+    if (here.scheme, here.netloc) != (there.scheme, there.netloc):
+        return False
+    (above, _, last), (other_above, _, other) = here.path.rpartition("/"), there.path.rpartition("/")
+    if last == other:
+        return bool(last)
+    axis = axis_of(last)
+    return above == other_above and axis is not None and axis == axis_of(other)
+
+
+# Text that is no documentation.
+
+MISSING_TITLE = re.compile(
+    r"\A\W*(?:(?:error\W*)?404\b|(?:page|site|document|content|file) (?:was |could )?not (?:be )?found|not found\W*\Z"
+    r"|(?:oops|sorry|whoops)\b.{0,40}\bnot? (?:be )?found|page (?:does not|doesn.t) exist|nothing (?:to see )?here)",
+    re.IGNORECASE,
+)
+"""Titles of pages that a server shows, with status 200, for a page it does not have."""
+
+MAX_MISSING_CHARACTERS = 1500
+"""Maximum length in characters of a page that says that it is missing; longer ones are about missing pages."""
+
+
+def drop_reason(content: str, title: str | None, *, min_characters: int) -> Filtered | None:
+    """Return the reason for a document that is dropped, or None.
+
+    Args:
+        content: Markdown.
+        title: the document's title.
+        min_characters: minimum number of characters that are not white space.
+    """
+    characters = (
+        len("".join(content.split())) if len(content) < 4 * min_characters + 64 else min_characters + 1
+    )
+    if characters < min_characters or not content or content.isspace():
+        return Filtered("empty", f"fewer than {min_characters} characters")
+    if title and len(content) < MAX_MISSING_CHARACTERS and MISSING_TITLE.search(title):
+        return Filtered("soft-404", f"status 200, but titled {title!r}")
+    return None

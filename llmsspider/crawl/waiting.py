@@ -1,0 +1,175 @@
+"""The one place where pages wait: read ones for what the site's other pages show, failed ones for a retry. Pure.
+
+A page that waits is settled when what it waits for is known, at the latest at the end of the crawl
+(`crawl/phases/ending.py`). So the order in which pages come decides nothing.
+"""
+
+from __future__ import annotations
+
+import pickle
+import tempfile
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from math import inf
+from typing import IO, TYPE_CHECKING, Any, NamedTuple
+
+from llmsspider.crawl.settle import ReadPage, Reason
+
+if TYPE_CHECKING:
+    from llmsspider.crawl.bot_walls import Suspect
+    from llmsspider.crawl.pages import PageResponse, PageResult
+    from llmsspider.errors import ErrorKind
+    from llmsspider.store import PageRecord
+
+
+class Limit(NamedTuple):
+    """How many pages may wait in one run, and how many more documents `max_pages` has to allow for one to wait."""
+
+    pages: float
+    room: int = -1
+
+
+LIMITS: dict[Reason, Limit] = {
+    "copy": Limit(50_000),
+    "failed": Limit(200),  # when more fail the site is down
+    "markdown": Limit(100, 100),
+    "tag": Limit(1000, 100),
+    "stub": Limit(1000, 100),
+    "wall": Limit(inf),  # on disk
+    "moved": Limit(1000, 1000),
+    "verified": Limit(inf),
+    "in-file": Limit(inf),
+}
+MAX_CHARACTERS = 20_000_000
+"""Maximum number of characters of the pages that wait in memory."""
+
+PASSING = frozenset({"network", "rate_limited"})
+"""Error kinds that may be over by the end of the crawl; so may answers without a page that are no 4xx."""
+
+
+class Failure(NamedTuple):
+    """The error that is reported if a retry fails too."""
+
+    url: str
+    kind: ErrorKind
+    message: str
+    status: int | None = None
+
+    @property
+    def may_pass(self) -> bool:
+        """Whether the page may answer later."""
+        return self.kind in PASSING or (self.kind == "http" and (self.status or 0) < 400)
+
+
+@dataclass(slots=True)
+class WaitingPage:
+    """A page that waits.
+
+    Attributes:
+        reason: why.
+        request: the request that it answered; of `copy` and `failed` the one to send.
+        record: the page as it was read; None where it was not.
+        facts: what the rules know of it.
+        confirmed: it is as it was stored.
+        shows_pages: its HTML linked to pages that nothing had shown before.
+        read: the answer and the page of small Markdown.
+        suspect: what speaks for a bot wall.
+        failure: the error of a failed page.
+    """
+
+    reason: Reason
+    request: Any = None
+    record: PageRecord | None = None
+    facts: ReadPage | None = None
+    confirmed: bool = False
+    shows_pages: bool = False
+    read: tuple[PageResponse, PageResult] | None = None
+    suspect: Suspect | None = None
+    failure: Failure | None = None
+
+
+class Waiting:
+    """The pages of one run that wait. `closed` has the reasons for which none does: a stop would lose them."""
+
+    def __init__(self) -> None:
+        self.closed: set[Reason] = {"moved"}
+        self._pages: dict[Reason, dict[object, WaitingPage]] = {reason: {} for reason in LIMITS}
+        self._kept: Counter[Reason] = Counter()
+        self._characters = 0
+        self._file: IO[bytes] | None = None
+        self._offsets: dict[object, int] = {}
+
+    def can_keep(self, reason: Reason, room: int | None = None) -> bool:
+        """Say whether one more page can wait, where `room` more documents are allowed (None: any number)."""
+        limit = LIMITS[reason]
+        is_full = self._kept[reason] >= limit.pages or (room is not None and room <= limit.room)
+        return reason not in self.closed and not is_full and self._characters < MAX_CHARACTERS
+
+    def keep(self, page: WaitingPage, *, room: int | None = None) -> bool:
+        """Keep a page; return False where no more can wait."""
+        reason, record = page.reason, page.record
+        if not self.can_keep(reason, room):
+            return False
+        self._kept[reason] += 1
+        key: object = record.id if record is not None and reason != "wall" else self._kept[reason]
+        if record is not None and reason == "wall":
+            self._offsets[key] = self._write(record)
+            page.record = None
+        elif record is not None:
+            self._characters += len(record.content or "")
+        self._pages[reason][key] = page
+        return True
+
+    def number(self, *reasons: Reason) -> int:
+        """Return how many pages wait."""
+        return sum(len(self._pages[reason]) for reason in reasons)
+
+    def records(self, reason: Reason) -> list[PageRecord]:
+        """Return the records of the pages in memory that wait; they go on waiting."""
+        return [page.record for page in self._pages[reason].values() if page.record is not None]
+
+    def pages(self, reason: Reason) -> list[WaitingPage]:
+        """Return the pages that wait; they go on waiting."""
+        return list(self._pages[reason].values())
+
+    def pop(self, record: PageRecord) -> WaitingPage | None:
+        """Return the page of this document that waited for other pages and waits no more; None where none did."""
+        found = (self._pages[reason].pop(record.id, None) for reason in ("markdown", "tag", "stub"))
+        return next((page for page in found if page is not None), None)
+
+    def take(self, *reasons: Reason, most: int | None = None) -> Iterator[WaitingPage]:
+        """Yield pages, which wait no more: those of one reason as they came, those of several by their addresses."""
+        keys = [(reason, key) for reason in reasons for key in self._pages[reason]]
+        if len(reasons) > 1:
+            keys.sort(key=lambda found: self._url(*found))
+        for reason, key in keys[:most]:
+            page = self._pages[reason].pop(key, None)
+            if page is not None:
+                if reason == "wall":
+                    page.record = self._read(self._offsets.pop(key))
+                yield page
+
+    def close(self) -> None:
+        """Release the file; idempotent."""
+        if self._file is not None:
+            self._file.close()
+            self._file = None
+
+    def _url(self, reason: Reason, key: object) -> str:
+        record = self._pages[reason][key].record
+        return record.url if record is not None else ""
+
+    def _write(self, record: PageRecord) -> int:
+        if self._file is None:
+            self._file = tempfile.TemporaryFile()  # noqa: SIM115 - closed at the end of the run
+        offset = self._file.seek(0, 2)
+        pickle.dump(replace(record, digest=None), self._file)
+        return offset
+
+    def _read(self, offset: int) -> PageRecord:
+        if self._file is None:
+            raise RuntimeError("the run has ended")
+        self._file.seek(offset)
+        record: PageRecord = pickle.load(self._file)  # noqa: S301 - written by this process
+        return record
