@@ -452,7 +452,6 @@ def crawl(url: str, limit_secs: float) -> None:
             "LLMS_CONVERT_WORKERS": 0,
             "LLMS_MAX_WAIT": 0.1,
             "LLMS_STATUS_PORT": "off",
-            "LLMS_PROGRESS": "plain",
             "RETRY_TIMES": 1,
             "AUTOTHROTTLE_ENABLED": False,
             "FEEDS": {"documents.jsonl": {"format": "jsonlines"}},

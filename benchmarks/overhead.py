@@ -2,7 +2,7 @@
 
 Crawls a generated site in pairs, with and without, the order swapped from pair to pair; a pair that nobody counts comes
 first. With: the display in a terminal (each crawl has one of its own, a pseudo-terminal), the live page, and one client
-that reads its events to the end. Without: `LLMS_PROGRESS=plain`, `LOGSTATS_INTERVAL=0`, `LLMS_STATUS_PORT=off`. CPU is
+that reads its events to the end. Without: `TERM=dumb`, `LOGSTATS_INTERVAL=0`, `LLMS_STATUS_PORT=off`. CPU is
 that of all processes of the crawl; site and client are threads of this process and do not count. Linux only, see
 measuring.py.
 """
@@ -35,7 +35,7 @@ ENVIRONMENT = {
 }
 SETTINGS = {
     "with": ("LLMS_STATUS_PORT=0",),
-    "without": ("LLMS_STATUS_PORT=off", "LLMS_PROGRESS=plain", "LOGSTATS_INTERVAL=0"),
+    "without": ("LLMS_STATUS_PORT=off", "LOGSTATS_INTERVAL=0"),
 }
 
 
@@ -80,9 +80,10 @@ def crawl(url: str, kind: str, pages: int) -> tuple[Cost, int]:
         reader = Reader(folder / "log")
         if kind == "with":
             reader.start()
+        environment = ENVIRONMENT | ({"TERM": "dumb"} if kind == "without" else {})
         command = [sys.executable, "-m", "scrapy", "crawl", "docs", *words]
         cost = measure(
-            [sys.executable, "-c", IN_A_TERMINAL, *command], folder, environment=ENVIRONMENT, timeout_secs=900
+            [sys.executable, "-c", IN_A_TERMINAL, *command], folder, environment=environment, timeout_secs=900
         )
         reader.ended.set()
         if kind == "with":

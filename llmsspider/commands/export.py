@@ -144,7 +144,7 @@ class Command(StoreCommand):
         record = store.source_record()
         with_extra = record is not None and bool(own_mark(record.extractor_version))
         if name == "csv":
-            return partial(write_csv, formulas=self._config().csv_formulas, with_extra=with_extra)
+            return partial(write_csv, with_extra=with_extra)
         return partial(write_parquet, with_extra=with_extra)
 
     def _config(self) -> Config:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from llmsspider import errors
 from llmsspider.commands.crawl import Command as CrawlCommand
+from llmsspider.config.arguments import PLAN_ONLY
 from llmsspider.crawl.outcome import nothing_obtained
 from llmsspider.crawl.spiderrun import run_of
 from llmsspider.extensions import console
@@ -39,12 +40,12 @@ class Command(CrawlCommand):
 
     def process_options(self, args: list[str], opts: argparse.Namespace) -> None:
         """Check the arguments; nothing is to be stored or written."""
+        opts.spargs.append(f"{PLAN_ONLY}=true")
         super().process_options(args, opts)
         assert self.settings is not None  # noqa: S101  # as Scrapy's own commands do
-        self.settings.set("LLMS_PLAN_ONLY", True, priority="cmdline")
         self.settings.set("FEEDS", {}, priority="cmdline")
         self._options = [part for pair in opts.set for part in ("-s", pair)]
-        arguments = {name: value for name, value in opts.spargs.items() if name != "url"}
+        arguments = {name: value for name, value in opts.spargs.items() if name not in {"url", PLAN_ONLY}}
         self._options += [part for pair in arguments.items() for part in ("-a", "=".join(pair))]
         if opts.loglevel is None and not opts.logfile and not opts.nolog:
             self.settings.set("LOG_ENABLED", False, priority="cmdline")

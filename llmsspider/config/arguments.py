@@ -175,6 +175,9 @@ class PageArguments(CommonArguments):
     url: Url = Field(description="The page.", json_schema_extra=URL)
 
 
+PLAN_ONLY = "_plan"
+"""The argument that `scrapy plan` gives the spider: stop after discovery and store nothing."""
+
 NO_URL = "http://synthetic.invalid/"
 """The URL of a spider that was made without arguments, by `scrapy shell` and `scrapy check`: it cannot crawl."""
 

@@ -18,7 +18,6 @@ from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, ValidationError
 from llmsspider.config import setting_types as types
 from llmsspider.config.setting_types import choice, one_of
 from llmsspider.errors import ArgumentsError
-from llmsspider.web.growth import MAX_GROWTH
 from llmsspider.web.loading import OwnCode
 
 if TYPE_CHECKING:
@@ -61,9 +60,6 @@ class Config(BaseModel):
     discovery_enabled: types.Boolean = setting(
         "LLMS_DISCOVERY_ENABLED", True, "Look for llms.txt, llms-full.txt and sitemaps before the first page."
     )
-    discovery_timeout_secs: types.Number = setting(
-        "LLMS_DISCOVERY_TIMEOUT", 20, "Time one request of discovery may take.", unit="seconds"
-    )
     link_depth: types.Whole = setting(
         "LLMS_LINK_DEPTH",
         1,
@@ -76,40 +72,13 @@ class Config(BaseModel):
     full_text: Annotated[bool, choice(auto=True, off=False)] = setting(
         "LLMS_FULL_TEXT", "auto", "Use llms-full.txt where there is one; `off` ignores it."
     )
-    plan_only: types.Boolean = setting(
-        "LLMS_PLAN_ONLY", False, "Stop after discovery and store nothing; `scrapy plan` sets it."
-    )
 
     # --- pages ---
-    max_look_alikes: types.Whole = setting(
-        "LLMS_MAX_LOOK_ALIKES",
-        1000,
-        "Maximum number of pages whose URLs differ in numbers only and that bring nothing new; 0 is no limit.",
-        unit="pages",
-    )
-    confirm_runs: types.Whole = setting(
-        "LLMS_CONFIRM_RUNS",
-        2,
-        "Complete runs in a row after which pages that are gone are deleted though many would go; 0 is never.",
-        unit="runs",
-    )
-    full_check_runs: types.Whole = setting(
-        "LLMS_FULL_CHECK",
-        14,
-        "Runs in which every page is fetched once without validators; 0 is never.",
-        unit="runs",
-    )
     history: types.History = setting(
         "LLMS_HISTORY",
         5,
         'Earlier contents of each page that the store keeps, or days of them ("90 days"); 0 keeps none.',
         unit="versions or days",
-    )
-    max_failed_share: types.Number = setting(
-        "LLMS_MAX_FAILED_SHARE",
-        0.1,
-        "Share of pages that may fail in a run that counts as complete; one page always may.",
-        unit="share, 0 to 1",
     )
     revalidate_method: Annotated[str, one_of("GET", "HEAD")] = setting(
         "LLMS_REVALIDATE_METHOD", "GET", "Method of revalidation requests."
@@ -142,11 +111,6 @@ class Config(BaseModel):
         "characters",
         "What chunks are counted in; or `tokens`, or the path of a function from text to int.",
     )
-    search_index: Annotated[str, one_of("auto", "on", "off")] = setting(
-        "LLMS_SEARCH_INDEX",
-        "auto",
-        "Update the search index at the end of a crawl; `auto` where the source was searched before.",
-    )
     embedder: types.EmbedderPath = setting(
         "LLMS_EMBEDDER", None, "Path of a class that turns texts into vectors, for search by meaning."
     )
@@ -162,9 +126,6 @@ class Config(BaseModel):
         "auto",
         "Processes that convert HTML; 0 converts in the crawling process.",
         unit="processes",
-    )
-    convert_timeout_secs: types.Number = setting(
-        "LLMS_CONVERT_TIMEOUT", 60, "Time one page may take in a worker.", unit="seconds"
     )
     formats: types.FormatModes = setting(
         "LLMS_FORMATS",
@@ -182,21 +143,6 @@ class Config(BaseModel):
     generators: types.Generators = setting(
         "LLMS_GENERATORS", [], "Paths of rules for documentation generators, tried before those that ship."
     )
-    csv_formulas: Annotated[bool, choice(escape=False, keep=True)] = setting(
-        "LLMS_CSV_FORMULAS", "escape", "CSV cells that a spreadsheet would calculate; `keep` leaves them."
-    )
-    keep_hidden: Annotated[bool, choice(drop=False, keep=True)] = setting(
-        "LLMS_HIDDEN_TEXT", "drop", "Text that no reader of a page sees; `keep` keeps it."
-    )
-    keep_shared: Annotated[bool, choice(keep=True, drop=False)] = setting(
-        "LLMS_SHARED_TEXT", "keep", "Text that most pages begin or end with; `drop` removes it."
-    )
-    max_growth: types.Whole = setting(
-        "LLMS_MAX_GROWTH",
-        MAX_GROWTH,
-        "Characters of Markdown that one byte of a page may become, beyond a million.",
-        unit="characters",
-    )
     min_characters: types.Whole = setting(
         "LLMS_MIN_CHARACTERS", 1, "Documents with less text are filtered as empty.", unit="characters"
     )
@@ -211,9 +157,6 @@ class Config(BaseModel):
     )
 
     # --- progress ---
-    progress: Annotated[str, one_of("auto", "plain")] = setting(
-        "LLMS_PROGRESS", "auto", "A live display where stderr is a terminal; `plain` logs lines only."
-    )
     status_port: types.Ports = setting(
         "LLMS_STATUS_PORT",
         "auto",
@@ -276,16 +219,22 @@ class Config(BaseModel):
     )
 
     _own_code: OwnCode = PrivateAttr(default_factory=OwnCode)
+    _plan_only: bool = PrivateAttr(default=False)
 
     @property
     def own_code(self) -> OwnCode:
         """The code of the user that documents pass before the store; no setting names it."""
         return self._own_code
 
-    def with_own_code(self, own_code: OwnCode) -> Config:
-        """Return the same settings, with this code of the user."""
+    @property
+    def plan_only(self) -> bool:
+        """Whether the crawl is a plan: it stops after discovery and stores nothing."""
+        return self._plan_only
+
+    def of_crawl(self, own_code: OwnCode, *, plan_only: bool) -> Config:
+        """Return the same settings for one crawl: with the code of the user, and as a plan."""
         made = self.model_copy()
-        made._own_code = own_code
+        made._own_code, made._plan_only = own_code, plan_only
         return made
 
     @cached_property
@@ -310,7 +259,6 @@ class Config(BaseModel):
             + self.handlers.fingerprint
             + self.formats.fingerprint
             + ("" if self.openapi_documents == "tag" else f"+openapi={self.openapi_documents}")
-            + ("+hidden" if self.keep_hidden else "")
         )
         if self.generators:
             from llmsspider.content.extraction.generators import fingerprint_of, own_generators  # noqa: PLC0415
@@ -348,6 +296,21 @@ DEFAULTS: dict[str, Any] = {str(field.alias): field.default for field in Config.
 REMOVED = {
     "LLMS_REDIS_URL": "several workers on one site are no longer there; make sections of a giant site sources of "
     "their own (docs/how-to/many-sites.md)",
+    "LLMS_CONFIRM_RUNS": "pages that are gone in 2 complete runs in a row are deleted, however many they are; "
+    "-a confirm_deletions=true does not wait",
+    "LLMS_CONVERT_TIMEOUT": "one page may take 60 seconds in a worker",
+    "LLMS_CSV_FORMULAS": "cells that a spreadsheet would calculate begin with an apostrophe",
+    "LLMS_DISCOVERY_TIMEOUT": "a request of discovery may take 20 seconds",
+    "LLMS_FULL_CHECK": "every page is fetched without validators once in 14 runs; -a full=true fetches all now",
+    "LLMS_HIDDEN_TEXT": "text that no reader of a page sees is left out",
+    "LLMS_MAX_FAILED_SHARE": "a run in which more than a tenth of the pages failed is incomplete",
+    "LLMS_MAX_GROWTH": "a page may have 16 characters of Markdown for each byte, beyond a million",
+    "LLMS_MAX_LOOK_ALIKES": "1,000 pages whose URLs differ in numbers only may bring nothing new; -a block= leaves "
+    "them out at once",
+    "LLMS_PLAN_ONLY": "the command `plan` runs discovery only",
+    "LLMS_PROGRESS": "a live display stands where stderr is a terminal; TERM=dumb has lines only",
+    "LLMS_SEARCH_INDEX": "a crawl updates the search index of a source that was searched before",
+    "LLMS_SHARED_TEXT": "text that most pages begin or end with is kept",
 }
 """What holds now, for each setting that earlier versions had."""
 

@@ -28,11 +28,11 @@ class SettingsOfCrawl(SettingsLike, profiles.MutableSettings, Protocol):
 
 
 def prepare(
-    given: dict[str, Any], settings: SettingsOfCrawl, spider: type | None = None
+    given: dict[str, Any], settings: SettingsOfCrawl, spider: type | None = None, *, plan_only: bool = False
 ) -> tuple[Config, DocsArguments, SourceRecord | None]:
     """Put the settings of the profile in force, that of the source included; see `resolve_arguments` for the rest.
 
-    `spider` is the class that is to crawl.
+    `spider` is the class that is to crawl, `plan_only` whether discovery is all it does.
 
     Raises:
         ArgumentsError: an argument, the profile or a setting is wrong.
@@ -46,7 +46,7 @@ def prepare(
     if "profile" not in given:
         profiles.put_in_force(profiles.load(arguments.profile), settings)
         config = Config.from_settings(settings)
-    return config.with_own_code(own_code(settings, spider)), arguments, record
+    return config.of_crawl(own_code(settings, spider), plan_only=plan_only), arguments, record
 
 
 def resolve_arguments(given: dict[str, Any], config: Config) -> tuple[DocsArguments, SourceRecord | None]:

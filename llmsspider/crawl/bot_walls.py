@@ -30,6 +30,9 @@ that redirect for now."""
 MIN_LINKS = 3
 """Least number of links that a page had for the loss of all of them to be suspicious."""
 
+CONFIRM_RUNS = 2
+"""Complete runs in a row after which pages that are gone are deleted though many would go, and odd answers believed."""
+
 BELIEVED_RUNS = 7
 """Runs in a row after which a page is what it answers, unless that is a login or a challenge."""
 
@@ -155,7 +158,7 @@ class Suspects:
     `confirm_runs` is the number of runs in a row after which an answer without further evidence is believed.
     """
 
-    confirm_runs: int = 2
+    confirm_runs: int = CONFIRM_RUNS
     verified: list[Suspect] = field(default_factory=list)
     _before: dict[str, set[bytes]] = field(default_factory=dict)
     """By text: the contents that the pages with it had before."""

@@ -329,8 +329,7 @@ class Bounds:
         return Verdict(
             allowed=False,
             reason="trap",
-            rule=f"URLs like {shape_of(url)}: {self.look_alikes.limit} of them brought nothing new "
-            "(LLMS_MAX_LOOK_ALIKES)",
+            rule=f"URLs like {shape_of(url)}: {self.look_alikes.limit} of them brought nothing new",
         )
 
     def is_alike(self, url: str) -> bool:

@@ -23,6 +23,10 @@ if TYPE_CHECKING:
     from llmsspider.crawl.run import Run
 
 
+DISCOVERY_TIMEOUT_SECS = 20
+"""Time that one request of discovery may take: it holds up the first page."""
+
+
 class EngineFetch:
     """Download through every downloader middleware; failures are in the answer, never raised.
 
@@ -61,7 +65,7 @@ class EngineFetch:
 
     async def _download(self, url: str, accept: str | None, max_bytes: int | None) -> FetchResult:
         meta: dict[str, Any] = {
-            "download_timeout": self.run.config.discovery_timeout_secs,
+            "download_timeout": DISCOVERY_TIMEOUT_SECS,
             "max_retry_times": 1,
         }
         if max_bytes is not None:

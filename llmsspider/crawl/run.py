@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from llmsspider.config.arguments import NO_URL
 from llmsspider.content.conversion.workers import ConversionPool
+from llmsspider.crawl import traps
 from llmsspider.crawl.bot_walls import Suspects
 from llmsspider.crawl.bounds import Bounds, PageLimit
 from llmsspider.crawl.deletions import Moves
@@ -30,7 +31,6 @@ from llmsspider.crawl.settle import drop_reason
 from llmsspider.crawl.site import SiteKnowledge
 from llmsspider.crawl.source_memory import SourceMemory, StoredLookAlikes
 from llmsspider.crawl.stored_pages import StoredPages
-from llmsspider.crawl.traps import LookAlikes
 from llmsspider.crawl.waiting import Waiting
 from llmsspider.errors import ErrorKind, StoreError
 from llmsspider.items import content_hash
@@ -50,6 +50,9 @@ if TYPE_CHECKING:
     from llmsspider.store import PageRecord, RunRecord, SourceRecord
 
 logger = logging.getLogger(__name__)
+
+CONVERT_TIMEOUT_SECS = 60
+"""Time that one page may take in a worker; measured: the slowest real pages take seconds."""
 
 
 class Run:
@@ -95,13 +98,11 @@ class Run:
         self.limit = PageLimit(arguments.max_pages, self.progress, arguments.max_requests)
         self.workers = ConversionPool(
             config.convert_workers,
-            config.convert_timeout_secs,
+            CONVERT_TIMEOUT_SECS,
             config.converter,
             config.handlers.paths,
             formats=config.formats,
             openapi=config.openapi_documents,
-            keep_hidden=config.keep_hidden,
-            max_growth=config.max_growth,
             generators=config.generators,
         )
         self.spool = Spool()
@@ -109,7 +110,7 @@ class Run:
         self.known, self.stored_pages = KnownPages(), StoredPages(self)
         self.resources, self.readings = KnownResources(), Readings(self)
         self.recorded = RecordedPages(self)
-        look_alikes = LookAlikes(config.max_look_alikes, StoredLookAlikes(self))
+        look_alikes = traps.LookAlikes(traps.MAX_LOOK_ALIKES, StoredLookAlikes(self))
         self.bounds = Bounds(
             arguments,
             self.site,
@@ -386,7 +387,7 @@ class Run:
     @cached_property
     def suspects(self) -> Suspects:
         """The answers of this run that may stand in place of their pages."""
-        return Suspects(confirm_runs=max(self.config.confirm_runs, 2))
+        return Suspects()
 
     @property
     def follows_links(self) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from llmsspider.crawl.site_comparison import SiteChrome, SiteTitles
+from llmsspider.crawl.site_comparison import SiteTitles
 from llmsspider.crawl.stubs import HostStubs
 from llmsspider.site.discovery.docsify import Docsify, find_docsify
 from llmsspider.site.discovery.repositories import Repository
@@ -108,7 +108,6 @@ class SiteKnowledge:
         self._pages: frozenset[str] = frozenset()
         self._forms: dict[str, HostForms] = {}
         self.titles = SiteTitles()
-        self.chrome = SiteChrome()
         self._stubs: dict[str, HostStubs] = {}
         self._start = ""
         self._by_markdown: dict[str, str] = {}
@@ -325,7 +324,6 @@ class SiteKnowledge:
         if isinstance(everywhere, dict):
             self.learn_tags(url for url in everywhere.get("tags") or [] if isinstance(url, str))
             self.titles.remember(everywhere.get("titles"))
-            self.chrome.remember(everywhere.get("chrome"))
         self._stubs = {
             name: HostStubs.from_list(data["stubs"])
             for name, data in forms.items()
@@ -345,7 +343,6 @@ class SiteKnowledge:
         shared = {
             "tags": sorted(self._tag_pages),
             "titles": self.titles.as_list(),
-            "chrome": self.chrome.as_list(),
             "docsify": [asdict(site) for site in self._docsify],
             "routed": sorted(self._routed),
             "repository": self.repository.as_dict() if self.repository else None,

@@ -1,167 +1,19 @@
-"""Titles and text that belong to a site and not to a page, found by comparing its pages. Bounded; no Scrapy."""
+"""Titles that belong to a site and not to a page, found by comparing its pages. Bounded; no Scrapy."""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
 from collections.abc import Iterable
-from hashlib import blake2b
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from llmsspider.content.markdown.commonmark import letters_of
 from llmsspider.crawl.records import title_from_url
-from llmsspider.items import HTML_ORIGINS, Link, content_hash
+from llmsspider.items import HTML_ORIGINS, Link
 
 if TYPE_CHECKING:
     from llmsspider.crawl.run import Run
     from llmsspider.store import PageRecord
-
-# Chrome of a site, found by comparing pages: text that most pages begin or end with. Pure, bounded.
-
-MOST = 0.6
-"""Part of a site's pages from which on a block that stands at the same edge of them is chrome."""
-LEAST = 8
-"""Pages that are compared before anything is chrome."""
-EDGE = 8
-"""Blocks at the beginning and at the end of a document that are looked at."""
-KEPT = 1024
-"""Blocks that are counted; the rarest are forgotten."""
-LEARNED = 64
-"""Blocks that the store keeps for the next run."""
-_LONGEST = 2000
-"""Characters: a longer block is content, however many pages hold it."""
-_FENCE = re.compile(r"^[ \t>]*(?:```|~~~)", re.MULTILINE)
-_HEADING = re.compile(r"(#{1,6})[ \t]")
-_NEVER = re.compile(r"[ \t>]*(?:```|~~~|\|)|(?: {4}|\t)|\$\$|\[\^")
-"""How code, tables, math and footnotes begin."""
-_TARGET = re.compile(r"\]\([^()\s]*(?:\([^()\s]*\)[^()\s]*)*\)")
-_DATE = re.compile(
-    r"\d{4}-\d\d?-\d\d?(?:[T ]\d\d:\d\d(?::\d\d)?Z?)?|\d\d?/\d\d?/\d{2,4}|"
-    r"(?:\d\d?\.? )?(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[a-z]* (?:\d\d?, )?\d{4}"
-)
-_LABEL = re.compile(r"[*_]{1,3}[^*_\n]+[*_]{1,3}:?\Z|[^\n]*:[*_]*\Z")
-"""A block that says what the next one is."""
-_LINKED = re.compile(r"!?\[[^\[\]]*\]\([^()\s]*\)")
-
-
-class SiteChrome:
-    """Counts the blocks that a site's pages begin and end with, and takes off those that most of them share."""
-
-    def __init__(self) -> None:
-        self.pages = 0
-        self._known: list[str] = []
-        self._counts: Counter[str] = Counter()
-
-    def see(self, markdown: str) -> None:
-        """Count a page."""
-        self.pages += 1
-        blocks = _blocks(markdown)
-        for place, edge in (("head", blocks[:EDGE]), ("foot", blocks[-EDGE:])):
-            self._counts.update({_key(place, block) for block in edge if _may_be_chrome(block)})
-        if len(self._counts) > KEPT:
-            self._counts = Counter(dict(self._counts.most_common(KEPT // 2)))
-
-    def without(self, markdown: str) -> str:
-        """Return a document without the chrome at its beginning and end.
-
-        Code, tables, a section's only text, and what is most of the page stay. Where pages are alike as far as is
-        looked, they are alike, and keep everything.
-        """
-        if not self._known and self.pages < LEAST:
-            return markdown
-        blocks = _blocks(markdown)
-        dropped = self._edge(blocks, "head") | self._edge(blocks, "foot")
-        kept = [block for index, block in enumerate(blocks) if index not in dropped]
-        if not dropped or _letters(kept) < _letters(blocks) / 2:
-            return markdown
-        return "\n\n".join(kept).strip("\n") + "\n"
-
-    def _edge(self, blocks: list[str], place: str) -> set[int]:
-        """Return which blocks are chrome, from an edge inwards up to the first that is content."""
-        is_foot = place == "foot"
-        inwards = range(len(blocks) - 1, -1, -1) if is_foot else range(len(blocks))
-        found: list[int] = []
-        for looked_at, index in enumerate(inwards):
-            if looked_at == EDGE:
-                return set()
-            block = blocks[index]
-            heading = _HEADING.match(block)
-            if heading and not is_foot and len(heading[1]) == 1:
-                continue  # the title of the page
-            if self._is_chrome(place, block) and (is_foot or not heading):
-                found.append(index)
-            elif heading or not _is_links(block):
-                if is_foot and (heading or _LABEL.match(block)):
-                    end = _end_of_section(blocks, index)
-                    found = [past for past in found if past >= end]
-                break
-        return set(found)
-
-    def _is_chrome(self, place: str, block: str) -> bool:
-        if not _may_be_chrome(block):
-            return False
-        key = _key(place, block)
-        return key in self._known or (self.pages >= LEAST and self._counts[key] >= MOST * self.pages)
-
-    def as_list(self) -> list[str]:
-        """Return what the store remembers: hashes of the blocks that are chrome."""
-        shared = [
-            key
-            for key, number in self._counts.most_common(LEARNED)
-            if self.pages >= LEAST and number >= MOST * self.pages
-        ]
-        return list(dict.fromkeys([*shared, *self._known]))[:LEARNED]
-
-    def remember(self, data: object) -> None:
-        """Take over what an earlier run learned."""
-        if isinstance(data, list):
-            self._known = [key for key in data if isinstance(key, str)][:LEARNED]
-
-
-def _blocks(markdown: str) -> list[str]:
-    """Return the blocks of a document that blank lines part; code is one block."""
-    blocks: list[str] = []
-    code: list[str] = []
-    for piece in markdown.strip("\n").split("\n\n"):
-        is_mark = ("```" in piece or "~~~" in piece) and len(_FENCE.findall(piece)) % 2
-        if code or is_mark:
-            code.append(piece)
-        else:
-            blocks.append(piece)
-        if is_mark and len(code) > 1:
-            blocks.append("\n\n".join(code))
-            code = []
-    return [*blocks, "\n\n".join(code)] if code else blocks
-
-
-def _may_be_chrome(block: str) -> bool:
-    return len(block) <= _LONGEST and not _NEVER.match(block) and not _FENCE.search(block)
-
-
-def _key(place: str, block: str) -> str:
-    """Return the name of a block at an edge: its text, whatever its links lead to and its dates are."""
-    text = _DATE.sub("0", _TARGET.sub("]", block))
-    return blake2b(f"{place} {' '.join(text.split())}".encode("utf-8", "replace"), digest_size=8).hexdigest()
-
-
-def _is_links(block: str) -> bool:
-    """Say whether a block is links and nothing else: those to the page before and after."""
-    return not any(map(str.isalnum, _LINKED.sub("", block)))
-
-
-def _end_of_section(blocks: list[str], start: int) -> int:
-    """Return the index of the first heading or rule below `start`, or how many blocks there are."""
-    below = range(start + 1, len(blocks))
-    return next(
-        (index for index in below if _HEADING.match(blocks[index]) or blocks[index] == "---"), len(blocks)
-    )
-
-
-def _letters(blocks: list[str]) -> int:
-    """Return how many letters and digits are in blocks that are no headings."""
-    return sum(letters_of(block) for block in blocks if not _HEADING.match(block))
-
 
 # Titles that belong to a site and not to one page, found by comparing pages. Pure, in bounded memory.
 
@@ -312,17 +164,9 @@ def _says_something(text: str) -> bool:
 
 
 def compare_with_site(run: Run, record: PageRecord, *, is_start: bool) -> bool:
-    """Compare a page of HTML with the site's others: its title, its chrome; return whether it is another now."""
-    if record.origin not in HTML_ORIGINS:
-        return False
-    is_retitled = _retitle(run, record, is_start=is_start)
-    return (not run.config.keep_shared and _take_off_chrome(run, record)) or is_retitled
-
-
-def _retitle(run: Run, record: PageRecord, *, is_start: bool) -> bool:
-    """Give a page a title of its own where the site's pages share one; return whether it is another."""
+    """Give a page of HTML a title of its own where the site's pages share one; return whether it is another."""
     titles, title = run.site.titles, record.title
-    if not title:
+    if record.origin not in HTML_ORIGINS or not title:
         return False
     titles.see(title, record.content or "", start=is_start)
     titles.see_links(record.links)
@@ -333,16 +177,3 @@ def _retitle(run: Run, record: PageRecord, *, is_start: bool) -> bool:
     if record.title != title:
         run.count("titles/shared")
     return record.title != title
-
-
-def _take_off_chrome(run: Run, record: PageRecord) -> bool:
-    """Take off what most pages of the site begin or end with; return whether there was any."""
-    site, whole = run.site, record.content or ""
-    site.chrome.see(whole)
-    content = site.chrome.without(whole)
-    if content == whole or content_hash(whole) in site.soft404_hashes:
-        return False
-    run.count("chrome/shared")
-    record.content, record.content_hash = content, None
-    record.links = [link for link in record.links if f"({link.url}" in content or f"({link.url}" not in whole]
-    return True

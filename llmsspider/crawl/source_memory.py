@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from llmsspider.config.sources import kept_line, updated_record
-from llmsspider.crawl.bot_walls import Doubts, MissingEnds
+from llmsspider.crawl import traps
+from llmsspider.crawl.bot_walls import CONFIRM_RUNS, Doubts, MissingEnds
 from llmsspider.crawl.full_text import LaggingFiles
 from llmsspider.crawl.known_pages import FullCheck
 from llmsspider.crawl.link_bases import LinkBases
 from llmsspider.crawl.links import DeadLinks, LinkSources
 from llmsspider.crawl.site import PreviousDiscovery
-from llmsspider.crawl.traps import shape_of
 from llmsspider.items import Section, raw_hash
 from llmsspider.site.discovery.files import section_url
 from llmsspider.site.discovery.model import Discovery, FetchResult
@@ -34,6 +34,9 @@ if TYPE_CHECKING:
     from llmsspider.site.discovery import Discovery, LlmsFile
     from llmsspider.store import RunRecord, SourceRecord
 
+
+FULL_CHECK_RUNS = 14
+"""Runs in which every page is fetched once without validators: two weeks of nights."""
 
 PERMANENT = frozenset({301, 308})
 
@@ -137,11 +140,11 @@ class SourceMemory:
         self.dead_links = DeadLinks()
         self.doubts = Doubts(found.get("doubts"))
         """What pages answered in earlier runs that was not believed, and in this one."""
-        self.full_check = FullCheck(run.config.full_check_runs)
+        self.full_check = FullCheck(FULL_CHECK_RUNS)
         """To which URLs validators are sent in this run."""
         self.link_bases = LinkBases(self._known_urls, run.site.page_of, run.note)
         """What the relative links of the site's Markdown are relative to."""
-        self.missing_ends = MissingEnds(_runs_by_page(source, "no_end_tag"), run.config.confirm_runs)
+        self.missing_ends = MissingEnds(_runs_by_page(source, "no_end_tag"), CONFIRM_RUNS)
         """The stored pages that break off."""
         self.missing: dict[bytes, int] = _runs_by_page(source, "missing")
         """Stored pages that were not found and not deleted: in how many complete runs in a row, by key."""
@@ -297,7 +300,7 @@ class StoredLookAlikes:
     def __call__(self, shape: str) -> Iterator[str]:
         """Yield the texts."""
         run, keys = self._run, self._keys(shape)
-        if run.is_open and len(keys) >= run.config.max_look_alikes:
+        if run.is_open and len(keys) >= traps.MAX_LOOK_ALIKES:
             for record in run.store.load_pages(keys, CONTENT):
                 if record is not None:
                     yield record.content or ""
@@ -306,6 +309,6 @@ class StoredLookAlikes:
         if self._by_shape is None:
             self._by_shape = defaultdict(list)
             for key, state in self._run.known.states.items():
-                if (found := shape_of(state.url)) is not None:
+                if (found := traps.shape_of(state.url)) is not None:
                     self._by_shape[found].append(key)
         return self._by_shape.get(shape, [])

@@ -129,6 +129,9 @@ def _is_exploding(query: str, parameters: list[tuple[str, str]]) -> bool:
     return len(re.findall(r"https?://|(?<==)/[^&=]*\?", query)) > MAX_NESTED_URLS
 
 
+MAX_LOOK_ALIKES = 1000
+"""Pages whose URLs differ in numbers only that may bring nothing new."""
+
 MAX_LOOK_ALIKES_FACTOR = 50
 """Look-alikes of one shape are cut at so many times the limit even when each says something new."""
 

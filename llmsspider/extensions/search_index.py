@@ -28,24 +28,19 @@ LEAST_SECS = 2.0
 
 
 class SearchIndex:
-    """Index what the crawl changed.
+    """Index what the crawl changed, where the source has an index: it was searched before."""
 
-    `LLMS_SEARCH_INDEX`: "auto" where the source has an index (it was searched before), "on" always.
-    """
-
-    def __init__(self, crawler: Crawler, run: Run, mode: str):
+    def __init__(self, crawler: Crawler, run: Run):
         self._crawler = crawler
         self._run = run
-        self._mode = mode
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> SearchIndex:
         """Take the run of the spider."""
         run = required_run(crawler)
-        mode = str(crawler.settings.get("LLMS_SEARCH_INDEX") or "auto")
-        if mode == "off" or run.config.plan_only:
+        if run.config.plan_only:
             raise NotConfigured  # asked for: Scrapy would warn of a reason
-        extension = cls(crawler, run, mode)
+        extension = cls(crawler, run)
         crawler.signals.connect(extension.engine_stopped, signal=signals.engine_stopped)
         return extension
 
@@ -75,7 +70,7 @@ class SearchIndex:
     def _sync(self) -> tuple[int, bool] | None:
         """Return how many passages the index has, and whether it is in step; None where there is to be no index."""
         stores = self._run.config.stores
-        if self._mode != "on" and not has_index(stores, self._run.source):
+        if not has_index(stores, self._run.source):
             return None
         from llmsspider.answers.library import Library  # noqa: PLC0415  # crawls without an index do without
 

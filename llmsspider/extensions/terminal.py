@@ -95,7 +95,7 @@ class TerminalProgress:
 
 def wants_display(settings: BaseSettings, stream: TextIO) -> bool:
     """Return whether a live display belongs on a stream: a real terminal that nothing else writes to."""
-    if settings.get("LLMS_PROGRESS") == "plain" or os.environ.get("TERM", "dumb") == "dumb":
+    if os.environ.get("TERM", "dumb") == "dumb":
         return False
     feeds = {str(uri).partition(":")[0] for uri in settings.getdict("FEEDS")}
     return is_terminal(stream) and not ({"-", "stdout"} & feeds and is_terminal(sys.stdout))

@@ -124,7 +124,7 @@ def _crawl(
     try:
         done = subprocess.run(  # noqa: S603  # our own interpreter, no shell
             CRAWL,
-            input=options_for_pipe(arguments, {"LLMS_PROGRESS": "plain", **settings}).decode(),
+            input=options_for_pipe(arguments, settings).decode(),
             cwd=folder,
             env=environment,
             capture_output=True,

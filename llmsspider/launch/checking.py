@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from scrapy.settings import SETTINGS_PRIORITIES, default_settings
 from scrapy.utils.misc import load_object
 
-from llmsspider.config.arguments import ARGUMENTS, DocsArguments, check_arguments, given
+from llmsspider.config.arguments import ARGUMENTS, PLAN_ONLY, DocsArguments, check_arguments, given
 from llmsspider.config.components import SCRAPY_SETTINGS, check_components
 from llmsspider.config.profiles import load, put_in_force
 from llmsspider.config.settings import Config, take_environment
@@ -172,11 +172,12 @@ def crawl_problems(settings: BaseSettings, spider: type[Spider], arguments: dict
         return problems + value_problems(settings)
     settings = settings.copy()
     spider.update_settings(settings)
+    plan_only = PLAN_ONLY in arguments
     arguments = given(arguments, own_arguments(spider))
     try:
         source = None
         if model is DocsArguments:
-            config, checked, _ = prepare(arguments, settings, spider)
+            config, checked, _ = prepare(arguments, settings, spider, plan_only=plan_only)
             source = checked.source or ""
         else:
             put_in_force(load(check_arguments(model, arguments).profile), settings)

@@ -329,7 +329,7 @@ class CrawlProcesses:
         process = subprocess.Popen(  # noqa: S603  # our own interpreter, no shell
             CRAWL, env=environment, stdin=subprocess.PIPE, stdout=log, stderr=log, start_new_session=True
         )
-        settings = {"LLMS_PROGRESS": "plain", "LLMS_STATUS_PORT": "off", **self._settings}
+        settings = {"LLMS_STATUS_PORT": "off", **self._settings}
         with suppress(BrokenPipeError), process.stdin or nullcontext() as pipe:  # its log says why it ended
             if pipe is not None:
                 pipe.write(options_for_pipe(arguments, settings))

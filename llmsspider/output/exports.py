@@ -101,20 +101,17 @@ def write_chunks(rows: Iterable[Document], out: BinaryIO, chunker: Chunker, *, r
         out.writelines(orjson.dumps(row, option=orjson.OPT_APPEND_NEWLINE) for row in made)
 
 
-def write_csv(
-    rows: Iterable[Document], out: BinaryIO, *, formulas: bool = False, with_extra: bool = False
-) -> None:
+def write_csv(rows: Iterable[Document], out: BinaryIO, *, with_extra: bool = False) -> None:
     """One document a row, after a header; `llms` and `links` as JSON, null as an empty cell.
 
-    Cells that a spreadsheet would calculate begin with an apostrophe, unless `formulas`. `with_extra` adds the column
-    `extra`.
+    Cells that a spreadsheet would calculate begin with an apostrophe. `with_extra` adds the column `extra`.
     """
     text = io.TextIOWrapper(out, encoding="utf-8", errors="replace", newline="", write_through=True)
     writer = csv.DictWriter(text, columns(with_extra=with_extra))
     writer.writeheader()
     for document in rows:
         row = flat_row(document, with_extra=with_extra)
-        writer.writerow(row if formulas else {name: without_formula(cell) for name, cell in row.items()})
+        writer.writerow({name: without_formula(cell) for name, cell in row.items()})
     text.detach()
 
 
@@ -267,21 +264,11 @@ class JsonLinesExporter(BaseItemExporter):
 
 
 class CsvExporter(CsvItemExporter):
-    """Scrapy's; cells that a spreadsheet would calculate begin with an apostrophe (`LLMS_CSV_FORMULAS`)."""
-
-    def __init__(self, file: Any, *, formulas: bool = False, **kwargs: Any):
-        super().__init__(file, **kwargs)
-        self.formulas = formulas
-
-    @classmethod
-    def from_crawler(cls, crawler: Crawler, file: Any, **kwargs: Any) -> CsvExporter:
-        """Read `LLMS_CSV_FORMULAS`."""
-        return cls(file, formulas=crawler.settings.get("LLMS_CSV_FORMULAS") == "keep", **kwargs)
+    """Scrapy's; cells that a spreadsheet would calculate begin with an apostrophe."""
 
     def serialize_field(self, field: Any, name: str, value: Any) -> Any:
         """Return the value of a cell."""
-        cell = super().serialize_field(field, name, value)
-        return cell if self.formulas else without_formula(cell)
+        return without_formula(super().serialize_field(field, name, value))
 
 
 class RunExporter(BaseItemExporter):

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from scrapy import Request
 from scrapy_spider_metadata import Args  # type: ignore[attr-defined]  # it has no __all__
 
-from llmsspider.config.arguments import NO_URL, DocsArguments, given
+from llmsspider.config.arguments import NO_URL, PLAN_ONLY, DocsArguments, given
 from llmsspider.config.components import check_components, lost_parts, misspelt, open_settings
 from llmsspider.config.sources import prepare
 from llmsspider.crawl import jobs
@@ -55,7 +55,9 @@ class DocsSpider(Args[DocsArguments], DocsCallbacks):
         """
         kwargs = kwargs if given(kwargs) else {**kwargs, "url": NO_URL}
         settings = open_settings(crawler)
-        config, arguments, source = prepare(given(kwargs, own_arguments(cls)), settings, cls)
+        config, arguments, source = prepare(
+            given(kwargs, own_arguments(cls)), settings, cls, plan_only=PLAN_ONLY in kwargs
+        )
         check_components(settings)
         if arguments.emit == "changes":  # no change is a result too: an empty feed replaces the last one
             settings.set("FEED_STORE_EMPTY", True, priority="spider")

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from llmsspider.errors import TooLargePageError
 
 MAX_GROWTH = 16
-"""Characters that one byte of a page may become, where `LLMS_MAX_GROWTH` says nothing else."""
+"""Characters that one byte of a page may become, beyond a million: real pages become one or two."""
 SMALL_CHARS = 1_000_000
 """Characters that any page may have."""
 
@@ -27,7 +27,7 @@ class Growth:
         """Raise for a part of the page that is as long as that."""
         if chars > self.most:
             raise TooLargePageError(
-                f"too-large: {self.size:,} bytes became more than {self.most:,} characters (LLMS_MAX_GROWTH)"
+                f"too-large: {self.size:,} bytes became more than {self.most:,} characters"
             )
 
     def count(self, chars: int) -> None:

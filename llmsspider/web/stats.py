@@ -121,7 +121,6 @@ Stat = Literal[
     "markdown/miss",
     "markdown/asked-again",
     "stored-at-stop",
-    "chrome/shared",
     "titles/shared",
     "markdown/stub",
     "markdown/stub/html",

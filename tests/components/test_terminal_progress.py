@@ -96,13 +96,8 @@ def test_one_ctrl_c_stops_reports_and_gives_the_terminal_back(serve, tmp_path: P
     assert shown.rindex("\x1b[?25h") > shown.rindex("\x1b[?25l")
 
 
-@pytest.mark.parametrize(
-    ("settings", "environment"),
-    [({"LLMS_PROGRESS": "plain"}, {}), ({}, {"TERM": "dumb"})],
-    ids=["LLMS_PROGRESS=plain", "TERM=dumb"],
-)
-def test_a_terminal_can_do_without(serve, tmp_path: Path, settings, environment) -> None:
-    _, shown = Held(serve).crawl(tmp_path, "crawling: ", settings=settings, **environment)
+def test_a_terminal_can_do_without(serve, tmp_path: Path) -> None:
+    _, shown = Held(serve).crawl(tmp_path, "crawling: ", TERM="dumb")
     assert "\x1b" not in shown
     assert "crawling: " in shown
 
@@ -121,12 +116,6 @@ def test_without_a_terminal_lines_tell_how_far_it_is(serve, tmp_path: Path) -> N
     assert lines
     assert all(int(done) <= int(total) for done, total, _, _ in lines)
     assert "logstats" not in process.log
-
-
-def test_a_wrong_value_is_said(tmp_path: Path) -> None:
-    process = begin_crawl("http://127.0.0.1:9", tmp_path, settings={"LLMS_PROGRESS": "loud"})
-    assert process.wait() == 2
-    assert "setting LLMS_PROGRESS='loud': accepted are auto, plain" in process.log
 
 
 def test_a_single_page_has_neither_display_nor_live_page(serve, tmp_path: Path) -> None:

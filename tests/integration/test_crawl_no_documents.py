@@ -39,7 +39,7 @@ FILTERED = {
     for reason in ("listing", "noindex", "canonical", "redirect", "empty", "unsupported-type")
 }
 NO_DOCUMENTS = {"/genindex.html", "/hidden.html", "/old/page.html", "/away.html", "/blank.html", "/data"}
-SETTINGS = {"LLMS_OBEY_NOINDEX": True, "LLMS_FULL_CHECK": 0}
+SETTINGS = {"LLMS_OBEY_NOINDEX": True}
 
 
 def filtered(outcome):
@@ -149,6 +149,8 @@ def test_a_page_that_changes_under_the_same_validators_uncovers_its_host(serve, 
     run_crawl(f"{site.url}/", settings=SETTINGS)
     index.body = html("Index", INDEX.replace("/far.html", "/near.html"))
     site.pages["/near.html"] = html("Near", "<p>A page that the index alone names now.</p>")
-    outcome = run_crawl(f"{site.url}/", settings=SETTINGS | {"LLMS_FULL_CHECK": 1})
+    outcome = run_crawl(
+        f"{site.url}/", settings=SETTINGS, constants={"llmsspider.crawl.source_memory.FULL_CHECK_RUNS": 1}
+    )
     assert outcome.stats["llms/unbelieved-hosts"] == 1
     assert "/near.html" in outcome.by_path(site.url)

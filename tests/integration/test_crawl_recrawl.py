@@ -157,13 +157,13 @@ def test_too_many_deletions_are_held_until_confirmed(serve, run_crawl):
         del site.pages[f"/p{index}.html"]
     site.pages["/later.html"] = html("Later", "<p>Only a page that is gone linked to it.</p>")
     site.clear()
-    never = {"LLMS_CONFIRM_RUNS": 0}
-    held = run_crawl(f"{site.url}/", settings=never)
+    never = {"llmsspider.crawl.phases.ending.CONFIRM_RUNS": 100}
+    held = run_crawl(f"{site.url}/", constants=never)
     assert Counter(changes(held, site.url).values()) == {"unchanged": len(first.documents)}
     assert len(held.documents) == len(first.documents), "each page has one row"
     assert "/later.html" not in site.paths(), "what is exported as it was stored is not followed"
     assert any("-a confirm_deletions=true" in line for line in held.lines)
-    confirmed = run_crawl(f"{site.url}/", arguments={"confirm_deletions": "true"}, settings=never)
+    confirmed = run_crawl(f"{site.url}/", arguments={"confirm_deletions": "true"}, constants=never)
     assert Counter(changes(confirmed, site.url).values()) == {"unchanged": 5, "deleted": 6}
 
 
@@ -432,11 +432,12 @@ def test_look_alikes_that_are_stored_stay_whatever_the_order_of_links(serve, run
         )
 
     site.pages["/"] = home([*articles, *lists])
-    settings = {"LLMS_MIN_CHARACTERS": 12, "LLMS_MAX_LOOK_ALIKES": 0, "CONCURRENT_REQUESTS_PER_DOMAIN": 2}
+    settings = {"LLMS_MIN_CHARACTERS": 12, "CONCURRENT_REQUESTS_PER_DOMAIN": 2}
+    few = {"llmsspider.crawl.traps.MAX_LOOK_ALIKES": 5}
     first = run_crawl(f"{site.url}/", settings=settings)
     assert {"/behind.html", *articles} < set(changes(first, site.url))
     site.pages["/"] = home([*reversed(articles), *lists, "/days?n=0"])
-    second = run_crawl(f"{site.url}/", settings={**settings, "LLMS_MAX_LOOK_ALIKES": 5})
+    second = run_crawl(f"{site.url}/", settings=settings, constants=few)
     found = changes(second, site.url)
     assert {path: found[path] for path in ("/behind.html", *articles)} == dict.fromkeys(
         ("/behind.html", *articles), "unchanged"
@@ -445,7 +446,7 @@ def test_look_alikes_that_are_stored_stay_whatever_the_order_of_links(serve, run
     assert 2 <= second.stats["llms/filtered/trap"] <= len(lists)
     days = [path for path in found if path.startswith("/days")]
     assert 5 < len(days) < 20
-    third = run_crawl(f"{site.url}/", settings={**settings, "LLMS_MAX_LOOK_ALIKES": 5})
+    third = run_crawl(f"{site.url}/", settings=settings, constants=few)
     assert set(changes(third, site.url).values()) == {"unchanged"}
 
 
@@ -541,12 +542,10 @@ def test_a_stub_in_a_full_text_file_is_taken_from_its_page(serve, run_crawl):
     assert set(changes(third, site.url).values()) == {"unchanged"}
 
 
-def test_a_title_and_a_foot_that_the_sites_pages_share_are_not_theirs(serve, run_crawl):
-    foot = "Tell us what you miss here."
-
+def test_a_title_that_the_sites_pages_share_is_not_theirs(serve, run_crawl):
     def page(body, number=8):
         prose = f"<p>Widget {number} turns wheels, wheels turn mills, mills grind the corn of valley {number}.</p>"
-        main = f"<main><h1>Widget</h1>{body}{prose * 3}<p>{foot}</p></main>"
+        main = f"<main><h1>Widget</h1>{body}{prose * 3}</main>"
         return f"<!doctype html><html><head><title>Widget</title></head><body>{main}</body></html>"
 
     links = "".join(f"<a href='/part-{number}'>x</a>" for number in range(8))
@@ -558,23 +557,18 @@ def test_a_title_and_a_foot_that_the_sites_pages_share_are_not_theirs(serve, run
         }
     )
     site.etags = True
-    first = run_crawl(f"{site.url}/", settings={"LLMS_SHARED_TEXT": "drop"})
+    first = run_crawl(f"{site.url}/")
     titles = {path: document["title"] for path, document in first.by_path(site.url).items()}
     assert titles.pop("/") == "Widget"
     assert titles.pop("/part-7") in {"part 7", "Widget"}, "told by its URL, if enough pages came before it"
     assert titles == {f"/part-{number}": f"Wheel {number}" for number in range(7)}
     assert first.stats["llms/titles/shared"] >= 7
-    footed = {path for path, document in first.by_path(site.url).items() if foot in document["content"]}
-    assert len(footed) == 7, "those that came before enough pages were compared"
-    assert first.stats["llms/chrome/shared"] == 2
-    second = run_crawl(f"{site.url}/", settings={"LLMS_SHARED_TEXT": "drop"})
+    second = run_crawl(f"{site.url}/")
     pages = second.by_path(site.url)
     assert pages["/part-7"]["title"] == "part 7", "learned by then, whatever the order of pages"
     assert pages["/part-3"]["title"] == "Wheel 3"
-    assert not [path for path, document in pages.items() if foot in document["content"]]
-    assert {path for path, document in pages.items() if document["change"] == "changed"} >= footed
     assert "corn of valley 3" in pages["/part-3"]["content"]
-    third = run_crawl(f"{site.url}/", settings={"LLMS_SHARED_TEXT": "drop"})
+    third = run_crawl(f"{site.url}/")
     assert {document["change"] for document in third.by_path(site.url).values()} == {"unchanged"}
     assert comparable(third) == comparable(second)
 

@@ -114,7 +114,6 @@ def test_no_address_is_left_anywhere_over_two_crawls(serve, run_crawl, tmp_path,
         "LLMS_SKILL_DIR": tmp_path / "skill",
         "LLMS_CHANGES_FEED": tmp_path / "changes.atom",
         "LLMS_REPORT": tmp_path / "report.html",
-        "LLMS_SEARCH_INDEX": "on",
     }
     crawled = {
         "settings": settings,
@@ -122,6 +121,8 @@ def test_no_address_is_left_anywhere_over_two_crawls(serve, run_crawl, tmp_path,
         "env": environment,
     }
     first = run_crawl(f"{site.url}/", **crawled)
+    search = ("search", source, "questions", "-s", f"LLMS_DATA_DIR={tmp_path / 'store'}")
+    assert "[e-mail]" in command(*search, cwd=tmp_path).stdout  # from now on the index is kept in step
     documents = first.by_path(site.url)
     assert set(documents) == {"/", "/guide/intro.html", "/guide/more.html", "/guide/gone.html"}
     intro = documents["/guide/intro.html"]
@@ -173,7 +174,7 @@ def test_no_address_is_left_anywhere_over_two_crawls(serve, run_crawl, tmp_path,
     assert (tmp_path / "export4").read_text().startswith("# Docs of [e-mail]\n\n> Ask [e-mail].")
     tree = {path.name for path in (tmp_path / "mirror").rglob("*.md")}
     assert "intro.md" in tree and not {"gone.md", "more.md", "tiny.md"} & tree
-    found = command("search", source, "questions", "-s", f"LLMS_DATA_DIR={tmp_path / 'store'}", cwd=tmp_path)
+    found = command(*search, cwd=tmp_path)
     assert "[e-mail]" in found.stdout and "secret" not in found.stdout
     assert leaks(tmp_path) == []
 
@@ -181,11 +182,15 @@ def test_no_address_is_left_anywhere_over_two_crawls(serve, run_crawl, tmp_path,
 def test_pipelines_that_come_later_or_change_make_every_page_again(serve, run_crawl, tmp_path, environment):
     site = serve(PAGES)
     site.etags = True
-    searched = {"LLMS_SEARCH_INDEX": "on"}
-    before = run_crawl(f"{site.url}/", settings=searched, env=environment)
+    before = run_crawl(f"{site.url}/", env=environment)
+    place = f"LLMS_DATA_DIR={tmp_path / 'store'}"
+    assert (
+        command("search", site.url.removeprefix("http://"), "questions", "-s", place, cwd=tmp_path).exit_code
+        == 0
+    )
     assert any(SECRET in document["content"] for document in before.documents)
     assert any(line.startswith("version: ") or SECRET in line for line in leaks(tmp_path))
-    settings = {**searched, "ITEM_PIPELINES": '{"mydocs.pipelines.RedactEmails": 300}'}
+    settings = {"ITEM_PIPELINES": '{"mydocs.pipelines.RedactEmails": 300}'}
     redacted = run_crawl(f"{site.url}/", settings=settings, arguments={"emit": "changes"}, env=environment)
     assert set(redacted.by_path(site.url)) == {
         "/",
@@ -249,8 +254,8 @@ def test_what_goes_wrong_in_a_pipeline_costs_its_page_only(serve, run_crawl, env
     assert len(plain.documents) == len(NAMES) + 1
     del site.pages["/gone.html"]
     settings = {"ITEM_PIPELINES": '{"own_pipelines.Unruly": 300, "own_pipelines.Late": 950}'}
-    settings["LLMS_MAX_FAILED_SHARE"] = 1
-    outcome = run_crawl(f"{site.url}/", settings=settings, env=environment)
+    most = {"llmsspider.crawl.phases.ending.MAX_FAILED_SHARE": 1}
+    outcome = run_crawl(f"{site.url}/", settings=settings, env=environment, constants=most)
     documents = outcome.by_path(site.url)
     assert {path for path, document in documents.items() if document["change"] != "deleted"} == {
         "/",

@@ -8,7 +8,7 @@ from loopback import loopback
 from site_server import Reply
 from sites import MARKDOWN, PLAIN, html
 
-HEAD = {"LLMS_REVALIDATE_METHOD": "HEAD", "LLMS_FULL_CHECK": 0}
+HEAD = {"LLMS_REVALIDATE_METHOD": "HEAD"}
 OF_THE_RUN = {"run", "seq", "change", "fetched_at"}
 SITEMAP = (
     "<urlset xmlns='http://www.sitemaps.org/schemas/sitemap/0.9'>"

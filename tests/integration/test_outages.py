@@ -45,8 +45,10 @@ def test_a_wall_before_a_part_of_the_site_makes_the_run_incomplete(serve, run_cr
         command("status", site.url.removeprefix("http://"), "--json", *store, cwd=tmp_path).stdout
     )
     assert status["run"]["outage"] == why
-    some = run_crawl(f"{site.url}/", settings={**QUICK, "LLMS_MAX_FAILED_SHARE": 0.5})
-    assert some.exit_code == 0, "the setting says how many may fail"
+    some = run_crawl(
+        f"{site.url}/", settings=QUICK, constants={"llmsspider.crawl.phases.ending.MAX_FAILED_SHARE": 0.5}
+    )
+    assert some.exit_code == 0, "the share says how many may fail"
     assert Counter(changes(some, site.url).values()) == {"unchanged": 20, "deleted": 1}
 
 
@@ -97,16 +99,16 @@ def frozen(body: str):
 
 def test_a_server_that_says_304_to_everything_is_found_out(serve, run_crawl):
     site = serve({path: frozen(body) for path, body in pages().items()})
-    quick = {**QUICK, "LLMS_FULL_CHECK": 4}
-    run_crawl(f"{site.url}/", settings=quick)
+    quick = {"settings": QUICK, "constants": {"llmsspider.crawl.source_memory.FULL_CHECK_RUNS": 4}}
+    run_crawl(f"{site.url}/", **quick)
     edited = {name: html(f"Page {name[2:-5]}", f"<p>The text of {name}, edited.</p>") for name in NAMES}
     site.pages.update({name: frozen(body) for name, body in edited.items()})
-    first = run_crawl(f"{site.url}/", settings=quick)
+    first = run_crawl(f"{site.url}/", **quick)
     found = Counter(changes(first, site.url).values())["changed"]
     assert 0 < found <= len(NAMES)
     (told,) = [line for line in first.lines if "304" in line and "not believed" in line]
     site.clear()
-    second = run_crawl(f"{site.url}/", settings=quick)
+    second = run_crawl(f"{site.url}/", **quick)
     assert Counter(changes(second, site.url).values())["changed"] == len(NAMES) - found
     assert not any("if-modified-since" in seen.headers for seen in site.requests), told
     assert not any("not believed" in line for line in second.lines), "said once"

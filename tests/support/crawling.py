@@ -106,7 +106,6 @@ def crawl_words(
         "LLMS_ALLOW_PRIVATE_ADDRESSES": "127.0.0.1",
         "LLMS_DATA_DIR": folder / "store",
         "LLMS_CONVERT_WORKERS": 0,
-        "LLMS_FULL_CHECK": 0,
         **(settings or {}),
     }
     return [
@@ -115,6 +114,10 @@ def crawl_words(
         *(part for name, value in chosen.items() for part in ("-s", f"{name}={value}")),
         *("-O", str(folder / "documents.jsonl")),
     ]
+
+
+NO_FULL_CHECK = {"llmsspider.crawl.source_memory.FULL_CHECK_RUNS": 0}
+"""The constants of a crawl in which every page is revalidated, whatever the number of the run is."""
 
 
 def begin_crawl(
@@ -133,6 +136,7 @@ def begin_crawl(
     """
     given = [*crawl_words(url, folder, settings, spider=spider), *words]
     log = stderr or folder / "log.txt"
+    options["constants"] = NO_FULL_CHECK | options.get("constants", {})
     return begin(*given, cwd=folder, stdout=folder / "stdout.txt", stderr=log, **options)
 
 
@@ -152,6 +156,7 @@ def crawl(
     """
     output = folder / "documents.jsonl"
     words = crawl_words(url, folder, settings, arguments, spider)
+    more["constants"] = NO_FULL_CHECK | more.get("constants", {})
     outcome = command(*words, *options, cwd=folder, **more)
     if output.exists():
         outcome.documents = [json.loads(line) for line in output.read_text(encoding="utf-8").splitlines()]

@@ -408,12 +408,14 @@ class _Crawler:
                 **short["settings"],
                 "DOWNLOAD_MAXSIZE": 4_000_000,
                 "LLMS_MAX_WAIT": 3,
-                "LLMS_MAX_FAILED_SHARE": 1,  # half of the site is out of order
                 "CONCURRENT_REQUESTS": 64,
                 "CONCURRENT_REQUESTS_PER_DOMAIN": 24,
                 "LLMS_REPORT": folder / "report.html",
                 **({"DOWNLOAD_VERIFY_CERTIFICATES": "False"} if not names else {}),
             },
+            constants={
+                "llmsspider.crawl.phases.ending.MAX_FAILED_SHARE": 1
+            },  # half of the site is out of order
             env={
                 "PYTHONPATH": f"{Path(__file__).parents[2]}:{Path(__file__).parent}",
                 "SSL_CERT_FILE": str(self.authority.path),

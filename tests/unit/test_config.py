@@ -38,7 +38,7 @@ def test_settings_are_read_once_and_checked():
 
 WRONG = {
     "LLMS_LINK_DEPTH": ("deep", "a number of 0 or more is accepted"),
-    "LLMS_CONFIRM_RUNS": ("1.5", "a whole number of 0 or more is accepted"),
+    "LLMS_MAX_LINKED_FILES": ("1.5", "a whole number of 0 or more is accepted"),
     "LLMS_MAX_RATE": ("nan", "a number of 0 or more is accepted"),
     "LLMS_MAX_WAIT": ("inf", "a number of 0 or more is accepted"),
     "LLMS_CHUNK_SIZE": ("0", "a number of 1 or more is accepted"),

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from scrapy import Request
 
-from llmsspider.crawl.bot_walls import BELIEVED_RUNS, MAX_MOVED_TO_ONE
+from llmsspider.crawl.bot_walls import BELIEVED_RUNS, CONFIRM_RUNS, MAX_MOVED_TO_ONE
 from llmsspider.crawl.deletions import DELETED, DeletionPlan, outage, plan_deletions
 from llmsspider.crawl.records import utc_now
 from llmsspider.store import LINKS
@@ -33,6 +33,9 @@ MAX_SECS = 300.0
 
 AT_ONCE = 2
 """Number of pages that are retried at a time."""
+
+MAX_FAILED_SHARE = 0.1
+"""The share of pages that may fail in a run that counts as complete; one page always may."""
 
 
 async def undecided_pages(phase: Phase, discovery: Discovery | None) -> AsyncIterator[Request]:
@@ -212,7 +215,7 @@ def _note_outage(run: Run) -> None:
     obtained = max(run.progress.documents - run.progress.kept, 0) + run.waiting.number("moved")
     kept = [kind for key, kind in run.known.reasons.items() if run.known.outcomes[key] == "kept"]
     failed = run.progress.errors + Counter(kept)
-    why = outage(failed, obtained, run.config.max_failed_share)
+    why = outage(failed, obtained, MAX_FAILED_SHARE)
     if why is not None:
         run.coverage.failed_in_part(why)
 
@@ -265,7 +268,7 @@ def _keep_doubtful_pages(run: Run, site: Site) -> None:
 
 def _doubt(run: Run, key: bytes, outcome: str, arriving: Counter[bytes]) -> tuple[str, int]:
     """Return the answer of a page and the runs in a row after which it is believed; empty and 0 where it is already."""
-    confirm, reason = max(run.config.confirm_runs, 2), run.known.reasons[key]
+    confirm, reason = CONFIRM_RUNS, run.known.reasons[key]
     if outcome == "dropped" and reason in {"empty", "soft-404"}:
         return reason, confirm
     target = run.known.targets.get(key)
@@ -327,7 +330,7 @@ def _deletion_plan(run: Run) -> DeletionPlan:
         only_gone=run.arguments.mode == "refresh",
         arrived=_arrived(run, unreached),
         missing=run.memory.missing,
-        runs=run.config.confirm_runs,
+        runs=CONFIRM_RUNS,
     )
 
 
