@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 from llmsspider.errors import ConversionError
 from llmsspider.lint.findings import Finding, finding, ordered
-from llmsspider.lint.outline import Outline, OutlineHeading, OutlineLink, Place, outline
+from llmsspider.lint.outline import Heading, Link, Outline, Place
 from llmsspider.site import llmsfull, llmstxt
 from llmsspider.site.llmstxt.links import absolute_url
 from llmsspider.web import hosts
@@ -49,54 +49,47 @@ def lint_body(body: bytes, file: str, url: str | None) -> list[Finding]:
         place = (before.count(b"\n") + 1, error.start - before.rfind(b"\n"))
         found = [finding("not-utf-8", file, f"byte {body[error.start]:#04x} is no UTF-8", place)]
         text = body.decode("cp1252", "replace")
-    found += lint_full(text, file, url) if is_full_text(text, url or file) else lint_text(text, file, url)
-    return ordered(found)
-
-
-def is_full_text(text: str, name: str) -> bool:
-    """Whether a file holds the pages themselves: it says so by its name, or is delimited into pages."""
-    last = urlsplit(name).path.rpartition("/")[2].lower()
-    return llmstxt.classify(text) == "full" and (
-        "full" in last or "ctx" in last or llmsfull.looks_split(text)
+    return ordered(
+        [*found, *(_lint_full if _is_full_text(text, url or file) else lint_text)(text, file, url)]
     )
 
 
-def lint_full(text: str, file: str, url: str | None) -> list[Finding]:
-    """Check a full-text file."""
-    found = list(_size(text, file, "full-text-too-large", FULL_TOKENS))
+def _is_full_text(text: str, name: str) -> bool:
+    """Whether a file holds the pages themselves: it says so by its name, or is delimited into pages."""
+    last = urlsplit(name).path.rpartition("/")[2].lower()
+    is_named = "full" in last or "ctx" in last
+    return llmstxt.classify(text) == "full" and (is_named or llmsfull.looks_split(text))
+
+
+def _lint_full(text: str, file: str, url: str | None) -> Iterator[Finding]:
+    yield from _size(text, file, "full-text-too-large", FULL_TOKENS)
     report = llmsfull.inspect(io.BytesIO(text.encode()), url or UNKNOWN)
     if report.rule is None:
-        found.append(
-            finding(
-                "full-text-unsplit",
-                file,
-                f"its pages cannot be split: {report.reason or 'no rule fits'}",
-            )
-        )
-    return found
+        problem = f"its pages cannot be split: {report.reason or 'no rule fits'}"
+        yield finding("full-text-unsplit", file, problem)
 
 
-def lint_text(text: str, file: str, url: str | None) -> list[Finding]:
+def lint_text(text: str, file: str, url: str | None) -> Iterator[Finding]:
     """Check an index."""
     text = _LINE_ENDS.sub("\n", text)
-    parsed = llmstxt.parse(text, url or UNKNOWN)
+    entries = llmstxt.parse(text, url or UNKNOWN).entries
     try:
-        seen = outline(_without_front_matter(text))
+        outline = Outline(_without_front_matter(text))
     except ConversionError as error:
-        return [finding("not-llms-txt", file, str(error))]
-    rules = _Rules(text, file, url, seen)
-    found = [*rules.head(), *rules.sections(), *rules.links(), *_size(text, file, "too-large", LARGE_TOKENS)]
-    if not parsed.entries:
-        found.append(finding("no-links", file, "no link could be read"))
-    elif len(parsed.entries) > FEW_LINKS and not any(entry.section for entry in parsed.entries):
-        found.append(finding("no-sections", file, f"links below no heading: {len(parsed.entries)}"))
-    hidden = _INVISIBLE.search(text)
-    if hidden:
-        problem = (
-            f"invisible characters: {len(_INVISIBLE.findall(text))}, the first is U+{ord(hidden[0]):04X}"
-        )
-        found.append(finding("invisible-characters", file, problem, _place(text, hidden.start())))
-    return ordered(found)
+        yield finding("not-llms-txt", file, str(error))
+        return
+    yield from _head(text, file, outline)
+    yield from _sections(file, outline)
+    yield from _links(file, url, outline)
+    yield from _size(text, file, "too-large", LARGE_TOKENS)
+    if not entries:
+        yield finding("no-links", file, "no link could be read")
+    elif len(entries) > FEW_LINKS and not any(entry.section for entry in entries):
+        yield finding("no-sections", file, f"links below no heading: {len(entries)}")
+    if hidden := _INVISIBLE.search(text):
+        first = f"the first is U+{ord(hidden[0]):04X}"
+        problem = f"invisible characters: {len(_INVISIBLE.findall(text))}, {first}"
+        yield finding("invisible-characters", file, problem, _place(text, hidden.start()))
 
 
 def _without_front_matter(text: str) -> str:
@@ -115,172 +108,125 @@ def _size(text: str, file: str, rule: str, limit: int) -> Iterator[Finding]:
         yield finding(rule, file, f"the file has about {tokens:,} tokens")
 
 
-class _Rules:
-    """The rules over the outline of one index."""
+def _head(text: str, file: str, outline: Outline) -> Iterator[Finding]:
+    """Title and summary."""
+    titles = [heading for heading in outline.headings if heading.level == 1]
+    if titles and outline.first != "title":
+        yield finding("title-not-first", file, "other text stands above the title", titles[0].place)
+    elif not titles and (unspaced := _UNSPACED.search(text)):
+        problem = f"there is no H1: {_short(unspaced[0])!r} needs a blank after `#`"
+        yield finding("no-title", file, problem, _place(text, unspaced.start()))
+    elif not titles:
+        yield finding("no-title", file, "there is no H1", (1, 1))
+    for heading in titles[1:]:
+        yield finding("several-titles", file, f"a second H1: {_short(heading.text)}", heading.place)
+    if not outline.quotes:
+        yield finding("no-summary", file, "there is no summary", titles[0].place if titles else (1, 1))
+    elif titles and outline.after_title != "BlockQuote":
+        yield finding("summary-misplaced", file, "the summary does not follow the title", outline.quotes[0])
+    if outline.html:
+        yield finding("html", file, f"HTML in the file: {len(outline.html)} times", outline.html[0])
 
-    def __init__(self, text: str, file: str, url: str | None, seen: Outline):
-        self._text = text
-        self._file = file
-        self._url = url
-        self._base = url or UNKNOWN
-        self._seen = seen
 
-    def _found(self, rule: str, problem: str, place: Place = (0, 0), urls: tuple[str, ...] = ()) -> Finding:
-        return finding(rule, self._file, problem, place, urls)
-
-    def head(self) -> Iterator[Finding]:
-        """Title and summary."""
-        titles = [heading for heading in self._seen.headings if heading.level == 1]
-        if not titles:
-            unspaced = _UNSPACED.search(self._text)
-            problem = (
-                f"there is no H1: {_short(unspaced[0])!r} needs a blank after `#`"
-                if unspaced
-                else "there is no H1"
+def _sections(file: str, outline: Outline) -> Iterator[Finding]:
+    """Headings and what stands below them."""
+    sections = [heading for heading in outline.headings if heading.level > 1]
+    for heading in sections:
+        if not heading.blocks and not heading.has_children:
+            yield finding(
+                "empty-section", file, f"nothing stands below {_short(heading.text)}", heading.place
             )
-            yield self._found(
-                "no-title", problem, _place(self._text, unspaced.start()) if unspaced else (1, 1)
-            )
-        elif self._seen.first != "title":
-            yield self._found("title-not-first", "other text stands above the title", titles[0].place)
-        for heading in titles[1:]:
-            yield self._found("several-titles", f"a second H1: {_short(heading.text)}", heading.place)
-        if not self._seen.quotes:
-            yield self._found("no-summary", "there is no summary", titles[0].place if titles else (1, 1))
-        elif titles and self._seen.after_title != "BlockQuote":
-            yield self._found(
-                "summary-misplaced", "the summary does not follow the title", self._seen.quotes[0]
-            )
-        if self._seen.html:
-            problem = f"HTML in the file: {len(self._seen.html)} times"
-            yield self._found("html", problem, self._seen.html[0])
-
-    def sections(self) -> Iterator[Finding]:
-        """Headings and what stands below them."""
-        sections = [heading for heading in self._seen.headings if heading.level > 1]
-        for heading in sections:
-            if not heading.blocks and not self._has_children(heading):
-                yield self._found(
-                    "empty-section", f"nothing stands below {_short(heading.text)}", heading.place
-                )
-            elif not heading.links and heading.level == 2:
-                yield self._found(
-                    "section-without-links", f"{_short(heading.text)} has no link", heading.place
-                )
-        deep = [heading for heading in sections if heading.level > 2]
-        if deep:
-            problem = f"headings deeper than `##`: {len(deep)}"
-            yield self._found("deep-heading", problem, deep[0].place)
-        yield from self._optional(sections)
-
-    def _has_children(self, heading: OutlineHeading) -> bool:
-        after = self._seen.headings[self._seen.headings.index(heading) + 1 :]
-        return bool(after) and after[0].level > heading.level
-
-    def _optional(self, sections: list[OutlineHeading]) -> Iterator[Finding]:
-        optional = [one for one in sections if one.text.strip(" :.").casefold() == "optional"]
-        if not optional:
-            return
-        others = [one for one in sections if one.level == 2 and one not in optional and one.links]
-        total = sum(one.level <= 2 and one.links for one in sections)
-        if not others and total:
-            yield self._found(
-                "everything-optional", "every link stands in the Optional section", optional[0].place
-            )
-        elif any(one.place > optional[0].place for one in others):
-            yield self._found("optional-not-last", "sections follow the Optional section", optional[0].place)
-
-    def links(self) -> Iterator[Finding]:
-        """Every link as it is written."""
-        for place, written in self._seen.broken:
-            yield self._found("broken-link-syntax", f"{_short(written)} is no link", place)
-        relative: list[OutlineLink] = []
-        fragments: list[OutlineLink] = []
-        others: list[OutlineLink] = []
-        insecure: list[OutlineLink] = []
-        outside: list[OutlineLink] = []
-        pages: list[tuple[OutlineLink, str]] = []
-        for link in self._seen.links:
-            target = absolute_url(link.href, self._base)
-            if isinstance(target, InvalidUrl):
-                yield self._found("invalid-url", f"{_short(link.href)} is no URL: {target.why}", link.place)
-            elif target is None:
-                (fragments if link.href.startswith("#") or not link.href else others).append(link)
-            else:
-                pages.append((link, target))
-                if not link.href.lower().startswith(("http:", "https:")):
-                    relative.append(link)
-                elif link.href.lower().startswith("http:") and not self._base.startswith("http:"):
-                    insecure.append(link)
-                if self._url and not hosts.same_site(target, self._url):
-                    outside.append(link)
-        groups = (
-            ("relative-link", "relative links", relative),
-            ("fragment-link", "links to parts of this file", fragments),
-            ("not-a-page", "links that are no http(s) address", others),
-            ("insecure-link", "links with http", insecure),
-            ("off-site-link", "links to other sites", outside),
+        elif not heading.links and heading.level == 2:
+            yield finding("section-without-links", file, f"{_short(heading.text)} has no link", heading.place)
+    if deep := [heading for heading in sections if heading.level > 2]:
+        yield finding("deep-heading", file, f"headings deeper than `##`: {len(deep)}", deep[0].place)
+    optional = next((one for one in sections if _is_optional(one)), None)
+    if optional is None:
+        return
+    others = [one for one in sections if one.level == 2 and one.links and not _is_optional(one)]
+    if not others and any(one.level == 2 and one.links for one in sections):
+        yield finding(
+            "everything-optional", file, "every link stands in the Optional section", optional.place
         )
-        for rule, what, links in groups:
-            yield from self._group(rule, what, links)
-        yield from self._pages(pages)
-
-    def _pages(self, pages: list[tuple[OutlineLink, str]]) -> Iterator[Finding]:
-        by_url: dict[str, list[OutlineLink]] = defaultdict(list)
-        by_title: dict[tuple[int | None, str], dict[str, OutlineLink]] = defaultdict(dict)
-        by_notes: dict[str, dict[str, OutlineLink]] = defaultdict(dict)
-        entries = [(link, target) for link, target in pages if link.section is not None and link.is_first]
-        for link, target in entries:
-            by_url[_written(link.href, target)].append(link)
-            by_title[link.section, link.title.casefold()].setdefault(target, link)
-            if link.notes:
-                by_notes[link.notes.casefold()].setdefault(target, link)
-            if link.title.casefold() in _UNTITLED or link.title == link.href:
-                yield self._found("untitled-link", f"{_short(link.href)} has no title", link.place)
-        for url, links in by_url.items():
-            for again in links[1:]:
-                problem = f"{_short(url)} is listed in line {links[0].place[0]}, too"
-                yield self._found("duplicate-link", problem, again.place)
-        for (_, title), found in by_title.items():
-            if len(found) > 1 and title:
-                yield from self._group(
-                    "duplicate-title",
-                    f"links of a section with the title {_short(next(iter(found.values())).title)!r}",
-                    list(found.values()),
-                )
-        for found in by_notes.values():
-            if len(found) > 1:
-                yield from self._group(
-                    "equal-notes",
-                    f"links with the notes {_short(next(iter(found.values())).notes)!r}",
-                    list(found.values()),
-                )
-        without_notes = [link for link, _ in entries if not link.notes]
-        yield from self._group("missing-notes", f"links without notes, of {len(entries)}", without_notes)
-        loose = [link for link, _ in pages if link.section is not None and not link.in_list]
-        yield from self._group("link-outside-list", "links of sections outside of a list", loose)
-        listing = {link.section for link, _ in entries}
-        unlinked = [
-            place
-            for place, section in self._seen.items_without_link
-            if section in listing and section is not None
-        ]
-        if unlinked:
-            problem = f"items without a link in lists of links: {len(unlinked)}"
-            yield self._found("item-without-link", problem, unlinked[0])
-
-    def _group(self, rule: str, what: str, links: list[OutlineLink]) -> Iterator[Finding]:
-        """One finding for links that have the same fault, at the first of them."""
-        if links:
-            urls = tuple(dict.fromkeys(link.href for link in links))
-            one = finding(rule, self._file, f"{what}: {len(links)}", links[0].place, urls)
-            yield one
+    elif any(one.place > optional.place for one in others):
+        yield finding("optional-not-last", file, "sections follow the Optional section", optional.place)
 
 
-def _written(href: str, target: str) -> str:
-    """The address with its fragment, which may distinguish two entries of a page."""
-    fragment = href.partition("#")[2]
-    return f"{target}#{fragment}" if fragment else target
+def _is_optional(heading: Heading) -> bool:
+    return heading.text.strip(" :.").casefold() == "optional"
+
+
+def _links(file: str, url: str | None, outline: Outline) -> Iterator[Finding]:
+    """Every link as it is written."""
+    base = url or UNKNOWN
+    for place, written in outline.broken:
+        yield finding("broken-link-syntax", file, f"{_short(written)} is no link", place)
+    groups: dict[tuple[str, str], list[Link]] = defaultdict(list)
+    pages: list[tuple[Link, str]] = []
+    for link in outline.links:
+        target, href = absolute_url(link.href, base), link.href.lower()
+        if isinstance(target, InvalidUrl):
+            yield finding("invalid-url", file, f"{_short(link.href)} is no URL: {target.why}", link.place)
+        elif target is None and (not href or href.startswith("#")):
+            groups["fragment-link", "links to parts of this file"].append(link)
+        elif target is None:
+            groups["not-a-page", "links that are no http(s) address"].append(link)
+        else:
+            pages.append((link, target))
+            if not href.startswith(("http:", "https:")):
+                groups["relative-link", "relative links"].append(link)
+            elif href.startswith("http:") and not base.startswith("http:"):
+                groups["insecure-link", "links with http"].append(link)
+            if url and not hosts.same_site(target, url):
+                groups["off-site-link", "links to other sites"].append(link)
+    for (rule, problem), links in groups.items():
+        yield from _group(file, rule, problem, links)
+    yield from _entries(file, pages, outline)
+
+
+def _entries(file: str, pages: list[tuple[Link, str]], outline: Outline) -> Iterator[Finding]:
+    """The links of sections, what is said of each, and what else stands there."""
+    by_url: dict[str, list[Link]] = defaultdict(list)
+    by_title: dict[tuple[int | None, str], dict[str, Link]] = defaultdict(dict)
+    by_notes: dict[str, dict[str, Link]] = defaultdict(dict)
+    entries = [(link, target) for link, target in pages if link.section is not None and link.is_first]
+    for link, target in entries:
+        fragment = link.href.partition("#")[2]  # may distinguish two entries of a page
+        by_url[f"{target}#{fragment}" if fragment else target].append(link)
+        by_title[link.section, link.title.casefold()].setdefault(target, link)
+        if link.notes:
+            by_notes[link.notes.casefold()].setdefault(target, link)
+        if link.title.casefold() in _UNTITLED or link.title == link.href:
+            yield finding("untitled-link", file, f"{_short(link.href)} has no title", link.place)
+    for url, links in by_url.items():
+        for again in links[1:]:
+            problem = f"{_short(url)} is listed in line {links[0].place[0]}, too"
+            yield finding("duplicate-link", file, problem, again.place)
+    for (_, title), found in by_title.items():
+        if len(found) > 1 and title:
+            first, *_ = same = list(found.values())
+            problem = f"links of a section with the title {_short(first.title)!r}"
+            yield from _group(file, "duplicate-title", problem, same)
+    for found in by_notes.values():
+        if len(found) > 1:
+            first, *_ = same = list(found.values())
+            yield from _group(file, "equal-notes", f"links with the notes {_short(first.notes)!r}", same)
+    without_notes = [link for link, _ in entries if not link.notes]
+    yield from _group(file, "missing-notes", f"links without notes, of {len(entries)}", without_notes)
+    loose = [link for link, _ in pages if link.section is not None and not link.in_list]
+    yield from _group(file, "link-outside-list", "links of sections outside of a list", loose)
+    listing = {link.section for link, _ in entries}
+    unlinked = [place for place, section in outline.items_without_link if section in listing]
+    if unlinked:
+        problem = f"items without a link in lists of links: {len(unlinked)}"
+        yield finding("item-without-link", file, problem, unlinked[0])
+
+
+def _group(file: str, rule: str, problem: str, links: list[Link]) -> Iterator[Finding]:
+    """One finding for links that have the same fault, at the first of them."""
+    if links:
+        urls = tuple(dict.fromkeys(link.href for link in links))
+        yield finding(rule, file, f"{problem}: {len(links)}", links[0].place, urls)
 
 
 def _short(text: str) -> str:
@@ -292,7 +238,7 @@ def places(text: str, url: str) -> dict[str, Place]:
     """The place of the first link to each page in an index, by absolute URL without fragment."""
     found: dict[str, Place] = {}
     try:
-        links = outline(_without_front_matter(_LINE_ENDS.sub("\n", text))).links
+        links = Outline(_without_front_matter(_LINE_ENDS.sub("\n", text))).links
     except ConversionError:
         links = []
     for link in links:

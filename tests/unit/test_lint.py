@@ -8,12 +8,14 @@ import re
 from pathlib import Path
 
 import pytest
+from readers import lines_run
 from scrapy.settings import Settings
 
 from llmsspider.commands.lint import Command
 from llmsspider.errors import ArgumentsError
 from llmsspider.lint.findings import FORMATS, RULES, Finding, finding, is_as_bad, ordered, summary
 from llmsspider.lint.markdown_version import missing
+from llmsspider.lint.outline import Places
 from llmsspider.lint.text import lint_body
 
 URL = "https://e.com/docs/llms.txt"
@@ -104,6 +106,37 @@ def test_code_and_comments_are_no_links():
 
 def test_nothing_is_said_of_other_sites_where_the_address_is_not_known():
     assert lint(GOOD.replace("https://e.com/docs/api.md", "https://other.org/x"), None) == []
+
+
+@pytest.mark.parametrize(
+    "pump",
+    [
+        "## Section\n",
+        "## Section\n\n- [x](https://e.com/a): b\n\n",
+        "## Optional\n\n- [x](https://e.com/a)\n",
+        "## A\n\n### B\n\ntext\n\n",
+        "- [x] (https://e.com/a) <b>c</b>\n",
+    ],
+)
+def test_the_work_for_many_headings_and_links_is_linear(pump: str):
+    few, many = (lines_run(lambda n=n: lint(f"# P\n\n{pump * n}"), 10**8) for n in (100, 1600))
+    assert many < 32 * few
+
+
+def test_places_on_one_line_are_found_by_reading_it_once():
+    read = []
+
+    class Source(bytes):
+        def __getitem__(self, part: slice) -> bytes:  # type: ignore[override]
+            found = super().__getitem__(part)
+            read.append(len(found))
+            return found
+
+    source = Source("# P\n\nö".encode() + b"x" * 10_000)
+    places = Places(source)
+    assert [places[offset] for offset in range(5, len(source), 10)][:3] == [(3, 1), (3, 10), (3, 20)]
+    assert places[8] == (3, 3)
+    assert sum(read) < 2 * len(source)
 
 
 @pytest.mark.parametrize(
