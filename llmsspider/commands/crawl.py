@@ -105,7 +105,7 @@ class Command(CrawlCommand):
         ended = run_of(self.crawler)
         assert self.settings is not None  # noqa: S101
         report = run_report(ended) if ended is not None else None
-        if report is not None and report.documents:
+        if report is not None and report.documents and report.outcome is not None:
             outputs = [report.mirror] if report.mirror is not None else []
             if report.delivered is not False:
                 outputs += [f"{uri} written" for uri in self.settings.getdict("FEEDS")]
@@ -149,9 +149,12 @@ class Command(CrawlCommand):
         stats = self.crawler.stats
         ended = run_of(self.crawler)
         undelivered = ended is not None and ended.outputs.delivered is False and ended.succeeded
+        nothing = (
+            ended is not None and not ended.succeeded and not (ended.outcome and ended.progress.documents)
+        )
         if ended is not None and ended.coverage.outage:
             self.exitcode = INCOMPLETE
-        if stats is None or stats.get_value("finish_reason") in FAILED_REASONS or undelivered:
+        if stats is None or stats.get_value("finish_reason") in FAILED_REASONS or undelivered or nothing:
             self.exitcode = 1
         if self._quiet:
             self._say_end()

@@ -91,7 +91,7 @@ def counted(count: int, counts: Mapping[str, int]) -> str:
 
 def pages(run: RunStatus) -> str:
     """Return how many pages are done, of how many that are known; a stopped crawl does not know all."""
-    at_least = "at least " if run.outcome == "shutdown" else ""
+    at_least = "at least " if run.outcome == "shutdown" and run.total else ""
     return f"{run.done}{' of ' if at_least else '/'}{at_least}{run.total} pages ({run.percent}%)"
 
 
@@ -191,6 +191,11 @@ def _incomplete(run: RunStatus) -> str:
 
 def nothing(run: RunReport) -> str:
     """Return one line on a crawl of which no output came: why, and what to do."""
+    if run.documents and run.outcome is None:
+        return (
+            f"ended at once, {pages(run)}: what was read last may not be stored, and no output was written; "
+            "the next crawl fetches what is missing"
+        )
     if run.documents:
         number = "1 page was" if run.documents == 1 else f"{run.documents} pages were"
         why = f" ({run.outcome})" if run.outcome not in {None, "finished"} else ""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import threading
 from pathlib import Path
 
@@ -134,3 +135,41 @@ def test_folders_of_sources_have_readable_names_and_those_of_before_stay(serve, 
     (folder / ".llmsspider.json").write_text(json.dumps(held))
     command(*words, "-s", "LLMS_MIRROR_DIR=trees/%(source)s", cwd=tmp_path)
     assert {one.name for one in (tmp_path / "trees").iterdir()} == names, "a folder of that name is kept"
+
+
+@pytest.mark.parametrize("twice", [False, True], ids=["once", "twice"])
+def test_a_stopped_crawl_command_says_what_is_there_and_fails_where_nothing_is_written(held, tmp_path, twice):
+    held.pages[NAMES[0]] = html("First", "<p>Some text.</p>")
+    words = ("-a", f"url={held.url}/", "-O", "d.jsonl", "-s", "LLMS_DATA_DIR=store", *LOCAL)
+    crawl = begin(tmp_path, "crawl", "docs", *words)
+    assert held.asked.wait(HANGS_SECS)
+    crawl.send_signal(signal.SIGINT)
+    crawl.wait_until(lambda: "Closing spider" in "".join(log.read_text() for log in tmp_path.rglob("*.log")))
+    if twice:
+        crawl.send_signal(signal.SIGINT)
+    else:
+        held.go.set()
+    assert crawl.wait() == twice
+    written = (tmp_path / "d.jsonl").exists()
+    assert (written, "d.jsonl written" in crawl.log) == (not twice, not twice)
+    assert ("ended at once, " in crawl.log, "stopped at " in crawl.log) == (twice, not twice), crawl.log
+    state = "lost" if twice else "STOPPED"
+    assert state in run(tmp_path, "status", "--json", "-s", "LLMS_DATA_DIR=store")[1]
+
+
+def test_a_crawl_command_that_is_stopped_before_the_first_page_fails(serve, tmp_path):
+    asked, go = threading.Event(), threading.Event()
+
+    def slow(_seen: object) -> str:
+        asked.set()
+        go.wait(HANGS_SECS)
+        return html("Slow", "<p>Late.</p>")
+
+    site = serve({"/": slow})
+    crawl = begin(tmp_path, "crawl", "docs", "-a", f"url={site.url}/", "-O", "d.jsonl", *LOCAL)
+    assert asked.wait(HANGS_SECS)
+    crawl.send_signal(signal.SIGINT)
+    crawl.wait_until(lambda: "Closing spider" in "".join(log.read_text() for log in tmp_path.rglob("*.log")))
+    go.set()
+    assert crawl.wait() == 1
+    assert "stopped before the first page" in crawl.log
