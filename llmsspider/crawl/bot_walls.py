@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import NamedTuple
 from urllib.parse import urlsplit
@@ -225,38 +225,6 @@ class Suspects:
         return BELIEVED_RUNS if kind == "http" else 0
 
 
-class Doubts:
-    """Answers of pages that were not believed, each with the number of runs in a row in which the page gave it.
-
-    Args:
-        before: as the store keeps it: page key in hex to [what, runs].
-    """
-
-    def __init__(self, before: object = None):
-        self._before: dict[str, tuple[str, int]] = {}
-        if isinstance(before, Mapping):
-            for key, value in before.items():
-                if isinstance(value, list) and len(value) == 2 and isinstance(value[1], int):
-                    self._before[str(key)] = str(value[0]), value[1]
-        self._now: dict[str, tuple[str, int]] = {}
-
-    def again(self, key: bytes, what: str) -> int:
-        r"""Note the answer of a page in this run; return the number of runs in a row with it, this one included.
-
-        >>> doubts = Doubts({"01": ["empty", 1]})
-        >>> doubts.again(b"\x01", "empty"), doubts.again(b"\x02", "empty")
-        (2, 1)
-        """
-        before, runs = self._before.get(key.hex(), (what, 0))
-        self._now[key.hex()] = what, (runs if before == what else 0) + 1
-        return self._now[key.hex()][1]
-
-    def to_keep(self, *, complete: bool) -> dict[str, list[object]]:
-        """Return what the store keeps; after an incomplete run, answers that it did not see count on."""
-        kept = self._now if complete else {**self._before, **self._now}
-        return {key: [what, runs] for key, (what, runs) in kept.items()}
-
-
 # Pages that break off without a sign. Pure.
 # A body with the Content-Length of its half looks whole. `</html>` may be left out (HTML, section 13.1.2.4), so its
 # absence says nothing of a page by itself: it does where the page had one. The same holds for the line end that
@@ -304,26 +272,3 @@ def breaks_off(before: str, now: str) -> bool:
             return True
         at = before.find(tail, end)
     return False
-
-
-class MissingEnds:
-    """The stored pages that came without their end, see `has_end`, each with its number of such runs in a row.
-
-    Args:
-        before: `counts` of the run before this one.
-        runs: runs in a row after which a page is believed, as a site may stop to write it; 0 for never.
-    """
-
-    def __init__(self, before: Mapping[bytes, int], runs: int):
-        self._before = before
-        self._runs = runs
-        self.counts = dict(before)
-
-    def breaks_off(self, key: bytes, body: bytes, kind: Kind) -> bool:
-        """Say whether a body is only the beginning of a stored page, which had its end."""
-        times = 0 if has_end(body, kind) else self._before.get(key, 0) + 1
-        if times == 0 or (self._runs and times >= self._runs):
-            self.counts.pop(key, None)
-            return False
-        self.counts[key] = times
-        return True

@@ -39,8 +39,6 @@ class EngineFetch:
         self.run = run
         self.start_url = run.arguments.url
         self.start_response: Response | None = None
-        self.led_to = ""
-        """Where the start page redirected to for the first time; it counts as failed then."""
         self.false_answer: FetchResult | None = None
         self.api = ""
         """URL prefixes of APIs (interfaces for programs), which robots.txt rules for pages do not apply to."""
@@ -95,8 +93,7 @@ class EngineFetch:
         )
         if url == self.start_url:
             reasons = response.request.meta.get("redirect_reasons", ()) if response.request else ()
-            self.led_to = self.run.memory.start_history.led_elsewhere(answer, reasons) or ""
-            if self.led_to:
+            if self.run.memory.led_elsewhere(answer, reasons) is not None:
                 message = (
                     f"it redirects to {answer.final_url}, which is believed when the next crawl meets it too"
                 )

@@ -6,14 +6,14 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from llmsspider.config.sources import kept_line, updated_record
 from llmsspider.crawl import traps
-from llmsspider.crawl.bot_walls import CONFIRM_RUNS, Doubts, MissingEnds
+from llmsspider.crawl.bot_walls import CONFIRM_RUNS, has_end
 from llmsspider.crawl.full_text import LaggingFiles
 from llmsspider.crawl.known_pages import FullCheck
 from llmsspider.crawl.link_bases import LinkBases
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from llmsspider.items import LlmsEntry
     from llmsspider.site.discovery import Discovery, LlmsFile
     from llmsspider.store import RunRecord, SourceRecord
+    from llmsspider.web.media_types import Kind
 
 
 FULL_CHECK_RUNS = 14
@@ -41,19 +42,49 @@ FULL_CHECK_RUNS = 14
 PERMANENT = frozenset({301, 308})
 
 
+class Doubts:
+    """Odd answers, each with the number of runs in a row in which its page gave it: it counts after enough of them.
+
+    Args:
+        before: as the store keeps it: key in hex to [what, runs].
+    """
+
+    def __init__(self, before: object = None):
+        self._before: dict[str, tuple[str, int]] = {}
+        if isinstance(before, Mapping):
+            for key, value in before.items():
+                if isinstance(value, list) and len(value) == 2 and isinstance(value[1], int):
+                    self._before[str(key)] = str(value[0]), value[1]
+        self._now: dict[str, tuple[str, int]] = {}
+
+    def again(self, key: bytes, what: str) -> int:
+        r"""Note an odd answer of this run; return the number of runs in a row with it, this one included.
+
+        >>> doubts = Doubts({"01": ["empty", 1]})
+        >>> doubts.again(b"\x01", "empty"), doubts.again(b"\x02", "empty")
+        (2, 1)
+        """
+        before, runs = self._before.get(key.hex(), (what, 0))
+        self._now[key.hex()] = what, (runs if before == what else 0) + 1
+        return self._now[key.hex()][1]
+
+    def to_keep(self, *, complete: bool) -> dict[str, list[object]]:
+        """Return what the store keeps; after an incomplete run, answers that it did not see count on."""
+        kept = self._now if complete else {**self._before, **self._now}
+        return {key: [what, runs] for key, (what, runs) in kept.items()}
+
+
 @dataclass(frozen=True, slots=True)
 class StartHistory:
     """What is remembered of a start page; empty strings are unknown.
 
-    `url` is the address requested, `page` where it redirected, `section` the address whose directory is its section,
-    `led_to` a redirect of the last run that was not accepted yet. `declared` is the section that the page itself names,
-    with the reason; the store keeps it as `told`.
+    `url` is the address requested, `page` where it redirected, `section` the address whose directory is its section.
+    `declared` is the section that the page itself names, with the reason; the store keeps it as `told`.
     """
 
     url: str = ""
     page: str = ""
     section: str = ""
-    led_to: str = ""
     declared: tuple[str, str] | None = None
 
     @classmethod
@@ -61,32 +92,27 @@ class StartHistory:
         """Read what `to_json` wrote; anything else is nothing."""
         if not isinstance(found, dict):
             return cls()
-        url, page, section, led_to = (
-            str(found.get(name) or "") for name in ("url", "page", "section", "led_to")
-        )
+        url, page, section = (str(found.get(name) or "") for name in ("url", "page", "section"))
         match found.get("told"):
             case [path, why]:
-                return cls(url, page, section, led_to, (str(path), str(why)))
-        return cls(url, page, section, led_to)
+                return cls(url, page, section, (str(path), str(why)))
+        return cls(url, page, section)
 
     def to_json(self) -> dict[str, Any]:
         """Return what the store keeps."""
-        return {"told" if name == "declared" else name: value for name, value in asdict(self).items()}
+        return {"url": self.url, "page": self.page, "section": self.section, "told": self.declared}
 
     def led_elsewhere(self, answer: FetchResult, statuses: Sequence[object]) -> str | None:
-        """Return the page to which a start page redirects for the first time, None where it is accepted.
+        """Return the page to which a start page redirects unlike before, None where that changes nothing.
 
-        A temporary redirect to another page than before, and any to another section of the same host, is accepted in
-        the second run in a row.
+        That is a temporary redirect to another page than before, and any to another section of the same host.
 
         Args:
             answer: of the start page.
             statuses: of its redirects.
         """
         page = answer.final_url
-        if answer.url != self.url or not answer.ok or page == answer.url:
-            return None
-        if _place(page) in {_place(self.page), _place(self.led_to)}:
+        if answer.url != self.url or not answer.ok or page == answer.url or _place(page) == _place(self.page):
             return None
         now = section_url(answer.url, answer)
         is_temporary = not all(status in PERMANENT for status in statuses)
@@ -98,23 +124,14 @@ class StartHistory:
         same = discovery.start.url == self.url and self.section
         return self.section if same and discovery.start.error else discovery.start_url
 
-    def after(self, discovery: Discovery, named: Section | None, led_to: str) -> StartHistory:
-        """Return what is remembered after a run.
-
-        Args:
-            discovery: what it found.
-            named: the section that the start page names, None also where it cannot be read.
-            led_to: `led_elsewhere` of this run.
-        """
-        if discovery.start.error:
-            return replace(self, led_to=led_to)
-        known = self.declared if discovery.start.url == self.url else None
-        return StartHistory(
-            discovery.start.url,
-            discovery.start.final_url,
-            discovery.start_url,
-            declared=(named.path, named.why) if named is not None else known,
-        )
+    def after(self, discovery: Discovery, named: Section | None) -> StartHistory:
+        """Return what is remembered after a run; `named` is the section that the start page names, if it was read."""
+        start = discovery.start
+        if start.error:
+            return self
+        known = self.declared if start.url == self.url else None
+        declared = (named.path, named.why) if named is not None else known
+        return StartHistory(start.url, start.final_url, discovery.start_url, declared)
 
 
 def _place(url: str) -> tuple[str, str]:
@@ -144,9 +161,12 @@ class SourceMemory:
         """To which URLs validators are sent in this run."""
         self.link_bases = LinkBases(self._known_urls, run.site.page_of, run.note)
         """What the relative links of the site's Markdown are relative to."""
-        self.missing_ends = MissingEnds(_runs_by_page(source, "no_end_tag"), CONFIRM_RUNS)
-        """The stored pages that break off."""
-        self.missing: dict[bytes, int] = _runs_by_page(source, "missing")
+        missing = found.get("missing")
+        self.missing: dict[bytes, int] = (
+            {bytes.fromhex(key): int(runs) for key, runs in missing.items()}
+            if isinstance(missing, dict)
+            else {}
+        )
         """Stored pages that were not found and not deleted: in how many complete runs in a row, by key."""
         self.lagging = (
             LaggingFiles() if run.arguments.full else LaggingFiles.from_json(found.get("full_text"))
@@ -192,8 +212,7 @@ class SourceMemory:
         kept = source.discovery
         kept["doubts"] = self.doubts.to_keep(complete=run.coverage.complete)
         kept["unbelieved"] = sorted(self.full_check.unbelieved)
-        for name, found in (("missing", self.missing), ("no_end_tag", self.missing_ends.counts)):
-            kept[name] = {key.hex(): runs for key, runs in found.items()}
+        kept["missing"] = {key.hex(): runs for key, runs in self.missing.items()}
         kept["full_text"] = self.lagging.to_json()
         if self.link_bases.learned():
             kept["link_bases"] = dict(self.link_bases.learned())
@@ -227,6 +246,19 @@ class SourceMemory:
         if entry is None:
             return None
         return {"title": entry.file_title, "summary": entry.file_summary, "notes": entry.file_notes}
+
+    def led_elsewhere(self, answer: FetchResult, statuses: Sequence[object]) -> str | None:
+        """Return the page to which the start page redirects for the first time, None where that counts already."""
+        page = self.start_history.led_elsewhere(answer, statuses)
+        if page is None or self.doubts.again(page_key(answer.url) + b"start", f"leads to {_place(page)}") > 1:
+            return None
+        return page
+
+    def breaks_off(self, key: bytes, body: bytes, kind: Kind) -> bool:
+        """Say whether a body is only the beginning of a stored page, which had its end; a site may stop to write it."""
+        if has_end(body, kind):
+            return False
+        return self.doubts.again(key + b"end", "no end") < CONFIRM_RUNS
 
     def believes(self, suspect: Suspect, wall: Wall) -> bool:
         """Say whether an answer that looks like a wall is believed: it came in enough runs, or is confirmed."""
@@ -282,12 +314,6 @@ class SourceMemory:
     def _run_before(self) -> RunRecord | None:
         earlier = [record for record in self._run.store.runs() if record.id != self._run.id]
         return earlier[-1] if earlier else None
-
-
-def _runs_by_page(source: SourceRecord | None, name: str) -> dict[bytes, int]:
-    """Return what the record counts under a name: runs in a row, by page key."""
-    found = source.discovery.get(name) if source else None
-    return {bytes.fromhex(key): int(runs) for key, runs in found.items()} if isinstance(found, dict) else {}
 
 
 class StoredLookAlikes:

@@ -9,7 +9,6 @@ import pytest
 
 from llmsspider.crawl.bot_walls import (
     BELIEVED_RUNS,
-    Doubts,
     Suspect,
     Suspects,
     breaks_off,
@@ -19,6 +18,7 @@ from llmsspider.crawl.bot_walls import (
     own_evidence,
     wall_fingerprint,
 )
+from llmsspider.crawl.source_memory import Doubts
 
 LONG = "A word of the page and another one. " * 100
 FORM = b"<form action='/search'><input name='q'></form>"

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
+from types import SimpleNamespace
 
 import pytest
 
-from llmsspider.crawl.source_memory import StartHistory
+from llmsspider.crawl.source_memory import Doubts, SourceMemory, StartHistory
 from llmsspider.items import Section
 from llmsspider.site.discovery import Discovery, FetchResult
 
@@ -18,7 +19,7 @@ def answer(final_url: str, **more) -> FetchResult:
 
 
 def known(section: str = START) -> StartHistory:
-    return StartHistory().after(Discovery(answer(section), section), Section("/docs/", "it says so"), "")
+    return StartHistory().after(Discovery(answer(section), section), Section("/docs/", "it says so"))
 
 
 @pytest.mark.parametrize(
@@ -42,25 +43,29 @@ def test_where_a_start_page_leads_for_the_first_time(final_url, statuses, expect
     assert StartHistory().led_elsewhere(answer(final_url), statuses) is None, "a first crawl"
 
 
-def test_what_it_does_in_two_runs_is_believed():
-    before, failed = known(), answer(START, error="http")
-    home = answer("https://e.com/")
-    led = before.led_elsewhere(home, [302])
-    discovery = Discovery(failed, START)
-    night = StartHistory.from_json(json.loads(json.dumps(before.after(discovery, None, led or "").to_json())))
-    assert night.section_of(discovery) == START
-    assert night.led_elsewhere(home, [302]) is None
-    assert night.led_elsewhere(answer("https://e.com/soon/"), [302]) == "https://e.com/soon/"
-    assert night.after(Discovery(home, "https://e.com/"), None, "").section == "https://e.com/"
+def test_what_it_does_in_two_runs_counts():
+    def night(before: StartHistory, doubts: Doubts) -> SimpleNamespace:
+        kept = json.loads(json.dumps([before.to_json(), doubts.to_keep(complete=False)]))
+        return SimpleNamespace(start_history=StartHistory.from_json(kept[0]), doubts=Doubts(kept[1]))
+
+    first, home = night(known(), Doubts()), answer("https://e.com/")
+    assert SourceMemory.led_elsewhere(first, home, [302]) == "https://e.com/"
+    failed = Discovery(answer(START, error="http"), START)
+    again = night(first.start_history.after(failed, None), first.doubts)
+    assert again.start_history.section_of(failed) == START
+    assert SourceMemory.led_elsewhere(again, home, [302]) is None
+    other = night(first.start_history, first.doubts)
+    assert SourceMemory.led_elsewhere(other, answer("https://e.com/soon/"), [302]) == "https://e.com/soon/"
+    assert again.start_history.after(Discovery(home, "https://e.com/"), None).section == "https://e.com/"
 
 
 def test_a_start_page_that_fails_keeps_the_section():
     before = known("https://e.com/docs/3.1/")
     failed = Discovery(answer(START, error="network"), START)
     assert before.section_of(failed) == "https://e.com/docs/3.1/"
-    assert before.after(failed, None, "").declared == ("/docs/", "it says so")
+    assert before.after(failed, None).declared == ("/docs/", "it says so")
     assert before.section_of(Discovery(answer(START), START)) == START
-    again = StartHistory().after(Discovery(answer("https://e.com/docs/intro"), START), None, "")
+    again = StartHistory().after(Discovery(answer("https://e.com/docs/intro"), START), None)
     assert again.led_elsewhere(answer("https://e.com/docs/intro"), [302]) is None, "it always led there"
     assert StartHistory.from_json({"told": "damaged", "url": 3}).declared is None
     assert StartHistory.from_json("damaged") == StartHistory()

@@ -103,7 +103,7 @@ class Answers:
             state is not None
             and state.has_end_tag
             and answer.is_form_of(state.origin)
-            and self._run.memory.missing_ends.breaks_off(state.key, answer.body, answer.kind())
+            and self._run.memory.breaks_off(state.key, answer.body, answer.kind())
         ):
             return _BREAKS_OFF
         return None

@@ -49,7 +49,7 @@ async def discover_site(phase: Phase) -> Discovery | None:
     section, known = start_page.meta.section, run.memory.start_history.declared
     if section is None and known is not None:  # a wall in its place names none
         start_page.meta.section = Section(*known)
-    run.memory.start_history = run.memory.start_history.after(discovery, section, phase.fetch.led_to)
+    run.memory.start_history = run.memory.start_history.after(discovery, section)
     run.discovered(discovery, start_page)
     if _leads_on(phase, discovery, start_page):
         run.expect_pages()
