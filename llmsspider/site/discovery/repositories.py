@@ -24,11 +24,13 @@ INDEXES = ("readme", "index")
 """Files that stand for their folder, without extension, in any case of letters."""
 PICTURES = frozenset({"apng", "avif", "bmp", "gif", "ico", "jpeg", "jpg", "png", "svg", "webp"})
 _NO_OWNERS = frozenset(
-    {"about", "apps", "collections", "customer-stories", "enterprise", "events", "explore", "features", "groups",
-     "help", "login", "marketplace", "notifications", "orgs", "pricing", "search", "settings", "site", "solutions",
-     "sponsors",
-     "topics", "trending", "users"}
-)  # fmt: skip
+    " ".join(
+        [
+            "about apps collections customer-stories enterprise events explore features groups help login marketplace",
+            "notifications orgs pricing search settings site solutions sponsors topics trending users",
+        ]
+    ).split()
+)
 """First parts of paths that are pages of the host itself."""
 
 
@@ -70,6 +72,13 @@ class Address:
         if parts.netloc == "github.com":
             return "https://api.github.com/"
         return f"{parts.scheme}://{parts.netloc}/api/{'v3' if self.kind == 'github' else 'v4'}/"
+
+    @property
+    def project(self) -> str:
+        """Where the API has this repository."""
+        if self.kind == "github":
+            return f"{self.api}repos/{quote(self.place)}"
+        return f"{self.api}projects/{quote(self.place, safe='')}"
 
 
 def repository_at(url: str, hosts: Mapping[str, Kind] = HOSTS) -> Address | None:

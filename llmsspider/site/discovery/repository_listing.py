@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import posixpath
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -33,7 +33,7 @@ _API_FILES = ("openapi", "swagger")
 
 @dataclass(frozen=True, slots=True)
 class _Entry:
-    """A file or folder of a listing, by its path; `key` is the address of its own listing."""
+    """A file or folder of a listing, by its path; `key` names its own listing on GitHub."""
 
     path: str
     is_folder: bool
@@ -49,14 +49,14 @@ class _Api:
         self.was_cut = False
         self._fetch = fetch
 
-    async def get(self, path: str) -> tuple[Any, Mapping[str, str]] | None:
-        """Return what a path of the API answers with, and its headers; None where there is nothing.
+    async def get(self, path: str = "") -> tuple[Any, Mapping[str, str]] | None:
+        """Return what a path below the repository answers with, and the headers; None where there is nothing.
 
         Raises:
             DiscoveryError: it cannot be read.
         """
         self.requests += 1
-        answer = await self._fetch(self.address.api + path, max_bytes=MAX_LISTING_BYTES)
+        answer = await self._fetch(self.address.project + path, max_bytes=MAX_LISTING_BYTES)
         if answer.status in {404, 409, 410}:  # 409: the repository is empty
             return None
         if not answer.ok:
@@ -72,11 +72,7 @@ class _Api:
         Raises:
             DiscoveryError: there is no such repository, or it is empty.
         """
-        place = self.address.place
-        path = (
-            f"repos/{quote(place)}" if self.address.kind == "github" else f"projects/{quote(place, safe='')}"
-        )
-        found = await self.get(path)
+        found = await self.get()
         if found is None:
             raise DiscoveryError(
                 f"{self.address.web}: there is no such repository, or it is private: only public ones are read"
@@ -90,46 +86,40 @@ class _Api:
         self, ref: str, folder: _Entry | None = None, *, deep: bool = False
     ) -> list[_Entry] | None:
         """Return what a folder holds, the root without one; `deep`: what its folders hold too. None: no such ref."""
+        above = ""
         if self.address.kind == "github":
-            return await self._github(ref, folder, deep=deep)
-        return await self._gitlab(ref, folder, deep=deep)
-
-    async def _github(self, ref: str, folder: _Entry | None, *, deep: bool) -> list[_Entry] | None:
-        tree = quote(ref if folder is None else folder.key, safe="")
-        query = "?recursive=1" if deep else ""
-        found = await self.get(f"repos/{quote(self.address.place)}/git/trees/{tree}{query}")
-        if found is None or not isinstance(found[0], dict):
-            return None
-        self.was_cut = self.was_cut or bool(found[0].get("truncated"))
-        above = f"{folder.path}/" if folder is not None else ""
-        return [*_entries(found[0].get("tree"), above, "sha")]
-
-    async def _gitlab(self, ref: str, folder: _Entry | None, *, deep: bool) -> list[_Entry] | None:
-        query = f"?ref={quote(ref, safe='')}&per_page=100" + ("&recursive=true" if deep else "")
-        if folder is not None:
-            query += f"&path={quote(folder.path, safe='')}"
-        path = f"projects/{quote(self.address.place, safe='')}/repository/tree{query}"
+            path = (
+                f"/git/trees/{quote(ref if folder is None else folder.key, safe='')}" + "?recursive=1" * deep
+            )
+            above = f"{folder.path}/" if folder is not None else ""
+        else:
+            path = f"/repository/tree?ref={quote(ref, safe='')}&per_page=100" + "&recursive=true" * deep
+            path += f"&path={quote(folder.path, safe='')}" if folder is not None else ""
         entries: list[_Entry] = []
         page = "1"
         while page:
-            if self.requests >= MAX_LISTINGS:
+            if page != "1" and self.requests >= MAX_LISTINGS:
                 self.was_cut = True
                 break
             found = await self.get(path + (f"&page={page}" if page != "1" else ""))
             if found is None:
                 return None
-            entries += _entries(found[0], "", "path")
-            page = found[1].get("x-next-page", "").strip()
+            listed, headers = found
+            if isinstance(listed, dict):
+                self.was_cut = self.was_cut or bool(listed.get("truncated"))
+                listed = listed.get("tree")
+            entries += _entries(listed, above)
+            page = headers.get("x-next-page", "").strip()
             page = page if page.isdigit() else ""
         return entries
 
 
-def _entries(listed: object, above: str, key: str) -> Iterable[_Entry]:
+def _entries(listed: object, above: str) -> Iterator[_Entry]:
     for one in listed if isinstance(listed, list) else []:
         path, kind = (one.get("path"), one.get("type")) if isinstance(one, dict) else (None, None)
         is_link = kind == "blob" and one.get("mode") == "120000"
         if isinstance(path, str) and kind in {"blob", "tree"} and not is_link:
-            yield _Entry(above + path, kind == "tree", str(one.get(key, "")))
+            yield _Entry(above + path, kind == "tree", str(one.get("sha", "")))
 
 
 def _refusal(answer: FetchResult) -> str:
