@@ -112,17 +112,6 @@ def test_links_between_paths():
     assert site.lists_beside(here) == ["https://e.com/docs/a/_sidebar.md"]
 
 
-def test_docute_links_from_its_configuration():
-    config = """new Docute({ target: '#app', sourcePath: './docs/', nav: [{title: 'Code', link: 'https://c.example/'}],
-      sidebar: [{title: 'Guide', children: [{title: 'Use', link: '/guide/use'}, {title: 'Home', link: "/"}]}] })"""
-    site = find_docsify(f"<div id='app'></div><script>{config}</script>".encode(), "https://e.com/")
-    assert site is not None
-    assert site.linked == ["https://e.com/#/guide/use", "https://e.com/"]
-    assert site.file_of(site.linked[0]) == "https://e.com/docs/guide/use.md"
-    assert site.join("./more.md", "https://e.com/#/guide/use") == "https://e.com/#/guide/more"
-    assert Docsify.from_list([asdict(site)]) == [site]
-
-
 def test_lists_are_no_pages():
     site = configured("loadSidebar: true, loadNavbar: 'nav.md', coverpage: false")
     assert list(site.lists) == [f"{URL}_sidebar.md", f"{URL}nav.md"]
@@ -135,7 +124,6 @@ def test_lists_are_no_pages():
     "page",
     [
         "<p>We moved from docsify.</p>",
-        "<script>const Docute = 1</script>",
         "<p>x</p>",
     ],
 )

@@ -129,7 +129,7 @@ class Answers:
             return self._failures.of_page(request, "not_found", message, answer.status)
         if site is None or self._run.arguments.render == "always" or info(request).get("alternate"):
             return None
-        return self._requests.markdown_of(site.file_of(answer.page_url), request, site.linked)
+        return self._requests.markdown_of(site.file_of(answer.page_url), request, [])
 
     def _same(self, stored: PageRecord | None, request: Request, answer: PageResponse) -> Iterator[Any]:
         """Yield the results of a response that equals the stored page; an error for a 304 without a stored page."""

@@ -225,7 +225,6 @@ class LinkSourcePages:
     def _docsify_links(self, request: Request, site: Docsify) -> Iterator[Request]:
         """Yield the requests for the links of a Docsify site's page whose Markdown was read before its HTML."""
         depth, unchanged = int(request.meta.get("depth", 0)), bool(info(request).get("unchanged"))
-        yield from self._requests.links(site.linked, depth + 1, on=request.url)
         yield from self._docsify_lists(request.url, depth, site, unchanged=unchanged)
 
     def failed(self) -> None:

@@ -22,9 +22,10 @@ from llmsspider.site.discovery.model import (
     Options,
     Probe,
     Seed,
+    SeedList,
+    Session,
     is_full_name,
 )
-from llmsspider.site.discovery.session import SeedList, Session
 from llmsspider.site.discovery.sitemaps import SitemapStep
 from llmsspider.site.llmstxt.content import MAX_CANDIDATES
 from llmsspider.web import hosts
@@ -35,16 +36,12 @@ MAX_REQUESTS = 14
 _ABRIDGED = re.compile(r"small|medium|mini|tiny|lite|compact|abridged|short")
 
 
-def _silent(line: str) -> None:
-    """Say nothing."""
-
-
 async def discover(
     fetch: Fetch,
     start_url: str,
     options: Options,
     *,
-    note: Callable[[str], None] = _silent,
+    note: Callable[[str], None] = lambda _line: None,
     expect_pages: Callable[[], None] = lambda: None,
 ) -> Discovery:
     """Fetch the start page, then everything the site offers about itself.
@@ -190,20 +187,17 @@ class _Cascade:
             return None
         self.found.files.append(file)
         if verdict.kind == "full":
-            self._take_full_text(answer)
+            if self.options.full_text:
+                self.found.full_texts.append(FullText(answer.final_url, answer))
+                self.expect_pages()
+            else:
+                self.found.cut.append(FilteredLink(answer.final_url, "full-text-off"))
+            self.session.forget(answer.url)
         else:
             self.found.warnings += [f"{file.url} {warning}" for warning in file.warnings]
             self.found.cut += map(FilteredLink.invalid, file.invalid)
             self.seeds.add_entries(file)
         return file
-
-    def _take_full_text(self, answer: FetchResult) -> None:
-        if self.options.full_text:
-            self.found.full_texts.append(FullText(answer.final_url, answer))
-            self.expect_pages()
-        else:
-            self.found.cut.append(FilteredLink(answer.final_url, "full-text-off"))
-        self.session.forget(answer.url)
 
     async def _follow_links(self, main: LlmsFile) -> None:
         """Read the llms files the main file links, level by level, each level at once."""
@@ -224,7 +218,9 @@ class _Cascade:
         self.found.cut += links.cut
         self.found.external += links.external
         if links.external:
-            self.found.warnings.append(_external_warning(links.external))
+            more = f" and {len(links.external) - 5} more" if len(links.external) > 5 else ""
+            examples = ", ".join(links.external[:5])
+            self.found.warnings.append(f"llms files on other sites are not followed: {examples}{more}")
         if self.found.linked_files:
             count = len(self.found.files)
             self.note(f"read {count} llms.txt files (1 main + {count - 1} linked)")
@@ -289,12 +285,6 @@ def _completeness(full_text: FullText) -> int:
     """Order full-text files: of a site that offers several lengths, the full one goes first."""
     name = urlsplit(full_text.url).path.rpartition("/")[2].lower()
     return 0 if is_full_name(full_text.url) else 2 if _ABRIDGED.search(name) else 1
-
-
-def _external_warning(urls: list[str]) -> str:
-    examples = ", ".join(urls[:5])
-    more = f" and {len(urls) - 5} more" if len(urls) > 5 else ""
-    return f"llms files on other sites are not followed: {examples}{more}"
 
 
 def _number(count: int, noun: str) -> str:

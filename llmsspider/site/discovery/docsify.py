@@ -1,7 +1,7 @@
 """Docsify sites: one HTML page that renders Markdown files, each under a route (`/#/guide` renders `guide.md`).
 
-With `routerMode: 'history'` a route is a path (`/guide`). Docute, a similar program, maps routes to files in the same
-way. Sites are recognised by the configuration or the loader script in the page. Pure: text in, URLs out.
+With `routerMode: 'history'` a route is a path (`/guide`). Sites are recognised by the configuration or the loader
+script in the page. Pure: text in, URLs out.
 """
 
 from __future__ import annotations
@@ -19,9 +19,6 @@ MAX_PAGE_BYTES = 256 * 1024
 MAX_ALIASES = 50
 """Maximum number of aliases of one site that are used."""
 
-MAX_ROUTES = 2_000
-"""Maximum number of routes of one configuration (Docute) that are followed."""
-
 MAX_SCRIPTS = 5
 """Maximum number of scripts of one page that are searched for the configuration."""
 
@@ -29,7 +26,7 @@ _CONFIG = re.compile(
     r"\$docsify\s*=\s*(?:[\w.$]{1,40}\s*\|\|\s*)?\{"
     r"|\$docsify\s*=\s*Object\.assign\s*\((?:\s*(?:\{\s*\}|[\w.$]{1,60}(?:\s*\|\|\s*\{\s*\})?)\s*,){1,3}\s*\{"
     r"|\bObject\.assign\s*\(\s*(?:[\w.]{1,40}\.)?\$docsify\s*,\s*\{"
-    r"|\$docsify\.\w+\s*=(?!=)|\bnew\s+Docute\s*\(\s*\{"
+    r"|\$docsify\.\w+\s*=(?!=)"
 )
 _NAMED_CONFIG = re.compile(r"\$docsify\s*=\s*([A-Za-z_$][\w$]{0,60})\s*(?:[;,<\n]|$)")
 _DECLARED = re.compile(
@@ -45,8 +42,6 @@ _LOADER = re.compile(
 _SETTING = re.compile(
     r"(?<![\w$])[\"']?(\w+)[\"']?\s*:\s*(?:(true|false)\b|\"([^\"\n]{0,500})\"|'([^'\n]{0,500})')"
 )
-_LINK = re.compile(r"(?<![\w$])[\"']?link[\"']?\s*:\s*(?:\"([^\"\s]{1,500})\"|'([^'\s]{1,500})')")
-_MODE = re.compile(r"(?<![\w$])[\"']?mode[\"']?\s*:\s*[\"']history[\"']")
 _ALIASES = re.compile(r"(?<![\w$])[\"']?alias[\"']?\s*:\s*\{([^{}]{0,10000})\}")
 _PROGRAMS = {
     "alias": re.compile(r"(?<![\w$])[\"']?alias[\"']?\s*:"),
@@ -71,7 +66,6 @@ class Docsify:
         is_relative: links are relative to the file that they are in, not to `files`.
         aliases: (pattern, target) pairs: `*` in a pattern is any text, `$1` in its target that text.
         is_history: routes are paths, all answered with the same page.
-        routes: links to pages in the configuration (Docute only).
         unread: names of settings that are code, and could not be read.
         is_configured: whether a configuration was found, not just the loader script.
     """
@@ -86,7 +80,6 @@ class Docsify:
     is_relative: bool = False
     aliases: tuple[tuple[str, str], ...] = ()
     is_history: bool = False
-    routes: tuple[str, ...] = ()
     unread: tuple[str, ...] = ()
     is_configured: bool = True
 
@@ -97,9 +90,9 @@ class Docsify:
         for fields in data if isinstance(data, list) else []:
             with contextlib.suppress(TypeError, ValueError, KeyError):
                 aliases = tuple((str(pattern), str(target)) for pattern, target in fields["aliases"])
-                routes = tuple(str(route) for route in fields.get("routes", ()))
                 unread = tuple(str(name) for name in fields.get("unread", ()))
-                found.append(cls(**{**fields, "aliases": aliases, "routes": routes, "unread": unread}))
+                kept = {name: value for name, value in fields.items() if name in cls.__dataclass_fields__}
+                found.append(cls(**{**kept, "aliases": aliases, "unread": unread}))
         return found
 
     @property
@@ -109,11 +102,6 @@ class Docsify:
             self._file(f"/{name.lstrip('/')}") for name in (self.sidebar, self.navbar, self.cover) if name
         ]
         return list(dict.fromkeys(named))
-
-    @property
-    def linked(self) -> list[str]:
-        """The URLs of the pages that its configuration links to."""
-        return list(dict.fromkeys(self.join(route, self.page) for route in self.routes))
 
     def lists_beside(self, url: str) -> list[str]:
         """Return the URLs of the sidebar and navigation bar that the folder of a route's file may have of its own.
@@ -127,10 +115,6 @@ class Docsify:
         names = [name for name in (self.sidebar, self.navbar) if name and not name.startswith("/")]
         beside = [self._file(f"/{folder}/{name}") for name in names] if folder else []
         return [name for name in dict.fromkeys(beside) if name not in self.lists]
-
-    def _is_list(self, path: str) -> bool:
-        names = {name.rpartition("/")[2] for name in (self.sidebar, self.navbar) if name}
-        return path in self.lists or path.rpartition("/")[2] in names
 
     def has_page(self, url: str) -> bool:
         """Return whether a URL is one of the site's routes, or its page."""
@@ -173,7 +157,10 @@ class Docsify:
         'https://e.com/d/#/guide/'
         """
         path = without_fragment(url)
-        if self._is_list(path) or not path.startswith(self.files) or not path.endswith(self.ext):
+        if not path.startswith(self.files) or not path.endswith(self.ext):
+            return None
+        lists = {name.rpartition("/")[2] for name in (self.sidebar, self.navbar) if name}
+        if path in self.lists or path.rpartition("/")[2] in lists:
             return None
         if path == urljoin(self.files, self.homepage):
             return self.page
@@ -266,8 +253,7 @@ def find_docsify(body: bytes, url: str, script: str = "") -> Docsify | None:
         url: its address.
         script: the text of the script that configures it (`docsify_scripts`), if the page does not.
     """
-    is_docute = b"Docute" in body[:MAX_PAGE_BYTES]
-    if not is_docute and b"docsify" not in body[:MAX_PAGE_BYTES]:
+    if b"docsify" not in body[:MAX_PAGE_BYTES]:
         return None
     html = body[:MAX_PAGE_BYTES].decode("utf-8", "replace")
     text = _configuration(html) or (_configuration(script[:MAX_PAGE_BYTES]) if script else None)
@@ -284,7 +270,7 @@ def find_docsify(body: bytes, url: str, script: str = "") -> Docsify | None:
         given.setdefault(name, word == "true" if word else quoted or apostrophed)
     base = given.get("basePath") or given.get("sourcePath")
     base = base if isinstance(base, str) else ""
-    is_history = given.get("routerMode") == "history" or (is_docute and bool(_MODE.search(text)))
+    is_history = given.get("routerMode") == "history"
     page = split_route(without_fragment(url))[0]
     if is_history:
         root = urljoin(page, "/")
@@ -307,19 +293,12 @@ def find_docsify(body: bytes, url: str, script: str = "") -> Docsify | None:
         sidebar=named("loadSidebar", f"_sidebar{ext}"),
         navbar=named("loadNavbar", f"_navbar{ext}"),
         cover=named("coverpage", f"_coverpage{ext}"),
-        is_relative=given.get("relativePath") is True or is_docute,
+        is_relative=given.get("relativePath") is True,
         aliases=read,
         is_history=is_history,
-        routes=_links(text) if is_docute else (),
-        unread=() if is_docute else tuple(unread),
+        unread=tuple(unread),
         is_configured=is_configured,
     )
-
-
-def _links(text: str) -> tuple[str, ...]:
-    """Return the links to pages of the site in a configuration of Docute: its navigation and sidebar."""
-    links = dict.fromkeys(quoted or apostrophed for quoted, apostrophed in _LINK.findall(text))
-    return tuple(link for link in links if not _ABSOLUTE.match(link))[:MAX_ROUTES]
 
 
 def _read_aliases(text: str) -> tuple[tuple[tuple[str, str], ...], bool]:

@@ -18,7 +18,7 @@ from llmsspider.site.discovery.model import FetchResult, FilteredLink, LlmsFile,
 from llmsspider.site.llmstxt import Entry, directory_url, is_llms_url
 from llmsspider.site.llmstxt.content import decode
 from llmsspider.web import hosts, media_types, url_gate
-from llmsspider.web.locales import alias_of
+from llmsspider.web.locales import alias_of, axis_of
 from llmsspider.web.media_types import HeaderLink
 from llmsspider.web.stats import FilterReason
 from llmsspider.web.url_gate import InvalidUrl
@@ -62,19 +62,13 @@ def classify_file(answer: FetchResult, url: str, *, main: bool) -> Classified:
     kind = llmstxt.classify(text)
     if kind == "index" and is_full_name(url) and llmsfull.looks_split(text, url, named=True):
         kind = "full"
-    if main and kind == "full" and _lists_links(text) and not llmsfull.looks_split(text):
-        kind = "index"
+    if main and kind == "full" and not llmsfull.looks_split(text):
+        has_links = "](" in text or "://" in text
+        if has_links or llmstxt.parse(text[:_INLINE_BYTES], "https://site.invalid/").entries:
+            kind = "index"
     if is_large and kind == "index":
         return Classified(None, "larger than 20 MB")
     return Classified(kind)
-
-
-def _lists_links(text: str) -> bool:
-    return (
-        "](" in text
-        or "://" in text
-        or bool(llmstxt.parse(text[:_INLINE_BYTES], "https://site.invalid/").entries)
-    )
 
 
 async def read(answer: FetchResult, kind: Literal["index", "full"]) -> LlmsFile:
@@ -174,54 +168,6 @@ MAX_DESCRIBEDBY = 2
 
 _HEAD_END = re.compile(rb"</head\s*>|<body[\s>]", re.IGNORECASE)
 _EXTENSION = re.compile(r"\.[A-Za-z][A-Za-z0-9]{0,9}$")
-_VERSION = re.compile(
-    r"v?\d+(?:\.(?:\d+|x))*|latest|stable|main|master|dev|devel|current|next|release", re.IGNORECASE
-)
-_LANGUAGES = frozenset(
-    [
-        "ar",
-        "bg",
-        "bn",
-        "ca",
-        "cs",
-        "da",
-        "de",
-        "el",
-        "en",
-        "es",
-        "et",
-        "fa",
-        "fi",
-        "fr",
-        "he",
-        "hi",
-        "hr",
-        "hu",
-        "id",
-        "it",
-        "ja",
-        "ko",
-        "lt",
-        "lv",
-        "ms",
-        "nb",
-        "nl",
-        "no",
-        "pl",
-        "pt",
-        "ro",
-        "ru",
-        "sk",
-        "sl",
-        "sr",
-        "sv",
-        "th",
-        "tr",
-        "uk",
-        "vi",
-        "zh",
-    ]
-)
 _HREF = re.compile(
     r"<a\s[^<>]{0,600}?\bhref\s*+=\s*+(?:\"([^\"]{1,2000})\"|'([^']{1,2000})'|([^\s\"'>]{1,2000}))|\]\(([^)\s]{1,2000})",
     re.IGNORECASE,
@@ -273,7 +219,9 @@ def page_url(url: str, answer: FetchResult) -> str:
     if not name or _EXTENSION.search(name):
         return answer.final_url
     below = f"{parts.path}/"
-    if any(_lies_below(href, answer.final_url, parts.netloc, below) for href in _hrefs(answer)):
+    text = answer.head(MAX_LINK_BYTES).decode("utf-8", "replace")
+    hrefs = ("".join(groups) for groups in _HREF.findall(text))
+    if any(_lies_below(href, answer.final_url, parts.netloc, below) for href in hrefs):
         return urlunsplit((parts.scheme, parts.netloc, below, "", ""))
     return answer.final_url
 
@@ -299,9 +247,7 @@ def section_url(url: str, answer: FetchResult) -> str:
 
 def _is_tree(folder: str) -> bool:
     """Return whether a directory name is a language or a version."""
-    return folder.lower().replace("_", "-").partition("-")[0] in _LANGUAGES or bool(
-        _VERSION.fullmatch(folder)
-    )
+    return axis_of(folder) is not None or folder.lower() == "release"
 
 
 def _lies_below(href: str, base: str, netloc: str, below: str) -> bool:
@@ -310,11 +256,6 @@ def _lies_below(href: str, base: str, netloc: str, below: str) -> bool:
         return False
     target = urlsplit(url)
     return target.netloc == netloc and target.path.startswith(below) and len(target.path) > len(below)
-
-
-def _hrefs(answer: FetchResult) -> list[str]:
-    text = answer.head(MAX_LINK_BYTES).decode("utf-8", "replace")
-    return ["".join(groups) for groups in _HREF.findall(text)]
 
 
 def _head_links(answer: FetchResult) -> list[HeaderLink]:

@@ -8,7 +8,7 @@ import zlib
 from collections import deque
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import BinaryIO
 from urllib.parse import urljoin, urlsplit
 
@@ -17,14 +17,12 @@ from protego import Protego
 
 from llmsspider.site import llmstxt
 from llmsspider.site.discovery import files
-from llmsspider.site.discovery.model import Discovery, FetchResult, FilteredLink, Probe
-from llmsspider.site.discovery.session import SeedList, Session
+from llmsspider.site.discovery.model import Discovery, FetchResult, FilteredLink, Probe, SeedList, Session
 from llmsspider.web import hosts, url_gate
 from llmsspider.web.locales import Alias, alias_of, tree_of
 from llmsspider.web.stats import FilterReason
 from llmsspider.web.url_gate import InvalidUrl
 
-# Read sitemaps (https://www.sitemaps.org/protocol.html) as a stream: XML, text, gzip.
 # A sitemap may hold 50 MB and 50,000 pages, and comes from strangers: nothing but the page at hand is kept,
 # decompression is bounded, and a document that declares entities is refused.
 
@@ -151,7 +149,7 @@ def _read_xml(  # noqa: C901, PLR0912 - one loop over one stream
                 root = element
             elif event == "end" and element is root:
                 ended = True
-            elif event == "end" and element.getparent() is root and _local(element) in _ENTRY:
+            elif event == "end" and element.getparent() is root and _name(element)[1] in _ENTRY:
                 yield from _entry(element, base)
                 element.clear()
                 while element.getprevious() is not None:
@@ -198,7 +196,7 @@ def _check_root(root: etree._Element) -> None:
     dtd = root.getroottree().docinfo.internalDTD
     if dtd is not None and list(dtd.entities()):
         raise SitemapError("declares entities")
-    name = _local(root)
+    name = _name(root)[1]
     if name in {"html", "head", "body"}:
         raise SitemapError("an HTML page")
     if name not in _ROOTS:
@@ -207,12 +205,12 @@ def _check_root(root: etree._Element) -> None:
 
 def _entry(element: etree._Element, base: str) -> Iterator[SitemapEntry | SubSitemap | InvalidUrl]:
     """Yield the page or sitemap one element names; extensions such as `image:loc` are not its own."""
-    namespace = _namespace(element)
+    namespace, kind = _name(element)
     own: dict[str, str] = {}
     alternates: dict[str, str] = {}
     for child in element:
-        name = _local(child)
-        if _namespace(child) == namespace:
+        space, name = _name(child)
+        if space == namespace:
             own.setdefault(name, " ".join("".join(map(str, child.itertext())).split()))
         elif name == "link" and child.get("hreflang"):
             target = url_gate.parse(child.get("href") or "", base)
@@ -226,7 +224,7 @@ def _entry(element: etree._Element, base: str) -> Iterator[SitemapEntry | SubSit
             yield url
         return
     lastmod = own.get("lastmod", "")[:40] or None
-    yield SubSitemap(url, lastmod) if _local(element) == "sitemap" else SitemapEntry(url, lastmod, alternates)
+    yield SubSitemap(url, lastmod) if kind == "sitemap" else SitemapEntry(url, lastmod, alternates)
 
 
 def _read_text(first: bytes, chunks: Iterator[bytes]) -> Iterator[SitemapEntry | InvalidUrl]:
@@ -251,12 +249,10 @@ def _read_text(first: bytes, chunks: Iterator[bytes]) -> Iterator[SitemapEntry |
         raise SitemapError("no list of URLs")
 
 
-def _local(element: etree._Element) -> str:
-    return element.tag.rpartition("}")[2] if isinstance(element.tag, str) else ""
-
-
-def _namespace(element: etree._Element) -> str:
-    return element.tag.rpartition("}")[0] if isinstance(element.tag, str) else ""
+def _name(element: etree._Element) -> tuple[str, str]:
+    """Return namespace and local name."""
+    namespace, _, name = element.tag.rpartition("}") if isinstance(element.tag, str) else ("", "", "")
+    return namespace, name
 
 
 # The sitemap level of the cascade: what robots.txt names, else `/sitemap.xml`, and what indexes lead to.
@@ -363,7 +359,9 @@ class SitemapStep:
                     elif isinstance(entry, SubSitemap):
                         inner.append(entry.url)
                     elif hosts.same_site(entry.url, self._page_url):
-                        self._add(entry if alias is None else replace(entry, url=alias.of(entry.url)))
+                        page = entry.url if alias is None else alias.of(entry.url)
+                        if not self._seeds.add_page(page, entry.lastmod, entry.alternates):
+                            self._found.cut.append(FilteredLink(page, "too-many-sitemap-pages"))
         except SitemapCutError as error:
             self._found.broken.append(answer.final_url)
             self._found.warnings.append(f"{answer.final_url} {error}")
@@ -374,13 +372,8 @@ class SitemapStep:
         self._found.sitemaps.append(answer.final_url)
         return inner
 
-    def _add(self, entry: SitemapEntry) -> None:
-        if not self._seeds.add_page(entry.url, entry.lastmod, entry.alternates):
-            self._found.cut.append(FilteredLink(entry.url, "too-many-sitemap-pages"))
-
 
 def _alias(answer: FetchResult) -> Alias | None:
-    """Return the version that a sitemap in the directory of another one lists in place of its own, or None."""
     if "version" not in tree_of(answer.final_url):
         return None
     with answer.open() as body, suppress(SitemapError, SitemapCutError):
