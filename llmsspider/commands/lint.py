@@ -15,7 +15,7 @@ from llmsspider.web.urls import identity, require_http_url
 
 if TYPE_CHECKING:
     from llmsspider.lint.findings import Finding
-    from llmsspider.lint.site_lint import Checked
+    from llmsspider.lint.site import Checked
     from llmsspider.store import Store
 
 NEVER = "never"
@@ -99,7 +99,6 @@ class Command(StoreCommand):
         opts: argparse.Namespace,
         notes: list[str],
     ) -> list[Finding] | None:
-        from llmsspider.lint.site_lint import Limits
         from llmsspider.lint.spider import LintSpider
         from llmsspider.site.llmstxt import is_llms_url
 
@@ -110,7 +109,7 @@ class Command(StoreCommand):
         process.crawl(
             crawler,
             url=url,
-            limits=Limits(int(opts.max_links)),
+            max_links=int(opts.max_links),
             known=known,
             llms_txt=llms_txt or (url if is_llms_url(url) else None),
         )
@@ -126,7 +125,7 @@ class Command(StoreCommand):
 
 def known_pages(store: Store) -> dict[str, Checked]:
     """What the last crawl knew of the pages of a source, by the identity of their addresses."""
-    from llmsspider.lint.site_lint import Checked
+    from llmsspider.lint.site import Checked
     from llmsspider.store import OUTLINE
 
     known: dict[str, Checked] = {}

@@ -13,7 +13,7 @@ from llmsspider.crawl.requests import synthetic_request
 from llmsspider.crawl.spiderrun import ProjectSpider
 from llmsspider.errors import DiscoveryError, InvalidUrlError
 from llmsspider.lint.findings import Finding, finding
-from llmsspider.lint.site_lint import Checked, Limits, SiteLint
+from llmsspider.lint.site import Checked, SiteLint
 from llmsspider.site.discovery import FetchResult, Options, discover
 from llmsspider.site.llmstxt import is_llms_url
 from llmsspider.spiders.page import page_run
@@ -30,7 +30,7 @@ class LintSpider(ProjectSpider):
 
     Args:
         url: the site, or its llms.txt.
-        limits: maximum numbers of requests.
+        max_links: maximum number of links that are checked.
         known: what the store knows of pages, by identity.
         llms_txt: the llms.txt to begin with; None looks for it.
     """
@@ -39,11 +39,11 @@ class LintSpider(ProjectSpider):
     run: Run
 
     def __init__(
-        self, url: str, limits: Limits, known: Mapping[str, Checked], llms_txt: str | None, **kwargs: Any
+        self, url: str, max_links: int, known: Mapping[str, Checked], llms_txt: str | None, **kwargs: Any
     ):
         super().__init__(**kwargs)
         self.url = url
-        self.limits = limits
+        self.max_links = max_links
         self.known = known
         self.llms_txt = llms_txt
         self.findings: list[Finding] | None = None
@@ -74,7 +74,7 @@ class LintSpider(ProjectSpider):
             link_depth=self.run.config.link_depth,
             max_linked_files=self.run.config.max_linked_files,
         )
-        lint = SiteLint(fetch, self.run.workers.convert, self.limits, self.known)
+        lint = SiteLint(fetch, self.run.workers.convert, self.max_links, self.known)
         try:
             found = await discover(fetch, self.url, options)
         except (DiscoveryError, InvalidUrlError) as error:

@@ -14,9 +14,8 @@ from scrapy.settings import Settings
 from llmsspider.commands.lint import Command
 from llmsspider.errors import ArgumentsError
 from llmsspider.lint.findings import FORMATS, RULES, Finding, finding, is_as_bad, ordered, summary
-from llmsspider.lint.markdown_version import missing
 from llmsspider.lint.outline import Places
-from llmsspider.lint.text import lint_body
+from llmsspider.lint.text import lint_body, missing
 
 URL = "https://e.com/docs/llms.txt"
 GOOD = """# Project

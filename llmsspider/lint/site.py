@@ -8,15 +8,16 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Awaitable, Iterable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal, Protocol
+from typing import Literal
 
 from llmsspider.crawl.settle import drop_reason
 from llmsspider.errors import ConversionError
+from llmsspider.items import Page
 from llmsspider.lint.findings import Finding, finding, ordered
-from llmsspider.lint.markdown_version import Sides, missing
-from llmsspider.lint.text import lint_body, places
+from llmsspider.lint.text import Sides, lint_body, missing, places
+from llmsspider.site.discovery import Discovery, Fetch, FetchResult
 from llmsspider.site.llmstxt import is_llms_url
 from llmsspider.web import hosts, media_types
 from llmsspider.web.markdown_forms import FORMS, Form, Shape, is_markdown_url, shape, twin
@@ -24,26 +25,20 @@ from llmsspider.web.media_types import HTML_TYPES, MARKDOWN_TYPES, classify
 from llmsspider.web.opt_out import opt_out
 from llmsspider.web.urls import identity, without_fragment
 
-if TYPE_CHECKING:
-    from llmsspider.items import Page
-    from llmsspider.site.discovery import Discovery, Fetch, FetchResult
-
 AT_ONCE = 8
 """Maximum number of links fetched at the same time; the delays of the crawl hold all the same."""
+MAX_COMPARED = 20
+"""Maximum number of pages whose Markdown and HTML are compared."""
 GIVE_UP_AFTER = 5
 """Number of pages of one form without Markdown after which that of the others is not requested."""
 MAX_BODY = 8 * 1024 * 1024
 TEXT_TYPES = frozenset({"text/plain", *MARKDOWN_TYPES})
 
 Health = Literal["fine", "dead", "failing", "opted-out"]
+HEALTH_RULES = {"dead": "dead-link", "failing": "failing-link", "opted-out": "opted-out-link"}
 
-
-class Convert(Protocol):
-    """Makes Markdown of HTML; raises `ConversionError`."""
-
-    def __call__(self, body: bytes, url: str, encoding: str | None) -> Awaitable[Page]:
-        """Convert."""
-        ...
+Convert = Callable[[bytes, str, str | None], Awaitable[Page]]
+"""Makes Markdown of HTML, given body, URL and encoding; raises `ConversionError`."""
 
 
 @dataclass(slots=True)
@@ -65,13 +60,18 @@ class Checked:
     lacks_vary: bool = False
     sides: Sides | None = None
 
-
-@dataclass(slots=True)
-class Limits:
-    """Maximum numbers of requests: links, pages whose Markdown and HTML are compared."""
-
-    links: int = 200
-    pairs: int = 20
+    def traits(self) -> Iterator[tuple[str, str]]:
+        """Yield rule and words of what many links have in common."""
+        if self.wrong_type is not None:
+            yield "wrong-content-type", f"Markdown addresses served as {self.wrong_type}"
+        if self.lacks_vary:
+            yield "no-vary", "pages that are Markdown or HTML by the Accept header without `Vary: Accept`"
+        if self.is_html and not is_markdown_url(self.url) and self.markdown is not None:
+            yield "html-link", "links to HTML pages that have a Markdown version"
+        elif self.is_html and not is_markdown_url(self.url):
+            yield "no-markdown", "links to HTML pages without a Markdown version"
+        if self.markdown is not None and not self.named:
+            yield "no-alternate", "pages that do not name their Markdown version"
 
 
 @dataclass(slots=True)
@@ -81,16 +81,17 @@ class SiteLint:
     Args:
         fetch: downloads one URL.
         convert: makes Markdown of HTML.
-        limits: maximum numbers of requests.
+        max_links: maximum number of links that are checked; `unchecked` is the number of the others.
         known: what the store knows of pages, by identity; those are not fetched.
     """
 
     fetch: Fetch
     convert: Convert
-    limits: Limits = field(default_factory=Limits)
+    max_links: int
     known: Mapping[str, Checked] = field(default_factory=dict)
     checked: dict[str, Checked] = field(default_factory=dict)
     unchecked: int = 0
+    _compared: int = 0
     _forms: dict[Shape, Form] = field(default_factory=dict)
     _without: Counter[Shape] = field(default_factory=Counter)
 
@@ -110,21 +111,20 @@ class SiteLint:
             return [finding("not-found", start, f"no llms.txt was found: {tried or 'nothing answered'}")]
         found: list[Finding] = []
         for file in discovery.files:
-            answer = bodies.get(file.url)
-            if answer is not None:
+            if (answer := bodies.get(file.url)) is not None:
                 found += lint_body(answer.head(MAX_BODY * 4), file.url, file.url)
-                found += _served_as(answer)
-        found += self._beside(discovery)
+                if answer.content_type not in TEXT_TYPES:
+                    problem = f"the file is served as {answer.content_type or 'no type'}"
+                    found.append(finding("wrong-content-type", answer.final_url, problem))
+        found += _beside(discovery)
         found += await self._start_page(discovery)
-        listed = list(_listed(discovery))
-        self.unchecked = max(len(listed) - self.limits.links, 0)
-        await self._check_all(listed[: self.limits.links])
+        listed = _listed(discovery)
+        self.unchecked = max(len(listed) - self.max_links, 0)
+        await self._check_all(listed[: self.max_links])
         for file in discovery.files:
             if file.kind == "index":
                 found += self._of_links(file.url, file.text)
         return ordered(found)
-
-    # --- links ---
 
     async def _check_all(self, urls: list[str]) -> None:
         room = asyncio.Semaphore(AT_ONCE)
@@ -159,14 +159,13 @@ class SiteLint:
         title = next((line[2:] for line in text.splitlines()[:20] if line.startswith("# ")), None)
         if (refusal := drop_reason(text, title, min_characters=1)) is not None:
             found.health, found.why = "dead", refusal.rule
-            return
-        if is_markdown_url(answer.final_url):
+        elif is_markdown_url(answer.final_url):
             if answer.content_type not in TEXT_TYPES:
                 found.wrong_type = answer.content_type or "no type"
             await self._compare(found, text, _pages_of(answer.final_url))
         elif not answer.final_url.endswith(".txt"):
-            vary = answer.headers.get("vary", "").lower()
-            found.lacks_vary = "accept" not in {part.strip() for part in vary.split(",")} and vary != "*"
+            vary = {part.strip() for part in answer.headers.get("vary", "").lower().split(",")}
+            found.lacks_vary = vary.isdisjoint({"accept", "*"})
 
     async def _html(
         self, found: Checked, answer: FetchResult, body: bytes, headers: Mapping[str, list[str]]
@@ -174,9 +173,8 @@ class SiteLint:
         found.is_html = True
         if is_markdown_url(found.url):
             found.wrong_type = f"HTML ({answer.content_type})"
-        try:
-            page = await self.convert(body, answer.final_url, None)
-        except ConversionError:
+        page = await self._converted(answer, body)
+        if page is None:
             return
         if (refusal := drop_reason(page.markdown, page.meta.title, min_characters=1)) is not None:
             found.health = "dead" if refusal.reason == "soft-404" else "fine"
@@ -190,8 +188,14 @@ class SiteLint:
         if is_markdown_url(found.url):
             return
         text = await self._read_markdown(found, named, answer.final_url)
-        if text is not None and self._takes_pair():
+        if text is not None and self._may_compare():
             found.sides = missing(page.markdown, text)
+
+    async def _converted(self, answer: FetchResult, body: bytes) -> Page | None:
+        try:
+            return await self.convert(body, answer.final_url, None)
+        except ConversionError:
+            return None
 
     async def _read_markdown(self, found: Checked, named: str | None, url: str) -> str | None:
         """Find the Markdown of an HTML page: what it names, else the form that the site has for such addresses."""
@@ -216,24 +220,20 @@ class SiteLint:
 
     async def _compare(self, found: Checked, text: str, pages: Iterable[str]) -> None:
         """Compare Markdown with its HTML page, where there is one."""
-        if not self._takes_pair():
-            return
-        for url in pages:
+        for url in pages if self._may_compare() else ():
             answer = await self.fetch(url, accept="text/html", max_bytes=MAX_BODY)
             if not answer.ok or answer.content_type not in HTML_TYPES:
                 continue
-            try:
-                page = await self.convert(answer.head(MAX_BODY), answer.final_url, None)
-            except ConversionError:
-                return
-            found.named = bool(page.meta.markdown_alternate or _alternate(answer))
-            found.markdown = found.url
-            found.sides = missing(page.markdown, text)
+            page = await self._converted(answer, answer.head(MAX_BODY))
+            if page is not None:
+                found.named = bool(page.meta.markdown_alternate or _alternate(answer))
+                found.markdown = found.url
+                found.sides = missing(page.markdown, text)
             return
 
-    def _takes_pair(self) -> bool:
-        self.limits.pairs -= 1
-        return self.limits.pairs >= 0
+    def _may_compare(self) -> bool:
+        self._compared += 1
+        return self._compared <= MAX_COMPARED
 
     def _of_links(self, file: str, text: str) -> Iterator[Finding]:
         """Yield the findings of the links of one index, at their places."""
@@ -244,100 +244,67 @@ class SiteLint:
             if one is None:
                 continue
             if one.health != "fine":
-                rule = {"dead": "dead-link", "failing": "failing-link", "opted-out": "opted-out-link"}[
-                    one.health
-                ]
-                yield finding(rule, file, f"{url}: {one.why}", place, [url])
+                yield finding(HEALTH_RULES[one.health], file, f"{url}: {one.why}", place, [url])
                 continue
             if one.final_url and identity(one.final_url) != identity(url):
                 yield finding("redirected-link", file, f"{url} leads to {one.final_url}", place, [url])
             if one.sides is not None:
                 yield from one.sides.findings(file, url, place)
-            for rule, what in _said_of(one):
-                groups.setdefault((rule, what), []).append(url)
-        for (rule, what), urls in groups.items():
-            yield finding(rule, file, f"{what}: {len(urls)}", where[urls[0]], urls)
-
-    # --- what stands beside ---
+            for trait in one.traits():
+                groups.setdefault(trait, []).append(url)
+        for (rule, problem), urls in groups.items():
+            yield finding(rule, file, f"{problem}: {len(urls)}", where[urls[0]], urls)
 
     async def _start_page(self, discovery: Discovery) -> list[Finding]:
         start = discovery.start
         if not start.ok or start.content_type not in HTML_TYPES or discovery.main_file is None:
             return []
-        try:
-            page = await self.convert(start.head(MAX_BODY), start.final_url, None)
-        except ConversionError:
-            return []
+        page = await self._converted(start, start.head(MAX_BODY))
         links = media_types.parse(start.headers.get("link", ""), start.final_url)
-        if page.meta.describedby or any("describedby" in link.rel for link in links):
+        if page is None or page.meta.describedby or any("describedby" in link.rel for link in links):
             return []
         return [finding("no-describedby", discovery.main_file.url, f"{start.final_url} does not name it")]
 
-    def _beside(self, discovery: Discovery) -> Iterator[Finding]:
-        main = discovery.files[0].url
-        for one in discovery.tried:
-            if one.outcome != "found" and one.url in discovery.linked_files:
-                yield finding("unread-llms-file", main, f"{one.url}: {one.reason}", urls=[one.url])
-        for url in discovery.broken:
-            yield finding("unread-sitemap", main, f"{url} breaks off", urls=[url])
-        listed = [seed for seed in discovery.seeds if seed.llms is not None]
-        for full in discovery.full_texts:
-            if full.report is None or not full.is_usable or not full.report.urls:
-                continue
-            held = {identity(_page(url)) for url in full.report.urls}
-            lacking = [seed.url for seed in listed if identity(_page(seed.url)) not in held]
-            lacking = [url for url in lacking if hosts.same_site(url, full.url)]
-            if lacking and len(lacking) < len(listed):
-                problem = f"{full.url} misses {len(lacking)} of {len(listed)} listed pages"
-                yield finding("full-text-misses-pages", main, problem, urls=lacking)
-        if discovery.sitemaps and listed:
-            yield from self._against_sitemap(main, discovery)
 
-    def _against_sitemap(self, main: str, discovery: Discovery) -> Iterator[Finding]:
-        in_sitemap = {identity(_page(seed.url)) for seed in discovery.seeds if seed.in_sitemap}
-        in_llms = {identity(_page(seed.url)) for seed in discovery.seeds if seed.llms is not None}
-        start = identity(_page(discovery.start.final_url))
-        in_sitemap |= {start} if discovery.start_in_sitemap else set()
-        in_llms |= {start} if discovery.start_entry else set()
-        outside = [
-            seed.url
-            for seed in discovery.seeds
-            if seed.llms is not None
-            and not is_llms_url(seed.url)
-            and identity(_page(seed.url)) not in in_sitemap
-            and hosts.same_site(seed.url, main)
-        ]
-        if outside:
-            yield finding(
-                "not-in-sitemap", main, f"listed pages that are in no sitemap: {len(outside)}", urls=outside
-            )
-        alone = [
-            seed.url
-            for seed in discovery.seeds
-            if seed.in_sitemap and identity(_page(seed.url)) not in in_llms
-        ]
-        if alone:
-            yield finding(
-                "only-in-sitemap",
-                main,
-                f"pages of the sitemap that are in no llms.txt: {len(alone)}",
-                urls=alone,
-            )
+def _beside(discovery: Discovery) -> Iterator[Finding]:
+    """The files beside the first llms.txt: linked llms files, full text, sitemaps."""
+    main = discovery.files[0].url
+    for one in discovery.tried:
+        if one.outcome != "found" and one.url in discovery.linked_files:
+            yield finding("unread-llms-file", main, f"{one.url}: {one.reason}", urls=[one.url])
+    for url in discovery.broken:
+        yield finding("unread-sitemap", main, f"{url} breaks off", urls=[url])
+    listed = [seed for seed in discovery.seeds if seed.llms is not None]
+    for full in discovery.full_texts:
+        if full.report is None or not full.is_usable or not full.report.urls:
+            continue
+        held = {identity(_page(url)) for url in full.report.urls}
+        lacking = [seed.url for seed in listed if identity(_page(seed.url)) not in held]
+        lacking = [url for url in lacking if hosts.same_site(url, full.url)]
+        if lacking and len(lacking) < len(listed):
+            problem = f"{full.url} misses {len(lacking)} of {len(listed)} listed pages"
+            yield finding("full-text-misses-pages", main, problem, urls=lacking)
+    if discovery.sitemaps and listed:
+        yield from _against_sitemap(main, discovery)
 
 
-def _said_of(one: Checked) -> Iterator[tuple[str, str]]:
-    """Yield rule and words of what many links have in common."""
-    if one.wrong_type is not None:
-        yield "wrong-content-type", f"Markdown addresses served as {one.wrong_type}"
-    if one.lacks_vary:
-        yield "no-vary", "pages that are Markdown or HTML by the Accept header without `Vary: Accept`"
-    if one.is_html and not is_markdown_url(one.url):
-        if one.markdown is not None:
-            yield "html-link", "links to HTML pages that have a Markdown version"
-        else:
-            yield "no-markdown", "links to HTML pages without a Markdown version"
-    if one.markdown is not None and not one.named:
-        yield "no-alternate", "pages that do not name their Markdown version"
+def _against_sitemap(main: str, discovery: Discovery) -> Iterator[Finding]:
+    start = [discovery.start.final_url]
+    in_sitemap = [seed.url for seed in discovery.seeds if seed.in_sitemap]
+    in_llms = [seed.url for seed in discovery.seeds if seed.llms is not None]
+    sitemap_pages = _identities(in_sitemap + start * discovery.start_in_sitemap)
+    llms_pages = _identities(in_llms + start * bool(discovery.start_entry))
+    pages = [url for url in in_llms if not is_llms_url(url) and hosts.same_site(url, main)]
+    for rule, what, urls, others in (
+        ("not-in-sitemap", "listed pages that are in no sitemap", pages, sitemap_pages),
+        ("only-in-sitemap", "pages of the sitemap that are in no llms.txt", in_sitemap, llms_pages),
+    ):
+        if alone := [url for url in urls if identity(_page(url)) not in others]:
+            yield finding(rule, main, f"{what}: {len(alone)}", urls=alone)
+
+
+def _identities(urls: Iterable[str]) -> set[str]:
+    return {identity(_page(url)) for url in urls}
 
 
 def _health(answer: FetchResult) -> tuple[Health, str]:
@@ -349,12 +316,6 @@ def _health(answer: FetchResult) -> tuple[Health, str]:
     return "failing", why
 
 
-def _served_as(answer: FetchResult) -> Iterator[Finding]:
-    if answer.content_type not in TEXT_TYPES:
-        problem = f"the file is served as {answer.content_type or 'no type'}"
-        yield finding("wrong-content-type", answer.final_url, problem)
-
-
 def _alternate(answer: FetchResult) -> str | None:
     """The Markdown that the `Link` header of a page names."""
     for link in media_types.parse(answer.headers.get("link", ""), answer.final_url):
@@ -363,26 +324,18 @@ def _alternate(answer: FetchResult) -> str | None:
     return None
 
 
-def _listed(discovery: Discovery) -> Iterator[str]:
+def _listed(discovery: Discovery) -> list[str]:
     """The pages that indexes list, each once, without llms files."""
-    seen: set[str] = set()
-    for file in discovery.files:
-        for entry in file.entries if file.kind == "index" else ():
-            url = without_fragment(entry.url)
-            if url not in seen and not is_llms_url(url):
-                seen.add(url)
-                yield url
+    indexes = (file for file in discovery.files if file.kind == "index")
+    urls = (without_fragment(entry.url) for file in indexes for entry in file.entries)
+    return list(dict.fromkeys(url for url in urls if not is_llms_url(url)))
 
 
 def _page(url: str) -> str:
     """The address of the page of a Markdown address, near enough to compare lists."""
-    for ending in (".html.md", ".md", ".mdx", ".markdown"):
-        if url.endswith(ending):
-            url = url[: -len(ending)]
-            break
-    else:
-        url = url.removesuffix(".html")
-    return url.removesuffix("/index").rstrip("/")
+    endings = (".html.md", ".md", ".mdx", ".markdown", ".html")
+    ending = next((one for one in endings if url.endswith(one)), "")
+    return url.removesuffix(ending).removesuffix("/index").rstrip("/")
 
 
 def _pages_of(url: str) -> list[str]:
