@@ -71,7 +71,7 @@ class Command(StoreCommand):
 
     def _file(self, path: Path, opts: argparse.Namespace) -> list[Finding] | None:
         from llmsspider.lint.text import lint_body
-        from llmsspider.site.discovery.files import MAX_FULL_BYTES
+        from llmsspider.site.llms_files import MAX_FULL_BYTES
 
         if path.is_dir():
             raise ArgumentsError([f"{path} is a folder: name the file, such as {path / 'llms.txt'}"])

@@ -176,13 +176,13 @@ def _chunk_unit(value: Any) -> Any:
 
 
 def _providers(value: Any) -> Any:
-    from llmsspider.site.discovery.providers import load_providers  # noqa: PLC0415
+    from llmsspider.site.providers import load_providers  # noqa: PLC0415
 
     return _by(load_providers, value.split(",") if isinstance(value, str) else list(value))
 
 
 def _repository_hosts(value: Any) -> Any:
-    from llmsspider.site.discovery.repositories import parse_hosts  # noqa: PLC0415
+    from llmsspider.site.repositories import parse_hosts  # noqa: PLC0415
 
     try:
         return parse_hosts(value)
@@ -267,8 +267,8 @@ if TYPE_CHECKING:
     from llmsspider.content.conversion.handlers import Handlers
     from llmsspider.content.formats import Formats
     from llmsspider.content.markdown.chunks import Count
-    from llmsspider.site.discovery.providers import Provider
-    from llmsspider.site.discovery.repositories import Kind as RepositoryKind
+    from llmsspider.site.providers import Provider
+    from llmsspider.site.repositories import Kind as RepositoryKind
     from llmsspider.store import Retention, Store
     from llmsspider.web.addresses import AllowedAddresses
     from llmsspider.web.credentials import Credentials

@@ -175,7 +175,7 @@ class Config(BaseModel):
     # --- one page ---
     providers: types.Providers = setting(
         "LLMS_PAGE_PROVIDERS",
-        ["llmsspider.site.discovery.providers.GitHub"],
+        ["llmsspider.site.providers.GitHub"],
         "Paths of classes that know where a page's Markdown is by its URL alone.",
     )
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from llmsspider.crawl.progress import Progress
     from llmsspider.crawl.site import SiteKnowledge
     from llmsspider.items import Page
-    from llmsspider.site.discovery import Discovery
+    from llmsspider.site.discovered import Discovery
     from llmsspider.store import PageState
 
 

@@ -12,7 +12,7 @@ from llmsspider.crawl.download_errors import kind_of_exception
 from llmsspider.crawl.pages import text_headers
 from llmsspider.crawl.requests import nested_request
 from llmsspider.errors import UNREAD_KINDS
-from llmsspider.site.discovery import FetchResult
+from llmsspider.site.discovered import FetchResult
 from llmsspider.site.llmstxt import is_llms_url
 from llmsspider.web.media_types import HTML_TYPES
 from llmsspider.web.outcomes import explained, kind_of_response

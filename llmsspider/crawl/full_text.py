@@ -42,7 +42,7 @@ from llmsspider.web.urls import identity, page_key
 if TYPE_CHECKING:
     from llmsspider.crawl.page_links import Base
     from llmsspider.crawl.run import Run
-    from llmsspider.site.discovery import Discovery, Fetch, FetchResult, FullText
+    from llmsspider.site.discovered import Discovery, Fetch, FetchResult, FullText
     from llmsspider.store import PageRecord
 
 

@@ -19,7 +19,7 @@ from llmsspider.web.urls import host, identity
 if TYPE_CHECKING:
     from llmsspider.crawl.run import Run
     from llmsspider.items import Page
-    from llmsspider.site.discovery import Discovery
+    from llmsspider.site.discovered import Discovery
     from llmsspider.web.scope import Scope
 
 MAX_SAMPLE = 5

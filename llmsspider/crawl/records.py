@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from llmsspider.crawl.pages import PageResponse, PageResult
     from llmsspider.crawl.run import Run
     from llmsspider.items import Change, DiscoveredBy, LlmsEntry, Origin, Page
-    from llmsspider.site.discovery import FullText, LlmsFile
+    from llmsspider.site.discovered import FullText, LlmsFile
     from llmsspider.site.llmsfull import FullPage
     from llmsspider.store import PageState
 

@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from llmsspider.config.settings import Config
     from llmsspider.crawl.plan import Plan
     from llmsspider.items import Page
-    from llmsspider.site.discovery import Discovery
+    from llmsspider.site.discovered import Discovery
     from llmsspider.store import PageRecord, RunRecord, SourceRecord
 
 logger = logging.getLogger(__name__)

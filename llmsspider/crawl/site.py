@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from llmsspider.crawl.site_comparison import SiteTitles
 from llmsspider.crawl.stubs import HostStubs
-from llmsspider.site.discovery.docsify import Docsify, find_docsify
-from llmsspider.site.discovery.repositories import Repository
+from llmsspider.site.docsify import Docsify, find_docsify
+from llmsspider.site.repositories import Repository
 from llmsspider.web.host_forms import HostForms
 from llmsspider.web.markdown_forms import is_markdown_url, twins
 from llmsspider.web.media_types import MARKDOWN_TYPES
@@ -17,7 +17,7 @@ from llmsspider.web.urls import host, identity, loose_key, split_route
 
 if TYPE_CHECKING:
     from llmsspider.items import LlmsEntry
-    from llmsspider.site.discovery import Discovery, Seed
+    from llmsspider.site.discovered import Discovery, Seed
     from llmsspider.store import SourceRecord
 
 

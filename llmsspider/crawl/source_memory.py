@@ -20,8 +20,8 @@ from llmsspider.crawl.link_bases import LinkBases
 from llmsspider.crawl.links import DeadLinks, LinkSources
 from llmsspider.crawl.site import PreviousDiscovery
 from llmsspider.items import Section, raw_hash
-from llmsspider.site.discovery.files import section_url
-from llmsspider.site.discovery.model import Discovery, FetchResult
+from llmsspider.site.discovered import Discovery, FetchResult
+from llmsspider.site.llms_files import section_url
 from llmsspider.store import CONTENT
 from llmsspider.web.urls import directory, host, page_key
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from llmsspider.crawl.bot_walls import Suspect, Wall
     from llmsspider.crawl.run import Run
     from llmsspider.items import LlmsEntry
-    from llmsspider.site.discovery import Discovery, LlmsFile
+    from llmsspider.site.discovered import Discovery, LlmsFile
     from llmsspider.store import RunRecord, SourceRecord
     from llmsspider.web.media_types import Kind
 

@@ -17,7 +17,7 @@ from llmsspider.errors import ConversionError
 from llmsspider.items import Page
 from llmsspider.lint.findings import Finding, finding, ordered
 from llmsspider.lint.text import Sides, lint_body, missing, places
-from llmsspider.site.discovery import Discovery, Fetch, FetchResult
+from llmsspider.site.discovered import Discovery, Fetch, FetchResult
 from llmsspider.site.llmstxt import is_llms_url
 from llmsspider.web import hosts, media_types
 from llmsspider.web.markdown_forms import FORMS, Form, Shape, is_markdown_url, shape, twin

@@ -14,7 +14,8 @@ from llmsspider.crawl.spiderrun import ProjectSpider
 from llmsspider.errors import DiscoveryError, InvalidUrlError
 from llmsspider.lint.findings import Finding, finding
 from llmsspider.lint.site import Checked, SiteLint
-from llmsspider.site.discovery import FetchResult, Options, discover
+from llmsspider.site.discovered import FetchResult, Options
+from llmsspider.site.discovery import discover
 from llmsspider.site.llmstxt import is_llms_url
 from llmsspider.spiders.page import page_run
 

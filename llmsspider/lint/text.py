@@ -12,8 +12,8 @@ from urllib.parse import urlsplit
 from llmsspider.errors import ConversionError
 from llmsspider.lint.findings import Finding, finding, ordered
 from llmsspider.lint.outline import Heading, Link, Outline, Place
-from llmsspider.site import llmsfull, llmstxt
-from llmsspider.site.llmstxt.links import absolute_url
+from llmsspider.site import llmsfull, llmstxt, llmstxt_parser
+from llmsspider.site.llmstxt_links import absolute_url
 from llmsspider.web import hosts
 from llmsspider.web.url_gate import InvalidUrl
 
@@ -95,7 +95,7 @@ def lint_text(text: str, file: str, url: str | None) -> Iterator[Finding]:
 
 def _without_front_matter(text: str) -> str:
     """The text with front matter as empty lines, so that places stay."""
-    matter = llmstxt.parser.FRONT_MATTER.match(text)
+    matter = llmstxt_parser.FRONT_MATTER.match(text)
     return text if matter is None else _BLANKED.sub(" ", matter[0]) + text[matter.end() :]
 
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from llmsspider.crawl.progress import RecentPage
     from llmsspider.crawl.run import Run
-    from llmsspider.site.discovery import Discovery
+    from llmsspider.site.discovered import Discovery
     from llmsspider.store import PageError, SourceRecord, Store
 
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
 
     from llmsspider.crawl.run import Run
-    from llmsspider.site.discovery import Discovery
+    from llmsspider.site.discovered import Discovery
     from llmsspider.spiders.docs import DocsSpider
 
 logger = logging.getLogger(__name__)

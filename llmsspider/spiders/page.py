@@ -39,9 +39,9 @@ from llmsspider.crawl.spiderrun import ProjectSpider, counter
 from llmsspider.errors import ConversionError, ErrorKind, RenderingError
 from llmsspider.pipelines import register
 from llmsspider.site import llmstxt
-from llmsspider.site.discovery import Fetch, FetchResult
-from llmsspider.site.discovery.files import classify_file
-from llmsspider.site.discovery.providers import Provider
+from llmsspider.site.discovered import Fetch, FetchResult
+from llmsspider.site.llms_files import classify_file
+from llmsspider.site.providers import Provider
 from llmsspider.web.loading import own_arguments
 from llmsspider.web.media_types import classify
 from llmsspider.web.outcomes import kind_of_response

@@ -26,7 +26,7 @@ from llmsspider.crawl.waiting import Failure, WaitingPage
 from llmsspider.items import Document
 from llmsspider.pipelines.filter import FilterPipeline
 from llmsspider.pipelines.hash import HashPipeline
-from llmsspider.site.discovery import Discovery, FetchResult, FullText
+from llmsspider.site.discovered import Discovery, FetchResult, FullText
 from llmsspider.spiders.docs import DocsSpider
 from llmsspider.web.urls import page_key
 

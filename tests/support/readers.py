@@ -20,11 +20,11 @@ from llmsspider.content.extraction import titles
 from llmsspider.content.extraction.framing import framed
 from llmsspider.content.extraction.parsing import parse
 from llmsspider.crawl.bot_walls import has_end
-from llmsspider.site.discovery import files
-from llmsspider.site.discovery.model import FetchResult
-from llmsspider.site.discovery.sitemaps import read as read_sitemap
+from llmsspider.site import llms_files
+from llmsspider.site.discovered import FetchResult
 from llmsspider.site.llmsfull import inspect as inspect_full
 from llmsspider.site.llmsfull import split
+from llmsspider.site.sitemaps import read as read_sitemap
 from llmsspider.web import opt_out, outcomes
 from llmsspider.web.media_types import classify
 from llmsspider.web.politeness import retry_after_secs
@@ -60,20 +60,20 @@ def _root(text: str) -> Any:
 
 
 SPECIAL: dict[str, Callable[[str], Any]] = {
-    "site.discovery.files.classify_file": lambda text: files.classify_file(
+    "site.llms_files.classify_file": lambda text: llms_files.classify_file(
         _answer(text.encode()), URL, main=True
     ),
     "crawl.bot_walls.has_end": lambda text: has_end(text.encode(), "html"),
     "content.extraction.framing.framed": lambda text: framed(text.split("\n\n"), {}, (), "---", "A"),
     "changes.volatile.likest": lambda text: likest(word_counts(text, URL), [(1, word_counts(text, URL))]),
     "web.outcomes.challenge_of": lambda text: outcomes.challenge_of(200, {}, f"<html>{text}".encode()),
-    "site.discovery.files.page_url": lambda text: files.page_url(URL[:-1], _answer(text.encode())),
-    "site.discovery.files.section_url": lambda text: files.section_url(URL[:-1], _answer(text.encode())),
-    "site.discovery.files.describing_files": lambda text: files.describing_files(_answer(text.encode())),
+    "site.llms_files.page_url": lambda text: llms_files.page_url(URL[:-1], _answer(text.encode())),
+    "site.llms_files.section_url": lambda text: llms_files.section_url(URL[:-1], _answer(text.encode())),
+    "site.llms_files.describing_files": lambda text: llms_files.describing_files(_answer(text.encode())),
     "content.extraction.titles.headline": lambda text: titles.headline(_root(text), text),
     "web.media_types.classify": lambda text: classify("text/html", text.encode(), False),
-    "site.llmsfull.split.inspect": lambda text: inspect_full(io.BytesIO(text.encode()), URL),
-    "site.llmsfull.split.split": lambda text: list(split(io.BytesIO(text.encode()), URL)),
+    "site.llmsfull.inspect": lambda text: inspect_full(io.BytesIO(text.encode()), URL),
+    "site.llmsfull.split": lambda text: list(split(io.BytesIO(text.encode()), URL)),
     "web.opt_out.opt_out": lambda text: opt_out.opt_out(
         dict.fromkeys(map(str.lower, opt_out.OPT_OUT_HEADERS), (text,))
     ),
@@ -81,7 +81,7 @@ SPECIAL: dict[str, Callable[[str], Any]] = {
         200, {"content-type": text}, text.encode()
     ),
     "web.politeness.retry_after_secs": lambda text: retry_after_secs(text, None),  # type: ignore[arg-type]
-    "site.discovery.sitemaps.read": lambda text: list(read_sitemap(io.BytesIO(text.encode()), URL)),
+    "site.sitemaps.read": lambda text: list(read_sitemap(io.BytesIO(text.encode()), URL)),
 }
 """Functions that take more than texts, as they are called with one."""
 

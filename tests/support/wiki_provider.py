@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from llmsspider.site.discovery.providers import Source
+from llmsspider.site.providers import Source
 
 
 class LocalWiki:

@@ -12,16 +12,8 @@ import pytest
 
 from llmsspider.errors import DiscoveryError, InvalidUrlError
 from llmsspider.items import LlmsEntry
-from llmsspider.site.discovery import (
-    Discovery,
-    FetchResult,
-    FilteredLink,
-    Options,
-    Probe,
-    Seed,
-    discover,
-    read_described,
-)
+from llmsspider.site.discovered import Discovery, FetchResult, FilteredLink, Options, Probe, Seed
+from llmsspider.site.discovery import discover, read_described
 
 HOST = "https://example.com"
 PROSE = "A sentence that says something about the page. " * 20

@@ -7,7 +7,7 @@ from urllib.parse import urljoin
 
 import pytest
 
-from llmsspider.site.discovery.docsify import Docsify, configures_docsify, docsify_scripts, find_docsify
+from llmsspider.site.docsify import Docsify, configures_docsify, docsify_scripts, find_docsify
 from llmsspider.web.urls import identity
 
 URL = "https://e.com/docs/"

@@ -22,7 +22,7 @@ from llmsspider.downloadermiddlewares.compression import (
 )
 from llmsspider.errors import TooLargePageError
 from llmsspider.site.llmsfull import inspect, split
-from llmsspider.site.llmsfull.boundaries import MAX_HEADER_LINES
+from llmsspider.site.llmsfull_marks import MAX_HEADER_LINES
 from llmsspider.web.growth import SMALL_CHARS
 
 URL = "https://docs.example.com/guide/"

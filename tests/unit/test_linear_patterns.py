@@ -18,11 +18,11 @@ SHORT_TEXTS = {
 SHORT_STEPS = 5_000_000
 
 NOT_YET = {
-    "llmsspider.site.llmsfull.boundaries._COMMENT",
-    "llmsspider.site.llmsfull.boundaries._LABEL",
-    "llmsspider.site.llmsfull.titles._FENCE",
-    "llmsspider.site.llmstxt.content._LINK_LINE",
-    "llmsspider.site.llmstxt.parser._FIELD",
+    "llmsspider.site.llmsfull_marks._COMMENT",
+    "llmsspider.site.llmsfull_marks._LABEL",
+    "llmsspider.site.llmsfull_titles._FENCE",
+    "llmsspider.site.llmstxt._LINK_LINE",
+    "llmsspider.site.llmstxt_parser._FIELD",
 }
 """Patterns that take more than linear work today. None may be added."""
 

@@ -43,10 +43,10 @@ def test_the_package_is_searched_whole():
         "web.outcomes.challenge_of",
         "content.extraction.convert(body)",
         "web.media_types.parse(header)",
-        "site.llmstxt.parser.parse(text)",
+        "site.llmstxt_parser.parse(text)",
         "content.markdown.page.read(text)",
         "web.opt_out.content_signals(robots_txt)",
-        "site.discovery.sitemaps.read",
+        "site.sitemaps.read",
     } <= names
     assert len(names) > 100
 

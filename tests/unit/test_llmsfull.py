@@ -12,9 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from llmsspider.site import llmsfull
-from llmsspider.site.llmsfull import FullPage, Leftover, UnsplittableError
-from llmsspider.site.llmsfull.boundaries import Headings
-from llmsspider.site.llmsfull.split import Lines
+from llmsspider.site.llmsfull import FullPage, Leftover, Lines, UnsplittableError
+from llmsspider.site.llmsfull_marks import Headings
 
 URL = "https://example.com/docs/llms-full.txt"
 SITE = "https://example.com"
@@ -324,7 +323,7 @@ def test_text_outside_pages_and_pages_that_are_too_long_are_named(monkeypatch: p
         ("Leftover", "Between.\n"),
         ("FullPage", "Words.\n"),
     ]
-    monkeypatch.setattr(sys.modules["llmsspider.site.llmsfull.split"], "MAX_PAGE_CHARS", 6)
+    monkeypatch.setattr(sys.modules["llmsspider.site.llmsfull"], "MAX_PAGE_CHARS", 6)
     assert [piece.reason for piece in llmsfull.cut(body, report) if isinstance(piece, Leftover)] == [
         *("full-text-too-long", "full-text-too-long", "full-text-too-long")
     ]

@@ -2,8 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from llmsspider.site.llmstxt import MAX_BYTES, classify, reject_reason
-from llmsspider.site.llmstxt.content import decode
+from llmsspider.site.llmstxt import MAX_BYTES, classify, decode, reject_reason
 
 URL = "https://example.com/docs/llms.txt"
 GOOD = "# Example\n\n> Things explained.\n\n- [Intro](/intro): where to begin\n"

@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 from parser_panics import BrokenParser
 
 from llmsspider.content.markdown import commonmark
-from llmsspider.site.llmstxt import Entry, LlmsTxt, classify, parse, parser
+from llmsspider.site import llmstxt_parser as parser
+from llmsspider.site.llmstxt import Entry, LlmsTxt, classify, parse
 
 URL = "https://example.com/docs/llms.txt"
 

@@ -9,8 +9,8 @@ import pytest
 
 from llmsspider.crawl.pages import PageResponse, PageResult
 from llmsspider.items import Page, PageMeta
-from llmsspider.site.discovery import FetchResult
-from llmsspider.site.discovery.providers import Source
+from llmsspider.site.discovered import FetchResult
+from llmsspider.site.providers import Source
 from llmsspider.spiders.page import FetchedPage, PageFailedError, obtain
 
 URL = "https://e.com/docs/guide/intro"

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from llmsspider.site.discovery.providers import GitHub, Source
+from llmsspider.site.providers import GitHub, Source
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 RAW = "https://raw.githubusercontent.com"

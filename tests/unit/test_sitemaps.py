@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from llmsspider.site.discovery import sitemaps
-from llmsspider.site.discovery.sitemaps import (
+from llmsspider.site import sitemaps
+from llmsspider.site.sitemaps import (
     MAX_ENTRY_ELEMENTS,
     SitemapCutError,
     SitemapEntry,

@@ -9,7 +9,7 @@ import pytest
 
 from llmsspider.crawl.source_memory import Doubts, SourceMemory, StartHistory
 from llmsspider.items import Section
-from llmsspider.site.discovery import Discovery, FetchResult
+from llmsspider.site.discovered import Discovery, FetchResult
 
 START = "https://e.com/docs/"
 

@@ -24,10 +24,9 @@ from llmsspider.crawl.traps import LookAlikes, trap_reason, without_session_id
 from llmsspider.items import Page, PageMeta
 from llmsspider.output.mirror_files import safe_name
 from llmsspider.output.report.gather import site_tree
-from llmsspider.site import llmstxt
-from llmsspider.site.discovery import sitemaps
-from llmsspider.site.llmsfull.titles import Locator
-from llmsspider.site.llmstxt.links import absolute_url
+from llmsspider.site import llmstxt, sitemaps
+from llmsspider.site.llmsfull_titles import Locator
+from llmsspider.site.llmstxt_links import absolute_url
 from llmsspider.web import hosts, media_types
 from llmsspider.web.addresses import AllowedAddresses
 from llmsspider.web.credentials import Credentials

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 from llmsspider.crawl.download_errors import NestedDownloadError
 from llmsspider.crawl.pages import PageResponse
 from llmsspider.crawl.requests import download_nested
-from llmsspider.site.discovery.docsify import configures_docsify, docsify_scripts
+from llmsspider.site.docsify import configures_docsify, docsify_scripts
 
 if TYPE_CHECKING:
     from scrapy import Request
     from scrapy.crawler import Crawler
 
     from llmsspider.crawl.run import Run
-    from llmsspider.site.discovery.docsify import Docsify
+    from llmsspider.site.docsify import Docsify
 
 logger = logging.getLogger(__name__)
 

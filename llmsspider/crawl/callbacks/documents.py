@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from llmsspider.crawl.settle import Reason
     from llmsspider.errors import ErrorKind
     from llmsspider.items import Change, Page
-    from llmsspider.site.discovery import FetchResult
+    from llmsspider.site.discovered import FetchResult
     from llmsspider.store import PageRecord, PageState
 
 READ_AS_MARKDOWN = MARKDOWN_ORIGINS | {"llms-full"}

@@ -19,7 +19,7 @@ from llmsspider.crawl.pages import PageResponse, PageResult
 from llmsspider.crawl.records import utc_now
 from llmsspider.errors import ConversionError, RenderingError, TooLargePageError
 from llmsspider.site import llmsfull
-from llmsspider.site.discovery import FetchResult, FullText
+from llmsspider.site.discovered import FetchResult, FullText
 from llmsspider.site.llmsfull import FullPage, Leftover
 from llmsspider.web import stats
 from llmsspider.web.urls import identity, page_key
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from llmsspider.crawl.run import Run
     from llmsspider.crawl.stubs import Stub
     from llmsspider.items import Document, Page
-    from llmsspider.site.discovery import LlmsFile
+    from llmsspider.site.discovered import LlmsFile
     from llmsspider.store import PageRecord, PageState
 
 

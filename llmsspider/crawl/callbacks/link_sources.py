@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from llmsspider.crawl.callbacks.requests import PageRequests
     from llmsspider.crawl.page_links import PageLinks
     from llmsspider.crawl.run import Run
-    from llmsspider.site.discovery.docsify import Docsify
+    from llmsspider.site.docsify import Docsify
     from llmsspider.store import PageRecord
 
 

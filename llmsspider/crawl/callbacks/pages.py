@@ -26,7 +26,8 @@ from llmsspider.crawl.site_comparison import compare_with_site
 from llmsspider.crawl.waiting import WaitingPage
 from llmsspider.errors import ConversionError, RenderingError
 from llmsspider.items import HTML_ORIGINS
-from llmsspider.site.discovery import Options, read_described
+from llmsspider.site.discovered import Options
+from llmsspider.site.discovery import read_described
 from llmsspider.web import markdown_forms
 from llmsspider.web.url_gate import usable
 from llmsspider.web.urls import identity, page_key, without_fragment

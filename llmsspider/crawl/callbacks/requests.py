@@ -9,7 +9,7 @@ from scrapy import Request
 from llmsspider.crawl.requests import ALLOWED_STATUSES, CARRIED, META, info
 from llmsspider.crawl.traps import without_session_id
 from llmsspider.crawl.waiting import WaitingPage
-from llmsspider.site.discovery.files import MAX_FULL_BYTES
+from llmsspider.site.llms_files import MAX_FULL_BYTES
 from llmsspider.web.markdown_forms import is_markdown_url, page_candidates
 from llmsspider.web.url_gate import INVALID_URL, InvalidUrl, parse
 from llmsspider.web.urls import identity, page_key, without_fragment
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from llmsspider.crawl.run import Run
-    from llmsspider.site.discovery import Seed
+    from llmsspider.site.discovered import Seed
     from llmsspider.store import PageState
     from llmsspider.web.scope import Verdict
 

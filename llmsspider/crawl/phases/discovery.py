@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING
 from llmsspider.crawl.pages import with_valid_urls
 from llmsspider.errors import ConversionError
 from llmsspider.items import Page, PageMeta, Section, content_hash
-from llmsspider.site.discovery import Options, discover
-from llmsspider.site.discovery.repositories import repository_at
-from llmsspider.site.discovery.repository_listing import discover_repository
+from llmsspider.site.discovered import Options
+from llmsspider.site.discovery import discover
+from llmsspider.site.repositories import repository_at
+from llmsspider.site.repository_listing import discover_repository
 from llmsspider.web.hosts import same_site
 from llmsspider.web.locales import start_in_language
 from llmsspider.web.markdown_forms import is_markdown_url
@@ -22,7 +23,7 @@ from llmsspider.web.urls import identity
 
 if TYPE_CHECKING:
     from llmsspider.crawl.phases import Phase
-    from llmsspider.site.discovery import Discovery, FetchResult
+    from llmsspider.site.discovered import Discovery, FetchResult
     from llmsspider.web.scope import Scope
 
 logger = logging.getLogger(__name__)

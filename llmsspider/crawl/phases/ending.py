@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from llmsspider.crawl.phases import Phase
     from llmsspider.crawl.run import Run
     from llmsspider.crawl.settle import Site
-    from llmsspider.site.discovery import Discovery
+    from llmsspider.site.discovered import Discovery
     from llmsspider.store import PageState
 
 logger = logging.getLogger(__name__)

@@ -7,7 +7,7 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from llmsspider.crawl.full_text import find_lagging
-from llmsspider.site.discovery import Seed
+from llmsspider.site.discovered import Seed
 from llmsspider.web.markdown_forms import is_markdown_url
 from llmsspider.web.outcomes import OUTAGES
 from llmsspider.web.urls import host, identity, page_key
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from scrapy import Request
 
     from llmsspider.crawl.phases import Phase
-    from llmsspider.site.discovery import Discovery
+    from llmsspider.site.discovered import Discovery
 
 SAMPLE = 8
 """Stored pages that are requested first where the start page failed."""

@@ -32,7 +32,7 @@ from llmsspider.web.urls import identity
 if TYPE_CHECKING:
     from llmsspider.crawl.run import Run
     from llmsspider.output.status import RunReport
-    from llmsspider.site.discovery import Discovery, LlmsFile
+    from llmsspider.site.discovered import Discovery, LlmsFile
     from llmsspider.store import PageError, PageRecord, Store
 
 

@@ -16,8 +16,7 @@ from w3lib.encoding import http_content_type_encoding
 from llmsspider.errors import ErrorKind
 from llmsspider.items import DiscoveredBy, LlmsEntry
 from llmsspider.site.llmsfull import SplitReport
-from llmsspider.site.llmstxt import Entry, is_llms_url
-from llmsspider.site.llmstxt.content import decode
+from llmsspider.site.llmstxt import Entry, decode, is_llms_url
 from llmsspider.web import hosts
 from llmsspider.web.markdown_forms import is_markdown_url, page_candidates
 from llmsspider.web.stats import FilterReason

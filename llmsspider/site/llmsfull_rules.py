@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from llmsspider.site.llmsfull.boundaries import (
+from llmsspider.site.llmsfull_marks import (
     HEADING,
     MAX_HEADING_CHARS,
     SEPARATOR,
@@ -20,7 +20,7 @@ from llmsspider.site.llmsfull.boundaries import (
     Tags,
     clean_title,
 )
-from llmsspider.site.llmsfull.titles import Titles
+from llmsspider.site.llmsfull_titles import Titles
 from llmsspider.web import hosts
 
 # --- detecting Markdown by its lines ---

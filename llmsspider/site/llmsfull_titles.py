@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 from urllib.parse import unquote, urljoin, urlsplit
 
-from llmsspider.site.llmsfull.boundaries import MAX_MARKS, Mark, clean_title
+from llmsspider.site.llmsfull_marks import MAX_MARKS, Mark, clean_title
 from llmsspider.web import hosts, url_gate
 
 # Find the URL of a page from what its file says of it: an address, a path, or only a title.

@@ -16,7 +16,7 @@ from typing import Any
 from llmsspider.content import markdown
 from llmsspider.content.markdown import commonmark
 from llmsspider.errors import ConversionError
-from llmsspider.site.llmstxt.links import (
+from llmsspider.site.llmstxt_links import (
     INVISIBLE,
     InlineRun,
     Piece,

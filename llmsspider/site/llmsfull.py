@@ -13,9 +13,9 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import BinaryIO
 
-from llmsspider.site.llmsfull.boundaries import HEADING, SEPARATOR, Mark, clean_title
-from llmsspider.site.llmsfull.split_rules import FileScan, Kind, choose
-from llmsspider.site.llmsfull.titles import Locator
+from llmsspider.site.llmsfull_marks import HEADING, SEPARATOR, Mark, clean_title
+from llmsspider.site.llmsfull_rules import FileScan, Kind, choose
+from llmsspider.site.llmsfull_titles import Locator
 from llmsspider.web.stats import FilterReason
 
 # --- read a text file of any size and encoding line by line, as often as needed ---

@@ -1,4 +1,7 @@
-"""The order of the requests of discovery: llms.txt, the files it links, llms-full.txt, sitemaps."""
+"""Find everything a site offers about itself before its first page is crawled: the cascade.
+
+llms.txt at each of its locations, the llms files it links, llms-full.txt, sitemaps; each level adds to the one before.
+"""
 
 from __future__ import annotations
 
@@ -8,10 +11,8 @@ from collections.abc import Callable
 from urllib.parse import urljoin, urlsplit
 
 from llmsspider.errors import DiscoveryError
-from llmsspider.site import llmsfull, llmstxt
-from llmsspider.site.discovery import files
-from llmsspider.site.discovery.files import LinkedFiles
-from llmsspider.site.discovery.model import (
+from llmsspider.site import llms_files, llmsfull, llmstxt
+from llmsspider.site.discovered import (
     Discovery,
     Fetch,
     FetchResult,
@@ -26,8 +27,9 @@ from llmsspider.site.discovery.model import (
     Session,
     is_full_name,
 )
-from llmsspider.site.discovery.sitemaps import SitemapStep
-from llmsspider.site.llmstxt.content import MAX_CANDIDATES
+from llmsspider.site.llms_files import LinkedFiles
+from llmsspider.site.llmstxt import MAX_CANDIDATES
+from llmsspider.site.sitemaps import SitemapStep
 from llmsspider.web import hosts
 
 MAX_REQUESTS = 14
@@ -59,7 +61,7 @@ async def discover(
         llmstxt.candidates(options.llms_txt)
     session = Session(fetch)
     start = await session.get(start_url)
-    found = Discovery(start, files.section_url(start_url, start))
+    found = Discovery(start, llms_files.section_url(start_url, start))
     cascade = _Cascade(session, found, options, note, expect_pages)
     await cascade.run()
     found.requests = session.requests
@@ -80,12 +82,12 @@ async def read_described(fetch: Fetch, url: str, found: Discovery, options: Opti
     found.linked_files.append(url)
     found.requests += 1
     answer = await fetch(url, max_bytes=llmstxt.MAX_BYTES)
-    verdict = files.classify_file(answer, url, main=True)
+    verdict = llms_files.classify_file(answer, url, main=True)
     if verdict.kind != "index":
         found.tried.append(Probe(url, "rejected", verdict.reason or "full text"))
         return []
     found.tried.append(Probe(url, "found"))
-    file = await files.read(answer, "index")
+    file = await llms_files.read(answer, "index")
     known = {seed.url for seed in found.seeds}
     seeds = SeedList({*known, found.start.url, found.start.final_url, found.start_url}, options.optional)
     new = seeds.add_entries(file)
@@ -111,7 +113,7 @@ class _Cascade:
         self.found = found
         self.options = options
         self.note = note
-        self.page_url = files.page_url(found.start.url, found.start)
+        self.page_url = llms_files.page_url(found.start.url, found.start)
         start = found.start
         self.seeds = SeedList(
             (start.url.partition("#")[0], start.final_url, found.start_url), options.optional
@@ -154,7 +156,7 @@ class _Cascade:
         """Return where to look: the start page if it is an llms file, what it names, then by its path."""
         start = self.found.start
         named = [start.url] if llmstxt.is_llms_url(start.url) else []
-        described, invalid = files.describing_files(start)
+        described, invalid = llms_files.describing_files(start)
         named += described
         self.found.cut += map(FilteredLink.invalid, invalid)
         candidates = [url for url in llmstxt.candidates(self.page_url) if url not in named]
@@ -164,7 +166,7 @@ class _Cascade:
         return named + candidates
 
     async def _read_named(self, url: str) -> LlmsFile:
-        answer = await self.session.get(url, files.MAX_FULL_BYTES)
+        answer = await self.session.get(url, llms_files.MAX_FULL_BYTES)
         file = await self._read(answer, url, main=True)
         if file is None:
             reason = self.found.tried[-1].reason
@@ -176,13 +178,13 @@ class _Cascade:
 
     async def _read(self, answer: FetchResult, url: str, *, main: bool) -> LlmsFile | None:
         """Classify an answer, record the outcome, and take in what the file holds."""
-        verdict = files.classify_file(answer, url, main=main)
+        verdict = llms_files.classify_file(answer, url, main=main)
         if verdict.kind is None:
             failed = answer.error is not None or answer.status != 200
             self.found.tried.append(Probe(url, "failed" if failed else "rejected", verdict.reason))
             return None
         self.found.tried.append(Probe(url, "found"))
-        file = await files.read(answer, verdict.kind)
+        file = await llms_files.read(answer, verdict.kind)
         if any(known.url == file.url for known in self.found.files):
             return None
         self.found.files.append(file)
@@ -209,7 +211,7 @@ class _Cascade:
                 f"found {len(level)} linked llms.txt file{plural}, reading {'them' if plural else 'it'}"
             )
         while level:
-            answers = await self.session.get_all(level, files.MAX_FULL_BYTES)
+            answers = await self.session.get_all(level, llms_files.MAX_FULL_BYTES)
             read = [
                 await self._read(answer, url, main=False) for url, answer in zip(level, answers, strict=True)
             ]
@@ -235,7 +237,7 @@ class _Cascade:
             url = urljoin(place, "llms-full.txt")
             if url in self.found.linked_files or self.session.is_unresponsive(url):
                 continue
-            answer = await self.session.get(url, files.MAX_FULL_BYTES)
+            answer = await self.session.get(url, llms_files.MAX_FULL_BYTES)
             if await self._read(answer, url, main=False) is not None:
                 self._discovered(answer.final_url, "llms-full.txt")
                 return

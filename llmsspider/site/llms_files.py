@@ -14,9 +14,8 @@ from lxml import etree
 from lxml import html as lxml_html
 
 from llmsspider.site import llmsfull, llmstxt
-from llmsspider.site.discovery.model import FetchResult, FilteredLink, LlmsFile, Options, is_full_name
-from llmsspider.site.llmstxt import Entry, directory_url, is_llms_url
-from llmsspider.site.llmstxt.content import decode
+from llmsspider.site.discovered import FetchResult, FilteredLink, LlmsFile, Options, is_full_name
+from llmsspider.site.llmstxt import Entry, decode, directory_url, is_llms_url
 from llmsspider.web import hosts, media_types, url_gate
 from llmsspider.web.locales import alias_of, axis_of
 from llmsspider.web.media_types import HeaderLink

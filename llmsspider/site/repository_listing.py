@@ -11,8 +11,8 @@ from typing import Any
 from urllib.parse import quote, urlsplit
 
 from llmsspider.errors import DiscoveryError
-from llmsspider.site.discovery.model import Discovery, Fetch, FetchResult, Seed
-from llmsspider.site.discovery.repositories import INDEXES, Address, Repository
+from llmsspider.site.discovered import Discovery, Fetch, FetchResult, Seed
+from llmsspider.site.repositories import INDEXES, Address, Repository
 
 MAX_FILES = 5_000
 """Files of one repository that are pages."""

@@ -15,9 +15,8 @@ from urllib.parse import urljoin, urlsplit
 from lxml import etree
 from protego import Protego
 
-from llmsspider.site import llmstxt
-from llmsspider.site.discovery import files
-from llmsspider.site.discovery.model import Discovery, FetchResult, FilteredLink, Probe, SeedList, Session
+from llmsspider.site import llms_files, llmstxt
+from llmsspider.site.discovered import Discovery, FetchResult, FilteredLink, Probe, SeedList, Session
 from llmsspider.web import hosts, url_gate
 from llmsspider.web.locales import Alias, alias_of, tree_of
 from llmsspider.web.stats import FilterReason
@@ -284,7 +283,7 @@ class SitemapStep:
 
         At most `room` requests go to usual places that neither names.
         """
-        named = [*await self._named_in_robots(), *files.named_sitemaps(self._found.start)]
+        named = [*await self._named_in_robots(), *llms_files.named_sitemaps(self._found.start)]
         if named:
             await self._read_all(named)
         root, directory = urljoin(self._page_url, "/"), llmstxt.directory_url(self._page_url)

@@ -1,4 +1,4 @@
-"""Where a site keeps its llms.txt, what counts as one, and whether a file is an index or full text."""
+"""llms.txt (https://llmstxt.org): where a site keeps it, what counts as one, whether it is an index or full text."""
 
 from __future__ import annotations
 
@@ -11,7 +11,18 @@ import orjson
 
 from llmsspider.errors import InvalidUrlError
 from llmsspider.site.llmsfull import looks_split
+from llmsspider.site.llmstxt_parser import Entry, LlmsTxt, parse
 from llmsspider.web import hosts
+
+__all__ = [
+    "MAX_BYTES", "MAX_CANDIDATES", "Entry", "LlmsTxt", "candidates", "classify", "decode", "directory_url",
+    "is_llms_url", "parse", "reject_reason",
+]  # fmt: skip
+
+__all__ = [
+    "MAX_BYTES", "MAX_CANDIDATES", "Entry", "LlmsTxt", "candidates", "classify", "decode", "directory_url", "is_llms_url",
+    "parse", "reject_reason",
+]  # fmt: skip
 
 # Where a site keeps its llms.txt, and which URLs are llms files.
 
