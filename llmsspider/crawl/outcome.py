@@ -1,76 +1,17 @@
-"""How a run ended: whether it saw the whole site, what it delivered, and what is said of it in one line. No Scrapy.
-
-Pages are stored while the crawl goes, feeds are delivered when it has ended: an upload that fails, a full disk or a
-kill in between leaves changes in the store that no reader of the feeds has seen. The run's counts keep that
-(`delivered`), and the next run and `scrapy sources --json` say it (docs/explanation/incremental.md). Such changes can
-be replayed by number.
-"""
+"""What is said of the outcome of a run in one line: why nothing came of it, what it missed, and what to do."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from llmsspider.errors import command
 from llmsspider.web.outcomes import remedied
 from llmsspider.web.urls import host
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
-    from llmsspider.config.settings import Config
-    from llmsspider.crawl.bounds import PageLimit
     from llmsspider.crawl.progress import Progress
     from llmsspider.crawl.run import Run
 
-
-def succeeded(outcome: str) -> bool:
-    """Say whether a crawl with this finish reason ended by itself or by a limit the user set.
-
-    >>> succeeded("finished"), succeeded("closespider_timeout"), succeeded("start_failed")
-    (True, True, False)
-    """
-    return outcome == "finished" or outcome.startswith("closespider_")
-
-
-@dataclass(slots=True)
-class Coverage:
-    """Whether a run saw the whole site; after an incomplete run no page is deleted."""
-
-    cut: str | None = None
-    """Why the run did not see the whole site: a limit, a stop, a fault."""
-    outage: str | None = None
-    """How the site kept the run from seeing everything."""
-    unseen: set[str] = field(default_factory=set)
-    """The limits that filtered pages, by reason: pages that only those lead to were not seen."""
-
-    def incomplete(self, why: str) -> None:
-        """Record that the run did not see the whole site; the first reason stays."""
-        self.cut = self.cut or why
-
-    def failed_in_part(self, why: str) -> None:
-        """Record that only a part of the site answered: stored pages stay, and the exit code of the command says it."""
-        self.outage = why
-
-    def check_limit(self, limit: PageLimit) -> None:
-        """Record, when all pages are through, that links were filtered for `max_requests`."""
-        if limit.cut:
-            self.incomplete("max_requests")
-
-    @property
-    def complete(self) -> bool:
-        """True when the run saw the whole site."""
-        return self.why_incomplete is None
-
-    @property
-    def why_incomplete(self) -> str | None:
-        """Why the run did not see the whole site, or None."""
-        return self.cut or self.outage
-
-
-# What is said of the outcome in one line: why nothing came of the run, what it missed, and what to do.
 
 ALLOWS = "LLMS_ALLOW_PRIVATE_ADDRESSES"
 """The setting that lists the addresses that are allowed though they are not public."""
@@ -170,62 +111,3 @@ def links_out_of_scope(run: Run) -> str | None:
         f"only {documents} document{'' if documents == 1 else 's'}, while {outside} links of the site were out of "
         f"scope: {scope.wider} takes them in, or -a allow=/PATH/** a part of them"
     )
-
-
-@dataclass(slots=True)
-class Outputs:
-    """The outputs of one run, and what became of them.
-
-    Args:
-        config: the project's settings.
-    """
-
-    config: Config
-    delivered: bool | None = None
-    """Whether the outputs were stored where they belong, once the run is closed; None where there are none."""
-    undelivered: list[str] = field(default_factory=list)
-    """What an output could not deliver, in words."""
-    undelivered_since: int | None = None
-    """The change to replay from, where an earlier run stored changes that it did not deliver."""
-    mirror: str | None = None
-    """What was done to the Markdown tree, in one line, once all pages are through."""
-    report: tuple[Path, str] | None = None
-    """Where the HTML report was written, and its text."""
-    chunks_before: dict[str, frozenset[str]] = field(default_factory=dict)
-    """Ids of the chunks that changed and deleted documents had, by document id, where a feed asks for chunks."""
-
-    @property
-    def writes_mirror(self) -> bool:
-        """True when this run brings the Markdown tree in step."""
-        return self.config.mirror_dir is not None
-
-    @property
-    def writes_skill(self) -> bool:
-        """True when this run brings the skill in step."""
-        return self.config.skill_dir is not None
-
-
-def delivered(
-    stats: Mapping[str, Any], *, feeds: bool, active: bool, undelivered: Sequence[str] = ()
-) -> bool | None:
-    """Say whether every output was delivered; None where none is configured.
-
-    Args:
-        stats: Scrapy's stats, with those of the feed exports.
-        feeds: an output is configured.
-        active: Scrapy's feed exporter is working; it switches itself off where a feed is misconfigured.
-        undelivered: what an output said that it did not deliver.
-    """
-    if not feeds:
-        return None
-    failed = any(name.startswith("feedexport/failed_count/") and number for name, number in stats.items())
-    return active and not failed and not undelivered
-
-
-def replay_command(source: str, since: int) -> str:
-    """Return the command that gives everything changed after `since`.
-
-    >>> replay_command("docs.example.com/guide", 17)
-    'scrapy export docs.example.com/guide --since 17'
-    """
-    return command("export", source, "--since", str(since))

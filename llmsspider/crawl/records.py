@@ -17,16 +17,16 @@ from llmsspider.crawl.pages import with_valid_urls
 from llmsspider.items import EXTRACTOR_VERSION, content_hash, raw_hash
 from llmsspider.store import PageRecord
 from llmsspider.web.loading import own_mark
-from llmsspider.web.urls import document_id, identity, page_key
+from llmsspider.web.urls import document_id, identity
 
 if TYPE_CHECKING:
     from llmsspider.crawl.full_text import ReadPiece
+    from llmsspider.crawl.known_pages import KnownPages
     from llmsspider.crawl.pages import PageResponse, PageResult
-    from llmsspider.crawl.run import Run
     from llmsspider.items import Change, DiscoveredBy, LlmsEntry, Origin, Page
     from llmsspider.site.discovered import FullText, LlmsFile
     from llmsspider.site.llmsfull import FullPage
-    from llmsspider.store import PageState
+    from llmsspider.store import PageState, Store
 
 
 def page_record(
@@ -237,35 +237,64 @@ def title_from_url(url: str) -> str:
     return name.replace("-", " ").replace("_", " ").strip() or parts.netloc
 
 
+AT_ONCE = 16
+"""Maximum number of stored pages that are expected, and of those that are in memory."""
+
+
 class RecordedPages:
     """Writes the pages of one run to the store, and compares them with what is stored.
 
     Args:
-        run: the run.
+        known: the pages that were stored before the run.
+        store: where they are; None for a run that stores nothing.
+        own_code: pipelines of the user may alter documents.
     """
 
-    def __init__(self, run: Run):
-        self._run = run
+    def __init__(self, known: KnownPages, store: Store | None = None, *, own_code: bool = False):
+        self._known = known
+        self._stored = store
+        self._own_code = own_code
         self.keys: set[bytes] = set()
         """The pages that have a document or a tombstone in this run."""
+        self._expected: dict[bytes, None] = {}
+        self._read: dict[bytes, PageRecord | None] = {}
 
-    def is_read(self, url: str) -> bool:
-        """Say whether there is a document of a page, of this run or stored.
-
-        Where pages cannot wait for one (JOBDIR), that the page was seen has to do.
-        """
-        run, key = self._run, page_key(url)
-        if key in self.keys or run.known.state(key) is not None:
-            return True
-        return "copy" in run.waiting.closed and (run.site.is_evident(url) or run.requested(url))
+    @property
+    def _store(self) -> Store:
+        if self._stored is None:
+            raise RuntimeError("the run is not open")
+        return self._stored
 
     def is_first(self, record: PageRecord) -> bool:
         """Say whether the page has neither a document nor a tombstone in this run yet."""
         return record.key not in self.keys
 
+    def expect(self, key: bytes) -> None:
+        """Note that a stored page is being requested, so that its answer may say that it is unchanged."""
+        self._expected[key] = None
+        _keep_latest(self._expected)
+
+    def forget(self, key: bytes) -> None:
+        """Note that a stored page is not wanted: its answer is another."""
+        self._expected.pop(key, None)
+        self._read.pop(key, None)
+
+    def load(self, key: bytes) -> PageRecord | None:
+        """Return a stored page as this run left it, None where it is not stored; and read those expected with it.
+
+        A SELECT for each page would cost more than what is done with the page.
+        """
+        if key not in self._read:
+            keys = list({key: None, **self._expected})
+            self._expected.clear()
+            self._read.update(zip(keys, self._store.load_pages(keys), strict=True))
+        record = self._read.pop(key)
+        _keep_latest(self._read)
+        return record if record is not None and self.is_first(record) else self._store.load_page(key)
+
     def is_stored(self, record: PageRecord) -> bool:
         """Say whether a page that was read anew has the text that is stored of it."""
-        state = self._run.known.state(record.key)
+        state = self._known.state(record.key)
         return state is not None and state.markdown_hash == bytes.fromhex(content_hash(record.content or ""))
 
     def delivered_before(self, record: PageRecord) -> PageRecord | None:
@@ -273,21 +302,22 @@ class RecordedPages:
 
         None where the document is to be taken as it is: another source, other pipelines, or `full=true`.
         """
-        run, state = self._run, self._run.known.states.get(record.key)
+        state = self._known.states.get(record.key)
         is_same = (
             state is not None
-            and bool(run.config.own_code)
-            and run.known.trusted
+            and self._own_code
+            and self._known.trusted
             and state.markdown_hash == bytes.fromhex(record.source_hash or "")
             and state.extractor_version == record.extractor_version
         )
-        return run.store.load_page(record.key) if is_same else None
+        return self._store.load_page(record.key) if is_same else None
 
-    def drop(self, record: PageRecord, why: str) -> None:
-        """Count a page that a pipeline of the user dropped; what is stored of it is deleted at the end."""
-        if self._run.known.reasons.get(record.key) != "pipeline":
-            self._run.record_filtered(record.url, "pipeline", why)
-            self._run.known.record_outcome(record.key, "dropped", "pipeline")
+    def confirm(self, key: bytes) -> None:
+        """Confirm a stored page that has no document in this run, so that a run which continues this one has it."""
+        state = self._known.state(key)
+        record = self._store.load_page(state.key) if state is not None else None
+        if record is not None and self.is_first(record):
+            self.write(record, confirmed=True)
 
     def write(self, record: PageRecord, *, confirmed: bool) -> tuple[Change, int | None]:
         """Write a page to the store.
@@ -304,24 +334,24 @@ class RecordedPages:
             StoreError: the store takes no more.
         """
         self._take(record)
-        run, key = self._run, record.key
-        if not run.remembers:
+        key = record.key
+        if self._stored is None:
             return "new", None
         if confirmed:
-            run.store.touch_page(record)
+            self._store.touch_page(record)
             return "unchanged", None
-        state = run.known.states.get(key)
+        state = self._known.states.get(key)
         is_same = state is not None and state.content_hash == bytes.fromhex(record.content_hash or "")
         if state is not None and is_same and not self._is_altered(record, state):
-            run.store.save_page(record, "unchanged")
+            self._store.save_page(record, "unchanged")
             return "unchanged", None
         change: Change = "new" if state is None else "changed"
-        return change, run.store.save_page(record, change)
+        return change, self._store.save_page(record, change)
 
     def delete(self, record: PageRecord) -> int:
         """Make a page a tombstone in the store, and return the number of the change; raises as `write` does."""
         self._take(record)
-        return self._run.store.delete_page(record.key, self._run.known.reasons.get(record.key, "deleted"))
+        return self._store.delete_page(record.key, self._known.reasons.get(record.key, "deleted"))
 
     def _take(self, record: PageRecord) -> None:
         """Note that the page has its one document of this run; raises `RuntimeError` for a second one."""
@@ -331,11 +361,15 @@ class RecordedPages:
 
     def _is_altered(self, record: PageRecord, state: PageState) -> bool:
         """Say whether pipelines made another document of a page whose content is the same."""
-        run = self._run
-        if not run.config.own_code and not own_mark(state.extractor_version):
+        if not self._own_code and not own_mark(state.extractor_version):
             return False
-        stored = run.store.load_page(record.key)
+        stored = self._store.load_page(record.key)
         if stored is None or stored.extra != record.extra:
             return stored is not None
         with_others = state.extractor_version != record.extractor_version
         return with_others and (stored.title, stored.description) != (record.title, record.description)
+
+
+def _keep_latest(pages: dict[bytes, None] | dict[bytes, PageRecord | None]) -> None:
+    while len(pages) > AT_ONCE:
+        del pages[next(iter(pages))]

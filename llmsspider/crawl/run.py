@@ -1,7 +1,7 @@
 """The run: what one crawl knows, shared by its components (`spiderrun.run_of(crawler)`). No Scrapy.
 
-It holds one object for each concern, and components ask that one; they do not import each other. It is made with the
-spider, opened when the crawl starts (store, workers) and closed when the spider has closed.
+It holds one object for each concern, which components ask. It is made with the spider, opened when the crawl starts
+and closed when the spider has closed.
 """
 
 from __future__ import annotations
@@ -11,10 +11,8 @@ import contextlib
 import logging
 from collections.abc import Awaitable, Callable
 from dataclasses import asdict
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from llmsspider.config.arguments import NO_URL
 from llmsspider.content.conversion.workers import ConversionPool
 from llmsspider.crawl import traps
 from llmsspider.crawl.bot_walls import Suspects
@@ -22,15 +20,13 @@ from llmsspider.crawl.bounds import Bounds, PageLimit
 from llmsspider.crawl.deletions import Moves
 from llmsspider.crawl.jobs import Spool
 from llmsspider.crawl.known_pages import KnownPages, KnownResources
-from llmsspider.crawl.outcome import Coverage, Outputs, succeeded
 from llmsspider.crawl.pages import PrefetchedResponses
-from llmsspider.crawl.progress import Progress, Snapshot
+from llmsspider.crawl.progress import Coverage, Outputs, Progress, Snapshot, succeeded
 from llmsspider.crawl.readings import Readings
 from llmsspider.crawl.records import RecordedPages, Records
 from llmsspider.crawl.settle import drop_reason
 from llmsspider.crawl.site import SiteKnowledge
 from llmsspider.crawl.source_memory import SourceMemory, StoredLookAlikes
-from llmsspider.crawl.stored_pages import StoredPages
 from llmsspider.crawl.waiting import Waiting
 from llmsspider.errors import ErrorKind, StoreError
 from llmsspider.items import content_hash
@@ -59,10 +55,10 @@ class Run:
     """One crawl of one source.
 
     Args:
-        arguments: the arguments of the run, those of the stored source included.
-        source: the source as stored, None on its first crawl.
+        arguments: of the run, those of the stored source included.
+        source: as stored, None on its first crawl.
         config: the project's settings.
-        count: adds a number to a stat by its name, e.g. `crawler.stats.inc_value`.
+        count: adds a number to a stat by its name.
         queued: returns how many pages are waiting or under way.
         resumes: id of the run that a JOBDIR continues, None for a new one.
     """
@@ -107,17 +103,18 @@ class Run:
         )
         self.spool = Spool()
         self.site = SiteKnowledge()
-        self.known, self.stored_pages = KnownPages(), StoredPages(self)
+        self.known = KnownPages()
         self.resources, self.readings = KnownResources(), Readings(self)
-        self.recorded = RecordedPages(self)
-        look_alikes = traps.LookAlikes(traps.MAX_LOOK_ALIKES, StoredLookAlikes(self))
+        self.recorded = RecordedPages(self.known)
+        self.records = Records(self.source, config.converter_fingerprint)
+        self.suspects = Suspects()
         self.bounds = Bounds(
             arguments,
             self.site,
             config.handlers.extensions | config.formats.extensions("linked"),
-            look_alikes,
+            traps.LookAlikes(traps.MAX_LOOK_ALIKES, StoredLookAlikes(self)),
             requested=self.requested,
-            is_read=self.recorded.is_read,
+            is_read=self._is_read,
             handled_if_listed=config.formats.extensions("listed"),
         )
         self.discovery: Discovery | None = None
@@ -129,7 +126,6 @@ class Run:
         """Set once `outcome` is known."""
         self.queued = queued
         self.resumes = resumes
-        """The run that this one continues (JOBDIR), or None."""
         self._count = count
         self._store: Store | None = None
         self._record: RunRecord | None = None
@@ -161,6 +157,9 @@ class Run:
             full_check=self.memory.full_check,
             moved_from=store.moved_from(),
         )
+        self.recorded = RecordedPages(
+            self.known, store if self.remembers else None, own_code=bool(config.own_code)
+        )
         if config.own_code:
             store.drop_originals(self.records.extractor_version)
         self.resources = KnownResources(
@@ -174,24 +173,10 @@ class Run:
         if (not self.known.states or self.arguments.full) and not self.config.plan_only:
             self.workers.open()
 
-    def begin_without_store(self, url: str) -> None:
-        """Begin a run of requests that the spider names itself: nothing is known before it, and nothing is stored.
-
-        `url` is the first of them; it gives the scope of a spider that was made without arguments.
-        """
-        self.remembers = False
-        self.note("the spider's own start takes the place of discovery: what comes of it is not stored")
-        self.coverage.incomplete("a start of its own")
-        self.workers.open()
-        self.bounds.stored((), url if self.arguments.url == NO_URL else None)
-
     def end(self, outcome: str) -> None:
-        """Record how the crawl ended and release the workers; nothing more is read.
+        """Record how the crawl ended (Scrapy's finish reason) and release the workers; nothing more is read.
 
         All pages are committed first: the feeds, which wait for `outcome`, hold nothing that is not stored.
-
-        Args:
-            outcome: Scrapy's finish reason.
         """
         try:
             self._keep_waiting(is_stopped=not succeeded(outcome))
@@ -216,25 +201,17 @@ class Run:
         for page in self.waiting.take("failed", "wall"):
             if page.failure is not None:
                 self.fail(*page.failure)
-                self._confirm(page_key(page.failure.url))
+                self.recorded.confirm(page_key(page.failure.url))
             elif page.suspect is not None:
-                self._confirm(page.suspect.key)
+                self.recorded.confirm(page.suspect.key)
         if not is_stopped or self.config.own_code:
             return
         for page in self.waiting.take("markdown", "tag", "stub", "moved"):
             if page.record is not None and not (page.reason == "tag" and self.site.is_tag(page.record.url)):
                 self._store_waiting(page.record, confirmed=page.confirmed)
 
-    def _confirm(self, key: bytes) -> None:
-        """Confirm a stored page that has no document in this run, so that a run which continues this one has it."""
-        state = self.known.state(key)
-        record = self.store.load_page(state.key) if state is not None and self.is_open else None
-        if record is not None and self.recorded.is_first(record):
-            self.recorded.write(record, confirmed=True)
-
     def _store_waiting(self, record: PageRecord, *, confirmed: bool) -> None:
-        content = record.content or ""
-        is_known = self.known.state(record.key) is not None
+        content, is_known = record.content or "", self.known.state(record.key) is not None
         in_scope = self.bounds.allowed(record.url) and self.arguments.follow != "listed"
         dropped = drop_reason(content, record.title, min_characters=self.config.min_characters)
         record.content_hash = content_hash(content)
@@ -248,20 +225,13 @@ class Run:
     def close(self, *, delivered: bool | None) -> None:
         """Finish the run in the store and close it; idempotent.
 
-        Args:
-            delivered: whether the outputs were stored where they belong; None where none is configured.
+        `delivered` says whether the outputs were stored where they belong, None where none is configured.
         """
         store, self._store = self._store, None
         if store is None:
             return
         self.outputs.delivered = delivered
         self.progress.enter("finished")
-        if self._record is not None:
-            self._finish(store)
-        with contextlib.suppress(StoreError):  # the writer has said it
-            store.close()
-
-    def _finish(self, store: Store) -> None:
         counts = {**self.counts(), "delivered": self.outputs.delivered}
         try:
             store.upsert_source(self.memory.to_keep())
@@ -273,14 +243,16 @@ class Run:
         except StoreError as error:  # the pages are stored, how the run ended is not
             self.outcome = "store_failed"
             self.coverage.incomplete(str(error))
+        with contextlib.suppress(StoreError):  # the writer has said it
+            store.close()
 
     def heartbeat(self) -> None:
         """Write a heartbeat and the counts of the run to the store."""
-        if self._store is not None and self._record is not None:
+        if self._store is not None:
             self._store.heartbeat(self.counts())
 
     def flush(self) -> None:
-        """Have all that was written so far committed, so that another connection to the store sees it."""
+        """Commit all that was written so far, so that another connection to the store sees it."""
         if self._store is not None:
             self._store.flush()
 
@@ -346,10 +318,7 @@ class Run:
         """Record the outcome of discovery and fix the bounds; `start_page` has the start page's links."""
         self.discovery = discovery
         self.memory.previous_discovery.compare(discovery)
-        self.progress.discovered_file = discovery.discovered_file
-        self.progress.discovered_file_type = discovery.discovered_file_type
-        self.progress.linked_files = len(discovery.linked_files)
-        self.progress.crawl_type = "links" if discovery.discovered_file_type == "none" else "seeds and links"
+        self.progress.discovered(discovery)
         self.site.discovered(discovery, usable(start_page.follow))
         of_llms_txt = discovery.discovered_file_type == "llms.txt" and discovery.discovered_file
         self.memory.link_bases.root = directory_url(of_llms_txt or discovery.start_url)
@@ -375,19 +344,19 @@ class Run:
         """Say whether the page was requested in this run already."""
         return page_key(url) in self.requested_pages
 
+    def _is_read(self, url: str) -> bool:
+        """Say whether there is a document of a page, of this run or stored.
+
+        Where pages cannot wait for one (JOBDIR), that the page was seen has to do.
+        """
+        key = page_key(url)
+        if key in self.recorded.keys or self.known.state(key) is not None:
+            return True
+        return "copy" in self.waiting.closed and (self.site.is_evident(url) or self.requested(url))
+
     def remember(self, key: bytes) -> None:
         """Count a page as requested that comes another way, such as one that a full-text file holds."""
         self.requested_pages.add(key)
-
-    @cached_property
-    def records(self) -> Records:
-        """Makes the records of the run's pages."""
-        return Records(self.source, self.config.converter_fingerprint)
-
-    @cached_property
-    def suspects(self) -> Suspects:
-        """The answers of this run that may stand in place of their pages."""
-        return Suspects()
 
     @property
     def follows_links(self) -> bool:
@@ -409,25 +378,27 @@ class Run:
         """Count a URL that is filtered, with its reason, in stats, progress and store."""
         if reason in LIMITS:
             self.coverage.unseen.add(reason)
-        elif reason in FILTERED_AFTER_FETCH:
-            self._brought_nothing(url)
+        elif reason in FILTERED_AFTER_FETCH and self.known.state(page_key(url)) is None:
+            self.bounds.look_alikes.wasted(url)
         self.progress.record_filtered(reason, url, rule)
         self.count(stats.filtered(reason))
         if self._store is not None:
             self._store.record_filtered(url, reason, rule or None)
 
+    def drop(self, record: PageRecord, why: str) -> None:
+        """Count a page that a pipeline of the user dropped; what is stored of it is deleted at the end."""
+        if self.known.reasons.get(record.key) != "pipeline":
+            self.record_filtered(record.url, "pipeline", why)
+            self.known.record_outcome(record.key, "dropped", "pipeline")
+
     def fail(self, url: str, kind: ErrorKind, message: str, status: int | None = None) -> None:
         """Count a page that failed, in stats, progress and store."""
-        if kind == "not_found":
-            self._brought_nothing(url)
+        if kind == "not_found" and self.known.state(page_key(url)) is None:
+            self.bounds.look_alikes.wasted(url)
         self.progress.error(kind, url, message, status)
         self.count(stats.errors(kind))
         if self._store is not None:
             self._store.record_error(url, kind, message, status)
-
-    def _brought_nothing(self, url: str) -> None:
-        if self.known.state(page_key(url)) is None:
-            self.bounds.look_alikes.wasted(url)
 
     def snapshot(self) -> Snapshot:
         """Return the state of the run at this moment."""

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from llmsspider.crawl.site_comparison import SiteTitles
+from llmsspider.crawl.site_titles import SiteTitles
 from llmsspider.crawl.stubs import HostStubs
 from llmsspider.site.docsify import Docsify, find_docsify
 from llmsspider.site.repositories import Repository

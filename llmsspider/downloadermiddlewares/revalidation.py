@@ -144,7 +144,7 @@ class RevalidationMiddleware:
         url, accept = _representation(request)
         stored = self.run.known.validated(url)
         if stored is not None:
-            self.run.stored_pages.expect(stored.key)
+            self.run.recorded.expect(stored.key)
         known = self.run.known.conditional_headers(url, accept)
         if known or not is_plain(request):
             return known

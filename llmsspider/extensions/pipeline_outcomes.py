@@ -57,7 +57,7 @@ class PipelineOutcomes:
         elif item.change == "deleted":
             self._delete(item.record)
         else:
-            self.run.recorded.drop(item.record, str(exception))
+            self.run.drop(item.record, str(exception))
 
     def item_error(self, item: Any, failure: Failure) -> None:
         """Count a page for which a pipeline failed; it stays as it is stored."""

@@ -9,7 +9,7 @@ from scrapy import signals
 from scrapy.extensions.feedexport import FeedExporter
 
 from llmsspider.crawl import jobs
-from llmsspider.crawl.outcome import delivered, replay_command
+from llmsspider.crawl.progress import delivered, replay_command
 from llmsspider.crawl.spiderrun import required_run
 from llmsspider.errors import command
 from llmsspider.extensions.scrapy_cloud import ScrapyCloud

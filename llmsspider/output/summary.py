@@ -7,8 +7,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
-from llmsspider.crawl.outcome import replay_command
-from llmsspider.crawl.progress import duration
+from llmsspider.crawl.progress import duration, replay_command
 from llmsspider.errors import command
 
 if TYPE_CHECKING:

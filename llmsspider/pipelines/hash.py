@@ -106,7 +106,7 @@ class HashPipeline:
         self._reconcile(item, record)
         item.code_languages = record.code_languages
         if not (item.content or "").strip():
-            self.run.recorded.drop(record, "its pipelines left no text")
+            self.run.drop(record, "its pipelines left no text")
             raise CountedDrop(f"{item.url}: its pipelines left no text")
         item.change, item.seq = self.run.recorded.write(record, confirmed=item.confirmed)
         return item

@@ -9,11 +9,11 @@ from scrapy.exceptions import CloseSpider, NotConfigured
 
 from llmsspider.config.arguments import NO_URL, NO_URL_GIVEN
 from llmsspider.crawl import jobs
-from llmsspider.crawl.outcome import replay_command
 from llmsspider.crawl.phases import Phase
 from llmsspider.crawl.phases.discovery import discover_site
 from llmsspider.crawl.phases.ending import ENDING
 from llmsspider.crawl.phases.seeds import seed_requests
+from llmsspider.crawl.progress import replay_command
 from llmsspider.crawl.spiderrun import required_run
 from llmsspider.errors import LlmsspiderError, StoreError
 
@@ -61,7 +61,7 @@ class LlmsTxtStart:
         """
         own = await anext(start, None)
         if own is not None:
-            self.run.begin_without_store(getattr(own, "url", ""))
+            self._begin_without_store(getattr(own, "url", ""))
             yield own
             async for request in start:
                 yield request
@@ -75,6 +75,15 @@ class LlmsTxtStart:
         except StoreError as error:
             logger.error("The crawl ends: %(error)s", {"error": error}, extra={"spider": self.spider})
             raise CloseSpider("store_failed") from error
+
+    def _begin_without_store(self, url: str) -> None:
+        """Begin a run of requests that the spider names itself: nothing is known before it, and nothing is stored."""
+        run = self.run
+        run.remembers = False
+        run.note("the spider's own start takes the place of discovery: what comes of it is not stored")
+        run.coverage.incomplete("a start of its own")
+        run.workers.open()
+        run.bounds.stored((), url if run.arguments.url == NO_URL else None)
 
     async def _phases(self) -> AsyncIterator[Request]:
         discovery = await self._begin()

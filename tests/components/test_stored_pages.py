@@ -7,8 +7,8 @@ from sqlalchemy import event
 
 from llmsspider.config.arguments import DocsArguments
 from llmsspider.config.settings import Config
+from llmsspider.crawl.records import AT_ONCE
 from llmsspider.crawl.run import Run
-from llmsspider.crawl.stored_pages import AT_ONCE
 from llmsspider.items import Link, Page, PageMeta, Section
 from tests.support.stores import record
 
@@ -45,35 +45,35 @@ def selects(run):
 def test_pages_that_are_under_way_are_read_with_one_select(run):
     sent = selects(run)
     for name in "abcd":
-        run.stored_pages.expect(record(name).key)
-    found = [run.stored_pages.load(record(name).key) for name in "cadb"]
+        run.recorded.expect(record(name).key)
+    found = [run.recorded.load(record(name).key) for name in "cadb"]
     assert found == [run.store.load_page(record(name).key) for name in "cadb"]
     assert [page.url for page in found] == [record(name).url for name in "cadb"]
     assert len(sent) == 1 + 4
 
 
 def test_a_page_that_nobody_expects_is_read_alone_and_one_that_is_not_stored_is_none(run):
-    assert run.stored_pages.load(record("h").key).url == record("h").url
-    assert run.stored_pages.load(record("nowhere").key) is None
+    assert run.recorded.load(record("h").key).url == record("h").url
+    assert run.recorded.load(record("nowhere").key) is None
 
 
 def test_a_page_that_this_run_has_written_is_read_as_it_is_now(run):
     for name in "ab":
-        run.stored_pages.expect(record(name).key)
-    run.stored_pages.load(record("a").key)
+        run.recorded.expect(record(name).key)
+    run.recorded.load(record("a").key)
     changed = record("b", content="Other text.\n")
     run.recorded.write(changed, confirmed=False)
-    assert run.stored_pages.load(changed.key).content == "Other text.\n"
+    assert run.recorded.load(changed.key).content == "Other text.\n"
 
 
 def test_what_is_read_ahead_is_bounded_and_what_is_not_wanted_is_not_read(run):
     for name in ["a", *map(str, range(AT_ONCE + 5)), "b", "c"]:
-        run.stored_pages.expect(record(name).key)
-    run.stored_pages.forget(record("b").key)
+        run.recorded.expect(record(name).key)
+    run.recorded.forget(record("b").key)
     sent = selects(run)
-    run.stored_pages.load(record("c").key)
+    run.recorded.load(record("c").key)
     assert 1 < sent[0].count("?") <= AT_ONCE + 2
-    run.stored_pages.load(record("b").key)
+    run.recorded.load(record("b").key)
     assert len(sent) == 2
 
 

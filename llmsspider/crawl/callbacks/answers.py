@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 from llmsspider.crawl.requests import info, is_plain
 from llmsspider.crawl.settle import Drop
-from llmsspider.crawl.site_comparison import compare_with_site
 from llmsspider.errors import ConversionError, ErrorKind
 from llmsspider.items import raw_hash
 from llmsspider.web.outcomes import kind_of_response
@@ -138,7 +137,7 @@ class Answers:
             yield from self._failures.of_page(request, "http", message, 304)
             return
         self._renew(stored, request, answer)
-        is_same = not compare_with_site(self._run, stored, is_start=bool(info(request).get("start")))
+        is_same = not self._documents.retitle(stored, is_start=bool(info(request).get("start")))
         confirmed = is_same and stored.key in self._run.known.states
         yield from self._documents.stored_parts(stored.url)
         yield from self._documents.with_links(stored, request, confirmed=confirmed)
@@ -178,9 +177,9 @@ class Answers:
             if stored and not run.known.same_body(key, answer.fetched_url, raw_hash(answer.body)):
                 stored = None
         if stored is None:
-            run.stored_pages.forget(key)
+            run.recorded.forget(key)
             return None
-        record = run.stored_pages.load(stored.key)
+        record = run.recorded.load(stored.key)
         if record is None:
             return None
         if answer.status == 304:

@@ -166,6 +166,13 @@ class Documents:
         is_start = bool(info(request).get("start"))
         return run.arguments.listings == "keep" or is_start or run.site.is_described(request.url)
 
+    def retitle(self, record: PageRecord, *, is_start: bool) -> bool:
+        """Give a page a title of its own where the site's pages share one; return whether it is another."""
+        is_other = self._run.site.titles.retitle(record, is_start=is_start)
+        if is_other:
+            self._run.count("titles/shared")
+        return is_other
+
     def _learn_text(self, record: PageRecord) -> None:
         """Compare the text of a page that waits with its look-alikes', whose links are followed meanwhile."""
         if self._run.known.state(record.key) is None:

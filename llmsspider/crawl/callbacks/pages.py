@@ -22,7 +22,6 @@ from llmsspider.crawl.settle import (
     drop_reason,
     settle,
 )
-from llmsspider.crawl.site_comparison import compare_with_site
 from llmsspider.crawl.waiting import WaitingPage
 from llmsspider.errors import ConversionError, RenderingError
 from llmsspider.items import HTML_ORIGINS
@@ -159,7 +158,7 @@ class Pages:
                 run.memory.disbelieve(record.fetched_url)
             by, depth = record.discovered_by, record.depth
             request = self._requests.page(record.url, by=by, depth=depth, start=suspect.start, held=True)
-            compare_with_site(run, record, is_start=suspect.start)
+            self._documents.retitle(record, is_start=suspect.start)
             yield from self._documents.with_links(record, request)
 
     async def settled_pages(self, as_stored: AsStored) -> AsyncIterator[Any]:
@@ -320,7 +319,7 @@ class Pages:
         """Compare a page with the site's other pages and with what is stored of it, and complete its record."""
         run = self._run
         is_false = run.known.is_false(record, answer.headers)
-        compare_with_site(run, record, is_start=bool(info(request).get("start")))
+        self._documents.retitle(record, is_start=bool(info(request).get("start")))
         if is_false and run.known.is_false(record, answer.headers):  # as it came, and as it would be stored
             run.memory.disbelieve(record.fetched_url)
         keep_text_of_file(run, record)

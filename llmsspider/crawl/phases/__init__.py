@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from scrapy import Request
     from scrapy.crawler import Crawler
 
+    from llmsspider.crawl.callbacks.docs import DocsCallbacks
     from llmsspider.crawl.run import Run
-    from llmsspider.spiders.docs import DocsSpider
 
 logger = logging.getLogger(__name__)
 
@@ -75,14 +75,14 @@ class Phase:
     """The crawl that a phase belongs to."""
 
     crawler: Crawler
-    spider: DocsSpider
+    spider: DocsCallbacks
     run: Run
     fetch: EngineFetch
     """The fetch of discovery; it keeps the start page's response and the answer for a file that is not there."""
     idle: EngineIdle
 
     @classmethod
-    def of(cls, crawler: Crawler, spider: DocsSpider) -> Phase:
+    def of(cls, crawler: Crawler, spider: DocsCallbacks) -> Phase:
         """Return the phase context of a crawl."""
         idle = EngineIdle(crawler, spider.markdown_links.end_waits_if_alone)
         return cls(crawler, spider, spider.run, EngineFetch(crawler, spider.run), idle)

@@ -44,7 +44,8 @@ async def undecided_pages(phase: Phase, discovery: Discovery | None) -> AsyncIte
         for request in phase.spider.requests.decided():
             yield request
         await phase.idle.wait_until_idle()
-    phase.run.coverage.check_limit(phase.run.limit)
+    if phase.run.limit.cut:
+        phase.run.coverage.incomplete("max_requests")
     phase.run.memory.count_dead_links()
 
 

@@ -12,7 +12,6 @@ from llmsspider.crawl.records import title_from_url
 from llmsspider.items import HTML_ORIGINS, Link
 
 if TYPE_CHECKING:
-    from llmsspider.crawl.run import Run
     from llmsspider.store import PageRecord
 
 # Titles that belong to a site and not to one page, found by comparing pages. Pure, in bounded memory.
@@ -86,6 +85,19 @@ class SiteTitles:
         """Return what the first link to a page calls it, None where none was seen."""
         return self._linked.get(url)
 
+    def retitle(self, record: PageRecord, *, is_start: bool) -> bool:
+        """Count a page of HTML, and give it a title of its own where pages share one; return whether it is another."""
+        title = record.title
+        if record.origin not in HTML_ORIGINS or not title:
+            return False
+        self.see(title, record.content or "", start=is_start)
+        self.see_links(record.links)
+        if not is_start and self.may_be_shared(title):
+            named = record.llms.title if record.llms else None
+            linked, path = self.linked(record.url), title_from_url(record.url)
+            record.title = self.own(title, record.content or "", named, linked, path)
+        return record.title != title
+
     def own(self, title: str, markdown: str, named: str | None, *last: str | None) -> str:
         """Return the title of a page that was seen: `title`, unless the site's pages share it.
 
@@ -158,22 +170,3 @@ def _headings(markdown: str) -> Iterable[tuple[int, str, bool]]:
 
 def _says_something(text: str) -> bool:
     return 1 < len(text) <= _MAX_NAME and text.strip(" .…»›→").casefold() not in _POINTING
-
-
-# One page beside the site's others.
-
-
-def compare_with_site(run: Run, record: PageRecord, *, is_start: bool) -> bool:
-    """Give a page of HTML a title of its own where the site's pages share one; return whether it is another."""
-    titles, title = run.site.titles, record.title
-    if record.origin not in HTML_ORIGINS or not title:
-        return False
-    titles.see(title, record.content or "", start=is_start)
-    titles.see_links(record.links)
-    if not is_start and titles.may_be_shared(title):
-        named = record.llms.title if record.llms else None
-        linked, path = titles.linked(record.url), title_from_url(record.url)
-        record.title = titles.own(title, record.content or "", named, linked, path)
-    if record.title != title:
-        run.count("titles/shared")
-    return record.title != title
