@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from llmsspider.config.settings import Config
-    from llmsspider.site.discovery.model import Discovery
+    from llmsspider.site.discovered import Discovery
 
 Phase = Literal["starting", "discovery", "crawling", "verifying", "finishing", "finished"]
 
