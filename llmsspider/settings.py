@@ -115,13 +115,13 @@ EXTENSIONS_BASE: dict[str, int | None] = {
     "scrapy.extensions.remote_control.RemoteControl": None,  # off; a web server
     "scrapy.extensions.logstats.LogStats": None,  # counts downloads, discovery and attempts included
     "llmsspider.extensions.console.PrintableLog": -30,  # before any other logs what a site sent
-    "llmsspider.extensions.terminal.TerminalProgress": -20,  # gives the terminal back before the summary
+    "llmsspider.extensions.console.TerminalProgress": -20,  # gives the terminal back before the summary
     "llmsspider.extensions.pipeline_outcomes.PipelineOutcomes": -15,  # before the feed exporter, too
     "llmsspider.extensions.run_summary.RunSummary": -10,  # before Scrapy's feed exporter, which is at 0
     "llmsspider.extensions.heartbeat.Heartbeat": 0,
-    "llmsspider.extensions.search_index.SearchIndex": 15,  # after the summary, which says that documents are there
+    "llmsspider.extensions.run_summary.SearchIndex": 15,  # after the summary, which says that documents are there
     "llmsspider.extensions.changes.ChangeNews": 17,
-    "llmsspider.extensions.report.RunReport": 20,  # after the summary: its path is the last line
+    "llmsspider.extensions.run_summary.ReportWriter": 20,  # after the summary: its path is the last line
     "llmsspider.extensions.live_page.LivePage": 30,  # its last event links the report
 }
 CONCURRENT_ITEMS = 1  # Scrapy starts as many tasks for each response, and one has one document at most
@@ -137,7 +137,7 @@ FEED_EXPORTERS_BASE = {
 }
 
 # --- stats, logs and feeds ---
-STATS_CLASS = "llmsspider.extensions.stats.PlainStatsCollector"  # Scrapy's, without a check of each call
+STATS_CLASS = "llmsspider.extensions.heartbeat.PlainStatsCollector"  # Scrapy's, without a check of each call
 LOG_LEVEL = "INFO"
 LOG_FORMATTER = "llmsspider.extensions.console.ShortLogFormatter"
 FEED_EXPORT_ENCODING = "utf-8"

@@ -1,4 +1,4 @@
-"""Heartbeats of the run in the store; the memory limit of a job, which counts all its processes."""
+"""What is measured of a run: heartbeats with its counts, the memory of all its processes, Scrapy's stats."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from scrapy import signals
 from scrapy.extensions.memusage import MemoryUsage
+from scrapy.statscollectors import MemoryStatsCollector
 from scrapy.utils.asyncio import create_looping_call
 
 from llmsspider.crawl.spiderrun import required_run
@@ -20,8 +21,6 @@ if TYPE_CHECKING:
 
     from llmsspider.crawl.run import Run
 
-
-# Heartbeats in the store, with the counts of the run, so that a killed run shows as lost.
 
 INTERVAL_SECS = 5.0
 """Seconds between two heartbeats; a run without one for a minute counts as lost."""
@@ -95,3 +94,13 @@ def _resident(pid: int) -> int:
         return 0
     found = re.search(r"^Pss: +(\d+) kB$", rollup, re.MULTILINE)
     return int(found[1]) * 1024 if found else 0
+
+
+class PlainStatsCollector(MemoryStatsCollector):
+    """Scrapy's default collector (`STATS_CLASS`), without a check that costs more than counting.
+
+    Scrapy 2.19 checks each call for the deprecated `spider` argument: three Python calls for each of the about 18 stats
+    that a page updates.
+    """
+
+    __getattribute__ = object.__getattribute__
