@@ -34,7 +34,10 @@ class ProjectSpider(Spider):
 
         if all(name in settings for name in ours.__all__):
             for name in filter(str.isupper, dir(ours)):
-                settings.set(name, getattr(ours, name), priority="addon")
+                value = getattr(ours, name)
+                if name.endswith("_BASE"):  # a platform such as Scrapy Cloud adds its own here
+                    value = {**settings.getdict(name), **value}
+                settings.set(name, value, priority="addon")
 
 
 def run_of(crawler: Crawler) -> Run | None:
