@@ -19,11 +19,6 @@ __all__ = [
     "is_llms_url", "parse", "reject_reason",
 ]  # fmt: skip
 
-__all__ = [
-    "MAX_BYTES", "MAX_CANDIDATES", "Entry", "LlmsTxt", "candidates", "classify", "decode", "directory_url", "is_llms_url",
-    "parse", "reject_reason",
-]  # fmt: skip
-
 # Where a site keeps its llms.txt, and which URLs are llms files.
 
 MAX_CANDIDATES = 8
