@@ -5,101 +5,53 @@ A reason says why a URL is filtered, a request refused, a page deleted.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any, Literal, NamedTuple, Protocol, cast, get_args
 
 from llmsspider.errors import ErrorKind
 from llmsspider.items import Change, Origin
 
+ScopeReason = Literal[
+    "out-of-scope", "offsite", "scheme", "file-type", "allow", "block", "login", "language", "version"
+]
+LimitReason = Literal["max-depth", "max-pages", "max-requests", "max-linked-files", "too-many-llms-pages"]
+SitemapLimitReason = Literal["too-many-sitemaps", "too-many-sitemap-pages"]
+FileReason = Literal["llms-file", "link-depth", "outside-directory", "optional"]
+SitemapReason = Literal["sitemap-other-site", "sitemap-too-deep"]
+FullTextReason = Literal["full-text-off", "full-text-unaddressed", "full-text-unsplit", "full-text-repeated"]
+FullTextSizeReason = Literal["full-text-outside", "full-text-too-long"]
+UrlReason = Literal["trap", "invalid-url", "url-length", "dead-link", "not-stored", "needs-browser"]
+FetchedReason = Literal[
+    "ai-opt-out", "canonical", "duplicate", "empty", "listing", "noindex", "pipeline", "redirect"
+]
+FetchedBodyReason = Literal["soft-404", "unsupported-type"]
 FilterReason = Literal[
-    "out-of-scope",
-    "offsite",
-    "scheme",
-    "file-type",
-    "allow",
-    "block",
-    "login",
-    "max-depth",
-    "max-pages",
-    "max-requests",
-    "llms-file",
-    "max-linked-files",
-    "link-depth",
-    "outside-directory",
-    "optional",
-    "full-text-off",
-    "full-text-unaddressed",
-    "full-text-unsplit",
-    "full-text-repeated",
-    "full-text-outside",
-    "full-text-too-long",
-    "sitemap-other-site",
-    "sitemap-too-deep",
-    "too-many-sitemaps",
-    "too-many-llms-pages",
-    "too-many-sitemap-pages",
-    "language",
-    "version",
-    "trap",
-    "invalid-url",
-    "url-length",
-    "noindex",
-    "redirect",
-    "canonical",
-    "not-stored",
-    "unsupported-type",
-    "needs-browser",
-    "empty",
-    "dead-link",
-    "listing",
-    "soft-404",
-    "duplicate",
-    "ai-opt-out",
-    "pipeline",
+    ScopeReason,
+    LimitReason,
+    SitemapLimitReason,
+    FileReason,
+    SitemapReason,
+    FullTextReason,
+    FullTextSizeReason,
+    UrlReason,
+    FetchedReason,
+    FetchedBodyReason,
 ]
 """Why a URL is filtered: `llms/filtered/REASON`."""
 
-BlockReason = Literal[
-    "address",
-    "scheme",
-    "robots",
-    "robots-unreachable",
-    "size",
-    "redirect-loop",
-    "markdown-outage",
-    "rate-limited",
-    "host-refuses",
-]
+_Refused = Literal["address", "scheme", "robots", "robots-unreachable", "size"]
+BlockReason = Literal[_Refused, "redirect-loop", "markdown-outage", "rate-limited", "host-refuses"]
 """Why a request is refused; its page fails: `llms/blocked/REASON`."""
 
 GoneReason = Literal["not-found", "moved", "unlinked"]
 """Why a stored page is deleted that is not filtered now: `llms/deleted/REASON`."""
 
-LIMITS: frozenset[FilterReason] = frozenset(
-    {
-        "max-requests",
-        "too-many-llms-pages",
-        "max-depth",
-        "max-pages",
-        "max-linked-files",
-        "too-many-sitemaps",
-        "too-many-sitemap-pages",
-    }
-)
+LIMITS: frozenset[FilterReason] = frozenset(get_args(LimitReason) + get_args(SitemapLimitReason))
 """Reasons for which a limit, not a rule of the scope, filters pages."""
 
 FILTERED_AFTER_FETCH: frozenset[FilterReason] = frozenset(
-    {
-        "ai-opt-out",
-        "canonical",
-        "duplicate",
-        "empty",
-        "listing",
-        "noindex",
-        "pipeline",
-        "redirect",
-        "soft-404",
-        "unsupported-type",
-    }
+    get_args(FetchedReason) + get_args(FetchedBodyReason)
 )
 """Reasons for which a fetched page is filtered: it is done, though no document came of it."""
 
@@ -113,47 +65,27 @@ class Filtered(NamedTuple):
 
 PREFIX = "llms/"
 
+PageStat = Literal["documents", "items", "altered-after-store", "stored-at-stop", "titles/shared", "twice"]
+MarkdownStat = Literal[
+    "markdown/hit", "markdown/miss", "markdown/asked-again", "markdown/stub", "markdown/stub/html"
+]
+LinkStat = Literal["link-sources", "link-sources/failed", "openapi/documents", "openapi/failed"]
+RenderingStat = Literal["rendering/pages", "rendering/failed", "rendering/again", "rendering/incomplete"]
+AnswerStat = Literal["revalidated", "head/refused", "not-modified", "same-body", "walls", "unbelieved-hosts"]
+ReadingStat = Literal["converted", "converter/fallback", "hidden-text", "too-large", "broken-encoding"]
+FullTextStat = Literal["full-text/samples", "full-text/lagging", "second-chance", "reported/no-ai-training"]
+OutputStat = Literal["mirror/written", "mirror/removed", "mirror/failed", "skill/failed"]
+CloudStat = Literal["cloud/split", "cloud/refused"]
 Stat = Literal[
-    "documents",
-    "items",
-    "altered-after-store",
-    "markdown/hit",
-    "markdown/miss",
-    "markdown/asked-again",
-    "stored-at-stop",
-    "titles/shared",
-    "markdown/stub",
-    "markdown/stub/html",
-    "link-sources",
-    "link-sources/failed",
-    "rendering/pages",
-    "rendering/failed",
-    "rendering/again",
-    "rendering/incomplete",
-    "openapi/documents",
-    "openapi/failed",
-    "revalidated",
-    "head/refused",
-    "walls",
-    "unbelieved-hosts",
-    "not-modified",
-    "broken-encoding",
-    "second-chance",
-    "full-text/samples",
-    "full-text/lagging",
-    "twice",
-    "same-body",
-    "converted",
-    "converter/fallback",
-    "hidden-text",
-    "too-large",
-    "reported/no-ai-training",
-    "mirror/written",
-    "mirror/removed",
-    "mirror/failed",
-    "skill/failed",
-    "cloud/split",
-    "cloud/refused",
+    PageStat,
+    MarkdownStat,
+    LinkStat,
+    RenderingStat,
+    AnswerStat,
+    ReadingStat,
+    FullTextStat,
+    OutputStat,
+    CloudStat,
 ]
 """The stats with a name of their own, without `llms/`. The functions below give those of the families."""
 
@@ -194,50 +126,25 @@ def count_scrapys(collector: Collector | None, name: str, number: int = 1) -> No
         collector.inc_value(name, number)
 
 
-def filtered(reason: FilterReason) -> Stat:
-    """Filtered URLs."""
-    return _of("filtered", reason)
-
-
-def blocked(reason: BlockReason) -> Stat:
-    """Requests refused."""
-    return _of("blocked", reason)
-
-
-def errors(kind: ErrorKind) -> Stat:
-    """Pages that failed."""
-    return _of("errors", kind)
-
-
-def deleted(reason: str) -> Stat:
-    """Pages deleted: a `GoneReason`, or the `FilterReason` for which the page is filtered now."""
-    return _of("deleted", reason)
-
-
-def origin(value: Origin) -> Stat:
-    """Documents exported, by origin."""
-    return _of("origin", value)
-
-
-def change(value: Change) -> Stat:
-    """Documents exported, by change."""
-    return _of("change", value)
-
-
-def chunks(value: ChunkChange) -> Stat:
-    """Rows written to a feed of chunks."""
-    return _of("chunks", value)
-
-
-def markdown_links(base: LinkBase) -> Stat:
-    """Markdown pages, by where their relative links begin."""
-    return _of("markdown-links", base)
-
-
-def backoff(status: int) -> Stat:
-    """Answers after which requests to the host were slowed down, by status."""
-    return _of("backoff", str(status))
-
-
-def _of(family: str, value: str) -> Stat:
+def _of(family: str, value: str | int) -> Stat:
     return cast("Stat", f"{family}/{value}")
+
+
+filtered: Callable[[FilterReason], Stat] = partial(_of, "filtered")
+"""Filtered URLs."""
+blocked: Callable[[BlockReason], Stat] = partial(_of, "blocked")
+"""Requests refused."""
+errors: Callable[[ErrorKind], Stat] = partial(_of, "errors")
+"""Pages that failed."""
+deleted: Callable[[str], Stat] = partial(_of, "deleted")
+"""Pages deleted: a `GoneReason`, or the `FilterReason` for which the page is filtered now."""
+origin: Callable[[Origin], Stat] = partial(_of, "origin")
+"""Documents exported, by origin."""
+change: Callable[[Change], Stat] = partial(_of, "change")
+"""Documents exported, by change."""
+chunks: Callable[[ChunkChange], Stat] = partial(_of, "chunks")
+"""Rows written to a feed of chunks."""
+markdown_links: Callable[[LinkBase], Stat] = partial(_of, "markdown-links")
+"""Markdown pages, by where their relative links begin."""
+backoff: Callable[[int], Stat] = partial(_of, "backoff")
+"""Answers after which requests to the host were slowed down, by status."""
