@@ -13,6 +13,7 @@ from scrapy.core.scheduler import Scheduler
 from scrapy.dupefilters import BaseDupeFilter
 from scrapy.utils.job import job_dir
 
+from llmsspider.crawl.jobs import RESUMABLE
 from llmsspider.crawl.requests import is_permanent
 from llmsspider.crawl.spiderrun import run_of
 from llmsspider.web import stats
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from twisted.internet.defer import Deferred
 
     from llmsspider.crawl.run import Run
+    from llmsspider.crawl.settle import Reason
 
 logger = logging.getLogger(__name__)
 
@@ -108,6 +110,10 @@ LAST_UNDER_WAY = 4
 """Requests under way however few documents `max_pages` leaves: not every requested page becomes a document."""
 
 
+REQUESTED_AGAIN: tuple[Reason, ...] = ("copy", "failed", "markdown", "tag", "stub", "moved")
+"""The reasons for which a page waits whose request a continued job sends again; what may be a wall stays as stored."""
+
+
 class BreadthFirstScheduler(Scheduler):
     """Scrapy's scheduler; with `max_depth` set, depth d+1 waits until every page of depth d is done.
 
@@ -136,12 +142,16 @@ class BreadthFirstScheduler(Scheduler):
         return super().__len__() + (self._held is not None)
 
     def close(self, reason: str) -> Deferred[None] | None:
-        """Put a held request back, so that a JOBDIR keeps it; count what is left for a crawl that was stopped."""
+        """Count what is left of a crawl that was stopped, and keep it in a JOBDIR: also the pages that wait."""
+        again = [self._held] if self._held is not None else []
         if self._run is not None:
             self._run.progress.unread += len(self)
-        if self._held is not None and self.dqs is not None:
+            if self.dqs is not None and reason == RESUMABLE:
+                again += [page.request for page in self._run.waiting.take(*REQUESTED_AGAIN)]
+        for request in again:
             with contextlib.suppress(ValueError):  # not serialisable: it came from the queue in memory
-                self.dqs.push(self._held)
+                if self.dqs is not None:
+                    self.dqs.push(request)
         self._held = None
         return super().close(reason)
 

@@ -119,14 +119,11 @@ class LlmsTxtStart:
         return discovery
 
     def _enable_waiting(self) -> None:
-        """Say which pages may wait for the end: what waits is in memory, and no other job sees it."""
+        """Say which pages may wait for the end."""
         settings, run = self.crawler.settings, self.run
-        in_memory = not settings.get("JOBDIR")
         if not settings.getbool("RETRY_ENABLED") or settings.getint("RETRY_TIMES") <= 0:
             run.waiting.closed.add("failed")
-        if not in_memory:
-            run.waiting.closed |= {"copy", "markdown", "tag", "stub"}
-        elif run.known.states:
+        if run.known.states:
             run.waiting.closed.discard("moved")
             run.moves.every = run.memory.run_before_was_complete()
 

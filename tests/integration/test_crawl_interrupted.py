@@ -141,6 +141,44 @@ def test_a_continued_job_keeps_to_its_scope_from_the_first_request_on(serve, tmp
     assert "/blog/1.html" not in half.site.paths()
 
 
+def test_a_job_delivers_what_a_crawl_without_one_does_stopped_or_not(serve, tmp_path):
+    """The home page comes before it is known how the site names its Markdown, and waits for that."""
+    half = Half(serve, 12, after=6)
+    paths = [f"/p{number}.html" for number in range(12)]
+    twins = {f"/p{number}/index.md": f"# Page {number}\n\nIts Markdown.\n" for number in range(12)}
+    half.site.pages |= twins | {"/index.md": "# Home\n\nThe Markdown of the home page.\n"}
+    half.site.pages["/llms.txt"] = "# Site\n\n" + "".join(
+        f"- [Page]({path})\n" for path in ["/no.md", *twins]
+    )
+    links = "".join(f"<a href='{path}'>x</a> " for path in paths)
+    half.site.pages["/"] = html("Home", f"<p>Welcome to it.</p>{links}")
+    half.go.set()
+
+    def delivered(*folders: str, options: tuple[str, ...] = ()) -> dict[str, str]:
+        rows = [
+            row
+            for name in folders
+            for row in crawl(f"{half.site.url}/", tmp_path / name, options=options).documents
+        ]
+        return {row["url"]: row["content_hash"] for row in rows}
+
+    for name in ("plain", "job", "stopped"):
+        (tmp_path / name).mkdir()
+    expected = delivered("plain")
+    assert delivered("job", options=("-s", f"JOBDIR={tmp_path / 'job' / 'job'}")) == expected
+    options = ("-s", f"JOBDIR={tmp_path / 'stopped' / 'job'}")
+    half.go.clear()
+    half.reached.clear()
+    process = half.begin(tmp_path / "stopped", *options)
+    process.send_signal(signal.SIGINT)
+    process.wait_for_log("Closing spider (shutdown)")
+    half.go.set()
+    process.wait()
+    partial = (tmp_path / "stopped" / "documents.jsonl.partial").read_text().splitlines()
+    first = {row["url"]: row["content_hash"] for row in map(json.loads, partial)}
+    assert first | delivered("stopped", options=options) == expected
+
+
 def test_a_job_that_was_stopped_when_all_was_crawled_ends_well(serve, tmp_path):
     half = Half(serve, 8, after=7)
     half.site.pages["/llms-full.txt"] = (
