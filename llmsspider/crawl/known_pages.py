@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 from llmsspider.crawl.bot_walls import breaks_off
 from llmsspider.items import content_hash
 from llmsspider.store import Reading
-from llmsspider.web.hosts import hostname
+from llmsspider.web.addresses import hostname
 from llmsspider.web.media_types import HTML_TYPES
 from llmsspider.web.urls import host
 

@@ -15,7 +15,7 @@ from llmsspider.content.markdown.commonmark import with_line_feeds
 from llmsspider.items import HTML_ORIGINS, MARKDOWN_ORIGINS, Page, PageMeta
 from llmsspider.site.llmstxt import is_llms_url
 from llmsspider.web import media_types, url_gate
-from llmsspider.web.hosts import same_site
+from llmsspider.web.addresses import same_site
 from llmsspider.web.markdown_forms import is_markdown_url
 from llmsspider.web.media_types import MARKDOWN_TYPES, TEXT_EXTENSIONS, Kind, classify, extension
 from llmsspider.web.opt_out import is_noindex, opt_out, robots_directives

@@ -17,7 +17,7 @@ from llmsspider.crawl.pages import text_headers
 from llmsspider.crawl.requests import HTML_ACCEPT, download_nested, info, nested_request
 from llmsspider.crawl.spiderrun import required_run
 from llmsspider.web import stats
-from llmsspider.web.hosts import same_site
+from llmsspider.web.addresses import same_site
 from llmsspider.web.markdown_forms import is_markdown_url, is_twin_of, page_candidates
 from llmsspider.web.media_types import classify
 from llmsspider.web.outcomes import OUTAGES, kind_of_response

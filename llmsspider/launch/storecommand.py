@@ -16,7 +16,7 @@ from llmsspider import errors
 from llmsspider.config.settings import Config
 from llmsspider.errors import ArgumentsError, SearchError, StoreError, UnknownSourceError
 from llmsspider.store import SourceRecord, Stores, resolve_data_dir
-from llmsspider.web.hosts import same_site
+from llmsspider.web.addresses import same_site
 from llmsspider.web.url_gate import fault
 from llmsspider.web.urls import identity
 

@@ -19,7 +19,8 @@ from llmsspider.lint.findings import Finding, finding, ordered
 from llmsspider.lint.text import Sides, lint_body, missing, places
 from llmsspider.site.discovered import Discovery, Fetch, FetchResult
 from llmsspider.site.llmstxt import is_llms_url
-from llmsspider.web import hosts, media_types
+from llmsspider.web import media_types
+from llmsspider.web.addresses import same_site
 from llmsspider.web.markdown_forms import FORMS, Form, Shape, is_markdown_url, shape, twin
 from llmsspider.web.media_types import HTML_TYPES, MARKDOWN_TYPES, classify
 from llmsspider.web.opt_out import opt_out
@@ -280,7 +281,7 @@ def _beside(discovery: Discovery) -> Iterator[Finding]:
             continue
         held = {identity(_page(url)) for url in full.report.urls}
         lacking = [seed.url for seed in listed if identity(_page(seed.url)) not in held]
-        lacking = [url for url in lacking if hosts.same_site(url, full.url)]
+        lacking = [url for url in lacking if same_site(url, full.url)]
         if lacking and len(lacking) < len(listed):
             problem = f"{full.url} misses {len(lacking)} of {len(listed)} listed pages"
             yield finding("full-text-misses-pages", main, problem, urls=lacking)
@@ -294,7 +295,7 @@ def _against_sitemap(main: str, discovery: Discovery) -> Iterator[Finding]:
     in_llms = [seed.url for seed in discovery.seeds if seed.llms is not None]
     sitemap_pages = _identities(in_sitemap + start * discovery.start_in_sitemap)
     llms_pages = _identities(in_llms + start * bool(discovery.start_entry))
-    pages = [url for url in in_llms if not is_llms_url(url) and hosts.same_site(url, main)]
+    pages = [url for url in in_llms if not is_llms_url(url) and same_site(url, main)]
     for rule, what, urls, others in (
         ("not-in-sitemap", "listed pages that are in no sitemap", pages, sitemap_pages),
         ("only-in-sitemap", "pages of the sitemap that are in no llms.txt", in_sitemap, llms_pages),

@@ -14,7 +14,7 @@ from llmsspider.lint.findings import Finding, finding, ordered
 from llmsspider.lint.outline import Heading, Link, Outline, Place
 from llmsspider.site import llmsfull, llmstxt, llmstxt_parser
 from llmsspider.site.llmstxt_links import absolute_url
-from llmsspider.web import hosts
+from llmsspider.web.addresses import same_site
 from llmsspider.web.url_gate import InvalidUrl
 
 LARGE_TOKENS = 25_000
@@ -178,7 +178,7 @@ def _links(file: str, url: str | None, outline: Outline) -> Iterator[Finding]:
                 groups["relative-link", "relative links"].append(link)
             elif href.startswith("http:") and not base.startswith("http:"):
                 groups["insecure-link", "links with http"].append(link)
-            if url and not hosts.same_site(target, url):
+            if url and not same_site(target, url):
                 groups["off-site-link", "links to other sites"].append(link)
     for (rule, problem), links in groups.items():
         yield from _group(file, rule, problem, links)

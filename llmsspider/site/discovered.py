@@ -17,7 +17,7 @@ from llmsspider.errors import ErrorKind
 from llmsspider.items import DiscoveredBy, LlmsEntry
 from llmsspider.site.llmsfull import SplitReport
 from llmsspider.site.llmstxt import Entry, decode, is_llms_url
-from llmsspider.web import hosts
+from llmsspider.web.addresses import hostname
 from llmsspider.web.markdown_forms import is_markdown_url, page_candidates
 from llmsspider.web.stats import FilterReason
 from llmsspider.web.url_gate import INVALID_URL, InvalidUrl
@@ -359,7 +359,7 @@ class Session:
         async with self._slots:
             self.requests += 1
             answer = await self._fetch(url, max_bytes=max_bytes)
-        host = hosts.hostname(url) or ""
+        host = hostname(url) or ""
         is_silent = answer.status == 0 and answer.error == "network"
         self._silent[host] = self._silent[host] + 1 if is_silent else 0
         self._answers[url] = answer
@@ -373,7 +373,7 @@ class Session:
 
     def is_unresponsive(self, url: str) -> bool:
         """Return whether the host of a URL has left the last requests without an answer."""
-        return self._silent[hosts.hostname(url) or ""] >= SILENT_LIMIT
+        return self._silent[hostname(url) or ""] >= SILENT_LIMIT
 
     def forget(self, url: str) -> None:
         """Forget an answer, so that a large body does not stay in memory."""
@@ -382,7 +382,7 @@ class Session:
             self._answers.pop(answer.final_url, None)
 
     def _note_silence(self, url: str, answer: FetchResult) -> None:
-        host = hosts.hostname(url) or ""
+        host = hostname(url) or ""
         if answer.status == 0 and answer.error == "network":
             self._silent[host] += 1
         else:

@@ -30,7 +30,7 @@ from llmsspider.site.discovered import (
 from llmsspider.site.llms_files import LinkedFiles
 from llmsspider.site.llmstxt import MAX_CANDIDATES
 from llmsspider.site.sitemaps import SitemapStep
-from llmsspider.web import hosts
+from llmsspider.web.addresses import same_site
 
 MAX_REQUESTS = 14
 """Maximum number of requests to a site that offers nothing, before its first page; the start page included."""
@@ -74,7 +74,7 @@ async def read_described(fetch: Fetch, url: str, found: Discovery, options: Opti
     It counts against `max_linked_files`, leads to no further file and changes nothing else.
     """
     read = {file.url for file in found.files} | set(found.linked_files) | {tried.url for tried in found.tried}
-    if url in read or not hosts.same_site(url, found.start_url):
+    if url in read or not same_site(url, found.start_url):
         return []
     if len(found.linked_files) >= options.max_linked_files:
         found.cut.append(FilteredLink(url, "max-linked-files"))

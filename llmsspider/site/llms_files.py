@@ -16,7 +16,8 @@ from lxml import html as lxml_html
 from llmsspider.site import llmsfull, llmstxt
 from llmsspider.site.discovered import FetchResult, FilteredLink, LlmsFile, Options, is_full_name
 from llmsspider.site.llmstxt import Entry, decode, directory_url, is_llms_url
-from llmsspider.web import hosts, media_types, url_gate
+from llmsspider.web import media_types, url_gate
+from llmsspider.web.addresses import hostname, same_site
 from llmsspider.web.locales import alias_of, axis_of
 from llmsspider.web.media_types import HeaderLink
 from llmsspider.web.stats import FilterReason
@@ -130,7 +131,7 @@ class LinkedFiles:
         return level
 
     def _takes(self, entry: Entry) -> bool:
-        if not hosts.same_site(entry.url, self._main):
+        if not same_site(entry.url, self._main):
             self.external.append(entry.url)
             return False
         reason = self._reason_against(entry)
@@ -183,7 +184,7 @@ def describing_files(answer: FetchResult) -> tuple[list[str], list[InvalidUrl]]:
     described = dict.fromkeys(
         link.url for link in _links(answer) if "describedby" in link.rel and link.type in _TEXT_TYPES
     )
-    found = [url for url in described if isinstance(url, str) and hosts.same_site(url, answer.final_url)]
+    found = [url for url in described if isinstance(url, str) and same_site(url, answer.final_url)]
     return found[:MAX_DESCRIBEDBY], [url for url in described if isinstance(url, InvalidUrl)]
 
 
@@ -211,7 +212,7 @@ def page_url(url: str, answer: FetchResult) -> str:
     An extensionless page that links below itself (`/docs` linking `/docs/intro`) is the directory
     `/docs/`. Of a page that failed it is the URL requested.
     """
-    if not answer.ok or hosts.hostname(answer.final_url) is None:
+    if not answer.ok or hostname(answer.final_url) is None:
         return url
     parts = urlsplit(answer.final_url)
     name = parts.path.rpartition("/")[2]

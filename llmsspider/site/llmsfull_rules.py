@@ -21,7 +21,7 @@ from llmsspider.site.llmsfull_marks import (
     clean_title,
 )
 from llmsspider.site.llmsfull_titles import Titles
-from llmsspider.web import hosts
+from llmsspider.web.addresses import hostname, registrable_domain
 
 # --- detecting Markdown by its lines ---
 
@@ -284,7 +284,7 @@ def _own_site(marks: list[Mark], url: str) -> list[Mark]:
 
 
 def _site(url: str) -> str | None:
-    return hosts.registrable_domain(url) or hosts.hostname(url)
+    return registrable_domain(url) or hostname(url)
 
 
 def _fits(choice: Choice, scan: FileScan, *, strict: bool) -> bool:

@@ -11,7 +11,8 @@ from typing import NamedTuple
 from urllib.parse import unquote, urljoin, urlsplit
 
 from llmsspider.site.llmsfull_marks import MAX_MARKS, Mark, clean_title
-from llmsspider.web import hosts, url_gate
+from llmsspider.web import url_gate
+from llmsspider.web.addresses import hostname, same_site
 
 # Find the URL of a page from what its file says of it: an address, a path, or only a title.
 
@@ -96,12 +97,12 @@ class Locator:
             likely = self._listed_like(url) or self.by_title(title) if _SOURCE_PATH.match(address) else url
             return self._listed_at(url, address) or likely
         listed = self._listed_at(url, address) or self._listed_like(url) or self.by_title(title)
-        if listed or self._by_names or hosts.hostname(url) is None:
+        if listed or self._by_names or hostname(url) is None:
             return listed
         return re.sub(r"(?:(?<=/)(?:README|readme|index)\.mdx?|\.mdx)$", "", url)
 
     def _is_own(self, url: str) -> bool:
-        return not self._base or hosts.same_site(url, self._base)
+        return not self._base or same_site(url, self._base)
 
     def _listed_at(self, url: str, address: str) -> str | None:
         """Return the listed page at a path, counted from the root or from the file's directory."""

@@ -12,7 +12,7 @@ import orjson
 from llmsspider.errors import InvalidUrlError
 from llmsspider.site.llmsfull import looks_split
 from llmsspider.site.llmstxt_parser import Entry, LlmsTxt, parse
-from llmsspider.web import hosts
+from llmsspider.web.addresses import hostname, same_site
 
 __all__ = [
     "MAX_BYTES", "MAX_CANDIDATES", "Entry", "LlmsTxt", "candidates", "classify", "decode", "directory_url",
@@ -82,7 +82,7 @@ def is_llms_url(url: str) -> bool:
 
 def _root_and_directories(url: str) -> tuple[str, list[str]]:
     """Split into `scheme://host` and the names of the directories above the last path segment."""
-    if hosts.hostname(url) is None:
+    if hostname(url) is None:
         raise InvalidUrlError(
             f"{url!r} is not a web address: give a full one such as https://docs.example.com/"
         )
@@ -148,7 +148,7 @@ def reject_reason(
     """
     if status != 200:
         return f"status {status}"
-    if not hosts.same_site(probe_url, final_url):
+    if not same_site(probe_url, final_url):
         return "redirected to another site"
     media_type = (content_type or "").partition(";")[0].strip().lower()
     if media_type not in TEXT_TYPES | AMBIGUOUS_TYPES:

@@ -6,7 +6,8 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from llmsspider.web import hosts, url_gate
+from llmsspider.web import url_gate
+from llmsspider.web.addresses import same_site
 
 # Turn the address of a link in an llms.txt into an absolute URL.
 
@@ -51,7 +52,7 @@ def _is_schemeless(href: str, base: str) -> bool:
     name = found[0].partition(":")[0].lower()
     return (
         name.startswith("www.")
-        or hosts.same_site(f"https://{name}/", base)
+        or same_site(f"https://{name}/", base)
         or name.rpartition(".")[2] in _WEB_SUFFIXES
     )
 

@@ -17,7 +17,8 @@ from protego import Protego
 
 from llmsspider.site import llms_files, llmstxt
 from llmsspider.site.discovered import Discovery, FetchResult, FilteredLink, Probe, SeedList, Session
-from llmsspider.web import hosts, url_gate
+from llmsspider.web import url_gate
+from llmsspider.web.addresses import same_site
 from llmsspider.web.locales import Alias, alias_of, tree_of
 from llmsspider.web.stats import FilterReason
 from llmsspider.web.url_gate import InvalidUrl
@@ -302,7 +303,7 @@ class SitemapStep:
         if self._session.is_unresponsive(url):
             return []
         answer = await self._session.get(url, MAX_ROBOTS_BYTES)
-        if not answer.ok or not hosts.same_site(url, answer.final_url):
+        if not answer.ok or not same_site(url, answer.final_url):
             return []
         robots = Protego.parse(answer.text[:MAX_ROBOTS_BYTES])
         named = [url_gate.parse(line, answer.final_url) for line in dict.fromkeys(robots.sitemaps)]
@@ -329,7 +330,7 @@ class SitemapStep:
 
     def _may_read(self, url: str, depth: int) -> bool:
         reason: FilterReason | None = None
-        if not hosts.same_site(url, self._page_url):
+        if not same_site(url, self._page_url):
             reason = "sitemap-other-site"
         elif depth > MAX_INDEX_DEPTH:
             reason = "sitemap-too-deep"
@@ -345,7 +346,7 @@ class SitemapStep:
             reason = answer.message or answer.error or f"status {answer.status}"
             self._found.tried.append(Probe(url, "failed", reason))
             return []
-        if not hosts.same_site(url, answer.final_url):
+        if not same_site(url, answer.final_url):
             self._found.tried.append(Probe(url, "rejected", "redirected to another site"))
             return []
         inner: list[str] = []
@@ -357,7 +358,7 @@ class SitemapStep:
                         self._found.cut.append(FilteredLink.invalid(entry))
                     elif isinstance(entry, SubSitemap):
                         inner.append(entry.url)
-                    elif hosts.same_site(entry.url, self._page_url):
+                    elif same_site(entry.url, self._page_url):
                         page = entry.url if alias is None else alias.of(entry.url)
                         if not self._seeds.add_page(page, entry.lastmod, entry.alternates):
                             self._found.cut.append(FilteredLink(page, "too-many-sitemap-pages"))

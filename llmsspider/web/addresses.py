@@ -1,4 +1,4 @@
-"""Which addresses a crawl may reach: the rule behind the address guard, without any network.
+"""Hosts of URLs: which belong to one site, and which addresses a crawl may reach. Without any network.
 
 A page can name any host it likes. Whoever writes the pages must not be able to turn the crawl against
 the machine or the network it runs in, so only addresses that are reachable on the public Internet are
@@ -17,10 +17,14 @@ import re
 import unicodedata
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
+from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit
 
 from llmsspider.errors import ArgumentsError
+
+if TYPE_CHECKING:
+    from tldextract import TLDExtract
 
 DEFAULT_PORTS = {"http": 80, "https": 443}
 """By scheme of the URLs that a crawl can follow."""
@@ -28,28 +32,11 @@ DEFAULT_PORTS = {"http": 80, "https": 443}
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 
-NOT_GLOBAL_V4 = tuple(
-    map(
-        ipaddress.IPv4Network,
-        (
-            "0.0.0.0/8",
-            "10.0.0.0/8",
-            "100.64.0.0/10",
-            "127.0.0.0/8",
-            "169.254.0.0/16",
-            "172.16.0.0/12",
-            "192.0.0.0/24",
-            "192.0.2.0/24",
-            "192.88.99.0/24",
-            "192.168.0.0/16",
-            "198.18.0.0/15",
-            "198.51.100.0/24",
-            "203.0.113.0/24",
-            "224.0.0.0/4",
-            "240.0.0.0/4",
-        ),
-    )
+_SPECIAL_V4 = (
+    "0.0.0.0/8 10.0.0.0/8 100.64.0.0/10 127.0.0.0/8 169.254.0.0/16 172.16.0.0/12 192.0.0.0/24 192.0.2.0/24 "
+    "192.88.99.0/24 192.168.0.0/16 198.18.0.0/15 198.51.100.0/24 203.0.113.0/24 224.0.0.0/4 240.0.0.0/4"
 )
+NOT_GLOBAL_V4 = tuple(map(ipaddress.IPv4Network, _SPECIAL_V4.split()))
 """IPv4 networks that are not globally reachable unicast.
 
 https://www.iana.org/assignments/iana-ipv4-special-registry/ and multicast. Written out because what
@@ -123,7 +110,7 @@ def parse_host(host: str) -> Address | str:
     if ":" in text:
         return ipaddress.IPv6Address(text.partition("%")[0])
     text = text.removesuffix(".")
-    if _ends_in_number(text):
+    if _NUMBER.match(text.rpartition(".")[2]):  # WHATWG URL, "ends in a number checker"
         return _parse_ipv4(text)
     if not _HOST_NAME.match(text) or text.endswith(".") or not is_resolvable(text):
         raise ValueError(f"{host!r} is not a host name")
@@ -140,11 +127,6 @@ def is_resolvable(name: str) -> bool:
         return 0 < len(name.encode("idna")) <= 253
     except UnicodeError:
         return False
-
-
-def _ends_in_number(host: str) -> bool:
-    """Return whether a host has to be read as IPv4 (WHATWG URL, "ends in a number checker")."""
-    return bool(_NUMBER.match(host.rpartition(".")[2]))
 
 
 def _parse_ipv4(host: str) -> ipaddress.IPv4Address:
@@ -271,14 +253,10 @@ class AllowedAddresses:
             return f"not a usable URL: {host!r} is neither a host name nor an address"
         if not isinstance(parsed, str):
             return None if self.permits(parsed, str(parsed), port) else _address_refusal(str(parsed))
-        if (parsed == "localhost" or parsed.endswith(".localhost")) and not self._permits_localhost(
-            parsed, port
-        ):
+        is_local = parsed == "localhost" or parsed.endswith(".localhost")
+        if is_local and not any(self.permits(address, parsed, port) for address in ("127.0.0.1", "::1")):
             return _address_refusal(parsed)
         return None
-
-    def _permits_localhost(self, name: str, port: int) -> bool:
-        return self.permits("127.0.0.1", name, port) or self.permits("::1", name, port)
 
 
 def _parse_entry(entry: str) -> tuple[Network | str, int | None]:
@@ -313,3 +291,107 @@ def _scheme_refusal(scheme: str) -> str:
             "http://127.0.0.1:8000/ with -s LLMS_ALLOW_PRIVATE_ADDRESSES=127.0.0.1"
         )
     return f"only http and https are fetched, not {scheme or 'a URL without scheme'}"
+
+
+# Which hosts belong to one site: those of one registrable domain.
+
+_NUMERIC_LABEL = re.compile(r"\d+|0x[0-9a-f]*")
+"""A host whose last label looks so is an IPv4 address (https://url.spec.whatwg.org/#ends-in-a-number-checker)."""
+
+_PLAIN = re.compile(r"https?://([a-z0-9_-]+(?:\.[a-z0-9_-]+)*)\.?(?::\d{1,5})?(?=[/?#]|$)", re.IGNORECASE)
+"""The usual shape, read without splitting the URL: four times faster on a sitemap of 50,000 pages."""
+
+
+@cache
+def _suffix_list() -> TLDExtract:
+    """Return the public suffix list, loaded at its first use: many crawls never need it."""
+    from tldextract import TLDExtract  # noqa: PLC0415
+
+    return TLDExtract(include_psl_private_domains=True, suffix_list_urls=(), cache_dir=None)
+
+
+def hostname(url: str) -> str | None:
+    """Return the lower-case host of an absolute http(s) URL in its ASCII form; None where it has none.
+
+    >>> hostname("https://Docs.Example.com:8080/a")
+    'docs.example.com'
+    >>> hostname("mailto:me@example.com") is None
+    True
+    """
+    plain = _PLAIN.match(url)
+    if plain:
+        return plain[1].lower()
+    try:
+        parts = urlsplit(url)
+        name = parts.hostname
+    except ValueError:
+        return None
+    if parts.scheme not in {"http", "https"} or not name:
+        return None
+    name = name.rstrip(".")
+    if not name.isascii():
+        try:
+            name = name.encode("idna").decode("ascii")
+        except UnicodeError:
+            return None
+    return name if re.fullmatch(r"[a-z0-9._-]+|[0-9a-f:.]+(%[\w.~-]+)?", name) else None
+
+
+def registrable_domain(url: str) -> str | None:
+    """Return the registrable domain of a URL, None for IP addresses, single labels and public suffixes.
+
+    A name under a suffix the list does not know follows its last rule, `*`
+    (https://github.com/publicsuffix/list/wiki/Format#formal-algorithm).
+
+    >>> registrable_domain("https://docs.example.co.uk/a")
+    'example.co.uk'
+    >>> registrable_domain("https://alice.github.io/")
+    'alice.github.io'
+    >>> registrable_domain("http://127.0.0.1/") is None
+    True
+    """
+    name = hostname(url)
+    return _registrable(name) if name else None
+
+
+def same_site(a: str, b: str) -> bool:
+    """Return whether two URLs lie on the same registrable domain; scheme and port do not count.
+
+    What cannot be parsed belongs to no site.
+
+    >>> same_site("https://docs.site.com/", "http://site.com:8080/x")
+    True
+    >>> same_site("https://docs.site.com/", "https://docs.site.org/")
+    False
+    """
+    return _same_site(_origin(a), _origin(b))
+
+
+def _origin(url: str) -> str:
+    """Return an http(s) URL without its path, any other as it is."""
+    end = url.find("/", len("https://")) if url.startswith(("http://", "https://")) else -1
+    return url if end < 0 else url[:end]
+
+
+@lru_cache(maxsize=4096)
+def _same_site(a: str, b: str) -> bool:
+    host_a, host_b = hostname(a), hostname(b)
+    if host_a is None or host_b is None:
+        return False
+    if host_a == host_b:
+        return True
+    if host_a.split(".")[-2:] != host_b.split(".")[-2:]:
+        return False  # a registrable domain has two labels or more
+    domain = _registrable(host_a)
+    return domain is not None and domain == _registrable(host_b)
+
+
+@lru_cache(maxsize=4096)
+def _registrable(name: str) -> str | None:
+    labels = name.split(".")
+    if ":" in name or len(labels) < 2 or not all(labels) or _NUMERIC_LABEL.fullmatch(labels[-1]):
+        return None
+    found = _suffix_list().extract_str(name)
+    if found.suffix:
+        return found.top_domain_under_public_suffix or None
+    return ".".join(labels[-2:])

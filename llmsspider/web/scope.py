@@ -16,8 +16,7 @@ from urllib.parse import unquote, urlsplit
 from wcmatch import glob
 
 from llmsspider.items import Section
-from llmsspider.web.addresses import DEFAULT_PORTS
-from llmsspider.web.hosts import same_site
+from llmsspider.web.addresses import DEFAULT_PORTS, same_site
 from llmsspider.web.media_types import skipped_extension
 from llmsspider.web.stats import FilterReason
 from llmsspider.web.url_gate import HTTP

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 from urllib.parse import quote, urljoin, urlsplit
 
-from llmsspider.web.addresses import is_resolvable, parse_host
-from llmsspider.web.growth import Growth
-from llmsspider.web.hosts import hostname
+from llmsspider.errors import TooLargePageError
+from llmsspider.web.addresses import hostname, is_resolvable, parse_host
 
 INVALID_URL: Final = "invalid-url"
 """The reason an `InvalidUrl` is counted under."""
@@ -196,6 +195,51 @@ def _host_fault(authority: str) -> str | None:
 def _percent_encoded(found: re.Match[str]) -> str:
     return "".join(f"%{byte:02X}" for byte in found[0].encode())
 
+
+# How much larger than what was received a page may become: a small page cannot fill the machine.
+
+MAX_GROWTH = 16
+"""Characters that one byte of a page may become, beyond a million: real pages become one or two."""
+SMALL_CHARS = 1_000_000
+"""Characters that any page may have."""
+
+
+class Growth:
+    """Counts the characters that a page of `size` bytes becomes.
+
+    `check` and `count` raise `TooLargePageError` beyond `factor` for each byte and `SMALL_CHARS` more.
+    """
+
+    def __init__(self, size: int, factor: int = MAX_GROWTH):
+        self.size = size
+        self.most = factor * size + SMALL_CHARS
+        self._counted = 0
+
+    def check(self, chars: int) -> None:
+        """Raise for a part of the page that is as long as that."""
+        if chars > self.most:
+            raise TooLargePageError(
+                f"too-large: {self.size:,} bytes became more than {self.most:,} characters"
+            )
+
+    def count(self, chars: int) -> None:
+        """Add to what was counted before."""
+        self._counted += chars
+        if self._counted > self.most:
+            self.check(self._counted)
+
+    def counted(self, join: Callable[[str], str]) -> Callable[[str], str]:
+        """Return `join` with the length of each URL counted: a long base makes many short hrefs long."""
+
+        def joined(href: str) -> str:
+            url = join(href)
+            self.count(len(url))
+            return url
+
+        return joined
+
+
+# URLs joined to that of their page.
 
 HTTP = ("http://", "https://")
 """How a URL begins that a crawl can follow."""

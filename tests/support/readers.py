@@ -40,7 +40,7 @@ NOT_READERS = (
     "crawl.outcome.",
     "crawl.requests.",
     "web.credentials.",
-    "web.growth.",
+    "web.url_gate.",
     "web.loading.",
     "web.politeness.product_token",
     "web.politeness.with_contact",

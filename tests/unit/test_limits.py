@@ -23,7 +23,7 @@ from llmsspider.downloadermiddlewares.compression import (
 from llmsspider.errors import TooLargePageError
 from llmsspider.site.llmsfull import inspect, split
 from llmsspider.site.llmsfull_marks import MAX_HEADER_LINES
-from llmsspider.web.growth import SMALL_CHARS
+from llmsspider.web.url_gate import SMALL_CHARS
 
 URL = "https://docs.example.com/guide/"
 EMPTY = {"gzip": gzip.compress(b""), "zstd": zstd.compress(b"")}

@@ -27,8 +27,8 @@ from llmsspider.output.report.gather import site_tree
 from llmsspider.site import llmstxt, sitemaps
 from llmsspider.site.llmsfull_titles import Locator
 from llmsspider.site.llmstxt_links import absolute_url
-from llmsspider.web import hosts, media_types
-from llmsspider.web.addresses import AllowedAddresses
+from llmsspider.web import media_types
+from llmsspider.web.addresses import AllowedAddresses, hostname, same_site
 from llmsspider.web.credentials import Credentials
 from llmsspider.web.locales import directory_above, tree_of
 from llmsspider.web.markdown_forms import FORMS, is_markdown_url, is_twin_of, page_candidates, shape, twin
@@ -179,8 +179,8 @@ def use(url: str) -> None:
     for known in (url, request.url):
         assert host(known)
         assert identity(identity(known)) == identity(known)
-        loose_key(known), page_key(known), document_id("s", known), directory(known), hosts.hostname(known)
-        hosts.same_site(known, BASE)
+        loose_key(known), page_key(known), document_id("s", known), directory(known), hostname(known)
+        same_site(known, BASE)
         _bounds(known).verdict(known, listed=True), _bounds(known).trap(known)
         LookAlikes(1).admits(known), trap_reason(known), without_session_id(known)
         extension(known), skipped_extension(known, listed=False), llmstxt.is_llms_url(known)

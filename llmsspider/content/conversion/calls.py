@@ -8,7 +8,7 @@ from __future__ import annotations
 import gc
 from typing import TYPE_CHECKING
 
-from llmsspider.web.growth import MAX_GROWTH
+from llmsspider.web.url_gate import MAX_GROWTH
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

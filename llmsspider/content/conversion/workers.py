@@ -19,7 +19,7 @@ from llmsspider.content.conversion.serving import attempt
 from llmsspider.content.formats import Formats
 from llmsspider.errors import ConversionError
 from llmsspider.items import Page
-from llmsspider.web.growth import MAX_GROWTH
+from llmsspider.web.url_gate import MAX_GROWTH
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

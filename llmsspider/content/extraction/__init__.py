@@ -52,8 +52,7 @@ from llmsspider.content.markdown.commonmark import take_invisible
 from llmsspider.errors import TooLargePageError
 from llmsspider.items import Page
 from llmsspider.web import loading
-from llmsspider.web.growth import MAX_GROWTH, Growth
-from llmsspider.web.url_gate import Joiner
+from llmsspider.web.url_gate import MAX_GROWTH, Growth, Joiner
 
 __all__ = ["convert", "read_metadata"]
 

@@ -13,8 +13,7 @@ from llmsspider.content.extraction.marks import LINKS
 from llmsspider.content.extraction.parsing import Source
 from llmsspider.content.extraction.tree import inner_text
 from llmsspider.items import PageMeta
-from llmsspider.web.growth import Growth
-from llmsspider.web.url_gate import HTTP, Joiner, split_route, without_fragment
+from llmsspider.web.url_gate import HTTP, Growth, Joiner, split_route, without_fragment
 
 # What a page says about itself in its head, read from the tree that is parsed for its content.
 

@@ -32,8 +32,7 @@ from llmsspider.content.extraction.tree import (
     plain_text,
 )
 from llmsspider.items import Link
-from llmsspider.web.growth import Growth
-from llmsspider.web.url_gate import Joiner
+from llmsspider.web.url_gate import Growth, Joiner
 
 _FEW = 40
 """Number of letters outside links below which an element cannot be the page."""

@@ -10,8 +10,7 @@ from dataclasses import dataclass
 from llmsspider.content.markdown.commonmark import take_invisible, with_line_feeds
 from llmsspider.content.markdown.scan import Scan, one_line, scan
 from llmsspider.items import Link, Page, PageMeta
-from llmsspider.web.growth import MAX_GROWTH, Growth
-from llmsspider.web.url_gate import HTTP, Joiner, without_fragment
+from llmsspider.web.url_gate import HTTP, MAX_GROWTH, Growth, Joiner, without_fragment
 
 # Front matter: the YAML (`---`) or TOML (`+++`) head of a Markdown file.
 

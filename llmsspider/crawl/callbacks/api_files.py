@@ -15,7 +15,7 @@ from llmsspider.crawl.pages import VALIDATORS, PageResponse, PageResult, refused
 from llmsspider.crawl.requests import download_nested
 from llmsspider.errors import ConversionError
 from llmsspider.items import HTML_ORIGINS
-from llmsspider.web.hosts import same_site
+from llmsspider.web.addresses import same_site
 from llmsspider.web.outcomes import kind_of_response
 
 if TYPE_CHECKING:

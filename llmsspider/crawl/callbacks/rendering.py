@@ -18,7 +18,7 @@ from llmsspider.crawl.pages import (
 )
 from llmsspider.crawl.requests import info, nested_request
 from llmsspider.errors import BrowserUnavailableError, RenderingError
-from llmsspider.web.hosts import same_site
+from llmsspider.web.addresses import same_site
 from llmsspider.web.outcomes import kind_of_response
 from llmsspider.web.stats import Filtered
 from llmsspider.web.url_gate import fault

@@ -14,7 +14,7 @@ from llmsspider.site.discovered import Options
 from llmsspider.site.discovery import discover
 from llmsspider.site.repositories import repository_at
 from llmsspider.site.repository_listing import discover_repository
-from llmsspider.web.hosts import same_site
+from llmsspider.web.addresses import same_site
 from llmsspider.web.locales import start_in_language
 from llmsspider.web.markdown_forms import is_markdown_url
 from llmsspider.web.media_types import HTML_TYPES, MARKDOWN_TYPES
