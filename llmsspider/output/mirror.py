@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Container
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import Literal
@@ -54,7 +54,7 @@ class FileEntry:
 
 @dataclass(slots=True)
 class Manifest:
-    """The files of a tree by page identity; `contents` is the digest of index.md."""
+    """The files of a tree by page identity, of a skill by their names."""
 
     source: str
     main_host: str
@@ -92,10 +92,9 @@ def read_manifest(folder: Path) -> Manifest | None:
 
 
 def _inside(name: object) -> bool:
-    return isinstance(name, str) and name.endswith(".md") and _plain(PurePosixPath(name))
-
-
-def _plain(path: PurePosixPath) -> bool:
+    if not isinstance(name, str) or not name.endswith(".md"):
+        return False
+    path = PurePosixPath(name)
     return not path.is_absolute() and not any(part.startswith(".") for part in path.parts)
 
 
@@ -123,30 +122,25 @@ def folder_for(setting: str, source: str) -> Path:
 
 def folder_problem(folder: Path, source: str, kind: Kind = "tree") -> str | None:
     """Return in one line why the tree, or the skill, of `source` cannot be kept in `folder`, or None."""
-    if folder.exists() and not folder.is_dir():
-        return f"{folder} is a file; a folder is needed"
     try:
+        if folder.exists() and not folder.is_dir():
+            return f"{folder} is a file; a folder is needed"
         manifest = read_manifest(folder)
         if manifest is None and folder.exists() and _holds_other_files(folder):
             return f"{folder} holds files that are not from llmsspider; choose an empty or a new folder"
-    except MirrorError as error:
-        return str(error)
-    except OSError as error:
-        return f"{folder}: {error.strerror}"
-    return None if manifest is None else _problem_of(manifest, folder, source, kind)
-
-
-def _problem_of(manifest: Manifest, folder: Path, source: str, kind: str) -> str | None:
+    except (MirrorError, OSError) as error:
+        return f"{folder}: {error.strerror}" if isinstance(error, OSError) else str(error)
+    if manifest is None:
+        return None
     if manifest.source != source:
         setting = "LLMS_MIRROR_DIR" if kind == "tree" else "LLMS_SKILL_DIR"
         return (
             f"{folder} holds the source {manifest.source!r}; choose another folder for {source!r}, or put "
             f"{SOURCE_PLACEHOLDER} into {setting}"
         )
-    if (manifest.main_host == SKILL_HOST) != (kind == "skill"):
-        held = "a skill" if kind == "tree" else "a tree of Markdown"
-        return f"{folder} holds {held} of this source; choose another folder"
-    return None
+    held = "tree" if manifest.main_host != SKILL_HOST else "skill"
+    what = {"tree": "a tree of Markdown", "skill": "a skill"}[held]
+    return f"{folder} holds {what} of this source; choose another folder" if held != kind else None
 
 
 def _holds_other_files(folder: Path) -> bool:
@@ -193,10 +187,7 @@ def sync(store: Store, folder: Path, *, relative_links: bool = True) -> MirrorRe
         MirrorError: the folder belongs to something else, or cannot be written; one line.
     """
     return sync_folder(
-        store,
-        folder,
-        "tree",
-        lambda source: _Sync(store, source, folder, relative_links=relative_links).run(),
+        store, folder, "tree", lambda source: _Tree(store, source, folder, relative_links).run()
     )
 
 
@@ -220,94 +211,110 @@ def sync_folder(
         raise MirrorError(f"{error.filename or folder}: {error.strerror or error}") from error
 
 
-class _Sync:
+class KeptFolder:
+    """One pass over a folder that is kept in step: its manifest, and what was done."""
+
+    def __init__(self, store: Store, source: SourceRecord, folder: Path, main_host: str):
+        self.store, self.source, self.folder = store, source, folder
+        self.report = MirrorReport(folder)
+        self.manifest = read_manifest(folder) or Manifest(source.name, main_host)
+        self.entries = self.manifest.entries
+
+    def begin(self) -> None:
+        """Write the manifest before the first file, so that a killed run leaves no unknown ones."""
+        self.manifest.write(self.folder)
+
+    def is_there(self, entry: FileEntry) -> bool:
+        """Return whether a file is as it was written, by its size."""
+        try:
+            return (self.folder / entry.file).stat().st_size == entry.size
+        except OSError:
+            return False
+
+    def put(self, entry: FileEntry, digest: str, text: Callable[[], str]) -> None:
+        """Write a file, unless it has the digest."""
+        if entry.digest == digest and self.is_there(entry):
+            self.report.untouched += 1
+            return
+        body = text().encode("utf-8", "replace")
+        replace_file(self.folder / entry.file, body)
+        entry.digest, entry.size = digest, len(body)
+        self.report.written.append(entry.file)
+
+    def end(self, living: Container[str]) -> MirrorReport:
+        """Remove the files of entries that are not among the living, and folders that are empty then."""
+        for key in [key for key in self.entries if key not in living]:
+            file = self.entries.pop(key).file
+            path = self.folder / file
+            path.unlink(missing_ok=True)
+            self.report.removed.append(file)
+            for parent in path.parents:
+                if parent == self.folder:
+                    break
+                with contextlib.suppress(OSError):  # it holds other files
+                    parent.rmdir()
+        self.manifest.write(self.folder)
+        return self.report
+
+
+class _Tree(KeptFolder):
     """One pass over a tree."""
 
-    def __init__(self, store: Store, source: SourceRecord, folder: Path, *, relative_links: bool):
-        self.store, self.folder, self.source = store, folder, source
-        self.relative_links = relative_links
-        self.report = MirrorReport(folder)
-        self.manifest = read_manifest(folder) or Manifest(source.name, _main_host(store, source.url))
+    def __init__(self, store: Store, source: SourceRecord, folder: Path, relative_links: bool):
+        super().__init__(store, source, folder, _main_host(store, source.url))
         self.links = LinkMap(store.aliases())
+        self.leads_to = self.links.file if relative_links else None
         self.lines: list[ContentsLine] = []
 
     def run(self) -> MirrorReport:
         """Name every page, write what differs, remove what is gone."""
-        stale = self._name_pages()
-        self.manifest.write(self.folder)  # before the first file, so that a killed run leaves no unknown ones
-        shape = self._shape() if self.relative_links else ""
+        living = self._name_pages()
+        self.begin()
+        # what links can lead to: while it stays, unchanged pages need no second look
+        shape = digest("\n".join(sorted(line.file for line in self.lines))) if self.leads_to else ""
         for page in self.store.iter_pages(parts=OUTLINE):
             self._write(page.record, shape)
-        for entry in stale.values():
-            self._remove(entry.file)
-        for key in stale:
-            del self.manifest.entries[key]
-        self._write_contents()
-        self.manifest.write(self.folder)
-        return self.report
+        table = contents(self.lines, self.source.url, self.source.introduction).encode("utf-8", "replace")
+        path = self.folder / CONTENTS
+        if not path.exists() or path.read_bytes() != table:
+            replace_file(path, table)
+        return self.end(living)
 
-    def _name_pages(self) -> dict[str, FileEntry]:
-        """Give every page its file; returns the entries of pages that are no longer there."""
-        known = self.manifest.entries
+    def _name_pages(self) -> set[str]:
+        """Give every page its file; returns the identities of the pages."""
         names = MirrorNames(
             self.manifest.main_host,
-            {key: entry.file for key, entry in known.items()},
+            {key: entry.file for key, entry in self.entries.items()},
             occupied=lambda name: (self.folder / name).exists(),
         )
         living = set()
         for page in self.store.iter_pages(parts=OUTLINE):
             record = page.record
-            key = identity(record.url)
+            key, file, entry = identity(record.url), names.name(record.url), record.llms
             living.add(key)
-            file = names.name(record.url)
-            known.setdefault(key, FileEntry(file))
+            self.entries.setdefault(key, FileEntry(file))
             self.links.add(record.url, record.fetched_url, file)
-            self.lines.append(_line(record, file))
-        return {key: entry for key, entry in known.items() if key not in living}
-
-    def _shape(self) -> str:
-        """A digest of what links can lead to: while it stays, unchanged pages need no second look."""
-        return _digest("\n".join(sorted(line.file for line in self.lines)))
+            title = (entry.title if entry else None) or record.title or file.removesuffix(".md")
+            description = (entry.description if entry else None) or record.description
+            section, order = (entry.section, entry.order) if entry else (None, None)
+            self.lines.append(ContentsLine(file, title, description, section, order))
+        return living
 
     def _write(self, outline: PageRecord, shape: str) -> None:
         """Bring the file of a page in step; its text is read only where the file may have to change."""
-        entry = self.manifest.entries.setdefault(identity(outline.url), FileEntry(""))
-        path = self.folder / entry.file
+        entry = self.entries.setdefault(identity(outline.url), FileEntry(""))
         undated = front_matter(outline, self.source.name, fetched_at="")
-        key = _digest(f"{undated}{shape}")
-        if entry.key == key and _is_there(path, entry.size):
+        key = digest(f"{undated}{shape}")
+        if entry.key == key and self.is_there(entry):
             self.report.untouched += 1
             return
         record = self.store.load_page(outline.key)
         if record is None:  # deleted since
             return
-        text = page_text(record, entry.file, self.links.file if self.relative_links else None)
-        digest = _digest(undated + text)
-        if digest == entry.digest and _is_there(path, entry.size):
-            self.report.untouched += 1
-        else:
-            head = front_matter(record, self.source.name, fetched_at=record.fetched_at)
-            body = (head + text).encode("utf-8", "replace")
-            replace_file(path, body)
-            entry.digest, entry.size = digest, len(body)
-            self.report.written.append(entry.file)
+        text = page_text(record, entry.file, self.leads_to)
+        head = front_matter(record, self.source.name, fetched_at=record.fetched_at)
+        self.put(entry, digest(undated + text), lambda: head + text)
         entry.key = key
-
-    def _remove(self, file: str) -> None:
-        path = self.folder / file
-        path.unlink(missing_ok=True)
-        self.report.removed.append(file)
-        for parent in path.parents:
-            if parent == self.folder:
-                break
-            with contextlib.suppress(OSError):  # it holds other files
-                parent.rmdir()
-
-    def _write_contents(self) -> None:
-        body = contents(self.lines, self.source.url, self.source.introduction).encode("utf-8", "replace")
-        path = self.folder / CONTENTS
-        if not path.exists() or path.read_bytes() != body:
-            replace_file(path, body)
 
 
 def _main_host(store: Store, url: str) -> str:
@@ -316,21 +323,6 @@ def _main_host(store: Store, url: str) -> str:
     return host(url) if host(url) in hosts else hosts.most_common(1)[0][0]
 
 
-def _line(record: PageRecord, file: str) -> ContentsLine:
-    entry = record.llms
-    title = (entry.title if entry else None) or record.title or file.removesuffix(".md")
-    description = (entry.description if entry else None) or record.description
-    return ContentsLine(
-        file, title, description, entry.section if entry else None, entry.order if entry else None
-    )
-
-
-def _is_there(path: Path, size: int) -> bool:
-    try:
-        return path.stat().st_size == size
-    except OSError:
-        return False
-
-
-def _digest(text: str) -> str:
+def digest(text: str) -> str:
+    """The digest of a text, as the manifest has it."""
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:32]

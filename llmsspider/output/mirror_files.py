@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import posixpath
 import re
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -181,11 +182,8 @@ def link_path(from_name: str, to_name: str) -> str:
     >>> link_path("guide/a.md", "guide/b.md"), link_path("guide/a.md", "x y/%2E.md")
     ('b.md', '../x%20y/%252E.md')
     """
-    here, there = from_name.split("/")[:-1], to_name.split("/")
-    common = 0
-    while common < min(len(here), len(there) - 1) and here[common] == there[common]:
-        common += 1
-    return quote("/".join([".."] * (len(here) - common) + there[common:]), safe="/~@=&,;+!$'.-_")
+    here = posixpath.dirname(f"/{from_name}")
+    return quote(posixpath.relpath(f"/{to_name}", here), safe="/~@=&,;+!$'.-_")
 
 
 # --- the file of a URL in the tree ---
