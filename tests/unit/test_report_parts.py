@@ -9,21 +9,25 @@ from hypothesis import strategies as st
 
 from llmsspider.output.graph import MAX_LINKS, MAX_NODES, site_tree
 from llmsspider.output.report.render import bars, timeline
-from llmsspider.output.report.values import MAX_PER_OUTCOME, Listed, compare
+from llmsspider.output.report.run_data import MAX_PER_OUTCOME, CoverageReport, compare
 from llmsspider.web.urls import identity
 
 SITE = "https://e.com/"
 
 
+def combined(found: CoverageReport) -> dict[tuple[bool, bool, bool], int]:
+    return {(one.llms_txt, one.sitemap, one.crawled): one.pages for one in found.combined}
+
+
 def test_coverage_of_every_combination() -> None:
     listed = [
-        Listed(SITE + "a", True, False),
-        Listed(SITE + "a#twice", True, False),
-        Listed(SITE + "b", True, True),
-        Listed(SITE + "gone", True, False),
-        Listed(SITE + "soft", False, True),
-        Listed(SITE + "blocked", False, True),
-        Listed(SITE + "late", True, True),
+        (SITE + "a", True, False),
+        (SITE + "a#twice", True, False),
+        (SITE + "b", True, True),
+        (SITE + "gone", True, False),
+        (SITE + "soft", False, True),
+        (SITE + "blocked", False, True),
+        (SITE + "late", True, True),
     ]
     found = compare(
         listed,
@@ -31,7 +35,7 @@ def test_coverage_of_every_combination() -> None:
         {identity(SITE + "gone"): ("not_found", "HTTP status 404")},
         {identity(SITE + "soft"): ("soft-404", ""), identity(SITE + "blocked"): ("block", "/blocked")},
     )
-    assert found.combined == {
+    assert combined(found) == {
         (True, False, True): 1,
         (True, True, True): 1,
         (True, False, False): 1,
@@ -39,7 +43,11 @@ def test_coverage_of_every_combination() -> None:
         (True, True, False): 1,
         (False, False, True): 1,
     }
-    assert {name: group.urls for name, group in found.groups.items() if group.count} == {
+    assert {
+        name: [(one.url, one.detail) for one in group.urls]
+        for name, group in found.groups.items()
+        if group.pages
+    } == {
         "only-llms": [(SITE + "a", "")],
         "dead": [(SITE + "gone", "not_found: HTTP status 404")],
         "soft-404": [(SITE + "soft", "soft-404")],
@@ -50,16 +58,16 @@ def test_coverage_of_every_combination() -> None:
 
 
 def test_a_page_that_two_lists_name_is_one_page() -> None:
-    listed = [Listed(SITE + "a/", True, False), Listed(SITE + "a/index.html", False, True)]
+    listed = [(SITE + "a/", True, False), (SITE + "a/index.html", False, True)]
     found = compare(listed, {identity(SITE + "a/"): SITE + "a/"}, {}, {})
-    assert found.combined == {(True, True, True): 1}
-    assert found.group("only-llms").count == found.group("only-sitemap").count == 0
+    assert combined(found) == {(True, True, True): 1}
+    assert found.groups["only-llms"].pages == found.groups["only-sitemap"].pages == 0
 
 
 def test_long_lists_are_counted_whole_and_named_in_part() -> None:
-    found = compare([Listed(f"{SITE}{n}", True, True) for n in range(1000)], {}, {}, {})
-    assert found.group("not-reached").count == 1000
-    assert len(found.group("not-reached").urls) == MAX_PER_OUTCOME
+    found = compare([(f"{SITE}{n}", True, True) for n in range(1000)], {}, {}, {})
+    assert found.groups["not-reached"].pages == 1000
+    assert len(found.groups["not-reached"].urls) == MAX_PER_OUTCOME
 
 
 def test_the_picture_holds_each_page_at_a_place_of_its_own() -> None:

@@ -22,8 +22,8 @@ from llmsspider.crawl.settle import same_page_elsewhere
 from llmsspider.crawl.site import SiteKnowledge
 from llmsspider.crawl.traps import LookAlikes, trap_reason, without_session_id
 from llmsspider.items import Page, PageMeta
+from llmsspider.output.graph import site_tree
 from llmsspider.output.mirror_files import safe_name
-from llmsspider.output.report.gather import site_tree
 from llmsspider.site import llmstxt, sitemaps
 from llmsspider.site.llmsfull_titles import Locator
 from llmsspider.site.llmstxt_links import absolute_url

@@ -2,11 +2,10 @@
 
 In: the `Run` and its store. Out: files. The extension `report` imports it.
 
-    values    what `run.json` holds; listed pages against crawled ones
-    gather    collects it                       render    HTML
+    run_data    what `run.json` holds, collected        render    HTML
 """
 
-from llmsspider.output.report.gather import Report, gather
 from llmsspider.output.report.render import render, report_script, write_report
+from llmsspider.output.report.run_data import Report, gather
 
 __all__ = ["Report", "gather", "render", "report_script", "write_report"]

@@ -17,7 +17,7 @@ from markupsafe import Markup, escape
 
 from llmsspider.crawl.progress import duration
 from llmsspider.output.exports import staged
-from llmsspider.output.report.gather import Report, SiteGraph, sections_of, site_graph
+from llmsspider.output.report.run_data import Report, SiteGraph, sections_of, site_graph
 from llmsspider.store import Store
 from llmsspider.store.database import source_slug
 
@@ -85,7 +85,6 @@ def render(report: Report) -> str:
         .render(
             data=report.data,
             run=run,
-            coverage=report.coverage,
             living=len(living),
             bars=bars,
             timeline=timeline(report.data.timings.timeline),

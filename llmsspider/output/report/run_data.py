@@ -1,0 +1,356 @@
+"""What `run.json` and the report hold, and how it is collected from the run and the store: nothing is fetched.
+
+The fields of the dataclasses are the keys of `run.json`, in its order (docs/reference/run.schema.json).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Container, Iterable, Iterator, Mapping
+from contextlib import closing
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from llmsspider.output.graph import site_tree
+from llmsspider.output.status import Conversion, RunStatus, run_report, stored_report
+from llmsspider.store import LINKS
+from llmsspider.web.urls import identity
+
+if TYPE_CHECKING:
+    from llmsspider.crawl.run import Run
+    from llmsspider.output.status import RunReport
+    from llmsspider.site.discovered import Discovery
+    from llmsspider.store import PageError, PageRecord, Store
+
+MAX_PER_OUTCOME = 200
+"""Maximum number of URLs in each list; counts are exact."""
+
+LINKS_PER_PAGE = 20
+"""Links of one page that the picture may show."""
+
+NOT_REACHED = "not reached"
+"""The `change` of a stored page that the run did not reach."""
+
+
+@dataclass(slots=True, frozen=True)
+class PhaseTime:
+    """How long a phase of the crawl took."""
+
+    phase: str
+    secs: float
+
+
+@dataclass(slots=True, frozen=True)
+class Timings:
+    """Phases, and points of the timeline: seconds since the start, pages done, pages that failed."""
+
+    phases: list[PhaseTime]
+    timeline: list[tuple[float, int, int]]
+
+
+@dataclass(slots=True, frozen=True)
+class File:
+    """An llms.txt or llms-full.txt that discovery read."""
+
+    url: str
+    kind: str
+    title: str | None
+    summary: str | None
+    entries: int
+
+
+@dataclass(slots=True, frozen=True)
+class Request:
+    """A location that discovery requested, and what came of it."""
+
+    url: str
+    outcome: str
+    reason: str | None
+
+
+@dataclass(slots=True, frozen=True)
+class DiscoveryReport:
+    """What discovery requested and found."""
+
+    requests: int
+    file: str | None
+    type: str
+    files: list[File]
+    sitemaps: list[str]
+    tried: list[Request]
+    external: list[str]
+    seeds: int
+
+
+@dataclass(slots=True, frozen=True)
+class Combination:
+    """Number of pages that are in an llms.txt, in a sitemap, and crawled, or not."""
+
+    llms_txt: bool
+    sitemap: bool
+    crawled: bool
+    pages: int
+
+
+@dataclass(slots=True, frozen=True)
+class GroupUrl:
+    """A URL of a group, with a detail such as the error."""
+
+    url: str
+    detail: str
+
+
+@dataclass(slots=True)
+class GroupReport:
+    """URLs of one outcome: the number of all, and some of them."""
+
+    meaning: str
+    pages: int
+    urls: list[GroupUrl]
+
+    def add(self, url: str, detail: str = "") -> None:
+        """Count a URL, and keep it while there is room."""
+        self.pages += 1
+        if len(self.urls) < MAX_PER_OUTCOME:
+            self.urls.append(GroupUrl(url, detail))
+
+
+@dataclass(slots=True, frozen=True)
+class CoverageReport:
+    """Listed pages against crawled ones; `groups` by name (docs/reference/report.md)."""
+
+    combined: list[Combination]
+    groups: dict[str, GroupReport]
+
+
+@dataclass(slots=True, frozen=True)
+class RunData:
+    """One run: its source, its status as `scrapy status` gives it, timings, discovery and coverage."""
+
+    source: str
+    url: str | None
+    arguments: dict[str, Any]
+    scope: str | None
+    run: RunStatus
+    timings: Timings
+    conversion: Conversion
+    discovery: DiscoveryReport | None
+    coverage: CoverageReport
+
+
+@dataclass(slots=True, frozen=True)
+class Report:
+    """`data` is what run.json holds, `documents` has a row for each page.
+
+    The columns are title, URL, section, origin, change, depth, and what it was found by (the reason when deleted).
+    """
+
+    data: RunData
+    documents: list[list[Any]]
+    tree: dict[str, Any]
+
+
+def gather(run: Run, seen: Container[str] | None = None) -> Report:
+    """Return the report of a run that is closed; raises `StoreError`.
+
+    Args:
+        run: the run.
+        seen: ids of the documents it yielded; stored pages that are not among them are `NOT_REACHED`. None where
+            that is not known: those that did not change are then taken for reached.
+    """
+    report = run_report(run)
+    with closing(run.config.stores.open(run.source, create=False)) as store:
+        report = stored_report(report, store)
+        pages = _Pages(store, report.id, seen)
+        if report.changes.get("deleted"):
+            pages.add_deleted(store, report)
+    coverage = compare(
+        _listed(run),
+        {identity(row[1]): row[1] for row in pages.rows if row[4] not in {"deleted", NOT_REACHED}},
+        {identity(one.url): (one.kind, one.reason) for one in report.errors.urls},
+        {identity(one.url): (one.reason, one.rule or "") for one in report.filtered.urls},
+    )
+    data = RunData(
+        source=report.source,
+        url=report.url,
+        arguments=run.arguments.model_dump(mode="json", exclude_unset=True),
+        scope=report.scope,
+        run=report.as_stored(),
+        timings=_timings(report),
+        conversion=report.conversion,
+        discovery=None if report.discovery is None else _discovery(run, report.discovery),
+        coverage=coverage,
+    )
+    tree = site_tree([row[1] for row in pages.rows if row[4] != "deleted"], pages.links())
+    return Report(data, pages.rows, tree)
+
+
+def _timings(report: RunReport) -> Timings:
+    begins = [secs for _, secs in report.phases]
+    ends = [*begins[1:], *begins[-1:]]
+    phases = [
+        PhaseTime(phase, round(end - begin, 3))
+        for (phase, begin), end in zip(report.phases, ends, strict=True)
+        if phase != "finished"
+    ]
+    return Timings(phases, report.timeline)
+
+
+def _discovery(run: Run, discovery: Discovery) -> DiscoveryReport:
+    files = [(file, run.memory.says(file) or {}) for file in discovery.files]
+    return DiscoveryReport(
+        requests=discovery.requests,
+        file=discovery.discovered_file,
+        type=discovery.discovered_file_type,
+        files=[
+            File(file.url, file.kind, says.get("title"), says.get("summary"), len(file.entries))
+            for file, says in files
+        ],
+        sitemaps=list(discovery.sitemaps),
+        tried=[Request(**tried._asdict()) for tried in discovery.tried],
+        external=list(discovery.external),
+        seeds=len(discovery.seeds),
+    )
+
+
+# What llms.txt and sitemaps list, against what was crawled.
+
+Listed = tuple[str, bool, bool]
+"""A page that discovery found listed: its URL, whether it is in an llms.txt, whether in a sitemap."""
+
+GROUPS = {
+    "dead": "listed, but the site answers that there is no such page",
+    "soft-404": "listed and answered with status 200, but the page says that it does not exist",
+    "failed": "listed, but failed",
+    "left-out": "listed, but filtered",
+    "not-reached": "listed, but not reached in this run",
+    "only-llms": "crawled; in llms.txt and in no sitemap",
+    "only-sitemap": "crawled; in a sitemap and not in llms.txt",
+    "only-links": "crawled; found by links alone",
+}
+
+
+def _listed(run: Run) -> Iterator[Listed]:
+    discovery = run.discovery
+    if discovery is None:
+        return
+    if discovery.start_listed:
+        url = run.page_of(discovery.start.final_url)
+        yield url, discovery.start_entry is not None, discovery.start_in_sitemap
+    for seed in discovery.seeds:
+        yield run.page_of(seed.url), seed.llms is not None, seed.in_sitemap
+
+
+def compare(
+    listed: Iterable[Listed],
+    crawled: Mapping[str, str],
+    errors: Mapping[str, tuple[str, str]],
+    filtered: Mapping[str, tuple[str, str]],
+) -> CoverageReport:
+    """Compare listed pages with crawled ones.
+
+    Args:
+        listed: every listed page, once for each list or spelling that names it.
+        crawled: URL of each document by its identity.
+        errors: (kind, message) of each page that failed, by identity.
+        filtered: (reason, rule) of each filtered URL, by identity.
+    """
+    known: dict[str, Listed] = {}  # a page that is listed as `.md` and as HTML is one page
+    for url, in_llms, in_sitemap in listed:
+        first = known.get(identity(url), (url, False, False))
+        known[identity(url)] = first[0], first[1] or in_llms, first[2] or in_sitemap
+    groups = {name: GroupReport(meaning, 0, []) for name, meaning in GROUPS.items()}
+    combined: Counter[tuple[bool, bool, bool]] = Counter()
+    for key, (url, in_llms, in_sitemap) in known.items():
+        combined[in_llms, in_sitemap, key in crawled] += 1
+        if key not in crawled:
+            name, detail = _outcome(key, errors, filtered)
+            groups[name].add(url, detail)
+        elif in_llms != in_sitemap:
+            groups["only-llms" if in_llms else "only-sitemap"].add(url)
+    for key, url in crawled.items():
+        if key not in known:
+            combined[False, False, True] += 1
+            groups["only-links"].add(url)
+    pages = sorted(combined.items(), reverse=True)
+    return CoverageReport([Combination(*where, pages=count) for where, count in pages], groups)
+
+
+def _outcome(
+    key: str, errors: Mapping[str, tuple[str, str]], filtered: Mapping[str, tuple[str, str]]
+) -> tuple[str, str]:
+    if key in errors:
+        kind, message = errors[key]
+        return ("dead" if kind == "not_found" else "failed"), f"{kind}: {message}"
+    if key in filtered:
+        reason, rule = filtered[key]
+        return ("soft-404" if reason == "soft-404" else "left-out"), f"{reason}: {rule}" if rule else reason
+    return "not-reached", ""
+
+
+# The pages of the store, as rows and as a graph.
+
+
+@dataclass(slots=True, frozen=True)
+class SiteGraph:
+    """The pages of a source as rows, as in a `Report`; those that failed in its last run come last."""
+
+    source: str
+    rows: list[list[Any]]
+    failed: int
+    tree: dict[str, Any]
+
+
+def site_graph(store: Store) -> SiteGraph:
+    """Return the graph of what is stored; a page that failed has the kind of its error for its origin."""
+    source, runs = store.source_record(), store.runs()
+    pages = _Pages(store, runs[-1].id if runs else None, None)
+    stored = len(pages.rows)
+    pages.add_failed(store.errors(runs[-1]) if runs else [])
+    tree = site_tree([row[1] for row in pages.rows], pages.links())
+    return SiteGraph(source.name if source else "", pages.rows, len(pages.rows) - stored, tree)
+
+
+class _Pages:
+    """The pages of the store as rows, those this run deleted at the end, and their links by row."""
+
+    def __init__(self, store: Store, run: str | None, seen: Container[str] | None):
+        self.rows: list[list[Any]] = []
+        self._places: dict[str, int] = {}
+        self._targets: list[list[str]] = []
+        for page in store.iter_pages("depth", LINKS):
+            reached = seen is None or page.record.id in seen
+            change = page.change if page.run == run else "unchanged" if reached else NOT_REACHED
+            self._places[page.record.identity] = len(self.rows)
+            self.rows.append([*_row(page.record), change, page.record.depth, page.record.discovered_by])
+            self._targets.append([link.url for link in page.record.links[: LINKS_PER_PAGE * 2]])
+
+    def add_deleted(self, store: Store, run: RunReport) -> None:
+        """Add the pages that the run deleted."""
+        for page in store.changes_since(run.seq_before):
+            if page.change == "deleted" and page.run == run.id:
+                self.rows.append([*_row(page.record), "deleted", page.record.depth, page.reason])
+
+    def add_failed(self, errors: Iterable[PageError]) -> None:
+        """Add the pages that failed, once each, and are not stored; links may lead to them."""
+        for error in errors:
+            place = self._places.setdefault(identity(error.url), len(self.rows))
+            if place == len(self.rows):
+                self.rows.append(["", error.url, "", error.kind, "failed", None, None])
+
+    def links(self) -> Iterator[tuple[int, int]]:
+        """Yield the links between pages as pairs of rows."""
+        for source, urls in enumerate(self._targets):
+            targets = {self._places.get(identity(url), source) for url in urls} - {source}
+            for target in sorted(targets)[:LINKS_PER_PAGE]:
+                yield source, target
+
+
+def _row(record: PageRecord) -> list[Any]:
+    section = record.llms.section if record.llms else None
+    return [record.title or "", record.url, section or "", record.origin]
+
+
+def sections_of(rows: list[list[Any]]) -> dict[str, int]:
+    """Count documents by section of the llms.txt; those without one by the first part of their path."""
+    return dict(Counter(row[2] or "(none)" for row in rows if row[4] != "deleted"))
