@@ -400,6 +400,10 @@ def arguments() -> argparse.Namespace:
 def main() -> None:
     """Run the parts and write the results after each."""
     chosen = arguments()
+    where = f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin"
+    lacks = [name for name in ("git", "nginx", "wget") if shutil.which(name, path=where) is None]
+    if lacks and not chosen.render:
+        raise SystemExit(f"make bench needs {', '.join(lacks)}: apt-get install git nginx-light wget")
     commit = first_line("git", "describe", "--always", "--dirty")  # before the results are written
     figures = json.loads(chosen.results.read_text(encoding="utf-8")) if chosen.results.is_file() else {}
     for part in () if chosen.render else chosen.parts or DEFAULT_PARTS:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 import importlib
 import inspect
+import shlex
 import sys
 from contextlib import suppress
 from dataclasses import dataclass
@@ -104,27 +105,31 @@ def converter_named(name: str) -> Converter:
 
 Extra = Literal["browser", "embeddings", "mcp", "parquet", "pdf", "postgresql", "s3"]
 
-EXTRA_MODULES: dict[Extra, tuple[str, ...]] = {
-    "browser": ("scrapy_playwright", "playwright"),
-    "embeddings": ("numpy",),
-    "mcp": ("mcp",),
-    "parquet": ("pyarrow",),
-    "pdf": ("pypdf",),
-    "postgresql": ("psycopg",),
-    "s3": ("boto3",),
+EXTRAS: dict[Extra, dict[str, str]] = {
+    "browser": {"scrapy_playwright": "scrapy-playwright>=0.0.46,<0.1", "playwright": "playwright>=1.50"},
+    "embeddings": {"numpy": "numpy>=2"},
+    "mcp": {"mcp": "mcp>=2,<3", "starlette": "starlette>=0.49.1", "uvicorn": "uvicorn>=0.32"},
+    "parquet": {"pyarrow": "pyarrow>=18"},
+    "pdf": {"pypdf": "pypdf>=7.1"},
+    "postgresql": {"psycopg": "psycopg[binary]>=3.2.1"},
+    "s3": {"boto3": "boto3>=1.35"},
 }
-"""The modules that each extra of pyproject.toml brings."""
+"""The modules that each extra of pyproject.toml brings, and what pip is asked for."""
 
 
 def missing_extra(extra: Extra) -> str | None:
     r"""Return how to get an extra that is not installed, to follow what needs it; None where it is.
 
-    >>> missing_extra("mcp") in {None, "the extra \"mcp\" is missing: pip install 'llmsspider[mcp]'"}
+    The packages themselves are named: this one is in no index, and works from a checkout that is not installed.
+
+    >>> missing_extra("pdf") in {None, f"the extra \"pdf\" is missing: {sys.executable} -m pip install 'pypdf>=7.1'"}
     True
     """
-    if all(map(_is_installed, EXTRA_MODULES[extra])):
+    packages = EXTRAS[extra]
+    if all(map(_is_installed, packages)):
         return None
-    return f"the extra \"{extra}\" is missing: pip install 'llmsspider[{extra}]'"
+    install = shlex.join([sys.executable, "-m", "pip", "install", *packages.values()])
+    return f'the extra "{extra}" is missing: {install}'
 
 
 def _is_installed(module: str) -> bool:

@@ -211,7 +211,8 @@ def test_parquet_needs_pyarrow_and_a_file_of_its_own(target, monkeypatch):
     ]
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     assert feed_problems(settings)[-1] == (
-        "feed s3://docs/new.parquet: the extra \"parquet\" is missing: pip install 'llmsspider[parquet]'"
+        'feed s3://docs/new.parquet: the extra "parquet" is missing: '
+        f"{sys.executable} -m pip install 'pyarrow>=18'"
     )
 
 

@@ -2,49 +2,20 @@
 
 from __future__ import annotations
 
-import os
 import re
-import shutil
-import subprocess
 import sys
 import zipfile
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from forked import HANGS_SECS
+from packaged import run
 from sites import PLAIN
 
-from llmsspider.web.loading import EXTRA_MODULES
+from llmsspider.web.loading import EXTRAS
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 LOCAL = ("-s", "LLMS_ALLOW_PRIVATE_ADDRESSES=127.0.0.1")
-NOT_COPIED = (".*", "__pycache__", "build", "dist", "*.egg-info", "venv")
-
-
-def run(*command: str | Path, cwd: Path, **more: str) -> str:
-    """Run a command that sees nothing of the checkout, with more environment; its stdout."""
-    ours = ("COVERAGE_", "PYTHON", "SCRAPY_", "LLMS_")
-    environment = {name: value for name, value in os.environ.items() if not name.startswith(ours)}
-    environment |= {"SCRAPY_SETTINGS_MODULE": "llmsspider.settings", **more}
-    done = subprocess.run(
-        command, cwd=cwd, env=environment, capture_output=True, text=True, timeout=HANGS_SECS, check=False
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout
-
-
-@pytest.fixture(scope="module")
-def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The wheel, built by pip from a copy of the checkout with the setuptools of the test environment."""
-    folder = tmp_path_factory.mktemp("wheel")
-    shutil.copytree(ROOT, folder / "checkout", ignore=shutil.ignore_patterns(*NOT_COPIED))
-    options = ["--no-deps", "--no-build-isolation", "--no-index", "--disable-pip-version-check", "--quiet"]
-    run(
-        sys.executable, "-m", "pip", "wheel", *options, "--wheel-dir", folder, folder / "checkout", cwd=folder
-    )
-    (found,) = folder.glob("*.whl")
-    return found
 
 
 @dataclass(frozen=True)
@@ -146,7 +117,7 @@ def test_the_command_works_from_a_foreign_folder(unpacked: Unpacked, tmp_path: P
 def test_the_command_works_without_the_extras(unpacked: Unpacked, tmp_path: Path, serve) -> None:
     """As after a plain `pip install`: what only the extras bring cannot be imported."""
     site = serve(PLAIN)
-    extras = [module for modules in EXTRA_MODULES.values() for module in modules]
+    extras = [module for packages in EXTRAS.values() for module in packages]
     before = f"import sys; sys.modules.update(dict.fromkeys({extras}))\n"
     alone = (*LOCAL, "-s", "LLMS_CONVERT_WORKERS=0")
     said = unpacked.program("llmsspider", f"{site.url}/", "-o", "docs", *alone, cwd=tmp_path, before=before)

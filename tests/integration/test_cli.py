@@ -308,3 +308,15 @@ def test_a_plan_that_is_stopped_says_so(serve, tmp_path):
     go.set()
     assert process.wait() == 1
     assert process.log == "llmsspider plan: stopped before there was a plan\n"
+
+
+def test_a_url_that_is_given_twice_is_refused(llmsspider):
+    refused = llmsspider("https://e.com/", "-a", "url=https://f.com/")
+    said = "llmsspider: -a url=https://f.com/: the URL is named already, https://e.com/\n"
+    assert (refused.returncode, refused.stderr) == (2, said)
+
+
+def test_a_wrong_log_level_is_one_line(llmsspider):
+    refused = llmsspider("https://e.com/", "-L", "FOO")
+    said = "llmsspider: -L 'FOO': CRITICAL, ERROR, WARNING, INFO or DEBUG is accepted\n"
+    assert (refused.returncode, refused.stderr) == (2, said)

@@ -107,7 +107,7 @@ def test_the_line_for_cron(serve, run_crawl, tmp_path):
     site = serve(PLAIN)
     run_crawl(f"{site.url}/", arguments={"source": "docs.example.com"})
     text = (ROOT / "docs" / "how-to" / "recipes.md").read_text(encoding="utf-8")
-    line = re.search(r"^    30 3 \* \* \*  cd /srv/docs && scrapy (.*)$", text, re.MULTILINE)[1]
+    line = re.search(r"^    30 3 \* \* \*  cd /srv/docs && llmsspider (.*)$", text, re.MULTILINE)[1]
     settings = {"LLMS_DATA_DIR": tmp_path / "store", "LLMS_ALLOW_PRIVATE_ADDRESSES": "127.0.0.1"}
     given = (part for name, value in settings.items() for part in ("-s", f"{name}={value}"))
     done = command(*shlex.split(line), *given, cwd=tmp_path)

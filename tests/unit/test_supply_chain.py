@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import re
+import subprocess
 import sys
 import tomllib
 from importlib.metadata import packages_distributions, version
@@ -15,6 +17,8 @@ import source_reading
 from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
 from packaging.version import Version
+
+from llmsspider.web.loading import EXTRAS
 
 PINS = dict(
     re.findall(
@@ -153,3 +157,23 @@ def test_the_list_of_licences_is_that_of_the_lock():
 
 def _document() -> str:
     return (licences.ROOT / "docs" / "reference" / "licences.md").read_text(encoding="utf-8")
+
+
+def test_a_bench_without_nginx_is_one_line(tmp_path: Path) -> None:
+    """Where nginx is installed, a PATH of an empty folder does not hide it from /usr/sbin: then git and wget are named."""
+    environment = {**os.environ, "PATH": str(tmp_path)}
+    program = [sys.executable, str(licences.ROOT / "benchmarks" / "compare.py"), "start"]
+    done = subprocess.run(program, env=environment, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    (line,) = done.stderr.splitlines()
+    assert line.startswith("make bench needs git, ")
+    assert line.endswith(": apt-get install git nginx-light wget")
+
+
+def test_what_a_missing_extra_names_is_what_it_brings() -> None:
+    extras = tomllib.loads((licences.ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"][
+        "optional-dependencies"
+    ]
+    assert {extra: list(packages.values()) for extra, packages in EXTRAS.items()} == dict(
+        sorted(extras.items())
+    )

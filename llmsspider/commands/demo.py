@@ -1,0 +1,95 @@
+"""`llmsspider demo`: a tiny documentation site on this machine, to try everything on."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+from markdown_it import MarkdownIt
+from scrapy.commands import ScrapyCommand
+
+PAGES = {
+    "index": "# Tealight\n\nTealight heats water to the degree, from a shell or a script.\n\n"
+    "- [Install](/install)\n- [Brew](/brew)\n- [Settings](/settings)\n- [Errors](/errors)\n",
+    "install": "# Install\n\n```sh\npip install tealight\ntealight pair kitchen\n```\n\n"
+    "Then [brew](/brew) the first pot.\n",
+    "brew": "# Brew\n\n```python\nfrom tealight import Kettle\n\nKettle('kitchen').heat(celsius=80)\n```\n\n"
+    "`heat` returns when the water is hot; see [settings](/settings) for how long it waits.\n",
+    "settings": "# Settings\n\n| setting | default | meaning |\n|---|---|---|\n"
+    "| `heat_timeout` | 300 | seconds that `heat` waits before it raises `ColdError` |\n"
+    "| `keep_warm` | 0 | minutes that the water is kept warm |\n\n## Where they are\n\nIn `~/.tealight.toml`.\n",
+    "errors": "# Errors\n\n## ColdError\n\nThe water did not get hot within `heat_timeout`: is there any?\n\n"
+    "## PairingError\n\nNo kettle answers to that name. Pair it again, as [Install](/install) shows.\n",
+}
+LLMS_TXT = "# Tealight\n\n> The documentation of a kettle that does not exist.\n\n## Guide\n\n" + "".join(
+    f"- [{name.title()}]({name}.md)\n" for name in PAGES
+)
+
+
+def answer(path: str) -> tuple[str, str] | None:
+    """Return media type and text of a path, None for one that does not exist.
+
+    >>> answer("/brew.md")[1].splitlines()[0], answer("/brew")[0], answer("/tea")
+    ('# Brew', 'text/html', None)
+    """
+    name = path.partition("?")[0].strip("/") or "index"
+    if name == "llms.txt":
+        return "text/plain", LLMS_TXT
+    if name.removesuffix(".md") not in PAGES:
+        return None
+    text = PAGES[name.removesuffix(".md")]
+    if name.endswith(".md"):
+        return "text/markdown", text
+    body = MarkdownIt().enable("table").render(text)
+    return "text/html", f'<!doctype html><html lang="en"><title>Tealight</title><main>{body}</main></html>'
+
+
+class Handler(BaseHTTPRequestHandler):
+    """Answers GET."""
+
+    def do_GET(self) -> None:
+        """Send a page, or 404."""
+        kind, text = answer(self.path) or ("text/plain", "not found\n")
+        body = text.encode()
+        self.send_response(200 if answer(self.path) else 404)
+        self.send_header("Content-Type", f"{kind}; charset=utf-8")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - as in the base class
+        """Print nothing."""
+
+
+class Command(ScrapyCommand):
+    """Serve the documentation of a made-up product on 127.0.0.1, as HTML and Markdown, with an llms.txt."""
+
+    requires_crawler_process = False
+
+    def short_desc(self) -> str:
+        """Return the line of `scrapy -h`."""
+        return "Serve a tiny documentation site on this machine, to try things on"
+
+    def add_options(self, parser: argparse.ArgumentParser) -> None:
+        """Add `--port`."""
+        super().add_options(parser)
+        parser.add_argument(
+            "--port", type=int, default=8000, help="of 127.0.0.1; 0 is any free one (default: 8000)"
+        )
+
+    def run(self, args: list[str], opts: argparse.Namespace) -> None:
+        """Serve until Ctrl-C."""
+        try:
+            server = ThreadingHTTPServer(("127.0.0.1", opts.port), Handler)
+        except (OSError, OverflowError) as error:
+            sys.stderr.write(f"demo: port {opts.port} cannot be used ({error}); choose another with --port\n")
+            self.exitcode = 1
+            return
+        with server:
+            sys.stdout.write(f"serving http://127.0.0.1:{server.server_port}/ until Ctrl-C\n")
+            sys.stdout.flush()
+            try:
+                server.serve_forever()
+            except KeyboardInterrupt:
+                return

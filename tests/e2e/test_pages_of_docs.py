@@ -1,0 +1,209 @@
+"""The tutorial and the how-to pages, run from top to bottom as written: an installed wheel, an empty folder.
+
+A line is run unless `ELSEWHERE` names what it needs; only the names of sites are those of a local server.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+from forked import HANGS_SECS, ROOT
+from packaged import install
+from site_server import Site
+from sites import PLAIN, html
+
+HOW_TO = ROOT / "docs" / "how-to"
+PAGES = {path.stem: path for path in (ROOT / "docs" / "tutorial.md", *sorted(HOW_TO.glob("*.md")))}
+
+PROGRAMS = {"llmsspider", "scrapy", "python", "python3", "pip", "export", "docker", "shub", "scrapyd-deploy", "curl",
+            "claude", "printf", "venv/bin/pip", "venv/bin/scrapyd", "~/llmsspider/bin/pip"}  # fmt: skip
+ELSEWHERE = {
+    "docker ": "a container engine: tests/unit/test_containers.py reads the files",
+    "printf ": "the passwords of the containers, and the settings of Scrapyd",
+    "shub ": "Scrapy Cloud: tests/e2e/test_scrapy_cloud.py",
+    "scrapyd-deploy": "Scrapyd: tests/e2e/test_scrapyd.py",
+    "curl ": "Scrapyd: tests/e2e/test_scrapyd.py",
+    "venv/bin/": "Scrapyd: tests/e2e/test_scrapyd.py",
+    "python3 -m venv ": "an index of packages: the environment of this test takes its place",
+    "pip install ": "an index of packages",
+    "~/llmsspider/bin/pip ": "an index of packages: the wheel is installed",
+    "claude ": "an agent",
+    "llmsspider https://github.com": "GitHub: tests/integration/test_crawl_repository.py",
+    "llmsspider crawl docs -a url=https://git": "GitHub and GitLab: tests/integration/test_crawl_repository.py",
+    "llmsspider sync sources.toml --jobs 4": "Scrapyd nodes and PostgreSQL: tests/e2e/test_sync_scrapyd.py",
+    "LLMSSPIDER_MCP_TOKEN=": "does not end: tests/integration/test_mcp.py",
+    'llmsspider search docs.example.com "make it faster"': "an embedder of your own: tests/components/test_search.py",
+}
+"""How lines begin that need what is not here, and what checks them."""
+
+OTHER_CODE = {
+    "recipes": {"langchain_core", "llama_index"},
+    "extending": {"from scrapy.crawler", "from llmsspider.settings"},
+    "handlers": {"class Endpoints"},
+}
+"""What Python of a page names that other tests run (test_recipes.py, test_extending.py, test_operations_docs.py)."""
+
+BEFORE = {
+    "changes": "llmsspider crawl docs -a url=https://docs.example.com/ -O docs.jsonl\n"
+    "llmsspider recrawl docs.example.com -O docs.jsonl",
+    "search": "llmsspider crawl docs -a url=https://docs.example.com/ -O docs.jsonl",
+    "many-sites": "llmsspider crawl docs -a url=https://docs.example.com/guide/ -a source=docs.example.net -O d.jsonl",
+    "python": "llmsspider crawl docs -a url=https://docs.example.com/ -O documents.jsonl",
+}
+"""What a page begins with: a source that was crawled."""
+
+RUN = {"tutorial", "changes", "chunks", "deployment", "many-sites", "mcp", "mirror", "operations", "page-spider",
+       "python", "recipes", "search"}  # fmt: skip
+"""The pages of which something is run; the others have no line that needs neither network nor service."""
+
+SITE = {
+    **PLAIN,
+    "/": html("Home", "<p>Welcome.</p><a href='/guide/'>guide</a> <a href='/guide/intro'>intro</a>"),
+    "/guide/": html(
+        "Guide",
+        "<p>How long does a request wait? As long as it has to.</p><p>The setting <code>LLMS_STORE_URL</code> names a database.</p>",
+    ),
+    "/guide/intro": html("Intro", "<p>What the guide begins with.</p>"),
+    "/manual/": html("Manual", "<p>The manual in one page.</p>"),
+}
+
+
+class Step(NamedTuple):
+    """A block of a page: a script of `sh`, Python, or a file to write."""
+
+    kind: str
+    text: str
+    name: str = ""
+
+
+def steps(page: str) -> Iterator[Step]:
+    """Yield what a page tells to type, in order."""
+    text = PAGES[page].read_text(encoding="utf-8")
+    for found in re.finditer(
+        r"^```python\n((?:(?!```).*\n)*)```|((?:^ {4}.*\n(?:\n(?= {4}))*)+)", text, re.MULTILINE
+    ):
+        fenced, indented = found.groups()
+        code = fenced or re.sub("^ {4}", "", indented, flags=re.MULTILINE)
+        first = code.split("\n", 1)[0]
+        saved = re.search(r"Save this as `([\w.]+)`:\s*\Z", text[: found.start()])
+        named = re.match(r'"""([\w/]+\.py)"""', code) or re.match(r"# ([\w.]+\.toml)$", first) or saved
+        if named:
+            yield Step("file", code, named[1])
+        elif fenced or code.startswith(("from ", "import ")):
+            yield Step("python", code)
+        else:
+            lines = [_typed(line) for line in code.split("\n\n")[0].splitlines()]
+            if all(line.split(" ")[0].split("=")[0] in {*PROGRAMS, "LLMSSPIDER_MCP_TOKEN"} for line in lines):
+                yield from (Step("sh", line) for line in lines)
+
+
+def _typed(line: str) -> str:
+    """A line without its comment, and one of cron without its hour and folder."""
+    line = re.sub(r"\s+#.*", "", line)
+    return re.sub(r"^\d+ \d+ \* \* \*  cd \S+ && ", "", line).replace("> /srv/", "> ")
+
+
+def elsewhere(line: str) -> bool:
+    return line.startswith(tuple(ELSEWHERE))
+
+
+def is_run(page: str, step: Step) -> bool:
+    if step.kind == "python":
+        return not any(name in step.text for name in OTHER_CODE.get(page, ()))
+    return step.kind == "sh" and not elsewhere(step.text)
+
+
+class Place:
+    """An empty folder with the program on the PATH, and how its lines are spelled there."""
+
+    def __init__(self, folder: Path, programs: Path, names: dict[str, str]):
+        self.folder = folder
+        self.names = names
+        self.environment = {
+            "HOME": str(folder / "home"),
+            "PATH": os.pathsep.join([str(programs), os.environ["PATH"]]),
+            "LLMS_ALLOW_PRIVATE_ADDRESSES": "127.0.0.1",
+            "LLMS_CONVERT_WORKERS": "0",
+            "LANG": "C.UTF-8",
+        }
+        self.exports = ""
+
+    def spelled(self, text: str) -> str:
+        for name, local in self.names.items():
+            text = text.replace(name, local)
+        return text
+
+    def do(self, step: Step) -> None:
+        """Write the file, or run the line and expect that it goes well."""
+        text = self.spelled(step.text)
+        if step.kind == "file":
+            path = self.folder / step.name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, encoding="utf-8")
+        elif step.text.startswith("export "):
+            self.exports += f"{text}\n"
+        else:
+            words = ["python", "-c", text] if step.kind == "python" else ["sh", "-ec", self.exports + text]
+            named = {"SCRAPY_SETTINGS_MODULE": "llmsspider.settings"} if step.kind == "python" else {}
+            done = subprocess.run(
+                words, cwd=self.folder, env=self.environment | named, stdin=subprocess.DEVNULL, capture_output=True,
+                text=True, timeout=HANGS_SECS, check=False,
+            )  # fmt: skip
+            assert done.returncode == 0, f"{text}\n{done.stdout}{done.stderr}"
+            assert "Traceback" not in done.stderr, done.stderr
+
+    @contextmanager
+    def demo(self) -> Iterator[None]:
+        """Serve the site of `llmsspider demo` at a free port."""
+        with subprocess.Popen(
+            ["llmsspider", "demo", "--port", "0"], env=self.environment, stdout=subprocess.PIPE, text=True
+        ) as process:
+            assert process.stdout is not None
+            address = re.search(r"http://(127\.0\.0\.1:\d+)/", process.stdout.readline())
+            assert address
+            self.names["127.0.0.1:8000"] = address[1]
+            yield
+            process.terminate()
+
+
+@pytest.fixture(scope="session")
+def programs(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return install(wheel, tmp_path_factory.mktemp("environment"))
+
+
+@pytest.mark.parametrize("page", sorted(RUN))
+def test_a_page_runs_from_top_to_bottom(
+    page: str, programs: Path, serve: Callable[[dict[str, str]], Site], tmp_path: Path
+) -> None:
+    host = serve(SITE).url.removeprefix("http://")
+    names = {"https://docs.example.com": f"http://{host}", "https://example.org": f"http://{host}"}
+    place = Place(tmp_path, programs, {**names, "docs.example.com": host})
+    (tmp_path / "home").mkdir()
+    (tmp_path / "home" / "llmsspider").symlink_to(programs.parent)
+    if page in BEFORE:
+        place.do(Step("sh", BEFORE[page]))
+    ran = 0
+    with ExitStack() as stack:
+        for step in steps(page):
+            if step.text == "llmsspider demo":
+                stack.enter_context(place.demo())
+            elif step.kind == "file" or is_run(page, step):
+                place.do(step)
+                ran += step.kind != "file"
+    assert ran
+
+
+def test_the_pages_that_are_run_are_all_that_can_be() -> None:
+    assert {page for page in PAGES if any(is_run(page, step) for step in steps(page))} == RUN
+
+
+def test_each_reason_not_to_run_a_line_is_needed() -> None:
+    lines = [step.text for page in PAGES for step in steps(page) if step.kind == "sh"]
+    assert [start for start in ELSEWHERE if not any(line.startswith(start) for line in lines)] == []
