@@ -160,7 +160,7 @@ def _document() -> str:
 
 
 def test_a_bench_without_nginx_is_one_line(tmp_path: Path) -> None:
-    """Where nginx is installed, a PATH of an empty folder does not hide it from /usr/sbin: then git and wget are named."""
+    """Of programs that are missing; nginx in /usr/sbin is found with any PATH."""
     environment = {**os.environ, "PATH": str(tmp_path)}
     program = [sys.executable, str(licences.ROOT / "benchmarks" / "compare.py"), "start"]
     done = subprocess.run(program, env=environment, cwd=tmp_path, capture_output=True, text=True, check=False)
