@@ -68,7 +68,7 @@ SITE = {
     "/": html("Home", "<p>Welcome.</p><a href='/guide/'>guide</a> <a href='/guide/intro'>intro</a>"),
     "/guide/": html(
         "Guide",
-        "<p>How long does a request wait? As long as it has to.</p><p>The setting <code>LLMS_STORE_URL</code> names a database.</p>",
+        "<p>How long does a request wait? As long as it has to.</p><p>LLMS_STORE_URL names a database.</p>",
     ),
     "/guide/intro": html("Intro", "<p>What the guide begins with.</p>"),
     "/manual/": html("Manual", "<p>The manual in one page.</p>"),
