@@ -206,6 +206,21 @@ def test_the_fork_server_is_killed(pool):
     asyncio.run(convert())
 
 
+def test_ctrl_c_is_for_the_crawl_also_while_the_processes_start(pool):
+    def blocked(pid: int) -> int:
+        status = Path(f"/proc/{pid}/status").read_text()
+        return int(status.partition("SigBlk:")[2].split()[0], 16) & 1 << signal.SIGINT - 1
+
+    async def started():
+        await pool.processes.run(len, ((),), 60.0)
+        (worker,) = pool.processes.pids
+        return blocked(worker), blocked(parent_of(worker))
+
+    assert all(asyncio.run(started())), (
+        "a fork server that still imports what pages need would show its traceback"
+    )
+
+
 def test_the_answer_of_a_call_that_was_given_up_is_nobody_elses(pool, tmp_path):
     marker = tmp_path / "marker"
 

@@ -12,6 +12,7 @@ import contextlib
 import logging
 import multiprocessing
 import pickle
+import signal
 import socket
 import sys
 import threading
@@ -263,6 +264,10 @@ class ProcessPool:
         return future
 
     def _fulfil(self, future: Future[Worker]) -> None:
+        if hasattr(
+            signal, "pthread_sigmask"
+        ):  # inherited by the processes: Ctrl-C is for the crawl, which stops them
+            signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
         try:
             worker = Worker(_context(self._preload), self._prepare)
         except Exception as error:
