@@ -81,7 +81,7 @@ class Bare:
 
 def ours(store: Any, folder: str) -> tuple[Find, SourceIndex, float]:
     """Our search over a store; with the CPU seconds of indexing."""
-    index = SourceIndex.open(None, Path(folder) / "index.search", "bench", "bench")
+    index = SourceIndex.open(Path(folder) / "index.search", "bench")
     began = time.process_time()
     index.sync(store)
     spent = time.process_time() - began

@@ -1,15 +1,15 @@
 """Search over the crawled documentation (docs/how-to/search.md).
 
 In: the page store of a source and a query. Out: passages with their addresses, read from the store. Imports the store
-and the pure packages below it; commands, the extension that updates indexes and the MCP server import it.
+and the pure packages below it; commands, the extension that updates indexes and `llmsspider mcp` import it.
 
     words         words of documentation and queries; typing errors
-    passages      what the index holds of a page: passages, texts of links, notes
-    schema        the tables of an index, words in SQLite FTS5 or PostgreSQL
-    index         an index updated from its store and queried; index_writer writes the rows
+    passages      what the index holds of a page: its passages and their further words
+    index         an index updated from its store and queried
     ranking       the order of results, what a result is, addresses of headings
     embedding     vectors of a user's class
     library       all sources of a project, each searched by its index
+    mcp           the MCP server over a library
 
 This module itself says where an index is and whether there is one: most crawls need nothing else of the package.
 """
@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from llmsspider.errors import SearchError
 from llmsspider.store import Stores
 from llmsspider.store.database import resolve_data_dir, source_slug
 
@@ -33,3 +34,24 @@ def index_file(stores: Stores, source: str, suffix: str = WORDS) -> Path:
 def has_index(stores: Stores, source: str) -> bool:
     """Whether the source was searched before, or indexed."""
     return index_file(stores, source).exists()
+
+
+def remove_index(file: Path) -> bool:
+    """Delete the file of an index, with what SQLite keeps beside it; returns whether it was there.
+
+    Raises:
+        SearchError: it cannot be deleted.
+    """
+    is_there = file.exists()
+    try:
+        for suffix in ("", "-wal", "-shm"):
+            file.with_name(file.name + suffix).unlink(missing_ok=True)
+    except OSError as error:
+        raise SearchError(f"{file}: cannot be deleted: {error.strerror}") from error
+    return is_there
+
+
+def delete_index(stores: Stores, source: str) -> list[str]:
+    """Delete the search index and the vectors of a source; returns what there was. Raises `SearchError`."""
+    kinds = ((WORDS, "search index"), (VECTORS, "vectors"))
+    return [what for suffix, what in kinds if remove_index(index_file(stores, source, suffix))]

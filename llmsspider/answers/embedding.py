@@ -7,13 +7,19 @@ embedded again.
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import Any, Protocol, cast, runtime_checkable
 
+from llmsspider.answers.index import SourceIndex
+from llmsspider.answers.ranking import Candidates
 from llmsspider.errors import ArgumentsError, SearchError
+from llmsspider.store import CONTENT, Store
 from llmsspider.web.loading import find, missing_extra
+
+MAX_NEAREST = 60
+"""Maximum number of passages that are found by meaning."""
 
 BATCH = 64
 """Texts that are embedded in one call."""
@@ -82,43 +88,48 @@ class VectorIndex:
             self._connection.executescript("DELETE FROM meta; DELETE FROM vector;")
             self._connection.execute("INSERT INTO meta VALUES (?)", (model,))
 
-    def missing(self, digests: Iterable[bytes]) -> set[bytes]:
-        """Return those of the digests that have no vector yet."""
-        return set(digests) - {
-            bytes(digest) for (digest,) in self._connection.execute("SELECT hash FROM vector")
-        }
-
-    def add(self, texts: Iterable[tuple[bytes, str]], until: Callable[[], bool] = lambda: False) -> bool:
-        """Embed texts, each with its digest; returns whether all were embedded."""
-        remaining = iter(texts)
+    def sync(self, index: SourceIndex, store: Store, until: Callable[[], bool] = lambda: False) -> bool:
+        """Embed the passages of an index that have no vector yet; returns whether all have one."""
+        remaining = self._lacking(index, store)
         while batch := list(islice(remaining, BATCH)):
-            vectors = self._vectors([text for _, text in batch])
+            vectors = self._embedded([text for _, text in batch])
             rows = [(digest, data) for (digest, _), data in zip(batch, vectors, strict=True)]
             self._connection.executemany("INSERT OR REPLACE INTO vector VALUES (?, ?)", rows)
             if until():
                 return False
         return True
 
-    def nearest(self, text: str, digests: Sequence[bytes], most: int) -> list[tuple[int, float]]:
-        """Return the digests nearest to a text, best first: their positions and cosine similarities."""
+    def _lacking(self, index: SourceIndex, store: Store) -> Iterator[tuple[bytes, str]]:
+        """Yield digest and text of the passages without a vector, each text once."""
+        index.add_digests(store)
+        every = index.digests()
+        known = {digest for (digest,) in self._connection.execute("SELECT hash FROM vector")}
+        missing = {digest for _, _, digest in every} - known
+        pages = dict.fromkeys(key for _, key, digest in every if digest in missing)
+        for key, record in zip(pages, store.load_pages(pages, CONTENT), strict=True):
+            for hit in index.passages_of(key):
+                if hit.digest in missing and record is not None and (text := hit.text_in(record)):
+                    missing.discard(hit.digest)
+                    yield hit.digest, "\n".join((record.title or "", *hit.heading_path, text))
+
+    def candidates(self, index: SourceIndex, text: str) -> Candidates:
+        """The passages of an index nearest to a text, scored by cosine similarity."""
         import numpy  # noqa: PLC0415
 
         known = dict(self._connection.execute("SELECT hash, data FROM vector"))
-        places = [place for place, key in enumerate(digests) if key in known]
-        if not places:
-            return []
-        matrix = numpy.frombuffer(b"".join(known[digests[place]] for place in places), dtype="<f4").reshape(
-            len(places), -1
-        )
-        cosines = matrix @ numpy.frombuffer(self._vectors([text])[0], dtype="<f4")
-        best = numpy.argsort(-cosines)[:most]
-        return [(places[row], float(cosines[row])) for row in best]
+        found = [(number, known[digest]) for number, _, digest in index.digests() if digest in known]
+        if not found:
+            return index.hits({})
+        matrix = numpy.frombuffer(b"".join(data for _, data in found), dtype="<f4").reshape(len(found), -1)
+        cosines = matrix @ numpy.frombuffer(self._embedded([text])[0], dtype="<f4")
+        best = numpy.argsort(-cosines)[:MAX_NEAREST]
+        return index.hits({found[row][0]: max(float(cosines[row]), 0.0) for row in best})
 
     def close(self) -> None:
         """Close the file."""
         self._connection.close()
 
-    def _vectors(self, texts: list[str]) -> list[bytes]:
+    def _embedded(self, texts: list[str]) -> list[bytes]:
         import numpy  # noqa: PLC0415
 
         try:

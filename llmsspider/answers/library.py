@@ -18,12 +18,13 @@ from tempfile import TemporaryDirectory
 from typing import Self
 from urllib.parse import unquote, urlsplit
 
+from sqlalchemy import Connection, inspect
+
 from llmsspider.answers import VECTORS, WORDS, index_file
 from llmsspider.answers.embedding import Embedder, VectorIndex
-from llmsspider.answers.index import SourceIndex, remove
+from llmsspider.answers.index import SourceIndex
 from llmsspider.answers.ranking import (
     Candidates,
-    Hit,
     RankedPage,
     SearchResult,
     SearchResults,
@@ -37,7 +38,7 @@ from llmsspider.answers.ranking import (
 from llmsspider.answers.words import Query, corrected, parse_query
 from llmsspider.errors import SearchError, StoreError
 from llmsspider.store import CONTENT, PageRecord, Store, Stores
-from llmsspider.store.database import resolve_data_dir, source_file
+from llmsspider.store.database import POSTGRESQL_SCHEMA, open_postgresql, resolve_data_dir, source_file
 from llmsspider.web.loading import own_mark
 
 logger = logging.getLogger(__name__)
@@ -50,9 +51,6 @@ READ_AHEAD = 10
 
 MAX_MORE = 4
 """Maximum number of further headings of a page that a result names."""
-
-MAX_BY_MEANING = 60
-"""Maximum number of passages that the vectors add."""
 
 DEFAULT_LIMIT = 8
 """Results of a search."""
@@ -82,27 +80,15 @@ class OpenSource:
             return time.monotonic() >= end
 
         done = self.index.sync(self.store, until) if self.index.is_behind(self.store) else True
-        return done and (self.vectors is None or self.vectors.add(self._without_vector(self.vectors), until))
-
-    def _without_vector(self, vectors: VectorIndex) -> Iterator[tuple[bytes, str]]:
-        self.index.add_digests(self.store)
-        every = self.index.digests()
-        missing = vectors.missing(digest for _, _, digest in every)
-        pages = dict.fromkeys(key for _, key, digest in every if digest in missing)
-        for key, record in zip(pages, self.store.load_pages(pages, CONTENT), strict=True):
-            for hit in self.index.passages_of(key):
-                if hit.digest in missing and (text := _text_of(record, hit)):
-                    missing.discard(hit.digest)
-                    title = record.title or "" if record else ""
-                    yield hit.digest, "\n".join((title, *hit.heading_path, text))
+        return done and (self.vectors is None or self.vectors.sync(self.index, self.store, until))
 
     def search(self, text: str, limit: int, section: str | None) -> SearchResults:
         """Search this source."""
         query = parse_query(text)
         found, note = self._candidates(query)
         ranked = rank(query, found)
-        if by_meaning := self._by_meaning(query):
-            ranked = fused(ranked, by_meaning)
+        if self.vectors is not None and query.text:
+            ranked = fused(ranked, rank(query, self.vectors.candidates(self.index, query.text)))
         results = list(self._results(ranked, limit, section))
         return SearchResults(query.text, results, note if results else _nothing(query, section, self))
 
@@ -110,19 +96,13 @@ class OpenSource:
         found = self.index.candidates(query)
         unknown = [place for place, rarity in enumerate(found.rarity) if not rarity]
         if found.passages or found.pages or not query.terms:
-            return found, _unknown(query, unknown)
+            missing = [" ".join(query.terms[place].words) for place in unknown if query.terms[place].words]
+            return found, f"no page has: {', '.join(dict.fromkeys(missing))}" if missing else None
         tried, instead = corrected(query, unknown, self.index.vocabulary())
         if not instead:
             return found, None
         words = ", ".join(f"{other!r} for {word!r}" for word, other in instead.items())
         return self.index.candidates(tried), f"nothing was found; searched for {words}"
-
-    def _by_meaning(self, query: Query) -> list[RankedPage]:
-        if self.vectors is None or not query.text:
-            return []
-        every = self.index.digests()
-        near = self.vectors.nearest(query.text, [digest for _, _, digest in every], MAX_BY_MEANING)
-        return rank(query, self.index.hits({every[place][0]: max(cosine, 0.0) for place, cosine in near}))
 
     def _results(
         self, ranked: Sequence[RankedPage], limit: int, section: str | None
@@ -154,7 +134,7 @@ class OpenSource:
         if not hits:
             return None
         best = hits[0]
-        text = _text_of(record, best)
+        text = best.text_in(record)
         if text is None:  # a running crawl changed the page after the index was updated
             return None
         headings = [hit.heading_path[-1] for hit in hits[1:] if hit.heading_path]
@@ -181,19 +161,6 @@ class OpenSource:
             self.vectors.close()
         self.index.close()
         self.store.close()
-
-
-def _text_of(record: PageRecord | None, hit: Hit) -> str | None:
-    """The text of a passage; None where the page's content has changed since it was indexed."""
-    if record is None or record.content is None:
-        return None
-    is_same = bytes.fromhex(record.content_hash or "") == hit.content_hash
-    return record.content[hit.start : hit.end].strip() if is_same else None
-
-
-def _unknown(query: Query, unknown: Sequence[int]) -> str | None:
-    missing = [" ".join(query.terms[place].words) for place in unknown if query.terms[place].words]
-    return f"no page has: {', '.join(dict.fromkeys(missing))}" if missing else None
 
 
 def _nothing(query: Query, section: str | None, opened: OpenSource) -> str:
@@ -313,7 +280,9 @@ class Library:
                 raise
             return self.open(chosen)
         try:
-            index = self._index(store, name)
+            index = SourceIndex.open(self._file(name, WORDS), store_id(store))
+            if self.stores.url:
+                _drop_earlier_index(self.stores.url)
         except BaseException:
             store.close()
             raise
@@ -338,15 +307,14 @@ class Library:
             return None
         return found.st_dev, found.st_ino
 
-    def _index(self, store: Store, name: str) -> SourceIndex:
-        return SourceIndex.open(self.stores.url, self._file(name, WORDS), name, store_id(store))
-
     def _file(self, name: str, suffix: str) -> Path:
         """The file of an index; where its folder is read-only, a copy in a temporary folder."""
         file = index_file(self.stores, name, suffix)
-        if not file.parent.exists():  # of vectors beside PostgreSQL
-            file.parent.mkdir(parents=True)
-        if all(os.access(path, os.W_OK) for path in (file.parent, file) if path.exists()):
+        with suppress(OSError):
+            file.parent.mkdir(parents=True, exist_ok=True)
+        if all(
+            os.access(path, os.W_OK) for path in (file.parent, file) if path == file.parent or path.exists()
+        ):
             return file
         if self._temporary is None:
             self._temporary = TemporaryDirectory(prefix="llmsspider-search-")
@@ -416,19 +384,15 @@ def store_id(store: Store) -> str:
     return record.created_at.isoformat() + own_mark(record.extractor_version)
 
 
-def delete_index(stores: Stores, source: str) -> list[str]:
-    """Delete the search index and the vectors of a source; returns what there was.
+def _drop_earlier_index(url: str) -> None:
+    """Drop the tables of words that earlier versions had in PostgreSQL, where that is allowed."""
 
-    Raises:
-        SearchError: a file cannot be deleted, or the database cannot be used.
-    """
-    found = []
-    if stores.url and SourceIndex.open(stores.url, Path(), source, "").delete():
-        found.append("search index")
-    for suffix, what in ((WORDS, "search index"), (VECTORS, "vectors")):
-        file = index_file(stores, source, suffix)
-        try:
-            found += [what] if remove(file) else []
-        except OSError as error:
-            raise SearchError(f"{file}: cannot be deleted: {error.strerror}") from error
-    return found
+    def drop(connection: Connection) -> None:
+        for name in inspect(connection).get_table_names(POSTGRESQL_SCHEMA):
+            if name.startswith("search"):
+                connection.exec_driver_sql(f"DROP TABLE {POSTGRESQL_SCHEMA}.{name}")
+
+    database = open_postgresql(url)
+    with suppress(StoreError):
+        database.write(drop)
+    database.engine.dispose()

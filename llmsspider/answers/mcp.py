@@ -7,7 +7,6 @@ Starting crawls is passed in (`Crawls`). The SDK is an extra; `llmsspider mcp` (
 from __future__ import annotations
 
 import asyncio
-import ipaddress
 import secrets
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -143,10 +142,8 @@ def _add_reading_tools(tool: Register, work: Work, library: Library) -> None:
 
 def _add_crawl_tools(tool: Register, work: Work, crawls: Crawls) -> None:
     def started(source: str) -> Answer:
-        return {
-            "source": source,
-            "started": True,
-        }, f"Crawling {source}; crawl_status returns its progress."
+        data = {"source": source, "started": True}
+        return data, f"Crawling {source}; crawl_status returns its progress."
 
     def status_of(source: str) -> Answer:
         status = crawls.status(source)
@@ -369,31 +366,6 @@ def serve_http(
     app = server.streamable_http_app(streamable_http_path=PATH, transport_security=allowed, host=host)
     guard = HttpGuard(app, frozenset(names), token or None)
     uvicorn.run(guard, host=host, port=port, log_level="warning", timeout_graceful_shutdown=2)
-
-
-def host_and_port(host: str, port: int) -> str:
-    """The authority of a URL, with an IPv6 address in brackets."""
-    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
-
-
-def is_loopback(host: str) -> bool:
-    """Whether only this machine reaches an address to listen on."""
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"
-
-
-def answered_hosts(host: str, port: int) -> list[str]:
-    """The values of the Host header that are answered in any case; a wildcard address is none of them.
-
-    >>> answered_hosts("0.0.0.0", 8808), answered_hosts("10.0.0.5", 8808)
-    (['localhost:8808', '127.0.0.1:8808', '[::1]:8808'], ['10.0.0.5:8808'])
-    """
-    is_wildcard = host in {"0.0.0.0", "::"}  # noqa: S104
-    own = [f"{name}:{port}" for name in ("localhost", "127.0.0.1", "[::1]")]
-    named = [] if is_wildcard else [host_and_port(host, port)]
-    return list(dict.fromkeys([*named, *(own if is_wildcard or is_loopback(host) else [])]))
 
 
 @dataclass(slots=True, frozen=True)

@@ -7,11 +7,9 @@ of characters, so that the text itself stays in the page store.
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from itertools import islice
 from typing import NamedTuple
 
@@ -155,13 +153,13 @@ class IndexedPage:
     """A page as it goes into the index.
 
     `parts` are the further words of each passage (`WordParts`). `links` are those to fragments of pages: the page's
-    `target_of`, fragment and text.
+    URL, fragment and text.
     """
 
     record: PageRecord
     passages: list[Passage]
     parts: list[str]
-    links: list[tuple[int, str, str]]
+    links: list[tuple[str, str, str]]
 
     @property
     def headings(self) -> str:
@@ -179,25 +177,22 @@ def indexed_page(record: PageRecord, links: Iterable[Sequence[str]]) -> IndexedP
     content = record.content or ""
     found = list(islice(passages(content), MAX_PASSAGES))
     parts = WordParts(content)
-    to_fragments: dict[tuple[int, str, str], None] = {}
+    to_fragments: dict[tuple[str, str, str], None] = {}
     for text, link in links:
         url, mark, fragment = link.partition("#")
         if mark and fragment:
-            to_fragments[target_of(url), fragment, text[:MAX_LINK_TEXT]] = None
+            to_fragments[url, fragment, text[:MAX_LINK_TEXT]] = None
             if len(to_fragments) == MAX_LINKS:
                 break
     return IndexedPage(record, found, [parts.of(one.start, one.end) for one in found], list(to_fragments))
 
 
-def hints_of(record: PageRecord) -> str:
-    """The notes of the site's llms.txt on the page, and the page's own description."""
+def outline_of(record: PageRecord) -> tuple[str, str, bool]:
+    """What the index has of a page beside its content: title, hints, whether llms.txt calls it optional.
+
+    Hints are the notes of the site's llms.txt on the page, and the page's own description.
+    """
     entry = record.llms
     notes = (entry.title, entry.description, entry.section) if entry else ()
-    return "\n".join(dict.fromkeys(text for text in (*notes, record.description) if text))
-
-
-@lru_cache(maxsize=10_000)
-def target_of(url: str) -> int:
-    """The number that stands for a URL in the index: the first 8 bytes of its SHA-256, signed."""
-    digest = hashlib.sha256(url.encode("utf-8", "replace")).digest()
-    return int.from_bytes(digest[:8], "big", signed=True)
+    hints = "\n".join(dict.fromkeys(text for text in (*notes, record.description) if text))
+    return record.title or "", hints, entry is not None and entry.optional

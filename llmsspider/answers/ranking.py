@@ -11,6 +11,7 @@ from functools import cache
 
 from llmsspider.answers.words import Query, words
 from llmsspider.errors import UnknownSourceError
+from llmsspider.store import PageRecord
 
 # --- search results ---
 
@@ -74,6 +75,13 @@ class Hit:
     digest: bytes
     score: float
     terms: frozenset[int]
+
+    def text_in(self, record: PageRecord | None) -> str | None:
+        """The text of the passage; None where the page's content has changed since it was indexed."""
+        if record is None or record.content is None:
+            return None
+        is_same = bytes.fromhex(record.content_hash or "") == self.content_hash
+        return record.content[self.start : self.end].strip() if is_same else None
 
 
 @dataclass(slots=True, frozen=True)
@@ -198,6 +206,11 @@ def _page(key: bytes, hits: Iterable[Hit], whole: PageHit | None, rarity: Sequen
         score += PAGE_WEIGHT * _covered(whole.terms, rarity) * whole.score
     here = frozenset().union(*(hit.terms for _, hit in scored), whole.terms if whole else ())
     return RankedPage(key, score * _covered(here, rarity), [hit for _, hit in scored])
+
+
+def rarity_of(held: int, total: int) -> float:
+    """The inverse document frequency of a term that so many of all passages hold; 0 where none does."""
+    return math.log(1 + (max(total, held) - held + 0.5) / (held + 0.5)) if held else 0.0
 
 
 def _covered(terms: frozenset[int], rarity: Sequence[float]) -> float:

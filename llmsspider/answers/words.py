@@ -6,7 +6,7 @@ import hashlib
 import re
 import unicodedata
 from bisect import bisect_left
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import lru_cache
@@ -186,6 +186,24 @@ class Term:
     parts: tuple[str, ...] = ()
     required: bool = False
 
+    @property
+    def match(self) -> str:
+        """The term for FTS5; every word is quoted, so none is an operator."""
+        found = [_phrase(self.words)] if self.words else []
+        if self.parts:
+            found += [f"parts : {_phrase(self.parts)}", _phrase(self.parts)]
+        return " OR ".join(found)
+
+    @property
+    def prefix(self) -> str | None:
+        """The term for FTS5 with its last word as the beginning of one; None where that is too short."""
+        is_long = bool(self.words) and len(self.words[-1]) > 2
+        return f"{_phrase(self.words)} *" if is_long and not self.required else None
+
+
+def _phrase(words: Sequence[str]) -> str:
+    return '"' + " ".join(words) + '"'
+
 
 @dataclass(slots=True, frozen=True)
 class Query:
@@ -200,20 +218,6 @@ class Query:
     def words(self) -> frozenset[str]:
         """Every word of the query."""
         return frozenset(word for term in self.terms for word in (*term.words, *term.parts))
-
-
-@dataclass(slots=True, frozen=True)
-class IndexQuery:
-    """The rows to search for.
-
-    It has the expression of each term by its index, its inverse document frequency, which terms are required, and the
-    maximum number of rows.
-    """
-
-    expressions: Mapping[int, str]
-    rarity: Sequence[float]
-    required: Sequence[int]
-    limit: int
 
 
 def parse_query(text: str) -> Query:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 
+from llmsspider.answers import delete_index
 from llmsspider.launch.storecommand import StoreCommand, one_source
 from llmsspider.store.database import resolve_data_dir, source_slug
 
@@ -29,7 +30,6 @@ class Command(StoreCommand):
 
     def work(self, args: list[str], opts: argparse.Namespace) -> None:
         """Confirm, delete, say what was deleted."""
-        from llmsspider.answers.library import delete_index
         from llmsspider.extensions.console import LOGS
 
         source, stores = one_source(args), self.stores()

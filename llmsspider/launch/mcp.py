@@ -6,6 +6,7 @@ A crawl (`--allow-crawl`) is `scrapy crawl docs` in a process of its own, one fo
 from __future__ import annotations
 
 import argparse
+import ipaddress
 import json
 import os
 import shlex
@@ -165,7 +166,7 @@ def _serve(
     from llmsspider.answers import mcp  # noqa: PLC0415  # the SDK is an extra, and takes a second
 
     token = os.environ.get(TOKEN_VARIABLE)
-    if address is not None and not (token or options.no_token or mcp.is_loopback(address[0])):
+    if address is not None and not (token or options.no_token or is_loopback(address[0])):
         why = f"--http {options.http}: whoever reaches this port could use the server. Set ${TOKEN_VARIABLE}, or give"
         remedy = "--no-token; --allow-host HOST:PORT names the Host header that other machines send"
         raise ArgumentsError([f"{why} {remedy}"])
@@ -173,8 +174,8 @@ def _serve(
     if address is None:
         mcp.serve_stdio(server)
     else:
-        where = f"http://{mcp.host_and_port(*address)}{mcp.PATH}"
-        hosts = [*mcp.answered_hosts(*address), *options.allow_host]
+        where = f"http://{host_and_port(*address)}{mcp.PATH}"
+        hosts = [*answered_hosts(*address), *options.allow_host]
         _warn(f"{where}, Ctrl-C ends it; it answers to {', '.join(hosts)}")
         mcp.serve_http(server, *address, hosts=hosts, token=token)
     return 0
@@ -188,6 +189,31 @@ def _address(given: str) -> tuple[str, int]:
     if not host or not port.isascii() or not port.isdigit() or not 0 < int(port) < 65536:
         raise ArgumentsError([f"--http {given!r}: HOST:PORT is accepted, e.g. {DEFAULT_ADDRESS}"])
     return host, int(port)
+
+
+def host_and_port(host: str, port: int) -> str:
+    """The authority of a URL, with an IPv6 address in brackets."""
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+
+
+def is_loopback(host: str) -> bool:
+    """Whether only this machine reaches an address to listen on."""
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+def answered_hosts(host: str, port: int) -> list[str]:
+    """The values of the Host header that are answered in any case; a wildcard address is none of them.
+
+    >>> answered_hosts("0.0.0.0", 8808), answered_hosts("10.0.0.5", 8808)
+    (['localhost:8808', '127.0.0.1:8808', '[::1]:8808'], ['10.0.0.5:8808'])
+    """
+    is_wildcard = host in {"0.0.0.0", "::"}  # noqa: S104
+    own = [f"{name}:{port}" for name in ("localhost", "127.0.0.1", "[::1]")]
+    named = [] if is_wildcard else [host_and_port(host, port)]
+    return list(dict.fromkeys([*named, *(own if is_wildcard or is_loopback(host) else [])]))
 
 
 def _settings(folder: str | None, given: dict[str, str]) -> Any:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sqlite3
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -17,7 +18,7 @@ from llmsspider.answers.library import Library
 from llmsspider.errors import SearchError, UnknownSourceError
 from llmsspider.items import Link, LlmsEntry
 from llmsspider.store import PageRecord, SourceRecord, Stores
-from llmsspider.store.database import POSTGRESQL_SCHEMA, open_postgresql, open_sqlite
+from llmsspider.store.database import POSTGRESQL_SCHEMA, open_postgresql
 
 
 class Shelves:
@@ -173,29 +174,38 @@ def test_notes_of_llms_txt_find_a_page_as_they_are_now(shelves: Shelves):
     assert shelves.paths("begin") == ["a"]
 
 
-def test_an_index_of_an_earlier_version_is_replaced(shelves: Shelves):
+def test_an_index_of_an_earlier_version_is_made_anew(shelves: Shelves):
     shelves.crawl({"a": "# Alpha\n\nzebras\n"})
-    url, path = shelves.place.url, index_file(shelves.library.stores, NAME)
-    schema = POSTGRESQL_SCHEMA if url else None
+    file = index_file(shelves.library.stores, NAME)
+    file.parent.mkdir(exist_ok=True, parents=True)
+    for version in (2, 1):
+        connection = sqlite3.connect(file)
+        words = f"search{version}_passage_fts"
+        connection.execute(f"CREATE VIRTUAL TABLE {words} USING fts5(body, content='')")
+        connection.execute(f"CREATE VIRTUAL TABLE search{version}_vocabulary USING fts5vocab({words}, row)")
+        connection.execute(f"CREATE TABLE search{version}_source (id integer)")
+        connection.close()
+        assert shelves.paths("zebras") == ["a"]
+        shelves.library.close()
+        with closing(sqlite3.connect(file)) as made:
+            tables = [name for (name,) in made.execute("SELECT name FROM sqlite_master")]
+        assert "page" in tables and not [name for name in tables if name.startswith("search")]
+        file.unlink()
 
-    def tables(*statements: str) -> list[str]:
-        database = open_postgresql(url) if url else open_sqlite(path)
-        with database.writing() as connection:
-            for statement in statements:
-                connection.exec_driver_sql(statement)
-            names = inspect(connection).get_table_names(schema)
-        database.close()
-        return [name for name in names if name.startswith("search1_")]
 
-    words = "search1_passage_fts"
-    old = (
-        f"CREATE VIRTUAL TABLE {words} USING fts5(body, content='')",
-        f"CREATE VIRTUAL TABLE search1_vocabulary USING fts5vocab({words}, row)",
-    )
-    made = tables(f"CREATE TABLE {schema or 'main'}.search1_source (id integer)", *(() if url else old))
-    assert "search1_source" in made
+@pytest.mark.postgresql
+def test_tables_of_an_earlier_version_in_postgresql_are_dropped(postgresql_url: str, tmp_path: Path):
+    shelves = Shelves(Place(postgresql_url, tmp_path))
+    shelves.crawl({"a": "# Alpha\n\nzebras\n"})
+    database = open_postgresql(postgresql_url)
+    with database.writing() as connection:
+        connection.exec_driver_sql(f"CREATE TABLE {POSTGRESQL_SCHEMA}.search2_page (id integer)")
     assert shelves.paths("zebras") == ["a"]
-    assert tables() == []
+    with database.writing() as connection:
+        names = inspect(connection).get_table_names(POSTGRESQL_SCHEMA)
+    database.close()
+    assert "page" in names and "search2_page" not in names
+    shelves.library.close()
 
 
 def test_the_same_text_on_many_pages_is_one_result(shelves: Shelves):
@@ -321,7 +331,7 @@ def test_an_index_file_that_is_damaged_is_made_again(tmp_path: Path):
     assert shelves.paths("zebras") == ["a"]
     shelves.library.close()
     connection = sqlite3.connect(index)
-    connection.execute("DROP TABLE search3_link")
+    connection.execute("DROP TABLE link")
     connection.close()
     assert shelves.paths("zebras") == ["a"]
     shelves.library.close()

@@ -22,7 +22,7 @@ from site_server import Page, Site
 
 from llmsspider import errors
 from llmsspider.launch.cli import main
-from llmsspider.launch.mcp import CLIENTS
+from llmsspider.launch.mcp import CLIENTS, answered_hosts
 from llmsspider.store import resolve_data_dir
 
 if TYPE_CHECKING:  # else imported by the test that needs it: it takes a second, in every process of a run
@@ -284,7 +284,7 @@ def test_a_store_that_cannot_be_read_is_one_line_and_an_exit_code(
 def test_a_request_needs_a_known_host_and_the_whole_token(
     host: bytes, authorization: bytes, expected: str | int
 ):
-    from llmsspider.answers.mcp import HttpGuard, answered_hosts
+    from llmsspider.answers.mcp import HttpGuard
 
     sent: list[Any] = []
 
