@@ -10,9 +10,8 @@ from scrapy.exceptions import CloseSpider, NotConfigured
 from llmsspider.config.arguments import NO_URL, NO_URL_GIVEN
 from llmsspider.crawl import jobs
 from llmsspider.crawl.phases import Phase
-from llmsspider.crawl.phases.discovery import discover_site
+from llmsspider.crawl.phases.beginning import discover_site, seed_requests
 from llmsspider.crawl.phases.ending import ENDING
-from llmsspider.crawl.phases.seeds import seed_requests
 from llmsspider.crawl.progress import replay_command
 from llmsspider.crawl.spiderrun import required_run
 from llmsspider.errors import LlmsspiderError, StoreError
@@ -24,9 +23,9 @@ if TYPE_CHECKING:
     from scrapy import Request
     from scrapy.crawler import Crawler
 
+    from llmsspider.crawl.callbacks.docs import DocsCallbacks
     from llmsspider.crawl.run import Run
     from llmsspider.site.discovered import Discovery
-    from llmsspider.spiders.docs import DocsSpider
 
 logger = logging.getLogger(__name__)
 
@@ -43,7 +42,7 @@ class LlmsTxtStart:
     def __init__(self, crawler: Crawler, run: Run):
         self.crawler = crawler
         self.run = run
-        self.spider: DocsSpider = crawler.spider  # type: ignore[assignment]
+        self.spider: DocsCallbacks = crawler.spider  # type: ignore[assignment]
         self.phase = Phase.of(crawler, self.spider)
 
     @classmethod

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
     from scrapy import Request
 
-    from llmsspider.crawl.callbacks.docsify import DocsifyPages
     from llmsspider.crawl.callbacks.documents import Documents, Failures
+    from llmsspider.crawl.callbacks.link_sources import DocsifyPages
     from llmsspider.crawl.callbacks.pages import Pages
     from llmsspider.crawl.callbacks.requests import PageRequests
     from llmsspider.crawl.callbacks.suspects import SuspectAnswers

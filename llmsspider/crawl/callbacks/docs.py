@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING, Any
 from scrapy import Request
 
 from llmsspider.crawl.callbacks.answers import Answers
-from llmsspider.crawl.callbacks.docsify import DocsifyPages
 from llmsspider.crawl.callbacks.documents import Documents, Failures, kind_of_failure
 from llmsspider.crawl.callbacks.full_text import FullTextPages
-from llmsspider.crawl.callbacks.link_sources import LinkSourcePages, MarkdownLinks
+from llmsspider.crawl.callbacks.link_sources import DocsifyPages, LinkSourcePages, MarkdownLinks
 from llmsspider.crawl.callbacks.pages import Pages
 from llmsspider.crawl.callbacks.reading import PageReader
 from llmsspider.crawl.callbacks.requests import PageRequests

@@ -7,14 +7,17 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from scrapy import Request
 
+from llmsspider.crawl.download_errors import NestedDownloadError
 from llmsspider.crawl.pages import PageResponse, PageResult
-from llmsspider.crawl.requests import HTML_ACCEPT, META, info
+from llmsspider.crawl.requests import HTML_ACCEPT, META, download_nested, info
 from llmsspider.errors import ConversionError, RenderingError
+from llmsspider.site.docsify import configures_docsify, docsify_scripts
 from llmsspider.web import stats
 from llmsspider.web.urls import identity, without_fragment
 
@@ -24,7 +27,6 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
 
     from llmsspider.content.markdown import Draft
-    from llmsspider.crawl.callbacks.docsify import DocsifyPages
     from llmsspider.crawl.callbacks.reading import PageReader
     from llmsspider.crawl.callbacks.requests import PageRequests
     from llmsspider.crawl.page_links import PageLinks
@@ -32,6 +34,8 @@ if TYPE_CHECKING:
     from llmsspider.site.docsify import Docsify
     from llmsspider.store import PageRecord
 
+
+logger = logging.getLogger(__name__)
 
 MAX_WAITING = 16
 """Maximum number of pages that wait; when there are more, none waits any longer."""
@@ -109,6 +113,53 @@ class MarkdownLinks:
         slot = engine.scraper.slot
         busy = len(slot.active) + len(slot.queue) + len(engine.downloader.active)
         return busy <= len(self._link_waits) and not engine.scheduler.has_pending_requests()
+
+
+class DocsifyPages:
+    """Recognises Docsify sites by their pages, and reads their configurations: there, or in a script.
+
+    A configuration that is computed by code in part makes the run incomplete: pages that only it names are not found.
+
+    Args:
+        crawler: downloads the scripts.
+        run: the run.
+    """
+
+    def __init__(self, crawler: Crawler, run: Run):
+        self._crawler = crawler
+        self._run = run
+        self._scripts: dict[str, str] = {}
+        """The text of each script that was downloaded, by URL; empty if it configures no site."""
+
+    async def learn(self, request: Request, answer: PageResponse) -> Docsify | None:
+        """Return the Docsify site whose page the HTML response `answer` is; None for any other page."""
+        script = ""
+        for url in docsify_scripts(answer.body, answer.fetched_url):
+            if url not in self._scripts:
+                self._scripts[url] = await self._download(url, request, answer)
+            if script := self._scripts[url]:
+                break
+        site = self._run.site.learn_docsify(answer.body, answer.page_url, script)
+        if site is not None and site.unread:
+            parts = ", ".join(site.unread)
+            why = f"{site.page}: programs of its configuration ({parts}) say what some of its pages are"
+            if why != self._run.coverage.cut:
+                logger.warning(
+                    "%(why)s; those are not read (-a render=always renders the page)",
+                    {"why": why},
+                    extra={"spider": self._crawler.spider},
+                )
+            self._run.coverage.incomplete(why)
+        return site
+
+    async def _download(self, url: str, request: Request, answer: PageResponse) -> str:
+        try:
+            response = await download_nested(self._crawler, url, request)
+        except NestedDownloadError as error:
+            logger.info("No script at %(url)s: %(why)s", {"url": url, "why": error})
+            return ""  # Docsify's defaults apply
+        script = PageResponse.from_response(response, now=answer.fetched_at).text()
+        return script if response.status == 200 and configures_docsify(script) else ""
 
 
 class LinkSourcePages:
