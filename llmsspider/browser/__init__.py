@@ -2,5 +2,5 @@
 
 In: requests with `render`. Out: responses with the rendered HTML. Scrapy loads `handler` (`DOWNLOAD_HANDLERS`), which
 imports Playwright with the first request to render. All traffic of the browser goes through `proxy`, which
-connects only to addresses that `outbound` permits (docs/explanation/rendering.md, docs/explanation/security.md).
+connects only to permitted addresses (docs/explanation/rendering.md, docs/explanation/security.md).
 """

@@ -14,8 +14,7 @@ from weakref import WeakKeyDictionary
 
 from scrapy.core.downloader.handlers.http11 import HTTP11DownloadHandler
 
-from llmsspider.browser.outbound import Dialer, OutboundProxies, OutboundProxy
-from llmsspider.browser.proxy import FilteringProxy
+from llmsspider.browser.proxy import Dialer, FilteringProxy, OutboundProxies, OutboundProxy
 from llmsspider.crawl.requests import META, info
 from llmsspider.downloadermiddlewares.address_guard import guarded_resolver
 from llmsspider.errors import BrowserUnavailableError, RenderingError
@@ -31,8 +30,7 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
     from scrapy.http import Response
 
-    from llmsspider.browser.page_load import Traffic
-    from llmsspider.browser.rendering import RenderingHandler
+    from llmsspider.browser.page_load import RenderingHandler, Traffic
 
 logger = logging.getLogger(__name__)
 
@@ -183,7 +181,7 @@ class BrowserSession:
     async def _start(self) -> RenderingHandler:
         self._refuse_settings()
         try:
-            from llmsspider.browser.rendering import RenderingHandler  # noqa: PLC0415  # takes a second; most crawls need none
+            from llmsspider.browser.page_load import RenderingHandler  # noqa: PLC0415  # takes a second; most crawls need none
         except ImportError as error:
             raise BrowserUnavailableError(missing_extra("browser") or MISSING.format(error)) from error
         settings = self._crawler.settings

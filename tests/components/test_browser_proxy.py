@@ -9,8 +9,7 @@ from collections.abc import Awaitable, Callable
 import pytest
 from loopback import Answer, Arrived, Loopback, loopback, page
 
-from llmsspider.browser.outbound import Dialer, OutboundProxies, OutboundProxy
-from llmsspider.browser.proxy import FilteringProxy
+from llmsspider.browser.proxy import Dialer, FilteringProxy, OutboundProxies, OutboundProxy
 from llmsspider.web.addresses import AllowedAddresses
 
 Client = Callable[..., Awaitable[bytes]]

@@ -19,7 +19,7 @@ pytestmark = pytest.mark.browser
 SETTLES = {"llmsspider.browser.page_load.IDLE_TIMEOUT_SECS": 4.0}
 """So long is waited for a page that does not come to rest; usually 15 seconds."""
 
-READS = {"llmsspider.browser.rendering.MAX_READS": 50}
+READS = {"llmsspider.browser.page_load.MAX_READS": 50}
 PATIENCE = {"DOWNLOAD_TIMEOUT": HANGS_SECS, "PLAYWRIGHT_DEFAULT_NAVIGATION_TIMEOUT": HANGS_SECS * 1000}
 """A page whose scripts are stopped has all the time that a busy machine may need."""
 

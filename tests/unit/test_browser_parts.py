@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from llmsspider.browser.handler import FENCED, find_program, launch_options
-from llmsspider.browser.outbound import OutboundProxies, OutboundProxy
-from llmsspider.browser.proxy import Destination, Head
+from llmsspider.browser.proxy import Destination, Head, OutboundProxies, OutboundProxy
 
 
 def head(*lines: str) -> bytes:
