@@ -5,9 +5,12 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+import os
+import signal
 import socket
 import threading
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 from chromium import browser, draw, shell  # noqa: F401  # the fixture is autouse
@@ -162,17 +165,61 @@ def crawl_with(folder, site: Loopback, *, allowed: str) -> Outcome:
 
 
 async def visit_unfenced(url: str, over: Callable[[], object]) -> None:
-    """Stay on a page until it has done what it was to do."""
-    from playwright.async_api import async_playwright
+    """Stay on a page until it has done what it was to do; in a new browser where one dies."""
+    from playwright.async_api import Error, async_playwright
 
-    async with async_playwright() as playwright:
-        chromium = await playwright.chromium.launch(executable_path=find_program(), chromium_sandbox=False)
-        page = await chromium.new_page()
-        await page.goto(url)
-        async with asyncio.timeout(HANGS_SECS):
-            while not over():  # noqa: ASYNC110
-                await asyncio.sleep(0.05)
-        await chromium.close()
+    async with asyncio.timeout(HANGS_SECS), async_playwright() as playwright:
+        while not over():
+            chromium = await playwright.chromium.launch(
+                executable_path=find_program(), chromium_sandbox=False
+            )
+            died = asyncio.Event()
+            chromium.on("disconnected", lambda _browser, died=died: died.set())
+            try:
+                page = await chromium.new_page()
+                page.on("crash", lambda _page, died=died: died.set())
+                await page.goto(url)
+                while not (over() or died.is_set()):  # noqa: ASYNC110
+                    await asyncio.sleep(0.05)
+            except Error:
+                if chromium.is_connected() and not died.is_set():
+                    raise
+            with contextlib.suppress(Error):
+                await chromium.close()
+
+
+def test_a_visit_survives_the_end_of_its_browser():
+    ended: list[int] = []
+
+    def over() -> bool:
+        children = Path("/proc/self/task").glob("*/children")
+        below = {int(pid) for file in children for pid in file.read_text().split()}
+        for pid in below | {int(pid) for one in below for pid in children_of(one)}:
+            line = Path(f"/proc/{pid}/cmdline").read_bytes()
+            if not ended and b"chrom" in line.partition(b"\0")[0] and asked:
+                ended.append(pid)
+                os.kill(pid, signal.SIGKILL)
+        return len(asked) > 1
+
+    asked: list[str] = []
+
+    def answer(arrived: Arrived) -> Answer:
+        if arrived.target == "/":
+            asked.append(arrived.target)
+        return 200, {}, b"<p>Text.</p>"
+
+    with loopback(answer) as site:
+        asyncio.run(visit_unfenced(site.url("/"), over))
+    assert ended
+
+
+def children_of(pid: int) -> list[str]:
+    """The ids of the processes that a process started."""
+    with contextlib.suppress(OSError):
+        return [
+            pid for file in Path(f"/proc/{pid}/task").glob("*/children") for pid in file.read_text().split()
+        ]
+    return []
 
 
 # --- secrets ---
