@@ -40,7 +40,7 @@ WORDS: Mapping[Base, str] = {
 
 
 class UnsettledError(Exception):
-    """A worker met a link whose base is not decided yet; only the crawling process can decide it."""
+    """What the links of a page are relative to is not decided yet; `args` holds the page's group, or a link."""
 
 
 def _unsettled(url: str) -> str:

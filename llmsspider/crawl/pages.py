@@ -134,14 +134,12 @@ _NOTHING = Page("", [], [], PageMeta())
 class LinkJoiner(Protocol):
     """Makes the links of a Markdown page absolute."""
 
-    async def __call__(
-        self, draft: Draft, page_url: str, fetched_url: str, origin: str
-    ) -> Callable[[str], str]:
+    def __call__(self, draft: Draft, page_url: str, fetched_url: str, origin: str) -> Callable[[str], str]:
         """Return the function that makes hrefs absolute."""
         ...
 
 
-async def plain_links(draft: Draft, page_url: str, fetched_url: str, origin: str) -> Callable[[str], str]:
+def plain_links(draft: Draft, page_url: str, fetched_url: str, origin: str) -> Callable[[str], str]:
     """Return the `LinkJoiner` result for links that are relative to the fetched URL."""
     return Joiner(fetched_url).join
 
@@ -191,7 +189,7 @@ async def _read_body(
         origin = "text"
     if kind == "markdown" or (answered.mime_type == "text/plain" and markdown.looks_like_markdown(text)):
         draft = await workers.read_markdown(text)
-        joined = await join(draft, answered.page_url, answered.fetched_url, origin)
+        joined = join(draft, answered.page_url, answered.fetched_url, origin)
         return PageResult(
             draft.page(joined, keep_hidden=workers.keep_hidden, max_growth=workers.max_growth), origin
         )

@@ -198,12 +198,13 @@ class Run:
         Of a crawl that was stopped, new pages that waited are stored too: a replay has them. Those that pipelines of
         the user were to see first are left to the next crawl, as are possible bot walls.
         """
-        for page in self.waiting.take("failed", "wall"):
+        for page in self.waiting.take("failed", "wall", "links"):
             if page.failure is not None:
                 self.fail(*page.failure)
                 self.recorded.confirm(page_key(page.failure.url))
-            elif page.suspect is not None:
-                self.recorded.confirm(page.suspect.key)
+            else:
+                key = page.suspect.key if page.suspect is not None else page_key(page.request.url)
+                self.recorded.confirm(key)
         if not is_stopped or self.config.own_code:
             return
         for page in self.waiting.take("markdown", "tag", "stub", "moved"):

@@ -110,7 +110,7 @@ LAST_UNDER_WAY = 4
 """Requests under way however few documents `max_pages` leaves: not every requested page becomes a document."""
 
 
-REQUESTED_AGAIN: tuple[Reason, ...] = ("copy", "failed", "markdown", "tag", "stub", "moved")
+REQUESTED_AGAIN: tuple[Reason, ...] = ("copy", "failed", "links", "markdown", "tag", "stub", "moved")
 """The reasons for which a page waits whose request a continued job sends again; what may be a wall stays as stored."""
 
 
@@ -147,7 +147,7 @@ class BreadthFirstScheduler(Scheduler):
         if self._run is not None:
             self._run.progress.unread += len(self)
             if self.dqs is not None and reason == RESUMABLE:
-                again += [page.request for page in self._run.waiting.take(*REQUESTED_AGAIN)]
+                again += [page.request for page in self._run.waiting.take(*REQUESTED_AGAIN) if page.request]
         for request in again:
             with contextlib.suppress(ValueError):  # not serialisable: it came from the queue in memory
                 if self.dqs is not None:

@@ -23,11 +23,12 @@ from llmsspider.web.urls import identity, loose_key
 if TYPE_CHECKING:
     from llmsspider.crawl.bot_walls import Suspect, Wall
 
-Reason = Literal["copy", "failed", "markdown", "tag", "stub", "wall", "moved", "verified", "in-file"]
+Reason = Literal["copy", "failed", "markdown", "tag", "stub", "wall", "moved", "verified", "in-file", "links"]
 """Why a page waits:
 
 - `copy`: it is not requested yet; its language or version may be a copy.
 - `failed`: the network or the server failed; an outage may be over at the end of the crawl.
+- `links`: other pages show what the relative links of its Markdown are relative to.
 - `markdown`: it is HTML, and it is not known yet how its host names its Markdown.
 - `tag`: it is nothing but links, and another page may name it as its tag.
 - `stub`: its Markdown is small, and may be a stub beside the host's other Markdown.

@@ -9,7 +9,7 @@ from __future__ import annotations
 import pickle
 import tempfile
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from math import inf
 from typing import IO, TYPE_CHECKING, Any, NamedTuple
@@ -33,6 +33,7 @@ class Limit(NamedTuple):
 LIMITS: dict[Reason, Limit] = {
     "copy": Limit(50_000),
     "failed": Limit(200),  # when more fail the site is down
+    "links": Limit(16, 100),
     "markdown": Limit(100, 100),
     "tag": Limit(1000, 100),
     "stub": Limit(1000, 100),
@@ -73,7 +74,9 @@ class WaitingPage:
         facts: what the rules know of it.
         confirmed: it is as it was stored.
         shows_pages: its HTML linked to pages that nothing had shown before.
-        read: the answer and the page of small Markdown.
+        answer: the answer, of pages that are read again.
+        read: the page of small Markdown.
+        group: the group of pages (`LinkBases.decided`) that shows what its links are relative to.
         suspect: what speaks for a bot wall.
         failure: the error of a failed page.
     """
@@ -84,7 +87,9 @@ class WaitingPage:
     facts: ReadPage | None = None
     confirmed: bool = False
     shows_pages: bool = False
-    read: tuple[PageResponse, PageResult] | None = None
+    answer: PageResponse | None = None
+    read: PageResult | None = None
+    group: str = ""
     suspect: Suspect | None = None
     failure: Failure | None = None
 
@@ -138,9 +143,16 @@ class Waiting:
         found = (self._pages[reason].pop(record.id, None) for reason in ("markdown", "tag", "stub"))
         return next((page for page in found if page is not None), None)
 
-    def take(self, *reasons: Reason, most: int | None = None) -> Iterator[WaitingPage]:
+    def take(
+        self,
+        *reasons: Reason,
+        most: int | None = None,
+        where: Callable[[WaitingPage], bool] = lambda _page: True,
+    ) -> Iterator[WaitingPage]:
         """Yield pages, which wait no more: those of one reason as they came, those of several by their addresses."""
-        keys = [(reason, key) for reason in reasons for key in self._pages[reason]]
+        keys = [
+            (reason, key) for reason in reasons for key, page in self._pages[reason].items() if where(page)
+        ]
         if len(reasons) > 1:
             keys.sort(key=lambda found: self._url(*found))
         for reason, key in keys[:most]:

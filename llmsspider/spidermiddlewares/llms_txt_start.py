@@ -122,6 +122,8 @@ class LlmsTxtStart:
         settings, run = self.crawler.settings, self.run
         if not settings.getbool("RETRY_ENABLED") or settings.getint("RETRY_TIMES") <= 0:
             run.waiting.closed.add("failed")
+        if run.arguments.max_depth is not None:
+            run.waiting.closed.add("links")  # depths are exact only where links are followed at once
         if run.known.states:
             run.waiting.closed.discard("moved")
             run.moves.every = run.memory.run_before_was_complete()

@@ -295,7 +295,7 @@ def test_what_the_store_keeps_is_no_field_of_the_item(spider):
 @pytest.fixture
 def phase(spider):
     """The crawl of the spider for one phase alone, with nothing under way in its engine."""
-    idle = EngineIdle(SimpleNamespace(engine=None), lambda: None)
+    idle = EngineIdle(SimpleNamespace(engine=None))
     return Phase(spider.crawler, spider, spider.run, EngineFetch(spider.crawler, spider.run), idle)
 
 

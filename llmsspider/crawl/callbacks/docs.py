@@ -12,9 +12,9 @@ from scrapy import Request
 from llmsspider.crawl.callbacks.answers import Answers
 from llmsspider.crawl.callbacks.documents import Documents, Failures, kind_of_failure
 from llmsspider.crawl.callbacks.full_text import FullTextPages
-from llmsspider.crawl.callbacks.link_sources import DocsifyPages, LinkSourcePages, MarkdownLinks
+from llmsspider.crawl.callbacks.link_sources import DocsifyPages, LinkSourcePages
 from llmsspider.crawl.callbacks.pages import Pages
-from llmsspider.crawl.callbacks.reading import PageReader
+from llmsspider.crawl.callbacks.reading import MarkdownLinks, PageReader
 from llmsspider.crawl.callbacks.requests import PageRequests
 from llmsspider.crawl.callbacks.suspects import SuspectAnswers, Verification
 from llmsspider.crawl.pages import PageResponse
@@ -49,9 +49,9 @@ class DocsCallbacks(ProjectSpider):
         if (
             type(self).parse is not DocsCallbacks.parse
         ):  # it is to see the document of each page with its response
-            run.waiting.closed |= {"tag", "stub"}
+            run.waiting.closed |= {"links", "tag", "stub"}
         self.requests = PageRequests(self, run)
-        self.markdown_links = MarkdownLinks(crawler, run)
+        self.markdown_links = MarkdownLinks(run)
         self.reader = PageReader(crawler, run, self.markdown_links.joiner)
         docsify = DocsifyPages(crawler, run)
         self.link_sources = LinkSourcePages(self, run, self.requests, self.reader, docsify)

@@ -106,7 +106,7 @@ class Documents:
         earlier = run.waiting.pop(record)
         same = confirmed or run.recorded.is_stored(record)
         links = list(self._requests.links(record.follow, record.depth + 1, on=record.url, unchanged=same))
-        page, result = info(request), read[1] if read is not None else None
+        page, (answer, result) = info(request), read or (None, None)
         facts = replace(
             self._facts(record, confirmed=confirmed),
             meta=result.page.meta if result is not None else PageMeta(),
@@ -116,7 +116,16 @@ class Documents:
             may_be_stub=result is not None and result.is_undecided,
         )
         yield from self.settled(
-            WaitingPage("markdown", request, record, facts, confirmed, shows_pages=bool(links), read=read)
+            WaitingPage(
+                "markdown",
+                request,
+                record,
+                facts,
+                confirmed,
+                shows_pages=bool(links),
+                answer=answer,
+                read=result,
+            )
         )
         yield from links
         if earlier is not None and earlier.shows_pages:
@@ -137,8 +146,9 @@ class Documents:
         verdict = settle(facts, self.site, AMONG_OTHERS)
         if isinstance(verdict, Wait):
             self._learn_text(record)
-            read = page.read if verdict.reason == "stub" else None
-            run.waiting.keep(replace(page, reason=verdict.reason, read=read), room=run.limit.left)
+            if verdict.reason != "stub":
+                page.answer = page.read = None
+            run.waiting.keep(replace(page, reason=verdict.reason), room=run.limit.left)
         elif isinstance(verdict, Drop):
             run.record_filtered(record.url, verdict.reason, verdict.rule)
             if verdict.reason == "listing":

@@ -31,8 +31,7 @@ if TYPE_CHECKING:
     from scrapy.http import Response
 
     from llmsspider.crawl.callbacks.documents import Documents
-    from llmsspider.crawl.callbacks.link_sources import MarkdownLinks
-    from llmsspider.crawl.callbacks.reading import PageReader
+    from llmsspider.crawl.callbacks.reading import MarkdownLinks, PageReader
     from llmsspider.crawl.callbacks.requests import PageRequests
     from llmsspider.crawl.callbacks.suspects import SuspectAnswers
     from llmsspider.crawl.run import Run
@@ -304,7 +303,7 @@ class FullTextPages:
         """Return what the store keeps of a page, or why it could not be read, and whether it is as stored."""
         run = self._run
         if isinstance(read, Draft):
-            read = await self._joined(read, page, url)
+            read = self._joined(read, page, url)
         elif isinstance(read, ReadPiece) and read.base is not None:
             run.count(stats.markdown_links(read.base))
         if isinstance(read, TooLargePageError):
@@ -322,9 +321,9 @@ class FullTextPages:
         except Exception as error:
             return error, False
 
-    async def _joined(self, draft: Draft, page: FullPage, url: str) -> ReadPiece | TooLargePageError:
+    def _joined(self, draft: Draft, page: FullPage, url: str) -> ReadPiece | TooLargePageError:
         """Return a page whose links are joined here: what they are relative to was not known before it."""
-        join = await self._markdown_links.joiner(draft, url, url, "llms-full")
+        join = self._markdown_links.joiner(draft, url, url, "llms-full", can_wait=False)
         try:
             return self._pieces.finished(draft, join, page.text)
         except TooLargePageError as error:

@@ -9,6 +9,7 @@ from llmsspider.crawl.callbacks.reading import count_page
 from llmsspider.crawl.callbacks.rendering import MIN_ROUTES
 from llmsspider.crawl.fetch import EngineFetch
 from llmsspider.crawl.full_text import keep_text_of_file
+from llmsspider.crawl.link_bases import UnsettledError
 from llmsspider.crawl.pages import markdown_alternate, named_llms_txt, refused_by_page
 from llmsspider.crawl.requests import info, is_plain
 from llmsspider.crawl.settle import (
@@ -90,16 +91,21 @@ class Pages:
 
         `as_stored` yields those of a page whose other form is the one that is stored.
         """
-        self._run.count("converted")
         listed, keeps_listing = bool(info(request).get("listed")), self._documents.keeps_listing(request)
         try:
             answer, page = await self._reader.read(
                 request, answer, listed=listed, with_listings=keeps_listing
             )
+        except UnsettledError as error:
+            waiting = WaitingPage("links", request, answer=answer, group=str(error))
+            self._run.waiting.keep(waiting, room=self._run.limit.left)
+            return
         except (ConversionError, RenderingError) as error:
+            self._run.count("converted")
             for result in self._failures.unreadable(request, answer, error):
                 yield result
             return
+        self._run.count("converted")
         if page is None:
             for result in as_stored(request, answer):
                 yield result
@@ -108,6 +114,23 @@ class Pages:
             yield result
         for seed in await self.described_by(page.page.meta, answer):
             yield seed
+        if self._run.waiting.number("links"):
+            async for result in self.with_settled_links(as_stored):
+                yield result
+
+    async def with_settled_links(self, as_stored: AsStored, *, all_pages: bool = False) -> AsyncIterator[Any]:
+        """Yield the results of pages that waited until it is known what their links are relative to.
+
+        With `all_pages` no further evidence comes: what the pages so far show decides.
+        """
+        run, bases = self._run, self._run.memory.link_bases
+        if all_pages:
+            for group in {page.group for page in run.waiting.pages("links")}:
+                bases.conclude(group)
+        for page in run.waiting.take("links", where=lambda page: page.group in bases.decided):
+            if page.answer is not None:
+                async for result in self.read(page.request, page.answer, as_stored):
+                    yield result
 
     def settled(self, page: PageResult, answer: PageResponse, request: Request) -> Iterator[Any]:
         """Yield the document of a page that was read, and the requests for its links; or what takes its place."""
@@ -168,7 +191,8 @@ class Pages:
         """
         for page in self._run.waiting.take("markdown", "tag", "stub"):
             results: Iterable[Any] = self._documents.settled(page)
-            if page.read is not None and (fuller := await self._fuller(page.request, *page.read)) is not None:
+            fuller = await self._fuller(page)
+            if fuller is not None:
                 html, result = fuller
                 if result is not None:
                     results = self.settled(result, html, page.request)
@@ -177,16 +201,16 @@ class Pages:
             for one in results:
                 yield one
 
-    async def _fuller(
-        self, request: Request, answer: PageResponse, page: PageResult
-    ) -> tuple[PageResponse, PageResult | None] | None:
-        """Return the HTML of a page in place of its Markdown, or None; without a result it is the stored one."""
-        try:
-            html, fuller = await self._reader.fuller.of_page(request, answer, page)
-        except (ConversionError, RenderingError) as error:
-            logger.info("%(url)s stays Markdown: %(error)s", {"url": request.url, "error": error})
+    async def _fuller(self, page: WaitingPage) -> tuple[PageResponse, PageResult | None] | None:
+        """Return the HTML of a stub in its place; without a result it is the stored one. None for any other page."""
+        if page.answer is None or page.read is None:
             return None
-        return None if html is answer else (html, fuller)
+        try:
+            html, fuller = await self._reader.fuller.of_page(page.request, page.answer, page.read)
+        except (ConversionError, RenderingError) as error:
+            logger.info("%(url)s stays Markdown: %(error)s", {"url": page.request.url, "error": error})
+            return None
+        return None if html is page.answer else (html, fuller)
 
     def _stored_links(self, record: PageRecord) -> Iterator[Request]:
         """Yield requests for the links that a page has as it is stored; those of a new page as it is.

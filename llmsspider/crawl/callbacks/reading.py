@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import logging
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from llmsspider.crawl.callbacks.api_files import ApiFiles
 from llmsspider.crawl.callbacks.rendering import Renderer
 from llmsspider.crawl.download_errors import NestedDownloadError
+from llmsspider.crawl.link_bases import UnsettledError
 from llmsspider.crawl.pages import (
     LinkJoiner,
     PageResponse,
@@ -21,14 +23,18 @@ from llmsspider.crawl.requests import HTML_ACCEPT, download_nested
 from llmsspider.crawl.stubs import is_fuller
 from llmsspider.errors import RenderingError
 from llmsspider.items import MARKDOWN_ORIGINS
+from llmsspider.web import stats
 from llmsspider.web.markdown_forms import is_markdown_url, page_candidates
 from llmsspider.web.outcomes import kind_of_response
 from llmsspider.web.urls import host, page_key
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
     from scrapy import Request
     from scrapy.crawler import Crawler
 
+    from llmsspider.content.markdown import Draft
     from llmsspider.crawl.run import Run
     from llmsspider.crawl.stubs import Stub
     from llmsspider.errors import ErrorKind
@@ -55,6 +61,45 @@ def count_page(run: Run, url: str, page: Page) -> None:
     )
     run.count("converter/fallback")
     run.progress.fallback(url, page.fallback)
+
+
+class MarkdownLinks:
+    """Makes the links of Markdown absolute, by `run.memory.link_bases`.
+
+    A page whose own links do not show what they are relative to waits for pages that do, so that it does not matter
+    which comes first.
+    """
+
+    def __init__(self, run: Run):
+        self._run = run
+
+    def joiner(
+        self, draft: Draft, page_url: str, fetched_url: str, origin: str, *, can_wait: bool = True
+    ) -> Callable[[str], str]:
+        """Return the function that makes the hrefs of a Markdown page absolute.
+
+        Raises:
+            UnsettledError: other pages of the group that it names will show what they are relative to.
+        """
+        run = self._run
+        site = run.site.docsify_of(page_url) or run.site.repository_of(page_url)
+        if site is not None:
+            return partial(site.join, page_url=page_url)
+        bases = run.memory.link_bases
+        links = bases.look(page_url, fetched_url, origin, draft.hrefs)
+        if bases.is_open(links):
+            if can_wait and run.waiting.can_keep("links", run.limit.left):
+                raise UnsettledError(links.group)
+            bases.conclude(links.group)
+        if links.differs:
+            run.count(stats.markdown_links(bases.base_of(links)))
+        return bases.join(links)
+
+    def sample(self, pages: Iterable[tuple[str, Draft]], origin: str) -> None:
+        """Decide by the first pages of a file, given by address, before the first of them is converted."""
+        for url, draft in pages:
+            self._run.memory.link_bases.look(url, url, origin, draft.hrefs)
+        self._run.memory.link_bases.conclude()
 
 
 class PageReader:
@@ -92,6 +137,7 @@ class PageReader:
         Raises:
             ConversionError: the body could not be converted.
             RenderingError: the browser could not render it.
+            UnsettledError: what its links are relative to is not known yet.
         """
         is_shown = self._run.site.repository_of(answer.page_url) is not None  # links are relative to the page
         shown = replace(answer, fetched_url=answer.page_url) if is_shown else answer

@@ -18,7 +18,7 @@ from llmsspider.crawl.fetch import EngineFetch
 from llmsspider.crawl.requests import synthetic_request
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Iterable, Iterator
+    from collections.abc import AsyncIterator, Iterable, Iterator
 
     from scrapy import Request
     from scrapy.crawler import Crawler
@@ -34,16 +34,10 @@ PORTION = 1000
 
 
 class EngineIdle:
-    """Waits for a crawler's engine.
+    """Waits for a crawler's engine."""
 
-    Args:
-        crawler: the crawler.
-        on_wait: called before each wait, so that pages which wait for others go on when nothing else is left.
-    """
-
-    def __init__(self, crawler: Crawler, on_wait: Callable[[], None]):
+    def __init__(self, crawler: Crawler):
         self._crawler = crawler
-        self._on_wait = on_wait
 
     async def wait_until_idle(self) -> None:
         """Wait until nothing is queued, downloading or being parsed."""
@@ -53,7 +47,6 @@ class EngineIdle:
             or not engine.scraper.slot.is_idle()  # type: ignore[union-attr]
             or (engine.scheduler is not None and engine.scheduler.has_pending_requests())
         ):
-            self._on_wait()
             await self._crawler.signals.wait_for(signals.scheduler_empty)
 
     async def wait_until_queue_is_empty(self) -> None:
@@ -84,8 +77,7 @@ class Phase:
     @classmethod
     def of(cls, crawler: Crawler, spider: DocsCallbacks) -> Phase:
         """Return the phase context of a crawl."""
-        idle = EngineIdle(crawler, spider.markdown_links.end_waits_if_alone)
-        return cls(crawler, spider, spider.run, EngineFetch(crawler, spider.run), idle)
+        return cls(crawler, spider, spider.run, EngineFetch(crawler, spider.run), EngineIdle(crawler))
 
     def results(self, results: Iterable[Any] | AsyncIterator[Any]) -> Request:
         """Return the request whose callback yields what the crawl knows without asking the site."""

@@ -49,6 +49,14 @@ async def undecided_pages(phase: Phase, discovery: Discovery | None) -> AsyncIte
     phase.run.memory.count_dead_links()
 
 
+async def unsettled_links(phase: Phase, discovery: Discovery | None) -> AsyncIterator[Request]:
+    """Settle the pages that waited for others to show what their links are relative to."""
+    while phase.run.waiting.number("links"):
+        pages = phase.spider.pages.with_settled_links(phase.spider.answers.as_stored, all_pages=True)
+        yield phase.results(pages)
+        await phase.idle.wait_until_idle()
+
+
 async def failed_pages(phase: Phase, discovery: Discovery | None) -> AsyncIterator[Request]:
     """Retry the pages that failed, a few at a time; those for which there is no time are given up.
 
@@ -195,6 +203,7 @@ def _deleted_pages(phase: Phase) -> Iterator[Any]:
 
 
 ENDING: tuple[Callable[[Phase, Discovery | None], AsyncIterator[Request]], ...] = (
+    unsettled_links,
     undecided_pages,
     failed_pages,
     waiting_pages,
