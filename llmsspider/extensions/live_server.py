@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable
+from contextlib import suppress
 from dataclasses import dataclass, fields
 from functools import cache
 from importlib.resources import files
@@ -149,7 +150,7 @@ class LiveServer:
                 web.get("/", self._page),
                 web.get("/status.json", self._status),
                 web.get("/events", self._events),
-                web.get("/report.html", self._report_page),
+                web.get("/report.html", self._page),
             ]
         )
         self._runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.5)
@@ -179,15 +180,14 @@ class LiveServer:
             return
         self._ended.set()
         deadline = asyncio.get_running_loop().time() + SHUTDOWN_GRACE_SECS
-        while self._listening() and asyncio.get_running_loop().time() < deadline:  # noqa: ASYNC110  # no event says it
+        while not all(stream.is_closing() for stream in self._streams):  # no event says it
+            if asyncio.get_running_loop().time() >= deadline:
+                break
             await asyncio.sleep(0.05)
         if self._listener is not None:
             self._listener.close()
         await self._runner.cleanup()
         self._runner = None
-
-    def _listening(self) -> bool:
-        return any(not transport.is_closing() for transport in self._streams)
 
     @web.middleware
     async def _guard(
@@ -202,20 +202,16 @@ class LiveServer:
             raise web.HTTPForbidden(text="This page is not to be used by others.\n")
         return await handler(request)
 
-    async def _page(self, _request: web.Request) -> web.Response:
-        return web.Response(
-            text=page(), content_type="text/html", headers=HEADERS | {"Content-Security-Policy": policy()}
-        )
+    async def _page(self, request: web.Request) -> web.Response:
+        text = page() if request.path == "/" else self._report()
+        if text is None:
+            raise web.HTTPNotFound(text="There is no report yet.\n")
+        headers = HEADERS | {"Content-Security-Policy": policy()}
+        return web.Response(text=text, content_type="text/html", headers=headers)
 
     async def _status(self, _request: web.Request) -> web.Response:
-        return web.Response(body=_json(self._state()), content_type="application/json", headers=HEADERS)
-
-    async def _report_page(self, _request: web.Request) -> web.Response:
-        report = self._report()
-        if report is None:
-            raise web.HTTPNotFound(text="There is no report yet.\n")
         return web.Response(
-            text=report, content_type="text/html", headers=HEADERS | {"Content-Security-Policy": policy()}
+            body=orjson.dumps(self._state()), content_type="application/json", headers=HEADERS
         )
 
     async def _events(self, request: web.Request) -> web.StreamResponse:
@@ -228,7 +224,10 @@ class LiveServer:
         self._streams.add(transport)
         try:
             await response.write(_event("state", self._state()))
-            while not await self._wait():
+            while not self._ended.is_set():
+                with suppress(TimeoutError):
+                    await asyncio.wait_for(self._ended.wait(), EVENT_SECS)
+                    break
                 await response.write(_event("numbers", self._numbers()))
             await response.write(_event("end", self._state()))
             while self._runner is not None and not transport.is_closing():  # noqa: ASYNC110  # as above
@@ -239,13 +238,6 @@ class LiveServer:
             self._streams.discard(transport)
         return response
 
-    async def _wait(self) -> bool:
-        try:
-            await asyncio.wait_for(self._ended.wait(), EVENT_SECS)
-        except TimeoutError:
-            return False
-        return True
-
 
 class _Refusal(asyncio.Protocol):
     """A connection that is closed at once."""
@@ -255,11 +247,7 @@ class _Refusal(asyncio.Protocol):
 
 
 def _event(name: str, value: LiveNumbers) -> bytes:
-    return b"event: %s\ndata: %s\n\n" % (name.encode(), _json(value))
-
-
-def _json(value: LiveNumbers) -> bytes:
-    return orjson.dumps(value)
+    return b"event: %s\ndata: %s\n\n" % (name.encode(), orjson.dumps(value))
 
 
 @cache

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import io
 import logging
@@ -18,7 +19,7 @@ from llmsspider.errors import StoreError
 from llmsspider.web.loading import Extra, missing_extra
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable
+    from collections.abc import Awaitable, Iterator
 
     from scrapy import Spider
     from scrapy.crawler import Crawler
@@ -31,7 +32,6 @@ logger = logging.getLogger(__name__)
 
 LINE_FORMATS = {"jsonlines", "jsonl", "jl", "chunks"}
 """Formats of which two files make one: the feed of a continued crawl goes on where the first part ended."""
-
 
 BUFFER_BYTES = 256 * 1024
 """Of a feed: with less than a row each row is a system call, and a switch between threads."""
@@ -113,44 +113,41 @@ class StagedFileFeedStorage(FileFeedStorage):
 
     def open(self, spider: Spider) -> IO[bytes]:
         """Open the staged file; append mode opens the target itself."""
-        try:
+        with self._noted():
             if self.write_mode != "wb":
                 return super().open(spider)
             self.target.parent.mkdir(parents=True, exist_ok=True)
-            if self._continues():
+            continues = (
+                getattr(self.run, "resumes", None) is not None and self.is_lines and self.partial.is_file()
+            )
+            if continues:
                 self.partial.replace(self.staged)
-                return FeedFile(io.FileIO(self.staged, "a"), BUFFER_BYTES)
-            return FeedFile(io.FileIO(self.staged, "w"), BUFFER_BYTES)
-        except OSError as error:
-            self._undelivered(f"{self.target}: {error.strerror or error}")
-            raise
+            return FeedFile(io.FileIO(self.staged, "a" if continues else "w"), BUFFER_BYTES)
 
     def store(self, file: IO[bytes]) -> Awaitable[None] | None:  # type: ignore[override]
         """Swap the staged file in, or leave it as `.partial`."""
         if self.write_mode != "wb":
             super().store(file)
             return None
-        try:
+        with self._noted():
             if isinstance(file, FeedFile):
                 file.check()
             os.fsync(file.fileno())
             file.close()
-        except OSError as error:
-            self._undelivered(f"{self.target}: {error.strerror or error}")
-            raise
-        if is_running(self.run):
-            if self.resumable or self.target.exists():
-                return self._swap_in_at_the_end()
-            self._commit()
+            if is_running(self.run):
+                if self.resumable or self.target.exists():
+                    return self._swap_in_at_the_end()
+                self.run.flush()  # the documents of a batch are stored before it is there for others
         self._swap_in()
         return None
 
-    def _commit(self) -> None:
-        """Have the documents of a batch stored before it is there for others."""
+    @contextlib.contextmanager
+    def _noted(self) -> Iterator[None]:
+        """Have the run know of an output that could not be written."""
         try:
-            self.run.flush()
-        except StoreError as error:
-            self._undelivered(f"{self.target}: {error}")
+            yield
+        except (OSError, StoreError) as error:
+            self._undelivered(f"{self.target}: {getattr(error, 'strerror', None) or error}")
             raise
 
     async def _swap_in_at_the_end(self) -> None:
@@ -167,10 +164,6 @@ class StagedFileFeedStorage(FileFeedStorage):
             "%(target)s is left as it was, since the crawl did not end by itself; what it got is in %(partial)s",
             {"target": self.target, "partial": self.partial},
         )
-
-    def _continues(self) -> bool:
-        resumes = getattr(self.run, "resumes", None) is not None
-        return resumes and self.is_lines and self.partial.is_file()
 
     def _undelivered(self, what: str) -> None:
         if self.run is not None:

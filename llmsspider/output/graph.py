@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import html
 import math
 from array import array
@@ -94,19 +95,15 @@ class SiteTree:
         if order == "breadth":
             yield from enumerate(levels)
             return
-        children = self._children()
+        children: dict[int, array[int]] = {}
+        for place, parent in enumerate(self.parents):
+            if parent >= 0:
+                children.setdefault(parent, array("l")).append(place)
         waiting = [place for place in reversed(range(len(self))) if self.parents[place] < 0]
         while waiting:
             place = waiting.pop()
             yield place, levels[place]
             waiting += reversed(children.get(place, ()))
-
-    def _children(self) -> dict[int, array[int]]:
-        children: dict[int, array[int]] = {}
-        for place, parent in enumerate(self.parents):
-            if parent >= 0:
-                children.setdefault(parent, array("l")).append(place)
-        return children
 
     def _walk(self, top: bytes) -> None:
         """Number what can be reached from `top` and is not numbered yet, breadth-first."""
@@ -117,7 +114,7 @@ class SiteTree:
         while place < len(self):
             batch = self.keys[place : place + AT_ONCE]
             for parent, record in enumerate(self._store.load_pages(batch, LINKS), place):
-                for url in _urls(record):
+                for url in [*(link.url for link in record.links), *record.follow] if record else ():
                     key = self.index(url)
                     if key is not None and key not in self._seen:
                         self._add(key, parent)
@@ -127,10 +124,6 @@ class SiteTree:
         self._seen.add(key)
         self.keys.append(key)
         self.parents.append(parent)
-
-
-def _urls(record: PageRecord | None) -> list[str]:
-    return [] if record is None else [*(link.url for link in record.links), *record.follow]
 
 
 # The knowledge graph of a source: its pages, the pages that failed, and the links between them.
@@ -150,9 +143,23 @@ def nodes(store: Store) -> Iterator[dict[str, Any]]:
     failed = {page_key(error.url): error for error in failures(store, tree)}
     names = {key: document_id(source, error.url) for key, error in failed.items()}
     for _, _, record in tree.pages("breadth", LINKS):
-        yield _page_node(record, [_link(link, tree, names) for link in record.links])
+        yield {
+            "id": record.id,
+            "url": record.url,
+            "title": record.title,
+            "status": "completed",
+            "depth": record.depth,
+            "mime_type": record.mime_type,
+            "error": None,
+            "etag": record.etag,
+            "last_modified": record.last_modified,
+            "hash": record.content_hash,
+            "links": [_link(link, tree, names) for link in record.links],
+        }
+    empty = dict.fromkeys(("title", "depth", "mime_type", "etag", "last_modified", "hash"))
     for key, error in failed.items():
-        yield _error_node(names[key], error)
+        problem = {"kind": error.kind, "status": error.status, "message": error.message}
+        yield {"id": names[key], "url": error.url, "status": "error", "error": problem, **empty, "links": []}
 
 
 def failures(store: Store, tree: SiteTree) -> list[PageError]:
@@ -164,38 +171,13 @@ def failures(store: Store, tree: SiteTree) -> list[PageError]:
 
 
 def _link(link: Link, tree: SiteTree, failed: dict[bytes, str]) -> dict[str, Any]:
-    key = tree.index(link.url)
-    target = tree.ids[key] if key is not None else _failed(link.url, failed)
+    key, target = tree.index(link.url), None
+    if key is not None:
+        target = tree.ids[key]
+    elif failed:
+        with contextlib.suppress(ValueError):  # no URL
+            target = failed.get(page_key(link.url))
     return {"text": link.text, "url": link.url, "to": target}
-
-
-def _failed(url: str, failed: dict[bytes, str]) -> str | None:
-    try:
-        return failed.get(page_key(url)) if failed else None
-    except ValueError:
-        return None
-
-
-def _page_node(record: PageRecord, links: list[dict[str, Any]]) -> dict[str, Any]:
-    return {
-        "id": record.id,
-        "url": record.url,
-        "title": record.title,
-        "status": "completed",
-        "depth": record.depth,
-        "mime_type": record.mime_type,
-        "error": None,
-        "etag": record.etag,
-        "last_modified": record.last_modified,
-        "hash": record.content_hash,
-        "links": links,
-    }
-
-
-def _error_node(node_id: str, error: PageError) -> dict[str, Any]:
-    problem = {"kind": error.kind, "status": error.status, "message": error.message}
-    empty = dict.fromkeys(("title", "depth", "mime_type", "etag", "last_modified", "hash"))
-    return {"id": node_id, "url": error.url, "status": "error", "error": problem, **empty, "links": []}
 
 
 def write_json(store: Store, out: IO[bytes]) -> None:
@@ -214,16 +196,13 @@ def write_ascii(store: Store, out: BinaryIO) -> None:
     tree = SiteTree(store)
     pages = (f"{'    ' * level}{_label(record)}\n" for _, level, record in tree.pages("depth", OUTLINE))
     out.writelines(line.encode("utf-8", "replace") for line in pages)
-    failed = (f"! {error.url} ({error.kind}{_status(error)})\n" for error in failures(store, tree))
-    out.writelines(line.encode("utf-8", "replace") for line in failed)
+    for error in failures(store, tree):
+        status = f" {error.status}" if error.status else ""
+        out.write(f"! {error.url} ({error.kind}{status})\n".encode("utf-8", "replace"))
 
 
 def write_svg(store: Store, out: BinaryIO) -> None:
     """A picture of the tree: a column for each level, a line to the page that links to it."""
-    out.write(_svg(store).encode("utf-8", "replace"))
-
-
-def _svg(store: Store) -> str:
     tree = SiteTree(store)
     rows: dict[int, tuple[int, int]] = {}
     parts: list[str] = []
@@ -244,10 +223,10 @@ def _svg(store: Store) -> str:
         parts.append(f'<text x="18" y="{height}">and {omitted} more: --as json has them all</text>')
         height += _ROW
     width = 700 + max((x for x, _ in rows.values()), default=0)
-    return (
+    head = (
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" font-family="sans-serif" '
-        f'font-size="12">\n' + "\n".join(parts) + "\n</svg>\n"
     )
+    out.write("\n".join([f'{head}font-size="12">', *parts, "</svg>\n"]).encode("utf-8", "replace"))
 
 
 def _text(x: int, y: int, text: str, url: str, colour: str) -> str:
@@ -262,10 +241,6 @@ def _printable(text: str) -> str:
 
 def _label(record: PageRecord) -> str:
     return f"{_printable(' '.join((record.title or '').split()))} <{record.url}>".strip()
-
-
-def _status(error: PageError) -> str:
-    return f" {error.status}" if error.status else ""
 
 
 def _source(store: Store) -> str:
@@ -305,25 +280,14 @@ def site_tree(urls: Sequence[str], links: Iterable[tuple[int, int]]) -> dict[str
     """
     nodes = [_Node("", -1, 0)]
     of_page: dict[int, int] = {}
-    hosts = {urlsplit(url).netloc for url in urls[:MAX_NODES]}
+    with_host = len({urlsplit(url).netloc for url in urls[:MAX_NODES]}) > 1
     for index, url in enumerate(urls):
         if len(nodes) >= MAX_NODES:
             break
-        of_page[index] = _insert(nodes, _path(url, with_host=len(hosts) > 1), index)
-    places = _places(nodes)
-    shown, left = _shown_links(links, of_page)
-    return {
-        "nodes": [
-            [node.name, node.parent, -1 if node.page is None else node.page, *place]
-            for node, place in zip(nodes, places, strict=True)
-        ],
-        "links": shown,
-        "pages_left": len(urls) - len(of_page),
-        "links_left": left,
-    }
-
-
-def _shown_links(links: Iterable[tuple[int, int]], of_page: dict[int, int]) -> tuple[list[list[int]], int]:
+        parts = urlsplit(url)
+        path = [parts.netloc] if with_host else []
+        path += [part for part in parts.path.split("/") if part] + [f"?{parts.query}"] * bool(parts.query)
+        of_page[index] = _insert(nodes, path, index)
     shown: list[list[int]] = []
     left = 0
     for source, target in links:
@@ -331,15 +295,15 @@ def _shown_links(links: Iterable[tuple[int, int]], of_page: dict[int, int]) -> t
             shown.append([of_page[source], of_page[target]])
         else:
             left += 1
-    return shown, left
-
-
-def _path(url: str, *, with_host: bool) -> list[str]:
-    parts = urlsplit(url)
-    path = [part for part in parts.path.split("/") if part]
-    if parts.query:
-        path.append(f"?{parts.query}")
-    return [parts.netloc, *path] if with_host else path
+    return {
+        "nodes": [
+            [node.name, node.parent, -1 if node.page is None else node.page, *place]
+            for node, place in zip(nodes, _places(nodes), strict=True)
+        ],
+        "links": shown,
+        "pages_left": len(urls) - len(of_page),
+        "links_left": left,
+    }
 
 
 def _insert(nodes: list[_Node], path: list[str], page: int) -> int:
