@@ -19,6 +19,7 @@ from llmsspider.crawl.spiderrun import run_of
 from llmsspider.errors import StoreError
 from llmsspider.extensions import console, scrapy_cloud
 from llmsspider.launch.checking import crawl_problems, pair_problems, spider_problem, value_problem
+from llmsspider.launch.storecommand import DescribedCommand
 from llmsspider.output import summary
 from llmsspider.output.status import run_report
 
@@ -35,12 +36,13 @@ INCOMPLETE = 3
 """Exit code of a run that got documents, while more pages failed than a complete run may have."""
 
 
-class Command(CrawlCommand):
+class Command(DescribedCommand, CrawlCommand):
     """Scrapy's `crawl`; exit code 1 for a run without pages, 2 for wrong arguments, 3 for a site that answered in part.
 
     As `llmsspider crawl` it says what a person wants to know, and the log is in a file (`console`).
     """
 
+    summary = "Run a spider"
     word = "spider"
     """What the one word of the command line is: the spider, or the argument of the spider `docs` that it stands for."""
 
@@ -68,7 +70,6 @@ class Command(CrawlCommand):
             self._refuse(problems, exitcode)
         if self._for_people(opts):
             name = opts.spargs.get("source") or default_name(opts.spargs["url"])
-            assert self.settings is not None  # noqa: S101  # as Scrapy's own commands do
             self._log = console.begin(self.settings, name, loglevel=opts.loglevel)
             self._quiet = opts.loglevel is None
 
@@ -103,7 +104,6 @@ class Command(CrawlCommand):
     def _say_end(self) -> None:
         """Print the closing lines where they stand in the place of the log."""
         ended = run_of(self.crawler)
-        assert self.settings is not None  # noqa: S101
         report = run_report(ended) if ended is not None else None
         if report is not None and report.documents and report.outcome is not None:
             outputs = [report.mirror] if report.mirror is not None else []
@@ -118,7 +118,6 @@ class Command(CrawlCommand):
 
     def _refuse(self, problems: list[str], exitcode: int) -> NoReturn:
         """Say what is wrong where it is read, and end."""
-        assert self.settings is not None  # noqa: S101  # as Scrapy's own commands do
         log = self.settings.get("LOG_FILE")
         logged = bool(log) and value_problem("LOG_FILE", log) is None  # a Scrapyd job: nobody sees its stderr
         if logged:
@@ -160,7 +159,6 @@ class Command(CrawlCommand):
             self._say_end()
 
     def _problems(self, arguments: dict[str, str]) -> list[str]:
-        assert self.settings is not None  # noqa: S101
         loader = get_spider_loader(self.settings)
         if self._spider not in loader.list():
             return [spider_problem(self._spider, loader.list())]

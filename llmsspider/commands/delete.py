@@ -13,15 +13,8 @@ from llmsspider.store.database import resolve_data_dir, source_slug
 class Command(StoreCommand):
     """Deletes a source after a confirmation; exit code 1 without it."""
 
-    name = "delete"
-
-    def syntax(self) -> str:
-        """Return the arguments."""
-        return "[options] SOURCE"
-
-    def short_desc(self) -> str:
-        """Return the line of `scrapy -h`."""
-        return "Delete a source and everything stored of it"
+    usage = "[options] SOURCE"
+    summary = "Delete a source and everything stored of it"
 
     def add_options(self, parser: argparse.ArgumentParser) -> None:
         """Add `--yes`."""

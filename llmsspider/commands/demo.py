@@ -7,7 +7,8 @@ import sys
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 from markdown_it import MarkdownIt
-from scrapy.commands import ScrapyCommand
+
+from llmsspider.launch.storecommand import DescribedCommand
 
 PAGES = {
     "index": "# Tealight\n\nTealight heats water to the degree, from a shell or a script.\n\n"
@@ -62,14 +63,11 @@ class Handler(BaseHTTPRequestHandler):
         """Print nothing."""
 
 
-class Command(ScrapyCommand):
+class Command(DescribedCommand):
     """Serve the documentation of a made-up product on 127.0.0.1, as HTML and Markdown, with an llms.txt."""
 
     requires_crawler_process = False
-
-    def short_desc(self) -> str:
-        """Return the line of `scrapy -h`."""
-        return "Serve a tiny documentation site on this machine, to try things on"
+    summary = "Serve a tiny documentation site on this machine, to try things on"
 
     def add_options(self, parser: argparse.ArgumentParser) -> None:
         """Add `--port`."""

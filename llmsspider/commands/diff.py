@@ -22,15 +22,8 @@ FORMATS = ("text", "markdown", "json", "html")
 class Command(StoreCommand):
     """Compares what the store holds with what it held; nothing is fetched."""
 
-    name = "diff"
-
-    def syntax(self) -> str:
-        """Return the arguments."""
-        return "[options] SOURCE"
-
-    def short_desc(self) -> str:
-        """Return the line of `scrapy -h`."""
-        return "Show what changed in the documentation of a source"
+    usage = "[options] SOURCE"
+    summary = "Show what changed in the documentation of a source"
 
     def add_options(self, parser: argparse.ArgumentParser) -> None:
         """Add since when, and in which form."""

@@ -54,15 +54,8 @@ GRAPHS: dict[str, Callable[[Store, BinaryIO], None]] = {
 class Command(StoreCommand):
     """Writes what the store holds; nothing is fetched."""
 
-    name = "export"
-
-    def syntax(self) -> str:
-        """Return the arguments."""
-        return "[options] SOURCE"
-
-    def short_desc(self) -> str:
-        """Return the line of `scrapy -h`."""
-        return "Export the stored documents of a source"
+    usage = "[options] SOURCE"
+    summary = "Export the stored documents of a source"
 
     def add_options(self, parser: argparse.ArgumentParser) -> None:
         """Add the format, what belongs to each, and where it goes."""
@@ -148,7 +141,6 @@ class Command(StoreCommand):
         return partial(write_parquet, with_extra=with_extra)
 
     def _config(self) -> Config:
-        assert self.settings is not None  # noqa: S101  # as Scrapy's own commands do
         return Config.from_settings(self.settings)
 
 

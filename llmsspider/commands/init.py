@@ -10,9 +10,8 @@ from importlib.resources.abc import Traversable
 from importlib.util import find_spec
 from pathlib import Path
 
-from scrapy.commands import ScrapyCommand
-
 from llmsspider import __version__, errors
+from llmsspider.launch.storecommand import DescribedCommand
 
 TEMPLATES = "launch/templates/project"
 SUFFIX = ".tmpl"
@@ -23,18 +22,12 @@ MODULE = "module"
 """The folder that gets the name of the project."""
 
 
-class Command(ScrapyCommand):
+class Command(DescribedCommand):
     """Write the files of a project whose settings begin with ours: a pipeline, spiders, sources, deploy files."""
 
     requires_crawler_process = False
-
-    def syntax(self) -> str:
-        """Return the arguments."""
-        return "[options] NAME"
-
-    def short_desc(self) -> str:
-        """Return the line of `scrapy -h`."""
-        return "Make a project of your own: settings, a pipeline, sources, deploy files"
+    usage = "[options] NAME"
+    summary = "Make a project of your own: settings, a pipeline, sources, deploy files"
 
     def run(self, args: list[str], opts: argparse.Namespace) -> None:
         """Write the project into a folder of its name."""

@@ -24,16 +24,9 @@ NEVER = "never"
 class Command(StoreCommand):
     """Checks a file on disk, or a site with the files that it offers."""
 
-    name = "lint"
     requires_crawler_process = True
-
-    def syntax(self) -> str:
-        """Return the arguments."""
-        return "[options] URL|FILE|SOURCE"
-
-    def short_desc(self) -> str:
-        """Return the line of `scrapy -h`."""
-        return "Check an llms.txt, and the site it describes"
+    usage = "[options] URL|FILE|SOURCE"
+    summary = "Check an llms.txt, and the site it describes"
 
     def add_options(self, parser: argparse.ArgumentParser) -> None:
         """Add the format, and the maximum numbers of requests."""

@@ -9,6 +9,7 @@ from scrapy.commands.parse import Command as ParseCommand
 
 from llmsspider.errors import StoreError
 from llmsspider.launch.checking import crawl_problems
+from llmsspider.launch.storecommand import DescribedCommand
 from llmsspider.spiders.docs import DocsSpider
 from llmsspider.spiders.page import PageSpider
 
@@ -16,15 +17,17 @@ if TYPE_CHECKING:
     import argparse
 
 
-class Command(ParseCommand):
+class Command(DescribedCommand, ParseCommand):
     """Scrapy's `parse`: one URL by its spider, and what came of it; nothing is stored."""
+
+    usage = "[options] <url>"
+    summary = "Parse URL (using its spider) and print the results"
 
     def set_spidercls(self, url: str, opts: argparse.Namespace) -> None:
         """Find the spider; one of this project gets the URL as its argument."""
         super().set_spidercls(url, opts)
         if self.spidercls is None or not issubclass(self.spidercls, DocsSpider | PageSpider):
             return
-        assert self.settings is not None  # noqa: S101  # as Scrapy's own commands do
         if not {"url", "source"} & set(opts.spargs):
             opts.spargs["url"] = url
         try:

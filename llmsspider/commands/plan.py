@@ -28,10 +28,7 @@ class Command(CrawlCommand):
     """What was given beside the URL."""
 
     word = "url"
-
-    def short_desc(self) -> str:
-        """Return the description in the list of commands."""
-        return "Show what a crawl of URL would find, take and filter; nothing is stored"
+    summary = "Show what a crawl of URL would find, take and filter; nothing is stored"
 
     def add_options(self, parser: argparse.ArgumentParser) -> None:
         """Add `--json`."""
@@ -42,7 +39,6 @@ class Command(CrawlCommand):
         """Check the arguments; nothing is to be stored or written."""
         opts.spargs.append(f"{PLAN_ONLY}=true")
         super().process_options(args, opts)
-        assert self.settings is not None  # noqa: S101  # as Scrapy's own commands do
         self.settings.set("FEEDS", {}, priority="cmdline")
         self._options = [part for pair in opts.set for part in ("-s", pair)]
         arguments = {name: value for name, value in opts.spargs.items() if name not in {"url", PLAN_ONLY}}

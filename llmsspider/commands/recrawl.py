@@ -9,10 +9,7 @@ class Command(CrawlCommand):
     """`scrapy crawl docs -a source=SOURCE`, with the same options; `-a` overrides what is stored, for this run only."""
 
     word = "source"
-
-    def short_desc(self) -> str:
-        """Return the description in the list of commands."""
-        return "Crawl a stored source again; only what changed is fetched"
+    summary = "Crawl a stored source again; only what changed is fetched"
 
     def _named(self) -> str:
         return "recrawl"

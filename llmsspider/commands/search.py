@@ -24,15 +24,8 @@ SHOWN_LINES = 6
 class Command(StoreCommand):
     """Searches what the store holds; nothing is fetched."""
 
-    name = "search"
-
-    def syntax(self) -> str:
-        """Return the arguments."""
-        return "[options] SOURCE QUERY"
-
-    def short_desc(self) -> str:
-        """Return the line of `scrapy -h`."""
-        return "Search the stored documents of a source"
+    usage = "[options] SOURCE QUERY"
+    summary = "Search the stored documents of a source"
 
     def add_options(self, parser: argparse.ArgumentParser) -> None:
         """Add the number of results, the section and the form."""
@@ -60,7 +53,6 @@ class Command(StoreCommand):
         limit = int(opts.limit) if opts.limit.isascii() and opts.limit.isdigit() else 0
         if not 1 <= limit <= MAX_RESULTS:
             raise ArgumentsError([f"--limit {opts.limit!r}: a number from 1 to {MAX_RESULTS} is accepted"])
-        assert self.settings is not None  # noqa: S101  # as Scrapy's own commands do
         embedder = embedder_of(self.settings.get("LLMS_EMBEDDER"))
         with Library(self.stores(), embedder, warn=_note) as library:
             found = library.search(" ".join(args[1:]), args[0], section=opts.section, limit=limit)

@@ -19,15 +19,8 @@ if TYPE_CHECKING:
 class Command(StoreCommand):
     """Lists sources with status and number of pages; one line for each that cannot be read, and exit code 1."""
 
-    name = "sources"
-
-    def syntax(self) -> str:
-        """Return the arguments."""
-        return "[options]"
-
-    def short_desc(self) -> str:
-        """Return the line of `scrapy -h`."""
-        return "List the sources in the page store"
+    usage = "[options]"
+    summary = "List the sources in the page store"
 
     def add_options(self, parser: argparse.ArgumentParser) -> None:
         """Add `--json`."""

@@ -27,15 +27,8 @@ CLEAR = "\x1b[H\x1b[2J\x1b[3J"
 class Command(StoreCommand):
     """Shows sources with their last or current run, from the store; the crawl may be in any process."""
 
-    name = "status"
-
-    def syntax(self) -> str:
-        """Return the arguments."""
-        return "[options] [source]"
-
-    def short_desc(self) -> str:
-        """Return the line of `scrapy -h`."""
-        return "Show what a crawl is doing, or how the last one ended"
+    usage = "[options] [source]"
+    summary = "Show what a crawl is doing, or how the last one ended"
 
     def add_options(self, parser: argparse.ArgumentParser) -> None:
         """Add `--json` and `--watch`."""

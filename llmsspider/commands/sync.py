@@ -37,15 +37,8 @@ USER, PASSWORD = "SCRAPYD_USERNAME", "SCRAPYD_PASSWORD"  # names of variables
 class Command(StoreCommand):
     """Crawls every source of a file once: exit code 0 all went well, 1 one failed, 2 bad file, 3 one is incomplete."""
 
-    name = "sync"
-
-    def syntax(self) -> str:
-        """Return the arguments."""
-        return "[options] <sources.toml>"
-
-    def short_desc(self) -> str:
-        """Return the line of `scrapy -h`."""
-        return "Crawl every source of a file, here or on Scrapyd nodes"
+    usage = "[options] <sources.toml>"
+    summary = "Crawl every source of a file, here or on Scrapyd nodes"
 
     def add_options(self, parser: argparse.ArgumentParser) -> None:
         """Add where to crawl, how many at a time, and the form of the summary."""
@@ -84,7 +77,6 @@ class Command(StoreCommand):
 
     def _check(self, opts: argparse.Namespace) -> None:
         """Raise `ArgumentsError` for settings that no crawl would accept, and for nodes without a common store."""
-        assert self.settings is not None  # noqa: S101  # as Scrapy's own commands do
         config = Config.from_settings(self.settings)
         problems = (
             [] if opts.jobs is None or opts.jobs > 0 else [f"--jobs {opts.jobs}: 1 or more is accepted"]

@@ -8,7 +8,7 @@ import sys
 from abc import abstractmethod
 from contextlib import suppress
 from dataclasses import replace
-from typing import Any, ClassVar, NoReturn
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
 from scrapy.commands import ScrapyCommand
 
@@ -19,6 +19,9 @@ from llmsspider.store import SourceRecord, Stores, resolve_data_dir
 from llmsspider.web.addresses import same_site
 from llmsspider.web.url_gate import fault
 from llmsspider.web.urls import identity
+
+if TYPE_CHECKING:
+    from scrapy.settings import Settings
 
 WRONG = 2
 """Exit code of a command whose arguments or settings are wrong; nothing was fetched."""
@@ -50,7 +53,28 @@ def pairs(given: list[str], option: str) -> dict[str, str]:
     return {name: value for name, _, value in parted}
 
 
-class StoreCommand(ScrapyCommand):
+class DescribedCommand(ScrapyCommand):
+    """A command that says by attributes what it takes and does; its name is that of its module."""
+
+    usage: ClassVar[str] = "[options]"
+    summary: ClassVar[str]
+    settings: Settings  # scrapy.cmdline sets it before anything is called
+
+    @property
+    def name(self) -> str:
+        """The name of the command."""
+        return type(self).__module__.rpartition(".")[2]
+
+    def syntax(self) -> str:
+        """Return the arguments."""
+        return self.usage
+
+    def short_desc(self) -> str:
+        """Return the line of `scrapy -h`."""
+        return self.summary
+
+
+class StoreCommand(DescribedCommand):
     """A command that works on the store and never on a site.
 
     A fault is one line on stderr. The exit code is `WRONG` for wrong arguments (an unknown source too), `FAILED` where
@@ -60,7 +84,6 @@ class StoreCommand(ScrapyCommand):
     requires_project = True
     requires_crawler_process = False
     default_settings: ClassVar[dict[str, Any]] = {"LOG_ENABLED": False}
-    name: str
 
     @abstractmethod
     def work(self, args: list[str], opts: argparse.Namespace) -> None:
@@ -113,8 +136,6 @@ class StoreCommand(ScrapyCommand):
 
     def stores(self) -> Stores:
         """Return where the stores of the project are, and their class; raises `ArgumentsError`."""
-        if self.settings is None:
-            raise RuntimeError("a command has its settings from scrapy.cmdline")
         stores = Config.from_settings(self.settings).stores
         return replace(stores, data_dir=resolve_data_dir(stores.data_dir))
 
