@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from llmsspider.store import PageState
 
 
-# The limits `max_pages` and `max_requests`, counted over all workers where there are several. No Scrapy here.
-
 REQUESTS_PER_PAGE = 10
 MIN_REQUESTS = 100
 """Without `max_requests`, a crawl sends 10 requests for each page of `max_pages`, and 100 more, at most.
@@ -40,16 +38,11 @@ class PageLimit:
 
     Args:
         max_pages: documents; 0 is no limit.
-        progress: where this worker's documents are counted.
+        progress: where the documents are counted.
         max_requests: requests; 0 is no limit, None that which follows from `max_pages`.
     """
 
-    def __init__(
-        self,
-        max_pages: int,
-        progress: Progress,
-        max_requests: int | None = None,
-    ):
+    def __init__(self, max_pages: int, progress: Progress, max_requests: int | None = None):
         by_pages = REQUESTS_PER_PAGE * max_pages + MIN_REQUESTS if max_pages else 0
         self.max_requests = by_pages if max_requests is None else max_requests
         self.requests = 0
@@ -62,24 +55,12 @@ class PageLimit:
     @property
     def reached(self) -> bool:
         """True when `max_pages` documents have been exported, or `max_requests` requests sent."""
-        return self._has_all_pages or (0 < self.max_requests <= self.requests)
-
-    @property
-    def _has_all_pages(self) -> bool:
-        return self.left == 0
+        return self.left == 0 or (0 < self.max_requests <= self.requests)
 
     @property
     def left(self) -> int | None:
-        """How many more documents this worker may export before the limit is `reached`, None without a limit."""
+        """How many more documents may be exported, None without a limit."""
         return max(self._max_pages - self._progress.documents, 0) if self._max_pages else None
-
-    def take(self) -> bool:
-        """Count one more document; return False when `max_pages` documents have been exported."""
-        return not self._has_all_pages
-
-    def count_request(self) -> None:
-        """Count a request that is sent for a page."""
-        self.requests += 1
 
     def room(self, queued: int) -> int | None:
         """Return how many more pages may be queued where `queued` wait already, None without a limit."""
@@ -88,14 +69,9 @@ class PageLimit:
         return max(max(self.max_requests - self.requests, MIN_QUEUE) - queued, 0)
 
     @property
-    def documents(self) -> int:
-        """The documents exported."""
-        return self._progress.documents
-
-    @property
     def verdict(self) -> Verdict:
         """Why a page is filtered once the limit is `reached`, or its queue is full."""
-        if self._has_all_pages:
+        if self.left == 0:
             return Verdict(allowed=False, reason="max-pages", rule=f"max_pages={self._max_pages} is reached")
         rule = f"max_requests={self.max_requests} is reached"
         return Verdict(allowed=False, reason="max-requests", rule=rule)
@@ -106,13 +82,10 @@ class PageLimit:
         return self.verdict.reason.replace("-", "_")
 
 
-# The bounds of one crawl: which URLs belong to it, by which rule the others do not. No Scrapy here.
-
 MAX_LINKS_SEEN = 1_000_000
 """Links of which it is remembered that they were seen: about 100 MB. When there are more, the oldest half is forgotten.
 
-A link that was
-forgotten and is seen again may be counted twice; no page is requested twice (`PageDupeFilter`).
+One that is seen again then may be counted twice; no page is requested twice (`PageDupeFilter`).
 """
 
 

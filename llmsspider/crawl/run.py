@@ -306,12 +306,12 @@ class Run:
     @property
     def obtained(self) -> int:
         """The documents that came from the site in this run, and not from the store in place of a page that failed."""
-        return max(self.limit.documents - self.progress.kept, 0) + self.waiting.number("moved")
+        return max(self.progress.documents - self.progress.kept, 0) + self.waiting.number("moved")
 
     @property
     def has_documents(self) -> bool:
         """True when documents came of this run, or of the job that it continues."""
-        return bool(self.limit.documents or (self.resumes is not None and self.known.states))
+        return bool(self.progress.documents or (self.resumes is not None and self.known.states))
 
     # --- what the crawl goes through ---
 

@@ -151,7 +151,7 @@ class ScopeMiddleware:
         """Count a request that is sent for a page: its Markdown form, HTML, redirects and retries."""
         page = info(request)
         if self.run is not None and page and not page.get("discovery") and not page.get("verify"):
-            self.run.limit.count_request()
+            self.run.limit.requests += 1
 
     def process_request(self, request: Request) -> None:
         """Raise `FilteredRequest` for a request that may not be followed."""

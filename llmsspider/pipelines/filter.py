@@ -59,7 +59,7 @@ class FilterPipeline:
             if item.discovered_by != "start" and source_hash in run.site.soft404_hashes:
                 return Filtered("soft-404", "the same text the site shows for files it does not have")
         duplicate = self._duplicate(item, source_hash)
-        if duplicate is None and not run.limit.take():
+        if duplicate is None and run.limit.left == 0:
             run.coverage.incomplete("max_pages")
             return Filtered("max-pages", run.limit.verdict.rule)
         return duplicate

@@ -15,27 +15,27 @@ def test_the_limit_of_requests_follows_from_that_of_pages():
 
 def test_a_crawl_that_sent_its_requests_takes_the_documents_under_way_and_no_more_links():
     limit = PageLimit(20, Progress(), max_requests=2)
-    limit.count_request()
+    limit.requests += 1
     assert not limit.reached
-    limit.count_request()
+    limit.requests += 1
     assert limit.reached
     assert (limit.verdict.reason, limit.why) == ("max-requests", "max_requests")
-    assert limit.take()
+    assert limit.left == 20
 
 
 def test_the_reason_is_the_limit_that_was_reached():
     progress = Progress()
     limit = PageLimit(1, progress, max_requests=1)
-    limit.count_request()
+    limit.requests += 1
     progress.document("html", "new")
-    assert (limit.verdict.reason, limit.why, limit.take()) == ("max-pages", "max_pages", False)
+    assert (limit.verdict.reason, limit.why, limit.left) == ("max-pages", "max_pages", 0)
 
 
 def test_no_more_pages_wait_than_requests_are_left():
     limit = PageLimit(0, Progress(), max_requests=5000)
     assert (limit.room(0), limit.room(4999), limit.room(5001)) == (5000, 1, 0)
     for _ in range(4990):
-        limit.count_request()
+        limit.requests += 1
     assert limit.room(0) == MIN_QUEUE
 
 

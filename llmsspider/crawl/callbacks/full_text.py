@@ -37,7 +37,6 @@ if TYPE_CHECKING:
     from llmsspider.crawl.run import Run
     from llmsspider.crawl.stubs import Stub
     from llmsspider.items import Document, Page
-    from llmsspider.site.discovered import LlmsFile
     from llmsspider.store import PageRecord, PageState
 
 
@@ -105,18 +104,24 @@ class FullTextPages:
             async for result in self._whole_file(full_text):
                 yield result
         if self._run.arguments.follow != "llms":
-            for file in self._files():
-                if file.kind == "index" and file.is_called_full:
-                    self._log_whole(file.url, "it lists pages")
-                    yield self._llms_file(file)
+            for document in self._indexes(only_full=True):
+                yield document
 
     async def llms_files(self) -> AsyncIterator[Any]:
         """Yield the llms files themselves as documents (`follow=llms`): indexes, then full-text files, each whole."""
-        for file in self._files():
-            if file.kind == "index":
-                yield self._llms_file(file)
+        for document in self._indexes():
+            yield document
         async for result in self.whole():
             yield result
+
+    def _indexes(self, *, only_full: bool = False) -> Iterator[Document]:
+        """Yield the llms files that list pages as documents, each whole; with `only_full` those called llms-full."""
+        run = self._run
+        for file in run.discovery.files if run.discovery else ():
+            if file.kind == "index" and (file.is_called_full or not only_full):
+                if only_full:
+                    self._log_whole(file.url, "it lists pages")
+                yield run.records.of_index(file).item(source=run.source, run=run.id, change="new")
 
     async def refreshed(self, request: Request, response: Response) -> AsyncIterator[Any]:
         """Yield the stored pages of a full-text file as it is now (`mode=refresh`), and requests for the others."""
@@ -155,9 +160,6 @@ class FullTextPages:
     def _found(self) -> list[FullText]:
         return self._run.discovery.full_texts if self._run.discovery else []
 
-    def _files(self) -> list[LlmsFile]:
-        return self._run.discovery.files if self._run.discovery else []
-
     def _stored_of_file(self, url: str) -> list[PageState]:
         states = self._run.known.states.values()
         return [state for state in states if state.origin == "llms-full" and state.fetched_url == url]
@@ -188,7 +190,7 @@ class FullTextPages:
             pieces = llmsfull.cut(body, full_text.report)
             if full_text.url in self._run.memory.previous_discovery.unread:  # truncated in its last page
                 pieces = _all_but_last(pieces)
-            pages = self._wanted(pieces, full_text.url) if only is None else self._among(pieces, only)
+            pages = self._wanted(pieces, full_text.url, only)
             batches = iter(lambda: list(islice(pages, FULL_TEXT_BATCH)), [])
             ahead: deque[asyncio.Task[list[FullTextRecord]]] = deque()
             try:
@@ -237,41 +239,32 @@ class FullTextPages:
             else:
                 yield from self._documents.with_links(record, of_file, confirmed=confirmed)
 
-    def _wanted(self, pieces: Iterable[FullPage | Leftover], file: str) -> Iterator[tuple[FullPage, str]]:
+    def _wanted(
+        self, pieces: Iterable[FullPage | Leftover], file: str, only: set[bytes] | None
+    ) -> Iterator[tuple[FullPage, str]]:
         """Yield the pages of a full-text file that are in scope and not known yet, each with its address.
 
-        All other text of the file is filtered, each piece with its reason.
+        All other text of the file is filtered, each piece with its reason. With `only` the pages that have one of these
+        keys are yielded, each once, and nothing is filtered.
         """
-        run = self._run
+        run, left = self._run, set(only or ())
         for piece in pieces:
-            if isinstance(piece, Leftover):
-                run.record_filtered(
-                    file, piece.reason, f"{piece.chars:,} characters: {_beginning(piece.text)}"
-                )
-                continue
-            if piece.url is None:
-                run.record_filtered(
-                    file, "full-text-unaddressed", f"{piece.title or 'a page'} has no usable address"
-                )
-                continue
-            url = run.page_of(piece.url)
-            if run.requested(url):
+            url = run.page_of(piece.url) if isinstance(piece, FullPage) and piece.url is not None else ""
+            if only is not None:
+                if isinstance(piece, FullPage) and url and page_key(url) in left:
+                    left.discard(page_key(url))
+                    yield piece, url
+            elif isinstance(piece, Leftover):
+                beginning = " ".join(piece.text[:200].split())[:80]
+                run.record_filtered(file, piece.reason, f"{piece.chars:,} characters: {beginning}")
+            elif not url:
+                why = f"{piece.title or 'a page'} has no usable address"
+                run.record_filtered(file, "full-text-unaddressed", why)
+            elif run.requested(url):
                 run.record_filtered(url, "full-text-repeated", f"{file} holds a page that was taken before")
             elif self._requests.admits(url, listed=True):
                 run.remember(page_key(url))
                 yield piece, url
-
-    def _among(
-        self, pieces: Iterable[FullPage | Leftover], keys: set[bytes]
-    ) -> Iterator[tuple[FullPage, str]]:
-        """Yield the pages of a full-text file that have one of the keys, each with its address, once."""
-        left = set(keys)
-        for piece in pieces:
-            if isinstance(piece, FullPage) and piece.url is not None:
-                url = self._run.page_of(piece.url)
-                if page_key(url) in left:
-                    left.discard(page_key(url))
-                    yield piece, url
 
     async def _records(
         self, batch: list[tuple[FullPage, str]], file: FullText, bases: Path | None
@@ -302,8 +295,12 @@ class FullTextPages:
     ) -> tuple[PageRecord | Exception, bool]:
         """Return what the store keeps of a page, or why it could not be read, and whether it is as stored."""
         run = self._run
-        if isinstance(read, Draft):
-            read = self._joined(read, page, url)
+        if isinstance(read, Draft):  # what its links are relative to was not known before it
+            join = self._markdown_links.joiner(read, url, url, "llms-full", can_wait=False)
+            try:
+                read = self._pieces.finished(read, join, page.text)
+            except TooLargePageError as error:
+                read = error
         elif isinstance(read, ReadPiece) and read.base is not None:
             run.count(stats.markdown_links(read.base))
         if isinstance(read, TooLargePageError):
@@ -320,14 +317,6 @@ class FullTextPages:
             return run.records.of_full_text(page, read, url=url, file=file, entry=entry), False
         except Exception as error:
             return error, False
-
-    def _joined(self, draft: Draft, page: FullPage, url: str) -> ReadPiece | TooLargePageError:
-        """Return a page whose links are joined here: what they are relative to was not known before it."""
-        join = self._markdown_links.joiner(draft, url, url, "llms-full", can_wait=False)
-        try:
-            return self._pieces.finished(draft, join, page.text)
-        except TooLargePageError as error:
-            return error
 
     async def _from_html(
         self, read: Page, stub: Stub, url: str, file: FullText
@@ -368,18 +357,7 @@ class FullTextPages:
         return record
 
     def _log_whole(self, url: str, why: str) -> None:
-        logger.info(
-            "no page came of the site: %(url)s is one document (%(why)s)",
-            {"url": url, "why": why},
-        )
-
-    def _llms_file(self, file: LlmsFile) -> Document:
-        run = self._run
-        return run.records.of_index(file).item(source=run.source, run=run.id, change="new")
-
-
-def _beginning(text: str) -> str:
-    return " ".join(text[:200].split())[:80]
+        logger.info("no page came of the site: %(url)s is one document (%(why)s)", {"url": url, "why": why})
 
 
 def _all_but_last(pieces: Iterable[FullPage | Leftover]) -> Iterator[FullPage | Leftover]:

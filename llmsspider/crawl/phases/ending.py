@@ -236,7 +236,7 @@ def reason_not_to_delete(run: Run) -> str | None:
         return run.coverage.why_incomplete
     if run.arguments.retry:
         return "only failed pages were requested"
-    if run.limit.documents == 0 and not run.waiting.number("moved"):
+    if run.progress.documents == 0 and not run.waiting.number("moved"):
         return "nothing was obtained"
     discovery = run.discovery
     if discovery is not None and discovery.start.error in OUTAGES:
