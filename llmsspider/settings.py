@@ -116,7 +116,7 @@ EXTENSIONS_BASE: dict[str, int | None] = {
     "scrapy.extensions.logstats.LogStats": None,  # counts downloads, discovery and attempts included
     "llmsspider.extensions.console.PrintableLog": -30,  # before any other logs what a site sent
     "llmsspider.extensions.console.TerminalProgress": -20,  # gives the terminal back before the summary
-    "llmsspider.extensions.pipeline_outcomes.PipelineOutcomes": -15,  # before the feed exporter, too
+    "llmsspider.pipelines.hash.PipelineOutcomes": -15,  # before the feed exporter, too
     "llmsspider.extensions.run_summary.RunSummary": -10,  # before Scrapy's feed exporter, which is at 0
     "llmsspider.extensions.heartbeat.Heartbeat": 0,
     "llmsspider.extensions.run_summary.SearchIndex": 15,  # after the summary, which says that documents are there

@@ -136,55 +136,10 @@ def write_parquet(rows: Iterable[Document], out: Any, *, with_extra: bool = Fals
     Raises:
         ArgumentsError: the extra is not installed.
     """
-    file = ParquetFile(out, with_extra=with_extra)
+    exporter = ParquetExporter(out, with_extra=with_extra)
     for document in rows:
-        file.add(document)
-    file.close()
-
-
-class ParquetFile:
-    """A Parquet file that grows by row groups, which are all that is held in memory.
-
-    Raises:
-        ArgumentsError: the extra is not installed.
-    """
-
-    def __init__(self, out: Any, *, with_extra: bool = False):
-        self._pyarrow, parquet = _pyarrow()
-        self._with_extra = with_extra
-        names = columns(with_extra=with_extra)
-        text, number = self._pyarrow.string(), self._pyarrow.int64()
-        self._schema = self._pyarrow.schema([(name, number if name in NUMBERS else text) for name in names])
-        self._writer = parquet.ParquetWriter(out, self._schema, compression="zstd")
-        self._rows: list[dict[str, Any]] = []
-        self._held = 0
-
-    def add(self, document: Document) -> None:
-        """Add a row."""
-        row = flat_row(document, with_extra=self._with_extra)
-        self._rows.append(row)
-        self._held += len(row["content"] or "") + len(row["links"] or "")
-        if len(self._rows) >= ROW_GROUP or self._held >= ROW_GROUP_CHARACTERS:
-            self._write()
-
-    def close(self) -> None:
-        """Write what is held, and the end; the file it goes to stays open."""
-        self._write()
-        self._writer.close()
-
-    def _write(self) -> None:
-        if self._rows:
-            self._writer.write_table(self._pyarrow.Table.from_pylist(self._rows, self._schema))
-        self._rows, self._held = [], 0
-
-
-def _pyarrow() -> tuple[Any, Any]:
-    try:
-        import pyarrow  # noqa: PLC0415  # an extra
-        import pyarrow.parquet  # noqa: PLC0415
-    except ImportError:
-        raise ArgumentsError([f"Parquet: {missing_extra('parquet')}"]) from None
-    return pyarrow, pyarrow.parquet
+        exporter.export_item(document)
+    exporter.finish_exporting()
 
 
 # --- all pages in one Markdown file ---
@@ -301,11 +256,27 @@ class ChunksExporter(RunExporter):
 
 
 class ParquetExporter(BaseItemExporter):
-    """The format `parquet`: the columns of `scrapy export --format parquet`, written while the crawl goes."""
+    """The format `parquet`: grows by row groups, which are all that is held in memory; the file stays open.
 
-    def __init__(self, file: IO[bytes], *, with_extra: bool = False, **kwargs: Any):
+    Raises:
+        ArgumentsError: the extra is not installed.
+    """
+
+    def __init__(self, file: Any, *, with_extra: bool = False, **kwargs: Any):
         super().__init__(dont_fail=True, **kwargs)
-        self.parquet = ParquetFile(file, with_extra=with_extra)
+        try:
+            import pyarrow  # noqa: PLC0415  # an extra
+            import pyarrow.parquet  # noqa: PLC0415
+        except ImportError:
+            raise ArgumentsError([f"Parquet: {missing_extra('parquet')}"]) from None
+        self._table: Any = pyarrow.Table
+        self._with_extra = with_extra
+        text, number = pyarrow.string(), pyarrow.int64()
+        names = columns(with_extra=with_extra)
+        self._schema = pyarrow.schema([(name, number if name in NUMBERS else text) for name in names])
+        self._writer = pyarrow.parquet.ParquetWriter(file, self._schema, compression="zstd")
+        self._rows: list[dict[str, Any]] = []
+        self._held = 0
 
     @classmethod
     def from_crawler(cls, crawler: Crawler, file: IO[bytes], **kwargs: Any) -> ParquetExporter:
@@ -314,12 +285,23 @@ class ParquetExporter(BaseItemExporter):
 
     def export_item(self, item: Any) -> None:
         """Add a row; an item of yours has other columns, and none here."""
-        if isinstance(item, Document):
-            self.parquet.add(item)
+        if not isinstance(item, Document):
+            return
+        row = flat_row(item, with_extra=self._with_extra)
+        self._rows.append(row)
+        self._held += len(row["content"] or "") + len(row["links"] or "")
+        if len(self._rows) >= ROW_GROUP or self._held >= ROW_GROUP_CHARACTERS:
+            self._write()
 
     def finish_exporting(self) -> None:
         """Write the last rows and the index of the file."""
-        self.parquet.close()
+        self._write()
+        self._writer.close()
+
+    def _write(self) -> None:
+        if self._rows:
+            self._writer.write_table(self._table.from_pylist(self._rows, self._schema))
+        self._rows, self._held = [], 0
 
 
 class GraphExporter(RunExporter):

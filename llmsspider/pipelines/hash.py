@@ -1,4 +1,4 @@
-"""Second stage: decide what changed and write the page to the store."""
+"""Second stage: decide what changed and write the page to the store; what pipelines of the user did to documents."""
 
 from __future__ import annotations
 
@@ -9,15 +9,20 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 from itemadapter import ItemAdapter
+from scrapy import signals
+from scrapy.settings import SETTINGS_PRIORITIES
 
 from llmsspider.crawl.spiderrun import required_run
 from llmsspider.errors import StoreError
 from llmsspider.items import Link, LlmsEntry, added_fields, content_hash
 from llmsspider.pipelines import CountedDrop
 from llmsspider.store import PageItem
+from llmsspider.web import stats
+from llmsspider.web.loading import OURS
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
+    from twisted.python.failure import Failure
 
     from llmsspider.crawl.run import Run
     from llmsspider.store import PageRecord
@@ -95,9 +100,10 @@ class HashPipeline:
             self._ending = asyncio.ensure_future(closing)
 
     def _recorded(self, item: PageItem, record: PageRecord) -> PageItem:
-        before = self._content_before(record) if self.chunks and not item.confirmed else None
-        if before is not None:
-            self.run.outputs.chunks_before[item.id] = self.run.config.chunker.ids(item.id, before)
+        if self.chunks and not item.confirmed and record.key in self.run.known.states:
+            before = self.run.store.load_page(record.key)
+            if before is not None and before.content is not None:
+                self.run.outputs.chunks_before[item.id] = self.run.config.chunker.ids(item.id, before.content)
         if item.change == "deleted":
             item.seq = self.run.recorded.delete(record)
             item.content, item.content_hash, item.links, item.code_languages = None, None, [], []
@@ -132,12 +138,6 @@ class HashPipeline:
         vars(item).clear()
         vars(item).update(record.extra)
 
-    def _content_before(self, record: PageRecord) -> str | None:
-        if record.key not in self.run.known.states:
-            return None
-        stored = self.run.store.load_page(record.key)
-        return None if stored is None else stored.content
-
 
 def _take(item: PageItem, record: PageRecord) -> None:
     """Take over into the record what pipelines made of the item.
@@ -157,3 +157,82 @@ def _take(item: PageItem, record: PageRecord) -> None:
     record.extra = orjson.loads(orjson.dumps(added_fields(item), default=str, option=orjson.OPT_NON_STR_KEYS))
     record.content_hash = content_hash(item.content or "") if altered else record.source_hash
     item.content_hash = record.content_hash
+
+
+# What pipelines of the user do to documents besides changing them in time.
+
+
+class PipelineOutcomes:
+    """Count a page that a pipeline dropped, and note that one for which a pipeline failed is kept as it is stored.
+
+    A tombstone is recorded whatever a pipeline does to it. Changes by pipelines after the store come too late; that is
+    logged once.
+    """
+
+    def __init__(self, crawler: Crawler, run: Run):
+        self.crawler = crawler
+        self.run = run
+        self._warned: set[str] = set()
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> PipelineOutcomes:
+        """Take the run of the spider."""
+        extension, settings = cls(crawler, required_run(crawler)), crawler.settings
+        crawler.signals.connect(extension.item_dropped, signal=signals.item_dropped)
+        crawler.signals.connect(extension.item_error, signal=signals.item_error)
+        named = {**settings.getdict("ITEM_PIPELINES_BASE"), **settings.getdict("ITEM_PIPELINES")}
+        ours = all(str(one).startswith(OURS) for one in named)
+        if not ours or settings.getpriority("ITEM_PROCESSOR") != SETTINGS_PRIORITIES["default"]:
+            crawler.signals.connect(extension.item_scraped, signal=signals.item_scraped)
+        return extension
+
+    def item_dropped(self, item: Any, exception: Exception) -> None:
+        """Count a page that a pipeline of the user dropped."""
+        if isinstance(exception, CountedDrop) or not isinstance(item, PageItem):
+            return
+        if not self.run.recorded.is_first(item.record):
+            self._warn_once(item, "dropped it")
+        elif item.change == "deleted":
+            self._delete(item.record)
+        else:
+            self.run.drop(item.record, str(exception))
+
+    def item_error(self, item: Any, failure: Failure) -> None:
+        """Count a page for which a pipeline failed; it stays as it is stored."""
+        if not isinstance(item, PageItem) or not self.run.recorded.is_first(item.record):
+            return
+        if item.change == "deleted":
+            self._delete(item.record)
+            return
+        if self.run.known.outcomes.get(item.record.key) == "kept":
+            return  # it failed for the page as it is stored, too
+        why = f"a pipeline failed: {type(failure.value).__name__}: {failure.value}"
+        self.run.fail(item.record.url, "parse", why, item.record.status)
+        self.run.known.record_outcome(item.record.key, "kept", "parse")
+
+    def item_scraped(self, item: Any) -> None:
+        """Give content that was changed after it was stored its own hash."""
+        if isinstance(item, PageItem) and item.change != "deleted" and item.content != item.record.content:
+            item.content_hash = None if item.content is None else content_hash(item.content)
+            self.run.count("altered-after-store")
+            self._warn_once(item, "changed its content")
+
+    def _delete(self, record: PageRecord) -> None:
+        self.run.recorded.delete(record)
+        self.run.count(stats.change("deleted"))
+        self.run.progress.changes["deleted"] += 1
+        logger.warning(
+            "%(url)s is deleted; a pipeline dropped its tombstone, so that no feed has it",
+            {"url": record.url},
+            extra={"spider": self.crawler.spider},
+        )
+
+    def _warn_once(self, item: PageItem, what: str) -> None:
+        if what not in self._warned:
+            self._warned.add(what)
+            logger.warning(
+                "%(url)s: a pipeline %(what)s after it was stored: the store, and what is made of it, has it as it "
+                "was; an order below 800 comes before the store",
+                {"url": item.url, "what": what},
+                extra={"spider": self.crawler.spider},
+            )
