@@ -138,6 +138,7 @@ class Command(DescribedCommand, CrawlCommand):
         assert self.crawler_process is not None  # noqa: S101  # as Scrapy's own commands do
         self.crawler = self.crawler_process.create_crawler(self._spider)
         self.crawler_process.crawl(self.crawler, **opts.spargs)
+        logging.raiseExceptions = False  # a line that a full disk does not take is no fault to report
         gc.freeze()  # what was imported stays
         gc.set_threshold(10_000, 20, 50)
         self.crawler_process.start()

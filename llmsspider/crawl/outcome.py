@@ -68,7 +68,9 @@ STORE_FAILED = (
 def advice(run: Run) -> str | None:
     """One line on why a run that has ended has no documents, or could not keep them, and what to do; else None."""
     if run.outcome == "store_failed":
-        return STORE_FAILED
+        if not run.id:
+            return f"nothing was fetched: {run.fault}"
+        return f"{STORE_FAILED} ({run.fault})" if run.fault else STORE_FAILED
     return nothing_obtained(run) if run.outcome in {"start_failed", "no_documents"} else None
 
 

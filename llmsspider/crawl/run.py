@@ -183,7 +183,7 @@ class Run:
             self.flush()
         except StoreError as error:  # what was waiting to be written is not
             self.coverage.incomplete(str(error))
-            outcome = "store_failed"
+            self.fault, outcome = str(error), "store_failed"
         self.outcome = outcome
         self.ended.set()
         self.workers.close()
@@ -242,7 +242,7 @@ class Run:
                 self.outcome, complete=self.coverage.complete, why=self.coverage.why_incomplete, counts=counts
             )
         except StoreError as error:  # the pages are stored, how the run ended is not
-            self.outcome = "store_failed"
+            self.fault, self.outcome = str(error), "store_failed"
             self.coverage.incomplete(str(error))
         with contextlib.suppress(StoreError):  # the writer has said it
             store.close()

@@ -116,12 +116,18 @@ class PrintableLog:
 LOGS = "logs"
 """Folder beside the page store for the logs of crawls."""
 
+LOG_ROOM = 65_536
+"""Bytes that the disk has to take before a log is begun."""
+
 SAID_AT_THE_END = frozenset(
     {
         "llmsspider.extensions.run_summary",
         "llmsspider.downloadermiddlewares.address_guard",
         "llmsspider.downloadermiddlewares.robots",
         "llmsspider.downloadermiddlewares.backoff",
+        "llmsspider.pipelines.hash",
+        "llmsspider.spidermiddlewares.llms_txt_start.faults",
+        "llmsspider.store.writer",
     }
 )
 """Loggers of what the closing lines say again, or count."""
@@ -165,11 +171,13 @@ def begin(settings: BaseSettings, source: str, *, loglevel: str | None) -> Path 
     Returns:
         The file, which each crawl of a source begins anew; None where none can be written.
     """
+    logging.raiseExceptions = False  # a line that a full disk does not take is no fault to report
     listen(logging.INFO) if loglevel is None else _show_log(settings, loglevel)
     path = resolve_data_dir(settings.get("LLMS_DATA_DIR")) / LOGS / f"{source_slug(source)}.log"
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.touch()
+        path.write_bytes(bytes(LOG_ROOM))  # Scrapy begins no crawl whose log a full disk does not take
+        path.write_bytes(b"")
     except OSError:
         settings.set("LOG_ENABLED", False, priority="cmdline")
         return None

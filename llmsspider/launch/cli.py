@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import cProfile
 import difflib
 import os
@@ -368,7 +369,7 @@ def _report(crawler: Crawler, folder: Path, given: Sequence[str], log: Path | No
 
 
 def _keep_out_of_git(store: Path) -> None:
-    if store.is_dir():
+    with contextlib.suppress(OSError):  # it is not there, or the disk is full
         (store / ".gitignore").write_text("*\n", encoding="utf-8")
 
 

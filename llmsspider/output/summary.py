@@ -168,7 +168,7 @@ def console_lines(run: RunReport, outputs: list[str]) -> Iterator[str]:
                 yield from (f"  {line}" for line in _named(urls, EXAMPLES, f"see `{command('status')}`"))
     yield from run.notes
     if run.advice is not None:
-        yield run.advice
+        yield f"store_failed: {run.advice}" if run.outcome == "store_failed" else run.advice
     if run.delivered is False and run.outcome != "store_failed":
         yield f"not delivered: an output could not be stored; `{replay_command(run.source, run.seq_before)}` gives it"
     if not run.complete:
@@ -195,12 +195,14 @@ def nothing(run: RunReport) -> str:
             f"ended at once, {pages(run)}: what was read last may not be stored, and no output was written; "
             "the next crawl fetches what is missing"
         )
-    if run.documents:
+    if run.documents and run.outcome != "store_failed":
         number = "1 page was" if run.documents == 1 else f"{run.documents} pages were"
         why = f" ({run.outcome})" if run.outcome not in {None, "finished"} else ""
         return f"{number} stored, but not written as files{why}; the log says why, and the next crawl writes them"
     if run.outcome == "shutdown":
         return "stopped before the first page"
+    if run.advice and run.outcome == "store_failed":
+        return f"{run.outcome}: {run.advice}"
     return run.advice or f"nothing was obtained ({run.outcome or 'the crawl did not start'})"
 
 

@@ -64,12 +64,15 @@ class ExportPipeline:
         run = self.run
         if run.config.plan_only or not run.id:
             return
+        try:
+            run.flush()
+        except StoreError:  # `Run.end` meets it again, and says it
+            return
         if run.outputs.writes_skill:
             await self._skill()
         if not run.outputs.writes_mirror:
             return
         try:
-            run.flush()
             report = await asyncio.to_thread(_mirror, run.config, run.source)
         except (MirrorError, StoreError, OSError) as error:  # OSError: a full disk
             logger.error("the Markdown tree was not written: %(error)s", {"error": error})
@@ -82,7 +85,6 @@ class ExportPipeline:
     async def _skill(self) -> None:
         run = self.run
         try:
-            run.flush()
             report = await asyncio.to_thread(_write_skill, run.config, run.source)
         except (MirrorError, StoreError, OSError) as error:
             logger.error("the skill was not written: %(error)s", {"error": error})

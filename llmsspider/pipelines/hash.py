@@ -95,6 +95,7 @@ class HashPipeline:
 
     def _end(self, error: StoreError) -> None:
         if self._ending is None and self.crawler.engine is not None:
+            self.run.fault = str(error)
             logger.error("The crawl ends: %(error)s", {"error": error}, extra={"spider": self.crawler.spider})
             closing = self.crawler.engine.close_spider_async(reason="store_failed")
             self._ending = asyncio.ensure_future(closing)

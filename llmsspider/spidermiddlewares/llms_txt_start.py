@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from llmsspider.site.discovered import Discovery
 
 logger = logging.getLogger(__name__)
+faults = logging.getLogger(f"{__name__}.faults")
+"""What ended the run; the closing lines of `llmsspider` say it again."""
 
 
 class LlmsTxtStart:
@@ -72,7 +74,8 @@ class LlmsTxtStart:
             async for request in self._phases():
                 yield request
         except StoreError as error:
-            logger.error("The crawl ends: %(error)s", {"error": error}, extra={"spider": self.spider})
+            self.run.fault = str(error)
+            faults.error("The crawl ends: %(error)s", {"error": error}, extra={"spider": self.spider})
             raise CloseSpider("store_failed") from error
 
     def _begin_without_store(self, url: str) -> None:
@@ -106,9 +109,9 @@ class LlmsTxtStart:
             self._enable_waiting()
             discovery = await discover_site(self.phase)
         except LlmsspiderError as error:
-            logger.error("%(error)s", {"error": error}, extra={"spider": self.spider})
+            faults.error("%(error)s", {"error": error}, extra={"spider": self.spider})
             run.fault = str(error)
-            raise CloseSpider("start_failed") from error
+            raise CloseSpider("store_failed" if isinstance(error, StoreError) else "start_failed") from error
         if run.outputs.undelivered_since is not None and not run.config.plan_only:
             logger.warning(
                 "an earlier run stored changes that it did not deliver; `%(command)s` gives them",

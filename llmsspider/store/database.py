@@ -12,7 +12,7 @@ import sqlite3
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any, TypeVar
 from urllib.parse import quote
@@ -113,7 +113,7 @@ BUSY_TIMEOUT_SECS = 30
 CLOSE_TIMEOUT_MS = 1000
 """How long closing waits for other processes before it leaves SQLite's log to them."""
 RETRY_SECS = {"sqlite": (0.5, 2.0, 8.0), "postgresql": (0.1, 0.5, 1.0, 2.0, 4.0, *(8.0,) * 7)}
-"""Pauses before a retry after a closed connection, a lock or a full disk: a server may restart."""
+"""Pauses before a retry after a closed connection or a lock: a server may restart."""
 POSTGRESQL_SCHEMA = "llmsspider"
 """The schema our tables live in, so that they can share a database with others."""
 
@@ -136,7 +136,8 @@ class Database:
         try:
             yield
         except DBAPIError as error:
-            raise StoreError(f"page store {self.label}: {_first_line(error.orig or error)}") from error
+            why = "database or disk is full" if _is_full(error) else _first_line(error.orig or error)
+            raise StoreError(f"page store {self.label}: {why}") from error
         except SQLAlchemyError as error:
             raise StoreError(f"page store {self.label}: {_first_line(error)}") from error
 
@@ -147,7 +148,9 @@ class Database:
                 with self.faults():
                     return work()
             except StoreError as error:
-                if not isinstance(error.__cause__, OperationalError | InterfaceError):
+                if not isinstance(error.__cause__, OperationalError | InterfaceError) or _is_full(
+                    error.__cause__
+                ):
                     raise
                 logger.warning("%s; trying again in %s s", error, pause)
                 time.sleep(pause)
@@ -157,7 +160,7 @@ class Database:
     def write(self, work: Callable[[Connection], T]) -> T:
         """Do the work in one write transaction, with retries: it may run more than once, and is committed once."""
         if self.read_only:
-            raise StoreError(f"page store {self.label}: it cannot be written")
+            raise StoreError(f"page store {self.label}: it cannot be written; choose another LLMS_DATA_DIR")
 
         def attempt() -> T:
             with self.writing() as connection:
@@ -194,9 +197,9 @@ class Database:
             yield connection
 
     def close(self) -> None:
-        """Return SQLite's log to the file (as far as other processes allow) and close every connection."""
+        """Return SQLite's log to the file (as far as other processes and the disk allow), close every connection."""
         if self.is_sqlite and not self.read_only:
-            with self.faults(), self.reader() as connection:
+            with suppress(StoreError), self.faults(), self.reader() as connection:
                 connection.exec_driver_sql(f"PRAGMA busy_timeout={CLOSE_TIMEOUT_MS}").close()
                 connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)").close()
         self.engine.dispose()
@@ -328,6 +331,14 @@ def _begin_sqlite(connection: Connection) -> None:
     mode = connection.get_execution_options().get("begin", "DEFERRED")
     if mode is not None:
         connection.exec_driver_sql(f"BEGIN {mode}")
+
+
+def _is_full(error: DBAPIError) -> bool:
+    """Return whether SQLite's disk is full: nobody makes room within seconds."""
+    return getattr(error.orig, "sqlite_errorcode", None) in {
+        sqlite3.SQLITE_FULL,
+        sqlite3.SQLITE_IOERR_SHMSIZE,
+    }
 
 
 def _first_line(error: object) -> str:

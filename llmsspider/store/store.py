@@ -12,6 +12,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any, Self
 
@@ -321,10 +322,10 @@ class Stores:
         return self.kind.list_sources(self.url, self.data_dir)
 
     def list(self) -> list[SourceRecord]:
-        """Every source that can be read, by name; what cannot is a warning in the log."""
+        """Every source that can be read, by name; what cannot is a warning in the log, once."""
         found, problems = self.list_sources()
         for problem in problems:
-            logger.warning("%s", problem)
+            _warn(problem)
         return found
 
     def get(self, source: str) -> SourceRecord | None:
@@ -346,6 +347,11 @@ class Stores:
     def delete(self, source: str) -> None:
         """Delete a source with everything stored of it; see `Store.delete`."""
         self.kind.delete(self.url, self.data_dir, source)
+
+
+@cache
+def _warn(problem: str) -> None:
+    logger.warning("%s", problem)
 
 
 def store_class(given: object) -> type[Store]:
