@@ -6,8 +6,6 @@ import argparse
 import sys
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
-from markdown_it import MarkdownIt
-
 from llmsspider.launch.storecommand import DescribedCommand
 
 PAGES = {
@@ -42,6 +40,8 @@ def answer(path: str) -> tuple[str, str] | None:
     text = PAGES[name.removesuffix(".md")]
     if name.endswith(".md"):
         return "text/markdown", text
+    from markdown_it import MarkdownIt  # every command is imported with each of them
+
     body = MarkdownIt().enable("table").render(text)
     return "text/html", f'<!doctype html><html lang="en"><title>Tealight</title><main>{body}</main></html>'
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
+from importlib import import_module
+from operator import attrgetter
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import BeforeValidator
@@ -35,18 +37,14 @@ def parse_ports(value: str) -> range | None:
     return ports
 
 
-REFUSED = "refused"
-"""The type of the pydantic errors raised here; `lines` of its context are whole lines, in place of `accepted`."""
-
-
 def refused(accepted: str) -> PydanticCustomError:
     """Return the error to raise: `accepted` follows the name and value of the setting."""
-    return PydanticCustomError(REFUSED, "{accepted}", {"accepted": accepted})
+    return PydanticCustomError("refused", "{accepted}", {"accepted": accepted})
 
 
 def lines_of(error: ArgumentsError) -> PydanticCustomError:
     """Return the error to raise for a check that makes whole lines of its own."""
-    return PydanticCustomError(REFUSED, "{accepted}", {"accepted": str(error), "lines": error.problems})
+    return PydanticCustomError("refused", "{accepted}", {"accepted": str(error), "lines": error.problems})
 
 
 def choice(**values: Any) -> BeforeValidator:
@@ -63,6 +61,30 @@ def choice(**values: Any) -> BeforeValidator:
 def one_of(*words: str) -> BeforeValidator:
     """Accept these words."""
     return choice(**{word: word for word in words})
+
+
+def by(reader: str, accepted: str | None = None, *, optional: bool = False) -> BeforeValidator:
+    """Accept what a function makes of the value; it is imported with the first value.
+
+    Args:
+        reader: the function, as `package.module:name`. An `ArgumentsError` of it is taken as it is.
+        accepted: what is said where it raises anything else; its own words by default.
+        optional: None is accepted, too.
+    """
+
+    def check(value: Any) -> Any:
+        if value is None and optional:
+            return None
+        module, _, name = reader.partition(":")
+        read = attrgetter(name)(import_module(module))
+        try:
+            return read(value)
+        except ArgumentsError as error:
+            raise lines_of(error) from None
+        except Exception as error:  # whatever the user's module raises
+            raise refused((accepted or "{error}").format(error=error, kind=type(error).__name__)) from None
+
+    return BeforeValidator(check)
 
 
 def _boolean(value: Any) -> bool:
@@ -102,10 +124,6 @@ def _positive(value: Any) -> int:
     return number
 
 
-def _text(value: Any) -> str | None:
-    return None if value is None else str(value)
-
-
 def _workers(value: Any) -> int:
     if value == "auto":
         from llmsspider.content.conversion.workers import automatic_workers  # noqa: PLC0415
@@ -114,139 +132,61 @@ def _workers(value: Any) -> int:
     return _whole(value)
 
 
-def _ports(value: Any) -> Any:
+def _text(value: Any) -> str | None:
+    return None if value is None else str(value)
 
-    try:
-        parse_ports(str(value))
-    except ValueError:
-        raise refused("accepted are auto, off, a port, and a range such as 8000-8019") from None
+
+def _ports(value: Any) -> str:
+    parse_ports(str(value))
     return str(value)
-
-
-def _converter(value: Any) -> str:
-    from llmsspider.web import loading  # noqa: PLC0415
-
-    try:
-        return loading.check_converter(value)
-    except Exception as error:  # whatever the user's module raises
-        accepted = f"accepted are {', '.join(loading.NAMES)}, and the path of a class with convert(html)"
-        raise refused(f"{accepted} ({type(error).__name__}: {error})") from None
-
-
-def _history(value: Any) -> Any:
-    from llmsspider.store import Retention  # noqa: PLC0415
-
-    try:
-        return Retention.parse(value)
-    except ValueError:
-        raise refused("a number of versions, or of days such as '90 days', is accepted") from None
-
-
-def _formats(value: Any) -> Any:
-    from llmsspider.content.formats import Formats  # noqa: PLC0415
-
-    try:
-        return Formats.parse(value)
-    except ValueError as error:
-        raise refused(str(error)) from None
 
 
 def _handlers(value: Any) -> Any:
     from llmsspider.content.conversion.handlers import check_handlers  # noqa: PLC0415
 
-    try:
-        given = json.loads(value) if isinstance(value, str) else value
-        return check_handlers(dict(given))
-    except (TypeError, ValueError):
-        raise refused("a dict of class paths by media type is accepted") from None
-    except ArgumentsError as error:
-        raise lines_of(error) from None
+    return check_handlers(dict(json.loads(value) if isinstance(value, str) else value))
 
 
-def _store_class(value: Any) -> Any:
-    from llmsspider.store.store import store_class  # noqa: PLC0415
-
-    return _by(store_class, value)
-
-
-def _chunk_unit(value: Any) -> Any:
-    from llmsspider.content.markdown.chunks import counter  # noqa: PLC0415
-
-    return _by(counter, str(value))
+def _paths(value: Any) -> list[Any]:
+    return value.split(",") if isinstance(value, str) else list(value)
 
 
 def _providers(value: Any) -> Any:
     from llmsspider.site.providers import load_providers  # noqa: PLC0415
 
-    return _by(load_providers, value.split(",") if isinstance(value, str) else list(value))
-
-
-def _repository_hosts(value: Any) -> Any:
-    from llmsspider.site.repositories import parse_hosts  # noqa: PLC0415
-
-    try:
-        return parse_hosts(value)
-    except ValueError as error:
-        raise refused(str(error)) from None
+    return load_providers(_paths(value))
 
 
 def _generators(value: Any) -> tuple[str, ...]:
-    paths = tuple(value.split(",") if isinstance(value, str) else value)
+    paths = tuple(_paths(value))
     if paths:
         from llmsspider.content.extraction.generators import own_generators  # noqa: PLC0415
 
-        _by(own_generators, paths)
+        own_generators(paths)
     return paths
 
 
 def _embedder(value: Any) -> Any:
-    if value is not None:
-        from llmsspider.answers.embedding import check_embedder  # noqa: PLC0415
+    from llmsspider.answers.embedding import check_embedder  # noqa: PLC0415
 
-        _by(check_embedder, value)
+    check_embedder(value)
     return value
 
 
-def _addresses(value: Any) -> Any:
-    from llmsspider.web.addresses import AllowedAddresses  # noqa: PLC0415
-
-    return _by(AllowedAddresses.from_setting, value)
-
-
-def _http_auth(value: Any) -> Any:
-    from llmsspider.web.credentials import Credentials  # noqa: PLC0415
-
-    return _by(Credentials.from_setting, value)
-
-
-def _contact(value: Any) -> str | None:
+def _contact(value: Any) -> str:
     from llmsspider.web.politeness import with_contact  # noqa: PLC0415
 
     try:
         with_contact("", value)
     except ValueError as error:
-        raise lines_of(ArgumentsError([str(error)])) from None
-    return _text(value)
+        raise ArgumentsError([str(error)]) from None
+    return str(value)
 
 
-def _web_url(value: Any) -> str | None:
-    from llmsspider.errors import InvalidUrlError  # noqa: PLC0415
-    from llmsspider.web.urls import require_http_url  # noqa: PLC0415
-
-    if value is None or value == "":
-        return None
-    try:
-        return require_http_url(str(value))
-    except InvalidUrlError:
-        raise refused("an http or https URL is accepted") from None
-
-
-def _by(read: Callable[[Any], Any], value: Any) -> Any:
-    try:
-        return read(value)
-    except ArgumentsError as error:
-        raise lines_of(error) from None
-
+HERE = __name__
+CONVERTERS = "accepted are native, markdownify, and the path of a class with convert(html) ({kind}: {error})"
+PORTS = "accepted are auto, off, a port, and a range such as 8000-8019"
+VERSIONS = "a number of versions, or of days such as '90 days', is accepted"
 
 OpenApiDocuments = Literal["file", "tag", "operation"]
 Boolean = Annotated[bool, BeforeValidator(_boolean)]
@@ -256,19 +196,21 @@ Whole = Annotated[int, BeforeValidator(_whole)]
 Positive = Annotated[int, BeforeValidator(_positive)]
 Text = Annotated[str | None, BeforeValidator(_text)]
 Workers = Annotated[int, BeforeValidator(_workers)]
-Ports = Annotated[str, BeforeValidator(_ports)]
-Converter = Annotated[str, BeforeValidator(_converter)]
-Generators = Annotated[tuple[str, ...], BeforeValidator(_generators)]
-EmbedderPath = Annotated[Any, BeforeValidator(_embedder)]
-WebUrl = Annotated[str | None, BeforeValidator(_web_url)]
-Contact = Annotated[str | None, BeforeValidator(_contact)]
+Ports = Annotated[str, by(f"{HERE}:_ports", PORTS)]
+Converter = Annotated[str, by("llmsspider.web.loading:check_converter", CONVERTERS)]
+Generators = Annotated[tuple[str, ...], by(f"{HERE}:_generators")]
+EmbedderPath = Annotated[Any, by(f"{HERE}:_embedder", optional=True)]
+WebUrl = Annotated[
+    str | None, by("llmsspider.web.urls:require_http_url", "an http or https URL is accepted", optional=True)
+]
+Contact = Annotated[str | None, by(f"{HERE}:_contact", optional=True)]
 
 if TYPE_CHECKING:
     from llmsspider.content.conversion.handlers import Handlers
     from llmsspider.content.formats import Formats
     from llmsspider.content.markdown.chunks import Count
     from llmsspider.site.providers import Provider
-    from llmsspider.site.repositories import Kind as RepositoryKind
+    from llmsspider.site.repositories import Kind
     from llmsspider.store import Retention, Store
     from llmsspider.web.addresses import AllowedAddresses
     from llmsspider.web.credentials import Credentials
@@ -280,18 +222,20 @@ if TYPE_CHECKING:
     History = Retention
     HttpAuth = Credentials
     Providers = list[Provider]
-    RepositoryHosts = dict[str, RepositoryKind]
+    RepositoryHosts = dict[str, Kind]
     StoreClass = type[Store]
 else:  # what the checks return; a process that only reads settings need not import it
-    Addresses = Annotated[Any, BeforeValidator(_addresses)]
-    ChunkUnit = Annotated[Any, BeforeValidator(_chunk_unit)]
-    ContentHandlers = Annotated[Any, BeforeValidator(_handlers)]
-    FormatModes = Annotated[Any, BeforeValidator(_formats)]
-    History = Annotated[Any, BeforeValidator(_history)]
-    HttpAuth = Annotated[Any, BeforeValidator(_http_auth)]
-    Providers = Annotated[Any, BeforeValidator(_providers)]
-    RepositoryHosts = Annotated[Any, BeforeValidator(_repository_hosts)]
-    StoreClass = Annotated[Any, BeforeValidator(_store_class)]
+    Addresses = Annotated[Any, by("llmsspider.web.addresses:AllowedAddresses.from_setting")]
+    ChunkUnit = Annotated[Any, by("llmsspider.content.markdown.chunks:counter")]
+    ContentHandlers = Annotated[
+        Any, by(f"{HERE}:_handlers", "a dict of class paths by media type is accepted")
+    ]
+    FormatModes = Annotated[Any, by("llmsspider.content.formats:Formats.parse")]
+    History = Annotated[Any, by("llmsspider.store:Retention.parse", VERSIONS)]
+    HttpAuth = Annotated[Any, by("llmsspider.web.credentials:Credentials.from_setting")]
+    Providers = Annotated[Any, by(f"{HERE}:_providers")]
+    RepositoryHosts = Annotated[Any, by("llmsspider.site.repositories:parse_hosts")]
+    StoreClass = Annotated[Any, by("llmsspider.store.store:store_class")]
 
 
 def problems_of(error: Mapping[str, Any], shown: str) -> list[str]:
