@@ -16,7 +16,7 @@ import html
 import pickle
 import re
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -41,7 +41,7 @@ from llmsspider.web.urls import identity, page_key
 
 if TYPE_CHECKING:
     from llmsspider.crawl.page_links import Base
-    from llmsspider.crawl.run import Run
+    from llmsspider.crawl.state import RunState
     from llmsspider.site.discovered import Discovery, Fetch, FetchResult, FullText
     from llmsspider.store import PageRecord
 
@@ -124,12 +124,12 @@ def full_text_hash(text: str) -> str:
     return raw_hash(text.encode("utf-8", "surrogatepass"))
 
 
-def keep_bases(run: Run) -> Path | None:
+def keep_bases(run: RunState, bases: LinkBases) -> Path | None:
     """Write for the workers what links are known to be relative to now; None where that is not known or not written."""
     if run.site.is_shown_elsewhere:
         return None
     with suppress(OSError):  # a full disk: the crawling process joins the links
-        return run.spool.keep(pickle.dumps(run.memory.link_bases, pickle.HIGHEST_PROTOCOL))
+        return run.spool.keep(pickle.dumps(bases, pickle.HIGHEST_PROTOCOL))
     return None
 
 
@@ -228,15 +228,17 @@ class LaggingFiles:
         return lags
 
 
-async def find_lagging(run: Run, fetch: Fetch, discovery: Discovery) -> None:
+async def find_lagging(
+    run: RunState, lagging: LaggingFiles, number: int, fetch: Fetch, discovery: Discovery
+) -> None:
     """Compare a few stored pages of each full-text file with the site; a file that lags is logged once, and counted."""
     dates = {identity(run.page_of(seed.url)): seed.lastmod for seed in discovery.seeds if seed.lastmod}
     for full_text in discovery.full_texts:
         pages = _stored_pages(run, full_text)
-        if not full_text.is_usable or run.memory.lags(full_text.url) or not pages:
+        if not full_text.is_usable or full_text.url in lagging.files or not pages:
             continue
         lastmod = {url: dates[identity(url)] for url in pages if identity(url) in dates}
-        wanted = {pages[url]: url for url in chosen(list(pages), lastmod, run.memory.full_check.number)}
+        wanted = {pages[url]: url for url in chosen(list(pages), lastmod, number)}
         samples = []
         for piece in _pieces(full_text, set(wanted)):
             url = wanted[piece.url or ""]
@@ -246,7 +248,7 @@ async def find_lagging(run: Run, fetch: Fetch, discovery: Discovery) -> None:
             if words is not None and are_alike(*words):
                 newer = is_newer(answer.headers, lastmod.get(url), full_text.answer.headers)
                 samples.append(Sample(url, _hash_of(words[0]), _hash_of(words[1]), newer))
-        if run.memory.lagging.compare(full_text.url, samples):
+        if lagging.compare(full_text.url, samples):
             run.count("full-text/lagging")
             run.note(
                 f"{full_text.url} lags behind its pages: they are crawled, and it stands in for those only "
@@ -254,7 +256,7 @@ async def find_lagging(run: Run, fetch: Fetch, discovery: Discovery) -> None:
             )
 
 
-def _stored_pages(run: Run, full_text: FullText) -> dict[str, str]:
+def _stored_pages(run: RunState, full_text: FullText) -> dict[str, str]:
     """Return the address of each page of the file that is stored from it, and what the file calls it."""
     found = {}
     for named in full_text.report.urls if full_text.report else ():
@@ -281,7 +283,7 @@ def _pieces(full_text: FullText, named: set[str]) -> list[FullPage]:
 
 
 async def _words(
-    run: Run, piece: FullPage, url: str, answer: FetchResult
+    run: RunState, piece: FullPage, url: str, answer: FetchResult
 ) -> tuple[Counter[str], Counter[str]] | None:
     """Return the words of a page as it is now and as the file holds it; None where the page does not come."""
     if not answer.ok or identity(answer.final_url) != identity(url):
@@ -370,15 +372,17 @@ def _seconds(read: Callable[[str], datetime], text: str | None) -> float | None:
     return None
 
 
-def keep_text_of_file(run: Run, record: PageRecord) -> None:
+def keep_text_of_file(
+    run: RunState, record: PageRecord, lagging: LaggingFiles, unread: Container[str]
+) -> None:
     """Keep the text that was stored from a full-text file which lags or is away, where the page has the same words."""
     state = run.known.state(record.key)
     is_of_file = state is not None and state.origin == "llms-full"
-    was_of_file = record.key in run.memory.lagging.pages and not is_of_file
+    was_of_file = record.key in lagging.pages and not is_of_file
     if state is None or not (is_of_file or was_of_file):
         return
-    is_away = is_of_file and state.fetched_url in run.memory.previous_discovery.unread
-    stored = run.store.load_page(state.key) if is_away or run.memory.lagging.files else None
+    is_away = is_of_file and state.fetched_url in unread
+    stored = run.store.load_page(state.key) if is_away or lagging.files else None
     if stored is None or counted_words(stored.content or "") != counted_words(record.content or ""):
         return
     if was_of_file and stored.title != record.title:

@@ -10,14 +10,14 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from llmsspider import errors
-from llmsspider.crawl.link_bases import WORDS
+from llmsspider.crawl.link_bases import WORDS, LinkBases
 from llmsspider.web.locales import tree_of
 from llmsspider.web.stats import FilterReason
 from llmsspider.web.url_gate import INVALID_URL, InvalidUrl, parse, usable
 from llmsspider.web.urls import host, identity
 
 if TYPE_CHECKING:
-    from llmsspider.crawl.run import Run
+    from llmsspider.crawl.state import RunState
     from llmsspider.items import Page
     from llmsspider.site.discovered import Discovery
     from llmsspider.web.scope import Scope
@@ -110,7 +110,7 @@ class Plan:
     arguments: dict[str, str]
 
 
-def make_plan(run: Run, discovery: Discovery, scope: Scope, start_page: Page) -> Plan:
+def make_plan(run: RunState, bases: LinkBases, discovery: Discovery, scope: Scope, start_page: Page) -> Plan:
     """Return the plan of a run whose discovery is done: nothing is fetched."""
     pages = _pages(run, discovery, start_page)
     sections: Counter[str] = Counter()
@@ -154,7 +154,7 @@ def make_plan(run: Run, discovery: Discovery, scope: Scope, start_page: Page) ->
             text.report.pages for text in discovery.full_texts if text.report and text.is_usable
         ),
         start_links=links,
-        markdown_links={group: WORDS[base] for group, base in run.memory.link_bases.learned().items()},
+        markdown_links={group: WORDS[base] for group, base in bases.learned().items()},
         languages=dict(Counter(tree["language"] for tree in trees if "language" in tree)),
         versions=dict(Counter(tree["version"] for tree in trees if "version" in tree)),
         left_out=dict(filtered),
@@ -163,7 +163,7 @@ def make_plan(run: Run, discovery: Discovery, scope: Scope, start_page: Page) ->
     )
 
 
-def _pages(run: Run, discovery: Discovery, start_page: Page) -> dict[str, tuple[str | None, bool]]:
+def _pages(run: RunState, discovery: Discovery, start_page: Page) -> dict[str, tuple[str | None, bool]]:
     """Return each page known by its identity, with its section and whether it is listed."""
     pages: dict[str, tuple[str | None, bool]] = {}
     for seed in discovery.seeds:
@@ -173,7 +173,7 @@ def _pages(run: Run, discovery: Discovery, start_page: Page) -> dict[str, tuple[
     return pages
 
 
-def _arguments(run: Run, scope: Scope, filtered: Container[str]) -> dict[str, str]:
+def _arguments(run: RunState, scope: Scope, filtered: Container[str]) -> dict[str, str]:
     """Return ready-to-paste commands by what they do."""
     start = errors.command("crawl", "docs", "-a", f"url={run.arguments.url}")
     suggestions = {"as planned": start}

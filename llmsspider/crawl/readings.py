@@ -16,7 +16,8 @@ from llmsspider.web.stats import Filtered
 
 if TYPE_CHECKING:
     from llmsspider.crawl.pages import PageResponse
-    from llmsspider.crawl.run import Run
+    from llmsspider.crawl.source_memory import SourceMemory
+    from llmsspider.crawl.state import RunState
     from llmsspider.store import Reading as StoredReading
     from llmsspider.web.stats import FilterReason
 
@@ -90,10 +91,12 @@ class Readings:
 
     Args:
         run: the run.
+        memory: what runs of the source remember.
     """
 
-    def __init__(self, run: Run):
+    def __init__(self, run: RunState, memory: SourceMemory):
         self._run = run
+        self._memory = memory
 
     def conditional_headers(self, url: str, accept: str | None, *, listed: bool) -> dict[str, str]:
         """Return the validators to send for a page that was no document, as headers; empty if there are none."""
@@ -133,7 +136,7 @@ class Readings:
         read_by = self._read_by(listed=listed)
         before = run.resources.restored(url, accept, read_by=read_by) if self._may_know else None
         if before is not None and _is_false(before, reading, answer):
-            run.memory.disbelieve(url)
+            self._memory.disbelieve(url)
         run.resources.keep(url, accept, answer.headers, reading.to_json(), read_by=read_by)
 
     def start_page(self, body: bytes, url: str) -> Page | None:
@@ -168,7 +171,7 @@ class Readings:
     @property
     def _may_know(self) -> bool:
         """True if this is not the first run of the source, so that something may have been kept."""
-        return self._run.memory.full_check.number > 1
+        return self._memory.full_check.number > 1
 
     @staticmethod
     def _is_kept(why: Drop, page: PageResult, answer: PageResponse) -> bool:

@@ -20,12 +20,10 @@ from llmsspider.web.loading import own_mark
 from llmsspider.web.urls import document_id, identity
 
 if TYPE_CHECKING:
-    from llmsspider.crawl.full_text import ReadPiece
     from llmsspider.crawl.known_pages import KnownPages
     from llmsspider.crawl.pages import PageResponse, PageResult
     from llmsspider.items import Change, DiscoveredBy, LlmsEntry, Origin, Page
     from llmsspider.site.discovered import FullText, LlmsFile
-    from llmsspider.site.llmsfull import FullPage
     from llmsspider.store import PageState, Store
 
 
@@ -172,32 +170,39 @@ class Records:
         )
 
     def of_full_text(
-        self, page: FullPage, read: ReadPiece, *, url: str, file: FullText, entry: LlmsEntry | None
+        self,
+        page: Page,
+        raw_hash: str,
+        *,
+        url: str,
+        title: str | None,
+        file: FullText,
+        entry: LlmsEntry | None,
     ) -> PageRecord:
         """Return the record of a page that a full-text file holds; the file's validators are not the page's.
 
         Args:
-            page: the page as the file holds it.
-            read: the page as it was read.
+            page: the page as it was read.
+            raw_hash: the SHA-256 in hex of the text that it was read from.
             url: the page's address.
+            title: what the file calls it.
             file: the full-text file.
             entry: its entry in an llms.txt.
         """
         record = page_record(
             self.source,
             url,
-            read.page,
+            page,
             fetched_url=file.url,
-            body_hash=read.raw_hash,
+            body_hash=raw_hash,
             origin="llms-full",
             by="llms-full.txt",
             extractor_version=self.extractor_version,
             now=utc_now(),
             entry=entry,
-            title=page.title,
+            title=title,
         )
         record.status, record.mime_type = file.answer.status, file.answer.content_type
-        record.digest = read.digest
         return record
 
     def of_index(self, file: LlmsFile) -> PageRecord:

@@ -9,31 +9,24 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from llmsspider.content.conversion.workers import ConversionPool
 from llmsspider.crawl import traps
-from llmsspider.crawl.bot_walls import Suspects
 from llmsspider.crawl.bounds import Bounds, PageLimit
-from llmsspider.crawl.deletions import Moves
-from llmsspider.crawl.jobs import Spool
 from llmsspider.crawl.known_pages import KnownPages, KnownResources
-from llmsspider.crawl.pages import PrefetchedResponses
-from llmsspider.crawl.progress import Coverage, Outputs, Progress, Snapshot, succeeded
+from llmsspider.crawl.progress import Snapshot, succeeded
 from llmsspider.crawl.readings import Readings
-from llmsspider.crawl.records import RecordedPages, Records
+from llmsspider.crawl.records import RecordedPages
 from llmsspider.crawl.settle import drop_reason
-from llmsspider.crawl.site import SiteKnowledge
 from llmsspider.crawl.source_memory import SourceMemory, StoredLookAlikes
-from llmsspider.crawl.waiting import Waiting
-from llmsspider.errors import ErrorKind, StoreError
+from llmsspider.crawl.state import RunState
+from llmsspider.errors import StoreError
 from llmsspider.items import content_hash
 from llmsspider.site.llmstxt import directory_url
-from llmsspider.store import RunKind, Store
-from llmsspider.web import stats
-from llmsspider.web.stats import FILTERED_AFTER_FETCH, LIMITS, FilterReason, Stat
+from llmsspider.store import RunKind
+from llmsspider.web.stats import Stat
 from llmsspider.web.url_gate import usable
 from llmsspider.web.urls import identity, page_key
 
@@ -47,11 +40,8 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-CONVERT_TIMEOUT_SECS = 60
-"""Time that one page may take in a worker; measured: the slowest real pages take seconds."""
 
-
-class Run:
+class Run(RunState):
     """One crawl of one source.
 
     Args:
@@ -63,18 +53,6 @@ class Run:
         resumes: id of the run that a JOBDIR continues, None for a new one.
     """
 
-    outcome = ""
-    """Scrapy's finish reason, once the spider has closed."""
-
-    discovers = True
-    """Whether the crawl begins with discovery and goes on in phases (`LlmsTxtStart`)."""
-
-    remembers = True
-    """Whether pages are stored."""
-
-    fault: str | None = None
-    """The error that ended the run, in one line."""
-
     def __init__(
         self,
         arguments: DocsArguments,
@@ -85,29 +63,10 @@ class Run:
         *,
         resumes: str | None = None,
     ):
-        self.arguments = arguments
-        self.config = config
-        self.source: str = arguments.source or ""
-        self.progress = Progress()
-        self.requested_pages: set[bytes] = set()
-        """The keys (`urls.page_key`) of the pages that were requested in this crawl."""
+        super().__init__(arguments, config, count, resumes=resumes)
         self.limit = PageLimit(arguments.max_pages, self.progress, arguments.max_requests)
-        self.workers = ConversionPool(
-            config.convert_workers,
-            CONVERT_TIMEOUT_SECS,
-            config.converter,
-            config.handlers.paths,
-            formats=config.formats,
-            openapi=config.openapi_documents,
-            generators=config.generators,
-        )
-        self.spool = Spool()
-        self.site = SiteKnowledge()
-        self.known = KnownPages()
-        self.resources, self.readings = KnownResources(), Readings(self)
-        self.recorded = RecordedPages(self.known)
-        self.records = Records(self.source, config.converter_fingerprint)
-        self.suspects = Suspects()
+        self.memory = SourceMemory(self, source)
+        self.readings = Readings(self, self.memory)
         self.bounds = Bounds(
             arguments,
             self.site,
@@ -117,22 +76,11 @@ class Run:
             is_read=self._is_read,
             handled_if_listed=config.formats.extensions("listed"),
         )
-        self.discovery: Discovery | None = None
         self.plan: Plan | None = None
         """What the crawl would do, for `scrapy plan`."""
-        self.robots_txt: Callable[[str], Awaitable[str | None]] | None = None
-        """Returns the robots.txt of a URL's host, None where it failed; set by what obeys it."""
         self.ended = asyncio.Event()
         """Set once `outcome` is known."""
         self.queued = queued
-        self.resumes = resumes
-        self._count = count
-        self._store: Store | None = None
-        self._record: RunRecord | None = None
-        self.prefetched = PrefetchedResponses()
-        self.waiting, self.moves = Waiting(), Moves()
-        self.coverage, self.outputs = Coverage(), Outputs(config)
-        self.memory = SourceMemory(self, source)
 
     # --- life ---
 
@@ -282,28 +230,6 @@ class Run:
         return self._record
 
     @property
-    def id(self) -> str:
-        """The id of the run; empty before it was opened."""
-        return self._record.id if self._record else ""
-
-    @property
-    def seq_before(self) -> int:
-        """The last change that was stored before this run."""
-        return self._record.seq_before if self._record else 0
-
-    @property
-    def is_open(self) -> bool:
-        """True between `open` and `close`, for a run with a store."""
-        return self._store is not None
-
-    @property
-    def store(self) -> Store:
-        """The open store."""
-        if self._store is None:
-            raise RuntimeError("the run is not open")
-        return self._store
-
-    @property
     def obtained(self) -> int:
         """The documents that came from the site in this run, and not from the store in place of a page that failed."""
         return max(self.progress.documents - self.progress.kept, 0) + self.waiting.number("moved")
@@ -329,77 +255,6 @@ class Run:
         """Fix the bounds of a run that revalidates stored pages only."""
         self.progress.crawl_type = "refresh"
         self.bounds.stored(state.url for state in self.known.states.values())
-
-    def page_of(self, url: str) -> str:
-        """Return the page a URL stands for: the page of a Markdown URL, the first spelling of joined ones.
-
-        A stored page keeps its address: `/a/` and `/a/index.html` do not change places from run to run.
-        """
-        page = self.site.page_of(url)
-        if not self.known.may_hold(page) or identity(page) in self.site.respelled:
-            return page
-        state = self.known.state(page_key(page))
-        return state.url if state is not None else page
-
-    def requested(self, url: str) -> bool:
-        """Say whether the page was requested in this run already."""
-        return page_key(url) in self.requested_pages
-
-    def _is_read(self, url: str) -> bool:
-        """Say whether there is a document of a page, of this run or stored.
-
-        Where pages cannot wait for one (JOBDIR), that the page was seen has to do.
-        """
-        key = page_key(url)
-        if key in self.recorded.keys or self.known.state(key) is not None:
-            return True
-        return "copy" in self.waiting.closed and (self.site.is_evident(url) or self.requested(url))
-
-    def remember(self, key: bytes) -> None:
-        """Count a page as requested that comes another way, such as one that a full-text file holds."""
-        self.requested_pages.add(key)
-
-    @property
-    def follows_links(self) -> bool:
-        """True when links of pages lead to further pages in this run."""
-        arguments = self.arguments
-        return arguments.mode == "crawl" and arguments.follow == "links" and not arguments.retry
-
-    # --- counting ---
-
-    def count(self, stat: Stat, number: int = 1) -> None:
-        """Add to a stat."""
-        self._count(stat, number)
-
-    def note(self, line: str) -> None:
-        """Log a line at INFO."""
-        logger.info("%(line)s", {"line": line})
-
-    def record_filtered(self, url: str, reason: FilterReason, rule: str = "") -> None:
-        """Count a URL that is filtered, with its reason, in stats, progress and store."""
-        if reason in LIMITS:
-            self.coverage.unseen.add(reason)
-        elif reason in FILTERED_AFTER_FETCH and self.known.state(page_key(url)) is None:
-            self.bounds.look_alikes.wasted(url)
-        self.progress.record_filtered(reason, url, rule)
-        self.count(stats.filtered(reason))
-        if self._store is not None:
-            self._store.record_filtered(url, reason, rule or None)
-
-    def drop(self, record: PageRecord, why: str) -> None:
-        """Count a page that a pipeline of the user dropped; what is stored of it is deleted at the end."""
-        if self.known.reasons.get(record.key) != "pipeline":
-            self.record_filtered(record.url, "pipeline", why)
-            self.known.record_outcome(record.key, "dropped", "pipeline")
-
-    def fail(self, url: str, kind: ErrorKind, message: str, status: int | None = None) -> None:
-        """Count a page that failed, in stats, progress and store."""
-        if kind == "not_found" and self.known.state(page_key(url)) is None:
-            self.bounds.look_alikes.wasted(url)
-        self.progress.error(kind, url, message, status)
-        self.count(stats.errors(kind))
-        if self._store is not None:
-            self._store.record_error(url, kind, message, status)
 
     def snapshot(self) -> Snapshot:
         """Return the state of the run at this moment."""

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from llmsspider.crawl.bot_walls import Suspect, Wall
-    from llmsspider.crawl.run import Run
+    from llmsspider.crawl.state import RunState
     from llmsspider.items import LlmsEntry
     from llmsspider.site.discovered import Discovery, LlmsFile
     from llmsspider.store import RunRecord, SourceRecord
@@ -146,7 +146,7 @@ class SourceMemory:
         source: the source as stored, None on its first crawl.
     """
 
-    def __init__(self, run: Run, source: SourceRecord | None):
+    def __init__(self, run: RunState, source: SourceRecord | None):
         self._run = run
         self._source = source
         found = source.discovery if source is not None else {}
@@ -319,7 +319,7 @@ class SourceMemory:
 class StoredLookAlikes:
     """The texts of the stored pages of a shape (`traps.shape_of`), where there are so many that the limit matters."""
 
-    def __init__(self, run: Run):
+    def __init__(self, run: RunState):
         self._run = run
         self._by_shape: dict[str, list[bytes]] | None = None
 

@@ -185,7 +185,7 @@ class FullTextPages:
         if full_text.report is None:
             return
         await self.sample(full_text)
-        bases = keep_bases(self._run)
+        bases = keep_bases(self._run, self._run.memory.link_bases)
         with full_text.answer.open() as body:
             pieces = llmsfull.cut(body, full_text.report)
             if full_text.url in self._run.memory.previous_discovery.unread:  # truncated in its last page
@@ -314,7 +314,11 @@ class FullTextPages:
         count_hidden(run, read.page)
         entry = run.site.entries.get(identity(url))
         try:
-            return run.records.of_full_text(page, read, url=url, file=file, entry=entry), False
+            record = run.records.of_full_text(
+                read.page, read.raw_hash, url=url, title=page.title, file=file, entry=entry
+            )
+            record.digest = read.digest
+            return record, False
         except Exception as error:
             return error, False
 

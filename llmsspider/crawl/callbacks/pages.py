@@ -346,7 +346,7 @@ class Pages:
         self._documents.retitle(record, is_start=bool(info(request).get("start")))
         if is_false and run.known.is_false(record, answer.headers):  # as it came, and as it would be stored
             run.memory.disbelieve(record.fetched_url)
-        keep_text_of_file(run, record)
+        keep_text_of_file(run, record, run.memory.lagging, run.memory.previous_discovery.unread)
 
     # --- an llms.txt that a page names ---
 

@@ -71,7 +71,7 @@ async def discover_site(phase: Phase) -> Discovery | None:
         from llmsspider.crawl.plan import make_plan  # noqa: PLC0415  # a crawl makes none
 
         await _sample_markdown(phase, discovery)
-        run.plan = make_plan(run, discovery, scope, start_page)
+        run.plan = make_plan(run, run.memory.link_bases, discovery, scope, start_page)
     return discovery
 
 
@@ -206,7 +206,8 @@ async def _stored_or_failed(phase: Phase) -> AsyncIterator[Request]:
 async def _site(phase: Phase, discovery: Discovery) -> AsyncIterator[Request]:
     """Yield full text first: the pages that it holds are not fetched. Then the start page and the listed pages."""
     if any(full_text.is_usable for full_text in discovery.full_texts):
-        await find_lagging(phase.run, phase.fetch, discovery)
+        run, memory = phase.run, phase.run.memory
+        await find_lagging(run, memory.lagging, memory.full_check.number, phase.fetch, discovery)
         yield phase.results(phase.spider.full_texts.current())
         await phase.idle.wait_until_idle()
         _list_lagging(phase, discovery)
