@@ -136,28 +136,10 @@ def _parts(word: str) -> str:
     return " ".join(humps(word))
 
 
-# Digests of equal texts.
-
-_PLAIN = bytes(ord(" " if (kind := chr(code)).isspace() else kind.lower()) for code in range(128)) + bytes(
-    range(128, 256)
-)
-"""UTF-8 with ASCII in lower case, and a space for its white space."""
-_ASCII = bytes(range(128))
-
-
 def digest_of(text: str) -> bytes:
     """A digest (16 bytes), equal for texts that differ in white space and case only."""
-    data = text.encode("utf-8", "replace")
-    if _is_plain(data.translate(None, _ASCII).decode("utf-8")):
-        plain = b" ".join(data.translate(_PLAIN).split())
-    else:
-        plain = " ".join(text.split()).casefold().encode("utf-8", "replace")
-    return hashlib.sha256(plain).digest()[:16]
-
-
-def _is_plain(text: str) -> bool:
-    """Whether a text has neither capitals nor white space."""
-    return not text or (text.casefold() == text and text.split() == [text])
+    plain = " ".join(text.split()).casefold()
+    return hashlib.sha256(plain.encode("utf-8", "replace")).digest()[:16]
 
 
 # A query: its words, phrases and identifiers, in a form for any index.

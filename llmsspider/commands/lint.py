@@ -92,7 +92,7 @@ class Command(StoreCommand):
         opts: argparse.Namespace,
         notes: list[str],
     ) -> list[Finding] | None:
-        from llmsspider.lint.spider import LintSpider
+        from llmsspider.lint.site import LintSpider
         from llmsspider.site.llmstxt import is_llms_url
 
         self.stores()  # the settings are right

@@ -5,5 +5,5 @@ text, JSON, GitHub annotations or SARIF. Only the command `lint` imports it.
 
     findings   every rule, with its level and remedy; what was found; the output formats
     outline    an llms.txt with the line of each part    text      rules of texts
-    site       checks of the links of a site             spider    the crawl that fetches for `site`
+    site       checks of the links of a site, and the spider that fetches for them
 """

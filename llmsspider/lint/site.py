@@ -1,30 +1,44 @@
 """An llms.txt on its site: what its links answer, their Markdown and HTML side by side, the other files beside it.
 
-Everything is fetched through a `Fetch`, a few links at a time and within limits; what the store knows of a page from
-its last crawl is not fetched again.
+Everything is fetched through every downloader middleware, a few links at a time and within limits; what the store knows
+of a page from its last crawl is not fetched again.
 """
 
 from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import TYPE_CHECKING, Any, Literal
 
+from llmsspider.config.arguments import PageArguments
+from llmsspider.config.components import check_components
+from llmsspider.config.settings import Config
+from llmsspider.crawl.fetch import EngineFetch
+from llmsspider.crawl.requests import synthetic_request
 from llmsspider.crawl.settle import drop_reason
-from llmsspider.errors import ConversionError
+from llmsspider.crawl.spiderrun import ProjectSpider
+from llmsspider.errors import ConversionError, DiscoveryError, InvalidUrlError
 from llmsspider.items import Page
 from llmsspider.lint.findings import Finding, finding, ordered
 from llmsspider.lint.text import Sides, lint_body, missing, places
-from llmsspider.site.discovered import Discovery, Fetch, FetchResult
+from llmsspider.site.discovered import Discovery, Fetch, FetchResult, Options
+from llmsspider.site.discovery import discover
 from llmsspider.site.llmstxt import is_llms_url
+from llmsspider.spiders.page import page_run
 from llmsspider.web import media_types
 from llmsspider.web.addresses import same_site
-from llmsspider.web.markdown_forms import FORMS, Form, Shape, is_markdown_url, shape, twin
+from llmsspider.web.markdown_forms import FORMS, Form, Shape, is_markdown_url, page_candidates, shape, twin
 from llmsspider.web.media_types import HTML_TYPES, MARKDOWN_TYPES, classify
 from llmsspider.web.opt_out import opt_out
 from llmsspider.web.urls import identity, without_fragment
+
+if TYPE_CHECKING:
+    from scrapy.crawler import Crawler
+    from scrapy.http import Response
+
+    from llmsspider.crawl.run import Run
 
 AT_ONCE = 8
 """Maximum number of links fetched at the same time; the delays of the crawl hold all the same."""
@@ -67,10 +81,9 @@ class Checked:
             yield "wrong-content-type", f"Markdown addresses served as {self.wrong_type}"
         if self.lacks_vary:
             yield "no-vary", "pages that are Markdown or HTML by the Accept header without `Vary: Accept`"
-        if self.is_html and not is_markdown_url(self.url) and self.markdown is not None:
-            yield "html-link", "links to HTML pages that have a Markdown version"
-        elif self.is_html and not is_markdown_url(self.url):
-            yield "no-markdown", "links to HTML pages without a Markdown version"
+        if self.is_html and not is_markdown_url(self.url):
+            rule, what = ("html-link", "that have a") if self.markdown else ("no-markdown", "without a")
+            yield rule, f"links to HTML pages {what} Markdown version"
         if self.markdown is not None and not self.named:
             yield "no-alternate", "pages that do not name their Markdown version"
 
@@ -80,29 +93,39 @@ class SiteLint:
     """One lint of a site.
 
     Args:
-        fetch: downloads one URL.
+        download: downloads one URL.
         convert: makes Markdown of HTML.
         max_links: maximum number of links that are checked; `unchecked` is the number of the others.
         known: what the store knows of pages, by identity; those are not fetched.
     """
 
-    fetch: Fetch
+    download: Fetch
     convert: Convert
     max_links: int
-    known: Mapping[str, Checked] = field(default_factory=dict)
+    known: Mapping[str, Checked]
     checked: dict[str, Checked] = field(default_factory=dict)
     unchecked: int = 0
+    _files: dict[str, FetchResult] = field(default_factory=dict)
+    """The answers for llms files."""
     _compared: int = 0
     _forms: dict[Shape, Form] = field(default_factory=dict)
     _without: Counter[Shape] = field(default_factory=Counter)
 
-    async def run(self, discovery: Discovery, bodies: Mapping[str, FetchResult]) -> list[Finding]:
-        """Check everything that discovery found.
+    async def fetch(
+        self, url: str, *, accept: str | None = None, max_bytes: int | None = None
+    ) -> FetchResult:
+        """Download one URL; answers for llms files are kept."""
+        answer = await self.download(url, accept=accept, max_bytes=max_bytes)
+        if answer.ok and is_llms_url(answer.final_url):
+            self._files[answer.final_url] = answer
+        return answer
 
-        Args:
-            discovery: the files of the site.
-            bodies: the answers for its llms files, by URL.
-        """
+    async def run(self, url: str, options: Options) -> list[Finding]:
+        """Discover the files of a site, and check them."""
+        try:
+            discovery = await discover(self.fetch, url, options)
+        except (DiscoveryError, InvalidUrlError) as error:
+            return [finding("not-llms-txt", options.llms_txt or url, str(error))]
         start = discovery.start.final_url
         if not discovery.files:
             tried = ", ".join(f"{one.url} ({one.reason})" for one in discovery.tried[:4] if one.reason)
@@ -112,7 +135,7 @@ class SiteLint:
             return [finding("not-found", start, f"no llms.txt was found: {tried or 'nothing answered'}")]
         found: list[Finding] = []
         for file in discovery.files:
-            if (answer := bodies.get(file.url)) is not None:
+            if (answer := self._files.get(file.url)) is not None:
                 found += lint_body(answer.head(MAX_BODY * 4), file.url, file.url)
                 if answer.content_type not in TEXT_TYPES:
                     problem = f"the file is served as {answer.content_type or 'no type'}"
@@ -163,7 +186,7 @@ class SiteLint:
         elif is_markdown_url(answer.final_url):
             if answer.content_type not in TEXT_TYPES:
                 found.wrong_type = answer.content_type or "no type"
-            await self._compare(found, text, _pages_of(answer.final_url))
+            await self._compare(found, text, page_candidates(answer.final_url).values())
         elif not answer.final_url.endswith(".txt"):
             vary = {part.strip() for part in answer.headers.get("vary", "").lower().split(",")}
             found.lacks_vary = vary.isdisjoint({"accept", "*"})
@@ -293,8 +316,8 @@ def _against_sitemap(main: str, discovery: Discovery) -> Iterator[Finding]:
     start = [discovery.start.final_url]
     in_sitemap = [seed.url for seed in discovery.seeds if seed.in_sitemap]
     in_llms = [seed.url for seed in discovery.seeds if seed.llms is not None]
-    sitemap_pages = _identities(in_sitemap + start * discovery.start_in_sitemap)
-    llms_pages = _identities(in_llms + start * bool(discovery.start_entry))
+    sitemap_pages = {identity(_page(url)) for url in in_sitemap + start * discovery.start_in_sitemap}
+    llms_pages = {identity(_page(url)) for url in in_llms + start * bool(discovery.start_entry)}
     pages = [url for url in in_llms if not is_llms_url(url) and same_site(url, main)]
     for rule, what, urls, others in (
         ("not-in-sitemap", "listed pages that are in no sitemap", pages, sitemap_pages),
@@ -304,17 +327,11 @@ def _against_sitemap(main: str, discovery: Discovery) -> Iterator[Finding]:
             yield finding(rule, main, f"{what}: {len(alone)}", urls=alone)
 
 
-def _identities(urls: Iterable[str]) -> set[str]:
-    return {identity(_page(url)) for url in urls}
-
-
 def _health(answer: FetchResult) -> tuple[Health, str]:
     why = answer.message or answer.error or f"HTTP status {answer.status}"
-    if answer.error == "not_found":
-        return "dead", why
     if answer.error == "blocked" and "AI_OPTOUT" in why:
         return "opted-out", why.partition(" (LLMS")[0]
-    return "failing", why
+    return ("dead" if answer.error == "not_found" else "failing"), why
 
 
 def _alternate(answer: FetchResult) -> str | None:
@@ -339,11 +356,49 @@ def _page(url: str) -> str:
     return url.removesuffix(ending).removesuffix("/index").rstrip("/")
 
 
-def _pages_of(url: str) -> list[str]:
-    """Where the HTML page of a Markdown address may be."""
-    stem = url.rpartition(".")[0]
-    if stem.endswith((".html", ".htm")):
-        return [stem]
-    if stem.endswith("/index"):
-        return [stem.removesuffix("index"), f"{stem}.html"]
-    return [stem, f"{stem}.html", f"{stem}/"]
+class LintSpider(ProjectSpider):
+    """Checks the site of `url`; `findings` is what it found, None when it did not come to an end.
+
+    `llms_txt` is the llms.txt to begin with; None looks for it. For the others see `SiteLint`.
+    """
+
+    name = "lint"
+    run: Run
+
+    def __init__(
+        self, url: str, max_links: int, known: Mapping[str, Checked], llms_txt: str | None, **kwargs: Any
+    ):
+        super().__init__(**kwargs)
+        self.url = url
+        self.max_links = max_links
+        self.known = known
+        self.llms_txt = llms_txt
+        self.findings: list[Finding] | None = None
+        self.checked = self.unchecked = 0
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler, *args: Any, **kwargs: Any) -> LintSpider:
+        """Make the spider and its run, which the components use."""
+        check_components(crawler.settings)
+        spider = super().from_crawler(crawler, *args, **kwargs)
+        config = Config.from_settings(crawler.settings)
+        spider.run = page_run(crawler, PageArguments(url=spider.url), config)
+        return spider
+
+    async def start(self) -> AsyncIterator[Any]:
+        """Yield the one request; it is not sent, its callback lints."""
+        yield synthetic_request(self.parse)
+
+    def closed(self, reason: str) -> None:
+        """End the run."""
+        self.run.end(reason)
+
+    async def parse(self, response: Response) -> None:
+        """Discover the files of the site, and check them."""
+        fetch, config = EngineFetch(self.crawler, self.run), self.run.config
+        lint = SiteLint(fetch, self.run.workers.convert, self.max_links, self.known)
+        options = Options(
+            llms_txt=self.llms_txt, link_depth=config.link_depth, max_linked_files=config.max_linked_files
+        )
+        self.findings = await lint.run(self.url, options)
+        self.checked, self.unchecked = len(lint.checked), lint.unchecked
