@@ -77,7 +77,7 @@ class Checked:
 
     def traits(self) -> Iterator[tuple[str, str]]:
         """Yield rule and words of what many links have in common."""
-        if self.wrong_type is not None:
+        if self.wrong_type:
             yield "wrong-content-type", f"Markdown addresses served as {self.wrong_type}"
         if self.lacks_vary:
             yield "no-vary", "pages that are Markdown or HTML by the Accept header without `Vary: Accept`"
@@ -140,14 +140,14 @@ class SiteLint:
                 if answer.content_type not in TEXT_TYPES:
                     problem = f"the file is served as {answer.content_type or 'no type'}"
                     found.append(finding("wrong-content-type", answer.final_url, problem))
-        found += _beside(discovery)
-        found += await self._start_page(discovery)
-        listed = _listed(discovery)
+        found += [*_beside(discovery), *await self._start_page(discovery)]
+        indexes = [file for file in discovery.files if file.kind == "index"]
+        urls = dict.fromkeys(without_fragment(entry.url) for file in indexes for entry in file.entries)
+        listed = [url for url in urls if not is_llms_url(url)]
         self.unchecked = max(len(listed) - self.max_links, 0)
         await self._check_all(listed[: self.max_links])
-        for file in discovery.files:
-            if file.kind == "index":
-                found += self._of_links(file.url, file.text)
+        for file in indexes:
+            found += self._of_links(file.url, file.text)
         return ordered(found)
 
     async def _check_all(self, urls: list[str]) -> None:
@@ -280,14 +280,14 @@ class SiteLint:
             yield finding(rule, file, f"{problem}: {len(urls)}", where[urls[0]], urls)
 
     async def _start_page(self, discovery: Discovery) -> list[Finding]:
-        start = discovery.start
-        if not start.ok or start.content_type not in HTML_TYPES or discovery.main_file is None:
+        start, main = discovery.start, discovery.main_file
+        if not start.ok or start.content_type not in HTML_TYPES or main is None:
             return []
         page = await self._converted(start, start.head(MAX_BODY))
         links = media_types.parse(start.headers.get("link", ""), start.final_url)
         if page is None or page.meta.describedby or any("describedby" in link.rel for link in links):
             return []
-        return [finding("no-describedby", discovery.main_file.url, f"{start.final_url} does not name it")]
+        return [finding("no-describedby", main.url, f"{start.final_url} does not name it")]
 
 
 def _beside(discovery: Discovery) -> Iterator[Finding]:
@@ -340,13 +340,6 @@ def _alternate(answer: FetchResult) -> str | None:
         if "alternate" in link.rel and link.type in MARKDOWN_TYPES and isinstance(link.url, str):
             return link.url
     return None
-
-
-def _listed(discovery: Discovery) -> list[str]:
-    """The pages that indexes list, each once, without llms files."""
-    indexes = (file for file in discovery.files if file.kind == "index")
-    urls = (without_fragment(entry.url) for file in indexes for entry in file.entries)
-    return list(dict.fromkeys(url for url in urls if not is_llms_url(url)))
 
 
 def _page(url: str) -> str:
