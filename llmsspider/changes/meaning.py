@@ -136,7 +136,7 @@ def _lines_alike(hunk: Hunk, first: int, before: Sequence[str], after: Sequence[
             parts = enumerate(zip(old[then].parts, new[now].parts, strict=False))
             changed = frozenset((masks[then], slot) for slot, (one, two) in parts if one != two)
             if changed and len(old[then].parts) == len(new[now].parts):
-                labelled = _says_so(hunk, before[then], after[now])
+                labelled = _calls_itself_volatile(hunk, before[then], after[now])
                 yield Line(first + number, masks[number], changed, after[now], labelled)
 
 
@@ -149,14 +149,14 @@ def _masked(kind: Kind, line: str) -> Masked:
     return masked(line, releases=kind != "code")
 
 
-def _says_so(hunk: Hunk, old: str, new: str) -> bool:
+def _calls_itself_volatile(hunk: Hunk, old: str, new: str) -> bool:
     """Whether a line says that it is volatile; each cell of a table that differs has to."""
     if hunk.kind != "table":
         return is_labelled(mask(new)) or (is_dated(old) and is_dated(new))
     cells = list(zip(_CELL.split(old), _CELL.split(new), strict=True))
     heads = _CELL.split(hunk.after.partition("\n")[0])
-    row_says_so = any(one == other and is_labelled(_CODE_SPAN.sub("", one)) for one, other in cells)
-    return row_says_so or all(
+    row_is_labelled = any(one == other and is_labelled(_CODE_SPAN.sub("", one)) for one, other in cells)
+    return row_is_labelled or all(
         is_labelled(mask(other)) or (is_dated(one) and is_dated(other)) or is_labelled(head)
         for (one, other), head in zip(cells, [*heads, *[""] * len(cells)], strict=False)
         if one != other

@@ -22,7 +22,7 @@ from llmsspider.changes.meaning import (
     volatile_lines,
     without,
 )
-from llmsspider.changes.volatile import MAX_PAIRS, likest, word_counts
+from llmsspider.changes.volatile import MAX_PAIRS, most_similar, word_counts
 from llmsspider.errors import ArgumentsError
 
 if TYPE_CHECKING:
@@ -266,7 +266,7 @@ class _ChangeCollector:
             for gone, before in self._deleted
             if before is not None and gone.now.record.url not in moved
         )
-        best = likest(here, candidates)
+        best = most_similar(here, candidates)
         return [] if best is None else [best]
 
     def _words_of(self, gone: PageHistory, before: Version) -> Counter[str]:

@@ -1,6 +1,6 @@
 """What may change in a line with every build of a site: dates, build numbers, counters, hashes. Text in, text out.
 
-That aside, and its own address, two texts may be one page that moved (`likest`).
+That aside, and its own address, two texts may be one page that moved (`most_similar`).
 """
 
 from __future__ import annotations
@@ -124,12 +124,13 @@ MAX_PAIRS = 40_000
 T = TypeVar("T")
 
 
-def likest(one: Counter[str], others: Iterable[tuple[T, Counter[str]]]) -> T | None:
+def most_similar(one: Counter[str], others: Iterable[tuple[T, Counter[str]]]) -> T | None:
     """Return which of several texts is the page that moved, the most alike; None for none of them.
 
     >>> text = "A page of many words that says what it does and how. " * 2
     >>> one, other = word_counts(text + "Nov 1, 2026", "https://e.com/a"), word_counts("Else.", "https://e.com/c")
-    >>> likest(one, [(1, other), (2, word_counts(text + "Nov 2, 2026", "https://e.com/b"))]), likest(one, [(1, other)])
+    >>> moved = word_counts(text + "Nov 2, 2026", "https://e.com/b")
+    >>> most_similar(one, [(1, other), (2, moved)]), most_similar(one, [(1, other)])
     (2, None)
     """
     best, found = ALIKE, None

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from llmsspider.changes.volatile import MAX_PAIRS, likest, word_counts
+from llmsspider.changes.volatile import MAX_PAIRS, most_similar, word_counts
 from llmsspider.items import content_hash
 from llmsspider.web.outcomes import OUTAGES
 
@@ -60,12 +60,12 @@ class Moves:
         """
         stored: dict[bytes, Counter[str]] = {}
 
-        def likest_of(record: PageRecord, keys: list[bytes]) -> bytes | None:
+        def most_similar_of(record: PageRecord, keys: list[bytes]) -> bytes | None:
             for key in keys:
                 if key not in stored:
                     stored[key] = word_counts(text(key), known.states[key].url)
             here = word_counts(record.content or "", record.url) if keys else Counter[str]()
-            return likest(here, [(key, stored[key]) for key in keys])
+            return most_similar(here, [(key, stored[key]) for key in keys])
 
         others = []
         for record in records:
@@ -74,14 +74,14 @@ class Moves:
             same_name = [key for key in gone if _name(known.states[key].url) == _name(record.url)]
             if len(same_text) == 1 or (same_text and len(same_name) == 1 and same_name[0] in same_text):
                 known.moved((same_name if len(same_text) > 1 else same_text)[0], record.key)
-            elif not same_text and (key := likest_of(record, same_name)) is not None:
+            elif not same_text and (key := most_similar_of(record, same_name)) is not None:
                 known.moved(key, record.key)
             elif not same_text and record.key not in known.targets.values():
                 others.append(record)
         if len(others) * sum(_is_gone(key, known) for key in known.outcomes) > MAX_PAIRS:
             return
         for record in others:
-            key = likest_of(record, [key for key in known.outcomes if _is_gone(key, known)])
+            key = most_similar_of(record, [key for key in known.outcomes if _is_gone(key, known)])
             if key is not None:
                 known.moved(key, record.key)
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-TAKERS = ("feed", "webhook")
+CHANNELS = ("feed", "webhook")
 UNPUBLISHED = "untold"
 """Key of the source's record that holds, for feed and webhook, the last change that was published there."""
 
@@ -73,13 +73,15 @@ class ChangeNews:
         run = self._run
         with closing(run.config.stores.open(run.source, create=False)) as store:
             unpublished = _unpublished(store.source_record())
-            since = {taker: min(run.seq_before, unpublished.get(taker, run.seq_before)) for taker in TAKERS}
+            since = {
+                channel: min(run.seq_before, unpublished.get(channel, run.seq_before)) for channel in CHANNELS
+            }
             found = {start: changes_since(store, run.source, start) for start in set(since.values())}
-            return {taker: found[start] for taker, start in since.items()}
+            return {channel: found[start] for channel, start in since.items()}
 
     def _write_feed(self, changes: SourceChanges) -> bool:
         """Update the feed; returns whether it is up to date."""
-        from llmsspider.changes.atom import NotAFeedError, updated_feed  # noqa: PLC0415
+        from llmsspider.changes.render import NotAFeedError, updated_feed  # noqa: PLC0415
         from llmsspider.output.exports import staged  # noqa: PLC0415
 
         run, setting = self._run, self._run.config.changes_feed
@@ -120,7 +122,7 @@ class ChangeNews:
     def _note(self, changes: dict[str, SourceChanges], published: dict[str, bool]) -> None:
         """Remember what was not taken, forget what was."""
         run = self._run
-        unpublished = {taker: changes[taker].since for taker in TAKERS if not published[taker]}
+        unpublished = {channel: changes[channel].since for channel in CHANNELS if not published[channel]}
         with closing(run.config.stores.open(run.source, create=False)) as store:
             record = store.source_record()
             if record is not None and _unpublished(record) != unpublished:
@@ -138,4 +140,4 @@ def _unpublished(record: SourceRecord | None) -> dict[str, int]:
     """The last change that was published in each of the two, as stored."""
     found = record.discovery.get(UNPUBLISHED) if record is not None else None
     values = found if isinstance(found, dict) else {}
-    return {taker: values[taker] for taker in TAKERS if isinstance(values.get(taker), int)}
+    return {channel: values[channel] for channel in CHANNELS if isinstance(values.get(channel), int)}

@@ -119,7 +119,7 @@ LOGS = "logs"
 LOG_ROOM = 65_536
 """Bytes that the disk has to take before a log is begun."""
 
-SAID_AT_THE_END = frozenset(
+IN_THE_SUMMARY = frozenset(
     {
         "llmsspider.extensions.run_summary",
         "llmsspider.downloadermiddlewares.address_guard",
@@ -153,7 +153,7 @@ class ForPeople(logging.Filter):
 
     def filter(self, record: logging.LogRecord) -> bool:
         """Return whether a record is shown."""
-        ours = record.name.startswith("llmsspider.") and record.name not in SAID_AT_THE_END
+        ours = record.name.startswith("llmsspider.") and record.name not in IN_THE_SUMMARY
         if not ours or record.levelno < self._level:
             return False
         self._alike[str(record.msg)] += 1
