@@ -104,7 +104,7 @@ def begin(
     last_seq = connection.execute(
         select(source.c.last_seq).where(source.c.id == source_id).with_for_update()
     ).scalar_one()
-    now = datetime.now(UTC)
+    now = datetime.fromtimestamp(time.time(), UTC)
     earlier = _rows(connection, source_id)
     previous = earlier[-1] if earlier else None
     going = [row for row in earlier if row["finished_at"] is None and not is_lost(row, now)]
@@ -155,7 +155,7 @@ def finish(
 
 def all_runs(connection: Connection, source_id: int, name: str) -> list[RunRecord]:
     """Every run of a source, oldest first."""
-    now = datetime.now(UTC)
+    now = datetime.fromtimestamp(time.time(), UTC)
     return [rows.run_record(row, name, lost=is_lost(row, now)) for row in _rows(connection, source_id)]
 
 
