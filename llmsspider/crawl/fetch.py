@@ -93,7 +93,7 @@ class EngineFetch:
         )
         if url == self.start_url:
             reasons = response.request.meta.get("redirect_reasons", ()) if response.request else ()
-            if self.run.memory.led_elsewhere(answer, reasons) is not None:
+            if self.run.memory.first_redirected_to(answer, reasons) is not None:
                 message = (
                     f"it redirects to {answer.final_url}, which is believed when the next crawl meets it too"
                 )

@@ -126,7 +126,7 @@ class Readings:
     def keep(self, why: Drop, page: PageResult, answer: PageResponse, *, listed: bool) -> None:
         """Keep what was read of a page, if its response may be kept (`_is_kept`).
 
-        A page that says something else under unchanged validators is no longer believed (`disbelieve`).
+        A page that says something else under unchanged validators gets no more validators (`note_false_304`).
         """
         if not self._is_kept(why, page, answer):
             return
@@ -136,7 +136,7 @@ class Readings:
         read_by = self._read_by(listed=listed)
         before = run.resources.restored(url, accept, read_by=read_by) if self._may_know else None
         if before is not None and _is_false(before, reading, answer):
-            self._memory.disbelieve(url)
+            self._memory.note_false_304(url)
         run.resources.keep(url, accept, answer.headers, reading.to_json(), read_by=read_by)
 
     def start_page(self, body: bytes, url: str) -> Page | None:

@@ -20,7 +20,7 @@ from llmsspider.crawl.progress import Snapshot, succeeded
 from llmsspider.crawl.readings import Readings
 from llmsspider.crawl.records import RecordedPages
 from llmsspider.crawl.settle import drop_reason
-from llmsspider.crawl.source_memory import SourceMemory, StoredLookAlikes
+from llmsspider.crawl.source_memory import SourceMemory, stored_look_alikes
 from llmsspider.crawl.state import RunState
 from llmsspider.errors import StoreError
 from llmsspider.items import content_hash
@@ -71,7 +71,7 @@ class Run(RunState):
             arguments,
             self.site,
             config.handlers.extensions | config.formats.extensions("linked"),
-            traps.LookAlikes(traps.MAX_LOOK_ALIKES, StoredLookAlikes(self)),
+            traps.LookAlikes(traps.MAX_LOOK_ALIKES, stored_look_alikes(self)),
             requested=self.requested,
             is_read=self._is_read,
             handled_if_listed=config.formats.extensions("listed"),

@@ -18,53 +18,6 @@ from llmsspider.web.urls import host, identity, loose_key, split_route
 if TYPE_CHECKING:
     from llmsspider.items import LlmsEntry
     from llmsspider.site.discovered import Discovery, Seed
-    from llmsspider.store import SourceRecord
-
-
-# The files of discovery, compared with those that an earlier run read seeds from. No Scrapy here.
-# An outage of such a file says nothing about the pages it lists, so nothing is deleted then.
-
-
-class PreviousDiscovery:
-    """The files that an earlier run read seeds from, and whether this run read them.
-
-    Args:
-        source: the source as stored, None on its first crawl.
-    """
-
-    def __init__(self, source: SourceRecord | None):
-        files = source.discovery.get("files", []) if source else []
-        self._before: list[str] = files if isinstance(files, list) else []
-        self._unread: list[str] = []
-        self._missed: list[str] = []
-        self._gone: set[str] = set()
-
-    def answered(self, url: str, *, unread: bool, gone: bool = False) -> None:
-        """Note a file that could not be read now, or is gone."""
-        if unread and url in self._before:
-            self._unread.append(url)
-        if gone:
-            self._gone.add(url)
-
-    def broke_off(self, url: str) -> None:
-        """Note a file that ends too soon, so that pages may be missing in it."""
-        if url in self._before:
-            self._unread.append(url)
-
-    def compare(self, discovery: Discovery) -> None:
-        """Find the files that broke off, and those that gave no seeds though nobody says that they are gone."""
-        self._unread += [url for url in discovery.broken if url in self._before]
-        known = {*discovery.read_files(), *self._gone, *self._unread}
-        self._missed = [url for url in self._before if url not in known]
-
-    @property
-    def unread(self) -> list[str]:
-        """The files whose seeds may be missing in this run."""
-        return [*self._unread, *self._missed]
-
-    def to_keep(self, discovery: Discovery) -> list[str]:
-        """Return the files that the next run compares its own with."""
-        return list(dict.fromkeys([*discovery.read_files(), *self._unread]))
 
 
 MAX_DOCSIFY = 50

@@ -1,13 +1,11 @@
-"""What a run knows from earlier runs of its source, and what it leaves for the next: the source's record. No Scrapy.
-
-`StartHistory` is what is remembered of the start page: one that redirects elsewhere for a single run changes no scope.
-"""
+"""What a run knows from earlier runs of its source, and what it leaves for the next: the source's record. No Scrapy."""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
@@ -18,7 +16,6 @@ from llmsspider.crawl.full_text import LaggingFiles
 from llmsspider.crawl.known_pages import FullCheck
 from llmsspider.crawl.link_bases import LinkBases
 from llmsspider.crawl.links import DeadLinks, LinkSources
-from llmsspider.crawl.site import PreviousDiscovery
 from llmsspider.items import Section, raw_hash
 from llmsspider.site.discovered import Discovery, FetchResult
 from llmsspider.site.llms_files import section_url
@@ -138,6 +135,41 @@ def _place(url: str) -> tuple[str, str]:
     return host(url), urlsplit(url).path
 
 
+class PreviousDiscovery:
+    """The files that an earlier run read seeds from, and whether this run read them.
+
+    An outage of such a file says nothing about the pages it lists, so nothing is deleted then.
+    """
+
+    def __init__(self, files: object):
+        self._before: list[str] = files if isinstance(files, list) else []
+        self._unread: list[str] = []
+        self._missed: list[str] = []
+        self._gone: set[str] = set()
+
+    def answered(self, url: str, *, unread: bool, gone: bool = False) -> None:
+        """Note a file that could not be read now, or breaks off (`unread`), or is gone."""
+        if unread and url in self._before:
+            self._unread.append(url)
+        if gone:
+            self._gone.add(url)
+
+    def compare(self, discovery: Discovery) -> None:
+        """Find the files that broke off, and those that gave no seeds though nobody says that they are gone."""
+        self._unread += [url for url in discovery.broken if url in self._before]
+        known = {*discovery.read_files(), *self._gone, *self._unread}
+        self._missed = [url for url in self._before if url not in known]
+
+    @property
+    def unread(self) -> list[str]:
+        """The files whose seeds may be missing in this run."""
+        return [*self._unread, *self._missed]
+
+    def to_keep(self, discovery: Discovery) -> list[str]:
+        """Return the files that the next run compares its own with."""
+        return list(dict.fromkeys([*discovery.read_files(), *self._unread]))
+
+
 class SourceMemory:
     """What runs of one source remember from one to the next, besides pages.
 
@@ -150,7 +182,7 @@ class SourceMemory:
         self._run = run
         self._source = source
         found = source.discovery if source is not None else {}
-        self.previous_discovery = PreviousDiscovery(source)
+        self.previous_discovery = PreviousDiscovery(found.get("files"))
         self.start_history = StartHistory.from_json(found.get("start"))
         """Where the start page led in earlier runs; once discovery is done with this one."""
         self.link_sources = LinkSources()
@@ -172,7 +204,7 @@ class SourceMemory:
             LaggingFiles() if run.arguments.full else LaggingFiles.from_json(found.get("full_text"))
         )
         """The full-text files that lag behind their pages; `full=true` believes them again."""
-        self.said: dict[str, LlmsEntry] = {}
+        self.llms_entries: dict[str, LlmsEntry] = {}
         """An entry of each llms.txt as pipelines of the user left it, by the file's URL."""
 
     def _known_urls(self) -> Iterator[str]:
@@ -225,7 +257,7 @@ class SourceMemory:
         run = self._run
         kept, finished = source.discovery, run.outcome == "finished"
         kept["files"] = self.previous_discovery.to_keep(discovery)
-        says = self.says(discovery.main_file) if discovery.main_file is not None else None
+        says = self.description_of(discovery.main_file) if discovery.main_file is not None else None
         if discovery.main_file is not None and says is not None:
             kept["says"] = {"file": discovery.main_file.url, **says}
         kept["start"] = self.start_history.to_json()
@@ -235,19 +267,19 @@ class SourceMemory:
         if complete:
             kept["link_sources"] = self.link_sources.requested
 
-    def says(self, file: LlmsFile) -> dict[str, str | None] | None:
+    def description_of(self, file: LlmsFile) -> dict[str, str | None] | None:
         """Return title, summary and notes of an llms.txt: as pipelines of the user left them, where there are any.
 
         None for a file whose pages have not passed them.
         """
         if not self._run.config.own_code:
             return {"title": file.title, "summary": file.summary, "notes": file.notes}
-        entry = self.said.get(file.url)
+        entry = self.llms_entries.get(file.url)
         if entry is None:
             return None
         return {"title": entry.file_title, "summary": entry.file_summary, "notes": entry.file_notes}
 
-    def led_elsewhere(self, answer: FetchResult, statuses: Sequence[object]) -> str | None:
+    def first_redirected_to(self, answer: FetchResult, statuses: Sequence[object]) -> str | None:
         """Return the page to which the start page redirects for the first time, None where that counts already."""
         page = self.start_history.led_elsewhere(answer, statuses)
         if page is None or self.doubts.again(page_key(answer.url) + b"start", f"leads to {_place(page)}") > 1:
@@ -260,7 +292,7 @@ class SourceMemory:
             return False
         return self.doubts.again(key + b"end", "no end") < CONFIRM_RUNS
 
-    def believes(self, suspect: Suspect, wall: Wall) -> bool:
+    def accepts(self, suspect: Suspect, wall: Wall) -> bool:
         """Say whether an answer that looks like a wall is believed: it came in enough runs, or is confirmed."""
         if self._run.arguments.confirm_deletions:
             return True
@@ -271,7 +303,7 @@ class SourceMemory:
         """Say whether a file that breaks off is whole: it was the same in enough runs in a row."""
         return self.doubts.again(page_key(file), f"cut {raw_hash(body)}") >= self._run.suspects.confirm_runs
 
-    def disbelieve(self, url: str) -> None:
+    def note_false_304(self, url: str) -> None:
         """Send no validators to the host of this URL any more: its 304 would have been false; noted once."""
         if self.full_check.found_false(url):
             self._run.count("unbelieved-hosts")
@@ -316,25 +348,20 @@ class SourceMemory:
         return earlier[-1] if earlier else None
 
 
-class StoredLookAlikes:
-    """The texts of the stored pages of a shape (`traps.shape_of`), where there are so many that the limit matters."""
+def stored_look_alikes(run: RunState) -> Callable[[str], Iterator[str]]:
+    """Return what gives the texts of the stored pages of a shape, where there are so many that the limit matters."""
 
-    def __init__(self, run: RunState):
-        self._run = run
-        self._by_shape: dict[str, list[bytes]] | None = None
+    @cache
+    def by_shape() -> dict[str, list[bytes]]:
+        keys: dict[str, list[bytes]] = defaultdict(list)
+        for key, state in run.known.states.items():
+            if (found := traps.shape_of(state.url)) is not None:
+                keys[found].append(key)
+        return keys
 
-    def __call__(self, shape: str) -> Iterator[str]:
-        """Yield the texts."""
-        run, keys = self._run, self._keys(shape)
+    def texts(shape: str) -> Iterator[str]:
+        keys = by_shape().get(shape, [])
         if run.is_open and len(keys) >= traps.MAX_LOOK_ALIKES:
-            for record in run.store.load_pages(keys, CONTENT):
-                if record is not None:
-                    yield record.content or ""
+            yield from (record.content or "" for record in run.store.load_pages(keys, CONTENT) if record)
 
-    def _keys(self, shape: str) -> list[bytes]:
-        if self._by_shape is None:
-            self._by_shape = defaultdict(list)
-            for key, state in self._run.known.states.items():
-                if (found := traps.shape_of(state.url)) is not None:
-                    self._by_shape[found].append(key)
-        return self._by_shape.get(shape, [])
+    return texts

@@ -209,11 +209,11 @@ class RevalidationMiddleware:
         if response.status == 200 and response.url == request.url and "partial" not in response.flags:
             headers = text_headers(response)
             if self.run.resources.is_false(url, accept, headers, response.body):
-                self.run.memory.disbelieve(url)
+                self.run.memory.note_false_304(url)
             if self.run.resources.breaks_off(
                 url, accept, headers, response.body
             ) and not self.run.memory.is_confirmed(url, response.body):
-                self.run.memory.previous_discovery.broke_off(url)
+                self.run.memory.previous_discovery.answered(url, unread=True)
             else:
                 self.run.resources.keep(url, accept, headers, response.body)
         stored = self.run.resources.restored(url, accept) if response.status == 304 else None

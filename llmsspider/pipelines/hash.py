@@ -124,7 +124,7 @@ class HashPipeline:
             setattr(item, name, getattr(record, name))
         record.llms = item.llms
         if record.llms is not None:
-            self.run.memory.said[record.llms.file] = record.llms
+            self.run.memory.llms_entries[record.llms.file] = record.llms
         if not item.stored:
             _take(item, record)
             delivered = self.run.recorded.delivered_before(record)

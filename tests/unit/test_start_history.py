@@ -49,13 +49,15 @@ def test_what_it_does_in_two_runs_counts():
         return SimpleNamespace(start_history=StartHistory.from_json(kept[0]), doubts=Doubts(kept[1]))
 
     first, home = night(known(), Doubts()), answer("https://e.com/")
-    assert SourceMemory.led_elsewhere(first, home, [302]) == "https://e.com/"
+    assert SourceMemory.first_redirected_to(first, home, [302]) == "https://e.com/"
     failed = Discovery(answer(START, error="http"), START)
     again = night(first.start_history.after(failed, None), first.doubts)
     assert again.start_history.section_of(failed) == START
-    assert SourceMemory.led_elsewhere(again, home, [302]) is None
+    assert SourceMemory.first_redirected_to(again, home, [302]) is None
     other = night(first.start_history, first.doubts)
-    assert SourceMemory.led_elsewhere(other, answer("https://e.com/soon/"), [302]) == "https://e.com/soon/"
+    assert (
+        SourceMemory.first_redirected_to(other, answer("https://e.com/soon/"), [302]) == "https://e.com/soon/"
+    )
     assert again.start_history.after(Discovery(home, "https://e.com/"), None).section == "https://e.com/"
 
 

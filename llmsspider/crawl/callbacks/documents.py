@@ -63,7 +63,7 @@ class SiteOfRun:
     def wall(self, suspect: Suspect) -> Wall | None:
         """Return the wall that an answer is by the evidence so far; None for one that came in enough runs."""
         found = self._run.suspects.evidence(suspect)
-        return None if found is None or self._run.memory.believes(suspect, found) else found
+        return None if found is None or self._run.memory.accepts(suspect, found) else found
 
     def can_wait(self, reason: Reason) -> bool:
         """Say whether one more page can wait for this reason."""

@@ -232,7 +232,7 @@ class FullTextPages:
             suspect = None if confirmed else self._suspects.suspect(record, b"")
             wall = self._suspects.broken_off(suspect)
             if wall is not None:
-                self._run.memory.previous_discovery.broke_off(file)
+                self._run.memory.previous_discovery.answered(file, unread=True)
                 self._run.fail(url, wall.kind, wall.message)
                 self._run.known.record_outcome(page_key(url), "failed", wall.kind)
                 yield from self._documents.in_place_of_failed(page_key(url), record.depth)

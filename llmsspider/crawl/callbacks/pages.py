@@ -178,7 +178,7 @@ class Pages:
                 yield from self._documents.in_place_of_failed(suspect.key, record.depth)
                 continue
             if suspect.false_304:
-                run.memory.disbelieve(record.fetched_url)
+                run.memory.note_false_304(record.fetched_url)
             by, depth = record.discovered_by, record.depth
             request = self._requests.page(record.url, by=by, depth=depth, start=suspect.start, held=True)
             self._documents.retitle(record, is_start=suspect.start)
@@ -345,7 +345,7 @@ class Pages:
         is_false = run.known.is_false(record, answer.headers)
         self._documents.retitle(record, is_start=bool(info(request).get("start")))
         if is_false and run.known.is_false(record, answer.headers):  # as it came, and as it would be stored
-            run.memory.disbelieve(record.fetched_url)
+            run.memory.note_false_304(record.fetched_url)
         keep_text_of_file(run, record, run.memory.lagging, run.memory.previous_discovery.unread)
 
     # --- an llms.txt that a page names ---

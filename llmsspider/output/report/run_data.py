@@ -197,7 +197,7 @@ def _timings(report: RunReport) -> Timings:
 
 
 def _discovery(run: Run, discovery: Discovery) -> DiscoveryReport:
-    files = [(file, run.memory.says(file) or {}) for file in discovery.files]
+    files = [(file, run.memory.description_of(file) or {}) for file in discovery.files]
     return DiscoveryReport(
         requests=discovery.requests,
         file=discovery.discovered_file,
