@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from llmsspider.crawl.site_titles import SiteTitles
 from llmsspider.crawl.stubs import HostStubs
 from llmsspider.site.docsify import Docsify, find_docsify
-from llmsspider.site.repositories import Repository
+from llmsspider.site.providers import Repository
 from llmsspider.web.host_forms import HostForms
 from llmsspider.web.markdown_forms import is_markdown_url, twins
 from llmsspider.web.media_types import MARKDOWN_TYPES

@@ -12,7 +12,7 @@ from urllib.parse import quote, urlsplit
 
 from llmsspider.errors import DiscoveryError
 from llmsspider.site.discovered import Discovery, Fetch, FetchResult, Seed
-from llmsspider.site.repositories import INDEXES, Address, Repository
+from llmsspider.site.providers import INDEXES, Address, Repository
 
 MAX_FILES = 5_000
 """Files of one repository that are pages."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from llmsspider.site.repositories import HOSTS, Address, Repository, parse_hosts, repository_at
+from llmsspider.site.providers import HOSTS, Address, Repository, parse_hosts, repository_at
 
 ADDRESSES = {
     "https://github.com/o/r": ("https://github.com/o/r", ()),

@@ -13,7 +13,7 @@ from llmsspider.errors import ConversionError
 from llmsspider.items import Page, PageMeta, Section, content_hash
 from llmsspider.site.discovered import Options, Seed
 from llmsspider.site.discovery import discover
-from llmsspider.site.repositories import repository_at
+from llmsspider.site.providers import repository_at
 from llmsspider.site.repository_listing import discover_repository
 from llmsspider.web.addresses import same_site
 from llmsspider.web.locales import start_in_language
