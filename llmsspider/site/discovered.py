@@ -380,10 +380,3 @@ class Session:
         answer = self._answers.pop(url, None)
         if answer is not None:
             self._answers.pop(answer.final_url, None)
-
-    def _note_silence(self, url: str, answer: FetchResult) -> None:
-        host = hostname(url) or ""
-        if answer.status == 0 and answer.error == "network":
-            self._silent[host] += 1
-        else:
-            self._silent[host] = 0

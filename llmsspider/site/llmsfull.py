@@ -29,6 +29,7 @@ _TAG = re.compile(
     r"(?:\s+[\w:-]+(?:\s*=\s*(?:\"[^\"]{0,4000}\"|'[^']{0,4000}'|[^\s\"'<>]+))?)*\s*>)",
     re.IGNORECASE,
 )
+_FIELD = re.compile(r"[A-Za-z_][\w-]*\s*:")
 _TAG_HINT = re.compile(r"</?(?:doc|page)", re.IGNORECASE)
 
 
@@ -112,9 +113,6 @@ _BLOCK_LINES = 256
 _NO_TITLES: Mapping[str, str] = MappingProxyType({})
 
 
-"""Why text of a file is in none of its pages."""
-
-
 class UnsplittableError(ValueError):
     """The file cannot be cut into pages; the message says why."""
 
@@ -184,23 +182,6 @@ def inspect(source: BinaryIO | Path, url: str, titles: Mapping[str, str] = _NO_T
     if scan.shape.kind == "rst":
         reason = "reStructuredText without page boundaries"
     return SplitReport(scan.shape.kind, None, 0, (), reason)
-
-
-def split(
-    source: BinaryIO | Path,
-    url: str,
-    titles: Mapping[str, str] = _NO_TITLES,
-    report: SplitReport | None = None,
-) -> Iterator[FullPage]:
-    """Yield the pages of a full-text file, in its order; arguments as for `inspect`.
-
-    `report` saves the first scan where the file was inspected before.
-
-    Raises:
-        UnsplittableError: no rule finds where the pages begin.
-    """
-    report = report or inspect(source, url, titles)
-    return (piece for piece in cut(source, report) if isinstance(piece, FullPage))
 
 
 def cut(source: BinaryIO | Path, report: SplitReport) -> Iterator[FullPage | Leftover]:
@@ -321,7 +302,7 @@ class _Piece:
 
     def end(self, mark: Mark | None, report: SplitReport) -> Iterator[FullPage | Leftover]:
         """Yield the page that begins with `mark`, or text outside pages for None; nothing where there is no text."""
-        text = _trimmed("".join(self._lines))
+        text = _trimmed(self._lines)
         if self._size > MAX_PAGE_CHARS:
             yield Leftover("full-text-too-long", text[:_SAMPLE_CHARS], self._size)
         elif mark is None:
@@ -331,48 +312,26 @@ class _Piece:
             yield FullPage(mark.url, mark.title or _first_heading(text), text, report.rule or "", report.kind)
 
 
-def _trimmed(text: str) -> str:
-    """Remove blank lines and the generator's separators at both ends; end with one line end."""
-    begin, stop = 0, len(text)
-    while True:
-        end = _line_end(text, begin)
-        line = text[begin:end]
-        if line.strip() and not (
-            SEPARATOR.match(line) and not _opens_front_matter(line, text[end + 1 : _line_end(text, end + 1)])
-        ):
+def _trimmed(lines: list[str]) -> str:
+    """Return lines without blank ones and the generator's separators at both ends, with one line end.
+
+    A separator may open front matter; at the end it may be the underline of a heading.
+    """
+    lines = [line for line in lines if line]
+    begin, stop = 0, len(lines)
+    while begin < stop:
+        line, below = lines[begin], lines[begin + 1] if begin + 1 < stop else ""
+        opens = line.rstrip() == "---" and _FIELD.match(below)
+        if line.strip() and (opens or not SEPARATOR.match(line)):
             break
-        if end == stop:
-            return ""
-        begin = end + 1
-    while True:
-        start = _line_start(text, begin, stop)
-        if text[start:stop].strip() and not _is_last_separator(text, begin, start, stop):
-            return text[begin:stop] + "\n"
-        if start == begin:
-            return ""
-        stop = start - 1
-
-
-def _line_end(text: str, begin: int) -> int:
-    """Return where the line ends that begins at `begin`."""
-    end = text.find("\n", begin)
-    return len(text) if end < 0 else end
-
-
-def _line_start(text: str, begin: int, stop: int) -> int:
-    """Return where the line begins that ends at `stop`, in a text that begins at `begin`."""
-    return max(begin, text.rfind("\n", begin, stop) + 1)
-
-
-def _opens_front_matter(first: str, second: str = "") -> bool:
-    return first.rstrip() == "---" and re.match(r"[A-Za-z_][\w-]*\s*:", second) is not None
-
-
-def _is_last_separator(text: str, begin: int, start: int, stop: int) -> bool:
-    """Return whether a line is a separator, not the underline of a heading: nothing stands directly above it."""
-    if not SEPARATOR.match(text[start:stop]):
-        return False
-    return start == begin or not text[_line_start(text, begin, start - 1) : start - 1].strip()
+        begin += 1
+    while begin < stop:
+        line, above = lines[stop - 1], lines[stop - 2] if stop - 1 > begin else ""
+        if line.strip() and (above.strip() or not SEPARATOR.match(line)):
+            break
+        stop -= 1
+    text = "".join(lines[begin:stop])
+    return text if not text or text.endswith("\n") else f"{text}\n"
 
 
 def _first_heading(text: str) -> str | None:

@@ -53,9 +53,7 @@ def clean_title(text: str) -> str:
     return " ".join(text.replace("`", "").replace("**", "").split())
 
 
-# Headings and lines that stand for a page: a file, an address, a firecrawl mark.
-
-_FIRECRAWL = re.compile(r"\s*<\|firecrawl-page-\d+-l+mstxt\|>\s*$")
+FIRECRAWL = re.compile(r"\s*<\|firecrawl-page-\d+-l+mstxt\|>\s*$")
 _DOC_PATH = re.compile(rf"`?(?:file\s*:\s*)?(\.{{0,2}}/?[\w@.-][\w@./ +-]*\.{FILES})`?$", re.IGNORECASE)
 _ROOT_PATH = re.compile(r"(/[\w@.~%+-]+(?:/[\w@.~%+-]*)*)$")
 _HEADING_URL = re.compile(r"<?(https?://[^\s<>]+?)>?$")
@@ -110,20 +108,6 @@ def _banner_path(line: str) -> str | None:
         _DOC_PATH.match(text[opening : len(text) - closing].strip()) if min(opening, closing) > 1 else None
     )
     return found[1] if found else None
-
-
-class Firecrawl:
-    """`<|firecrawl-page-1-lllmstxt|>` lines, each before one page."""
-
-    def __init__(self) -> None:
-        self.marks: list[Mark] = []
-
-    def feed(self, number: int, line: str) -> bool:
-        """Process one line; return whether it is a mark."""
-        if not line.startswith("<|") or not _FIRECRAWL.match(line) or len(self.marks) >= MAX_MARKS:
-            return False
-        self.marks.append(Mark(number, skip=[number]))
-        return True
 
 
 # Lines that name a page: `Source: URL`, `**URL:** /path`, `<!-- source: file.md -->`.
@@ -233,19 +217,9 @@ MAX_BRACKETS = 100
 """YAML with more brackets than this is no front matter."""
 
 _URL_KEYS = (
-    "url",
-    "source_url",
-    "sourceurl",
-    "page_url",
-    "canonical_url",
-    "canonical",
-    "source",
-    "permalink",
-    "link",
-    "href",
-    "path",
-    "slug",
-)
+    "url", "source_url", "sourceurl", "page_url", "canonical_url", "canonical", "source", "permalink", "link", "href",
+    "path", "slug",
+)  # fmt: skip
 
 
 class FrontMatter:
@@ -253,36 +227,32 @@ class FrontMatter:
 
     def __init__(self) -> None:
         self.marks: list[Mark] = []
-        self._start: int | None = None
+        self.start: int | None = None
+        """Where front matter may have begun that is not closed yet."""
         self._block: list[str] = []
-
-    @property
-    def is_open(self) -> bool:
-        """Whether the last lines may be front matter that is not closed yet."""
-        return self._start is not None
 
     def feed(self, number: int, line: str) -> None:
         """Process one line."""
         if line.rstrip() == "---":
             self._close(number)
-        elif self._start is not None:
+        elif self.start is not None:
             first = not self._block
             is_yaml = _KEY.match(line) if first else _YAML_LINE.match(line)
             if len(self._block) > 80 or not is_yaml:
-                self._start = None
+                self.start = None
             else:
                 self._block.append(line)
 
     def _close(self, number: int) -> None:
-        fields = front_matter("".join(self._block)) if self._start is not None and self._block else {}
+        fields = front_matter("".join(self._block)) if self.start is not None and self._block else {}
         url, title = named_in(fields)
-        if self._start is not None and (url or title):
-            skip = list(range(self._start, number + 1))
+        if self.start is not None and (url or title):
+            skip = list(range(self.start, number + 1))
             if len(self.marks) < MAX_MARKS:
-                self.marks.append(Mark(self._start, url, title, skip))
-            self._start = None
+                self.marks.append(Mark(self.start, url, title, skip))
+            self.start = None
         else:
-            self._start = number
+            self.start = number
         self._block = []
 
 
@@ -291,28 +261,24 @@ class Tags:
 
     def __init__(self) -> None:
         self.groups: dict[str, list[Mark]] = {}
-        self._open: tuple[str, Mark] | None = None
+        self.opened: tuple[str, Mark] | None = None
+        """The name and mark of a block that is not closed yet."""
         self._head: list[tuple[int, str]] = []
         self._last = (0, "")
 
-    @property
-    def is_open(self) -> bool:
-        """Whether a block is not closed yet."""
-        return self._open is not None
-
     def feed(self, number: int, line: str) -> None:
         """Process one line."""
-        if self._open is None:
+        if self.opened is None:
             found = _OPEN_TAG.match(line)
             if found:
                 attributes = {name.lower(): (a or b).strip() for name, a, b in _ATTRIBUTE.findall(found[2])}
-                url, title = named_in(
-                    {**attributes, "url": _first(attributes, "url", "href", "src", "source", "path", "link")}
-                )
-                self._open = (found[1].lower(), Mark(number, url, title, [number]))
+                keys = ("url", "href", "src", "source", "path", "link")
+                named = next((attributes[key] for key in keys if attributes.get(key)), None)
+                url, title = named_in({**attributes, "url": named})
+                self.opened = (found[1].lower(), Mark(number, url, title, [number]))
                 self._head = []
             return
-        name, mark = self._open
+        name, mark = self.opened
         closed = _CLOSE_TAG.match(line) if "</" in line else None
         if closed and closed[1].lower() == name:
             self._read_head(mark)
@@ -322,7 +288,7 @@ class Tags:
             marks = self.groups.setdefault(name, [])
             if len(marks) < MAX_MARKS:
                 marks.append(mark)
-            self._open = None
+            self.opened = None
             return
         if line.strip():
             self._last = (number, line)
@@ -339,7 +305,7 @@ class Tags:
                 mark.url = mark.url or (found[1] if found else None)
             elif line.strip() and not scanner.marks:
                 scanner.feed(number, line)
-                if scanner._start is None and not scanner.marks:
+                if scanner.start is None and not scanner.marks:
                     break
         for inner in scanner.marks[:1]:
             mark.url, mark.title = mark.url or inner.url, mark.title or inner.title
@@ -367,20 +333,12 @@ def named_in(fields: dict[str, object]) -> tuple[str | None, str | None]:
         value = fields.get(key)
         if isinstance(value, dict):
             value = value.get("html") or value.get("md")
-        if isinstance(value, str) and _is_address(value.strip(), key):
-            return value.strip(), cleaned
+        address = value.strip() if isinstance(value, str) else ""
+        if address.startswith(("http://", "https://")):
+            is_address = bool(urlsplit(address).netloc)
+        else:
+            is_path = address.startswith("/") or key in {"url", "path", "permalink"}
+            is_address = bool(address) and is_path and not re.search(r"\s", address)
+        if is_address:
+            return address, cleaned
     return None, cleaned
-
-
-def _is_address(value: str, key: str) -> bool:
-    if value.startswith(("http://", "https://")):
-        return bool(urlsplit(value).netloc)
-    return (
-        bool(value)
-        and not re.search(r"\s", value)
-        and (value.startswith("/") or key in {"url", "path", "permalink"})
-    )
-
-
-def _first(attributes: dict[str, str], *names: str) -> str | None:
-    return next((attributes[name] for name in names if attributes.get(name)), None)

@@ -9,10 +9,11 @@ from dataclasses import dataclass
 from typing import Literal
 
 from llmsspider.site.llmsfull_marks import (
+    FIRECRAWL,
     HEADING,
     MAX_HEADING_CHARS,
+    MAX_MARKS,
     SEPARATOR,
-    Firecrawl,
     FrontMatter,
     Headings,
     Labels,
@@ -96,11 +97,11 @@ class FileScan:
         self.front_matter = FrontMatter()
         self.headings = Headings()
         self.tags = Tags()
-        self.firecrawl = Firecrawl()
+        self.firecrawl: list[Mark] = []
+        """`<|firecrawl-page-1-lllmstxt|>` lines, each before one page; the heading below is its title."""
         self.titles = Titles()
         self.shape = Shape()
-        self.heading_after: dict[int, str] = {}
-        self._awaits_heading: int | None = None
+        self._untitled: Mark | None = None
         self._has_text = False
         self._in_text = False
         """Text came last, and no scanner awaits the end of anything: more text and blank lines are nothing new."""
@@ -139,9 +140,9 @@ class FileScan:
         if number < SHAPE_LINES:
             self.shape.feed(line)
         first = line[0]
-        if first == "-" or self.front_matter.is_open:
+        if first == "-" or self.front_matter.start is not None:
             self.front_matter.feed(number, line)
-        if first == "<" or self.tags.is_open:
+        if first == "<" or self.tags.opened is not None:
             self.tags.feed(number, line)
         if not line.strip():
             self.labels.blank()
@@ -149,7 +150,7 @@ class FileScan:
         if ":" not in line[:40] and not _MARKED.match(line):
             self.labels.text()
             self.titles.text()
-            self._in_text = not (self.front_matter.is_open or self.tags.is_open)
+            self._in_text = self.front_matter.start is None and self.tags.opened is None
             is_separator = False
         else:
             self._in_text = False
@@ -166,11 +167,11 @@ class FileScan:
         self.labels.feed(number, line, heading)
         self.headings.feed(number, line, heading)
         self.titles.feed(number, line, heading, is_separator=is_separator)
-        if self.firecrawl.feed(number, line):
-            self._awaits_heading = number
-        elif heading is not None and self._awaits_heading is not None:
-            self.heading_after[self._awaits_heading] = clean_title(heading[2] or "")
-            self._awaits_heading = None
+        if line.startswith("<|") and FIRECRAWL.match(line) and len(self.firecrawl) < MAX_MARKS:
+            self._untitled = Mark(number, skip=[number])
+            self.firecrawl.append(self._untitled)
+        elif heading is not None and self._untitled is not None:
+            self._untitled.title, self._untitled = clean_title(heading[2] or ""), None
         return is_separator
 
 
@@ -203,7 +204,7 @@ class Choice:
 def choose(scan: FileScan, url: str) -> Choice | None:
     """Return the rule with the most pages; a rule by headings alone comes last."""
     strong = [
-        *_tags(scan),
+        *(Choice(f"{name}-tag", marks) for name, marks in scan.tags.groups.items()),
         Choice("front-matter", [mark for mark in scan.front_matter.marks if mark.url]),
         *_labels(scan, url),
         *(
@@ -211,7 +212,7 @@ def choose(scan: FileScan, url: str) -> Choice | None:
             for (form, _), marks in scan.headings.groups.items()
             if form in {"path", "banner"}
         ),
-        Choice("firecrawl", _titled_by_heading(scan)),
+        Choice("firecrawl", scan.firecrawl),
     ]
     weak = [
         Choice(f"heading-{form}", _own_site(marks, url))
@@ -224,10 +225,6 @@ def choose(scan: FileScan, url: str) -> Choice | None:
         if fitting:
             return max(fitting, key=lambda choice: choice.score)
     return None
-
-
-def _tags(scan: FileScan) -> list[Choice]:
-    return [Choice(f"{name}-tag", marks) for name, marks in scan.tags.groups.items()]
 
 
 def _labels(scan: FileScan, url: str) -> list[Choice]:
@@ -249,28 +246,17 @@ def _labels(scan: FileScan, url: str) -> list[Choice]:
                 mark.skip = sorted(beside[start])
             choices.append(Choice(f"title-{form}", sorted(titled.values(), key=lambda mark: mark.start)))
         elif own[-1].skip[-1] >= scan.last_text_line:
-            choices.append(Choice(f"{form}-after", _ending_at(own)))
+            starts = [0, *(mark.skip[-1] + 1 for mark in own)]  # each page ends with the line that names it
+            ending = [
+                Mark(start, mark.url, mark.title, mark.skip, end=mark.skip[-1])
+                for start, mark in zip(starts, own, strict=False)
+            ]
+            choices.append(Choice(f"{form}-after", ending))
         else:
             for mark in own:
                 mark.start = min(mark.skip)
             choices.append(Choice(f"{form}-before", own))
     return choices
-
-
-def _ending_at(marks: list[Mark]) -> list[Mark]:
-    """Return marks of pages that each end with the line that names them."""
-    starts = [0, *(mark.skip[-1] + 1 for mark in marks)]
-    return [
-        Mark(start, mark.url, mark.title, mark.skip, end=mark.skip[-1])
-        for start, mark in zip(starts, marks, strict=False)
-    ]
-
-
-def _titled_by_heading(scan: FileScan) -> list[Mark]:
-    """Give firecrawl pages the title of the heading below their mark."""
-    for mark in scan.firecrawl.marks:
-        mark.title = scan.heading_after.get(mark.start)
-    return scan.firecrawl.marks
 
 
 def _own_site(marks: list[Mark], url: str) -> list[Mark]:

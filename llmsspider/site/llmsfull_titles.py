@@ -44,8 +44,10 @@ class Locator:
     def __init__(self, url: str, titles: Mapping[str, str]):
         self._base = url
         self._here = _names(urlsplit(urljoin(url, ".")).path)
-        self._urls: list[str] = []
-        self._positions: dict[str, int] = {}
+        self.urls: list[str] = []
+        """Those of the pages that have a title, in the order of the list."""
+        self.position: dict[str, int] = {}
+        """Where in the list each of them stands."""
         self._by_title: dict[str, list[int]] = defaultdict(list)
         self._by_names: dict[tuple[str, ...], str] = {}
         for known, title in titles.items():
@@ -53,31 +55,18 @@ class Locator:
                 continue
             self._by_names.setdefault(_names(urlsplit(known).path), known)
             if normal_title(title):
-                self._by_title[normal_title(title)].append(len(self._urls))
-                self._positions[known] = len(self._urls)
-                self._urls.append(known)
-
-    @property
-    def listed(self) -> int:
-        """How many pages have a title."""
-        return len(self._urls)
+                self._by_title[normal_title(title)].append(len(self.urls))
+                self.position[known] = len(self.urls)
+                self.urls.append(known)
 
     def positions(self, title: str) -> list[int]:
         """Return where in the list a title stands."""
         return self._by_title.get(normal_title(title), [])
 
-    def position(self, url: str) -> int:
-        """Return where in the list a URL with a title stands."""
-        return self._positions[url]
-
-    def url_at(self, position: int) -> str:
-        """Return the URL at a position of the list."""
-        return self._urls[position]
-
     def by_title(self, title: str | None) -> str | None:
         """Return the URL listed under a title, if exactly one is."""
         positions = self.positions(title) if title else []
-        return self._urls[positions[0]] if len(positions) == 1 else None
+        return self.urls[positions[0]] if len(positions) == 1 else None
 
     def locate(self, address: str | None, title: str | None) -> str | None:
         """Return the URL of a page, without fragment; None where its address is not certain.
@@ -234,7 +223,7 @@ class Titles:
         levels = [_candidates(self._headings, level, locator) for level in range(1, MAX_LEVEL + 1)]
         headings = max(levels, key=lambda level: len({h.title for h in level if locator.positions(h.title)}))
         in_order = _in_listed_order(headings, locator)
-        if len(in_order) >= max(3, MIN_COVERAGE * locator.listed):
+        if len(in_order) >= max(3, MIN_COVERAGE * len(locator.urls)):
             return _sure(in_order, locator)
         marks = _by_unique_title(headings, locator)
         known = sum(1 for mark in marks if mark.url)
@@ -275,7 +264,7 @@ def _in_listed_order(headings: list[_Heading], locator: Locator) -> list[Mark]:
     chain = chains[-1] if chains else None
     while chain is not None:
         found = chain.heading
-        marks.append(Mark(found.line, locator.url_at(chain.position), found.title, level=found.level))
+        marks.append(Mark(found.line, locator.urls[chain.position], found.title, level=found.level))
         chain = chain.before
     return marks[::-1]
 
@@ -288,7 +277,7 @@ def _by_unique_title(headings: list[_Heading], locator: Locator) -> list[Mark]:
     for heading in headings:
         name = normal_title(heading.title)
         listed = locator.positions(heading.title)
-        url = locator.url_at(listed[used[name]]) if listed and len(listed) == counts[name] else None
+        url = locator.urls[listed[used[name]]] if listed and len(listed) == counts[name] else None
         used[name] += 1
         if url is not None or not heading.is_empty:
             marks.append(Mark(heading.line, url, heading.title, level=heading.level))
@@ -301,14 +290,14 @@ def _sure(marks: list[Mark], locator: Locator) -> tuple[list[Mark], str]:
     A page may go on behind a heading that nobody lists; and it may hold the pages listed after it that no
     heading names, as those without a heading of their own do.
     """
-    located = sorted({locator.position(mark.url) for mark in marks if mark.url})
+    located = sorted({locator.position[mark.url] for mark in marks if mark.url})
     unsure = []
     for mark, after in zip(marks, [*marks[1:], None], strict=True):
         if mark.url is None:
             continue
-        position = locator.position(mark.url)
-        end = locator.position(after.url) if after is not None and after.url else position + 2
-        first, stop = position + 1, min(max(end, position + 2), locator.listed)
+        position = locator.position[mark.url]
+        end = locator.position[after.url] if after is not None and after.url else position + 2
+        first, stop = position + 1, min(max(end, position + 2), len(locator.urls))
         missing = max(stop - first, 0) - (bisect_left(located, stop) - bisect_left(located, first))
         if (after is not None and after.url is None) or missing > 0:
             unsure.append(mark)

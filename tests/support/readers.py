@@ -22,8 +22,8 @@ from llmsspider.content.extraction.parsing import parse
 from llmsspider.crawl.bot_walls import has_end
 from llmsspider.site import llms_files
 from llmsspider.site.discovered import FetchResult
+from llmsspider.site.llmsfull import cut
 from llmsspider.site.llmsfull import inspect as inspect_full
-from llmsspider.site.llmsfull import split
 from llmsspider.site.sitemaps import read as read_sitemap
 from llmsspider.web import opt_out, outcomes
 from llmsspider.web.media_types import classify
@@ -47,6 +47,12 @@ NOT_READERS = (
     "web.scope.",
 )
 """What these begin with reads what the user wrote, or is counted by tests of its own (`test_decompression.py`)."""
+
+
+def cut_full(source: io.BytesIO) -> int:
+    """Cut a full-text file."""
+    report = inspect_full(source, URL)
+    return sum(1 for _ in cut(source, report)) if report.rule else 0
 
 
 def _answer(body: bytes) -> FetchResult:
@@ -75,7 +81,7 @@ SPECIAL: dict[str, Callable[[str], Any]] = {
     "content.extraction.titles.headline": lambda text: titles.headline(_root(text), text),
     "web.media_types.classify": lambda text: classify("text/html", text.encode(), False),
     "site.llmsfull.inspect": lambda text: inspect_full(io.BytesIO(text.encode()), URL),
-    "site.llmsfull.split": lambda text: list(split(io.BytesIO(text.encode()), URL)),
+    "site.llmsfull.cut": lambda text: cut_full(io.BytesIO(text.encode())),
     "web.opt_out.opt_out": lambda text: opt_out.opt_out(
         dict.fromkeys(map(str.lower, opt_out.OPT_OUT_HEADERS), (text,))
     ),

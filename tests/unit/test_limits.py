@@ -21,7 +21,7 @@ from llmsspider.downloadermiddlewares.compression import (
     decompress,
 )
 from llmsspider.errors import TooLargePageError
-from llmsspider.site.llmsfull import inspect, split
+from llmsspider.site.llmsfull import cut, inspect
 from llmsspider.site.llmsfull_marks import MAX_HEADER_LINES
 from llmsspider.web.url_gate import SMALL_CHARS
 
@@ -178,6 +178,4 @@ def test_a_run_of_labels_is_no_header_without_end():
     report = inspect(file, "https://docs.example.com/llms-full.txt")
 
     assert max(len(mark.skip) for mark in report.marks) <= MAX_HEADER_LINES + 1
-    assert (
-        sum(1 for _ in split(file, "https://docs.example.com/llms-full.txt", report=report)) == report.pages
-    )
+    assert sum(1 for _ in cut(file, report)) == report.pages

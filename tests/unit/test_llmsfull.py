@@ -3,8 +3,9 @@ from __future__ import annotations
 import io
 import re
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from typing import BinaryIO
 
 import pytest
 from fuzzing import examples
@@ -12,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from llmsspider.site import llmsfull
-from llmsspider.site.llmsfull import FullPage, Leftover, Lines, UnsplittableError
+from llmsspider.site.llmsfull import FullPage, Leftover, Lines, SplitReport, UnsplittableError
 from llmsspider.site.llmsfull_marks import Headings
 
 URL = "https://example.com/docs/llms-full.txt"
@@ -22,9 +23,16 @@ Page = tuple[str, str, str]
 """Path, title and body of a page that a generator joins."""
 
 
+def split(
+    source: BinaryIO | Path, url: str, titles: dict[str, str] | None = None, report: SplitReport | None = None
+) -> Iterator[FullPage]:
+    report = report or llmsfull.inspect(source, url, titles or {})
+    return (piece for piece in llmsfull.cut(source, report) if isinstance(piece, FullPage))
+
+
 def pages_of(text: str | bytes, titles: dict[str, str] | None = None, url: str = URL) -> list[FullPage]:
     body = text.encode() if isinstance(text, str) else text
-    return list(llmsfull.split(io.BytesIO(body), url, titles or {}))
+    return list(split(io.BytesIO(body), url, titles or {}))
 
 
 def title_label(pages: Sequence[Page]) -> str:
@@ -368,13 +376,13 @@ def test_report_and_split_agree() -> None:
     text = title_label(PAGES).encode()
     report = llmsfull.inspect(io.BytesIO(text), URL)
     assert (report.rule, report.pages, report.urls) == ("title-label", 5, tuple(LISTED))
-    assert list(llmsfull.split(io.BytesIO(text), URL, report=report)) == pages_of(text)
+    assert list(split(io.BytesIO(text), URL, report=report)) == pages_of(text)
 
 
 def test_from_a_file(tmp_path: Path) -> None:
     path = tmp_path / "llms-full.txt"
     path.write_text(title_label(PAGES))
-    assert [page.url for page in llmsfull.split(path, URL)] == list(LISTED)
+    assert [page.url for page in split(path, URL)] == list(LISTED)
 
 
 @pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "cp1252"])
@@ -565,7 +573,7 @@ def test_a_file_is_read_as_its_pages_are_taken(tmp_path: Path) -> None:
     size, count = path.stat().st_size, 200
     with path.open("rb") as file:
         report = llmsfull.inspect(file, URL)
-        pages = llmsfull.split(file, URL, report=report)
+        pages = split(file, URL, report=report)
         ahead = [file.tell() - size * number // count for number, _ in enumerate(pages)]
     assert len(ahead) == count
     assert max(ahead) < size / 10
