@@ -113,7 +113,7 @@ MIN_CHARS = 20
 TEXT_TYPES = frozenset({"text/markdown", "text/plain", "text/x-markdown"})
 AMBIGUOUS_TYPES = frozenset({"", "application/octet-stream", "binary/octet-stream"})
 
-_SPACE = re.compile(r"\s++")
+_SPACE = re.compile(r"\s*+")
 _HTML_START = re.compile(
     r"<(?:!doctype\s+html|html|head|body|script|style|meta|link|title|base|iframe)[\s>/]", re.IGNORECASE
 )
@@ -204,25 +204,14 @@ def _reject_body(body: bytes, *, ambiguous: bool) -> str | None:
 
 
 def _is_html(text: str) -> bool:
-    head = _without_comments(text)
-    if _HTML_START.match(head) or (head.startswith("<") and _HTML_END.search(text)):
+    position = 0
+    while text.startswith("<!--", position) and (end := text.find("-->", position + 4)) >= 0:
+        position = _SPACE.match(text, end + 3).end()  # type: ignore[union-attr]  # it matches nothing, too
+    is_tag = text.startswith("<", position)
+    if _HTML_START.match(text, position) or (is_tag and _HTML_END.search(text)):
         return True
     tag = _TAG_START.match(text)
     return tag is not None and text.endswith(">") and len(text) > tag.end() and not _MARKDOWN.search(text)
-
-
-def _without_comments(text: str) -> str:
-    """Return a text without the comments and the white space before it."""
-    position = 0
-    while text.startswith("<!--", position) and (end := text.find("-->", position + 4)) >= 0:
-        position = end + 3
-        if space := _SPACE.match(text, position):
-            position = space.end()
-    return text[position:]
-
-
-def _is_xml(text: str) -> bool:
-    return _XML_START.match(text) is not None
 
 
 def _is_not_found(text: str) -> bool:
@@ -250,7 +239,7 @@ def _is_robots(text: str) -> bool:
 
 _NOT_LLMS_TXT = {
     "an HTML page": _is_html,
-    "XML": _is_xml,
+    "XML": lambda text: _XML_START.match(text) is not None,
     "JSON": _is_json,
     "a robots.txt": _is_robots,
     "a not-found message": _is_not_found,

@@ -186,12 +186,11 @@ def _addresses(text: str) -> Iterator[Piece]:
 
 def _trim(url: str) -> str:
     """Remove trailing punctuation and closing brackets that were not opened (GFM, extended autolinks)."""
-    while url:
-        if url[-1] in _TRAILING or (url[-1] == ")" and url.count(")") > url.count("(")):
-            url = url[:-1]
-        else:
-            break
-    return url
+    end, unopened = len(url), url.count(")") - url.count("(")
+    while end and (url[end - 1] in _TRAILING or (url[end - 1] == ")" and unopened > 0)):
+        unopened -= url[end - 1] == ")"
+        end -= 1
+    return url[:end]
 
 
 # --- what the text beside a link says of it ---

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 import textwrap
-from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -167,22 +166,21 @@ def _bounded(text: str) -> str:
     lines: list[str] = []
     length = 0
     for line in text.split("\n"):
-        for part in _parts(line) if len(line) > MAX_PARAGRAPH_CHARS else [line]:
+        parts = [line]
+        if len(line) > MAX_PARAGRAPH_CHARS:  # `textwrap` copies the rest of a word for each part of it
+            pieces = range(0, len(line), MAX_WRAPPED_CHARS)
+            parts = [
+                part
+                for begin in pieces
+                for part in textwrap.wrap(line[begin : begin + MAX_WRAPPED_CHARS], MAX_PARAGRAPH_CHARS)
+            ]
+        for part in parts:
             length = len(part) if _NEW_BLOCK.match(part) else length + len(part)
             if length > MAX_PARAGRAPH_CHARS:
                 lines.append("")
                 length = len(part)
             lines.append(part)
     return "\n".join(lines)
-
-
-def _parts(line: str) -> Iterator[str]:
-    """Yield the parts of a long line, cut at blanks where it has any.
-
-    `textwrap` copies the rest of a word for each part of it, so it gets a bounded piece at a time.
-    """
-    for begin in range(0, len(line), MAX_WRAPPED_CHARS):
-        yield from textwrap.wrap(line[begin : begin + MAX_WRAPPED_CHARS], MAX_PARAGRAPH_CHARS)
 
 
 class _Reader:
@@ -239,26 +237,21 @@ class _Reader:
     def _start(self, value: Any) -> None:
         name, data = (value, {}) if isinstance(value, str) else next(iter(value.items()))
         if name == "Link":
-            self._run.open_link(_href(data))
+            self._run.open_link("mailto:" * (data["link_type"] == "Email") + _destination(data["dest_url"]))
         elif name == "Image":
             self._images += 1
         elif name in _INLINE:
             self._run.verbatim("")
         else:
             self._end_of_run()
-            self._start_of_block(name, data)
-
-    def _start_of_block(self, name: str, data: Any) -> None:
-        if name == "Heading":
-            self._heading = int(data["level"][1])
-        elif name == "BlockQuote":
-            self._quotes += 1
-        elif name in _ROWS:
-            self._cells = []
-        elif name == "HtmlBlock":
-            self._html = []
-        elif name == "CodeBlock":
-            self._is_code = True
+            self._quotes += name == "BlockQuote"
+            self._is_code = self._is_code or name == "CodeBlock"
+            if name == "Heading":
+                self._heading = int(data["level"][1])
+            elif name in _ROWS:
+                self._cells = []
+            elif name == "HtmlBlock":
+                self._html = []
 
     def _end(self, value: Any, *, skip_html: bool) -> None:
         name = value if isinstance(value, str) else next(iter(value))
@@ -270,22 +263,20 @@ class _Reader:
             self._run.verbatim("")
         else:
             self._end_of_run()
-            self._end_of_block(name, skip_html=skip_html)
-
-    def _end_of_block(self, name: str, *, skip_html: bool) -> None:
-        if name == "Heading":
-            self._heading = None
-        elif name == "BlockQuote":
-            self._quotes -= 1
-        elif name in _ROWS:
-            cells, self._cells = self._cells or [], None
-            self._add_row(cells)
-        elif name == "HtmlBlock":
-            html, self._html = "".join(self._html or ()), None
-            if not skip_html:
-                self._read_html(html)
-        elif name == "CodeBlock":
-            self._is_code = False
+            self._quotes -= name == "BlockQuote"
+            self._is_code = self._is_code and name != "CodeBlock"
+            if name == "Heading":
+                self._heading = None
+            elif name in _ROWS:
+                cells, self._cells = self._cells or [], None
+                besides = filter(None, (plain(cell) for cell in cells if not has_link(cell)))
+                description = " ".join(besides) or None  # cells without a link describe those with one
+                for cell in cells:
+                    self._add_pieces(cell, description)
+            elif name == "HtmlBlock":
+                html, self._html = "".join(self._html or ()), None
+                if not skip_html:
+                    self._read_html(html)
 
     def add_definitions(self, definitions: dict[str, Any]) -> None:
         """Add `[name]: url` definitions that no link uses: some files are lists of these."""
@@ -325,12 +316,6 @@ class _Reader:
         inner = _TAG.sub("", _RAW_HTML.sub("", html))
         if "](" in inner or "://" in inner:
             self.read(textwrap.dedent(inner), skip_html=True)
-
-    def _add_row(self, cells: list[list[Piece]]) -> None:
-        """Add the links of a table row; cells without a link describe them."""
-        description = " ".join(filter(None, (plain(cell) for cell in cells if not has_link(cell)))) or None
-        for cell in cells:
-            self._add_pieces(cell, description)
 
     def _add_pieces(self, pieces: list[Piece], description: str | None = None) -> None:
         if pieces and not has_link(pieces):
@@ -380,10 +365,6 @@ class _Reader:
             section=known.section or entry.section,
             optional=known.optional and entry.optional,
         )
-
-
-def _href(link: dict[str, str]) -> str:
-    return ("mailto:" if link["link_type"] == "Email" else "") + _destination(link["dest_url"])
 
 
 def _destination(written: str) -> str:

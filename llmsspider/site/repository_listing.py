@@ -126,13 +126,10 @@ def _refusal(answer: FetchResult) -> str:
     """Say why a host did not answer."""
     left, reset = answer.headers.get("x-ratelimit-remaining"), answer.headers.get("x-ratelimit-reset", "")
     if answer.status == 429 or (answer.status == 403 and (left == "0" or "retry-after" in answer.headers)):
-        at = datetime.fromtimestamp(int(reset), UTC).strftime(" until %H:%M UTC") if _is_time(reset) else ""
+        is_time = reset.isascii() and reset.isdigit() and len(reset) < 12
+        at = datetime.fromtimestamp(int(reset), UTC).strftime(" until %H:%M UTC") if is_time else ""
         return f"{urlsplit(answer.url).netloc} allows no more requests{at} (its rate limit); try again then"
     return f"{answer.url} cannot be read: {answer.message or f'HTTP status {answer.status}'}"
-
-
-def _is_time(text: str) -> bool:
-    return text.isascii() and text.isdigit() and len(text) < 12
 
 
 async def discover_repository(
