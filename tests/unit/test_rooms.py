@@ -1,0 +1,49 @@
+"""The house: which names stand on the package's top level, and no circle of files."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from graphlib import CycleError, TopologicalSorter
+from pathlib import Path
+
+from licences import ROOT
+
+PACKAGE = ROOT / "llmsspider"
+MAX_NAMES = 24
+FILES = {
+    ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"): path
+    for path in sorted(PACKAGE.rglob("*.py"))
+}
+
+
+def imported(path: Path) -> Iterator[str]:
+    """The modules of the package that a file imports, anywhere in it, for type checks as well."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("llmsspider"):
+            yield from (
+                name if (name := f"{node.module}.{one.name}") in FILES else str(node.module)
+                for one in node.names
+            )
+        elif isinstance(node, ast.Import):
+            yield from (one.name for one in node.names if one.name in FILES)
+
+
+def test_no_files_import_each_other_in_a_circle():
+    lazily = {"llmsspider": set()}  # `llmsspider.resolve` and `search` are imported at their first use
+    tree = {name: set(imported(path)) - {name} for name, path in FILES.items()} | lazily
+    try:
+        TopologicalSorter(tree).prepare()
+    except CycleError as error:
+        raise AssertionError(" -> ".join(error.args[1])) from None
+
+
+def test_the_top_level_explains_itself():
+    names = {path.name for path in PACKAGE.iterdir() if path.name != "__pycache__"}
+    text = (ROOT / "docs/explanation/architecture.md").read_text(encoding="utf-8")
+    listed = re.search(r"\n## Rooms\n.*?\n\n((?:    .*\n)+)", text, re.DOTALL)
+    assert listed
+    rooms = {name for name in names if (PACKAGE / name).is_dir()}
+    assert set(re.findall(r"\b([a-z]+)/", listed[1])) == rooms
+    assert len(names) <= MAX_NAMES
