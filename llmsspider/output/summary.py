@@ -196,9 +196,8 @@ def nothing(run: RunReport) -> str:
             "the next crawl fetches what is missing"
         )
     if run.documents and run.outcome != "store_failed":
-        number = "1 page was" if run.documents == 1 else f"{run.documents} pages were"
-        why = f" ({run.outcome})" if run.outcome not in {None, "finished"} else ""
-        return f"{number} stored, but not written as files{why}; the log says why, and the next crawl writes them"
+        number = "1 page is" if run.documents == 1 else f"{run.documents} pages are"
+        return f"{number} stored, but not all are written as files; the log says why, and the next crawl writes them"
     if run.outcome == "shutdown":
         return "stopped before the first page"
     if run.advice and run.outcome == "store_failed":

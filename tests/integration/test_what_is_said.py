@@ -91,6 +91,24 @@ def test_the_closing_lines_name_the_pages_that_failed(serve, tmp_path):
     assert "  not_found: 1 more, see `llmsspider status`\n" in printed
 
 
+def test_pages_that_are_stored_are_not_called_nothing_where_the_folder_cannot_be_written(serve, tmp_path):
+    site = serve(numbered())
+    words = (f"{site.url}/", "-o", "docs", "-a", "max_pages=4", *LOCAL)
+    run(tmp_path, *words)
+    (tmp_path / "docs/index.md").unlink()
+    (tmp_path / "docs/index.md").mkdir()
+    site.pages["/"] = html(
+        "Home", "<p>Welcome back.</p>" + "".join(f"<a href='{name}'>x</a>" for name in NAMES)
+    )
+    code, printed = run(tmp_path, *words)
+    assert code == 1
+    assert "llmsspider: 4 pages are stored, but not all are written as files; the log says why" in printed
+    assert "nothing was obtained" not in printed
+    (tmp_path / "docs/index.md").rmdir()
+    assert run(tmp_path, *words)[0] == 0
+    assert "Welcome back." in (tmp_path / "docs/home.md").read_text()
+
+
 def test_a_name_that_is_none_of_the_folders_is_said_to_be_wrong(serve, tmp_path):
     site = serve(numbered())
     for folder in ("one", "two"):
