@@ -8,8 +8,9 @@ import os
 import signal
 import sys
 import time
+from collections import Counter
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import orjson
 from w3lib.url import canonicalize_url
@@ -17,6 +18,7 @@ from w3lib.url import canonicalize_url
 from llmsspider import errors
 from llmsspider.commands.crawl import INCOMPLETE
 from llmsspider.config.settings import Config
+from llmsspider.crawl.progress import duration
 from llmsspider.errors import ArgumentsError
 from llmsspider.extensions.console import LOGS
 from llmsspider.launch.storecommand import StoreCommand
@@ -24,11 +26,10 @@ from llmsspider.store import Stores, resolve_data_dir
 from llmsspider.web.url_gate import parse, printable_url, without_user
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from llmsspider.launch.nightly import Result
-    from llmsspider.launch.places import Place
-    from llmsspider.launch.sourcefile import SourceEntry
+    from llmsspider.launch.places import Place, SourceEntry
 
 USER, PASSWORD = "SCRAPYD_USERNAME", "SCRAPYD_PASSWORD"  # names of variables
 """Environment variables for nodes that require a password."""
@@ -54,8 +55,7 @@ class Command(StoreCommand):
 
     def work(self, args: list[str], opts: argparse.Namespace) -> None:
         """Check everything, then crawl and print the summary."""
-        from llmsspider.launch.nightly import one_at_a_time
-        from llmsspider.launch.sourcefile import read_entries
+        from llmsspider.launch.nightly import one_at_a_time, read_entries
 
         file = _file(args, opts)
         self._check(opts)
@@ -104,8 +104,6 @@ class Command(StoreCommand):
         return [Node(node, slots, opts.project, given, auth=auth, job=job) for node in opts.scrapyd]
 
     def _say(self, results: list[Result], secs: float, *, as_json: bool) -> None:
-        from llmsspider.launch.nightly import report, table
-
         if as_json:
             option = orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE
             sys.stdout.write(orjson.dumps(report(results, secs), option=option).decode())
@@ -143,3 +141,48 @@ async def _sync(places: Sequence[Place], stores: Stores, entries: list[SourceEnt
 def _note(line: str) -> None:
     sys.stderr.write(f"{line}\n")
     sys.stderr.flush()
+
+
+def report(results: Iterable[Result], elapsed_secs: float) -> dict[str, Any]:
+    """Return the whole of a sync, ready for JSON."""
+    found = list(results)
+    states = Counter(result.state for result in found)
+    return {
+        "elapsed_secs": round(elapsed_secs, 1),
+        **{state: states[state] for state in ("ok", "incomplete", "failed", "skipped")},
+        "documents": sum(result.as_dict()["documents"] for result in found),
+        "sources": [result.as_dict() for result in found],
+    }
+
+
+HEAD = ("SOURCE", "RESULT", "DOCUMENTS", "NEW", "CHANGED", "DELETED", "ERRORS", "TIME", "WHERE", "NOTE")
+
+
+def table(results: Iterable[Result], elapsed_secs: float) -> Iterator[str]:
+    """Yield the lines of the summary."""
+    found = list(results)
+    rows = [HEAD, *(_row(result) for result in found)]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for row in rows:
+        yield "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+    total = report(found, elapsed_secs)
+    partly = f", {total['incomplete']} incomplete" if total["incomplete"] else ""
+    yield (
+        f"{len(found)} sources: {total['ok']} ok, {total['failed']} failed, {total['skipped']} skipped{partly}; "
+        f"{total['documents']} documents, {duration(elapsed_secs)}"
+    )
+
+
+def _row(result: Result) -> tuple[str, ...]:
+    data = result.as_dict()
+    changes = data["changes"]
+    note = result.reason
+    if not note and result.run is not None and not result.run.complete:
+        note = f"incomplete: {result.run.why or result.run.outcome}"
+    numbers = [
+        data["documents"],
+        *(changes.get(kind, 0) for kind in ("new", "changed", "deleted")),
+        data["errors"],
+    ]
+    shown = map(str, numbers) if result.run is not None else ["-"] * len(numbers)
+    return (result.source, result.state, *shown, duration(result.secs), result.where, note)

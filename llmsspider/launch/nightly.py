@@ -1,4 +1,4 @@
-"""One sync: every source once, on whichever place is free; what became of each, read from its store."""
+"""One sync of a file of sources: each once, on whichever place is free; what became of each, read from its store."""
 
 from __future__ import annotations
 
@@ -7,23 +7,120 @@ import contextlib
 import fcntl
 import os
 import time
-from collections import Counter
+import tomllib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal
 
-from llmsspider.crawl.progress import duration
-from llmsspider.errors import StoreError, UnknownSourceError
-from llmsspider.launch.places import PlaceFailed
+from llmsspider.config import profiles
+from llmsspider.config.arguments import DocsArguments, check_arguments
+from llmsspider.config.sources import default_name
+from llmsspider.errors import ArgumentsError, StoreError, UnknownSourceError
+from llmsspider.launch.places import PlaceFailed, SourceEntry
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
     from pathlib import Path
 
     from llmsspider.launch.places import Place
-    from llmsspider.launch.sourcefile import SourceEntry
     from llmsspider.store import RunRecord, Stores
+
+
+# --- the file: `sources.toml`, each source with the arguments of the spider `docs` by name ---
+
+_KEYS = {"defaults", "sources"}
+_ANY_URL = "https://docs.example.com/"
+
+
+def read_entries(path: Path, stored_name: Callable[[str], str | None]) -> list[SourceEntry]:
+    """Return the sources of a file, in its order.
+
+    Args:
+        path: the file.
+        stored_name: gives the name of the source that was first crawled from a URL, None for a new one.
+
+    Raises:
+        ArgumentsError: one line for each mistake.
+    """
+    try:
+        content = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError) as error:
+        raise ArgumentsError([f"{path}: {getattr(error, 'strerror', None) or error}"]) from None
+    except tomllib.TOMLDecodeError as error:
+        raise ArgumentsError([f"{path}: {error}"]) from None
+    try:
+        return parse_entries(content, stored_name)
+    except ArgumentsError as error:
+        raise ArgumentsError([f"{path}: {problem}" for problem in error.problems]) from None
+
+
+def parse_entries(content: dict[str, Any], stored_name: Callable[[str], str | None]) -> list[SourceEntry]:
+    """Return the sources of the file's content; see `read_entries`."""
+    problems = [
+        f"{key} is unknown (accepted: [defaults], [[sources]])" for key in content if key not in _KEYS
+    ]
+    tables = content.get("sources")
+    if not isinstance(tables, list) or not tables or not all(isinstance(table, dict) for table in tables):
+        raise ArgumentsError([*problems, "it lists no source: write [[sources]] with url or source below it"])
+    defaults = content.get("defaults", {})
+    problems += _problems_of_defaults(defaults)
+    if problems:
+        raise ArgumentsError(problems)
+    entries: dict[str, int] = {}
+    found = []
+    for number, table in enumerate(tables, 1):
+        where = f"source {number} ({table.get('source') or table.get('url') or 'without url and source'})"
+        try:
+            entry = _entry({**defaults, **table}, stored_name)
+        except ArgumentsError as error:
+            problems += [f"{where}: {problem}" for problem in error.problems]
+            continue
+        first = entries.setdefault(entry.name, number)
+        if first != number:
+            problems.append(f"{where}: the same source as {first}, {entry.name}; name it with source=")
+        found.append(entry)
+    if problems:
+        raise ArgumentsError(problems)
+    return found
+
+
+def _problems_of_defaults(defaults: object) -> list[str]:
+    if not isinstance(defaults, dict):
+        return ["[defaults] is a table of arguments"]
+    own = [name for name in ("url", "source", "llms_txt") if name in defaults]
+    if own:
+        return [f"[defaults]: {name} belongs to one source" for name in own]
+    try:
+        check_arguments(DocsArguments, {**_spelled(defaults), "url": _ANY_URL})
+    except ArgumentsError as error:
+        return [f"[defaults]: {problem}" for problem in error.problems]
+    return []
+
+
+def _entry(table: dict[str, Any], stored_name: Callable[[str], str | None]) -> SourceEntry:
+    given = _spelled(table)
+    checked = check_arguments(DocsArguments, given)
+    profiles.load(checked.profile)
+    url = checked.url or ""
+    name = checked.source or stored_name(url) or default_name(url)
+    return SourceEntry(name, {**given, "source": name})
+
+
+def _spelled(table: dict[str, Any]) -> dict[str, str]:
+    """The values as `-a` takes them; raises `ArgumentsError`."""
+    spelled, problems = {}, []
+    for name, value in table.items():
+        if isinstance(value, list) and all(isinstance(part, str) for part in value):
+            spelled[name] = "\n".join(value)
+        elif isinstance(value, bool):
+            spelled[name] = str(value).lower()
+        elif isinstance(value, str | int):
+            spelled[name] = str(value)
+        else:
+            problems.append(f"argument {name}: text, a number, true, false or a list of texts is accepted")
+    if problems:
+        raise ArgumentsError(problems)
+    return spelled
 
 
 # --- one sync at a time for a store, as seen from one machine ---
@@ -110,57 +207,7 @@ def failure_of(run: RunRecord) -> str:
     return "its documents were not delivered" if run.counts.get("delivered") is False else ""
 
 
-def is_partial(run: RunRecord) -> bool:
-    """Whether the site answered in part only: more pages failed than a complete run may have."""
-    return bool(run.counts.get("outage"))
-
-
-def report(results: Iterable[Result], elapsed_secs: float) -> dict[str, Any]:
-    """Return the whole of a sync, ready for JSON."""
-    found = list(results)
-    states = Counter(result.state for result in found)
-    return {
-        "elapsed_secs": round(elapsed_secs, 1),
-        **{state: states[state] for state in get_args(State)},
-        "documents": sum(result.as_dict()["documents"] for result in found),
-        "sources": [result.as_dict() for result in found],
-    }
-
-
-HEAD = ("SOURCE", "RESULT", "DOCUMENTS", "NEW", "CHANGED", "DELETED", "ERRORS", "TIME", "WHERE", "NOTE")
-
-
-def table(results: Iterable[Result], elapsed_secs: float) -> Iterator[str]:
-    """Yield the lines of the summary."""
-    found = list(results)
-    rows = [HEAD, *(_row(result) for result in found)]
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    for row in rows:
-        yield "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
-    total = report(found, elapsed_secs)
-    partly = f", {total['incomplete']} incomplete" if total["incomplete"] else ""
-    yield (
-        f"{len(found)} sources: {total['ok']} ok, {total['failed']} failed, {total['skipped']} skipped{partly}; "
-        f"{total['documents']} documents, {duration(elapsed_secs)}"
-    )
-
-
-def _row(result: Result) -> tuple[str, ...]:
-    data = result.as_dict()
-    changes = data["changes"]
-    note = result.reason
-    if not note and result.run is not None and not result.run.complete:
-        note = f"incomplete: {result.run.why or result.run.outcome}"
-    numbers = [
-        data["documents"],
-        *(changes.get(kind, 0) for kind in ("new", "changed", "deleted")),
-        data["errors"],
-    ]
-    shown = map(str, numbers) if result.run is not None else ["-"] * len(numbers)
-    return (result.source, result.state, *shown, duration(result.secs), result.where, note)
-
-
-# One sync: every source once, on whichever place is free; a place that fails hands its sources to the others.
+# --- the sync: a place that fails hands its sources to the others ---
 
 ATTEMPTS = 3
 """How often a source is begun at most, when the place or the process of its crawl fails."""
@@ -180,25 +227,6 @@ class _Try:
     before: RunRecord | None = None
 
 
-@contextlib.contextmanager
-def _among(idle: set[asyncio.Task[None]]) -> Iterator[None]:
-    """Count the current task as idle until the block ends."""
-    task = asyncio.current_task()
-    assert task is not None  # noqa: S101  # a coroutine that runs has one
-    idle.add(task)
-    try:
-        yield
-    finally:
-        idle.discard(task)
-
-
-async def _reason_to_skip(began: _Try) -> str | None:
-    run = began.before
-    if run is not None and is_running(run):
-        return f"run {run.id} is going on {run.host.partition(' ')[0]}"
-    return "an earlier job for it waits or runs there" if await began.place.has(began.entry) else None
-
-
 class Nightly:
     """Crawls a list of sources.
 
@@ -214,7 +242,9 @@ class Nightly:
         self._note = note
         self._queue: asyncio.Queue[tuple[SourceEntry, int]] = asyncio.Queue()
         self._results: dict[str, Result] = {}
-        self._wanted = 0
+        self._wanted = self._busy = 0
+        self._failed: set[int] = set()
+        """The places that failed, by their number."""
         self._over = asyncio.Event()
 
     async def sync(self, entries: Sequence[SourceEntry]) -> list[Result]:
@@ -222,58 +252,64 @@ class Nightly:
         self._wanted = len(entries)
         for entry in entries:
             self._queue.put_nowait((entry, 1))
-        workers = [asyncio.create_task(self._serve(place)) for place in self._places]
-        both: list[asyncio.Future[Any]] = [
-            asyncio.ensure_future(self._over.wait()),
-            asyncio.ensure_future(asyncio.wait(workers)),
-        ]
+        numbered = [number for number, place in enumerate(self._places) for _ in range(place.slots)]
+        slots = [asyncio.create_task(self._slot(number)) for number in numbered]
+        for slot in slots:
+            slot.add_done_callback(self._look_for_fault)
         try:
-            await asyncio.wait(both, return_when=asyncio.FIRST_COMPLETED)
+            await self._over.wait()
         finally:
-            for task in (*both, *workers):
-                task.cancel()
-            await asyncio.gather(*both, *workers, return_exceptions=True)
+            for slot in slots:
+                slot.cancel()
+            ended = await asyncio.gather(*slots, return_exceptions=True)
+        faults = [one for one in ended if isinstance(one, Exception)]
+        if faults:
+            raise faults[0]
         failed = "no place is left that could crawl it"
         return [
             self._results.get(entry.name) or Result(entry.name, "failed", reason=failed) for entry in entries
         ]
 
-    async def _serve(self, place: Place) -> None:
-        """Keep the slots of a place busy until it fails."""
-        idle: set[asyncio.Task[None]] = set()
-        tasks = [asyncio.create_task(self._slot(place, idle)) for _ in range(place.slots)]
-        try:
-            await asyncio.wait(tasks, return_when=asyncio.FIRST_EXCEPTION)
-            faults = [task.exception() for task in tasks if task.done()]
-            self._note(f"{faults[0]}; its sources go elsewhere")
-            for waiting in idle:
-                waiting.cancel()
-            await asyncio.gather(*tasks, return_exceptions=True)  # the busy ones find out for themselves
-        finally:
-            for task in tasks:
-                task.cancel()
-            await asyncio.gather(*tasks, return_exceptions=True)
+    def _look_for_fault(self, slot: asyncio.Task[None]) -> None:
+        if not slot.cancelled() and slot.exception() is not None:
+            self._over.set()
 
-    async def _slot(self, place: Place, idle: set[asyncio.Task[None]]) -> None:
+    async def _slot(self, number: int) -> None:
+        """Crawl one source after the other until the place fails."""
+        place = self._places[number]
         while True:
-            with _among(idle):
-                entry, attempt = await self._queue.get()
+            entry, attempt = await self._queue.get()
+            if number in self._failed:
+                self._queue.put_nowait((entry, attempt))
+                return
             began = _Try(entry, attempt, place, time.monotonic())
+            self._busy += 1
             try:
                 await self._attempt(began)
             except PlaceFailed as fault:
+                if number not in self._failed:
+                    self._failed.add(number)
+                    self._note(f"{fault}; its sources go elsewhere")
                 await self._elsewhere(began, str(fault))
-                raise
             except StoreError as error:
                 self._done(Result(entry.name, "failed", place.name, str(error)))
+            finally:
+                self._busy -= 1
+            if not self._busy and len(self._failed) == len(self._places):
+                self._over.set()
 
     async def _attempt(self, began: _Try) -> None:
-        began.before = await self._last(began.entry)
-        reason = await _reason_to_skip(began)
+        entry, place = began.entry, began.place
+        run = began.before = await self._last(entry)
+        reason = None
+        if run is not None and is_running(run):
+            reason = f"run {run.id} is going on {run.host.partition(' ')[0]}"
+        elif await place.has(entry):
+            reason = "an earlier job for it waits or runs there"
         if reason is not None:
-            self._done(Result(began.entry.name, "skipped", began.place.name, reason))
+            self._done(Result(entry.name, "skipped", place.name, reason))
             return
-        await self._record(began, await began.place.crawl(began.entry))
+        await self._record(began, await place.crawl(entry))
 
     async def _elsewhere(self, began: _Try, fault: str) -> None:
         """Give a source to another place, once its run, if there is one, has ended."""
@@ -281,20 +317,20 @@ class Nightly:
             await asyncio.sleep(WATCH_SECS)
         await self._record(began, fault, place_failed=True)
 
-    async def _record(self, began: _Try, said: str, *, place_failed: bool = False) -> None:
+    async def _record(self, began: _Try, message: str, *, place_failed: bool = False) -> None:
         """Record the result of a crawl; one whose process or place died is started again."""
         entry, place = began.entry, began.place.name
         run = await self._newer(began)
         secs = time.monotonic() - began.at
         if run is not None and run.finished_at is not None:
             reason = failure_of(run)
-            state: State = "failed" if reason else "incomplete" if is_partial(run) else "ok"
+            state: State = "failed" if reason else "incomplete" if run.counts.get("outage") else "ok"
             self._done(Result(entry.name, state, place, reason, secs, run))
         elif (place_failed or run is not None) and began.attempt < ATTEMPTS:
-            self._note(f"{entry.name}: its crawl was lost ({said}); it is started again")
+            self._note(f"{entry.name}: its crawl was lost ({message}); it is started again")
             self._queue.put_nowait((entry, began.attempt + 1))
         else:
-            self._done(Result(entry.name, "failed", place, said, secs, run))
+            self._done(Result(entry.name, "failed", place, message, secs, run))
 
     async def _newer(self, began: _Try) -> RunRecord | None:
         """Return the run that was begun since the attempt, or None; None, too, where the store cannot be read."""

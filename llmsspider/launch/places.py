@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import re
 import sys
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 from urllib.parse import urlsplit, urlunsplit
 
@@ -17,13 +18,17 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from llmsspider.launch.sourcefile import SourceEntry
-
-
-# Where a source can be crawled, and the first such place: a process on this machine.
 
 STOP_SECS = 60
 """How long a local crawl gets to end by itself when the sync is stopped."""
+
+
+@dataclass(slots=True, frozen=True)
+class SourceEntry:
+    """One source of the file: its name in the store, and its spider arguments as text."""
+
+    name: str
+    arguments: dict[str, str]
 
 
 class PlaceFailed(Exception):  # noqa: N818  # not an error of the user's

@@ -9,10 +9,16 @@ from typing import Any
 
 import pytest
 
+from llmsspider.commands.sync import report, table
 from llmsspider.errors import ArgumentsError, StoreError
-from llmsspider.launch.nightly import Nightly, Result, one_at_a_time, report, table
-from llmsspider.launch.places import PlaceFailed
-from llmsspider.launch.sourcefile import SourceEntry, parse_entries, read_entries
+from llmsspider.launch.nightly import (
+    Nightly,
+    Result,
+    one_at_a_time,
+    parse_entries,
+    read_entries,
+)
+from llmsspider.launch.places import PlaceFailed, SourceEntry
 from llmsspider.store import SourceRecord, Stores
 
 URL = "https://docs.example.com/guide/"
