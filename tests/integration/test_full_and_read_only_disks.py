@@ -225,3 +225,39 @@ def test_a_store_that_is_written_is_no_read_only_one(tmp_path):
     clean_run(tmp_path)
     with open_store(None, tmp_path, NAME, create=False) as store:
         assert not store._database.read_only
+
+
+# Backups: the commands of docs/how-to/backup.md
+
+
+def commands_for(heading: str) -> list[str]:
+    """The blocks of commands below a heading of the page, in its order."""
+    text = (
+        (ROOT / "docs" / "how-to" / "backup.md")
+        .read_text()
+        .partition(f"## {heading}\n")[2]
+        .partition("\n## ")[0]
+    )
+    lines = [line.removeprefix("    ") if line.startswith("    ") else "" for line in text.splitlines()]
+    return [block for block in "\n".join(lines).split("\n\n") if block.strip()]
+
+
+def test_a_store_is_restored_from_the_copy_that_was_made_while_it_was_written(tmp_path):
+    folder = tmp_path / ".scrapy" / "llmsspider"
+    python = Path(sys.executable).parent
+    env = {**os.environ, "PATH": f"{python}:{os.environ['PATH']}", "PYTHONPATH": str(ROOT)}
+    env |= {"SCRAPY_SETTINGS_MODULE": "llmsspider.settings"}
+    (tmp_path / "scrapy.cfg").touch()
+    clean_run(folder)
+    _, copy, restore = (block for block in commands_for("SQLite") if block.strip())
+    with open_store(None, folder, NAME) as store:
+        store.begin_run("crawl", {})
+        store.flush()
+        subprocess.run(["sh", "-ec", copy], cwd=tmp_path, env=env, check=True)
+    source_file(folder, NAME).write_bytes(b"damaged")
+    done = subprocess.run(
+        ["sh", "-ec", restore], cwd=tmp_path, env=env, check=True, capture_output=True, text=True
+    )
+    assert NAME in done.stdout
+    with open_store(None, folder, NAME, create=False) as store:
+        assert store.count_pages() == 600
