@@ -245,6 +245,12 @@ def refused_by_page(meta: PageMeta, answered: PageResponse, config: Config) -> F
     return None
 
 
+def is_documentation(result: PageResult, answered: PageResponse, config: Config) -> bool:
+    """Say whether a page that was read is one of its own: not filtered, leading nowhere else, without an opt-out."""
+    is_own = result.filtered is None and not result.page.meta.refresh
+    return is_own and refused_by_page(result.page.meta, answered, config) is None
+
+
 def markdown_alternate(result: PageResult, answered: PageResponse) -> str | None:
     """Return the URL of the Markdown version that an HTML page names (`rel=alternate`), on its own site, or None.
 

@@ -7,17 +7,16 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from llmsspider.crawl.callbacks.api_files import ApiFiles
-from llmsspider.crawl.callbacks.rendering import Renderer
+from llmsspider.crawl.callbacks.rendering import ApiFiles, Renderer
 from llmsspider.crawl.download_errors import NestedDownloadError
 from llmsspider.crawl.link_bases import UnsettledError
 from llmsspider.crawl.pages import (
     LinkJoiner,
     PageResponse,
     PageResult,
+    is_documentation,
     plain_links,
     read_page,
-    refused_by_page,
 )
 from llmsspider.crawl.requests import HTML_ACCEPT, download_nested
 from llmsspider.crawl.stubs import is_fuller
@@ -202,21 +201,13 @@ class FullerHtml:
             stubs.report(kind, fuller=True)
             return html, None
         read = await read_page(html, self.run.workers, listed=False)
-        is_taken = self._is_page(html, read) and is_fuller(read.page.markdown, result.page.markdown)
+        is_taken = is_documentation(read, html, self.run.config) and not read.page.meta.is_shell
+        is_taken = is_taken and is_fuller(read.page.markdown, result.page.markdown)
         stubs.report(kind, fuller=is_taken)
         if not is_taken:
             return answered, result
         self.run.count("markdown/stub/html")
         return html, replace(read, was_stub=True)
-
-    def _is_page(self, html: PageResponse, read: PageResult) -> bool:
-        meta = read.page.meta
-        return (
-            read.filtered is None
-            and not meta.is_shell
-            and not meta.refresh
-            and refused_by_page(meta, html, self.run.config) is None
-        )
 
     async def _html(self, request: Request, answered: PageResponse) -> PageResponse | None:
         """Return the HTML of the page, or the 304 that says it is the one stored; None where there is none.

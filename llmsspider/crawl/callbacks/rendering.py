@@ -1,23 +1,28 @@
-"""Pages without text until scripts have run: rendered in a browser."""
+"""Pages without text until scripts have run: made from the OpenAPI file that they name, or rendered in a browser."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
+import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
+from urllib.parse import urljoin
 
-from llmsspider.crawl.download_errors import kind_of_exception
+from scrapy.exceptions import DownloadCancelledError
+
+from llmsspider.crawl.download_errors import NestedDownloadError, kind_of_exception
 from llmsspider.crawl.pages import (
     VALIDATORS,
     PageResponse,
     PageResult,
+    is_documentation,
     markdown_alternate,
     read_page,
-    refused_by_page,
 )
-from llmsspider.crawl.requests import info, nested_request
-from llmsspider.errors import BrowserUnavailableError, RenderingError
+from llmsspider.crawl.requests import download_nested, info, nested_request
+from llmsspider.errors import BrowserUnavailableError, ConversionError, RenderingError
+from llmsspider.items import HTML_ORIGINS
 from llmsspider.web.addresses import same_site
 from llmsspider.web.outcomes import kind_of_response
 from llmsspider.web.stats import Filtered
@@ -25,15 +30,16 @@ from llmsspider.web.url_gate import fault
 from llmsspider.web.urls import identity, page_key, split_route
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from scrapy import Request
     from scrapy.crawler import Crawler
 
     from llmsspider.crawl.run import Run
+    from llmsspider.items import Page
 
 logger = logging.getLogger(__name__)
 
-
-# Pages that hold no text until a browser has run their scripts: fetched again in one.
 
 SOME_TEXT = 40
 """Least number of characters of a shell that is a document without a browser; a shorter one is a loading notice."""
@@ -44,6 +50,12 @@ ENOUGH_TEXT = 200
 MAX_IN_VAIN = 5
 """Consecutive pages whose second rendering failed like the first, after which none is rendered twice."""
 
+
+MAX_FILES = 3
+"""OpenAPI files of one page that are read."""
+MAX_UNREAD = 1_000
+"""Maximum number of files whose read errors are kept."""
+_BYTES = re.compile(r"\breceive (\d+) bytes")
 
 MIN_ROUTES = 2
 """Least number of links to routes (`#/name`) that makes the routes of a page pages; fewer are places on the page."""
@@ -77,12 +89,9 @@ class Renderer:
     def wanted(self, answered: PageResponse, result: PageResult) -> bool:
         """Say whether to render a page: HTML that neither leads elsewhere nor opted out, by the rule of `render`."""
         page = result.page.meta
-        if result.origin != "html" or result.filtered or page.refresh:
+        if result.origin != "html" or not is_documentation(result, answered, self.run.config):
             return False
-        if refused_by_page(page, answered, self.run.config):
-            return False
-        is_unnamed_api = page.api_files == []
-        return page.is_shell or is_unnamed_api or self.run.arguments.render == "always"
+        return page.is_shell or page.api_files == [] or self.run.arguments.render == "always"
 
     async def render(
         self, request: Request, answered: PageResponse, result: PageResult, unread: str | None = None
@@ -106,7 +115,10 @@ class Renderer:
             return answered, self._unrendered(request, result, f"render=never{besides}")
         try:
             rendered = await self._rendered_again(request, answered)
-            page = await self._read(rendered.page, answered)
+            page = replace(await read_page(rendered.page, self.run.workers, listed=False), origin="rendered")
+            own = {identity(split_route(url)[0]) for url in (answered.fetched_url, answered.page_url)}
+            if identity(split_route(rendered.page.fetched_url)[0]) not in own:
+                page.page.meta.refresh = rendered.page.fetched_url
             self._check_whole(request, page, rendered)
         except BrowserUnavailableError as error:
             self._warn(error)
@@ -148,13 +160,6 @@ class Renderer:
         raise RenderingError(
             f"the page could not load {url} ({why}) and shows next to nothing", kind="network"
         )
-
-    async def _read(self, rendered: PageResponse, answered: PageResponse) -> PageResult:
-        result = replace(await read_page(rendered, self.run.workers, listed=False), origin="rendered")
-        pages = {identity(split_route(url)[0]) for url in (answered.fetched_url, answered.page_url)}
-        if identity(split_route(rendered.fetched_url)[0]) not in pages:
-            result.page.meta.refresh = rendered.fetched_url
-        return result
 
     async def _download(self, request: Request, answered: PageResponse) -> _Rendered:
         url = split_route(answered.fetched_url)[0] + split_route(request.url)[1]
@@ -211,3 +216,165 @@ class Renderer:
             extra={"spider": self.crawler.spider},
         )
         self._warned = True
+
+
+class ApiFiles:
+    """Makes the document of an API reference from its OpenAPI file.
+
+    The files are those that the HTML names (`PageMeta.api_files`), else that its scripts and configurations
+    name or are (`PageMeta.api_scripts`), or that the page fetched in the browser; an API embedded in a script
+    of the page (`PageMeta.held_apis`) takes precedence.
+    A page without text of its own becomes the file's document; to any other the file's is added. Counts
+    `llms/openapi/documents`, and `llms/openapi/failed` for pages none of whose files could be read.
+    """
+
+    def __init__(self, crawler: Crawler, run: Run, renderer: Renderer):
+        self.crawler = crawler
+        self.run = run
+        self.renderer = renderer
+        self._unread: dict[str, str] = {}
+        """Why files could not be read, by URL, in one line each."""
+
+    async def render(
+        self, request: Request, answered: PageResponse, result: PageResult
+    ) -> tuple[PageResponse, PageResult | None]:
+        """Return a page made from its OpenAPI file, else as the browser rendered it (`Renderer.render`).
+
+        The result is None where the file is the one that is stored.
+        """
+        meta = result.page.meta
+        is_page = result.origin in HTML_ORIGINS and is_documentation(result, answered, self.run.config)
+        named, texts = (meta.api_files, meta.held_apis) if is_page else (None, [])
+        header = {"content-type": "application/json"}
+        held = [replace(answered, body=text.encode(), headers=header) for text in texts]
+        made = await self._made(request, answered, result, held) if held else None
+        if made is not None:
+            return made[0] if made[1] is None else answered, made[1]
+        files: Sequence[str | PageResponse] = (named or [])[:MAX_FILES]
+        if named == [] and meta.api_scripts:
+            files = await self._in_scripts(request, answered, meta.api_scripts)
+        made = await self._made(request, answered, result, files) if files else None
+        if made is not None:
+            return made
+        unread = next((self._unread[file] for file in files if file in self._unread), None)
+        rendered, page = await self.renderer.render(request, answered, result, unread)
+        is_page = page.origin in HTML_ORIGINS and is_documentation(page, rendered, self.run.config)
+        if rendered.data and is_page and page.page.meta.api_files is not None:
+            made = await self._made(request, answered, result, rendered.data[:MAX_FILES])
+        if named and made is None:
+            self.run.count("openapi/failed")
+        return made or (rendered, page)
+
+    async def _in_scripts(
+        self, request: Request, answered: PageResponse, urls: Sequence[str]
+    ) -> Sequence[str | PageResponse]:
+        """Return the files that the scripts of a page's own site name, or a script that holds the API itself."""
+        from llmsspider.content.openapi import scripts  # noqa: PLC0415  # loads YAML
+
+        for url in urls:
+            if not same_site(url, answered.fetched_url):
+                continue
+            file = await self._download(url, request, answered)
+            if file is None:
+                continue
+            if file.status == 304:
+                return [file]
+            text = file.text()
+            if named := scripts.named_in(text):
+                return [urljoin(answered.fetched_url, href) for href in named[:MAX_FILES]]
+            if scripts.holds_api(text):
+                return [file]
+        return ()
+
+    async def _made(
+        self,
+        request: Request,
+        answered: PageResponse,
+        result: PageResult,
+        files: Sequence[str | PageResponse],
+    ) -> tuple[PageResponse, PageResult | None] | None:
+        """Return what is made from the files of a page, None where none of them describes an API."""
+        made: list[tuple[PageResponse, Page]] = []
+        for named in files:
+            file = await self._download(named, request, answered) if isinstance(named, str) else named
+            if file is not None and file.status == 304:
+                return file, None
+            page = await self._read(file) if file is not None else None
+            if file is not None and page is not None:
+                made.append((file, page))
+        if not made:
+            return None
+        self.run.count("openapi/documents")
+        if len(made) == 1 and result.page.meta.is_shell and made[0][0].fetched_url != answered.fetched_url:
+            return made[0][0], PageResult(_with_links(made[0][1], result.page), "text")
+        return _together(answered, result, made)
+
+    async def _download(self, url: str, request: Request, answered: PageResponse) -> PageResponse | None:
+        """Return the file, or the 304 that says it is the one stored; None where there is none."""
+        try:
+            response = await download_nested(self.crawler, url, request)
+        except NestedDownloadError as error:
+            is_too_large = isinstance(error.__cause__, DownloadCancelledError)
+            self._warn(url, self._too_large(str(error)) if is_too_large else str(error))
+            return None  # the page is rendered
+        file = replace(
+            PageResponse.from_response(response, now=answered.fetched_at), page_url=answered.page_url
+        )
+        if file.status == 304:
+            return file if self.run.known.validated(file.fetched_url) is not None else None
+        if file.status != 200 or kind_of_response(file.status, file.headers, file.body) is not None:
+            self._warn(url, f"HTTP status {file.status}")
+            return None
+        return file
+
+    async def _read(self, file: PageResponse) -> Page | None:
+        try:
+            return await self.run.workers.read_api(
+                file.body, file.fetched_url, file.mime_type or "", file.encoding
+            )
+        except ConversionError as error:
+            self._warn(file.fetched_url, str(error))
+            return None
+
+    def _too_large(self, message: str) -> str:
+        """Return a message that a file exceeds the download limit, with its size where Scrapy's message has it."""
+        limit, size = self.crawler.settings.getint("DOWNLOAD_MAXSIZE"), _BYTES.search(message)
+        how_large = f"{size[1]} bytes, " if size else ""
+        return f"it is larger than DOWNLOAD_MAXSIZE ({how_large}{limit} are taken): raise that setting"
+
+    def _warn(self, url: str, why: str) -> None:
+        if len(self._unread) < MAX_UNREAD:
+            self._unread[url] = f"no OpenAPI file at {url}: {why}"
+        logger.info(
+            "No OpenAPI file at %(url)s: %(why)s",
+            {"url": url, "why": why},
+            extra={"spider": self.crawler.spider},
+        )
+
+
+def _together(
+    answered: PageResponse, result: PageResult, made: list[tuple[PageResponse, Page]]
+) -> tuple[PageResponse, PageResult]:
+    """Return a page of several parts: its own text, unless it has none, and the documents of its files.
+
+    It has no validators (ETag, Last-Modified), since those of one part do not cover the others.
+    """
+    own = result.page
+    parts = [
+        *([] if own.meta.is_shell or result.origin == "rendered" else [own]),
+        *(page for _, page in made),
+    ]
+    page = replace(
+        _with_links(made[0][1], own),
+        markdown="\n".join(part.markdown for part in parts if part.markdown),
+        links=[link for part in parts for link in part.links],
+        meta=replace(own.meta, title=own.meta.title or made[0][1].meta.title),
+    )
+    headers = {name: value for name, value in answered.headers.items() if name not in VALIDATORS}
+    body = b"\n".join([answered.body, *(file.body for file, _ in made)])
+    return replace(answered, headers=headers, body=body), PageResult(page, "text")
+
+
+def _with_links(page: Page, html: Page) -> Page:
+    """Return a page that follows the links of its HTML too."""
+    return replace(page, follow=list(dict.fromkeys([*html.follow, *page.follow])))
