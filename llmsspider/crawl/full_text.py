@@ -40,7 +40,7 @@ from llmsspider.web.url_gate import Joiner
 from llmsspider.web.urls import identity, page_key
 
 if TYPE_CHECKING:
-    from llmsspider.crawl.page_links import Base
+    from llmsspider.crawl.link_bases import Base
     from llmsspider.crawl.state import RunState
     from llmsspider.site.discovered import Discovery, Fetch, FetchResult, FullText
     from llmsspider.store import PageRecord

@@ -11,24 +11,120 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping
-from functools import cache
+from dataclasses import dataclass, field
+from functools import cache, cached_property, lru_cache
 from itertools import islice
 from typing import Any, get_args
-from urllib.parse import urlsplit
+from urllib.parse import urljoin, urlsplit
 
-from llmsspider.crawl.page_links import (
-    SOURCE,
-    Base,
-    PageLinks,
-    ending_of,
-    first,
-    is_page_like,
-    joined,
-    leaves,
-    stem,
-)
+from llmsspider.web.media_types import skipped_extension
+from llmsspider.web.stats import LinkBase
 from llmsspider.web.url_gate import Joiner
 from llmsspider.web.urls import host, identity, without_fragment
+
+Base = LinkBase
+"""What links are relative to, for a page `/guide/a/`: its address as a `directory` (`/guide/a/`), the folder of its
+`source` file (`/guide/`), the address its Markdown was `fetched` from where that is neither, the `root` of the
+documentation, the root of the `host`. Links that begin with `/` are relative to one of the last two."""
+
+SOURCE = re.compile(r"\.(?:mdx?|markdown|ipynb|qmd|rmd|rst)$", re.IGNORECASE)
+_ENDING = re.compile(r"(?:\.html?)?(?:\.(?:mdx?|markdown|ipynb|qmd|rmd|rst))?$", re.IGNORECASE)
+_INDEX_NAMES = frozenset({"index", "readme", "_index"})
+_UPS = re.compile(r"(?:\.\.?/)*\.\.(?=/|\Z)")
+
+
+@lru_cache(maxsize=65536)
+def stem(url: str) -> str:
+    """Return what a page, its Markdown and its source file have in common: no ending, index name, slash or query.
+
+    >>> stem("https://e.com/a/b.ipynb") == stem("https://e.com/a/b/index.md") == stem("https://e.com/a/b.html.md#x")
+    True
+    """
+    path = identity(url).partition("?")[0]
+    path = _ENDING.sub("", path, count=1)
+    directory, _slash, name = path.rpartition("/")
+    return (directory if name.lower() in _INDEX_NAMES else path).rstrip("/")
+
+
+@dataclass
+class PageLinks:
+    """The relative links of one page: where they lead from each base that they may have."""
+
+    page_url: str
+    group: str
+    fetched_url: str
+    root: str | None
+    """The root of the documentation."""
+    landed: Counter[Base] = field(default_factory=Counter)
+    root_landed: Counter[Base] = field(default_factory=Counter)
+    is_index: bool = False
+    """Whether known pages lie below the page: its source may be the index file of their folder."""
+    differs: bool = False
+    """Whether the bases make a difference for any of the links."""
+
+    @cached_property
+    def joiners(self) -> dict[Base, Joiner]:
+        """The bases of its links, the one that a browser would take first, each place once."""
+        here, fetched_url = stem(self.page_url), self.fetched_url
+        fetched = urljoin(fetched_url, ".") if "/" in urlsplit(fetched_url).path else f"{fetched_url}/"
+        places: dict[Base, str] = {"directory": f"{here}/", "source": f"{here.rpartition('/')[0]}/"}
+        if not urlsplit(here).path.strip("/"):
+            places = {"directory": f"{here}/"}
+        first = next((base for base, place in places.items() if place == fetched), None)
+        ordered: dict[Base, str] = {first: fetched} if first else {"fetched": fetched}
+        ordered.update(places)
+        if self.root and host(self.root) == host(here):
+            ordered["root"] = self.root
+        unique: dict[str, Base] = {}
+        for base, place in ordered.items():
+            unique.setdefault(place, base)
+        return {base: Joiner(place) for place, base in unique.items()}
+
+    @cached_property
+    def root_joiners(self) -> dict[Base, Joiner]:
+        """The bases of its links that begin with `/`."""
+        joiners: dict[Base, Joiner] = {"host": Joiner(urljoin(self.page_url, "/"))}
+        root = self.root
+        if root and urlsplit(root).path not in {"", "/"} and host(root) == host(self.page_url):
+            joiners["root"] = Joiner(root)
+        return joiners
+
+    @property
+    def vote(self) -> Base | None:
+        """The one base from which most links lead to known pages; None where two do or none does."""
+        ranked = self.landed.most_common(2)
+        if not ranked or (len(ranked) == 2 and ranked[0][1] == ranked[1][1]):
+            return None
+        return ranked[0][0]
+
+
+def _first(joiners: dict[Base, Joiner], base: Base) -> list[Joiner]:
+    return [joiners[base], *(joiner for name, joiner in joiners.items() if name != base)]
+
+
+def joined(joiner: Joiner, href: str) -> str:
+    """Return an href joined to a base; one that begins with `/` is relative to it, too."""
+    return joiner.join(href.lstrip("/") if href.startswith("/") else href)
+
+
+def ending_of(page_url: str) -> str:
+    """Return what the address of a page has behind the name of its source file."""
+    path = urlsplit(page_url).path
+    return "/" if path.endswith("/") else ".html" if path.endswith(".html") else ""
+
+
+def leaves(joiner: Joiner, href: str) -> bool:
+    """Say whether an href goes up beyond the root of the host: nobody writes that for this base."""
+    ups = _UPS.match(href)
+    return ups is not None and ups[0].count("..") > urlsplit(joiner.base).path.strip("/").count("/") + (
+        urlsplit(joiner.base).path not in {"", "/"}
+    )
+
+
+def is_page_like(url: str) -> bool:
+    """Say whether a URL may be that of a page, or of a page's source."""
+    return skipped_extension(url, listed=True) is None or SOURCE.search(urlsplit(url).path) is not None
+
 
 WORDS: Mapping[Base, str] = {
     "directory": "the page's address",
@@ -41,10 +137,6 @@ WORDS: Mapping[Base, str] = {
 
 class UnsettledError(Exception):
     """What the links of a page are relative to is not decided yet; `args` holds the page's group, or a link."""
-
-
-def _unsettled(url: str) -> str:
-    raise UnsettledError(url)
 
 
 CLEAR_VOTES = 3
@@ -60,6 +152,10 @@ _README = re.compile(r"/(?:readme|_index)\.md$", re.IGNORECASE)
 _NAMES_A_PAGE = re.compile(r"(?!(?:index|readme|_index)\b)[^./?#][^/?#]*/?(?:[?#]|\Z)", re.IGNORECASE)
 """Hrefs that name one page; `index.md` and `../` lead to some page from every base."""
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:|//|\Z")
+
+
+def _unsettled(url: str) -> str:
+    raise UnsettledError(url)
 
 
 class LinkBases:
@@ -89,10 +185,8 @@ class LinkBases:
         self.decided: dict[str, Base | None] = {}
         """The base of each group (`host origin`); None where no page showed any."""
 
-    # --- what the store keeps ---
-
     def remember(self, decided: object) -> None:
-        """Use the bases that earlier runs decided: what `learned` returned; anything else is ignored."""
+        """Use the bases that earlier runs decided, as `learned` returned them."""
         if isinstance(decided, dict):
             bases = get_args(Base)
             self.decided = {str(group): base for group, base in decided.items() if base in bases}
@@ -101,8 +195,6 @@ class LinkBases:
         """Return the base of each group (`host origin`): the decided one, else the one with most votes so far."""
         leading = {group: base for group in self._votes if (base := self._leader(group)) is not None}
         return {**leading, **{group: base for group, base in self.decided.items() if base is not None}}
-
-    # --- evidence ---
 
     def look(self, page_url: str, fetched_url: str, origin: str, hrefs: Iterable[str]) -> PageLinks:
         """Do what `place` does, and count the vote of the page for its base; index files have no vote."""
@@ -140,7 +232,10 @@ class LinkBases:
             landed.update(
                 base
                 for base, url in targets.items()
-                if not leaves(bases[base], href) and self._lands(url, here)
+                if not leaves(bases[base], href)
+                and is_page_like(without_fragment(url))
+                and stem(url) != here
+                and self._page_at(without_fragment(url)) is not None
             )
         return links
 
@@ -174,7 +269,7 @@ class LinkBases:
                 self.decided[name] = None
 
     def _leader(self, group: str) -> Base | None:
-        """Return the base most pages of a group show; one page alone may be an exception."""
+        """Return the base that most pages of a group show, two at least."""
         ranked = self._votes[group].most_common(1) if group in self._votes else []
         return ranked[0][0] if ranked and ranked[0][1] >= MIN_VOTES else None
 
@@ -195,8 +290,6 @@ class LinkBases:
             f"{votes.total()} pages show it by links to known pages"
         )
 
-    # --- answers ---
-
     def base_of(self, links: PageLinks) -> Base:
         """Return what the relative links of a page begin at."""
         preferred = self.decided.get(links.group) if not links.is_index else None
@@ -213,12 +306,12 @@ class LinkBases:
 
         @cache  # many pages have no relative links
         def relative() -> list[Joiner]:
-            return first(links.joiners, self.base_of(links))
+            return _first(links.joiners, self.base_of(links))
 
         @cache
         def from_root() -> list[Joiner]:
             best = max(links.root_joiners, key=lambda name: links.root_landed[name])
-            return first(links.root_joiners, best)
+            return _first(links.root_joiners, best)
 
         def joined(href: str) -> str:
             if _SCHEME.match(href) or href.startswith("#"):
@@ -262,7 +355,7 @@ class LinkBases:
         page = self._page_of(markdown)
         if page != markdown:
             return page + mark + query
-        if links.has_markdown_beside and path == markdown:
+        if path == markdown and SOURCE.sub("", links.fetched_url) == stem(links.page_url):
             return url  # other pages have their Markdown there, too
         return SOURCE.sub(self._leaf_ending(links), path) + mark + query
 
@@ -274,8 +367,6 @@ class LinkBases:
         leaves = (url for key, url in self._pages.items() if host(url) == name and key not in self._parents)
         endings = Counter(map(ending_of, islice(leaves, MAX_LEAVES)))
         return endings.most_common(1)[0][0] if endings else ending_of(links.page_url)
-
-    # --- what is known ---
 
     def _know(self) -> None:
         if self._pages is not None:
@@ -304,7 +395,3 @@ class LinkBases:
         while parent and parent not in self._parents:
             self._parents.add(parent)
             parent = parent.rpartition("/")[0]
-
-    def _lands(self, url: str, here: str) -> bool:
-        url = without_fragment(url)
-        return is_page_like(url) and stem(url) != here and self._page_at(url) is not None

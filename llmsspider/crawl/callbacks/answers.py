@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
@@ -35,37 +35,17 @@ _BREAKS_OFF: tuple[ErrorKind, str] = (
 """Error kind and message of a truncated page."""
 
 
+@dataclass(slots=True)
 class Answers:
-    """Yields the results of answers whose bodies need not be read.
+    """Yields the results of answers whose bodies need not be read."""
 
-    Args:
-        run: the run.
-        requests: makes the request for the Markdown of a Docsify page.
-        documents: yields stored pages.
-        failures: counts errors.
-        suspects: records truncated responses as evidence of a bot wall.
-        pages: decides whether a page that was no document before is none in this run either.
-        docsify: learns Docsify sites.
-    """
-
-    def __init__(
-        self,
-        run: Run,
-        requests: PageRequests,
-        documents: Documents,
-        failures: Failures,
-        suspects: SuspectAnswers,
-        *,
-        pages: Pages,
-        docsify: DocsifyPages,
-    ):
-        self._run = run
-        self._requests = requests
-        self._documents = documents
-        self._failures = failures
-        self._suspects = suspects
-        self._pages = pages
-        self._docsify_pages = docsify
+    _run: Run
+    _requests: PageRequests
+    _documents: Documents
+    _failures: Failures
+    _suspects: SuspectAnswers
+    _pages: Pages
+    _docsify_pages: DocsifyPages
 
     async def results(self, request: Request, answer: PageResponse) -> Iterator[Any] | None:
         """Return the results of an answer that is an error or the stored page; None where its body has to be read."""

@@ -59,22 +59,10 @@ class DocsCallbacks(ProjectSpider):
         self.failures = Failures(run, self.requests, self.documents)
         self.suspects = SuspectAnswers(run, self.documents.site)
         self.pages = Pages(
-            crawler,
-            run,
-            self.requests,
-            self.documents,
-            self.failures,
-            suspects=self.suspects,
-            reader=self.reader,
+            crawler, run, self.requests, self.documents, self.failures, self.suspects, self.reader
         )
         self.answers = Answers(
-            run,
-            self.requests,
-            self.documents,
-            self.failures,
-            self.suspects,
-            pages=self.pages,
-            docsify=docsify,
+            run, self.requests, self.documents, self.failures, self.suspects, self.pages, docsify
         )
         self.full_texts = FullTextPages(
             run, self.requests, self.documents, self.suspects, self.markdown_links, reader=self.reader

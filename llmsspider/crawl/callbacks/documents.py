@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from scrapy.spidermiddlewares.httperror import HttpError
@@ -71,13 +71,7 @@ class SiteOfRun:
 
 
 class Documents:
-    """Settles pages among the site's others: yields documents of records, and requests for what the pages link to.
-
-    Args:
-        run: the run.
-        requests: makes the requests for links.
-        link_sources: makes the requests for the HTML of Markdown pages.
-    """
+    """Settles pages among the site's others: yields documents of records, and requests for what the pages link to."""
 
     def __init__(self, run: Run, requests: PageRequests, link_sources: LinkSourcePages):
         self._run = run
@@ -254,19 +248,13 @@ class Documents:
         return self._run.store.load_page(state.key) if state is not None else None
 
 
+@dataclass(slots=True)
 class Failures:
-    """Counts pages that failed, and yields other requests for them or their stored documents.
+    """Counts pages that failed, and yields other requests for them or their stored documents."""
 
-    Args:
-        run: the run.
-        requests: makes the requests that try once more.
-        documents: yields the stored pages.
-    """
-
-    def __init__(self, run: Run, requests: PageRequests, documents: Documents):
-        self._run = run
-        self._requests = requests
-        self._documents = documents
+    _run: Run
+    _requests: PageRequests
+    _documents: Documents
 
     def of_download(self, request: Request, error: BaseException) -> Iterator[Any]:
         """Yield the results of a page whose download ended in an exception.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -34,10 +35,6 @@ class DocsifyPages:
     """Recognises Docsify sites by their pages, and reads their configurations: there, or in a script.
 
     A configuration that is computed by code in part makes the run incomplete: pages that only it names are not found.
-
-    Args:
-        crawler: downloads the scripts.
-        run: the run.
     """
 
     def __init__(self, crawler: Crawler, run: Run):
@@ -77,32 +74,18 @@ class DocsifyPages:
         return script if response.status == 200 and configures_docsify(script) else ""
 
 
+@dataclass(slots=True)
 class LinkSourcePages:
     """Requests link sources where the policy (`crawl.links.LinkSources`) wants them, and follows their links.
 
     Counts `llms/link-sources` and `llms/link-sources/failed`.
-
-    Args:
-        spider: the spider whose callbacks the requests name.
-        run: the run.
-        requests: makes the requests for what they link to.
-        reader: renders those that scripts make.
-        docsify: learns Docsify sites.
     """
 
-    def __init__(
-        self,
-        spider: Any,
-        run: Run,
-        requests: PageRequests,
-        reader: PageReader,
-        docsify: DocsifyPages,
-    ):
-        self._spider = spider
-        self._run = run
-        self._requests = requests
-        self._reader = reader
-        self._docsify = docsify
+    _spider: Any
+    _run: Run
+    _requests: PageRequests
+    _reader: PageReader
+    _docsify: DocsifyPages
 
     def request(self, record: PageRecord, *, start: bool, unchanged: bool) -> Iterator[Request]:
         """Yield the request for a Markdown page's HTML, where the policy wants its links.

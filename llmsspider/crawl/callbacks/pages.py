@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from llmsspider.crawl.callbacks.reading import count_page
@@ -54,37 +55,17 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 
+@dataclass(slots=True)
 class Pages:
-    """Settles pages that were read, by what they say of themselves and by what is stored of them.
+    """Settles pages that were read, by what they say of themselves and by what is stored of them."""
 
-    Args:
-        crawler: downloads the llms.txt that a page names.
-        run: the run.
-        requests: makes the requests for other pages.
-        documents: yields the documents.
-        failures: counts answers that are no pages.
-        suspects: finds answers that may stand in place of pages.
-        reader: reads pages.
-    """
-
-    def __init__(
-        self,
-        crawler: Crawler,
-        run: Run,
-        requests: PageRequests,
-        documents: Documents,
-        failures: Failures,
-        *,
-        suspects: SuspectAnswers,
-        reader: PageReader,
-    ):
-        self._crawler = crawler
-        self._run = run
-        self._requests = requests
-        self._documents = documents
-        self._failures = failures
-        self._suspects = suspects
-        self._reader = reader
+    _crawler: Crawler
+    _run: Run
+    _requests: PageRequests
+    _documents: Documents
+    _failures: Failures
+    _suspects: SuspectAnswers
+    _reader: PageReader
 
     async def read(self, request: Request, answer: PageResponse, as_stored: AsStored) -> AsyncIterator[Any]:
         """Yield the results of an answer whose body has to be read: its document, and requests for its links.

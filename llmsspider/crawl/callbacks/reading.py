@@ -106,11 +106,6 @@ class PageReader:
 
     That is the body as it came; the page's HTML, where its Markdown is a stub; what a browser rendered, where scripts
     make the page; or what an OpenAPI file that the page names describes. Each of these is a nested download.
-
-    Args:
-        crawler: downloads the other forms.
-        run: the run.
-        join: what the links of Markdown are relative to; the fetched URL if not given.
     """
 
     def __init__(self, crawler: Crawler, run: Run, join: LinkJoiner = plain_links):

@@ -30,12 +30,7 @@ _KEPT_META = ("depth", "handle_httpstatus_list", *CARRIED)
 
 
 class PageRequests:
-    """Makes the requests of a crawl. A URL that is filtered is counted with its reason, and gets none.
-
-    Args:
-        spider: the spider whose callbacks the requests name (`callbacks.docs.DocsCallbacks`).
-        run: the run.
-    """
+    """Makes the requests of a crawl. A URL that is filtered is counted with its reason, and gets none."""
 
     def __init__(self, spider: Any, run: Run):
         self._spider = spider

@@ -5,6 +5,7 @@ The evidence for a wall, and what it makes of an answer, is in `crawl/bot_walls.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from llmsspider.crawl.bot_walls import (
@@ -35,12 +36,12 @@ if TYPE_CHECKING:
     from llmsspider.store import PageRecord, PageState
 
 
+@dataclass(slots=True)
 class SuspectAnswers:
     """Finds the answers that may stand in place of their pages, beside what is stored of them."""
 
-    def __init__(self, run: Run, site: Site):
-        self._run = run
-        self._site = site
+    _run: Run
+    _site: Site
 
     def seen(self, record: PageRecord, answer: PageResponse, request: Request) -> Suspect | None:
         """Return the suspect of a page's answer, and record it as evidence; None for an answer without suspicion.
@@ -137,17 +138,12 @@ class SuspectAnswers:
         return None
 
 
+@dataclass(slots=True)
 class Verification:
-    """Records the outcome of each stored page that was requested at the end of the crawl.
+    """Records the outcome of each stored page that was requested at the end of the crawl."""
 
-    Args:
-        run: the run.
-        suspects: records responses that may be bot walls as evidence.
-    """
-
-    def __init__(self, run: Run, suspects: SuspectAnswers):
-        self._run = run
-        self._suspects = suspects
+    _run: Run
+    _suspects: SuspectAnswers
 
     async def answered(self, request: Request, answer: PageResponse) -> None:
         """Record what became of a page that answered: an error, another address, or a page that nothing links to."""
