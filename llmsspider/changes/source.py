@@ -178,10 +178,7 @@ def changes_since(store: Store, source: str, since: int, *, keep_noise: bool = F
         keep_noise: report noise as any other change.
     """
     result = SourceChanges(source, since, store.last_seq())
-    reading = _ChangeCollector(since)
-    for history in store.history_since(since):
-        reading.take(history)
-    pages = reading.pages()
+    pages = _compared_pages(store.history_since(since), since)
     if not keep_noise:
         fold(pages)
     result.pages = [page.change for page in pages if keep_noise or not page.change.is_noise]
@@ -201,79 +198,63 @@ class _Compared:
     folded: set[str] = field(default_factory=set)
 
 
-class _ChangeCollector:
-    """Gathers the pages of a source; those that came and went are paired at the end."""
-
-    def __init__(self, since: int):
-        self._since = since
-        self._compared: list[_Compared] = []
-        self._new: list[tuple[PageHistory, str]] = []
-        self._deleted: list[tuple[PageHistory, Version | None]] = []
-        self._words: dict[str, Counter[str]] = {}
-
-    def take(self, page: PageHistory) -> None:
-        """Take in a page."""
-        before = next((old for old in reversed(page.versions) if old.seq <= self._since), None)
-        now = page.now
-        if now.change == "deleted":
+def _compared_pages(histories: Iterable[PageHistory], since: int) -> list[_Compared]:
+    """Compare every page with what it was; a page that came and one that went are one that moved, where they match."""
+    compared: list[_Compared] = []
+    new: list[PageHistory] = []
+    gone: dict[str, _Gone] = {}
+    for page in histories:
+        before = next((old for old in reversed(page.versions) if old.seq <= since), None)
+        if page.now.change == "deleted":
             if not page.was_new:  # else it came and went
-                self._deleted.append((page, before))
+                gone[page.now.record.url] = page, before
         elif page.was_new:
-            self._new.append((page, digest_without_address(now.record.content or "", now.record.url)))
-        elif before is None or before.content_hash != now.record.content_hash:
-            self._compared.append(_compared(_change("changed", page), page, before))
+            new.append(page)
+        elif before is None or before.content_hash != page.now.record.content_hash:
+            compared.append(_compared(_change("changed", page), page, before))
+    former = _FormerPages(gone, with_words=0 < len(new) * len(gone) <= MAX_PAIRS)
+    for page in new:
+        found = former.take(page.now.record)
+        if found is None:
+            compared.append(_Compared(_change("new", page)))
+            continue
+        (gone_page, before), same = found
+        change = _change("moved", page)
+        change.moved_from = gone_page.now.record.url
+        compared.append(_Compared(change) if same else _compared(change, page, before, gone_page.versions))
+    for page, _ in gone.values():
+        change = _change("deleted", page)
+        change.reason = page.now.reason
+        compared.append(_Compared(change))
+    return compared
 
-    def pages(self) -> list[_Compared]:
-        """Every page, those that moved as one."""
-        waiting: dict[str, list[tuple[PageHistory, Version | None]]] = defaultdict(list)
-        for page, before in self._deleted:
+
+_Gone = tuple["PageHistory", "Version | None"]
+"""A deleted page, and its content before."""
+
+
+class _FormerPages:
+    """The deleted pages, by what may show that a new page is one of them; each is taken out once."""
+
+    def __init__(self, gone: dict[str, _Gone], *, with_words: bool):
+        self._gone = gone
+        self._words: dict[str, Counter[str]] = {}
+        self._by_digest: dict[str, list[str]] = defaultdict(list)
+        for url, (_, before) in gone.items():
             if before is not None:
-                waiting[digest_without_address(before.content, page.now.record.url)].append((page, before))
-        by_url = {page.now.record.url: (page, before) for page, before in self._deleted}
-        moved: set[str] = set()
-        for page, digest in self._new:
-            former = [by_url[url] for url in page.now.record.moved_from if url in by_url] or waiting.get(
-                digest, []
-            )
-            former = [one for one in former if one[0].now.record.url not in moved]
-            if not former:
-                former = self._rewritten(page, moved)
-            if not former:
-                self._compared.append(_Compared(_change("new", page)))
-                continue
-            gone, before = former[0]
-            moved.add(gone.now.record.url)
-            change = _change("moved", page)
-            change.moved_from = gone.now.record.url
-            same = before is not None and digest_without_address(before.content, change.moved_from) == digest
-            self._compared.append(
-                _Compared(change) if same else _compared(change, page, before, gone.versions)
-            )
-        for page, _ in self._deleted:
-            if page.now.record.url not in moved:
-                change = _change("deleted", page)
-                change.reason = page.now.reason
-                self._compared.append(_Compared(change))
-        return self._compared
+                self._by_digest[digest_without_address(before.content, url)].append(url)
+                if with_words:
+                    self._words[url] = word_counts(before.content, url)
 
-    def _rewritten(self, page: PageHistory, moved: set[str]) -> list[tuple[PageHistory, Version | None]]:
-        """The deleted page whose text is nearly that of a new one; none where there are too many pairs to compare."""
-        if len(self._new) * len(self._deleted) > MAX_PAIRS:
-            return []
-        here = word_counts(page.now.record.content or "", page.now.record.url)
-        candidates = (
-            ((gone, before), self._words_of(gone, before))
-            for gone, before in self._deleted
-            if before is not None and gone.now.record.url not in moved
-        )
-        best = most_similar(here, candidates)
-        return [] if best is None else [best]
-
-    def _words_of(self, gone: PageHistory, before: Version) -> Counter[str]:
-        url = gone.now.record.url
-        if url not in self._words:
-            self._words[url] = word_counts(before.content, url)
-        return self._words[url]
+    def take(self, record: PageRecord) -> tuple[_Gone, bool] | None:
+        """Return the page that a new one was, and whether its text is the same but for its address."""
+        content = record.content or ""
+        same = self._by_digest.get(digest_without_address(content, record.url), [])
+        url = next((one for one in (*record.moved_from, *same) if one in self._gone), None)
+        if url is None and self._words:
+            words = ((one, counts) for one, counts in self._words.items() if one in self._gone)
+            url = most_similar(word_counts(content, record.url), words)
+        return None if url is None else (self._gone.pop(url), url in same)
 
 
 def digest_without_address(content: str, url: str) -> str:
