@@ -36,7 +36,7 @@ from llmsspider.answers.ranking import (
     similar,
 )
 from llmsspider.answers.words import Query, corrected, parse_query
-from llmsspider.errors import SearchError, StoreError
+from llmsspider.errors import SearchError, StoreError, UnknownSourceError
 from llmsspider.store import CONTENT, PageRecord, Store, Stores
 from llmsspider.store.database import POSTGRESQL_SCHEMA, open_postgresql, resolve_data_dir, source_file
 from llmsspider.web.loading import own_mark
@@ -274,7 +274,7 @@ class Library:
         self._drop(name)
         try:
             store = self.stores.open(name, create=False)
-        except StoreError:
+        except UnknownSourceError:
             chosen = choose_source(name, self.names())
             if chosen == name:
                 raise

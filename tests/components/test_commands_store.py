@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 from dataclasses import fields
 from pathlib import Path
 
@@ -77,6 +79,20 @@ def test_the_status_of_a_damaged_source_is_one_line_and_exit_code_1(scrapy, fold
     done = scrapy(folder, "status", "bad")
     assert done.returncode == 1
     assert done.stderr.count("\n") == 1 and "file is not a database" in done.stderr
+
+
+@pytest.mark.parametrize(
+    "words", [("search", NAME, "a"), ("lint", NAME), ("delete", NAME)], ids=lambda words: words[0]
+)
+def test_a_store_of_a_newer_version_is_one_line_and_exit_code_1(scrapy, folder: Path, words: tuple[str, ...]):
+    with (
+        closing(sqlite3.connect(source_file(folder / ".scrapy" / "llmsspider", NAME))) as connection,
+        connection,
+    ):
+        connection.execute("UPDATE meta SET value = '99' WHERE key = 'version'")
+    done = scrapy(folder, *words)
+    assert done.returncode == 1
+    assert done.stderr.count("\n") == 1 and "has version 99" in done.stderr
 
 
 def test_a_source_that_cannot_be_deleted_is_one_line_and_exit_code_1(scrapy, folder: Path, monkeypatch):
