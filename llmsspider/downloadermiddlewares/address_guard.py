@@ -32,6 +32,7 @@ from llmsspider.errors import ArgumentsError, ErrorKind
 from llmsspider.web import stats
 from llmsspider.web.addresses import DEFAULT_PORTS, AllowedAddresses, is_resolvable
 from llmsspider.web.stats import BlockReason
+from llmsspider.web.url_gate import without_user
 
 logger = logging.getLogger(__name__)
 
@@ -201,7 +202,10 @@ class AddressGuardMiddleware:
     def spider_opened(self) -> None:
         """Make the resolver of the process follow the rule of this crawl, and log where it cannot hold."""
         guarded_resolver(self.crawler).allow(id(self.crawler), self.allowed)
-        for path in sorted(_handlers_with_own_resolver(self.crawler)):
+        handlers = self.crawler.settings.getwithbase("DOWNLOAD_HANDLERS")
+        for path in sorted({str(handlers[scheme]) for scheme in DEFAULT_PORTS if handlers.get(scheme)}):
+            if _asks_the_reactor(load_object(path)):
+                continue
             logger.warning(
                 "%(path)s resolves names by itself: private addresses are refused only where URLs spell them out",
                 {"path": path},
@@ -232,7 +236,7 @@ class AddressGuardMiddleware:
         logger.log(
             logging.DEBUG if host in self._warned else level,
             "Refused %(url)s: %(message)s",
-            {"url": _without_user(request.url), "message": message},
+            {"url": without_user(request.url), "message": message},
             extra={"spider": self.crawler.spider},
         )
         self._warned.add(host)
@@ -245,12 +249,6 @@ def host_and_port(request: Request) -> tuple[str, int]:
     return parts.hostname or "", parts.port or DEFAULT_PORTS.get(parts.scheme, 0)
 
 
-def _handlers_with_own_resolver(crawler: Crawler) -> set[str]:
-    handlers = crawler.settings.getwithbase("DOWNLOAD_HANDLERS")
-    paths = {handlers[scheme] for scheme in ("http", "https") if handlers.get(scheme)}
-    return {str(path) for path in paths if not _asks_the_reactor(load_object(path))}
-
-
 def _asks_the_reactor(handler: type) -> bool:
     """Return whether a download handler connects to what the resolver of the reactor answers."""
     if issubclass(handler, HTTP11DownloadHandler):
@@ -260,11 +258,6 @@ def _asks_the_reactor(handler: type) -> bool:
     except ImportError:
         return False
     return issubclass(handler, H2DownloadHandler)
-
-
-def _without_user(url: str) -> str:
-    """Return a URL without user name and password, for the log."""
-    return re.sub(r"//[^/?#]*@", "//", url)
 
 
 # The downloader-side half of the address guard: what only shows when the connection is made.

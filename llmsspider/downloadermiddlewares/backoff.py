@@ -7,6 +7,7 @@ import logging
 from datetime import UTC, datetime
 from functools import cached_property
 from time import monotonic
+from urllib.parse import urlsplit
 
 from scrapy import Request, signals
 from scrapy.core import downloader
@@ -216,12 +217,9 @@ class BackoffMiddleware:
 def _leave_slot_of_redirecting_host(request: Request) -> None:
     """Remove the slot that a redirect copied from the host it came from (Scrapy copies all of `meta`)."""
     came_from = request.meta.get("redirect_urls")
-    if came_from and request.meta.get(Downloader.DOWNLOAD_SLOT) == _host(came_from[-1]):
+    host = urlsplit(came_from[-1]).hostname if came_from else None
+    if came_from and request.meta.get(Downloader.DOWNLOAD_SLOT) == (host or ""):
         del request.meta[Downloader.DOWNLOAD_SLOT]
-
-
-def _host(url: str) -> str:
-    return urlparse_cached(Request(url)).hostname or ""
 
 
 class Downloader(compat.Downloader):

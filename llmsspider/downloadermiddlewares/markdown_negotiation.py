@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 
     from llmsspider.crawl.run import Run
     from llmsspider.errors import ErrorKind
-    from llmsspider.store import PageState
     from llmsspider.web.host_forms import HostForms
 
 logger = logging.getLogger(__name__)
@@ -127,7 +126,9 @@ class MarkdownNegotiationMiddleware:
         if is_markdown_url(request.url):
             return await self._only_markdown(request, forms)
         state = self.run.known.state(page_key(request.url))
-        named = [] if info(request).get("held") else self._named(request, state)
+        stored = state.fetched_url if state is not None and is_markdown_url(state.fetched_url) else None
+        urls = (stored, info(request).get("md"), self.run.site.markdown_of(request.url))
+        named = [] if info(request).get("held") else list(dict.fromkeys(url for url in urls if url))
         if not named and state is not None and identity(request.url) in forms.missed:
             return None  # it was requested in an earlier run
         if not (forms.awaits_named if named else forms.learning(request.url)):
@@ -227,12 +228,6 @@ class MarkdownNegotiationMiddleware:
         )
         body = response.body
         return bool(body.strip()) and classify(mime_type or None, body, markdown_form=True) == "markdown"
-
-    def _named(self, request: Request, state: PageState | None) -> list[str]:
-        """Return the URL that a page's Markdown was stored from, and those that a page and a file name, each once."""
-        stored = state.fetched_url if state is not None and is_markdown_url(state.fetched_url) else None
-        named = (stored, info(request).get("md"), self.run.site.markdown_of(request.url))
-        return list(dict.fromkeys(url for url in named if url))
 
     def _raise_outage(self, url: str, kind: ErrorKind | None, message: str) -> None:
         """Raise `RefusedRequest` where the answer for stored Markdown is an outage, until that lasts too long."""

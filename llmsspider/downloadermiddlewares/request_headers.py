@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from scrapy import Request, signals
@@ -97,10 +96,13 @@ class HostAuthMiddleware:
         if origin is not None and origin[0] == "http":
             self._say_withheld(origin[1])
         for other, headers in self.credentials.by_origin.items():
-            if other != origin:
-                _remove(request, headers)
+            for name, value in headers.items() if other != origin else ():
+                if request.headers.get(name) == value.encode("latin-1"):
+                    del request.headers[name]
         for name, value in self.credentials.headers_for(request.url).items():
-            request.headers[name] = _with_cookie(request, value) if name.lower() == "cookie" else value
+            present = (request.headers.get(name) or b"").decode("latin-1") if name.lower() == "cookie" else ""
+            is_new = present and value not in present  # beside the cookies of the site's own session
+            request.headers[name] = f"{present}; {value}" if is_new else value
 
     def _say_withheld(self, name: str) -> None:
         """Say once for a host that its headers are for https and are not sent over plain http."""
@@ -112,18 +114,6 @@ class HostAuthMiddleware:
                 "for https. To send it all the same, name it http://%(host)s",
                 {"host": name},
             )
-
-
-def _remove(request: Request, headers: Mapping[str, str]) -> None:
-    for name, value in headers.items():
-        if request.headers.get(name) == value.encode("latin-1"):
-            del request.headers[name]
-
-
-def _with_cookie(request: Request, value: str) -> str:
-    """Return the cookies of the site's own session and the operator's."""
-    present = (request.headers.get("Cookie") or b"").decode("latin-1")
-    return value if not present or value in present else f"{present}; {value}"
 
 
 # --- cookies ---

@@ -35,7 +35,7 @@ BUSY_STATUSES = frozenset({429, 503})
 
 @dataclass(frozen=True, slots=True)
 class HeadAnswer:
-    """The status of an answer, 0 where none came, and its validators as they were sent."""
+    """The status of an answer, 0 where none came, and its validators; an entity tag for the weak comparison."""
 
     status: int
     etag: str | None = None
@@ -44,12 +44,8 @@ class HeadAnswer:
     @classmethod
     def of(cls, status: int, headers: Mapping[str, str]) -> HeadAnswer:
         """Read an answer; `headers` maps lower-case names to values."""
-        return cls(status, headers.get("etag") or None, headers.get("last-modified") or None)
-
-    @property
-    def has_validators(self) -> bool:
-        """True when there is something to compare."""
-        return bool(self.etag or self.last_modified)
+        etag = headers.get("etag", "").removeprefix("W/")  # RFC 9110, section 8.8.3.2
+        return cls(status, etag or None, headers.get("last-modified") or None)
 
     def says_unchanged(self, sent: Mapping[str, str]) -> bool:
         """Return whether this answer to HEAD means that the page is as it was.
@@ -57,40 +53,28 @@ class HeadAnswer:
         Args:
             sent: the conditional request headers, `If-None-Match` and `If-Modified-Since`.
         """
-        etag, date = sent.get("If-None-Match"), sent.get("If-Modified-Since")
+        etag, date = sent.get("If-None-Match", "").removeprefix("W/"), sent.get("If-Modified-Since")
         if self.status == 304:
-            return not (etag and self.etag) or _weak(etag) == _weak(self.etag)
-        if self.status != 200:
-            return False
-        if etag:
-            return self.etag is not None and _weak(etag) == _weak(self.etag)
-        return date is not None and date == self.last_modified
+            return not (etag and self.etag) or etag == self.etag
+        same = etag == self.etag if etag else date is not None and date == self.last_modified
+        return self.status == 200 and same
 
 
 def disagreement(head: HeadAnswer, get: HeadAnswer) -> str | None:
     """Return what is wrong with an answer to HEAD that did not say "unchanged", by what GET says; else None."""
-    if head.status in BUSY_STATUSES or get.status in BUSY_STATUSES:
+    answered = {200, 304}
+    if {head.status, get.status} & BUSY_STATUSES:
         return None
     if head.status == 0:
         return "HEAD is not answered"
-    if head.status not in {200, 304}:
-        return f"HEAD answers {head.status}, GET {get.status}" if head.status != get.status else None
-    if get.status not in {200, 304}:
-        return f"HEAD answers {head.status}, GET {get.status}"
-    if head.status == get.status == 200 and _same_validators(head, get):
+    if not {head.status, get.status} <= answered:
+        is_same = head.status == get.status and head.status not in answered
+        return None if is_same else f"HEAD answers {head.status}, GET {get.status}"
+    tags, dates = (head.etag, get.etag), (head.last_modified, get.last_modified)
+    if head.status == get.status == 200 and (tags[0] == tags[1] if any(tags) else dates[0] == dates[1]):
         return None
-    return "HEAD sends other validators than GET" if head.has_validators else "HEAD sends no validators"
-
-
-def _same_validators(head: HeadAnswer, get: HeadAnswer) -> bool:
-    if head.etag or get.etag:
-        return _weak(head.etag) == _weak(get.etag)
-    return head.last_modified == get.last_modified
-
-
-def _weak(etag: str | None) -> str | None:
-    """Return an entity tag for the weak comparison (RFC 9110, section 8.8.3.2)."""
-    return etag.removeprefix("W/") if etag else None
+    has_validators = head.etag or head.last_modified
+    return "HEAD sends other validators than GET" if has_validators else "HEAD sends no validators"
 
 
 # Ask again only for what changed: conditional requests with stored validators.
@@ -131,7 +115,11 @@ class RevalidationMiddleware:
         for name, value in known.items():
             request.headers[name] = value
         self.run.count("revalidated")
-        return await self._by_head(request, known) if self._may_ask_by_head(request) else None
+        if self.run.config.revalidate_method != "HEAD" or request.meta.get("playwright"):
+            return None
+        if not info(request) or host(request.url) in self._get_only:  # robots.txt: the HEAD would wait for it
+            return None
+        return await self._by_head(request, known)
 
     def _validators(self, request: Request) -> dict[str, str]:
         if request.method != "GET":
@@ -149,14 +137,6 @@ class RevalidationMiddleware:
         if known or not is_plain(request):
             return known
         return self.run.readings.conditional_headers(url, accept, listed=bool(page.get("listed")))
-
-    def _may_ask_by_head(self, request: Request) -> bool:
-        return (
-            self.run.config.revalidate_method == "HEAD"
-            and bool(info(request))  # not robots.txt: the HEAD would wait for it
-            and not request.meta.get("playwright")
-            and host(request.url) not in self._get_only
-        )
 
     async def _by_head(self, request: Request, sent: dict[str, str]) -> Response | None:
         own = {"dont_retry": True, "dont_redirect": True}

@@ -45,7 +45,10 @@ class Credentials:
         """
         if not value:
             return cls()
-        table = _load(value) if isinstance(value, str) else value
+        try:
+            table = json.loads(value) if isinstance(value, str) else value
+        except ValueError:
+            raise ArgumentsError([f"LLMS_HTTP_AUTH: not JSON; {EXPECTED}"]) from None
         if not isinstance(table, Mapping):
             raise ArgumentsError([f"LLMS_HTTP_AUTH: {EXPECTED}"])
         by_origin: dict[Origin, Mapping[str, str]] = {}
@@ -54,7 +57,8 @@ class Credentials:
             try:
                 by_origin[_origin_of_key(str(key))] = _headers(entry)
             except ValueError as error:
-                problems.append(f"LLMS_HTTP_AUTH for {_shown(key)}: {error}; {EXPECTED}")
+                shown = str(key).rpartition("@")[2]  # what stands before an @ may be a password
+                problems.append(f"LLMS_HTTP_AUTH for {shown}: {error}; {EXPECTED}")
         if problems:
             raise ArgumentsError(problems)
         return cls(by_origin)
@@ -114,13 +118,6 @@ def origin_of(url: str) -> Origin | None:
     return parts.scheme, parts.hostname.removesuffix("."), port or DEFAULT_PORTS[parts.scheme]
 
 
-def _load(text: str) -> object:
-    try:
-        return json.loads(text)
-    except ValueError:
-        raise ArgumentsError([f"LLMS_HTTP_AUTH: not JSON; {EXPECTED}"]) from None
-
-
 def _origin_of_key(key: str) -> Origin:
     parts = urlsplit(key if "://" in key else f"https://{key}")
     origin = origin_of(parts.geturl())
@@ -154,8 +151,3 @@ def _password(value: str) -> set[str]:
     except ValueError:
         return set()
     return {decoded, decoded.partition(":")[2]}
-
-
-def _shown(key: object) -> str:
-    """Return a key without what stands before an @, which may be a password."""
-    return str(key).rpartition("@")[2]

@@ -284,14 +284,11 @@ class HostForms:
             if likely in forms:
                 forms.remove(likely)
                 forms.insert(0, likely)
-        if this == "bare" and not self._has_folders_with_markdown():
+        folders = self._tallies.get(("directory", "/"))
+        is_spelling = self.listed["dir/index.md"] or (folders is not None and folders.form == "dir/index.md")
+        if this == "bare" and not is_spelling:  # else `/a` may be `/a/`, whose Markdown is `/a/index.md`
             forms.remove("dir/index.md")
         return forms
-
-    def _has_folders_with_markdown(self) -> bool:
-        """Return whether Markdown of `/a/` is `/a/index.md` here, so that `/a` may be a spelling of such a page."""
-        tally = self._tallies.get(("directory", "/"))
-        return bool(self.listed["dir/index.md"]) or (tally is not None and tally.form == "dir/index.md")
 
     def as_dict(self) -> dict[str, object]:
         """Return what the store remembers."""

@@ -87,11 +87,6 @@ def same_language(wanted: str, tag: str) -> bool:
     return tag == wanted or tag.startswith(f"{wanted}-")
 
 
-def _is_bare(url: str) -> bool:
-    """Return whether the last path segment itself is a language or version (`/docs/fr`)."""
-    return axis_of(urlsplit(url).path.rpartition("/")[2]) is not None
-
-
 def replaced(url: str, segment: str, other: str | None) -> str:
     """Return `url` with the first path segment `segment` replaced by `other`, or removed when that is None."""
     parts = urlsplit(url)
@@ -169,7 +164,7 @@ class Trees:
                 tree not in self.no_copies
                 and (
                     self._is_sibling(axis, segment, tree)
-                    or self._is_copy(url, segment, self._home_of(axis), is_final=is_final)
+                    or self._is_copy(url, axis, segment, is_final=is_final)
                 )
             ):
                 self.found.add(tree)
@@ -193,12 +188,10 @@ class Trees:
         """Yield axis, segment and directory of each tree the URL may be in, but for those that are wanted."""
         if host(url) != self.host:
             return
-        for axis, segment in tree_of(url + "/" if _is_bare(url) else url).items():
-            if not self._wanted(axis, segment, self._home_of(axis)):
+        is_bare = axis_of(urlsplit(url).path.rpartition("/")[2]) is not None  # `/docs/fr`
+        for axis, segment in tree_of(url + "/" if is_bare else url).items():
+            if not self._wanted(axis, segment):
                 yield axis, segment, _directory_of(url, segment)
-
-    def _home_of(self, axis: Axis) -> str | None:
-        return self._home[axis][0] if axis in self._home else None
 
     def _is_sibling(self, axis: Axis, segment: str, tree: str) -> bool:
         """Return whether a tree lies beside the start page's own; numbers alone may be chapters or years."""
@@ -207,16 +200,18 @@ class Trees:
         home, directory = self._home[axis]
         return tree == replaced(directory, home, segment)
 
-    def _wanted(self, axis: Axis, segment: str, home: str | None) -> bool:
+    def _wanted(self, axis: Axis, segment: str) -> bool:
+        home = self._home.get(axis, (None,))[0]
         if axis == "version":
             return self.all_versions or segment == home
         if self.language is not None:
             return self.language == "all" or same_language(self.language, segment)
         return segment == home
 
-    def _is_copy(self, url: str, segment: str, home: str | None, *, is_final: bool) -> bool:
+    def _is_copy(self, url: str, axis: Axis, segment: str, *, is_final: bool) -> bool:
         """Return whether the same page is in the start page's tree."""
-        if self._is_root(url, segment):
+        home = self._home.get(axis, (None,))[0]
+        if urlsplit(url).path.rstrip("/").endswith(f"/{segment}"):  # the index of the tree
             is_alias = segment.lower() in _NAMED and urlsplit(url).path.endswith("/")  # /next may be a page
             is_named = is_alias or segment in self.language_trees
             if is_named or home is None:
@@ -224,10 +219,6 @@ class Trees:
         same = replaced(url, segment, home)
         is_dead = identity(same) in self._no_pages
         return self.is_read(same) or (is_final and not is_dead and self.is_known(same))
-
-    @staticmethod
-    def _is_root(url: str, segment: str) -> bool:
-        return urlsplit(url).path.rstrip("/").endswith(f"/{segment}")
 
 
 class Alias(NamedTuple):

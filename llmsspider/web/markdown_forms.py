@@ -129,7 +129,8 @@ def page_candidates(markdown_url: str) -> dict[PageForm, str]:
     'https://e.com/b.html'
     """
     parts = urlsplit(without_fragment(markdown_url))
-    path = _source_path(parts.path) or _markdown_path(parts.path)
+    ending = next((ending for ending in MARKDOWN_ENDINGS if parts.path.lower().endswith(ending)), "")
+    path = _source_path(parts.path) or (parts.path[: -len(ending)] if ending else None)
     if path is None:
         return {}
 
@@ -142,13 +143,6 @@ def page_candidates(markdown_url: str) -> dict[PageForm, str]:
     if name.endswith((".html", ".htm")):
         return {"html": url(path), "bare": url(path.rpartition(".")[0])}
     return {"html": url(f"{path}.html"), "bare": url(path), "directory": url(f"{path}/")}
-
-
-def _markdown_path(path: str) -> str | None:
-    for ending in MARKDOWN_ENDINGS:
-        if path.lower().endswith(ending):
-            return path[: -len(ending)]
-    return None
 
 
 def _source_path(path: str) -> str | None:

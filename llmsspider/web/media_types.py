@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
@@ -33,39 +34,24 @@ BINARY_EXTENSIONS = frozenset(
 """Extensions of files that are never a page of documentation."""
 
 TEXT_EXTENSIONS = frozenset(
-    [
-        "txt",
-        "text",
-        "rst",
-        "rest",
-        "adoc",
-        "asciidoc",
-        "json",
-        "yaml",
-        "yml",
-        "toml",
-        "xml",
-        "csv",
-        "tsv",
-        "graphql",
-        "proto",
-    ]
+    "txt text rst rest adoc asciidoc json yaml yml toml xml csv tsv graphql proto".split()  # noqa: SIM905
 )
 """Text formats that become documents only where an llms.txt lists them."""
 
 MARKDOWN_TYPES = frozenset({"text/markdown", "text/x-markdown", "text/mdx"})
 HTML_TYPES = frozenset({"text/html", "application/xhtml+xml"})
 TEXT_TYPES = frozenset(
-    {
-        "application/json",
-        "application/yaml",
-        "application/x-yaml",
-        "application/toml",
-        "application/xml",
-        "application/vnd.oai.openapi",
-        "application/vnd.oai.openapi+json",
-        "application/graphql",
-    }
+    f"application/{name}"
+    for name in (
+        "json",
+        "yaml",
+        "x-yaml",
+        "toml",
+        "xml",
+        "vnd.oai.openapi",
+        "vnd.oai.openapi+json",
+        "graphql",
+    )
 )
 
 
@@ -115,9 +101,7 @@ def _is_html(head: bytes) -> bool:
     return start.startswith((b"<!doctype html", b"<html", b"<head", b"<body", b"<title")) or b"<html" in start
 
 
-# Links that an HTTP answer carries in its `Link:` header (RFC 8288).
-# The parser is that of its appendix B.2, in one pass from left to right; what is no link is passed over to the next
-# `<`.
+# Links that an HTTP answer carries in its `Link:` header (RFC 8288), read as its appendix B.2 has it.
 
 MAX_HEADER_CHARS = 16_384
 """What is longer is cut: an answer needs a handful of links."""
@@ -154,56 +138,16 @@ def parse(header: str, base: str) -> list[HeaderLink]:
     return found
 
 
+_LINK = re.compile(
+    r"<([^<>]*+)>((?:[ \t]*+;[ \t]*+[^=;, \t]*+(?:[ \t]*+=[ \t]*+(?:\"(?:[^\"\\]|\\.)*+(?:\"|\Z)|[^;,\"]*+))?+)*+)"
+)
+_PARAMETER = re.compile(r";[ \t]*+([^=;, \t]++)(?:[ \t]*+=[ \t]*+(?:\"((?:[^\"\\]|\\.)*+)|([^;,\"]*+)))?+")
+
+
 def _links(header: str) -> Iterator[tuple[str, dict[str, str]]]:
     """Yield target and parameters of each link; of a parameter that comes twice the first counts (B.2, 12 to 15)."""
-    start = header.find("<")
-    while start >= 0:
-        end = header.find(">", start)
-        if end < 0:
-            return
-        target = header[start + 1 : end].strip()
+    for target, given in _LINK.findall(header):
         parameters: dict[str, str] = {}
-        position = _after_space(header, end + 1)
-        while header.startswith(";", position):
-            name, value, position = _parameter(header, _after_space(header, position + 1))
-            if name:
-                parameters.setdefault(name, value)
-        yield target, parameters
-        start = header.find("<", position)
-
-
-def _parameter(header: str, position: int) -> tuple[str, str, int]:
-    """Return name, value and end of a parameter (B.3), white space behind it included."""
-    start = position
-    while position < len(header) and header[position] not in "=;, \t":
-        position += 1
-    name = header[start:position].lower()
-    position = _after_space(header, position)
-    if not header.startswith("=", position):
-        return name, "", position
-    position = _after_space(header, position + 1)
-    if header.startswith('"', position):
-        value, position = _quoted(header, position + 1)
-    else:
-        start = position
-        while position < len(header) and header[position] not in ";,":
-            position += 1
-        value = header[start:position].strip()
-    return name, value, _after_space(header, position)
-
-
-def _quoted(header: str, position: int) -> tuple[str, int]:
-    """Return a quoted string and where it ends (B.4); one without end goes on to that of the header."""
-    letters = []
-    while position < len(header) and header[position] != '"':
-        if header[position] == "\\":
-            position += 1
-        letters.append(header[position : position + 1])
-        position += 1
-    return "".join(letters), position + 1
-
-
-def _after_space(header: str, position: int) -> int:
-    while position < len(header) and header[position] in " \t":
-        position += 1
-    return position
+        for name, quoted, plain in _PARAMETER.findall(given):
+            parameters.setdefault(name.lower(), re.sub(r"\\(.)", r"\1", quoted) or plain.strip())
+        yield target.strip(), parameters

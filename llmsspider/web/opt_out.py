@@ -76,7 +76,8 @@ def opt_out(
         return "meta robots: noai"
     if "tdm-reservation" in meta_robots:
         return "meta tdm-reservation: 1"
-    if _signal(headers.get("content-signal", ()), "ai-input") == "no":
+    signals = dict(_SIGNAL.findall(",".join(headers.get("content-signal", ())).lower()))
+    if signals.get("ai-input") == "no":
         return "Content-Signal: ai-input=no"
     return robots_opt_out(robots_txt, user_agent, url)
 
@@ -112,7 +113,8 @@ def content_signals(robots_txt: str, user_agent: str, url: str) -> dict[str, str
     lines += [line for group in chosen for line in group.lines]
     parts = urlsplit(url)
     path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
-    fitting = [(len(prefix), text) for prefix, text in map(_path_and_signals, lines) if _fits(prefix, path)]
+    parted = [line.partition(" ")[::2] if line.startswith("/") else ("", line) for line in lines]
+    fitting = [(len(prefix), text) for prefix, text in parted if _fits(prefix, path)]
     signals: dict[str, str] = {}
     for _, text in sorted(fitting, key=lambda line: line[0]):
         signals.update(_SIGNAL.findall(text.lower()))
@@ -142,13 +144,6 @@ def _groups(robots_txt: str) -> list[_Group]:
     return groups
 
 
-def _path_and_signals(line: str) -> tuple[str, str]:
-    if not line.startswith("/"):
-        return "", line
-    path, _, signals = line.partition(" ")
-    return path, signals
-
-
 def _fits(pattern: str, path: str) -> bool:
     """Return whether `path` begins with `pattern`: `*` is any text, `$` at the end ends the path (RFC 9309, 2.2.3).
 
@@ -167,7 +162,3 @@ def _fits(pattern: str, path: str) -> bool:
             return False
         position = found + len(part)
     return not ends or (path.endswith(parts[-1]) and len(path) - len(parts[-1]) >= position)
-
-
-def _signal(values: Iterable[str], name: str) -> str | None:
-    return dict(_SIGNAL.findall(",".join(values).lower())).get(name)

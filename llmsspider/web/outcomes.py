@@ -116,7 +116,7 @@ def challenge_of(status: int, headers: Mapping[str, str], body_prefix: bytes = b
         value = headers.get(header, "").strip().lower()
         if value and (not values or value in values):
             return name
-    if status in {204, 304} or not _is_html(body_prefix):
+    if status in {204, 304} or body_prefix.removeprefix(b"\xef\xbb\xbf").lstrip()[:1] != b"<":
         return None
     if body_prefix.count(b"<a ") > MAX_WALL_LINKS:
         return None
@@ -132,10 +132,6 @@ def challenge_of(status: int, headers: Mapping[str, str], body_prefix: bytes = b
 @cache
 def _script_marks() -> BytesAhoCorasick:
     return BytesAhoCorasick([text for _, text, _ in _SCRIPTS])
-
-
-def _is_html(body: bytes) -> bool:
-    return body.removeprefix(b"\xef\xbb\xbf").lstrip()[:1] == b"<"
 
 
 def _shows_more_than(limit: int, body: bytes) -> bool:

@@ -199,7 +199,8 @@ def build_scope(
     """
     section = _section(start_url, covering_file)
     if kind == "auto" and covering_file is None:
-        section = _documentation(section.path, evidence) or section
+        above_start = [named for named in evidence if section.path.startswith(named.path)]
+        section = max(above_start, key=lambda named: len(named.path), default=section)
     if above is not None and section.path.startswith(above):
         section = Section(above, "")
     elsewhere: dict[str, set[str]] = {}
@@ -228,9 +229,3 @@ def _section(start_url: str, covering_file: str | None) -> Section:
         if covered != "/" and not covered.startswith("/.well-known/") and section.startswith(covered):
             return Section(covered, "the directory of its llms.txt")
     return Section(section, "")
-
-
-def _documentation(start: str, evidence: Iterable[Section]) -> Section | None:
-    """Return the deepest named section that holds the start page's directory, None where there is none."""
-    above = [section for section in evidence if start.startswith(section.path)]
-    return max(above, key=lambda section: len(section.path), default=None)

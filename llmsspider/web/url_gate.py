@@ -105,7 +105,7 @@ def parse(href: str, base: str = "") -> str | InvalidUrl | None:
         url = without_fragment(urljoin(base, href))
     except ValueError:
         return _invalid(href, "its host cannot be read")
-    url = _ESCAPED.sub(_percent_encoded, url)
+    url = _ESCAPED.sub(lambda found: quote(found[0], safe=""), url)
     why = fault(url)
     return url if why is None else _invalid(url, why)
 
@@ -190,10 +190,6 @@ def _host_fault(authority: str) -> str | None:
     is_known = hostname(f"http://{authority}/") is not None
     is_known = is_known and (":" in name or is_resolvable(name.removesuffix(".")))
     return None if is_known else "its host is neither a host name nor an address"
-
-
-def _percent_encoded(found: re.Match[str]) -> str:
-    return "".join(f"%{byte:02X}" for byte in found[0].encode())
 
 
 # How much larger than what was received a page may become: a small page cannot fill the machine.

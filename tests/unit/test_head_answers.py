@@ -16,7 +16,7 @@ UNCHANGED = [
     ("304 with the ETag", HeadAnswer(304, '"a"'), ETAG, True),
     ("304 with another ETag", HeadAnswer(304, '"b"'), ETAG, False),
     ("200 with the ETag", HeadAnswer(200, '"a"'), ETAG, True),
-    ("200 with the ETag made weak", HeadAnswer(200, 'W/"a"'), ETAG, True),
+    ("200 with the ETag made weak", HeadAnswer.of(200, {"etag": 'W/"a"'}), ETAG, True),
     ("200 with another ETag", HeadAnswer(200, '"b"', DATE), BOTH, False),
     ("200 with the date, but without the ETag", HeadAnswer(200, None, DATE), BOTH, False),
     (
@@ -33,7 +33,7 @@ UNCHANGED = [
 
 DISAGREEMENTS = [
     ("changed, both say so", HeadAnswer(200, '"b"'), HeadAnswer(200, '"b"'), False),
-    ("changed, one ETag is weak", HeadAnswer(200, 'W/"b"'), HeadAnswer(200, '"b"'), False),
+    ("changed, one ETag is weak", HeadAnswer.of(200, {"etag": 'W/"b"'}), HeadAnswer(200, '"b"'), False),
     ("changed, both without validators", HeadAnswer(200), HeadAnswer(200), False),
     ("gone, both say so", HeadAnswer(404), HeadAnswer(404), False),
     ("busy", HeadAnswer(503), HeadAnswer(200, '"a"'), False),
