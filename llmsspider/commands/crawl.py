@@ -46,6 +46,10 @@ class Command(DescribedCommand, CrawlCommand):
     word = "spider"
     """What the one word of the command line is: the spider, or the argument of the spider `docs` that it stands for."""
 
+    folder: Path | None = None
+    """Where `llmsspider URL -o DIR` keeps the tree; `again` is that line, for the next time."""
+    again = ""
+
     _quiet = False
     _log: Path | None = None
 
@@ -71,7 +75,7 @@ class Command(DescribedCommand, CrawlCommand):
         if self._for_people(opts):
             name = opts.spargs.get("source") or default_name(opts.spargs["url"])
             self._log = console.begin(self.settings, name, loglevel=opts.loglevel)
-            self._quiet = opts.loglevel is None
+            self._quiet = opts.loglevel is None or self.folder is not None
 
     def _typed_problems(self, args: list[str], spargs: list[str]) -> list[str]:
         """Return one line for each word that is too many, too few or said twice."""
@@ -105,16 +109,28 @@ class Command(DescribedCommand, CrawlCommand):
         """Print the closing lines where they stand in the place of the log."""
         ended = run_of(self.crawler)
         report = run_report(ended) if ended is not None else None
-        if report is not None and report.documents and report.outcome is not None:
+        out = sys.stderr
+        if (
+            report is not None
+            and report.documents
+            and report.outcome is not None
+            and (report.mirror or not self.folder)
+        ):
             outputs = [report.mirror] if report.mirror is not None else []
             if report.delivered is not False:
                 outputs += [f"{uri} written" for uri in self.settings.getdict("FEEDS")]
                 outputs = outputs or ["no output is configured: write the documents with -O documents.jsonl"]
             lines = list(summary.console_lines(report, outputs))
+            out = sys.stderr if self.folder is None else sys.stdout
         else:
-            lines = [f"llmsspider: {summary.nothing(report)}"] if report is not None else []
-        for line in [*lines, *([f"log: {console.relative_path(self._log)}"] if self._log else [])]:
-            print(line, file=sys.stderr)
+            why = summary.nothing(report) if report is not None else "the crawl did not start"
+            lines = [f"llmsspider: {why}"]
+        lines += [f"log: {console.relative_path(self._log)}"] if self._log else []
+        if self.folder is not None and out is sys.stdout:
+            index = self.folder / "index.md"
+            lines.append(f"Start with {index}. To fetch what has changed, later: {self.again}")
+        for line in lines:
+            print(line, file=out)
 
     def _refuse(self, problems: list[str], exitcode: int) -> NoReturn:
         """Say what is wrong where it is read, and end."""
@@ -124,14 +140,15 @@ class Command(DescribedCommand, CrawlCommand):
             self.settings.set("LOG_LEVEL", "ERROR", priority="cmdline")
             configure_logging(self.settings)
         for problem in problems:
-            print(f"{errors.called()} {self._named()}: {problem}", file=sys.stderr)
+            print(f"{self._named()}: {problem}", file=sys.stderr)
             if logged or on_scrapy_cloud():
                 logger.error("%(problem)s", {"problem": problem})
         raise SystemExit(exitcode)
 
     def _named(self) -> str:
-        """Return what was typed after the program's name, for a line that says what was wrong with it."""
-        return " ".join(filter(None, ["crawl", getattr(self, "_spider", "")]))
+        """Return what was typed, for a line that says what was wrong with it."""
+        words = [self.name, getattr(self, "_spider", "")] if self.word == "spider" else [self.name]
+        return " ".join(filter(None, [errors.called(), *([] if self.folder else words)]))
 
     def run(self, args: list[str], opts: argparse.Namespace) -> None:
         """Crawl, and set the exit code."""
@@ -149,9 +166,8 @@ class Command(DescribedCommand, CrawlCommand):
         stats = self.crawler.stats
         ended = run_of(self.crawler)
         undelivered = ended is not None and ended.outputs.delivered is False and ended.succeeded
-        nothing = (
-            ended is not None and not ended.succeeded and not (ended.outcome and ended.progress.documents)
-        )
+        shown = ended is not None and self.folder is None and ended.outcome and ended.progress.documents
+        nothing = ended is not None and not ended.succeeded and not shown
         if ended is not None and ended.coverage.outage:
             self.exitcode = INCOMPLETE
         if stats is None or stats.get_value("finish_reason") in FAILED_REASONS or undelivered or nothing:

@@ -51,9 +51,6 @@ class Command(CrawlCommand):
         """Return False: a plan prints itself."""
         return False
 
-    def _named(self) -> str:
-        return "plan"
-
     def run(self, args: list[str], opts: argparse.Namespace) -> None:
         """Run discovery and print the plan."""
         from llmsspider.crawl.plan import plan_lines, with_options

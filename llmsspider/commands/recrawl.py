@@ -10,6 +10,3 @@ class Command(CrawlCommand):
 
     word = "source"
     summary = "Crawl a stored source again; only what changed is fetched"
-
-    def _named(self) -> str:
-        return "recrawl"

@@ -14,7 +14,7 @@ import sys
 from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from scrapy.cmdline import ScrapyArgumentParser
 from scrapy.commands import ScrapyHelpFormatter
@@ -26,8 +26,7 @@ from scrapy.utils.project import get_project_settings
 
 from llmsspider import __version__, errors
 from llmsspider.config.sources import default_name
-from llmsspider.crawl.spiderrun import run_of
-from llmsspider.errors import ArgumentsError, LlmsspiderError, MirrorError, StoreError
+from llmsspider.errors import ArgumentsError, LlmsspiderError, MirrorError
 from llmsspider.launch.storecommand import WRONG, OneLineParser, pairs
 from llmsspider.output.mirror import read_manifest
 from llmsspider.store.database import DATA_DIR_VARIABLE, STORE_FOLDER, project_dir, readable_name
@@ -38,7 +37,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from scrapy.commands import ScrapyCommand
-    from scrapy.crawler import Crawler
     from scrapy.settings import Settings
 
 
@@ -182,16 +180,6 @@ def summary(settings: Settings) -> str:
     return "\n".join(f"  {name:<10} {text}" for name, text in sorted(found.items()))
 
 
-# `llmsspider URL -o DIR`: a site as a folder of Markdown, in one command, from anywhere.
-# Everything it does is also `scrapy crawl docs`: the options become spider arguments and settings. Its subcommands
-# are the commands of the project (`llmsspider.launch.cli`).
-
-NOTHING = 1
-"""Exit code: nothing was obtained, the crawl was stopped, or the folder or the page store cannot be used."""
-
-INCOMPLETE = 3
-"""Exit code: the tree is up to date, but for the pages that the site did not answer for; more failed than may."""
-
 INTERRUPTED = 130
 """Exit code of a command that was stopped with Ctrl-C, as shells have it."""
 
@@ -239,29 +227,25 @@ def _subcommand(name: str, rest: list[str]) -> int:
 
 
 def crawl(given: list[str]) -> int:
-    """Crawl, write the tree, say what was done; returns the exit code."""
+    """Crawl a site into a folder: `llmsspider crawl docs` with a folder, which says more at its end."""
     options = parser(with_commands=bool({"-h", "--help"} & set(given))).parse_args(given)
-    from llmsspider.extensions import console  # noqa: PLC0415
-
     try:
         folder, arguments = _target(options)
-        settings = _settings(options, folder)
+        if not os.environ.get(DATA_DIR_VARIABLE):
+            options.settings.insert(0, f"LLMS_DATA_DIR={folder.absolute() / STORE_FOLDER}")
+        words = ["docs", *(word for pair in arguments.items() for word in ("-a", "=".join(pair)))]
+        words += [word for pair in (f"LLMS_MIRROR_DIR={folder}", *options.settings) for word in ("-s", pair)]
+        if level := options.loglevel or ("INFO" if options.verbose else ""):
+            words += ["-L", level]
+        settings = project_settings()
     except LlmsspiderError as error:
         return _refuse(getattr(error, "problems", [str(error)]))
-    from llmsspider.launch.checking import crawl_problems  # noqa: PLC0415  # `--help` and mistakes need no Scrapy
-    from llmsspider.spiders.docs import DocsSpider  # noqa: PLC0415
-
-    try:
-        problems = crawl_problems(settings, DocsSpider, arguments)
-    except StoreError as error:
-        return _refuse([str(error)], NOTHING)
-    if problems:
-        return _refuse(problems)
-    log = console.begin(
-        settings, arguments.get("source") or default_name(arguments["url"]), loglevel=_loglevel(options)
-    )
-    crawler = _crawl(settings, arguments)
-    return _report(crawler, folder, given, log)
+    command = load_object(f"{COMMANDS_MODULE}.crawl.Command")()
+    command.folder, command.again = folder, shlex.join(["llmsspider", *given])
+    exitcode = run_command(command, "crawl", words, settings)
+    with contextlib.suppress(OSError):  # it is not there, or the disk is full
+        (folder / STORE_FOLDER / ".gitignore").write_text("*\n", encoding="utf-8")
+    return exitcode
 
 
 def parser(*, with_commands: bool = False) -> argparse.ArgumentParser:
@@ -296,13 +280,10 @@ def parser(*, with_commands: bool = False) -> argparse.ArgumentParser:
     return made
 
 
-def _loglevel(options: argparse.Namespace) -> str | None:
-    return options.loglevel or ("INFO" if options.verbose else None)
-
-
 def _target(options: argparse.Namespace) -> tuple[Path, dict[str, str]]:
     """The folder and the spider arguments; raises `InvalidUrlError`, `MirrorError`, `ArgumentsError`."""
     arguments = pairs(options.arguments, "-a")
+    pairs(options.settings, "-s")
     if options.url is not None:
         if "url" in arguments:
             raise ArgumentsError([f"-a url={arguments['url']}: the URL is named already, {options.url}"])
@@ -319,61 +300,7 @@ def _target(options: argparse.Namespace) -> tuple[Path, dict[str, str]]:
     return folder, arguments
 
 
-def _settings(options: argparse.Namespace, folder: Path) -> Settings:
-    from llmsspider.launch.checking import pair_problems, value_problem  # noqa: PLC0415
-
-    problems = pair_problems(options.settings)
-    if options.loglevel and (wrong := value_problem("LOG_LEVEL", options.loglevel)):
-        problems.append(wrong.replace("setting LOG_LEVEL=", "-L "))
-    if problems:
-        raise ArgumentsError(problems)
-    settings = project_settings()
-    own: dict[str, Any] = {"LLMS_MIRROR_DIR": str(folder)}
-    if not os.environ.get(DATA_DIR_VARIABLE):
-        own["LLMS_DATA_DIR"] = str(folder.absolute() / STORE_FOLDER)
-    settings.setdict(own | pairs(options.settings, "-s"), priority="cmdline")
-    return settings
-
-
-def _crawl(settings: Settings, arguments: dict[str, str]) -> Crawler:
-    from scrapy.crawler import AsyncCrawlerProcess  # noqa: PLC0415
-
-    process = AsyncCrawlerProcess(settings)
-    crawler = process.create_crawler("docs")
-    process.crawl(crawler, **arguments)
-    process.start()
-    return crawler
-
-
-def _report(crawler: Crawler, folder: Path, given: Sequence[str], log: Path | None) -> int:
-    from llmsspider.extensions import console  # noqa: PLC0415
-    from llmsspider.output import summary  # noqa: PLC0415
-    from llmsspider.output.status import run_report  # noqa: PLC0415
-
-    _keep_out_of_git(folder / STORE_FOLDER)
-    run = run_of(crawler)
-    details = f"log: {console.relative_path(log)}\n" if log is not None else ""
-    report = run_report(run) if run is not None else None
-    if run is None or report is None or report.mirror is None or not report.documents:
-        why = summary.nothing(report) if report is not None else "the crawl did not start"
-        sys.stderr.write(f"llmsspider: {why}\n{details}")
-        return NOTHING
-    for line in summary.console_lines(report, [report.mirror]):
-        sys.stdout.write(line + "\n")
-    sys.stdout.write(details)
-    again = shlex.join(["llmsspider", *given])
-    sys.stdout.write(f"Start with {folder / 'index.md'}. To fetch what has changed, later: {again}\n")
-    if not run.succeeded:
-        return NOTHING
-    return INCOMPLETE if run.coverage.outage else 0
-
-
-def _keep_out_of_git(store: Path) -> None:
-    with contextlib.suppress(OSError):  # it is not there, or the disk is full
-        (store / ".gitignore").write_text("*\n", encoding="utf-8")
-
-
-def _refuse(problems: list[str], exitcode: int = WRONG) -> int:
+def _refuse(problems: list[str]) -> int:
     for problem in problems:
         sys.stderr.write(f"llmsspider: {problem}\n")
-    return exitcode
+    return WRONG

@@ -318,5 +318,5 @@ def test_a_url_that_is_given_twice_is_refused(llmsspider):
 
 def test_a_wrong_log_level_is_one_line(llmsspider):
     refused = llmsspider("https://e.com/", "-L", "FOO")
-    said = "llmsspider: -L 'FOO': CRITICAL, ERROR, WARNING, INFO or DEBUG is accepted\n"
+    said = "llmsspider: setting LOG_LEVEL='FOO': CRITICAL, ERROR, WARNING, INFO or DEBUG is accepted\n"
     assert (refused.returncode, refused.stderr) == (2, said)
