@@ -32,7 +32,7 @@ _CONFIGURED = XPath("//*[@id='api-reference']/@data-configuration", smart_string
 _NAMED = (
     (b"spec-url", XPath("//@spec-url", smart_strings=False)),
     (b"apidescriptionurl", XPath("//@apidescriptionurl", smart_strings=False)),
-    (b"api-reference", XPath("//*/@id[.='api-reference']/../@data-url", smart_strings=False)),
+    (b"api-reference", XPath("//*[@id='api-reference']/@data-url", smart_strings=False)),
 )
 """The attributes that hold the URL of an OpenAPI file, each with the byte string by which pages have it."""
 _INLINE_SCRIPTS = XPath("//script[not(@src)]/text()", smart_strings=False)

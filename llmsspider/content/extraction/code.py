@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import islice
 
 from lxml.etree import XPath, _Element
 
@@ -175,7 +176,8 @@ def is_listing(element: _Element) -> bool:
     parent = element.getparent()
     return (
         parent is not None
-        and len(parent) == 1
+        and element.getprevious() is None
+        and element.getnext() is None
         and bool(element.text and element.text.strip())
         and all(part.tag == "br" for part in element)
         and not (parent.text or "").strip()
@@ -267,7 +269,7 @@ def _wrappers(pre: _Element) -> list[_Element]:
     found: list[_Element] = []
     element = pre.getparent()
     while element is not None and len(found) < 8 and element.tag in _WRAPPERS:
-        if len(element) > 4 and element.tag != "tr":
+        if element.tag != "tr" and next(islice(element, 4, None), None) is not None:
             break
         found.append(element)
         element = element.getparent()

@@ -8,7 +8,7 @@ from itertools import islice
 from lxml.etree import XPath, _Element
 
 from llmsspider.content.extraction.rules import Kind
-from llmsspider.content.extraction.tree import has_image, inner_text, settable, visible
+from llmsspider.content.extraction.tree import has_image, holders, inner_text, settable, visible
 from llmsspider.content.extraction.walk import BLOCK_KINDS, Walk, converts, finds
 
 # Admonitions of every generator, as a block quote that names the type: `> [!NOTE]`.
@@ -106,9 +106,9 @@ def _title(element: _Element) -> _Element | None:
 # Panels with ARIA roles (Docusaurus, Starlight, Quarto, Fumadocs, Docsy, Bootstrap) get their label where they
 # stand; Material for MkDocs, sphinx-design and VitePress have shapes of their own.
 
-_TAB_LISTS = XPath("descendant::*/@role[.='tablist']/..", smart_strings=False)
-_PANELS = XPath("descendant::*/@role[.='tabpanel']/..", smart_strings=False)
-_TABS = XPath("descendant::*/@role[.='tab']/..", smart_strings=False)
+_TAB_LISTS = XPath("descendant::*/@role[.='tablist']")
+_PANELS = XPath("descendant::*/@role[.='tabpanel']")
+_TABS = XPath("descendant::*/@role[.='tab']")
 _BLOCKS = XPath(
     "*[contains(@class,'tabbed-content')]/*[contains(@class,'tabbed-block')]", smart_strings=False
 )
@@ -125,7 +125,7 @@ MAX_STEPS_UP = 6
 @finds
 def find_tabs(walk: Walk, main: _Element) -> None:
     """Find the tab (label) of each tab panel in a main content."""
-    panels: list[_Element] = _PANELS(main) if walk.source.may_hold(b"tablist") else []
+    panels = holders(main, _PANELS) if walk.source.may_hold(b"tablist") else []
     walk.tabs = _tabs_of(main, panels) if panels else {}
     if panels:
         walk.first_blocks.append(panel)
@@ -136,8 +136,9 @@ def _tabs_of(main: _Element, panels: list[_Element]) -> dict[_Element, _Element]
     found: dict[_Element, _Element] = {}
     by_id = {panel.get("id"): panel for panel in panels if panel.get("id")}
     by_label = {panel.get("aria-labelledby"): panel for panel in panels if panel.get("aria-labelledby")}
-    for tab_list in _TAB_LISTS(main)[:MAX_TAB_LISTS]:
-        tabs: list[_Element] = _TABS(tab_list)
+    outermost: dict[_Element, list[_Element]] = {}
+    for tab_list in holders(main, _TAB_LISTS)[:MAX_TAB_LISTS]:
+        tabs = holders(tab_list, _TABS)
         named = {}
         for tab in tabs:
             target = (
@@ -149,17 +150,19 @@ def _tabs_of(main: _Element, panels: list[_Element]) -> dict[_Element, _Element]
             panel = by_label.get(tab.get("id")) if panel is None else panel
             if panel is not None:
                 named[panel] = tab
-        found.update(named or zip(_panels_after(tab_list), tabs, strict=False))
+        found.update(named or zip(_panels_after(tab_list, outermost), tabs, strict=False))
     return found
 
 
-def _panels_after(tab_list: _Element) -> list[_Element]:
-    """Return the outermost panels in the nearest ancestor of a tab list that has any."""
+def _panels_after(tab_list: _Element, outermost: dict[_Element, list[_Element]]) -> list[_Element]:
+    """Return the outermost panels in the nearest ancestor of a tab list that has any, and note them."""
     for ancestor in islice(tab_list.iterancestors(), MAX_STEPS_UP):
-        panels = _PANELS(ancestor)
-        if panels:
+        if ancestor not in outermost:
+            panels = holders(ancestor, _PANELS)
             known = set(panels)
-            return [panel for panel in panels if known.isdisjoint(panel.iterancestors())][:MAX_TABS]
+            outermost[ancestor] = [one for one in panels if known.isdisjoint(one.iterancestors())][:MAX_TABS]
+        if outermost[ancestor]:
+            return outermost[ancestor]
     return []
 
 

@@ -33,7 +33,7 @@ _START = re.compile(
       | -(?=[- ]*\Z) | =(?==*\Z) | \[(?=(?:\\.|[^\]\\\n])*\]:|[\ xX]\]\ ) | ~(?=~~) | :(?=\ )""",
     re.VERBOSE,
 )
-_BRACKET = re.compile(r"\\.|(?<!`)(`+)(?!`).*?(?<!`)\1(?!`)|<[A-Za-z/!][^<>]*>|[\[\]]", re.DOTALL)
+_BRACKET = re.compile(r"\\.|(?<!`)`+|<[A-Za-z/!][^<>]*>|[\[\]]", re.DOTALL)
 """Brackets, and the constructs that take precedence over them: escapes, code spans, tags (CommonMark 0.31, 6)."""
 
 
@@ -73,17 +73,32 @@ def escape_brackets(text: str) -> str:
     """
     opened: list[int] = []
     alone: list[int] = []
-    for found in _BRACKET.finditer(text):
-        if found.group() == "[":
-            opened.append(found.start())
-        elif found.group() == "]":
+    ends = _ends_of_runs(text) if "`" in text else {}
+    position = 0
+    while found := _BRACKET.search(text, position):
+        start, position = found.span()
+        if text[start] == "[":
+            opened.append(start)
+        elif text[start] == "]":
             if opened:
                 opened.pop()
             else:
-                alone.append(found.start())
-    for position in sorted((*opened, *alone), reverse=True):
-        text = f"{text[:position]}\\{text[position:]}"
-    return text
+                alone.append(start)
+        elif text[start] == "`":  # a code span, if a run of the same length follows
+            closing = ends[position - start]
+            while closing and closing[-1] <= position:
+                closing.pop()
+            position = closing[-1] if closing else position
+    cuts = sorted((*opened, *alone))
+    return "\\".join(text[start:end] for start, end in zip([0, *cuts], [*cuts, len(text)], strict=True))
+
+
+def _ends_of_runs(text: str) -> dict[int, list[int]]:
+    """Return where the runs of backticks in a text end, by their length, the last one first."""
+    ends: dict[int, list[int]] = {}
+    for found in reversed(list(_BACKTICKS.finditer(text))):
+        ends.setdefault(len(found[0]), []).append(found.end())
+    return ends
 
 
 # What the walk asks of an output format: Markdown itself, or the plain HTML that a library engine is given.

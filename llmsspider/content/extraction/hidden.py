@@ -15,31 +15,18 @@ from lxml.etree import XPath, _Element
 from llmsspider.content.extraction.inline_style import MAX_STYLE, is_unseen
 from llmsspider.content.extraction.marks import CONTROLS, ELEMENTS, STYLES, SWITCHES
 from llmsspider.content.extraction.parsing import Source
-from llmsspider.content.extraction.tree import inner_text, settable
+from llmsspider.content.extraction.tree import holders, inner_text, settable
 
-_TAGS = (
-    "{0}::template | {0}::dialog | {0}::noembed | {0}::noframes | {0}::audio | {0}::canvas | {0}::video"
-    " | {0}::object[@data] | {0}::progress | {0}::meter"
-)
 _MARKED = (
-    ((b"aria-hidden",), re.compile(rb""), "{0}::*/@aria-hidden/.."),
-    (
-        (b"hidden",),
-        re.compile(rb"hidden(?<![\w-]hidden)(?![\w-])(?!(?<=type=.hidden)[\"'])"),
-        "{0}::*/@hidden/..",
-    ),
-    ((b"popover",), re.compile(rb""), "{0}::*/@popover/.."),
-    ((b"<img",), re.compile(rb"width\s*=\s*[\"']?(?:[01](?!\d)|&)"), "{0}::img[@width and @height]"),
-    (ELEMENTS, re.compile(rb""), _TAGS),
+    ((b"aria-hidden",), XPath("descendant::*/@aria-hidden")),
+    ((b"hidden",), XPath("descendant::*/@hidden")),
+    ((b"popover",), XPath("descendant::*/@popover")),
+    (STYLES, XPath("descendant::*/@style")),
+    ((b"<img",), XPath("descendant::img[@height]/@width")),
 )
-"""What may hide an element, as (marks, pattern, path).
-
-    marks    byte strings of `marks.MARKS`, one of which is in the page
-    pattern  matches the page's bytes in lower case if there are such elements; empty: the marks are enough
-    path     XPath to the elements; `{0}` stands for the axis
-"""
-_STYLE = re.compile(rb"style\s*=\s*(?:\"([^\"]{0,8000})|'([^']{0,8000})|([^\s>]{0,8000}))")
-_STYLED = "{0}::*/@style/.."
+"""Attributes that may hide their element, with marks of `marks.MARKS` of which a page that has them has one."""
+_HIDDEN = re.compile(rb"hidden(?<![\w-]hidden)(?![\w-])(?!(?<=type=.hidden)[\"'])")
+"""Matches a page, in lower case, that may have an attribute `hidden`."""
 _HEADS = XPath("count(descendant-or-self::main | descendant::h1)")
 _FORMULA = XPath("boolean(descendant-or-self::math | descendant::script[starts-with(@type, 'math/')])")
 _OPENED = re.compile(
@@ -100,7 +87,7 @@ class HiddenText:
     def _hidden(self, main: _Element | None) -> tuple[dict[_Element, None], int]:
         """Return the elements to remove, and how many of them have text."""
         gone: dict[_Element, None] = {}
-        candidates = [element for element in self._candidates(main) if _is_hidden(element)]
+        candidates = self._candidates(main)
         if not candidates:
             return gone, 0
         around, pages = _Surroundings(self._root, self._source), _MAX_PAGES
@@ -115,7 +102,7 @@ class HiddenText:
                 continue
             if _can_be_opened(element, around) or _is_needed(element, around):
                 continue
-            if pages and not is_leaf and _is_page(element, self._root):
+            if pages and not is_leaf and around.is_page(element):
                 pages -= 1
                 continue
             gone[element] = None
@@ -127,39 +114,36 @@ class HiddenText:
         return gone, removed
 
     def _candidates(self, main: _Element | None) -> list[_Element]:
-        """Return the elements that may be hidden, in document order."""
+        """Return the elements that are hidden if no reader opens them, in document order."""
+        if main is None:
+            return self._below(self._root)
+        found = [above for above in (*reversed(list(main.iterancestors())), main) if _is_hidden(above)]
+        found += self._below(main)
+        for title in self._root.iter("h1"):
+            above = [title, *title.iterancestors()]
+            if main not in above:
+                found += filter(_is_hidden, reversed(above))
+        return list(dict.fromkeys(found))
+
+    def _below(self, scope: _Element) -> list[_Element]:
         source = self._source
-        paths = [path for marks, look, path in _MARKED if source.may_hold(*marks) and source.may_match(look)]
-        if not source.shows_names or (
-            source.may_hold(*STYLES) and any(map(_may_hide, set(_STYLE.findall(source.lowered))))
-        ):
-            paths.append(_STYLED)
-        if not paths:
-            return []
-        titles: list[_Element] = []
-        if main is not None:
-            titles = [title for title in self._root.iter("h1") if main not in title.iterancestors()]
-        axes = ("descendant",) if main is None else ("ancestor-or-self", "descendant")
-        found: list[_Element] = _on_axes(tuple(paths), *axes)(self._root if main is None else main)
-        for title in titles:
-            found += _on_axes(tuple(paths), "ancestor-or-self")(title)
-        return list(dict.fromkeys(found)) if titles else found
+        groups = [
+            [element for element in holders(scope, values) if _is_hidden(element)]
+            for marks, values in _MARKED
+            if source.may_hold(*marks) and (marks != (b"hidden",) or source.may_match(_HIDDEN))
+        ]
+        if source.may_hold(*ELEMENTS):
+            groups.append(list(filter(_is_hidden, scope.iterdescendants(*_NEVER_OPENED))))
+        found = [group for group in groups if group]
+        if len(found) < 2:
+            return found[0] if found else []
+        known = set().union(*found)
+        return [element for element in scope.iterdescendants() if element in known]
 
 
-@lru_cache(maxsize=4096)
-def _may_hide(values: tuple[bytes, bytes, bytes]) -> bool:
-    """Return False if a `style` attribute certainly does not hide its element.
-
-    Args:
-        values: the groups of `_STYLE`: the value in double quotes, in single quotes, without quotes; two are empty.
-    """
-    style = b"".join(values)
-    return b"&" in style or not style.isascii() or is_unseen(style.decode()[:MAX_STYLE])
-
-
-@lru_cache(maxsize=64)
-def _on_axes(paths: tuple[str, ...], *axes: str) -> XPath:
-    return XPath(" | ".join(path.format(axis) for axis in axes for path in paths), smart_strings=False)
+@lru_cache(maxsize=32)
+def _path(path: str) -> XPath:
+    return XPath(path, smart_strings=False)
 
 
 def _is_hidden(element: _Element) -> bool:
@@ -240,21 +224,31 @@ class _Surroundings:
 
     def is_controlled(self, name: str) -> bool:
         """Say whether a control of the page opens the element with this id."""
-        return self._source.may_repeat(name) and name in self._controlled
+        return name in self._controlled
 
     @cached_property
     def _controlled(self) -> frozenset[str]:
         may_hold = self._source.may_hold
         paths = [f"//@{name.decode()}" for name in CONTROLS if may_hold(name)]
-        paths += [f"//*/@{name.decode()}/../@href" for name in SWITCHES if may_hold(name)]
-        paths.append("//*/@role[.='tab']/../@href")
-        names: list[str] = _on_axes(tuple(paths), "")(self._root)
+        paths += [f"//*[@{name.decode()}]/@href" for name in SWITCHES if may_hold(name)]
+        paths += ["//*[@role='tab']/@href"] if may_hold(b"role") else []
+        names = [name for path in paths for name in _path(path)(self._root)]
         return frozenset(word.lstrip("#") for name in names for word in name.split())
 
     @cached_property
     def with_pre(self) -> set[_Element]:
         """The elements with a code block inside."""
         return {above for pre in self._root.iter("pre") for above in pre.iterancestors()}
+
+    @cached_property
+    def _heads(self) -> float:
+        return float(_HEADS(self._root))
+
+    def is_page(self, element: _Element) -> bool:
+        """Say whether the element holds all headings and most of the text: a page that its scripts will show."""
+        if not self._heads or _HEADS(element) != self._heads:
+            return False
+        return 2 * len(inner_text(element)) > len(inner_text(self._root))
 
     def is_formula(self, element: _Element) -> bool | None:
         """Say whether the nearest ancestor (or self) with a class of math holds a formula; None if there is none."""
@@ -290,12 +284,6 @@ def _is_needed(element: _Element, around: _Surroundings) -> bool:
     if is_formula is not None:
         return is_formula
     return _is_only_aria_hidden(element) and _has_alternative(element, around)
-
-
-def _is_page(element: _Element, root: _Element) -> bool:
-    """Say whether the element holds all headings and most of the text: a page that its scripts will show."""
-    heads = _HEADS(element)
-    return bool(heads) and heads == _HEADS(root) and 2 * len(inner_text(element)) > len(inner_text(root))
 
 
 def _is_only_aria_hidden(element: _Element) -> bool:

@@ -59,7 +59,9 @@ def listing(walk: Walk, element: _Element) -> list[str]:
         return []
     return [
         walk.format.items(
-            Items(items, numbers if element.tag == "ol" else None, tight, alternate=_follows_list(element))
+            Items(
+                items, numbers if element.tag == "ol" else None, tight, alternate=_follows_list(walk, element)
+            )
         )
     ]
 
@@ -95,15 +97,14 @@ def _number(value: str | None, default: int) -> int:
     return int(value) if value and value.isdigit() and len(value) < 10 else default
 
 
-def _follows_list(element: _Element) -> bool:
+def _follows_list(walk: Walk, element: _Element) -> bool:
     """Return True if a list of the same kind ends right before this one: the markers must differ to separate them."""
     previous = element.getprevious()
-    return (
-        previous is not None
-        and previous.tag == element.tag
-        and not (previous.tail or "").strip()
-        and not _follows_list(previous)
-    )
+    if previous is None or previous.tag != element.tag or (previous.tail or "").strip():
+        return False
+    if previous not in walk.alternate:
+        walk.alternate.add(element)
+    return element in walk.alternate
 
 
 def entries_as_items(element: _Element) -> None:

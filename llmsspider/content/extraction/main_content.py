@@ -46,11 +46,13 @@ _NOT_MAIN = frozenset({"aside", "form"})
 _HEADINGS = frozenset({"h1", "h2", "h3"})
 _MOST = 0.5
 """Share (0 to 1) of the page's text outside links from which on an element is no navigation, whatever its name."""
-_BY_VALUE = re.compile(r"::\*\[@([\w-]+) = ('[^']*')\]")
+_BY_VALUE = re.compile(r"\Adescendant-or-self::\*\[@([\w-]+) = ('[^']*')\]")
 """A step of XPath to the elements with an attribute value; starting at the attributes takes a fifth of the time."""
 _STEP = re.compile(r"descendant-or-self::(\w+)\[([^/|]*)\]")
 """An XPath of one step to the elements of one tag: the tag, and the condition."""
 _VALUE = re.compile(r"@([\w-]+) = ('[^']*')")
+_AT_VALUE = "(descendant-or-self::*/@{}[. = {}])[position() <= 1000]/parent::"
+"""Steps to the first elements with an attribute value: the last one takes time by the square of their number."""
 _TRANSLATIONS = XPath(".//a[@hreflang][contains(concat(' ', @rel, ' '), ' alternate ')]", smart_strings=False)
 _MOST_OF_PARTS = 0.6
 """Share of the text of all elements that a selector matches from which on the first is the main content."""
@@ -125,12 +127,12 @@ def _selector(css: str) -> tuple[XPath, frozenset[bytes], tuple[bytes, ...]]:
 
 def _by_attribute(path: str) -> str:
     """Return an equal XPath that starts at the attributes with a value, not at all elements, if `path` compares one."""
-    path = _BY_VALUE.sub(r"::*/@\1[. = \2]/parent::*", path)
+    path = _BY_VALUE.sub(lambda found: f"{_AT_VALUE.format(*found.groups())}*", path)
     step = _STEP.fullmatch(path)
     value = _VALUE.search(step[2]) if step and "not(" not in step[2] and " or " not in step[2] else None
     if step is None or value is None:
         return path
-    return f"descendant-or-self::*/@{value[1]}[. = {value[2]}]/parent::{step[1]}[{step[2]}]"
+    return f"{_AT_VALUE.format(*value.groups())}{step[1]}[{step[2]}]"
 
 
 def _matches(root: _Element, source: Source, css: str) -> list[_Element]:

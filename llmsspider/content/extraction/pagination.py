@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from copy import copy
-from itertools import takewhile
+from itertools import islice, takewhile
 
 from lxml.etree import _Element
 
@@ -70,8 +70,8 @@ def _clear_line(link: _Element, main: _Element) -> None:
     parent = link.getparent()
     if parent is None or not (parent is main or parent.tag in WRAPPERS):
         return
-    before = list(takewhile(_is_inline, link.itersiblings(preceding=True)))[::-1]
-    line = [*before, link, *takewhile(_is_inline, link.itersiblings())]
+    before = list(islice(takewhile(_is_inline, link.itersiblings(preceding=True)), _LONGEST))[::-1]
+    line = [*before, link, *islice(takewhile(_is_inline, link.itersiblings()), _LONGEST)]
     above = line[0].getprevious()
     lead = parent.text if above is None else above.tail
     if len(line) > _LONGEST or sum(len(visible(part)) for part in line) > _LONGEST:

@@ -108,6 +108,16 @@ _MULTIBYTE = re.compile(
 """A letter beyond ASCII in UTF-8. One class of all first bytes at the beginning takes a fifth of the time."""
 
 
+_LONG_TAG = 4_096
+"""Bytes up to which a tag is not looked at."""
+_MAX_ATTRIBUTES = 1_000
+"""Maximum number of attributes of a long tag: libxml2 takes time by their square."""
+_TAG = re.compile(rb"<[A-Za-z][^>=]*+(?:=\s*+(?:\"[^\"]*+\"|'[^']*+')?+[^>=]*+)*+")
+_ATTRIBUTES = re.compile(
+    rb"<(?:[^\s>=]++(?:\s*+=\s*+(?:\"[^\"]*+\"|'[^']*+'|[^\s>]*+))?+\s*+|=){%d}" % _MAX_ATTRIBUTES
+)
+
+
 @dataclass(frozen=True)
 class Source:
     """The bytes of a page as they are parsed, and the encoding that they are parsed in."""
@@ -154,10 +164,6 @@ class Source:
         name = attribute.encode()
         return not self.shows_names or name in (self.marks if name in KNOWN else self.lowered)
 
-    def may_repeat(self, value: str) -> bool:
-        """Return False if a value, such as an id, certainly occurs exactly once in the bytes."""
-        return not self.shows_names or not value.isascii() or self.body.count(value.encode()) != 1
-
 
 def read_source(body: bytes, encoding: str | None) -> Source:
     """Return `body` ready to be parsed.
@@ -173,8 +179,29 @@ def read_source(body: bytes, encoding: str | None) -> Source:
     if source.may_hold(*BREAKS):
         body = _WORD_BREAK.sub(b"", body)  # libxml2 puts all that follows into the element
         body = _CLOSED_BREAK.sub(b"<br>", body)  # HTML standard, 13.2.6.4.7
-        return Source(body, name)
-    return source
+    if _may_hold_long_tag(body):
+        body = _TAG.sub(_first_attributes, body)
+    return source if body is source.body else Source(body, name)
+
+
+def _may_hold_long_tag(body: bytes) -> bool:
+    """Return False if certainly no tag is much longer than `_LONG_TAG`: a `>` outside of quotes ends each in time."""
+    position = 0
+    while position + _LONG_TAG < len(body):
+        end = body.rfind(b">", position, position + _LONG_TAG)
+        if end < 0:
+            return True
+        for quote in (b'"', b"'"):
+            before = body.rfind(quote, position, end)
+            if before > 9 and body[before - 9 : before].rstrip()[-1:] in {b"=", b""}:  # it may open a value
+                return True
+        position = end + 1
+    return False
+
+
+def _first_attributes(tag: re.Match[bytes]) -> bytes:
+    found = _ATTRIBUTES.match(tag[0])
+    return tag[0] if found is None else found[0]
 
 
 def parse(body: bytes, encoding: str | None) -> _Element:

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from lxml.etree import XPath, _Element
 
 from llmsspider.content.extraction.parsing import Source
-from llmsspider.content.extraction.tree import inner_text, letters, letters_outside_links, plain_text
+from llmsspider.content.extraction.tree import holders, inner_text, letters, letters_outside_links, plain_text
 
 # Whether an element with a class of page furniture (chrome) is that: the name is evidence, its content decides.
 
@@ -174,7 +174,7 @@ class _Attribute(NamedTuple):
     name: str
     values: frozenset[str]
     values_in: XPath
-    holders: XPath
+    attributes: XPath
 
 
 _XML_NAME = re.compile(r"[A-Za-z_][\w.-]*")
@@ -183,9 +183,7 @@ _XML_NAME = re.compile(r"[A-Za-z_][\w.-]*")
 def _attribute(name: str, values: Iterable[str]) -> _Attribute:
     step = f"@{name}" if _XML_NAME.fullmatch(name) else f'@*[name() = "{name}"]'  # `v-on:click`
     path = f"descendant::*/{step}"
-    return _Attribute(
-        name, frozenset(values), XPath(path, smart_strings=False), XPath(f"{path}/..", smart_strings=False)
-    )
+    return _Attribute(name, frozenset(values), XPath(path, smart_strings=False), XPath(path))
 
 
 class Rules:
@@ -229,10 +227,10 @@ class Rules:
         To read all values of a page costs a third of a look at the attributes of each element.
         """
         found: dict[_Element, Kind] = {}
-        for name, values, values_in, holders in self._attributes:
+        for name, values, values_in, attributes in self._attributes:
             if not source.may_name(name) or (values and values.isdisjoint(values_in(main))):
                 continue
-            for element in holders(main):
+            for element in holders(main, attributes):
                 if (kind := self.by_attribute(element)) is not Kind.PLAIN:
                     found[element] = kind
         return found

@@ -120,6 +120,8 @@ class Walk:
     """The level of each block that is a heading."""
     empty: set[str] = field(default_factory=set)
     """The blocks that mean nothing without the block that follows."""
+    alternate: set[_Element] = field(default_factory=set)
+    """The lists whose markers differ from those of the list right before them."""
     in_link: bool = False
     in_heading: bool = False
     depth: int = 0

@@ -95,6 +95,8 @@ _BLOCK = re.compile(r"\n*+((?:[^\n]++\n?)++)\n*+")
 _HEADING = re.compile(r"\A#[ \t]|\A[^\n]+\n=+[ \t]*\n?\Z")
 _LONGEST = 700
 """Characters: a longer block is text, whatever it names."""
+_MOST = 50
+"""Maximum number of banners at the head, and of sections at the end, that are removed."""
 
 
 def without_banners(text: str) -> str:
@@ -121,7 +123,7 @@ def without_banners(text: str) -> str:
 
 def _without_agent_section(text: str) -> str:
     """Take off sections at the end, with the rule above them, that are instructions for agents."""
-    while True:
+    for _ in range(_MOST):
         heading = _last_heading(text)
         if not _AGENT_HEADING.match(heading):
             return text
@@ -131,6 +133,7 @@ def _without_agent_section(text: str) -> str:
         if not before or before == "---" or before.count("```") % 2:
             return text
         text = f"{before}\n"
+    return text
 
 
 def _last_heading(text: str) -> str:
@@ -144,7 +147,7 @@ def _last_heading(text: str) -> str:
 
 
 def _strip_leading(text: str) -> str:
-    while True:
+    for _ in range(_MOST):
         if agent := _AGENT_BLOCK.match(text):
             text = text[agent.end() :]
             continue
@@ -161,6 +164,7 @@ def _strip_leading(text: str) -> str:
         if not _is_banner(first):
             return text
         text = text[block.end() :]
+    return text
 
 
 def _is_banner(block: str) -> bool:

@@ -17,7 +17,7 @@ MAX_TOKENS = 2_000_000
 """Maximum number of tokens of one object."""
 
 _TOKEN = re.compile(
-    r"""(?P<space>[\s\ufeff]++|//[^\n]*+|/\*(?:[^*]|\*(?!/))*+\*/)
+    r"""(?P<space>[\s\ufeff]++|//[^\n]*+|/\*(?:[^*]|\*(?!/))*+(?:\*/|\Z))
     |(?P<string>"(?:[^"\\\n]|\\[\s\S])*+"|'(?:[^'\\\n]|\\[\s\S])*+'|`(?:[^`\\$]|\\[\s\S]|\$(?!\{))*+`)
     |(?P<number>0[xX][\da-fA-F]++|(?:\d++\.?\d*+|\.\d++)(?:[eE][+-]?\d++)?+)n?(?![\w$])
     |(?P<name>[A-Za-z_$][\w$]*+)
