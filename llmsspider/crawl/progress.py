@@ -48,39 +48,6 @@ class Point:
 
 
 @dataclass(slots=True, frozen=True)
-class Snapshot:
-    """The state of a run at one moment; the stats are in docs/reference/stats.md.
-
-    `done` counts documents, failed pages, and pages that were filtered once they were fetched. `queued` counts the
-    pages that are known and not done, so the total grows while links are found.
-    """
-
-    phase: Phase
-    discovered_file: str | None
-    discovered_file_type: str
-    linked_files: int
-    crawl_type: str
-    documents: int
-    done: int
-    queued: int
-    origins: dict[str, int]
-    changes: dict[str, int]
-    errors: dict[str, int]
-    filtered: dict[str, int]
-    chunks: dict[str, int]
-    elapsed_secs: float
-    total: int
-    """Pages known so far."""
-    percent: int
-    """How much of the total is done, rounded down; 0 while nothing is known."""
-    unchanged: int
-    """Documents that are as they were stored."""
-    failed: int
-    left_out: int
-    pages_per_min: float
-
-
-@dataclass(slots=True, frozen=True)
 class RecentPage:
     """One page that is done: what came of it, and when, in seconds since the start."""
 
@@ -192,32 +159,36 @@ class Progress:
     def _point(self) -> Point:
         return Point(round(self.elapsed_secs, 2), self.done, sum(self.errors.values()))
 
-    def snapshot(self, *, queued: int) -> Snapshot:
-        """Return an immutable copy; `queued` is the number of pages that are known and not done."""
+    def counts(self, *, queued: int) -> dict[str, Any]:
+        """Return the numbers of this moment, as the store keeps them and views show them (`output/status.py`).
+
+        `done` counts documents, failed pages, and pages that were filtered once they were fetched; `queued` are the
+        pages that are known and not done, so the total grows while links are found.
+        """
         done, elapsed_secs = self.done, self.elapsed_secs
         total = done + queued
-        return Snapshot(
-            phase=self.phase,
-            discovered_file=self.discovered_file,
-            discovered_file_type=self.discovered_file_type,
-            linked_files=self.linked_files,
-            crawl_type=self.crawl_type,
-            documents=self.documents,
-            done=done,
-            queued=queued,
-            origins=dict(self.origins),
-            changes=dict(self.changes),
-            errors=dict(self.errors),
-            filtered=dict(self.filtered),
-            chunks=dict(self.chunks),
-            elapsed_secs=round(elapsed_secs, 1),
-            total=total,
-            percent=done * 100 // total if total else 0,
-            unchanged=self.changes["unchanged"],
-            failed=self.errors.total(),
-            left_out=self.filtered.total(),
-            pages_per_min=round(done * 60 / elapsed_secs, 1) if elapsed_secs > 0 else 0.0,
-        )
+        return {
+            "phase": self.phase,
+            "discovered_file": self.discovered_file,
+            "discovered_file_type": self.discovered_file_type,
+            "linked_files": self.linked_files,
+            "crawl_type": self.crawl_type,
+            "documents": self.documents,
+            "done": done,
+            "queued": queued,
+            "origins": dict(self.origins),
+            "changes": dict(self.changes),
+            "errors": dict(self.errors),
+            "filtered": dict(self.filtered),
+            "chunks": dict(self.chunks),
+            "elapsed_secs": round(elapsed_secs, 1),
+            "total": total,
+            "percent": done * 100 // total if total else 0,
+            "unchanged": self.changes["unchanged"],
+            "failed": self.errors.total(),
+            "left_out": self.filtered.total(),
+            "pages_per_min": round(done * 60 / elapsed_secs, 1) if elapsed_secs > 0 else 0.0,
+        }
 
 
 def duration(secs: float) -> str:

@@ -10,13 +10,12 @@ import asyncio
 import contextlib
 import logging
 from collections.abc import Callable
-from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from llmsspider.crawl import traps
 from llmsspider.crawl.bounds import Bounds, PageLimit
 from llmsspider.crawl.known_pages import KnownPages, KnownResources
-from llmsspider.crawl.progress import Snapshot, succeeded
+from llmsspider.crawl.progress import succeeded
 from llmsspider.crawl.readings import Readings
 from llmsspider.crawl.records import RecordedPages
 from llmsspider.crawl.settle import drop_reason
@@ -208,7 +207,7 @@ class Run(RunState):
     def counts(self) -> dict[str, Any]:
         """Return the numbers the store keeps of a run."""
         return {
-            **asdict(self.snapshot()),
+            **self.progress.counts(queued=self.progress.unread if self.outcome else self.queued()),
             "phases": list(self.progress.phases),
             "outage": self.coverage.outage,
             "scope": self.bounds.scope.describe() if self.bounds.scope else None,
@@ -255,7 +254,3 @@ class Run(RunState):
         """Fix the bounds of a run that revalidates stored pages only."""
         self.progress.crawl_type = "refresh"
         self.bounds.stored(state.url for state in self.known.states.values())
-
-    def snapshot(self) -> Snapshot:
-        """Return the state of the run at this moment."""
-        return self.progress.snapshot(queued=self.progress.unread if self.outcome else self.queued())

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import orjson
 from aiohttp import web
 
-from llmsspider.crawl.progress import RecentPage, Snapshot
+from llmsspider.crawl.progress import Phase, RecentPage
 
 if TYPE_CHECKING:
     from llmsspider.output.status import RunReport
@@ -40,9 +40,29 @@ class ReadFile:
 
 
 @dataclass(slots=True, frozen=True)
-class LiveNumbers(Snapshot):
+class LiveNumbers:
     """What changes all the time: the event `numbers` of the live page."""
 
+    phase: Phase
+    discovered_file: str | None
+    discovered_file_type: str
+    linked_files: int
+    crawl_type: str
+    documents: int
+    done: int
+    queued: int
+    origins: dict[str, int]
+    changes: dict[str, int]
+    errors: dict[str, int]
+    filtered: dict[str, int]
+    chunks: dict[str, int]
+    elapsed_secs: float
+    total: int
+    percent: int
+    unchanged: int
+    failed: int
+    left_out: int
+    pages_per_min: float
     source: str
     url: str | None
     run: str

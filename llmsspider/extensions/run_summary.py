@@ -172,7 +172,7 @@ class SearchIndex:
 
         with Library(stores) as library:
             opened = library.open(self._run.source)
-            done = opened.sync(max(LEAST_SECS, SHARE * self._run.snapshot().elapsed_secs))
+            done = opened.sync(max(LEAST_SECS, SHARE * self._run.progress.elapsed_secs))
             return opened.index.count()[1], done
 
 

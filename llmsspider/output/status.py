@@ -250,7 +250,11 @@ def _stored_status(store: Store, run: RunRecord) -> RunStatus:
 
 def run_status(run: RunRecord, failed: Sequence[FailedUrl], filtered: Sequence[FilteredUrl]) -> RunStatus:
     """Return the state of a run, with the failed and filtered URLs that are known."""
-    counts: dict[str, Any] = {**_no_counts(), **run.counts}
+    counts = {
+        **Progress().counts(queued=0),
+        "crawl_type": None,
+        **run.counts,
+    }  # none before the first heartbeat
     total = counts["done"] + counts["queued"]
     by_kind = _merged(run.errors, (error.kind for error in failed))
     by_reason = _merged(run.filtered, (url.reason for url in filtered))
@@ -274,12 +278,6 @@ def run_status(run: RunRecord, failed: Sequence[FailedUrl], filtered: Sequence[F
         "filtered": FilteredUrls(sum(by_reason.values()), by_reason, list(filtered)),
     }
     return RunStatus(**given)
-
-
-def _no_counts() -> dict[str, Any]:
-    """The counts of a run that has sent no heartbeat yet."""
-    snapshot = Progress().snapshot(queued=0)
-    return {one.name: getattr(snapshot, one.name) for one in fields(snapshot)} | {"crawl_type": None}
 
 
 def _merged(counted: dict[str, int], named: Iterable[str]) -> dict[str, int]:

@@ -177,5 +177,5 @@ def test_done_counts_each_page_once() -> None:
     progress.kept += 1  # whose stored document is the unchanged one
     progress.record_filtered("soft-404", "https://e.com/b", "")
     progress.record_filtered("offsite", "https://x.example/", "")
-    snapshot = progress.snapshot(queued=1)
-    assert (snapshot.done, snapshot.total, snapshot.percent) == (3, 4, 75)
+    counts = progress.counts(queued=1)
+    assert (counts["done"], counts["total"], counts["percent"]) == (3, 4, 75)

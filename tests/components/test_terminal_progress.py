@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import io
 import re
 import signal
@@ -139,7 +138,7 @@ def test_the_display_names_its_lines_in_a_narrow_terminal(columns: int) -> None:
     progress.document("markdown", "new")
     console = Console(width=columns, file=io.StringIO())
     now = datetime.now(UTC)
-    counts = dataclasses.asdict(progress.snapshot(queued=200))
+    counts = progress.counts(queued=200)
     run = run_status(RunRecord("1", 1, "docs", "crawl", {}, 1, "here", now, now, counts=counts), [], [])
     console.print(view(run, "docs.example.com/en/latest/guide"))
     lines = console.file.getvalue().splitlines()
