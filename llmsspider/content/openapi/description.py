@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping
+from itertools import islice
 from typing import Any, NamedTuple, TypeGuard
 from urllib.parse import unquote
 
@@ -203,9 +204,9 @@ def type_of(api: Description, schema: object, depth: int = 0) -> str:
 
 def meaning_of(schema: object, description: object = None) -> str:
     """Return the description of a schema with its allowed values and bounds."""
-    schema = schema if isinstance(schema, dict) else {}
-    said = description if isinstance(description, str) and description else schema.get("description")
-    parts = [said.strip()] if isinstance(said, str) and said.strip() else []
+    schema = as_dict(schema)
+    text = description if isinstance(description, str) and description else schema.get("description")
+    parts = [text.strip()] if isinstance(text, str) and text.strip() else []
     if schema.get("deprecated") is True:
         parts.insert(0, "Deprecated.")
     values = schema.get("enum")
@@ -226,12 +227,7 @@ def meaning_of(schema: object, description: object = None) -> str:
 
 def rows_of(api: Description, schema: object) -> list[Row]:
     """Return the properties of a schema, or of the items of an array: at most `MAX_ROWS` + 1, so that a cut is seen."""
-    rows: list[Row] = []
-    for row in _rows(api, schema, "", 0):
-        rows.append(row)
-        if len(rows) > MAX_ROWS:
-            break
-    return rows
+    return list(islice(_rows(api, schema, "", 0), MAX_ROWS + 1))
 
 
 def _rows(api: Description, schema: object, prefix: str, depth: int) -> Iterator[Row]:
@@ -255,7 +251,7 @@ def _properties(
     seen.append(id(schema))
     if isinstance(schema.get("required"), list):
         required.update(name for name in schema["required"] if isinstance(name, str))
-    parts = [part for word in ("allOf", "oneOf", "anyOf") for part in _list(schema.get(word))]
+    parts = [part for word in ("allOf", "oneOf", "anyOf") for part in as_list(schema.get(word))]
     for part in parts:
         yield from _properties(api, api.resolved(part), required, seen)
     properties = schema.get("properties")
@@ -263,8 +259,14 @@ def _properties(
         yield from properties.items()
 
 
-def _list(value: object) -> list[object]:
+def as_list(value: object) -> list[Any]:
+    """Return a list as it is, and an empty one for another value."""
     return value if isinstance(value, list) else []
+
+
+def as_dict(value: object) -> dict[str, Any]:
+    """Return an object as it is, and an empty one for another value."""
+    return value if isinstance(value, dict) else {}
 
 
 def example_of(api: Description, media: dict[str, Any]) -> list[tuple[str, object]]:
@@ -278,7 +280,7 @@ def example_of(api: Description, media: dict[str, Any]) -> list[tuple[str, objec
     schema = api.resolved(media.get("schema"))
     if "example" in schema:
         return [("", schema["example"])]
-    examples = _list(schema.get("examples"))
+    examples = as_list(schema.get("examples"))
     return [("", examples[0])] if examples else []
 
 

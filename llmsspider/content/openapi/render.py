@@ -12,7 +12,9 @@ from llmsspider.content.openapi.description import (
     MAX_ROWS,
     Description,
     Row,
+    as_dict,
     as_json,
+    as_list,
     code,
     example_of,
     meaning_of,
@@ -63,7 +65,7 @@ class Room:
 
 def title_of(api: Description) -> str:
     """Return the title of an API."""
-    return _line(_dict(api.get("info")).get("title")) or "API"
+    return _line(as_dict(api.get("info")).get("title")) or "API"
 
 
 def _document(api: Description) -> Iterator[str]:
@@ -80,7 +82,7 @@ def _document(api: Description) -> Iterator[str]:
 
 def introduction(api: Description) -> Iterator[str]:
     """Yield the description of an API, its servers, and its authentication methods."""
-    info = _dict(api.get("info"))
+    info = as_dict(api.get("info"))
     yield f"# {title_of(api)}"
     if info.get("version"):
         yield f"Version {_line(info['version'])}"
@@ -92,7 +94,7 @@ def introduction(api: Description) -> Iterator[str]:
 
 def schemas_of(api: Description) -> dict[str, Any]:
     """Return the named schemas of an API, by name."""
-    return _dict(_dict(api.get("components")).get("schemas") or api.get("definitions"))
+    return as_dict(as_dict(api.get("components")).get("schemas") or api.get("definitions"))
 
 
 def schema_blocks(api: Description, level: int) -> Iterator[str]:
@@ -106,14 +108,14 @@ def schema_blocks(api: Description, level: int) -> Iterator[str]:
 
 
 def _servers(api: Description) -> Iterator[str]:
-    servers = [_dict(server) for server in _list(api.get("servers"))]
+    servers = [as_dict(server) for server in as_list(api.get("servers"))]
     lines = [
         f"- {code(server['url'])}{_after(': ', _line(server.get('description')))}"
         for server in servers
         if isinstance(server.get("url"), str)
     ]
     if not lines and isinstance(api.get("host"), str):
-        schemes = [scheme for scheme in _list(api.get("schemes")) if isinstance(scheme, str)] or ["https"]
+        schemes = [scheme for scheme in as_list(api.get("schemes")) if isinstance(scheme, str)] or ["https"]
         base = api.get("basePath") if isinstance(api.get("basePath"), str) else ""
         lines = [f"- {code(scheme + '://' + api['host'] + base)}" for scheme in schemes]
     if lines:
@@ -122,7 +124,7 @@ def _servers(api: Description) -> Iterator[str]:
 
 
 def _security(api: Description) -> Iterator[str]:
-    schemes = _dict(_dict(api.get("components")).get("securitySchemes") or api.get("securityDefinitions"))
+    schemes = as_dict(as_dict(api.get("components")).get("securitySchemes") or api.get("securityDefinitions"))
     rows = []
     for name, given in schemes.items():
         scheme = api.resolved(given)
@@ -165,16 +167,16 @@ class Group:
 def groups_of(api: Description) -> list[Group]:
     """Return the operations by their first tag, in the order of the tags."""
     by_tag: dict[str | None, list[Operation]] = {}
-    said = {tag.get("name"): tag.get("description") for tag in map(_dict, _list(api.get("tags")))}
+    said = {tag.get("name"): tag.get("description") for tag in map(as_dict, as_list(api.get("tags")))}
     for tag in said:
         if isinstance(tag, str):
             by_tag[tag] = []
-    for path, item in (*_dict(api.get("paths")).items(), *_dict(api.get("webhooks")).items()):
+    for path, item in (*as_dict(api.get("paths")).items(), *as_dict(api.get("webhooks")).items()):
         shared = api.resolved(item)
         for method in METHODS:
             operation = shared.get(method)
             if isinstance(operation, dict):
-                tags = [tag for tag in _list(operation.get("tags")) if isinstance(tag, str)]
+                tags = [tag for tag in as_list(operation.get("tags")) if isinstance(tag, str)]
                 one = Operation(_line(f"{method.upper()} {path}"), operation, shared)
                 by_tag.setdefault(tags[0] if tags else None, []).append(one)
     has_tags = any(tag is not None and found for tag, found in by_tag.items())
@@ -203,7 +205,7 @@ def operation_blocks(api: Description, one: Operation, level: int, *, of: str = 
             [_parameter(api, parameter) for parameter in shown],
         )
     yield from _request_body(api, operation, parameters, level + 1)
-    responses = _dict(operation.get("responses"))
+    responses = as_dict(operation.get("responses"))
     if responses:
         yield f"{below} Responses"
     for status, given in responses.items():
@@ -216,7 +218,7 @@ def _parameters(api: Description, *places: dict[str, Any]) -> list[dict[str, Any
     """Return the parameters of an operation; its own take the place of those of its path."""
     found: dict[tuple[object, object], dict[str, Any]] = {}
     for place in places:
-        for given in _list(place.get("parameters")):
+        for given in as_list(place.get("parameters")):
             parameter = api.resolved(given)
             if isinstance(parameter.get("name"), str):
                 found[parameter["name"], str(parameter.get("in"))] = parameter
@@ -250,9 +252,9 @@ def _request_body(
 
 def _contents(api: Description, holder: dict[str, Any]) -> Iterator[str]:
     """Yield the content of a request body or response; media types with equal content are rendered once."""
-    contents = _dict(holder.get("content"))
+    contents = as_dict(holder.get("content"))
     if "schema" in holder and not contents:  # 2.0
-        examples = list(_dict(holder.get("examples")).items())
+        examples = list(as_dict(holder.get("examples")).items())
         media: dict[str, Any] = {"schema": holder["schema"]}
         contents = {examples[0][0]: {**media, "example": examples[0][1]}} if examples else {"": media}
     before: list[object] = []
@@ -325,11 +327,3 @@ def _line(value: object) -> str:
 
 def _after(mark: str, text: str) -> str:
     return mark + text if text else ""
-
-
-def _dict(value: object) -> dict[str, Any]:
-    return value if isinstance(value, dict) else {}
-
-
-def _list(value: object) -> list[Any]:
-    return value if isinstance(value, list) else []
