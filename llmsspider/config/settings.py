@@ -18,7 +18,6 @@ from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, ValidationError
 from llmsspider.config import setting_types as types
 from llmsspider.config.setting_types import choice, one_of
 from llmsspider.errors import ArgumentsError
-from llmsspider.web.loading import OwnCode
 
 if TYPE_CHECKING:
     from llmsspider.content.markdown.chunks import Chunker
@@ -218,12 +217,12 @@ class Config(BaseModel):
         "LLMS_HTTP_AUTH", None, "Headers for private documentation, by host; a dict, or JSON."
     )
 
-    _own_code: OwnCode = PrivateAttr(default_factory=OwnCode)
+    _own_code: str = PrivateAttr(default="")
     _plan_only: bool = PrivateAttr(default=False)
 
     @property
-    def own_code(self) -> OwnCode:
-        """The code of the user that documents pass before the store; no setting names it."""
+    def own_code(self) -> str:
+        """The fingerprint of the code of the user that documents pass before the store; no setting names it."""
         return self._own_code
 
     @property
@@ -231,7 +230,7 @@ class Config(BaseModel):
         """Whether the crawl is a plan: it stops after discovery and stores nothing."""
         return self._plan_only
 
-    def of_crawl(self, own_code: OwnCode, *, plan_only: bool) -> Config:
+    def of_crawl(self, own_code: str, *, plan_only: bool) -> Config:
         """Return the same settings for one crawl: with the code of the user, and as a plan."""
         made = self.model_copy()
         made._own_code, made._plan_only = own_code, plan_only
@@ -264,7 +263,7 @@ class Config(BaseModel):
             from llmsspider.content.extraction.generators import fingerprint_of, own_generators  # noqa: PLC0415
 
             made += fingerprint_of(own_generators(self.generators))
-        return made + self.own_code.mark
+        return made + self.own_code
 
     @classmethod
     def from_settings(cls, settings: SettingsLike) -> Config:
