@@ -153,13 +153,8 @@ class Wall(NamedTuple):
 
 @dataclass(slots=True)
 class Suspects:
-    """The suspicious answers of one run, and the evidence that they are walls; their records wait on disk.
+    """What speaks for bot walls in one run."""
 
-    `confirm_runs` is the number of runs in a row after which an answer without further evidence is believed.
-    """
-
-    confirm_runs: int = CONFIRM_RUNS
-    verified: list[Suspect] = field(default_factory=list)
     _before: dict[str, set[bytes]] = field(default_factory=dict)
     """By text: the contents that the pages with it had before."""
     _kinds: dict[str, ErrorKind] = field(default_factory=dict)
@@ -185,14 +180,10 @@ class Suspects:
         self._redirects[target] += 1
         self._redirects_for_now[target] += for_now
 
-    def _is_led_to(self, page: bytes) -> bool:
-        """Say whether so many pages redirect to this one that it looks like a notice."""
-        return self._redirects[page] > MAX_MOVED_TO_ONE or self._redirects_for_now[page] > 1
-
     def evidence(self, suspect: Suspect) -> Wall | None:
         """Return the wall that an answer is by the evidence so far, or None."""
         if suspect.cut:
-            return Wall("network", "the page breaks off where it went on before", self.confirm_runs)
+            return Wall("network", "the page breaks off where it went on before", CONFIRM_RUNS)
         pages = len(self._before.get(suspect.text, ()))
         shared = self._kinds.get(suspect.text)
         kind = suspect.kind or shared
@@ -201,27 +192,23 @@ class Suspects:
             return Wall(
                 kind, f"{what} in place of the page, with status 200", self._runs(suspect, kind, shared)
             )
-        message = ""
+        message, target = "", suspect.key
+        is_led_to = self._redirects[target] > MAX_MOVED_TO_ONE or self._redirects_for_now[target] > 1
         if pages >= SAME_TEXT:
             message = f"the same text in place of {pages} pages, with status 200"
-        elif suspect.redirected and self._is_led_to(suspect.key):
+        elif suspect.redirected and is_led_to:
             message = f"{self._redirects[suspect.key]} pages redirect here, and nothing links here"
         if message:
             return Wall("http", message, BELIEVED_RUNS)
-        return self._slight(suspect)
-
-    def _slight(self, suspect: Suspect) -> Wall | None:
-        """Return the wall of an answer against which there is little evidence, or None."""
-        message, runs = "", self.confirm_runs
-        if suspect.text in self._bare:
-            runs = BELIEVED_RUNS if suspect.text in self._blank else runs
-            message = "next to nothing is left of its text, or of its links, with status 200"
-        return Wall("http", message, runs) if message else None
+        if suspect.text not in self._bare:
+            return None
+        message = "next to nothing is left of its text, or of its links, with status 200"
+        return Wall("http", message, BELIEVED_RUNS if suspect.text in self._blank else CONFIRM_RUNS)
 
     def _runs(self, suspect: Suspect, kind: ErrorKind, shared: ErrorKind | None) -> int:
         """Return the runs after which a login or a notice is believed: a new page may really be one."""
         if suspect.before is None and shared is None:
-            return self.confirm_runs if kind == "http" else BELIEVED_RUNS
+            return CONFIRM_RUNS if kind == "http" else BELIEVED_RUNS
         return BELIEVED_RUNS if kind == "http" else 0
 
 

@@ -41,21 +41,7 @@ def page_record(
     entry: LlmsEntry | None = None,
     title: str | None = None,
 ) -> PageRecord:
-    """Return what the store keeps of any page.
-
-    Args:
-        source: name of the source.
-        url: the page's address.
-        page: the page as it was read.
-        fetched_url: the URL whose body holds it.
-        body_hash: SHA-256 in hex of the bytes that it was read from.
-        origin: what it was made from.
-        by: what named it first.
-        extractor_version: what its content is made with (`Records.extractor_version`).
-        now: ISO 8601 time.
-        entry: its entry in an llms.txt.
-        title: the title where the page has none itself.
-    """
+    """Return what the store keeps of any page."""
     meta = page.meta
     return PageRecord(
         id=document_id(source, url),
@@ -104,15 +90,7 @@ class Records:
         by: DiscoveredBy,
         entry: LlmsEntry | None = None,
     ) -> PageRecord:
-        """Return the record of a page that was fetched: its depth, its validators and what its headers say of it.
-
-        Args:
-            answered: the response that the page was read from.
-            result: the page as it was read.
-            depth: links from a seed to the page; 0 for a seed.
-            by: what named it first.
-            entry: its entry in an llms.txt.
-        """
+        """Return the record of a page that was fetched: its depth, its validators and what its headers say of it."""
         headers = answered.headers
         tokens = headers.get("x-markdown-tokens", "")
         record = page_record(
@@ -139,13 +117,7 @@ class Records:
         return record
 
     def of_part(self, record: PageRecord, after: str, page: Page) -> PageRecord:
-        """Return the record of a document that was made of the same body as another page.
-
-        Args:
-            record: that page.
-            after: what follows its address.
-            page: the part as it was read.
-        """
+        """Return the record of a document that was made of the same body as another page; `after` follows its URL."""
         url = record.url + after
         part = page_record(
             self.source,
@@ -179,16 +151,7 @@ class Records:
         file: FullText,
         entry: LlmsEntry | None,
     ) -> PageRecord:
-        """Return the record of a page that a full-text file holds; the file's validators are not the page's.
-
-        Args:
-            page: the page as it was read.
-            raw_hash: the SHA-256 in hex of the text that it was read from.
-            url: the page's address.
-            title: what the file calls it.
-            file: the full-text file.
-            entry: its entry in an llms.txt.
-        """
+        """Return the record of a page that a full-text file holds; the file's validators are not the page's."""
         record = page_record(
             self.source,
             url,

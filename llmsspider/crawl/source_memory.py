@@ -301,7 +301,7 @@ class SourceMemory:
 
     def is_confirmed(self, file: str, body: bytes) -> bool:
         """Say whether a file that breaks off is whole: it was the same in enough runs in a row."""
-        return self.doubts.again(page_key(file), f"cut {raw_hash(body)}") >= self._run.suspects.confirm_runs
+        return self.doubts.again(page_key(file), f"cut {raw_hash(body)}") >= CONFIRM_RUNS
 
     def note_false_304(self, url: str) -> None:
         """Send no validators to the host of this URL any more: its 304 would have been false; noted once."""

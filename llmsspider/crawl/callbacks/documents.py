@@ -139,7 +139,8 @@ class Documents:
             return
         verdict = settle(facts, self.site, AMONG_OTHERS)
         if isinstance(verdict, Wait):
-            self._learn_text(record)
+            if run.known.state(record.key) is None:  # its links are followed meanwhile
+                run.bounds.look_alikes.learn(record.url, record.content or "")
             if verdict.reason != "stub":
                 page.answer = page.read = None
             run.waiting.keep(replace(page, reason=verdict.reason), room=run.limit.left)
@@ -149,7 +150,10 @@ class Documents:
                 run.known.record_outcome(page_key(record.url), "dropped", "listing")
         else:
             if run.memory.keeps_findings and not page.confirmed:
-                self._keep_findings(record)
+                earlier = run.store.load_page(record.key)
+                if earlier is not None:  # this run had no discovery
+                    record.llms, record.depth = earlier.llms, earlier.depth
+                    record.discovered_by = earlier.discovered_by
             record.moved_from = list(run.known.moved_from.get(record.key, ()))
             change: Change = "unchanged" if page.confirmed else "new"
             yield record.item(source=run.source, run=run.id, change=change, confirmed=page.confirmed)
@@ -176,18 +180,6 @@ class Documents:
         if is_other:
             self._run.count("titles/shared")
         return is_other
-
-    def _learn_text(self, record: PageRecord) -> None:
-        """Compare the text of a page that waits with its look-alikes', whose links are followed meanwhile."""
-        if self._run.known.state(record.key) is None:
-            self._run.bounds.look_alikes.learn(record.url, record.content or "")
-
-    def _keep_findings(self, record: PageRecord) -> None:
-        """Copy from the store how a page was found and listed: this run had no discovery."""
-        earlier = self._run.store.load_page(record.key)
-        if earlier is not None:
-            record.llms, record.depth = earlier.llms, earlier.depth
-            record.discovered_by = earlier.discovered_by
 
     # --- documents that were made of the body of another page ---
 
@@ -261,7 +253,8 @@ class Failures:
 
         A request that a middleware filtered is counted as filtered; every other exception is an error of the page.
         """
-        run = self._run
+        run, first = self._run, request.meta.get("redirect_urls", [request.url])[0]
+        is_stored = run.known.state(page_key(first)) is not None
         if isinstance(error, FilteredRequest):
             self.note_redirect(request)
             run.record_filtered(request.url, error.verdict.reason, error.verdict.rule)
@@ -269,7 +262,7 @@ class Failures:
             self.note_redirect(request)
             run.record_filtered(request.url, "ai-opt-out", str(error))
             run.known.record_outcome(page_key(request.url), "dropped", "ai-opt-out")
-        elif isinstance(error, RefusedRequest) and error.reason == "login" and not self._is_stored(request):
+        elif isinstance(error, RefusedRequest) and error.reason == "login" and not is_stored:
             run.record_filtered(request.url, "login", str(error))
         elif isinstance(error, HttpError):
             status = error.response.status
@@ -359,12 +352,6 @@ class Failures:
         if key not in run.memory.lagging.pages or (state is not None and state.origin != "llms-full"):
             return False
         return run.waiting.keep(WaitingPage("in-file", request, failure=failure))
-
-    def _is_stored(self, request: Request) -> bool:
-        """Say whether a page was a document before, so that it may be one again in a later run."""
-        return (
-            self._run.known.state(page_key(request.meta.get("redirect_urls", [request.url])[0])) is not None
-        )
 
 
 def kind_of_failure(error: BaseException) -> ErrorKind:

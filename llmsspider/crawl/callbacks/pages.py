@@ -134,8 +134,10 @@ class Pages:
                 self._run.waiting.keep(WaitingPage(verdict.reason, request, record, suspect=suspect))
                 yield from self._stored_links(record)
             else:
-                if (textless := self._textless(record)) is not None:
-                    self.remember(textless, page, answer, request)
+                minimum = self._run.config.min_characters
+                empty = drop_reason(record.content or "", None, min_characters=minimum)
+                if empty is not None:
+                    self.remember(Drop(*empty), page, answer, request)
                 self._compare(record, answer, request)
                 yield from self._documents.parts(
                     record, page.page.parts
@@ -218,12 +220,14 @@ class Pages:
         """Settle a page by what it says of itself, and learn the tags that it names."""
         run, meta, asked = self._run, page.page.meta, info(request)
         is_asked = page.was_stub or asked.get("alternate")
+        is_stored = run.known.state(page_key(request.url)) is not None
+        is_listed = asked.get("listed") or run.site.is_listed(request.url)
         facts = ReadPage(
             request.url,
             meta,
             refused=page.filtered or refused_by_page(meta, answer, run.config),
             with_slash=markdown_forms.with_slash(request.url, answer.fetched_url),
-            is_only_linked=self._is_only_linked(request),
+            is_only_linked=not (is_stored or asked.get("start") or is_listed),
             is_named=bool(asked.get("canonical")),
             markdown=None if is_asked else markdown_alternate(page, answer),
             is_wanted=self._documents.keeps_listing(request),
@@ -238,38 +242,19 @@ class Pages:
         if is_plain(request):
             self._run.readings.keep(why, page, answer, listed=bool(info(request).get("listed")))
 
-    def _textless(self, record: PageRecord) -> Drop | None:
-        """Return why a page is filtered for its lack of text, whatever the site's other pages are; None else."""
-        reason = drop_reason(record.content or "", None, min_characters=self._run.config.min_characters)
-        return Drop(*reason) if reason is not None else None
-
     def without_document(self, why: Drop, page: PageResult, request: Request) -> Iterator[Any]:
         """Yield the results of a page that is no document: other pages in its place, its links, or nothing."""
         if why.target is not None:
             yield from self._moved(why.target, why, request)
-        elif why.reason in {"listing", "empty"}:
-            self._run.record_filtered(request.url, why.reason, why.rule)
-            self._run.known.record_outcome(page_key(request.url), "dropped", why.reason)
-            depth = int(request.meta.get("depth", 0)) + 1
-            yield from self._requests.links(page.page.follow, depth, on=request.url)
-        else:
-            yield from self._refused(why, request)
-
-    def _refused(self, refused: Drop, request: Request) -> Iterator[Any]:
-        """Count a page that is filtered once it was read; a browser may make it a document in the next run."""
-        run, key = self._run, page_key(request.url)
-        run.record_filtered(request.url, refused.reason, refused.rule)
-        if refused.reason == "needs-browser":
-            run.known.record_outcome(key, "failed", refused.reason)
+            return
+        run, key, depth = self._run, page_key(request.url), int(request.meta.get("depth", 0))
+        run.record_filtered(request.url, why.reason, why.rule)
+        may_come = why.reason == "needs-browser"  # in the next run
+        run.known.record_outcome(key, "failed" if may_come else "dropped", why.reason)
+        if may_come:
             yield from self._documents.in_place_of_failed(key, request.meta.get("depth"))
-        else:
-            run.known.record_outcome(key, "dropped", refused.reason)
-
-    def _is_only_linked(self, request: Request) -> bool:
-        """Say whether nothing but links gives a page this address: neither the store, nor a list, nor the user."""
-        run, page = self._run, info(request)
-        is_stored = run.known.state(page_key(request.url)) is not None
-        return not (is_stored or page.get("start") or page.get("listed") or run.site.is_listed(request.url))
+        elif why.reason in {"listing", "empty"}:
+            yield from self._requests.links(page.page.follow, depth + 1, on=request.url)
 
     def _moved(self, target: str, why: Drop, request: Request) -> Iterator[Any]:
         """Yield the request for the page that takes the place of this one."""

@@ -171,13 +171,10 @@ class FullerHtml:
         kind, is_open = self.run.site.stubs_of(request.url).judge(result.page.markdown)
         if is_open and self.run.known.state(page_key(request.url)) is None:
             result = replace(result, is_undecided=True)
-        if kind is None or (result.is_undecided and self._may_wait()):
+        may_wait = result.is_undecided and self.run.waiting.can_keep("stub", self.run.limit.left)
+        if kind is None or may_wait:
             return answered, result
         return await self.of_stub(request, answered, result, kind)
-
-    def _may_wait(self) -> bool:
-        """Say whether a page can be read again when the sizes of all pages are known (`Documents`)."""
-        return self.run.waiting.can_keep("stub", self.run.limit.left)
 
     async def of_stub(
         self, request: Request, answered: PageResponse, result: PageResult, kind: Stub

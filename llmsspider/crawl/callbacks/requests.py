@@ -15,7 +15,7 @@ from llmsspider.web.url_gate import INVALID_URL, InvalidUrl, parse
 from llmsspider.web.urls import identity, page_key, without_fragment
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from llmsspider.crawl.run import Run
     from llmsspider.site.discovered import Seed
@@ -118,49 +118,26 @@ class PageRequests:
 
     def retry(self, request: Request, url: str) -> Request:
         """Return the request that retries a failed page at the end of the crawl, by the URL first requested."""
-        page = {**info(request), "late": True}
-        depth = {"depth": request.meta["depth"]} if "depth" in request.meta else {}
-        return Request(
-            url,
-            callback=self._spider.parse,
-            errback=self._spider.failed,
-            meta={**depth, "handle_httpstatus_list": ALLOWED_STATUSES, META: page, "max_retry_times": 0},
-            priority=request.priority,
-            dont_filter=True,
-        )
+        own, spider = {**info(request), "late": True}, self._spider
+        again = _once_more(url, spider.parse, spider.failed, own, request.meta.get("depth"))
+        again.meta["max_retry_times"] = 0
+        again.priority = request.priority
+        return again
 
     def pending(self) -> Iterator[Request]:
         """Yield a request for the Markdown of each page whose document waits for it, where its URL is known."""
         for waiting in self._run.waiting.pages("markdown"):
-            record = waiting.record
+            record, spider = waiting.record, self._spider
             if record is not None and self._run.site.forms_of(record.url).to_retry(record.url):
-                page = {name: value for name, value in info(waiting.request).items() if name != "md"}
-                yield Request(
-                    record.url,
-                    callback=self._spider.parse,
-                    errback=self._spider.has_no_markdown,
-                    meta={
-                        "depth": record.depth,
-                        "handle_httpstatus_list": ALLOWED_STATUSES,
-                        META: {**page, "held": True},
-                    },
-                    dont_filter=True,
-                )
+                own = {name: value for name, value in info(waiting.request).items() if name != "md"}
+                own["held"] = True
+                yield _once_more(record.url, spider.parse, spider.has_no_markdown, own, record.depth)
 
     def verification(self, state: PageState) -> Request:
         """Return the one request for a stored page that nothing led to this time."""
-        meta = {
-            "depth": state.depth,
-            "handle_httpstatus_list": ALLOWED_STATUSES,
-            META: {"verify": state.key.hex()},
-        }
-        return Request(
-            state.own_url,
-            callback=self._spider.parse_verification,
-            errback=self._spider.verification_failed,
-            meta=meta,
-            dont_filter=True,
-        )
+        own, spider = {"verify": state.key.hex()}, self._spider
+        callback, errback = spider.parse_verification, spider.verification_failed
+        return _once_more(state.own_url, callback, errback, own, state.depth)
 
     def whole(self, request: Request) -> Request:
         """Return the request for a page once more, without validators: it has to be read anew."""
@@ -172,14 +149,9 @@ class PageRequests:
     # --- one page in place of another ---
 
     def markdown_of(self, url: str, request: Request, links: list[str]) -> Iterator[Request]:
-        """Yield the request for the Markdown that an HTML page names, and those for the page's links.
+        """Yield the request for the Markdown that an HTML page names, and those for the links of its HTML.
 
         The host's form is learned from it; a page is requested once more in this way, not again.
-
-        Args:
-            url: of the Markdown.
-            request: the page's own request.
-            links: the links of its HTML.
         """
         kept = {key: request.meta[key] for key in _KEPT_META if key in request.meta}
         again = {**kept, META: {**info(request), "md": url, "alternate": True}}
@@ -343,3 +315,13 @@ class PageRequests:
         if not verdict.allowed:
             self._run.record_filtered(url, verdict.reason, verdict.rule)
         return verdict.allowed
+
+
+def _once_more(
+    url: str, callback: Callable[..., Any], errback: Callable[..., Any], own: object, depth: int | None
+) -> Request:
+    """Return a request that passes the dupefilter."""
+    meta = {"handle_httpstatus_list": ALLOWED_STATUSES, META: own}
+    if depth is not None:
+        meta["depth"] = depth
+    return Request(url, callback=callback, errback=errback, meta=meta, dont_filter=True)

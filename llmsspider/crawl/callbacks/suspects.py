@@ -103,7 +103,9 @@ class SuspectAnswers:
         suspect.cut = not record.has_end_tag and breaks_off(before, text)
         if suspect.cut:
             return suspect
-        if not is_rewritten(before, text) or self._is_not_found_page(record):
+        missing = drop_reason(text, record.title, min_characters=0)
+        is_missing = missing is not None and missing.reason == "soft-404"
+        if is_missing or content_hash(text) in run.site.soft404_hashes or not is_rewritten(before, text):
             return None
         suspect.kind = own_evidence(before, text, record.title, body)
         is_empty = drop_reason(text, None, min_characters=run.config.min_characters)  # seen twice anyway
@@ -111,12 +113,6 @@ class SuspectAnswers:
         suspect.bare = shrunk or (is_empty is None and has_lost_links(stored.follow, record.follow))
         suspect.blank = shrunk and not record.follow
         return suspect
-
-    def _is_not_found_page(self, record: PageRecord) -> bool:
-        """Say whether an answer is what the site shows, with status 200, for pages that it does not have."""
-        reason = drop_reason(record.content or "", record.title, min_characters=0)
-        is_shown = content_hash(record.content or "") in self._run.site.soft404_hashes
-        return bool((reason and reason.reason == "soft-404") or is_shown)
 
     async def see(self, answer: PageResponse, state: PageState) -> Suspect | None:
         """Record as evidence the response for a stored page that has no document in this run.

@@ -170,16 +170,11 @@ async def tombstones(phase: Phase, discovery: Discovery | None) -> AsyncIterator
     run.progress.enter("finishing")
     if reason_not_to_delete(run) is not None:
         if run.known.states and _exports_unreached(run):
-            yield phase.results(_unreached_pages(phase))
+            unreached = (state.key for state in run.store.unreached() if run.bounds.covers(state))
+            pages = (page for key in unreached for page in phase.spider.documents.stored(key))
+            yield phase.results(pages)  # they are still current
     elif run.known.outcomes:
         yield phase.results(_deleted_pages(phase))
-
-
-def _unreached_pages(phase: Phase) -> Iterator[Any]:
-    """Yield the stored pages without a document in a run that may delete none: they are still current."""
-    for state in phase.run.store.unreached():
-        if phase.run.bounds.covers(state):
-            yield from phase.spider.documents.stored(state.key)
 
 
 def _deleted_pages(phase: Phase) -> Iterator[Any]:
