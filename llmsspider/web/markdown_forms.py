@@ -134,15 +134,13 @@ def page_candidates(markdown_url: str) -> dict[PageForm, str]:
     if path is None:
         return {}
 
-    def url(path: str) -> str:
-        return urlunsplit(parts._replace(path=path, query=""))
-
-    directory, slash, name = path.rpartition("/")
+    page = f"{parts.scheme}://{parts.netloc}{path}"
+    directory, slash, name = page.rpartition("/")
     if name in {"index", "index.html"}:
-        return {"directory": url(directory + slash)}
+        return {"directory": directory + slash}
     if name.endswith((".html", ".htm")):
-        return {"html": url(path), "bare": url(path.rpartition(".")[0])}
-    return {"html": url(f"{path}.html"), "bare": url(path), "directory": url(f"{path}/")}
+        return {"html": page, "bare": page.rpartition(".")[0]}
+    return {"html": f"{page}.html", "bare": page, "directory": f"{page}/"}
 
 
 def _source_path(path: str) -> str | None:

@@ -452,3 +452,10 @@ def test_what_was_read_is_not_written_out_where_asyncio_writes_out_a_task():
     read = parse("# T\n\n" + "- [one](/one)\n" * 10_000, "https://docs.example.com/llms.txt")
 
     assert len(repr(read)) < 1_000
+
+
+def test_a_file_that_lists_more_than_anybody_reads_is_cut_with_a_line(monkeypatch) -> None:
+    monkeypatch.setattr(parser, "MAX_ENTRIES", 3)
+    found = read("# Many\n\n" + "".join(f"- [Page {number}](/p/{number})\n" for number in range(10)))
+    assert [entry.title for entry in found.entries] == ["Page 0", "Page 1", "Page 2"]
+    assert found.warnings == ("lists more than 3 pages; further ones are not read",)
