@@ -6,7 +6,7 @@ import hashlib
 import re
 import time
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from email.utils import parsedate_to_datetime
 from functools import lru_cache
 from typing import TYPE_CHECKING, Literal
@@ -14,13 +14,13 @@ from urllib.parse import urlsplit
 
 from llmsspider.crawl.bot_walls import breaks_off
 from llmsspider.items import content_hash
-from llmsspider.store import Reading
+from llmsspider.store import PageState, Reading
 from llmsspider.web.addresses import hostname
 from llmsspider.web.media_types import HTML_TYPES
 from llmsspider.web.urls import host
 
 if TYPE_CHECKING:
-    from llmsspider.store import PageRecord, PageState, Store
+    from llmsspider.store import PageRecord, Store
 
 
 # Fetches without validators now and then, and the hosts whose 304 was false. Pure.
@@ -145,9 +145,27 @@ def _moment(date: str) -> float | None:
         return None
 
 
+KEPT_HEADERS = (
+    "content-type",
+    "content-language",
+    "link",
+    "x-robots-tag",
+    "tdm-reservation",
+    "content-signal",
+    "x-markdown-tokens",
+)
+"""Headers of a response that describe its body; no others are stored."""
+
+_TEXT_FILES = ("text/plain", "text/markdown")
+"""Types of llms files; other formats say themselves that they are not whole."""
+
+
 @dataclass(slots=True)
 class KnownPages:
     """The stored pages of a source, by key, and what this run learned of those it did not confirm.
+
+    What is no document (llms files, sitemaps, robots.txt, pages that were filtered or read for their links) is looked
+    up in the store, by URL, representation (`Accept`), and what read it.
 
     Args:
         states: the compact state of each stored page.
@@ -155,6 +173,7 @@ class KnownPages:
         extractor_version: what stored content must be made with to be used again.
         trusted: False ignores hashes and validators (`full=true`).
         full_check: to which URLs validators are sent in this run.
+        store: where what is no document is kept; None keeps none.
     """
 
     states: dict[bytes, PageState] = field(default_factory=dict)
@@ -162,6 +181,7 @@ class KnownPages:
     extractor_version: str = ""
     trusted: bool = True
     full_check: FullCheck = field(default_factory=FullCheck)
+    store: Store | None = None
     outcomes: dict[bytes, PageOutcome] = field(default_factory=dict)
     reasons: dict[bytes, str] = field(default_factory=dict)
     targets: dict[bytes, bytes] = field(default_factory=dict)
@@ -188,19 +208,30 @@ class KnownPages:
             self._hosts = frozenset(hostname(state.url) for state in self.states.values())
         return hostname(url) in self._hosts
 
-    def conditional_headers(self, url: str, accept: str | None) -> dict[str, str]:
+    def conditional_headers(
+        self, url: str, accept: str | None, *, read_by: str | None = None
+    ) -> dict[str, str]:
         """Return `If-None-Match` and `If-Modified-Since` for exactly this URL and representation; often empty.
 
-        None are sent when the content was made by an older extractor: a 304 would not bring the body.
+        A 304 brings no body, so what is stored has to be of use as it is: a document that the extractor of this run
+        made, or what was read of a URL that is no document, in the same way.
+
+        Args:
+            url: the URL of the request.
+            accept: its `Accept` header.
+            read_by: how what is no document is read (`store.Reading.read_by`), "" for an answer that is wanted as it
+                came; None where only a document is of use.
         """
-        if not self.trusted or not self.states or not self.full_check.sends_validators(url):
+        if not self.trusted or not self.full_check.sends_validators(url):
             return {}
-        state = self.validated(url)
-        if state is None or state.content_hash is None or state.extractor_version != self.extractor_version:
-            return {}
-        if state.accept is not None and accept is not None and state.accept != accept:
-            return {}
-        return validators(state.etag, state.last_modified)
+        found: PageState | Reading | None = self.validated(url) if read_by != "" else None
+        if isinstance(found, PageState):
+            is_made = found.content_hash is not None and found.extractor_version == self.extractor_version
+            is_of_use = is_made and (found.accept is None or accept is None or found.accept == accept)
+            return validators(found.etag, found.last_modified) if is_of_use else {}
+        if read_by is not None and self.store is not None:
+            found = self.store.reading(Reading(url, accept, read_by=read_by).key, with_body=False)
+        return validators(found.etag, found.last_modified) if found else {}
 
     def is_false(self, record: PageRecord, headers: Mapping[str, str]) -> bool:
         """Say whether a page has another text than stored under validators that say it has not.
@@ -270,93 +301,44 @@ class KnownPages:
             }
         return self._by_url
 
+    # What is no document
 
-KEPT_HEADERS = (
-    "content-type",
-    "content-language",
-    "link",
-    "x-robots-tag",
-    "tdm-reservation",
-    "content-signal",
-    "x-markdown-tokens",
-)
-"""Headers of a response that describe its body; no others are stored."""
+    def reading(self, url: str, accept: str | None, *, read_by: str = "") -> Reading | None:
+        """Return what was read of a URL that is no document, which a 304 stands for, or None."""
+        if self.store is None:
+            return None
+        found = self.store.reading(Reading(url, accept, read_by=read_by).key)
+        if found is not None:
+            self.store.use_reading(found.key)
+        return found
 
+    def keep_reading(self, reading: Reading) -> None:
+        """Store what is no document, when it has validators to ask with again; what was read of it in any case."""
+        etag, modified = (clean_validator(reading.headers.get(name)) for name in ("etag", "last-modified"))
+        if self.store is not None and (etag or modified or reading.read_by):
+            kept = {name: reading.headers[name] for name in KEPT_HEADERS if name in reading.headers}
+            self.store.save_reading(replace(reading, etag=etag, last_modified=modified, headers=kept))
 
-_TEXT_FILES = ("text/plain", "text/markdown")
-"""Types of llms files; other formats say themselves that they are not whole."""
-
-
-class KnownResources:
-    """The answers of an earlier run that are no documents: llms files, sitemaps, robots.txt, pages read for links.
-
-    Each is known by its URL, its representation (`Accept`), and by what read it where the body is what was read of it
-    (`Reading.read_by`).
-
-    Args:
-        store: where they are; None has none (`scrapy plan`).
-        trusted: False sends no validators (`full=true`); responses are stored all the same.
-        full_check: to which URLs validators are sent in this run.
-    """
-
-    def __init__(
-        self, store: Store | None = None, *, trusted: bool = True, full_check: FullCheck | None = None
-    ):
-        self._store = store
-        self._trusted = trusted
-        self._full_check = full_check or FullCheck()
-
-    def conditional_headers(self, url: str, accept: str | None, *, read_by: str = "") -> dict[str, str]:
-        """Return the validators of exactly this URL and representation; often empty."""
-        if self._store is None or not self._trusted or not self._full_check.sends_validators(url):
-            return {}
-        key = Reading(url, accept, read_by=read_by).key
-        found = self._store.reading(key, with_body=False)
-        return validators(found.etag, found.last_modified) if found else {}
-
-    def is_false(self, url: str, accept: str | None, headers: Mapping[str, str], body: bytes) -> bool:
+    def is_false_answer(self, answer: Reading) -> bool:
         """Say whether an answer is another one than stored under validators that say it is not.
 
         HTML is not compared: what a page shows besides its text may be new each time.
         """
-        if (
-            self._store is None
-            or headers.get("content-type", "").partition(";")[0].strip().lower() in HTML_TYPES
-        ):
+        if self.store is None or answer.media_type in HTML_TYPES:
             return False
-        found = self._store.reading(Reading(url, accept).key)
+        found = self.store.reading(answer.key)
         return (
             found is not None
-            and found.body != body
-            and says_unchanged(found.etag, found.last_modified, headers)
+            and found.body != answer.body
+            and says_unchanged(found.etag, found.last_modified, answer.headers)
         )
 
-    def breaks_off(self, url: str, accept: str | None, headers: Mapping[str, str], body: bytes) -> bool:
+    def breaks_off(self, answer: Reading) -> bool:
         """Say whether a text file ends where the stored one went on, though it came as a whole one."""
-        if self._store is None or not headers.get("content-type", "").lower().startswith(_TEXT_FILES):
+        if self.store is None or answer.media_type not in _TEXT_FILES:
             return False
-        found = self._store.reading(Reading(url, accept).key)
-        if found is None or len(body) >= len(found.body):
+        found = self.store.reading(answer.key)
+        if found is None or len(answer.body) >= len(found.body):
             return False
-        before, now = found.body.decode("utf-8", "replace"), body.decode("utf-8", "replace")
+        before, now = found.body.decode("utf-8", "replace"), answer.body.decode("utf-8", "replace")
         return (before.endswith("\n") and not now.endswith("\n")) or breaks_off(before, now)
-
-    def restored(self, url: str, accept: str | None, *, read_by: str = "") -> Reading | None:
-        """Return the stored answer that a 304 stands for, or None."""
-        if self._store is None:
-            return None
-        key = Reading(url, accept, read_by=read_by).key
-        found = self._store.reading(key)
-        if found is not None:
-            self._store.use_reading(key)
-        return found
-
-    def keep(
-        self, url: str, accept: str | None, headers: Mapping[str, str], body: bytes, *, read_by: str = ""
-    ) -> None:
-        """Store an answer with status 200, when it has validators to ask with again; what was read in any case."""
-        etag, modified = clean_validator(headers.get("etag")), clean_validator(headers.get("last-modified"))
-        if self._store is None or not (etag or modified or read_by):
-            return
-        kept = {name: headers[name] for name in KEPT_HEADERS if name in headers}
-        self._store.save_reading(Reading(url, accept, etag, modified, kept, body, read_by))

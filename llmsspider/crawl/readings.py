@@ -12,13 +12,13 @@ from llmsspider.crawl.known_pages import says_unchanged
 from llmsspider.crawl.pages import PageResult
 from llmsspider.crawl.settle import Drop
 from llmsspider.items import Page, PageMeta, Section, raw_hash
+from llmsspider.store import Reading as StoredReading
 from llmsspider.web.stats import Filtered
 
 if TYPE_CHECKING:
     from llmsspider.crawl.pages import PageResponse
     from llmsspider.crawl.source_memory import SourceMemory
     from llmsspider.crawl.state import RunState
-    from llmsspider.store import Reading as StoredReading
     from llmsspider.web.stats import FilterReason
 
 KEPT: frozenset[FilterReason] = frozenset(
@@ -98,24 +98,16 @@ class Readings:
         self._run = run
         self._memory = memory
 
-    def conditional_headers(self, url: str, accept: str | None, *, listed: bool) -> dict[str, str]:
-        """Return the validators to send for a page that was no document, as headers; empty if there are none."""
-        run = self._run
-        if not self._may_know or run.known.validated(url) is not None:
-            return {}
-        return run.resources.conditional_headers(url, accept, read_by=self._read_by(listed=listed))
-
     def restored(self, answer: PageResponse, *, listed: bool) -> tuple[Reading, dict[str, str]] | None:
         """Return what was read of a page whose answer says that it is as it was, and the headers it came with.
 
         None for a page that is not known, has changed, or is to be read anew.
         """
         run = self._run
-        if not self._may_know or not run.known.trusted:
+        read_by = self.read_by(listed=listed)
+        if read_by is None or not run.known.trusted:
             return None
-        found = run.resources.restored(
-            answer.fetched_url, answer.accept, read_by=self._read_by(listed=listed)
-        )
+        found = run.known.reading(answer.fetched_url, answer.accept, read_by=read_by)
         if found is None:
             return None
         reading = Reading.from_json(found.body)
@@ -134,17 +126,18 @@ class Readings:
         follow = page.page.follow if why.reason in {"listing", "empty"} else []
         reading = Reading(why, page.page.meta, follow, raw_hash(answer.body))
         read_by = self._read_by(listed=listed)
-        before = run.resources.restored(url, accept, read_by=read_by) if self._may_know else None
+        before = run.known.reading(url, accept, read_by=read_by) if self._may_know else None
         if before is not None and _is_false(before, reading, answer):
             self._memory.note_false_304(url)
-        run.resources.keep(url, accept, answer.headers, reading.to_json(), read_by=read_by)
+        kept = StoredReading(url, accept, None, None, answer.headers, reading.to_json(), read_by, why.reason)
+        run.known.keep_reading(kept)
 
     def start_page(self, body: bytes, url: str) -> Page | None:
         """Return what discovery needs of a start page, as an earlier run read it; None where its body is another."""
         run = self._run
         if not self._may_know or not run.known.trusted:
             return None
-        found = run.resources.restored(url, None, read_by=self._start_read_by)
+        found = run.known.reading(url, None, read_by=self._start_read_by)
         kept = json.loads(found.body) if found is not None else {}
         if kept.get("raw_hash") != raw_hash(body):
             return None
@@ -161,7 +154,7 @@ class Readings:
             "section": [section.path, section.why] if section is not None else None,
         }
         data = json.dumps(kept).encode()  # unlike orjson it takes any text
-        self._run.resources.keep(url, None, {}, data, read_by=self._start_read_by)
+        self._run.known.keep_reading(StoredReading(url, None, body=data, read_by=self._start_read_by))
 
     @property
     def _start_read_by(self) -> str:
@@ -185,6 +178,10 @@ class Readings:
             and page.origin in {"html", "text"}
             and not (page.was_stub or page.page.parts or meta.is_shell or meta.api_files is not None)
         )
+
+    def read_by(self, *, listed: bool) -> str | None:
+        """Return how pages that are no documents are read; None in the first run, which knows of none."""
+        return self._read_by(listed=listed) if self._may_know else None
 
     def _read_by(self, *, listed: bool) -> str:
         """Return the extractor, and the settings that decide whether a page is a document, as one line."""

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from llmsspider.crawl import traps
 from llmsspider.crawl.bounds import Bounds, PageLimit
-from llmsspider.crawl.known_pages import KnownPages, KnownResources
+from llmsspider.crawl.known_pages import KnownPages
 from llmsspider.crawl.progress import succeeded
 from llmsspider.crawl.readings import Readings
 from llmsspider.crawl.records import RecordedPages
@@ -102,6 +102,7 @@ class Run(RunState):
             self.records.extractor_version,
             trusted=not self.arguments.full,
             full_check=self.memory.full_check,
+            store=None if config.own_code else store,  # pipelines may take out what the site's own text has
             moved_from=store.moved_from(),
         )
         self.recorded = RecordedPages(
@@ -109,11 +110,6 @@ class Run(RunState):
         )
         if config.own_code:
             store.drop_originals(self.records.extractor_version)
-        self.resources = KnownResources(
-            None if config.own_code else store,  # pipelines may take out what the site's own text has
-            trusted=not self.arguments.full,
-            full_check=self.memory.full_check,
-        )
 
     def expect_pages(self) -> None:
         """Start the workers for pages to come, where most will be converted: none is stored, or all are read anew."""

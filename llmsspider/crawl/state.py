@@ -10,7 +10,7 @@ from llmsspider.content.conversion.workers import ConversionPool
 from llmsspider.crawl.bot_walls import Suspects
 from llmsspider.crawl.deletions import Moves
 from llmsspider.crawl.jobs import Spool
-from llmsspider.crawl.known_pages import KnownPages, KnownResources
+from llmsspider.crawl.known_pages import KnownPages
 from llmsspider.crawl.pages import PrefetchedResponses
 from llmsspider.crawl.progress import Coverage, Outputs, Progress
 from llmsspider.crawl.records import RecordedPages, Records
@@ -84,7 +84,6 @@ class RunState:
         self.spool = Spool()
         self.site = SiteKnowledge()
         self.known = KnownPages()
-        self.resources = KnownResources()
         self.recorded = RecordedPages(self.known)
         self.records = Records(self.source, config.converter_fingerprint)
         self.suspects = Suspects()

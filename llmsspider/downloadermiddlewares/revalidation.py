@@ -15,6 +15,7 @@ from scrapy.utils.httpobj import urlparse_cached
 from llmsspider.crawl.pages import text_headers
 from llmsspider.crawl.requests import info, is_plain, nested_request
 from llmsspider.crawl.spiderrun import required_run
+from llmsspider.store import Reading
 from llmsspider.web.urls import host, without_fragment
 
 if TYPE_CHECKING:
@@ -87,7 +88,7 @@ class RevalidationMiddleware:
     with the validators of that URL. A 304 for a page reaches the callback (`handle_httpstatus_list`). What
     discovery, link sources and robots.txt request is no page: such an answer is kept whole, and a 304 becomes the
     stored answer, so that nobody else has to know. Counts `llms/revalidated`. The policies are
-    `KnownPages.conditional_headers`, `Readings` (pages that were no documents), `KnownResources` and `FullCheck`.
+    `KnownPages.conditional_headers` and `FullCheck`.
 
     With `LLMS_REVALIDATE_METHOD=HEAD` a nested HEAD goes first, and where that says that nothing changed, its answer
     is a 304 and no GET is sent. The GET that follows otherwise says whether HEAD can be believed
@@ -124,19 +125,17 @@ class RevalidationMiddleware:
     def _validators(self, request: Request) -> dict[str, str]:
         if request.method != "GET":
             return {}
+        run, page = self.run, info(request)
+        url, accept = _representation(request)
         if is_resource(request):
-            return self.run.resources.conditional_headers(*_representation(request))
-        page = info(request)
+            return run.known.conditional_headers(url, accept, read_by="")
         if not page or page.get("whole"):
             return {}
-        url, accept = _representation(request)
-        stored = self.run.known.validated(url)
+        stored = run.known.validated(url)
         if stored is not None:
-            self.run.recorded.expect(stored.key)
-        known = self.run.known.conditional_headers(url, accept)
-        if known or not is_plain(request):
-            return known
-        return self.run.readings.conditional_headers(url, accept, listed=bool(page.get("listed")))
+            run.recorded.expect(stored.key)
+        read_by = run.readings.read_by(listed=bool(page.get("listed"))) if is_plain(request) else None
+        return run.known.conditional_headers(url, accept, read_by=read_by)
 
     async def _by_head(self, request: Request, sent: dict[str, str]) -> Response | None:
         own = {"dont_retry": True, "dont_redirect": True}
@@ -187,16 +186,14 @@ class RevalidationMiddleware:
             return response
         url, accept = _representation(request)
         if response.status == 200 and response.url == request.url and "partial" not in response.flags:
-            headers = text_headers(response)
-            if self.run.resources.is_false(url, accept, headers, response.body):
+            answer = Reading(url, accept, headers=text_headers(response), body=response.body)
+            if self.run.known.is_false_answer(answer):
                 self.run.memory.note_false_304(url)
-            if self.run.resources.breaks_off(
-                url, accept, headers, response.body
-            ) and not self.run.memory.is_confirmed(url, response.body):
+            if self.run.known.breaks_off(answer) and not self.run.memory.is_confirmed(url, response.body):
                 self.run.memory.previous_discovery.answered(url, unread=True)
             else:
-                self.run.resources.keep(url, accept, headers, response.body)
-        stored = self.run.resources.restored(url, accept) if response.status == 304 else None
+                self.run.known.keep_reading(answer)
+        stored = self.run.known.reading(url, accept) if response.status == 304 else None
         if stored is None:
             return response
         validators = {"etag": stored.etag, "last-modified": stored.last_modified}

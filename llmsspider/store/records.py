@@ -322,6 +322,11 @@ class Reading:
         return identity_key("\n".join(filter(None, (f"{self.url}\n{self.accept or ''}", self.read_by))))
 
     @property
+    def media_type(self) -> str:
+        """The media type that its headers name; empty where they name none."""
+        return self.headers.get("content-type", "").partition(";")[0].strip().lower()
+
+    @property
     def frame(self) -> bytes:
         """The body as it is stored."""
         return compress(self.body)

@@ -9,11 +9,10 @@ import pytest
 from llmsspider.crawl.deletions import DELETED, plan_deletions
 from llmsspider.crawl.known_pages import (
     KnownPages,
-    KnownResources,
     clean_validator,
     validators,
 )
-from llmsspider.store import PageState, SourceRecord, open_store
+from llmsspider.store import PageState, Reading, SourceRecord, open_store
 from llmsspider.web.urls import page_key
 
 URL = "https://e.com/guide.html"
@@ -274,27 +273,33 @@ def test_an_answer_is_asked_again_with_its_validators_and_restored(tmp_path):
     with open_store(None, tmp_path, "e.com") as store:
         store.upsert_source(SourceRecord("e.com", "https://e.com/"))
         store.begin_run("crawl", {})
-        resources = KnownResources(store)
+        known = KnownPages(store=store)
         headers = {"etag": '"1"', "content-type": "text/plain", "set-cookie": "secret=1", "link": "</x>"}
-        resources.keep(url, ACCEPT, headers, b"# Site\n" * 1000)
-        resources.keep("https://e.com/plain", ACCEPT, {"content-type": "text/plain"}, b"no validators")
+        known.keep_reading(Reading(url, ACCEPT, headers=headers, body=b"# Site\n" * 1000))
+        plain = "https://e.com/plain"
+        known.keep_reading(
+            Reading(plain, ACCEPT, headers={"content-type": "text/plain"}, body=b"no validators")
+        )
         store.flush()
-        assert resources.conditional_headers(url, ACCEPT) == {"If-None-Match": '"1"'}
-        assert resources.conditional_headers(url, "text/html") == {}
-        assert resources.conditional_headers("https://e.com/plain", ACCEPT) == {}
-        restored = resources.restored(url, ACCEPT)
+        assert known.conditional_headers(url, ACCEPT, read_by="") == {"If-None-Match": '"1"'}
+        assert known.conditional_headers(url, "text/html", read_by="") == {}
+        assert known.conditional_headers(url, ACCEPT, read_by="1 listed=True") == {}
+        assert known.conditional_headers(url, ACCEPT) == {}
+        assert known.conditional_headers(plain, ACCEPT, read_by="") == {}
+        restored = known.reading(url, ACCEPT)
         assert restored is not None
         assert restored.body == b"# Site\n" * 1000
         assert restored.headers == {"content-type": "text/plain", "link": "</x>"}
-        assert KnownResources(store, trusted=False).conditional_headers(url, ACCEPT) == {}
-        assert resources.restored("https://e.com/unknown", ACCEPT) is None
+        in_full = KnownPages(store=store, trusted=False)
+        assert in_full.conditional_headers(url, ACCEPT, read_by="") == {}
+        assert known.reading("https://e.com/unknown", ACCEPT) is None
 
 
 def test_without_a_store_nothing_is_kept():
-    resources = KnownResources()
-    resources.keep(URL, None, {"etag": '"1"'}, b"")
-    assert resources.conditional_headers(URL, None) == {}
-    assert resources.restored(URL, None) is None
+    nothing = KnownPages()
+    nothing.keep_reading(Reading(URL, None, headers={"etag": '"1"'}))
+    assert nothing.conditional_headers(URL, None, read_by="") == {}
+    assert nothing.reading(URL, None) is None
 
 
 def test_a_date_in_the_future_is_not_asked_with() -> None:
