@@ -87,8 +87,6 @@ def launch_options(
     return options
 
 
-# The browser of one crawl: started by the first page that needs it, closed with the crawl.
-
 CLOSE_SECS = 15.0
 """Time the browser is given to close; what is left then ends with the crawl's process."""
 
@@ -127,7 +125,9 @@ class BrowserSession:
         async def prepare(page: Page, _request: Request) -> None:
             opened.append(page)
             traffic.append(await handler.watch(page))
-            await self._prepare(page)
+            page.on("popup", lambda popup: popup.close())
+            if self._credentials:
+                await page.route(lambda url: bool(self._credentials.headers_for(url)), self._with_secrets)
 
         request.meta["playwright_context_kwargs"] = self._context()
         request.meta["playwright_page_init_callback"] = prepare
@@ -237,11 +237,6 @@ class BrowserSession:
             "ignore_https_errors": not settings.getbool("DOWNLOAD_VERIFY_CERTIFICATES"),
         }
 
-    async def _prepare(self, page: Page) -> None:
-        page.on("popup", lambda popup: popup.close())
-        if self._credentials:
-            await page.route(lambda url: bool(self._credentials.headers_for(url)), self._with_secrets)
-
     async def _with_secrets(self, route: Route) -> None:
         """Answer a request to an origin with credentials by a download that sends those credentials.
 
@@ -296,8 +291,6 @@ class BrowserSession:
         )
         self._warned.add(host)
 
-
-# The download handler of http and https: Scrapy's own, and the browser for requests with `render`.
 
 _sessions: WeakKeyDictionary[Crawler, BrowserSession] = WeakKeyDictionary()
 

@@ -261,8 +261,6 @@ async def _wait(scripts: Scripts, traffic: Traffic) -> None:
         await asyncio.sleep(POLL_SECS)
 
 
-# The content of a rendered page, with collapsed parts expanded and shadow roots included.
-
 API_REFERENCE = "redoc, rapi-doc, elements-api, .swagger-ui, .redoc-wrap, .sl-elements-api"
 """Elements in which the programs that render API references work."""
 

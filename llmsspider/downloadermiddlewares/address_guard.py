@@ -37,9 +37,6 @@ from llmsspider.web.url_gate import without_user
 logger = logging.getLogger(__name__)
 
 
-# Name resolution that hands out permitted addresses only.
-
-
 @implementer(IResolutionReceiver)
 class _PermittedOnly:
     """Pass on the addresses of one look-up that `resolver` permits, and fail it when none was."""
@@ -163,8 +160,6 @@ def guarded_resolver(crawler: Crawler) -> AddressGuardResolver:
     return resolver
 
 
-# Refuse URLs that lead off the public Internet before anything is done for them.
-
 _ORIGIN = re.compile(r"https?://[\w.:-]+(?=[/?#]|\Z)", re.ASCII)
 """Scheme and host of a plain URL; nothing behind them matters to `AllowedAddresses.refusal`."""
 
@@ -258,9 +253,6 @@ def _asks_the_reactor(handler: type) -> bool:
     except ImportError:
         return False
     return issubclass(handler, H2DownloadHandler)
-
-
-# The downloader-side half of the address guard: what only shows when the connection is made.
 
 
 class ConnectionGuardMiddleware(AddressGuardMiddleware):

@@ -26,9 +26,6 @@ if TYPE_CHECKING:
     from llmsspider.crawl.run import Run
 
 
-# Redirects without a Referer header and without loops; meta refresh only where nobody else reads the page.
-
-
 class NoReferer(redirect.BaseRedirectMiddleware):
     """The project sends no Referer, so a redirect has none to keep; what its target must not be is refused here."""
 
@@ -124,9 +121,6 @@ def _refresh_without_scripts(response: Response) -> str | None:
 
 def _refused(why: str) -> RefusedRequest:
     return RefusedRequest(f"redirects to an invalid URL: {why}", reason=INVALID_URL, kind="invalid_url")
-
-
-# --- scope of redirect targets ---
 
 
 class ScopeMiddleware:

@@ -21,9 +21,6 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 
-# --- user agent ---
-
-
 class UserAgentMiddleware(useragent.UserAgentMiddleware):
     """Scrapy's, with the contact of `LLMS_CONTACT` (an e-mail address or URL) added to `USER_AGENT`."""
 
@@ -51,9 +48,6 @@ def robots_user_agent(settings: BaseSettings) -> str:
     """Return the name robots.txt may use for the crawl: `ROBOTSTXT_USER_AGENT`, else the product token."""
     configured: str | None = settings["ROBOTSTXT_USER_AGENT"]
     return configured or product_token(settings["USER_AGENT"])
-
-
-# --- credentials for configured hosts ---
 
 
 class HostAuthMiddleware:
@@ -114,9 +108,6 @@ class HostAuthMiddleware:
                 "for https. To send it all the same, name it http://%(host)s",
                 {"host": name},
             )
-
-
-# --- cookies ---
 
 
 class CookiesMiddleware:

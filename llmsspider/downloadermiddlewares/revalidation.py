@@ -78,9 +78,6 @@ def disagreement(head: HeadAnswer, get: HeadAnswer) -> str | None:
     return "HEAD sends other validators than GET" if has_validators else "HEAD sends no validators"
 
 
-# Ask again only for what changed: conditional requests with stored validators.
-
-
 class RevalidationMiddleware:
     """Add `If-None-Match` and `If-Modified-Since` to requests whose exact URL and representation are stored.
 

@@ -31,8 +31,6 @@ from llmsspider.web.stats import BlockReason
 logger = logging.getLogger(__name__)
 
 
-# robots.txt as RFC 9309 has it.
-
 DISALLOW_ALL = b"User-agent: *\nDisallow: /\n"
 """What an unreachable robots.txt means (RFC 9309, section 2.3.1.4)."""
 
@@ -107,9 +105,7 @@ class RobotsTxtMiddleware(robotstxt.RobotsTxtMiddleware):
             url, priority=self.DOWNLOAD_PRIORITY, meta={"dont_obey_robotstxt": True}, callback=NO_CALLBACK
         )
         assert self.crawler.engine is not None  # noqa: S101  # there is one whenever a request is sent
-        return await self._parse(await self.crawler.engine.download_async(robots_request), netloc, request)
-
-    async def _parse(self, response: Response, netloc: str, request: Request) -> RobotParser:
+        response = await self.crawler.engine.download_async(robots_request)
         kind = kind_of_response(response.status, {})
         body = response.body[:ROBOTS_MAX_BYTES] if kind is None else b""
         if kind in {"network", "rate_limited"}:
@@ -158,9 +154,6 @@ class RobotsTxtMiddleware(robotstxt.RobotsTxtMiddleware):
     def _blocked(self, message: str, reason: BlockReason, kind: ErrorKind) -> RefusedRequest:
         stats.count(self.crawler.stats, stats.blocked(reason))
         return RefusedRequest(message, reason=reason, kind=kind)
-
-
-# --- AI opt-out of responses ---
 
 
 class AiOptOutMiddleware:

@@ -253,8 +253,6 @@ class Discovery:
         return {**listed, **{seed.url: "" for seed in self.seeds if seed.url not in listed}}
 
 
-# The pages that discovery found.
-
 MAX_SITEMAP_SEEDS = 250_000
 """So many pages are taken from sitemaps; what is more is counted as cut."""
 
@@ -330,8 +328,6 @@ class SeedList:
             self._seeds[url] = Seed(url, "sitemap", None, lastmod, alternates, True)
         return True
 
-
-# The requests of one discovery: counted, never repeated, given up on a host that does not answer.
 
 SILENT_LIMIT = 3
 """Maximum number of requests in a row without an answer; then the host gets no more."""

@@ -23,8 +23,6 @@ from llmsspider.web.media_types import HeaderLink
 from llmsspider.web.stats import FilterReason
 from llmsspider.web.url_gate import InvalidUrl
 
-# Classify and parse one llms file: is it one, and is it an index or full text.
-
 MAX_FULL_BYTES = 200 * 1024 * 1024
 """The largest full-text file that is read, in bytes."""
 
@@ -80,22 +78,20 @@ async def read(answer: FetchResult, kind: Literal["index", "full"]) -> LlmsFile:
         parsed = await asyncio.to_thread(llmstxt.parse, text, answer.final_url)
     else:
         parsed = llmstxt.parse(text, answer.final_url)
-    kept = text if kind == "index" else ""
+    is_index = kind == "index"
     alias = alias_of(answer.final_url, (entry.url for entry in parsed.entries))
     return LlmsFile(
         answer.final_url,
         kind,
         parsed.title,
         parsed.summary,
-        kept,
+        text if is_index else "",
         parsed.entries if alias is None else tuple(replace(e, url=alias.of(e.url)) for e in parsed.entries),
         parsed.warnings,
-        parsed.invalid if kind == "index" else (),
-        parsed.notes if kind == "index" else None,
+        parsed.invalid if is_index else (),
+        parsed.notes if is_index else None,
     )
 
-
-# Which of the llms files that an llms.txt links are read.
 
 _FULL_NAME = re.compile(r"/llms-(?:full|ctx)[^/]*\.txt$", re.IGNORECASE)
 

@@ -18,8 +18,6 @@ from llmsspider.site.llmsfull_rules import FileScan, Kind, choose
 from llmsspider.site.llmsfull_titles import Locator
 from llmsspider.web.stats import FilterReason
 
-# --- read a text file of any size and encoding line by line, as often as needed ---
-
 MAX_LINE_CHARS = 64 * 1024
 """A longer line comes in parts."""
 
@@ -90,8 +88,6 @@ def _apart(line: str) -> Iterator[str]:
         parts[-2:] = [parts[-2] + "\n"]
     yield from parts
 
-
-# --- inspecting and splitting a file ---
 
 MAX_PAGE_CHARS = 20 * 1024 * 1024
 """Maximum length of a page; longer ones are omitted, since they come of missed boundaries."""

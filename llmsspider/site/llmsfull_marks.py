@@ -6,8 +6,6 @@ import re
 from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
-# What scanners of full-text files have in common: a mark, headings, separators.
-
 MAX_MARKS = 200_000
 """So many marks of one kind are remembered."""
 

@@ -24,8 +24,6 @@ from llmsspider.site.llmsfull_marks import (
 from llmsspider.site.llmsfull_titles import Titles
 from llmsspider.web.addresses import hostname, registrable_domain
 
-# --- detecting Markdown by its lines ---
-
 Kind = Literal["markdown", "rst", "html"]
 
 _DIRECTIVE = re.compile(r"\s*\.\. (?:[\w:-]+::|_[^:]+:|\|)")
@@ -73,8 +71,6 @@ class Shape:
             return "rst"
         return "markdown"
 
-
-# --- scanning a full-text file once for all rules ---
 
 _MARKED = re.compile(r"[#<=>]|\s*(?:`{3}|~{3}|-{3}|\*{3}|_{3})")
 """How a line begins that is a heading, a tag, a fence, a separator or a banner."""

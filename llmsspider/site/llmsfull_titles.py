@@ -14,8 +14,6 @@ from llmsspider.site.llmsfull_marks import MAX_MARKS, Mark, clean_title
 from llmsspider.web import url_gate
 from llmsspider.web.addresses import hostname, same_site
 
-# Find the URL of a page from what its file says of it: an address, a path, or only a title.
-
 _INDEX_NAMES = frozenset({"index", "readme", ""})
 _SOURCE_ROOTS = frozenset(
     {"docs", "doc", "documentation", "content", "pages", "src", "main", "master", "site", "website"}

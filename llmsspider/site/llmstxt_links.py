@@ -9,8 +9,6 @@ from dataclasses import dataclass
 from llmsspider.web import url_gate
 from llmsspider.web.addresses import same_site
 
-# Turn the address of a link in an llms.txt into an absolute URL.
-
 _SCHEME = re.compile(r"[a-z][a-z0-9+.-]*:", re.IGNORECASE)
 _HOST_LIKE = re.compile(r"(?:[a-z0-9](?:[a-z0-9-]*[a-z0-9])?\.)+[a-z]{2,}(?::\d+)?(?=[/?#]|$)", re.IGNORECASE)
 _WEB_SUFFIXES = frozenset({"com", "org", "net", "io", "dev", "ai", "app", "edu", "gov", "info", "co"})

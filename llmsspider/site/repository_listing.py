@@ -220,12 +220,8 @@ def _is_page(path: str, endings: frozenset[str]) -> bool:
 
 def _order(path: str) -> tuple[int, bool, list[str]]:
     """What stands for a folder comes before what it holds."""
-    folders = path.split("/")
-    return (
-        len(folders) > 1,
-        _name(path) not in INDEXES or len(folders) > 2,
-        [part.lower() for part in folders],
-    )
+    folders = path.lower().split("/")
+    return len(folders) > 1, _name(path) not in INDEXES or len(folders) > 2, folders
 
 
 def _discovery(repository: Repository, api: _Api, address: Address, found: int) -> Discovery:
@@ -235,10 +231,8 @@ def _discovery(repository: Repository, api: _Api, address: Address, found: int) 
         given if address.path else address.web, pages[0], 200, {"content-type": "text/markdown"}
     )
     discovery = Discovery(start, repository.at("blob"), start_listed=True)
-    discovery.discovered_file, discovery.discovered_file_type = (
-        repository.at("tree").rstrip("/"),
-        "repository",
-    )
+    discovery.discovered_file = repository.at("tree").rstrip("/")
+    discovery.discovered_file_type = "repository"
     discovery.seeds = [Seed(page, "repository") for page in pages[1:]]
     discovery.requests = api.requests
     if found > len(pages):

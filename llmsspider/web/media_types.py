@@ -11,8 +11,6 @@ from urllib.parse import unquote, urlsplit
 from llmsspider.web import url_gate
 from llmsspider.web.url_gate import InvalidUrl
 
-# Which URLs and media types are documentation text, and which are files to filter and count by type.
-
 Kind = Literal["markdown", "html", "text", "binary"]
 
 BINARY_EXTENSIONS = frozenset(

@@ -20,8 +20,6 @@ from llmsspider.web.addresses import is_global, parse_host
 logger = logging.getLogger(__name__)
 
 
-# The request rate of one host: the rules, without the downloader. See docs/explanation/politeness.md.
-
 DEFAULT_RATE = 5.0
 """Requests a second to one host, at most. Rate limits of firewalls often begin at 2,000 in 5 minutes (6.7 a second)."""
 

@@ -235,8 +235,6 @@ class Growth:
         return joined
 
 
-# URLs joined to that of their page.
-
 HTTP = ("http://", "https://")
 """How a URL begins that a crawl can follow."""
 
