@@ -8,11 +8,12 @@ to them. Those that ship are in the package `pipelines_config`; a user's own is 
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from importlib.resources import files
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
+from llmsspider.config.settings import SettingsLike
 from llmsspider.errors import ArgumentsError
 
 PACKAGE = "pipelines_config"
@@ -25,14 +26,6 @@ _SPIDER = 30
 _KEYS = {"description", "stages", "settings", "arguments"}
 _OF_A_SOURCE = {"url", "source", "llms_txt", "profile", "save"}
 """Arguments that say what is crawled; a profile says how."""
-
-
-class MutableSettings(Protocol):
-    """The part of `scrapy.settings.BaseSettings` that takes a profile."""
-
-    def get(self, name: Any, default: Any = None) -> Any: ...  # noqa: D102
-    def getpriority(self, name: Any) -> int | None: ...  # noqa: D102
-    def set(self, name: Any, value: Any, priority: Any = "project") -> None: ...  # noqa: D102
 
 
 def names() -> list[str]:
@@ -51,10 +44,12 @@ def load(name: str) -> dict[str, Any]:
     Raises:
         ArgumentsError: unknown profile, unreadable file or wrong content; one line each.
     """
-    return _settings(name, _parse(name, _read(name)))
+    profile = _read(name)
+    stages = {profile["stages"][stage]: order for stage, order in STAGES.items()}
+    return {"ITEM_PIPELINES_BASE": stages, **profile.get("settings", {})}
 
 
-def put_in_force(profile: Mapping[str, Any], settings: MutableSettings) -> None:
+def put_in_force(profile: Mapping[str, Any], settings: SettingsLike) -> None:
     """Set the settings of a profile, above the project's and below those of the command line.
 
     What is a dictionary is added to what is set: of one key the value of the higher place counts. But the feeds of the
@@ -77,64 +72,47 @@ def arguments(name: str) -> dict[str, str]:
     Raises:
         ArgumentsError: as `load` does.
     """
-    profile = _parse(name, _read(name))
-    _settings(name, profile)
-    return {key: _spelled(value) for key, value in profile.get("arguments", {}).items()}
+    given = _read(name).get("arguments", {})
+    return {
+        key: str(value).lower() if isinstance(value, bool) else str(value) for key, value in given.items()
+    }
 
 
-def _spelled(value: object) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)
-
-
-def _read(name: str) -> str:
+def _read(name: str) -> dict[str, Any]:
+    """Return the tables of a profile, checked; raises `ArgumentsError`."""
     try:
         if name.endswith(".toml"):
-            return Path(name).read_text(encoding="utf-8")
-        if name in names():
-            return files(PACKAGE).joinpath(f"{name}.toml").read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise ArgumentsError([f"argument profile={name!r}: cannot be read ({error})"]) from None
-    raise ArgumentsError(
-        [f"argument profile={name!r}: accepted are {', '.join(names())}, or the path of a .toml file"]
-    )
-
-
-def _parse(name: str, text: str) -> dict[str, Any]:
-    try:
-        return tomllib.loads(text)
+            profile = tomllib.loads(Path(name).read_text(encoding="utf-8"))
+        elif name in names():
+            profile = tomllib.loads(files(PACKAGE).joinpath(f"{name}.toml").read_text(encoding="utf-8"))
+        else:
+            accepted = f"accepted are {', '.join(names())}, or the path of a .toml file"
+            raise ArgumentsError([f"argument profile={name!r}: {accepted}"])
     except tomllib.TOMLDecodeError as error:
         raise ArgumentsError([f"argument profile={name!r}: not valid TOML ({error})"]) from None
-
-
-def _settings(name: str, profile: dict[str, Any]) -> dict[str, Any]:
-    problems = [
-        f"unknown key {key!r} (accepted: {', '.join(sorted(_KEYS))})" for key in profile if key not in _KEYS
-    ]
-    stages = profile.get("stages", {})
-    settings = profile.get("settings", {})
-    if not isinstance(stages, dict) or not isinstance(settings, dict):
-        problems.append("[stages] and [settings] must be tables")
-        stages, settings = {}, {}
-    given = profile.get("arguments", {})
-    if not isinstance(given, dict):
-        problems.append("[arguments] must be a table")
-    else:
-        problems += [
-            f"argument {key!r} belongs to a source, not to a profile"
-            for key in sorted(_OF_A_SOURCE & set(given))
-        ]
-    problems += [f"[stages] lacks {stage!r}" for stage in STAGES if stage not in stages]
-    problems += [
-        f"unknown stage {stage!r} (accepted: {', '.join(STAGES)})" for stage in stages if stage not in STAGES
-    ]
-    problems += [
-        f"stage {stage} must be the path of a class" for stage, path in stages.items() if not _dotted(path)
-    ]
-    problems += [f"setting {key!r} is not upper case" for key in settings if not key.isupper()]
+    except (OSError, UnicodeDecodeError) as error:
+        raise ArgumentsError([f"argument profile={name!r}: cannot be read ({error})"]) from None
+    problems = list(_problems(profile))
     if problems:
         raise ArgumentsError([f"argument profile={name!r}: {problem}" for problem in problems])
-    return {"ITEM_PIPELINES_BASE": {stages[stage]: order for stage, order in STAGES.items()}, **settings}
+    return profile
 
 
-def _dotted(path: object) -> bool:
-    return isinstance(path, str) and "." in path and all(part.isidentifier() for part in path.split("."))
+def _problems(profile: dict[str, Any]) -> Iterator[str]:
+    accepted = ", ".join(sorted(_KEYS))
+    yield from (f"unknown key {key!r} (accepted: {accepted})" for key in profile if key not in _KEYS)
+    tables = ("stages", "settings", "arguments")
+    stages, settings, given = (profile.get(table, {}) for table in tables)
+    wrong = [f"[{table}] must be a table" for table in tables if not isinstance(profile.get(table, {}), dict)]
+    if wrong:
+        yield from wrong
+        return
+    for key in sorted(_OF_A_SOURCE & set(given)):
+        yield f"argument {key!r} belongs to a source, not to a profile"
+    yield from (f"[stages] lacks {stage!r}" for stage in STAGES if stage not in stages)
+    for stage, path in stages.items():
+        if stage not in STAGES:
+            yield f"unknown stage {stage!r} (accepted: {', '.join(STAGES)})"
+        if not (isinstance(path, str) and "." in path and all(map(str.isidentifier, path.split(".")))):
+            yield f"stage {stage} must be the path of a class"
+    yield from (f"setting {key!r} is not upper case" for key in settings if not key.isupper())

@@ -6,7 +6,7 @@ The arguments of a run are what the store keeps of the source, overridden by wha
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from llmsspider.config import profiles
 from llmsspider.config.arguments import DocsArguments, check_arguments
@@ -23,12 +23,8 @@ _FIELDS = frozenset({"url", "source", "llms_txt", "scope"})
 """Arguments that have a place of their own in `SourceRecord`."""
 
 
-class SettingsOfCrawl(SettingsLike, profiles.MutableSettings, Protocol):
-    """The part of `scrapy.settings.BaseSettings` that is read, and takes a profile."""
-
-
 def prepare(
-    given: dict[str, Any], settings: SettingsOfCrawl, spider: type | None = None, *, plan_only: bool = False
+    given: dict[str, Any], settings: SettingsLike, spider: type | None = None, *, plan_only: bool = False
 ) -> tuple[Config, DocsArguments, SourceRecord | None]:
     """Put the settings of the profile in force, that of the source included; see `resolve_arguments` for the rest.
 
@@ -61,14 +57,19 @@ def resolve_arguments(given: dict[str, Any], config: Config) -> tuple[DocsArgume
         StoreError: the store cannot be read.
     """
     given = {name: value for name, value in given.items() if not name.startswith("_")}
-    record = _stored(check_arguments(DocsArguments, given), config)
+    checked = check_arguments(DocsArguments, given)
+    stores = config.stores
+    record = stores.find(checked.url or "") if checked.source is None else stores.get(checked.source)
     kept = _kept(record) if record is not None else {}
     profile = str(given.get("profile") or kept.get("profile") or "default")
     arguments = check_arguments(DocsArguments, {**profiles.arguments(profile), **kept, **given})
     if record is not None:
         return arguments.model_copy(update={"source": record.name}), record
     if arguments.url is None:
-        raise ArgumentsError([_unknown(arguments.source or "", config)])
+        names = [one.name for one in stores.list()]
+        known = f"known are {', '.join(names[:10])}" if names else "none is stored yet"
+        what = "is no source that was crawled, and no url is given"
+        raise ArgumentsError([f"argument source={arguments.source!r} {what} ({known})"])
     return arguments.model_copy(update={"source": arguments.source or default_name(arguments.url)}), None
 
 
@@ -80,18 +81,6 @@ def _kept(record: SourceRecord) -> dict[str, Any]:
         for name, value in stored.items()
         if value is not None and value != "" and name in DocsArguments.model_fields
     }
-
-
-def _stored(arguments: DocsArguments, config: Config) -> SourceRecord | None:
-    if arguments.source is not None:
-        return config.stores.get(arguments.source)
-    return config.stores.find(arguments.url or "")
-
-
-def _unknown(name: str, config: Config) -> str:
-    names = [record.name for record in config.stores.list()]
-    known = f"known are {', '.join(names[:10])}" if names else "none is stored yet"
-    return f"argument source={name!r} is no source that was crawled, and no url is given ({known})"
 
 
 def updated_record(
@@ -137,12 +126,9 @@ def kept_line(arguments: DocsArguments, record: SourceRecord) -> str | None:
     kept = {name: value for name, value in record.arguments.items() if given.get(name) == value}
     if not kept:
         return None
-    listed = ", ".join(f"{name}={_spelled(value)}" for name, value in kept.items())
+    shown = {name: ",".join(value) if isinstance(value, list) else value for name, value in kept.items()}
+    listed = ", ".join(f"{name}={value}" for name, value in shown.items())
     return f"kept with the source: {listed} (-a overrides it for this run, -a save=true for good)"
-
-
-def _spelled(value: object) -> str:
-    return ",".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
 def default_name(url: str) -> str:
