@@ -206,19 +206,32 @@ def test_the_fork_server_is_killed(pool):
     asyncio.run(convert())
 
 
-def test_ctrl_c_is_for_the_crawl_also_while_the_processes_start(pool):
-    def blocked(pid: int) -> int:
-        status = Path(f"/proc/{pid}/status").read_text()
-        return int(status.partition("SigBlk:")[2].split()[0], 16) & 1 << signal.SIGINT - 1
+BLOCKED = """
+import asyncio, signal
+from pathlib import Path
+from llmsspider.content.conversion.workers import ConversionPool
 
-    async def started():
-        await pool.processes.run(len, ((),), 60.0)
-        (worker,) = pool.processes.pids
-        return blocked(worker), blocked(parent_of(worker))
+def status(pid, name):
+    return Path(f"/proc/{pid}/status").read_text().partition(f"{name}:")[2].split()[0]
 
-    assert all(asyncio.run(started())), (
-        "a fork server that still imports what pages need would show its traceback"
+async def main():
+    pool = ConversionPool(1, 60.0, "native")
+    await pool._run(len, ((),))
+    (worker,) = pool.processes.pids
+    print(*(int(status(pid, "SigBlk"), 16) >> signal.SIGINT - 1 & 1 for pid in (worker, status(worker, "PPid"))))
+    pool.close()
+
+asyncio.run(main())
+"""
+
+
+def test_ctrl_c_is_for_the_crawl_also_while_the_processes_start():
+    """A fork server that still imports what pages need would show its traceback; in a process of its own, as below."""
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    done = subprocess.run(
+        [sys.executable, "-c", BLOCKED], env=environment, check=True, capture_output=True, text=True
     )
+    assert done.stdout.split() == ["1", "1"], "worker and fork server"
 
 
 def test_the_answer_of_a_call_that_was_given_up_is_nobody_elses(pool, tmp_path):
