@@ -4,3 +4,56 @@ In: Scrapy's signals and the `Run`. Out: log lines, a display, files, requests t
 spider and closed here (`run_summary`). Scrapy loads them by the settings; the command line imports `console` and
 `scrapy_cloud`.
 """
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING, Self
+
+from scrapy import signals
+from scrapy.exceptions import NotConfigured
+
+from llmsspider.crawl.spiderrun import required_run
+
+if TYPE_CHECKING:
+    from scrapy.crawler import Crawler
+
+    from llmsspider.crawl.run import Run
+
+SIGNALS = (
+    "spider_opened",
+    "item_scraped",
+    "item_dropped",
+    "spider_closed",
+    "feed_exporter_closed",
+    "engine_stopped",
+)
+
+
+class RunExtension:
+    """An extension of a spider that has a run; its methods with the name of one of `SIGNALS` are connected."""
+
+    log = logging.getLogger(__name__)
+
+    def __init__(self, crawler: Crawler, run: Run):
+        self.crawler = crawler
+        self.run = run
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        """Take the run of the spider; raises `NotConfigured`, without a reason to warn of, where it is not wanted."""
+        extension = cls(crawler, required_run(crawler))
+        if not extension.is_wanted():
+            raise NotConfigured
+        for name in SIGNALS:
+            if hasattr(extension, name):
+                crawler.signals.connect(getattr(extension, name), signal=getattr(signals, name))
+        return extension
+
+    def is_wanted(self) -> bool:
+        """Return whether there is anything to do."""
+        return True
+
+    def say(self, level: int, line: str) -> None:
+        """Log a line."""
+        self.log.log(level, "%(line)s", {"line": line}, extra={"spider": self.crawler.spider})

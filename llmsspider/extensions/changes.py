@@ -9,51 +9,35 @@ from contextlib import closing
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from scrapy import signals
-from scrapy.exceptions import NotConfigured
-
-from llmsspider.crawl.spiderrun import required_run
 from llmsspider.errors import StoreError
+from llmsspider.extensions import RunExtension
 from llmsspider.output.mirror import path_for
 
 if TYPE_CHECKING:
-    from scrapy.crawler import Crawler
-
     from llmsspider.changes.source import SourceChanges
-    from llmsspider.crawl.run import Run
     from llmsspider.store import SourceRecord
-
-logger = logging.getLogger(__name__)
 
 CHANNELS = ("feed", "webhook")
 UNPUBLISHED = "untold"
 """Key of the source's record that holds, for feed and webhook, the last change that was published there."""
 
 
-class ChangeNews:
+class ChangeNews(RunExtension):
     """Write the feed and call the webhook at `engine_stopped`, when the run is in the store.
 
     `LLMS_CHANGES_FEED` is the file of the feed, `LLMS_WEBHOOK_URL` the address that is called. What could not
     be delivered to one of them is published again by the next run.
     """
 
-    def __init__(self, crawler: Crawler, run: Run):
-        self._crawler = crawler
-        self._run = run
+    log = logging.getLogger(__name__)
 
-    @classmethod
-    def from_crawler(cls, crawler: Crawler) -> ChangeNews:
-        """Take the run of the spider."""
-        run = required_run(crawler)
-        if not run.watched or not (run.config.changes_feed or run.config.webhook_url):
-            raise NotConfigured  # the default: Scrapy would warn of a reason
-        extension = cls(crawler, run)
-        crawler.signals.connect(extension.engine_stopped, signal=signals.engine_stopped)
-        return extension
+    def is_wanted(self) -> bool:
+        """Return whether a feed or a webhook is configured."""
+        return self.run.watched and bool(self.run.config.changes_feed or self.run.config.webhook_url)
 
     async def engine_stopped(self) -> None:
         """Publish what changed; an error is logged and never fails the crawl."""
-        run = self._run
+        run = self.run
         if not run.id:
             return  # it did not begin
         try:
@@ -70,7 +54,7 @@ class ChangeNews:
         """Return what to publish in each of the two: what this run changed, and what it did not take before."""
         from llmsspider.changes.source import changes_since  # noqa: PLC0415  # crawls without news do without
 
-        run = self._run
+        run = self.run
         with closing(run.config.stores.open(run.source, create=False)) as store:
             unpublished = _unpublished(store.source_record())
             since = {
@@ -84,7 +68,7 @@ class ChangeNews:
         from llmsspider.changes.render import NotAFeedError, updated_feed  # noqa: PLC0415
         from llmsspider.output.exports import staged  # noqa: PLC0415
 
-        run, setting = self._run, self._run.config.changes_feed
+        run, setting = self.run, self.run.config.changes_feed
         if not setting:
             return True
         path = path_for(setting, run.source)
@@ -104,13 +88,13 @@ class ChangeNews:
 
     async def _call(self, changes: SourceChanges) -> bool:
         """Call the webhook, where anything changed; returns whether it took it."""
-        config = self._run.config
+        config = self.run.config
         if not config.webhook_url or not changes.pages:
             return True
         from llmsspider.changes import webhook  # noqa: PLC0415
 
-        body = webhook.payload(changes, self._run.arguments.url or "", self._run.id)
-        message = f"{self._run.id}-{changes.since}"
+        body = webhook.payload(changes, self.run.arguments.url or "", self.run.id)
+        message = f"{self.run.id}-{changes.since}"
         headers = webhook.signed_headers(body, message, int(time.time()), config.webhook_secret)
         try:
             await webhook.send(config.webhook_url, body, headers, config.allowed_addresses)
@@ -121,7 +105,7 @@ class ChangeNews:
 
     def _note(self, changes: dict[str, SourceChanges], published: dict[str, bool]) -> None:
         """Remember what was not taken, forget what was."""
-        run = self._run
+        run = self.run
         unpublished = {channel: changes[channel].since for channel in CHANNELS if not published[channel]}
         with closing(run.config.stores.open(run.source, create=False)) as store:
             record = store.source_record()
@@ -130,10 +114,7 @@ class ChangeNews:
                 store.upsert_source(record)
 
     def _fail(self, what: str, error: Exception) -> None:
-        said = getattr(error, "strerror", None) or error
-        logger.error(
-            "%(what)s: %(error)s", {"what": what, "error": said}, extra={"spider": self._crawler.spider}
-        )
+        self.say(logging.ERROR, f"{what}: {getattr(error, 'strerror', None) or error}")
 
 
 def _unpublished(record: SourceRecord | None) -> dict[str, int]:

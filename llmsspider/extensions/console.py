@@ -15,13 +15,12 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 from scrapy import signals
 from scrapy.crawler import Crawler
-from scrapy.exceptions import NotConfigured
 from scrapy.logformatter import LogFormatter, LogFormatterResult
 from scrapy.utils.asyncio import create_looping_call
 
 from llmsspider.crawl.jobs import is_terminal
 from llmsspider.crawl.progress import duration
-from llmsspider.crawl.spiderrun import required_run
+from llmsspider.extensions import RunExtension
 from llmsspider.output import summary
 from llmsspider.output.status import run_report
 from llmsspider.output.summary import PrintableFilter, printable
@@ -36,8 +35,6 @@ if TYPE_CHECKING:
 
     from llmsspider.crawl.run import Run
     from llmsspider.output.status import RunStatus
-
-logger = logging.getLogger(__name__)
 
 
 # --- log lines of documents ---
@@ -220,33 +217,26 @@ REFRESH_SECS = 0.5
 """Time between two states of the display."""
 
 
-class TerminalProgress:
+class TerminalProgress(RunExtension):
     """Show snapshots of the run; they take the place of Scrapy's LogStats.
 
     A line is logged at INFO every `LOGSTATS_INTERVAL` seconds and when a phase begins with documents there. With a
     terminal a display of rich stands below the log in its place, and log lines are written above it as they are.
     """
 
-    def __init__(self, crawler: Crawler, run: Run, *, live: bool, interval: float):
-        self._crawler = crawler
-        self._run = run
-        self._display = Display(run) if live else None
-        self._interval = interval
+    log = logging.getLogger(__name__)
+
+    def __init__(self, crawler: Crawler, run: Run):
+        super().__init__(crawler, run)
+        self._display = Display(run) if wants_display(crawler.settings, sys.stderr) else None
+        self._interval = crawler.settings.getfloat("LOGSTATS_INTERVAL")
         self._logged_phase = ""
         self._logged_secs = 0.0
         self._task = create_looping_call(self.tick)
 
-    @classmethod
-    def from_crawler(cls, crawler: Crawler) -> TerminalProgress:
-        """Take the run of the spider and look whether stderr is a terminal."""
-        run = required_run(crawler)
-        if not run.watched:
-            raise NotConfigured  # a plan or a single page: nothing to warn of
-        interval = crawler.settings.getfloat("LOGSTATS_INTERVAL")
-        extension = cls(crawler, run, live=wants_display(crawler.settings, sys.stderr), interval=interval)
-        crawler.signals.connect(extension.spider_opened, signal=signals.spider_opened)
-        crawler.signals.connect(extension.engine_stopped, signal=signals.engine_stopped)
-        return extension
+    def is_wanted(self) -> bool:
+        """Return False for a plan or a single page."""
+        return self.run.watched
 
     def spider_opened(self) -> None:
         """Start the display, or the lines in its place."""
@@ -258,13 +248,13 @@ class TerminalProgress:
         """Show the final state and restore the terminal; the run is closed by now."""
         if self._task.running:
             self._task.stop()
-        self._run.progress.sample()
+        self.run.progress.sample()
         if self._display is not None:
             self._display.stop()
 
     def tick(self) -> None:
         """Add a point to the timeline; refresh the display or log a line when one is due."""
-        progress = self._run.progress
+        progress = self.run.progress
         progress.sample()
         if self._display is not None:
             self._display.refresh()
@@ -273,8 +263,7 @@ class TerminalProgress:
         is_new = self._logged_phase not in {"", "starting"} and self._logged_phase != progress.phase
         if due or (is_new and progress.documents):  # a first line of zeros is of no use
             self._logged_secs = progress.elapsed_secs
-            line = summary.progress_line(run_report(self._run))
-            logger.info("%(line)s", {"line": line}, extra={"spider": self._crawler.spider})
+            self.say(logging.INFO, summary.progress_line(run_report(self.run)))
         self._logged_phase = progress.phase
 
 

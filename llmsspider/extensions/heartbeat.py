@@ -8,13 +8,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from scrapy import signals
 from scrapy.extensions.memusage import MemoryUsage
 from scrapy.statscollectors import MemoryStatsCollector
 from scrapy.utils.asyncio import create_looping_call
 
-from llmsspider.crawl.spiderrun import required_run
 from llmsspider.errors import StoreError
+from llmsspider.extensions import RunExtension
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
@@ -26,21 +25,12 @@ INTERVAL_SECS = 5.0
 """Seconds between two heartbeats; a run without one for a minute counts as lost."""
 
 
-class Heartbeat:
+class Heartbeat(RunExtension):
     """Write the counts of the run to the store every five seconds."""
 
-    def __init__(self, run: Run):
-        self._run = run
+    def __init__(self, crawler: Crawler, run: Run):
+        super().__init__(crawler, run)
         self._task = create_looping_call(self._beat)
-
-    @classmethod
-    def from_crawler(cls, crawler: Crawler) -> Heartbeat:
-        """Take the run of the spider; a spider without one has no heartbeat."""
-        run = required_run(crawler)
-        heartbeat = cls(run)
-        crawler.signals.connect(heartbeat.spider_opened, signal=signals.spider_opened)
-        crawler.signals.connect(heartbeat.engine_stopped, signal=signals.engine_stopped)
-        return heartbeat
 
     def spider_opened(self) -> None:
         """Start."""
@@ -53,7 +43,7 @@ class Heartbeat:
 
     def _beat(self) -> None:
         try:
-            self._run.heartbeat()
+            self.run.heartbeat()
         except StoreError:  # the writer logged it; the next page to be stored ends the crawl
             self._task.stop()
 
