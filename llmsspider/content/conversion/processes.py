@@ -18,7 +18,7 @@ import sys
 import threading
 import time
 from concurrent.futures import Future, InvalidStateError
-from multiprocessing import connection
+from multiprocessing import connection, resource_tracker
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from llmsspider.content.conversion.serving import LENGTH, message, serve
@@ -264,10 +264,9 @@ class ProcessPool:
         return future
 
     def _fulfil(self, future: Future[Worker]) -> None:
-        if hasattr(
-            signal, "pthread_sigmask"
-        ):  # inherited by the processes: Ctrl-C is for the crawl, which stops them
-            signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+        resource_tracker.ensure_running()  # its start would unblock the signal again
+        if hasattr(signal, "pthread_sigmask"):
+            signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})  # inherited: Ctrl-C is for the crawl
         try:
             worker = Worker(_context(self._preload), self._prepare)
         except Exception as error:
