@@ -110,7 +110,7 @@ class BackoffMiddleware:
         pace = self._paces.get(request.meta[Downloader.DOWNLOAD_SLOT])
         if pace is None or not pace.delay:
             return
-        at = self.turns.take(urlparse_cached(request).netloc, pace.delay, monotonic())
+        at = self.turns.reserve(urlparse_cached(request).netloc, pace.delay, monotonic())
         while (secs := max(at, pace.paused_until) - monotonic()) > 0:  # noqa: ASYNC110  # a pause may come meanwhile
             await asyncio.sleep(secs)
 
@@ -124,13 +124,13 @@ class BackoffMiddleware:
         if key in self._unknown:
             self._unknown.discard(key)
             if "proxy" not in request.meta and paces_freely(key, str(response.ip_address or "") or None):
-                pace.lift()
+                pace.remove_bound()
         if response.status in REFUSALS:
             self._refused(key, request, response)
         elif response.status == 403:
             self._forbade(key, request)
         elif response.status < 500:
-            pace.answered(monotonic(), request.meta.get("download_latency", 0.0))
+            pace.record_answer(monotonic(), request.meta.get("download_latency", 0.0))
             self._apply(key)
 
     def _forbade(self, key: str, request: Request) -> None:
@@ -138,7 +138,7 @@ class BackoffMiddleware:
         if info(request).get("nested"):
             return
         pace = self._paces[key]
-        pace.forbade()
+        pace.record_forbidden()
         self._apply(key)
         self._note_stop(key)
 
@@ -155,7 +155,7 @@ class BackoffMiddleware:
         header = response.headers.get("Retry-After")
         asked = retry_after_secs(header.decode("latin-1") if header else None, datetime.now(UTC))
         pace = self._pace(key)
-        wait = pace.refused(monotonic(), asked)
+        wait = pace.record_refusal(monotonic(), asked)
         stats.count(self.crawler.stats, stats.backoff(response.status))
         self._apply(key)
         self.turns.postpone(urlparse_cached(request).netloc, pace.paused_until)

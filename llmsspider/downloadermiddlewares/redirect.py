@@ -61,10 +61,10 @@ class RedirectMiddleware(NoReferer, redirect.RedirectMiddleware):
             raise _refused("its address cannot be read") from None
         if isinstance(answer, Request):
             self._check(answer, request)
-            return self._let_back(answer, request)
+            return self._allow_to_canonical(answer, request)
         return answer
 
-    def _let_back(self, redirected: Request, request: Request) -> Request:
+    def _allow_to_canonical(self, redirected: Request, request: Request) -> Request:
         """Let a redirect through to the page that named the redirecting address as its own: it is the document."""
         run = run_of(self.crawler)
         if run is None:

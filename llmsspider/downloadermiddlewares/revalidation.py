@@ -48,7 +48,7 @@ class HeadAnswer:
         etag = headers.get("etag", "").removeprefix("W/")  # RFC 9110, section 8.8.3.2
         return cls(status, etag or None, headers.get("last-modified") or None)
 
-    def says_unchanged(self, sent: Mapping[str, str]) -> bool:
+    def is_unchanged(self, sent: Mapping[str, str]) -> bool:
         """Return whether this answer to HEAD means that the page is as it was.
 
         Args:
@@ -153,7 +153,7 @@ class RevalidationMiddleware:
             self._heads[request] = HeadAnswer(0)
             return None
         head = HeadAnswer.of(response.status, text_headers(response))
-        if not head.says_unchanged(sent):
+        if not head.is_unchanged(sent):
             self._heads[request] = head
             return None
         headers = {

@@ -300,15 +300,15 @@ class SeedList:
                 self.cut.append(FilteredLink(entry.url, "optional"))
                 continue
             listed = (entry.section, entry.title, entry.description, order, entry.optional)
-            said = LlmsEntry(file.url, *listed, file.title, file.summary, file.notes)
+            described = LlmsEntry(file.url, *listed, file.title, file.summary, file.notes)
             if entry.url in self._start_urls:
                 self.start_listed = True
-                self.start_entry = self.start_entry or said
+                self.start_entry = self.start_entry or described
             elif entry.url not in self._seeds and self._from_llms >= MAX_LLMS_SEEDS:
                 self.cut.append(FilteredLink(entry.url, "too-many-llms-pages"))
             elif entry.url not in self._seeds:
                 self._from_llms += 1
-                self._seeds[entry.url] = Seed(entry.url, "llms.txt", said)
+                self._seeds[entry.url] = Seed(entry.url, "llms.txt", described)
                 added.append(self._seeds[entry.url])
         return added
 

@@ -111,7 +111,7 @@ class LinkedFiles:
         self._options = options
         self._seen = {main}
         self._level = 0
-        self._taken = 0
+        self._followed = 0
 
     def next_level(self, read: Sequence[LlmsFile]) -> list[str]:
         """Return the files to read next, which the files of the last level link, in their order."""
@@ -122,11 +122,11 @@ class LinkedFiles:
             for entry in file.entries:
                 if is_llms_url(entry.url) and entry.url not in self._seen:
                     self._seen.add(entry.url)
-                    if self._takes(entry):
+                    if self._should_follow(entry):
                         level.append(entry.url)
         return level
 
-    def _takes(self, entry: Entry) -> bool:
+    def _should_follow(self, entry: Entry) -> bool:
         if not same_site(entry.url, self._main):
             self.external.append(entry.url)
             return False
@@ -134,7 +134,7 @@ class LinkedFiles:
         if reason is not None:
             self.cut.append(FilteredLink(entry.url, reason))
             return False
-        self._taken += 1
+        self._followed += 1
         return True
 
     def _reason_against(self, entry: Entry) -> FilterReason | None:
@@ -146,7 +146,7 @@ class LinkedFiles:
             return "optional"
         if not self._options.full_text and _FULL_NAME.search(urlsplit(entry.url).path):
             return "full-text-off"
-        if self._taken >= self._options.max_linked_files:
+        if self._followed >= self._options.max_linked_files:
             return "max-linked-files"
         return None
 

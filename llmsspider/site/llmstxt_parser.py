@@ -54,7 +54,7 @@ MAX_PLAIN_CHARS = 600
 
 _PLAIN_ENTRY = re.compile(
     r"(?!(?:url|source|path|file|slug|link|page|permalink):)"
-    r"(?:(?P<name>[^:/\n]++):[ \t]++(?P<path>/[^\s:]*+)(?:[ \t]++[-–—:][ \t]++(?P<said>\S.*+))?+"
+    r"(?:(?P<name>[^:/\n]++):[ \t]++(?P<path>/[^\s:]*+)(?:[ \t]++[-–—:][ \t]++(?P<text>\S.*+))?+"
     r"|(?P<first>/[^\s:]++):[ \t]++(?P<title>\S.*+))",
     re.IGNORECASE,
 )
@@ -349,7 +349,7 @@ class _Reader:
             target = absolute_url(match["path"] or match["first"], self.url)
             if isinstance(target, str):
                 title = (match["name"] or match["title"]).strip("*_ ")
-                text = match["said"] or description
+                text = match["text"] or description
                 self.plain.append(Entry(target, title or None, text, self._section, 0, self._optional))
 
     def add_plain(self) -> None:

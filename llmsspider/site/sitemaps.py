@@ -322,9 +322,9 @@ class SitemapStep:
                 return
             answer = await self._session.get(url, MAX_BYTES)
             if answer.size > _INLINE_BYTES:
-                inner = await asyncio.to_thread(self._take, url, answer)
+                inner = await asyncio.to_thread(self._read_one, url, answer)
             else:
-                inner = self._take(url, answer)
+                inner = self._read_one(url, answer)
             self._session.forget(url)
             queue.extendleft((sub, depth + 1) for sub in reversed(inner))
 
@@ -340,7 +340,7 @@ class SitemapStep:
             self._found.cut.append(FilteredLink(url, reason))
         return reason is None
 
-    def _take(self, url: str, answer: FetchResult) -> list[str]:
+    def _read_one(self, url: str, answer: FetchResult) -> list[str]:
         """Add the pages of one sitemap to the seeds; return the sitemaps it names."""
         if not answer.ok:
             reason = answer.message or answer.error or f"status {answer.status}"

@@ -163,12 +163,12 @@ class HostPace:
         self.delay = max(self.delay, self.floor)
         return self.floor
 
-    def lift(self) -> None:
+    def remove_bound(self) -> None:
         """Remove the highest rate; the delay that the host requires stays."""
         self.concurrency, self.floor = None, self.requested
         self.delay = max(self.requested, self.learned)
 
-    def refused(self, now: float, retry_after: float | None) -> float:
+    def record_refusal(self, now: float, retry_after: float | None) -> float:
         """Note a 429 or 503; return the seconds to send nothing.
 
         The refusals that arrive during a pause were sent before it and do not count as further ones.
@@ -202,7 +202,7 @@ class HostPace:
             self.delay = max(self.delay, self.learned)
         self.began_at = None
 
-    def forbade(self) -> None:
+    def record_forbidden(self) -> None:
         """Count a page that answered 403: a series of them comes from a firewall, not from the pages."""
         self.forbidden += 1
         if self.forbidden > FORBIDDEN_SLOWS:
@@ -211,7 +211,7 @@ class HostPace:
         if self.forbidden >= MAX_FORBIDDEN:
             self.stopped = f"it answered 403 to {self.forbidden} pages in a row"
 
-    def answered(self, now: float, latency: float = 0.0) -> None:
+    def record_answer(self, now: float, latency: float = 0.0) -> None:
         """Count an answer that was no refusal, with its latency in seconds: the delay decreases towards its target."""
         self.forbidden = 0
         if now < self.paused_until:
@@ -295,7 +295,7 @@ class Turns:
         self._connection: sqlite3.Connection | None = None
         self._failed = False
 
-    def take(self, host: str, distance_secs: float, now: float) -> float:
+    def reserve(self, host: str, distance_secs: float, now: float) -> float:
         """Take the next turn, at least `distance_secs` after the one before it; returns when it is, `now` or later."""
         values = {"host": host, "now": now, "distance": distance_secs, "farthest": FARTHEST_SECS}
         rows = self._execute(_TAKE, values)

@@ -56,6 +56,6 @@ def spin(secs: float) -> int:
 def take_turns(file: str, number: int) -> list[float]:
     """Take so many turns, all at the same moment."""
     turns = Turns(Path(file))
-    taken = [turns.take("e.com", 1.0, 100.0) for _ in range(number)]
+    taken = [turns.reserve("e.com", 1.0, 100.0) for _ in range(number)]
     turns.close()
     return taken

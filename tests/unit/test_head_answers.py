@@ -54,7 +54,7 @@ DISAGREEMENTS = [
     ("head", "sent", "expected"), [case[1:] for case in UNCHANGED], ids=[c[0] for c in UNCHANGED]
 )
 def test_what_says_that_nothing_changed(head, sent, expected):
-    assert head.says_unchanged(sent) is expected
+    assert head.is_unchanged(sent) is expected
 
 
 @pytest.mark.parametrize(

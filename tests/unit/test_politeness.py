@@ -85,33 +85,33 @@ def test_waits_double_until_the_host_answers():
     now = 100.0
     waits = []
     for _ in range(4):
-        wait = pace.refused(now, None)
+        wait = pace.record_refusal(now, None)
         waits.append(wait)
         now += wait
     assert waits == [1, 2, 4, 8]
     assert pace.delay == FIRST_DELAY_SECS, "the pauses were too short, not the distance"
-    pace.answered(now)
-    assert pace.refused(now, None) == 1
+    pace.record_answer(now)
+    assert pace.record_refusal(now, None) == 1
 
 
 def test_refusals_that_were_sent_before_the_pause_count_once():
     pace = HostPace(max_wait=120)
-    assert pace.refused(10.0, None) == 1
-    assert pace.refused(10.1, None) == pytest.approx(1)
+    assert pace.record_refusal(10.0, None) == 1
+    assert pace.record_refusal(10.1, None) == pytest.approx(1)
     assert (pace.strikes, pace.delay) == (1, 0.25)
 
 
 def test_an_answer_sent_before_the_pause_does_not_end_it():
     pace = HostPace(max_wait=120)
-    pace.refused(10.0, 5)
-    pace.answered(11.0)
+    pace.record_refusal(10.0, 5)
+    pace.record_answer(11.0)
     assert pace.strikes == 1
 
 
 def test_the_longest_retry_after_holds():
     pace = HostPace(max_wait=120)
-    assert pace.refused(10.0, 30) == 30
-    assert pace.refused(10.0, 2) == 30
+    assert pace.record_refusal(10.0, 30) == 30
+    assert pace.record_refusal(10.0, 2) == 30
 
 
 def requests(
@@ -128,11 +128,11 @@ def requests(
         status = refuses([at for at, status in sent if status == 200] + [now]) or 200
         sent.append((now, status))
         if status == 429:
-            pace.refused(now + latency, None)
+            pace.record_refusal(now + latency, None)
         elif status == 403:
-            pace.forbade()
+            pace.record_forbidden()
         else:
-            pace.answered(now + latency, latency)
+            pace.record_answer(now + latency, latency)
     return sent
 
 
@@ -216,7 +216,7 @@ def test_pages_that_are_forbidden_among_others_change_nothing():
 def test_what_a_host_asks_for_stays_when_the_bound_is_lifted():
     pace = gentle()
     pace.require_delay(0.1)
-    pace.lift()
+    pace.remove_bound()
     assert (pace.floor, pace.delay, pace.concurrency) == (0.1, 0.1, None)
 
 
@@ -243,7 +243,7 @@ def test_hosts_that_have_no_bound(host, address, free):
 
 def test_waiting_is_bounded_and_a_host_that_wants_more_is_left_alone():
     pace = HostPace(max_wait=60)
-    assert pace.refused(0.0, 3600) == 60
+    assert pace.record_refusal(0.0, 3600) == 60
     assert pace.closed_for(10.0) == 3590
     assert pace.closed_for(4000.0) == 0
 
@@ -252,9 +252,9 @@ def test_unasked_waits_never_close_a_host():
     pace = HostPace(max_wait=60)
     now = 0.0
     for _ in range(12):
-        now += pace.refused(now, None)
+        now += pace.record_refusal(now, None)
     assert pace.closed_for(now) == 0
-    assert pace.refused(now, None) == 60
+    assert pace.record_refusal(now, None) == 60
 
 
 def test_crawl_delay_is_a_floor_and_bounded():
