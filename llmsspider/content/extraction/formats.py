@@ -1,11 +1,10 @@
-"""The `Format` protocol of output formats, and `MarkdownFormat`: CommonMark with GitHub extensions."""
+"""`MarkdownFormat`: how the walk writes what it finds, as CommonMark with GitHub extensions."""
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Protocol
 
 from llmsspider.content.extraction.tree import collapsed
 from llmsspider.content.markdown.commonmark import code_block
@@ -101,9 +100,8 @@ def _ends_of_runs(text: str) -> dict[int, list[int]]:
     return ends
 
 
-# What the walk asks of an output format: Markdown itself, or the plain HTML that a library engine is given.
-# A format turns pieces into text. Inline pieces are strings; a block is a string without a trailing newline, and a
-# container gets the list of its blocks.
+# A format (Markdown itself, or as its subclass the plain HTML that a library engine is given) turns pieces into text.
+# Inline pieces are strings; a block is a string without a trailing newline, and a container gets the list of its blocks.
 
 
 @dataclass(slots=True)
@@ -114,102 +112,6 @@ class Items:
     numbers: list[int] | None = None
     tight: bool = True
     alternate: bool = False
-
-
-class Format(Protocol):
-    """What the walk needs of an output format."""
-
-    def text(self, text: str) -> str:
-        """Return character data, escaped, each run of white space as one space."""
-        ...
-
-    def behind_bracket(self, piece: str) -> str:
-        """Return a piece that begins with a parenthesis and directly follows a closing bracket."""
-        ...
-
-    def code_span(self, text: str) -> str:
-        """Return inline code."""
-        ...
-
-    def emphasis(self, inner: str, mark: str, before: str, after: str) -> str:
-        """Return emphasis; `mark` is `*`, `**` or `~~`, `before` the 2 characters before, `after` the one after."""
-        ...
-
-    def raw(self, html: str) -> str:
-        """Return an HTML tag that has no form of its own."""
-        ...
-
-    def link(self, inner: str, url: str, title: str) -> str:
-        """Return a link."""
-        ...
-
-    def autolink(self, url: str) -> str:
-        """Return a link whose text is its URL."""
-        ...
-
-    def image(self, alt: str, url: str, title: str) -> str:
-        """Return an image."""
-        ...
-
-    def math(self, tex: str) -> str:
-        """Return inline TeX."""
-        ...
-
-    def checkbox(self, *, checked: bool) -> str:
-        """Return the mark of a task item."""
-        ...
-
-    def line(self, run: list[str]) -> str:
-        """Return inline pieces as one line (a heading, a cell)."""
-        ...
-
-    def paragraph(self, run: list[str]) -> str:
-        r"""Return inline pieces as a paragraph; `\n` in them is a line break."""
-        ...
-
-    def heading(self, level: int, inner: str) -> str:
-        """Return a heading of level 1 to 6."""
-        ...
-
-    def code_block(self, text: str, language: str) -> str:
-        """Return a code block."""
-        ...
-
-    def math_block(self, tex: str) -> str:
-        """Return display TeX."""
-        ...
-
-    def rule(self) -> str:
-        """Return a thematic break."""
-        ...
-
-    def quote(self, blocks: list[str]) -> str:
-        """Return a block quote."""
-        ...
-
-    def alert(self, kind: str, blocks: list[str]) -> str:
-        """Return an admonition of a type."""
-        ...
-
-    def items(self, listing: Items) -> str:
-        """Return a list."""
-        ...
-
-    def definition(self, terms: list[str], definitions: list[str]) -> str:
-        """Return terms with their one-paragraph definitions."""
-        ...
-
-    def footnote(self, label: str, blocks: list[str]) -> str:
-        """Return the definition of a footnote."""
-        ...
-
-    def table(self, rows: list[list[str]], align: list[str]) -> str:
-        """Return a table; the first row is its header."""
-        ...
-
-    def document(self, blocks: list[str]) -> str:
-        """Return the whole document."""
-        ...
 
 
 # Markdown: CommonMark with the extensions that GitHub reads.

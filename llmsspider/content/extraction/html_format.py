@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 from html import escape as escape_html
 
-from llmsspider.content.extraction.formats import Items
+from llmsspider.content.extraction.formats import Items, MarkdownFormat
 from llmsspider.content.extraction.tree import collapsed
 
 _SPACES = re.compile(r" {2,}")
 
 
-class HtmlFormat:
+class HtmlFormat(MarkdownFormat):
     """Writes plain HTML, which a library engine then converts to Markdown."""
 
     def text(self, text: str) -> str:
@@ -30,10 +30,6 @@ class HtmlFormat:
         """Return emphasis; `mark` is `*`, `**` or `~~`, `before` and `after` the characters around."""
         tag = {"*": "em", "**": "strong", "~~": "del"}[mark]
         return f"<{tag}>{inner}</{tag}>"
-
-    def raw(self, html: str) -> str:
-        """Return an HTML tag that has no form of its own."""
-        return html
 
     def link(self, inner: str, url: str, title: str) -> str:
         """Return a link."""

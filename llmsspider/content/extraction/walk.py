@@ -15,7 +15,7 @@ from typing import NamedTuple, TypeVar
 from lxml.etree import _Element
 
 from llmsspider.content.extraction import code
-from llmsspider.content.extraction.formats import Format
+from llmsspider.content.extraction.formats import MarkdownFormat
 from llmsspider.content.extraction.framing import framed
 from llmsspider.content.extraction.generators import UNKNOWN, Generator
 from llmsspider.content.extraction.parsing import Source
@@ -104,7 +104,7 @@ class Walk:
 
     rules: Rules
     joiner: Joiner
-    format: Format
+    format: MarkdownFormat
     source: Source
     links: list[Link] = field(default_factory=list)
     notes: dict[str, str] = field(default_factory=dict)
