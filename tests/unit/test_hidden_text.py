@@ -5,7 +5,7 @@ from collections import Counter
 import pytest
 
 from llmsspider.content.extraction import convert, hidden
-from llmsspider.content.extraction.inline_style import is_unseen
+from llmsspider.content.extraction.hidden import is_unseen
 from llmsspider.content.markdown import read
 
 URL = "https://docs.example.com/guide/"
@@ -250,7 +250,7 @@ def test_definitions_that_are_comments_stay_as_they_are():
 def test_what_is_hidden_inside_each_other_is_looked_at_once(monkeypatch):
     asked: Counter[str] = Counter()
     monkeypatch.setattr(hidden, "_FORMULA", lambda _: asked.update(["formula"]) or False)
-    monkeypatch.setattr(hidden._Surroundings, "is_page", lambda *_: asked.update(["page"]) or True)
+    monkeypatch.setattr(hidden.HiddenText, "_is_page", lambda *_: asked.update(["page"]) or True)
     spans = "<span aria-hidden=true>a</span>" * 1_000
 
     found = convert(page(f"{'<div hidden>' * 50}{SAID}{'</div>' * 50}<p class=math>{spans}</p>"), URL, None)

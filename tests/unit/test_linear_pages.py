@@ -39,6 +39,7 @@ PAGES = {
     ),
     "different styles": lambda n: _each('<p style="margin:{}px">a', n),
     "hidden elements": lambda n: _each('<p hidden class="a{}">a<b>b</b>', n),
+    "hidden words among others": lambda n: f"<p>{_each('<i hidden>a</i> b ', n)}",
     "hidden headings": lambda n: _each("<div hidden><h1>a</h1>b</div>", n),
     "cells with blocks": lambda n: f"<table><tr><th>a{_each('<tr><td><p>a</p><p>b</p><ul><li>c</ul>', n)}",
     "links to the next page": lambda n: _each('<a href="p{}.html">Next</a> ', n),

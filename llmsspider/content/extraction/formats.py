@@ -101,7 +101,7 @@ def _ends_of_runs(text: str) -> dict[int, list[int]]:
 
 
 # A format (Markdown itself, or as its subclass the plain HTML that a library engine is given) turns pieces into text.
-# Inline pieces are strings; a block is a string without a trailing newline, and a container gets the list of its blocks.
+# Inline pieces are strings; a block is a string without a trailing newline, a container gets the list of its blocks.
 
 
 @dataclass(slots=True)

@@ -12,10 +12,9 @@ from itertools import islice
 
 from lxml.etree import XPath, _Element
 
-from llmsspider.content.extraction.inline_style import MAX_STYLE, is_unseen
 from llmsspider.content.extraction.marks import CONTROLS, ELEMENTS, STYLES, SWITCHES
 from llmsspider.content.extraction.parsing import Source
-from llmsspider.content.extraction.tree import holders, inner_text, settable
+from llmsspider.content.extraction.tree import holders, inner_text, remove_elements
 
 _MARKED = (
     ((b"aria-hidden",), XPath("descendant::*/@aria-hidden")),
@@ -70,48 +69,35 @@ class HiddenText:
         self.removed = 0
         self._root = root
         self._source = source
+        self._math: dict[_Element, _Element | None] = {}
+        self._formulas: dict[_Element, bool] = {}
 
     def remove(self, main: _Element | None = None) -> bool:
         """Remove the hidden elements in `main` and around titles outside of it; without `main`, in the whole page.
 
         Returns False, and removes nothing, if `main` itself is hidden.
         """
-        gone, removed = self._hidden(main)
-        if main is not None and not gone.keys().isdisjoint((main, *main.iterancestors())):
-            return False
-        for element in gone:
-            _remove(element)
-        self.removed += removed
-        return True
-
-    def _hidden(self, main: _Element | None) -> tuple[dict[_Element, None], int]:
-        """Return the elements to remove, and how many of them have text."""
         gone: dict[_Element, None] = {}
-        candidates = self._candidates(main)
-        if not candidates:
-            return gone, 0
-        around, pages = _Surroundings(self._root, self._source), _MAX_PAGES
         below: set[_Element] = set()
-        removed = 0
-        for element in candidates:  # in document order: ancestors come first
+        removed, pages = 0, _MAX_PAGES
+        for element in self._candidates(main):  # in document order: ancestors come first
             if element in below:
                 continue
-            is_leaf, text = not len(element), element.text
-            if is_leaf and (text is None or text.isspace()) and element.tag not in _VOID:
-                gone[element] = None  # whatever else is true of it, nothing is read there
+            has_text = bool(inner_text(element).strip())
+            is_shown = has_text or len(element) or element.tag in _VOID
+            if is_shown and (self._can_be_opened(element) or self._is_needed(element)):
                 continue
-            if _can_be_opened(element, around) or _is_needed(element, around):
-                continue
-            if pages and not is_leaf and around.is_page(element):
+            if pages and len(element) and self._is_page(element):
                 pages -= 1
                 continue
             gone[element] = None
-            if is_leaf:
-                removed += bool(text and text.strip())
-            else:
-                below.update(element.iterdescendants())
-                removed += bool(inner_text(element).strip())
-        return gone, removed
+            below.update(element.iterdescendants())
+            removed += has_text
+        if main is not None and not gone.keys().isdisjoint((main, *main.iterancestors())):
+            return False
+        remove_elements(gone)
+        self.removed += removed
+        return True
 
     def _candidates(self, main: _Element | None) -> list[_Element]:
         """Return the elements that are hidden if no reader opens them, in document order."""
@@ -140,61 +126,114 @@ class HiddenText:
         known = set().union(*found)
         return [element for element in scope.iterdescendants() if element in known]
 
+    def _can_be_opened(self, element: _Element) -> bool:
+        """Say whether a reader opens the element: a tab, a folded part, or something that a control names."""
+        if element.tag in _NEVER_OPENED:
+            return False
+        if element.get("role") in _OF_TABS or ((name := element.get("id")) and name in self._controlled):
+            return True
+        parent = element.getparent()
+        if parent is not None and (parent.tag == "details" or _folds(parent.get("class"))):
+            return True
+        before = islice(element.itersiblings(preceding=True), _BEHIND)
+        return _folds(element.get("class")) or any(map(_opens, before))
+
+    @cached_property
+    def _controlled(self) -> frozenset[str]:
+        """The ids that controls of the page name."""
+        may_hold = self._source.may_hold
+        paths = [f"//@{name.decode()}" for name in CONTROLS if may_hold(name)]
+        paths += [f"//*[@{name.decode()}]/@href" for name in SWITCHES if may_hold(name)]
+        paths += ["//*[@role='tab']/@href"] if may_hold(b"role") else []
+        names = [name for path in paths for name in _path(path)(self._root)]
+        return frozenset(word.lstrip("#") for name in names for word in name.split())
+
+    def _is_page(self, element: _Element) -> bool:
+        """Say whether the element holds all headings and most of the text: a page that its scripts will show."""
+        if not self._heads or _HEADS(element) != self._heads:
+            return False
+        return 2 * len(inner_text(element)) > len(inner_text(self._root))
+
+    @cached_property
+    def _heads(self) -> float:
+        return float(_HEADS(self._root))
+
+    def _is_needed(self, element: _Element) -> bool:
+        """Say whether a hidden element stays.
+
+        That is a part of a formula; and, if nothing but `aria-hidden` hides it, code or text that screen readers get
+        from elsewhere.
+        """
+        math = self._math_around(element) if self._source.may_hold(*_MATH_NAMES) else None
+        if math is not None:
+            if math not in self._formulas:
+                self._formulas[math] = bool(_FORMULA(math))
+            return self._formulas[math]
+        if element.get("aria-hidden") is None or element.get("hidden") is not None or _has_style(element):
+            return False
+        return self._has_alternative(element)
+
+    def _math_around(self, element: _Element) -> _Element | None:
+        """Return the nearest ancestor (or self) with a class of math."""
+        path: list[_Element] = []
+        math: _Element | None = None
+        near: _Element | None = element
+        while near is not None:
+            if near in self._math:
+                math = self._math[near]
+                break
+            path.append(near)
+            if near.tag == "mjx-container" or _MATH.search((near.get("class") or "")[:MAX_STYLE]):
+                math = near
+                break
+            near = near.getparent()
+        self._math.update(dict.fromkeys(path, math))
+        return math
+
+    def _has_alternative(self, element: _Element) -> bool:
+        """Say whether an `aria-hidden` element is code, or screen readers get its text from elsewhere beside it."""
+        if element.tag in _CODE_LIKE or element in self._with_pre:
+            return True
+        if self._source.may_hold(b"aria-label"):
+            for near in islice(element.iterancestors(), _LABELLED):
+                if (label := near.get("aria-label")) and _reads(element, label):
+                    return True
+        for beside in (element.getprevious(), element.getnext()):
+            if beside is not None and not _SCREEN_READER.isdisjoint((beside.get("class") or "").split()):
+                return True
+        return next(element.iterancestors(*_CODE), None) is not None
+
+    @cached_property
+    def _with_pre(self) -> set[_Element]:
+        """The elements with a code block inside."""
+        return {above for pre in self._root.iter("pre") for above in pre.iterancestors()}
+
 
 @lru_cache(maxsize=32)
 def _path(path: str) -> XPath:
     return XPath(path, smart_strings=False)
 
 
+def _has_style(element: _Element) -> bool:
+    """Say whether the inline style of an element hides it."""
+    style = element.get("style")
+    return style is not None and is_unseen(style[:MAX_STYLE])
+
+
 def _is_hidden(element: _Element) -> bool:
     tag = element.tag
-    if tag in _WHOLE_PAGES:
-        return False
-    if tag == "template":
-        return element.get("shadowrootmode") is None
-    return (
-        tag in _FALLBACKS
-        or _is_hidden_by_attribute(element)
-        or is_unseen((element.get("style") or "")[:MAX_STYLE])
-    )
-
-
-def _is_hidden_by_attribute(element: _Element) -> bool:
-    """Say whether an element is hidden by its attributes, other than its style."""
-    silent = element.get("aria-hidden")
-    if silent == "true" or element.get("popover") is not None:
-        return True
-    if silent is not None and silent.strip().lower() == "true":
+    if tag == "template" or tag in _WHOLE_PAGES:
+        return tag == "template" and element.get("shadowrootmode") is None
+    if tag in _FALLBACKS or element.get("popover") is not None or _has_style(element):
         return True
     hidden = element.get("hidden")
     if hidden is not None and hidden.strip().lower() != "until-found":
         return True
-    if element.tag == "dialog":
+    if (element.get("aria-hidden") or "").strip().lower() == "true":
+        return True
+    if tag == "dialog":
         return element.get("open") is None
-    return element.tag == "img" and {element.get("width"), element.get("height")} <= _NO_SIZE
-
-
-def _can_be_opened(element: _Element, around: _Surroundings) -> bool:
-    """Say whether a reader opens the element: a tab, a folded part, or something that a control names."""
-    if element.tag in _NEVER_OPENED:
-        return False
-    if element.get("role") in _OF_TABS or ((name := element.get("id")) and around.is_controlled(name)):
-        return True
-    parent = element.getparent()
-    if parent is not None and (parent.tag == "details" or _folds(parent.get("class"))):
-        return True
-    return _folds(element.get("class")) or _follows_opener(element)
-
-
-def _follows_opener(element: _Element) -> bool:
-    near = element.getprevious()
-    for _ in range(_BEHIND):
-        if near is None:
-            return False
-        if _opens(near):
-            return True
-        near = near.getprevious()
-    return False
+    return tag == "img" and {element.get("width"), element.get("height")} <= _NO_SIZE
 
 
 @lru_cache(maxsize=4096)
@@ -211,116 +250,6 @@ def _opens(element: _Element) -> bool:
     )
 
 
-class _Surroundings:
-    """Facts of the page that decide about hidden elements, read once for all of them."""
-
-    def __init__(self, root: _Element, source: Source):
-        self.formulas: dict[_Element, bool] = {}
-        self._root = root
-        self._source = source
-        self._math: dict[_Element, _Element | None] = {}
-        self.has_labels = source.may_hold(b"aria-label")
-        self._has_formulas = source.may_hold(*_MATH_NAMES)
-
-    def is_controlled(self, name: str) -> bool:
-        """Say whether a control of the page opens the element with this id."""
-        return name in self._controlled
-
-    @cached_property
-    def _controlled(self) -> frozenset[str]:
-        may_hold = self._source.may_hold
-        paths = [f"//@{name.decode()}" for name in CONTROLS if may_hold(name)]
-        paths += [f"//*[@{name.decode()}]/@href" for name in SWITCHES if may_hold(name)]
-        paths += ["//*[@role='tab']/@href"] if may_hold(b"role") else []
-        names = [name for path in paths for name in _path(path)(self._root)]
-        return frozenset(word.lstrip("#") for name in names for word in name.split())
-
-    @cached_property
-    def with_pre(self) -> set[_Element]:
-        """The elements with a code block inside."""
-        return {above for pre in self._root.iter("pre") for above in pre.iterancestors()}
-
-    @cached_property
-    def _heads(self) -> float:
-        return float(_HEADS(self._root))
-
-    def is_page(self, element: _Element) -> bool:
-        """Say whether the element holds all headings and most of the text: a page that its scripts will show."""
-        if not self._heads or _HEADS(element) != self._heads:
-            return False
-        return 2 * len(inner_text(element)) > len(inner_text(self._root))
-
-    def is_formula(self, element: _Element) -> bool | None:
-        """Say whether the nearest ancestor (or self) with a class of math holds a formula; None if there is none."""
-        if not self._has_formulas:
-            return None
-        path: list[_Element] = []
-        math: _Element | None = None
-        near: _Element | None = element
-        while near is not None:
-            if near in self._math:
-                math = self._math[near]
-                break
-            path.append(near)
-            if near.tag == "mjx-container" or _MATH.search((near.get("class") or "")[:MAX_STYLE]):
-                math = near
-                break
-            near = near.getparent()
-        self._math.update(dict.fromkeys(path, math))
-        if math is None:
-            return None
-        if math not in self.formulas:
-            self.formulas[math] = bool(_FORMULA(math))
-        return self.formulas[math]
-
-
-def _is_needed(element: _Element, around: _Surroundings) -> bool:
-    """Say whether a hidden element stays.
-
-    That is a part of a formula; and, if nothing but `aria-hidden` hides it, code or text that screen readers get from
-    elsewhere (`_has_alternative`).
-    """
-    is_formula = around.is_formula(element)
-    if is_formula is not None:
-        return is_formula
-    return _is_only_aria_hidden(element) and _has_alternative(element, around)
-
-
-def _is_only_aria_hidden(element: _Element) -> bool:
-    """Say whether only `aria-hidden` hides the element: visible, but skipped by screen readers."""
-    if element.get("aria-hidden") is None or element.get("hidden") is not None:
-        return False
-    return not is_unseen((element.get("style") or "")[:MAX_STYLE])
-
-
-def _has_alternative(element: _Element, around: _Surroundings) -> bool:
-    """Say whether an `aria-hidden` element is code, or screen readers get its text from elsewhere beside it."""
-    if element.tag in _CODE_LIKE or element in around.with_pre:
-        return True
-    if around.has_labels and _is_label(element):
-        return True
-    for near in (element.getprevious(), element.getnext()):
-        if (
-            near is not None
-            and (classes := near.get("class"))
-            and not _SCREEN_READER.isdisjoint(classes.split())
-        ):
-            return True
-    return next(element.iterancestors(*_CODE), None) is not None
-
-
-def _is_label(element: _Element) -> bool:
-    """Say whether the text of an element is the `aria-label` of one of its two nearest ancestors."""
-    near = element.getparent()
-    for _ in range(_LABELLED):
-        if near is None:
-            return False
-        if (label := near.get("aria-label")) and _reads(element, label):
-            return True
-        near = near.getparent()
-    return False
-
-
 def _reads(element: _Element, label: str) -> bool:
     """Say whether the text of an element equals `label`; stops reading once it is longer."""
     words: list[str] = []
@@ -333,15 +262,129 @@ def _reads(element: _Element, label: str) -> bool:
     return " ".join("".join(words).split()) == label
 
 
-def _remove(element: _Element) -> None:
-    """Remove an element, keeping its tail text."""
-    parent = element.getparent()
-    if parent is None:
-        return
-    if element.tail:
-        tail, before = settable(element.tail), element.getprevious()
-        if before is not None:
-            before.tail = settable(before.tail) + tail
-        else:
-            parent.text = settable(parent.text) + tail
-    parent.remove(element)
+# Inline styles that hide an element: by size, position, colour, clip or opacity.
+
+MAX_STYLE = 2_000
+"""Maximum number of characters of a style attribute that are read."""
+_ESCAPE = re.compile(r"\\([0-9a-f]{1,6})[ \t\n]?|\\(.)", re.IGNORECASE)
+_NUMBER = re.compile(r"-?(?:\d+\.?\d*|\.\d+)")
+_MOVED = re.compile(r"(?:translate[xyz3d]{0,2}\()[^)]{0,80}-(?:\d{4,}px|\d{3,}(?:em|rem|vw|vh|%))")
+_FLAT = re.compile(r"scale[xy]?\(0(?:\.0{1,9})?(?:,0(?:\.0{1,9})?)?\)|rotate[xy]\(-?90deg\)")
+_NO_ALPHA = re.compile(
+    r"transparent|(?:rgba|hsla|rgb|hsl)\([^)]{0,60}[,/]0?(?:\.0{1,9})?%?\)|#(?:[0-9a-f]{3}0|[0-9a-f]{6}00)"
+)
+_CLIPPED = re.compile(
+    r"rect\((?:[01](?:px)?[, ]?){4}\)|inset\((?:50|100)%(?: ?(?:50|100)%){0,3}\)"
+    r"|circle\(0[a-z%]{0,3}(?: at [^)]{0,40})?\)"
+    r"|polygon\((?:0[a-z%]{0,3} 0[a-z%]{0,3},? ?){1,9}\)"
+)
+_MOVING = ("transform", "translate", "transition", "animation", "will-change")
+_FAR = {"px": 999.0, "em": 60.0, "rem": 60.0, "vw": 100.0, "vh": 100.0, "%": 100.0, "pt": 700.0, "ch": 120.0,
+        "cm": 25.0, "in": 10.0}  # fmt: skip
+"""Lengths from which on an element lies outside of the window, by their unit."""
+
+
+@lru_cache(maxsize=4096)
+def is_unseen(style: str) -> bool:
+    """Say whether an inline style hides its element.
+
+    >>> is_unseen("color:red; display : NONE !important"), is_unseen("opacity:0.5")
+    (True, False)
+    """
+    rules = _declarations(style)
+    if (
+        rules.get("display") == "none"
+        or rules.get("visibility") in {"hidden", "collapse"}
+        or rules.get("content-visibility") == "hidden"
+    ):
+        return True
+    if not any(name in style.lower() for name in _MOVING) and _is_zero(
+        rules.get("opacity") or rules.get("filter", "").partition("opacity(")[2].partition(")")[0]
+    ):
+        return True
+    return _is_tiny(rules) or _is_far(rules) or _is_transparent(rules) or _is_cut(rules)
+
+
+def _declarations(style: str) -> dict[str, str]:
+    first, *parts = style.split("/*")
+    style = first + "".join(part.partition("*/")[2] for part in parts)
+    style = _ESCAPE.sub(_unescaped, style).lower()
+    found = {}
+    for declaration in style.split(";"):
+        name, _, value = declaration.partition(":")
+        found[name.strip()] = " ".join(value.replace("!important", " ").split()).replace(", ", ",")
+    return found
+
+
+def _unescaped(found: re.Match[str]) -> str:
+    return chr(min(int(found[1], 16), 0x10FFFF)) if found[1] else found[2]
+
+
+def _number(value: str) -> float | None:
+    found = _NUMBER.match(value[:40])
+    return float(found[0]) if found else None
+
+
+def _is_zero(value: str, most: float = 0.02) -> bool:
+    number = _number(value)
+    if number is None:
+        return False
+    return abs(number) <= (most * 100 if "%" in value else most)
+
+
+def _is_tiny(rules: dict[str, str]) -> bool:
+    """Say whether the font or the box has no size; a box of one pixel counts if its overflow is hidden."""
+    if "font-size" in rules and _is_zero(rules["font-size"], 1.0 if "px" in rules["font-size"] else 0.05):
+        return True
+    font = rules.get("font", "").partition("/")[0].rpartition(" ")[2]
+    if font and _is_zero(font, 0.5):
+        return True
+    if _is_zero(rules.get("zoom", "")) or _is_zero(rules.get("scale", "")):
+        return True
+    if not rules.get("overflow", rules.get("overflow-y", rules.get("overflow-x", ""))).startswith(
+        ("hidden", "clip")
+    ):
+        return False
+    names = ("height", "width", "max-height", "max-width", "block-size", "inline-size", "line-height")
+    return any(_is_zero(rules[name], 1.0) for name in names if name in rules and "%" not in rules[name])
+
+
+def _is_far(rules: dict[str, str]) -> bool:
+    names = ["text-indent", "margin-left", "margin-right", "margin-top", "margin"]
+    if rules.get("position") in {"absolute", "fixed", "relative"}:
+        names += ["left", "right", "top", "bottom", "inset"]
+    return any(_distance(rules[name]) for name in names if name in rules) or bool(
+        _MOVED.search(rules.get("transform", "")[:200])
+    )
+
+
+def _distance(value: str) -> bool:
+    """Say whether a length moves the element out of the window."""
+    for word in value.replace("calc(", "").split(" ")[:4]:
+        number = _number(word)
+        unit = word.lstrip("-.0123456789")
+        if number is not None and abs(number) >= _FAR.get(unit, float("inf")):
+            return number < 0 or abs(number) >= 5 * _FAR[unit]
+    return False
+
+
+def _is_transparent(rules: dict[str, str]) -> bool:
+    if "text" in rules.get("background-clip", rules.get("-webkit-background-clip", "")):
+        return False  # text filled with its background, which is visible
+    fill = rules.get("-webkit-text-fill-color", rules.get("color", "")).replace(" ", "")
+    background = rules.get("background-color", rules.get("background", "")).replace(" ", "")
+    if not fill:
+        return False
+    return bool(_NO_ALPHA.fullmatch(fill)) or _COLOURS.get(fill, fill) == _COLOURS.get(background, background)
+
+
+_COLOURS = {"white": "#ffffff", "black": "#000000", "#fff": "#ffffff", "#000": "#000000",
+            "rgb(255,255,255)": "#ffffff", "rgb(0,0,0)": "#000000"}  # fmt: skip
+
+
+def _is_cut(rules: dict[str, str]) -> bool:
+    return bool(
+        _CLIPPED.search(rules.get("clip", "")[:200])
+        or _CLIPPED.search(rules.get("clip-path", "")[:200])
+        or (_FLAT.search(rules.get("transform", "")[:200]) and "transition" not in rules)
+    )

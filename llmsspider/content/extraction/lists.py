@@ -9,7 +9,15 @@ from lxml.etree import XPath, _Element
 
 from llmsspider.content.extraction.formats import Items
 from llmsspider.content.extraction.rules import Kind
-from llmsspider.content.extraction.tree import INLINE, SKIPPED, has_blocks, inner_text, settable, visible
+from llmsspider.content.extraction.tree import (
+    INLINE,
+    SKIPPED,
+    has_blocks,
+    inner_text,
+    remove_elements,
+    settable,
+    visible,
+)
 from llmsspider.content.extraction.walk import BLOCK_KINDS, BLOCK_TAGS, Walk, converts
 
 _LISTS_SECTIONS = XPath("boolean(*/section | */h1 | */h2 | */h3)")
@@ -265,11 +273,8 @@ def _write(walk: Walk, entry: _Entry, short: bool) -> list[str]:
 
 def signature(walk: Walk, element: _Element) -> list[str]:
     """Return the signature of a function, class or member as a paragraph of code."""
-    for child in list(element.iter("a", "button", "span", "label")):
-        if walk.drops(child) or (child.tag == "a" and _is_aside(child)):
-            parent = child.getparent()
-            if parent is not None:
-                _drop(child, parent)
+    parts = element.iter("a", "button", "span", "label")
+    remove_elements([part for part in parts if walk.drops(part) or (part.tag == "a" and _is_aside(part))])
     text = " ".join(inner_text(element).split()).strip(" ¶")
     return [walk.format.paragraph([walk.format.code_span(text)])] if text else []
 
@@ -280,13 +285,3 @@ converts(BLOCK_KINDS, Kind.SIGNATURE)(signature)
 def _is_aside(link: _Element) -> bool:
     """Return True for a link of a signature to its source, or to itself."""
     return "viewcode" in (link.get("class") or "") or visible(link) in _SIGNS
-
-
-def _drop(child: _Element, parent: _Element) -> None:
-    if child.tail:
-        previous = child.getprevious()
-        if previous is None:
-            parent.text = settable(parent.text) + settable(child.tail)
-        else:
-            previous.tail = settable(previous.tail) + settable(child.tail)
-    parent.remove(child)

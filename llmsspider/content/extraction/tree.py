@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from typing import Literal
 
 from lxml.etree import XPath, _Element, tostring
@@ -149,6 +150,24 @@ def holders(element: _Element, attributes: XPath) -> list[_Element]:
     A path that goes on to the parent takes time by the square of their number; one of elements, five times as long.
     """
     return [value.getparent() for value in attributes(element)]
+
+
+def remove_elements(elements: Iterable[_Element]) -> None:
+    """Remove elements that are given in document order; the text behind each stays."""
+    left: dict[tuple[_Element, bool], list[str]] = {}
+    for element in elements:
+        parent, before = element.getparent(), element.getprevious()
+        if parent is None:
+            continue
+        if element.tail:
+            key = (parent, True) if before is None else (before, False)
+            left.setdefault(key, []).append(settable(element.tail))
+        parent.remove(element)
+    for (holder, is_inside), texts in left.items():
+        if is_inside:
+            holder.text = settable(holder.text) + "".join(texts)
+        else:
+            holder.tail = settable(holder.tail) + "".join(texts)
 
 
 def has_image(element: _Element) -> bool:
