@@ -101,7 +101,7 @@ class Command(StoreCommand):
             if opts.format == "skill":
                 report = sync_skill(store, folder, budget=_number("--max-tokens", opts.max_tokens))
             else:
-                report = sync(store, folder, relative_links=self._config().mirror_links == "relative")
+                report = sync(store, folder)
         except MirrorError as error:
             self.fail(str(error), 1)
         else:

@@ -186,6 +186,7 @@ def _contact(value: Any) -> str:
 HERE = __name__
 CONVERTERS = "accepted are native, markdownify, and the path of a class with convert(html) ({kind}: {error})"
 PORTS = "accepted are auto, off, a port, and a range such as 8000-8019"
+SIZES = "accepted are a number of 1 or more, and one with a unit: {error}"
 VERSIONS = "a number of versions, or of days such as '90 days', is accepted"
 
 OpenApiDocuments = Literal["file", "tag", "operation"]
@@ -208,14 +209,14 @@ Contact = Annotated[str | None, by(f"{HERE}:_contact", optional=True)]
 if TYPE_CHECKING:
     from llmsspider.content.conversion.handlers import Handlers
     from llmsspider.content.formats import Formats
-    from llmsspider.content.markdown.chunks import Count
+    from llmsspider.content.markdown.chunks import Chunker
     from llmsspider.site.providers import Kind, Provider
     from llmsspider.store import Retention, Store
     from llmsspider.web.addresses import AllowedAddresses
     from llmsspider.web.credentials import Credentials
 
     Addresses = AllowedAddresses
-    ChunkUnit = Count
+    ChunkSize = Chunker
     ContentHandlers = Handlers
     FormatModes = Formats
     History = Retention
@@ -225,7 +226,7 @@ if TYPE_CHECKING:
     StoreClass = type[Store]
 else:  # what the checks return; a process that only reads settings need not import it
     Addresses = Annotated[Any, by("llmsspider.web.addresses:AllowedAddresses.from_setting")]
-    ChunkUnit = Annotated[Any, by("llmsspider.content.markdown.chunks:counter")]
+    ChunkSize = Annotated[Any, by("llmsspider.content.markdown.chunks:Chunker.parse", SIZES)]
     ContentHandlers = Annotated[
         Any, by(f"{HERE}:_handlers", "a dict of class paths by media type is accepted")
     ]

@@ -20,7 +20,6 @@ from llmsspider.config.setting_types import choice, one_of
 from llmsspider.errors import ArgumentsError
 
 if TYPE_CHECKING:
-    from llmsspider.content.markdown.chunks import Chunker
     from llmsspider.store import Stores
 
 ENVIRONMENT_PRIORITY = 35
@@ -94,21 +93,11 @@ class Config(BaseModel):
         None,
         "Folder of a Markdown tree that is kept in step; `%(source)s` in it is the source.",
     )
-    mirror_links: Annotated[str, one_of("relative", "absolute")] = setting(
-        "LLMS_MIRROR_LINKS",
-        "relative",
-        "Links between the pages of the tree; `absolute` leaves them as they are.",
-    )
-    chunk_size: types.Positive = setting(
+    chunker: types.ChunkSize = setting(
         "LLMS_CHUNK_SIZE",
         2000,
-        "Maximum size of a chunk, where code and tables allow.",
-        unit="LLMS_CHUNK_UNIT",
-    )
-    chunk_unit: types.ChunkUnit = setting(
-        "LLMS_CHUNK_UNIT",
-        "characters",
-        "What chunks are counted in; or `tokens`, or the path of a function from text to int.",
+        'Maximum size of a chunk, where code and tables allow: characters, "800 tokens", or "800 package.function".',
+        unit="characters",
     )
     embedder: types.EmbedderPath = setting(
         "LLMS_EMBEDDER", None, "Path of a class that turns texts into vectors, for search by meaning."
@@ -243,13 +232,6 @@ class Config(BaseModel):
 
         return Stores(self.store_url, Path(self.data_dir) if self.data_dir else None, self.store_class)
 
-    @cached_property
-    def chunker(self) -> Chunker:
-        """What cuts documents into chunks."""
-        from llmsspider.content.markdown.chunks import Chunker  # noqa: PLC0415
-
-        return Chunker(self.chunk_size, self.chunk_unit)
-
     @property
     def converter_fingerprint(self) -> str:
         """What makes Markdown of pages: content made with anything else is made again."""
@@ -295,6 +277,7 @@ DEFAULTS: dict[str, Any] = {str(field.alias): field.default for field in Config.
 REMOVED = {
     "LLMS_REDIS_URL": "several workers on one site are no longer there; make sections of a giant site sources of "
     "their own (docs/how-to/many-sites.md)",
+    "LLMS_CHUNK_UNIT": "LLMS_CHUNK_SIZE names it, such as '800 tokens' or '800 mycounter.count'",
     "LLMS_CONFIRM_RUNS": "pages that are gone in 2 complete runs in a row are deleted, however many they are; "
     "-a confirm_deletions=true does not wait",
     "LLMS_CONVERT_TIMEOUT": "one page may take 60 seconds in a worker",
@@ -306,6 +289,7 @@ REMOVED = {
     "LLMS_MAX_GROWTH": "a page may have 16 characters of Markdown for each byte, beyond a million",
     "LLMS_MAX_LOOK_ALIKES": "1,000 pages whose URLs differ in numbers only may bring nothing new; -a block= leaves "
     "them out at once",
+    "LLMS_MIRROR_LINKS": "links between pages of the tree are relative; `export --format flat` leaves them absolute",
     "LLMS_PLAN_ONLY": "the command `plan` runs discovery only",
     "LLMS_PROGRESS": "a live display stands where stderr is a terminal; TERM=dumb has lines only",
     "LLMS_SEARCH_INDEX": "a crawl updates the search index of a source that was searched before",

@@ -177,7 +177,7 @@ class MirrorReport:
         )
 
 
-def sync(store: Store, folder: Path, *, relative_links: bool = True) -> MirrorReport:
+def sync(store: Store, folder: Path) -> MirrorReport:
     """Make `folder` hold one file for each living page of the store; index.md counts in no list.
 
     The store is what decides: a page that a failed or partial crawl did not reach is in it, and so stays here.
@@ -186,9 +186,7 @@ def sync(store: Store, folder: Path, *, relative_links: bool = True) -> MirrorRe
     Raises:
         MirrorError: the folder belongs to something else, or cannot be written; one line.
     """
-    return sync_folder(
-        store, folder, "tree", lambda source: _Tree(store, source, folder, relative_links).run()
-    )
+    return sync_folder(store, folder, "tree", lambda source: _Tree(store, source, folder).run())
 
 
 def sync_folder(
@@ -260,10 +258,9 @@ class KeptFolder:
 class _Tree(KeptFolder):
     """One pass over a tree."""
 
-    def __init__(self, store: Store, source: SourceRecord, folder: Path, relative_links: bool):
+    def __init__(self, store: Store, source: SourceRecord, folder: Path):
         super().__init__(store, source, folder, _main_host(store, source.url))
         self.links = LinkMap(store.aliases())
-        self.leads_to = self.links.file if relative_links else None
         self.lines: list[ContentsLine] = []
 
     def run(self) -> MirrorReport:
@@ -271,7 +268,7 @@ class _Tree(KeptFolder):
         living = self._name_pages()
         self.begin()
         # what links can lead to: while it stays, unchanged pages need no second look
-        shape = digest("\n".join(sorted(line.file for line in self.lines))) if self.leads_to else ""
+        shape = digest("\n".join(sorted(line.file for line in self.lines)))
         for page in self.store.iter_pages(parts=OUTLINE):
             self._write(page.record, shape)
         table = contents(self.lines, self.source.url, self.source.introduction).encode("utf-8", "replace")
@@ -311,7 +308,7 @@ class _Tree(KeptFolder):
         record = self.store.load_page(outline.key)
         if record is None:  # deleted since
             return
-        text = page_text(record, entry.file, self.leads_to)
+        text = page_text(record, entry.file, self.links.file)
         head = front_matter(record, self.source.name, fetched_at=record.fetched_at)
         self.put(entry, digest(undated + text), lambda: head + text)
         entry.key = key

@@ -103,4 +103,4 @@ def _write_skill(config: Config, source: str) -> MirrorReport:
 def _mirror(config: Config, source: str) -> MirrorReport:
     folder = folder_for(config.mirror_dir or "", source)
     with config.stores.open(source, create=False) as store:
-        return sync(store, folder, relative_links=config.mirror_links == "relative")
+        return sync(store, folder)

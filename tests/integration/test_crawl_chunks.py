@@ -107,8 +107,8 @@ def test_changes_are_replayed_as_chunks_from_the_store(serve, chunk_feed, tmp_pa
 
 WRONG = {
     "size": ("LLMS_CHUNK_SIZE", "0", "a number of 1 or more"),
-    "unit": ("LLMS_CHUNK_UNIT", "furlongs", "accepted are characters, tokens"),
-    "function": ("LLMS_CHUNK_UNIT", "os.path.nothing", "ImportError"),
+    "unit": ("LLMS_CHUNK_SIZE", "800 furlongs", "characters, tokens, or the path"),
+    "function": ("LLMS_CHUNK_SIZE", "800 os.path.nothing", "ImportError"),
 }
 
 

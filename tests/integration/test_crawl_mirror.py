@@ -77,12 +77,6 @@ def test_every_relative_link_of_the_tree_leads_to_a_file(serve, mirror, tmp_path
     ] == []
 
 
-def test_links_stay_absolute_where_that_is_asked_for(serve, mirror):
-    site = serve(PLAIN)
-    _, tree = mirror(f"{site.url}/", settings={"LLMS_MIRROR_LINKS": "absolute"})
-    assert f"[deeper]({site.url}/guide/deep.html)" in tree["guide/more.md"][1].decode()
-
-
 def test_an_unchanged_site_leaves_every_file_alone(serve, mirror):
     site = serve(PLAIN)
     _, first = mirror(f"{site.url}/")

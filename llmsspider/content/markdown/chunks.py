@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from llmsspider.content.markdown import commonmark
 from llmsspider.content.markdown.code_languages import code_languages
-from llmsspider.errors import ArgumentsError
 from llmsspider.items import Document
 from llmsspider.web.loading import find
 from llmsspider.web.stats import ChunkChange
@@ -252,7 +251,7 @@ def _digest(text: str) -> str:
 # The rows of a chunk feed: what a retrieval index is given, and what it has to forget.
 
 COUNTERS: dict[str, Count] = {"characters": characters, "tokens": tokens}
-"""The units of `LLMS_CHUNK_UNIT` that need nothing else."""
+"""The units of `LLMS_CHUNK_SIZE` that need nothing else."""
 
 
 @dataclass(slots=True, frozen=True)
@@ -284,6 +283,19 @@ class Chunker:
 
     size: int = 2000
     count: Count = characters
+
+    @classmethod
+    def parse(cls, value: object) -> Chunker:
+        """Read `LLMS_CHUNK_SIZE`: a number, with a unit after it where it does not count characters.
+
+        >>> Chunker.parse("800 tokens").size, Chunker.parse(2000).count is characters
+        (800, True)
+        """
+        number, _, unit = str(value).strip().partition(" ")
+        size = int(number) if number.isascii() and number.isdigit() else 0
+        if not size:
+            raise ValueError(f"{number!r} is no such number")
+        return cls(size, counter(unit.strip() or "characters"))
 
     def ids(self, page: str, content: str | None) -> frozenset[str]:
         """The ids of the chunks of a page's content."""
@@ -347,11 +359,7 @@ def _row(
 
 
 def counter(unit: str) -> Count:
-    """The function `LLMS_CHUNK_UNIT` names: a unit, or the dotted path of a function from text to int.
-
-    Raises:
-        ArgumentsError: there is no such unit or function.
-    """
+    """The function that a unit names, or that is at the dotted path of one from text to int; raises `ValueError`."""
     if unit in COUNTERS:
         return COUNTERS[unit]
     try:
@@ -362,4 +370,4 @@ def counter(unit: str) -> Count:
     except Exception as error:  # whatever the user's module raises
         problem = f"{type(error).__name__}: {error}"
     accepted = f"{', '.join(COUNTERS)}, or the path of a function that counts a text"
-    raise ArgumentsError([f"setting LLMS_CHUNK_UNIT={unit!r}: accepted are {accepted} ({problem})"])
+    raise ValueError(f"{accepted} ({unit}: {problem})")
