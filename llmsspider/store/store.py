@@ -207,7 +207,9 @@ class Store(SourceReader):
         if is_fresh:
             names += ["etag", "last_modified", "validators_url", "accept"]
         values = {name: getattr(record, name) for name in names}
-        self._running().update(TOUCH_VALIDATORS if is_fresh else TOUCH, record.key, ordered=True, **values)
+        self._running().update(
+            TOUCH_VALIDATORS if is_fresh else TOUCH, after=record.key, key=record.key, **values
+        )
 
     def delete_page(self, key: bytes, reason: str) -> int:
         """Make a page a tombstone (content and links deleted); returns the number of the change."""
@@ -217,7 +219,7 @@ class Store(SourceReader):
 
     def save_moved_from(self, key: bytes, urls: Sequence[str]) -> None:
         """Set the former addresses of a page that this run has saved or touched."""
-        self._running().update(MOVED_FROM, key, moved_from=list(urls) or None)
+        self._running().update(MOVED_FROM, key=key, moved_from=list(urls) or None)
 
     def add_alias(self, key: bytes, target: bytes, url: str) -> None:
         """Remember that the identity of `key`, seen as `url`, is another spelling of the page `target`."""
@@ -237,7 +239,7 @@ class Store(SourceReader):
 
     def use_reading(self, key: bytes) -> None:
         """Note that the run used a reading; those that no run uses are deleted after a while."""
-        self._running().update(USE_READING, key)
+        self._running().update(USE_READING, key=key)
 
     def drop_originals(self, extractor_version: str) -> None:
         """Delete readings, and earlier contents of pages that were not made with `extractor_version`.

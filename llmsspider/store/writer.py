@@ -128,9 +128,7 @@ class Detail(NamedTuple):
 
 
 Operation = Save | Delete | Detail
-
-Pages = dict[bytes, tuple[int, str, bool]]
-"""Row id, URL and "is no document" of stored pages, by key."""
+Pages = dict[bytes, tuple[int, str, bool]]  # row id, URL and "is no document" of stored pages, by key
 
 
 class Batch:
@@ -168,13 +166,10 @@ class Batch:
         if changes and self._writer.retention.keeps:
             history.keep(connection, self._writer.source_id, [one.key for one in changes])
         written = self._save(connection, renumber) | self._delete(connection, renumber)
-        now = time.time()
-        entries = [
-            self._log_entry(one, *written[one.key], renumber) | {"at": now}
-            for one in changes
-            if one.key in written
-        ]
-        _many(connection, insert(change), entries)
+        known = [one for one in changes if one.key in written]
+        mine = {"source_id": self._writer.source_id, "run": self._writer.run.number, "at": time.time()}
+        logged = [_log_entry(one, written[one.key]) | mine | {"seq": renumber(one.seq or 0)} for one in known]
+        _many(connection, insert(change), logged)
         for statement, rows in self._details.items():
             connection.execute(statement, rows)
 
@@ -239,27 +234,26 @@ class Batch:
         _many(connection, DELETE_LINKS, ids)
         return written
 
-    def _log_entry(
-        self, one: Save | Delete, page_id: int, url: str, _gone: bool, renumber: Callable[[int], int]
-    ) -> Row:
-        record = one.record if isinstance(one, Save) else None
-        return {
-            "source_id": self._writer.source_id,
-            "run": self._writer.run.number,
-            "page_id": page_id,
-            "seq": renumber(one.seq or 0),
-            "change": one.change if isinstance(one, Save) else "deleted",
-            "reason": one.reason if isinstance(one, Delete) else None,
-            "url": record.url if record is not None else url,
-            "content_hash": record.content_hash if isinstance(record, PageRecord) else None,
-        }
-
     def _pages(self, connection: Connection, keys: list[bytes]) -> Pages:
         """The stored pages among `keys`."""
         if not keys:
             return {}
         found = connection.execute(KNOWN_PAGES, {"b_source_id": self._writer.source_id, "b_keys": keys})
         return {key: (page_id, url, gone) for key, page_id, url, gone in found}
+
+
+def _log_entry(one: Save | Delete, page: tuple[int, str, bool]) -> Row:
+    page_id, url, _ = page
+    if isinstance(one, Delete):
+        return {
+            "page_id": page_id,
+            "change": "deleted",
+            "reason": one.reason,
+            "url": url,
+            "content_hash": None,
+        }
+    made = {"page_id": page_id, "change": one.change, "reason": None, "url": one.record.url}
+    return made | {"content_hash": getattr(one.record, "content_hash", None)}
 
 
 def _many(connection: Connection, statement: Any, rows: Iterable[Row]) -> None:
@@ -273,12 +267,7 @@ def _many(connection: Connection, statement: Any, rows: Iterable[Row]) -> None:
 class RunWriter:
     """The writes of a run that has begun: its queue, the thread that commits, its numbers, its details bounded.
 
-    Args:
-        database: where they go.
-        source_id: the source of the run.
-        run: the run as it was at its beginning.
-        reach_from: pages reached by a run of this number, or a later one, count as reached.
-        retention: how many earlier contents of changed pages are kept.
+    Pages reached by the run number `reach_from`, or a later one, count as reached by this one.
     """
 
     def __init__(
@@ -311,11 +300,10 @@ class RunWriter:
             self._due.set()
         self._queue.put(operation)
 
-    def update(self, statement: Any, key: bytes, *, ordered: bool = False, **values: Any) -> None:
-        """Queue the update of a page's row; `ordered` keeps it in its place among other writes of the page."""
-        row = {"b_source_id": self.source_id, "b_run": self.run.number, "b_key": key}
-        row |= {f"b_{name}": value for name, value in values.items()}
-        self.put(Detail(statement, row, key if ordered else None))
+    def update(self, statement: Any, *, after: bytes | None = None, **values: Any) -> None:
+        """Queue an update; one `after` the earlier writes of a page has its key."""
+        values |= {"source_id": self.source_id, "run": self.run.number}
+        self.put(Detail(statement, {f"b_{name}": value for name, value in values.items()}, after))
 
     def holds(self, keys: Iterable[bytes]) -> bool:
         """Return whether one of the pages may have been written and not yet committed."""
@@ -364,9 +352,7 @@ class RunWriter:
 
     def heartbeat(self, counts: Mapping[str, Any]) -> None:
         """Queue the progress of the run."""
-        values = {**self.tallies(counts), "heartbeat_at": time.time()}
-        row = {"b_source_id": self.source_id, "b_run": self.run.number}
-        self.put(Detail(HEARTBEAT, row | {f"b_{name}": value for name, value in values.items()}))
+        self.update(HEARTBEAT, **self.tallies(counts), heartbeat_at=time.time())
 
     def tallies(self, counts: Mapping[str, Any]) -> Row:
         """Columns of `run` for the numbers so far."""
@@ -426,11 +412,9 @@ class RunWriter:
             return
         try:
             self._database.write(batch.write)
-        except StoreError as failure:
-            self._failure = failure
-            logger.error("%s; nothing more is stored in this run", failure)
-        except Exception as failure:  # a fault of ours must reach the crawl, not end a thread in silence
-            self._failure = StoreError(
-                f"page store {self._database.label}: {type(failure).__name__}: {failure}"
-            )
+        except StoreError as error:
+            self._failure = error
+            logger.error("%s; nothing more is stored in this run", error)
+        except Exception as error:  # a fault of ours must reach the crawl, not end a thread in silence
+            self._failure = StoreError(f"page store {self._database.label}: {type(error).__name__}: {error}")
             logger.exception("Writing to the page store failed")
