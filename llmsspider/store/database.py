@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 from urllib.parse import quote
 
-from sqlalchemy import URL, Connection, Engine, Executable, QueuePool, create_engine, event, make_url
+from sqlalchemy import URL, Connection, Engine, Executable, QueuePool, Table, create_engine, event, make_url
 from sqlalchemy.exc import (
     ArgumentError,
     DBAPIError,
@@ -129,6 +129,16 @@ class Database:
         self.label = label
         self.read_only = read_only
         self.is_sqlite = engine.dialect.name == "sqlite"
+
+    def insert(self, table: Table) -> Any:
+        """The dialect's `insert`. Loading the other dialect would be a twentieth of a crawl's start."""
+        if self.is_sqlite:
+            from sqlalchemy.dialects import sqlite  # noqa: PLC0415
+
+            return sqlite.insert(table)
+        from sqlalchemy.dialects import postgresql  # noqa: PLC0415
+
+        return postgresql.insert(table)
 
     @contextmanager
     def faults(self) -> Iterator[None]:

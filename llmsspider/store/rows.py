@@ -238,6 +238,11 @@ def source_record(row: Any) -> SourceRecord:
     return SourceRecord(**{name: row[name] for name in _SOURCE})
 
 
+def run_row(record: RunRecord) -> Row:
+    """Columns of `run`, without its source and what it takes for reached."""
+    return {name: getattr(record, name) for name in _RUN}
+
+
 def run_record(row: Any, source: str, *, lost: bool) -> RunRecord:
     """The record of a row of `run`."""
     return RunRecord(**{name: row[name] for name in _RUN}, source=source, lost=lost)

@@ -108,32 +108,25 @@ def begin(
     earlier = _rows(connection, source_id)
     previous = earlier[-1] if earlier else None
     going = [row for row in earlier if row["finished_at"] is None and not is_lost(row, now)]
-    number = previous["number"] + 1 if previous else 1
+    record = RunRecord(
+        id=new_run_id(now),
+        number=previous["number"] + 1 if previous else 1,
+        source=name,
+        kind=kind,
+        arguments=arguments,
+        pid=pid,
+        host=host,
+        started_at=now,
+        heartbeat_at=now,
+        seq_before=last_seq,
+        predecessor=previous["id"] if previous else None,
+        predecessor_clean=previous is None or previous["finished_at"] is not None or previous in going,
+        concurrent=bool(going),
+    )
     resumed = [row["reach_from"] for row in earlier if row["id"] == resumes]
-    row: rows.Row = {
-        "number": number,
-        "id": new_run_id(now),
-        "kind": kind,
-        "arguments": arguments,
-        "pid": pid,
-        "host": host,
-        "started_at": now,
-        "heartbeat_at": now,
-        "seq_before": last_seq,
-        "reach_from": min([number, *(row["number"] for row in going), *resumed]),
-        "predecessor": previous["id"] if previous else None,
-        "predecessor_clean": previous is None or previous["finished_at"] is not None or previous in going,
-        "concurrent": bool(going),
-        "finished_at": None,
-        "outcome": None,
-        "complete": False,
-        "why": None,
-        "counts": {},
-        "filtered": {},
-        "errors": {},
-    }
-    connection.execute(insert(run), row | {"source_id": source_id})
-    return rows.run_record(row, name, lost=False), row["reach_from"]
+    reach_from: int = min([record.number, *(row["number"] for row in going), *resumed])
+    connection.execute(insert(run), rows.run_row(record) | {"source_id": source_id, "reach_from": reach_from})
+    return record, reach_from
 
 
 def finish(

@@ -46,7 +46,6 @@ from llmsspider.store.writer import (
     Detail,
     RunWriter,
     Save,
-    dialect_insert,
 )
 from llmsspider.web.loading import find
 
@@ -117,7 +116,7 @@ class Store(SourceReader):
         fresh = {"created_at": time.time(), "next_seq": 1, "last_seq": 0}
 
         def upsert(connection: Connection) -> Any:
-            made = dialect_insert(self._database.is_sqlite, source).values(values | fresh)
+            made = self._database.insert(source).values(values | fresh)
             connection.execute(made.on_conflict_do_update(index_elements=["name"], set_=values))
             return connection.execute(select(source).where(source.c.name == self._name)).mappings().one()
 

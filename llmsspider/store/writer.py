@@ -1,8 +1,7 @@
 """What one run writes: numbered, gathered into batches by one thread, each batch in one transaction.
 
-Sequence numbers are handed out before they are written, so two runs of one source could commit them out of order, and a
-consumer that reads by sequence would pass over the late ones. `Batch.write` therefore renumbers changes that come too
-late: what is in the `change` table was always committed in the order of its numbers.
+Numbers are handed out before they are written, so two runs of one source could commit them out of order, and who reads
+by number would miss the late ones. `Batch.write` gives fresh numbers to changes that come too late.
 """
 
 from __future__ import annotations
@@ -12,7 +11,7 @@ import queue
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, Table, bindparam, case, delete, insert, select, update
@@ -28,8 +27,7 @@ from llmsspider.store.schema import alias, change, content, error, filtered, lin
 
 logger = logging.getLogger(__name__)
 
-BATCH_ROWS = 500
-BATCH_SECS = 1.0
+BATCH_ROWS, BATCH_SECS = 500, 1.0
 """A batch is committed when it holds this many rows or its first row has waited this long."""
 QUEUE_ROWS = 1000
 """What may wait to be written; then callers wait too."""
@@ -42,20 +40,9 @@ DETAIL_LIMIT = 1000
 # --- statements; parameters that would clash with a column of the same name begin with `b_` ---
 
 
-def dialect_insert(is_sqlite: bool, table: Table) -> Any:
-    """Return the dialect's `insert`. Loading the other dialect would be a twentieth of a crawl's start."""
-    if is_sqlite:
-        from sqlalchemy.dialects import sqlite  # noqa: PLC0415
-
-        return sqlite.insert(table)
-    from sqlalchemy.dialects import postgresql  # noqa: PLC0415
-
-    return postgresql.insert(table)
-
-
-def _upsert(is_sqlite: bool, table: Table, key: Sequence[str]) -> Any:
+def _upsert(database: Database, table: Table, *key: str) -> Any:
     """Insert a row, or replace the one of the same key; `reached` is never set back."""
-    made = dialect_insert(is_sqlite, table)
+    made = database.insert(table)
     replaced = {one.name: made.excluded[one.name] for one in table.c if one.name not in {"id", *key}}
     if table is page:
         later = page.c.reached > made.excluded.reached
@@ -90,9 +77,9 @@ _THIS_RUN = (run.c.source_id == bindparam("b_source_id"), run.c.number == bindpa
 HEARTBEAT = update(run).where(*_THIS_RUN).values(**_set("counts", "filtered", "errors", "heartbeat_at"))
 DELETE_CONTENT = delete(content).where(content.c.page_id == bindparam("b_page_id"))
 DELETE_LINKS = delete(link).where(link.c.page_id == bindparam("b_page_id"))
-_SOURCE = source.c.id == bindparam("b_source_id")
-LOCKED_SOURCE = select(source.c.next_seq, source.c.last_seq).where(_SOURCE).with_for_update()
-ADVANCE_SOURCE = update(source).where(_SOURCE).values(**_set("next_seq", "last_seq"))
+_THIS_SOURCE = source.c.id == bindparam("b_source_id")
+LOCKED_SOURCE = select(source.c.next_seq, source.c.last_seq).where(_THIS_SOURCE).with_for_update()
+ADVANCE_SOURCE = update(source).where(_THIS_SOURCE).values(**_set("next_seq", "last_seq"))
 _INSERT_ERROR, _INSERT_FILTERED = insert(error), insert(filtered)
 KNOWN_PAGES = select(page.c.key, page.c.id, page.c.url, page.c.gone).where(
     page.c.source_id == bindparam("b_source_id"), page.c.key.in_(bindparam("b_keys", expanding=True))
@@ -236,8 +223,6 @@ class Batch:
 
     def _pages(self, connection: Connection, keys: list[bytes]) -> Pages:
         """The stored pages among `keys`."""
-        if not keys:
-            return {}
         found = connection.execute(KNOWN_PAGES, {"b_source_id": self._writer.source_id, "b_keys": keys})
         return {key: (page_id, url, gone) for key, page_id, url, gone in found}
 
@@ -274,10 +259,10 @@ class RunWriter:
         self, database: Database, source_id: int, run: RunRecord, reach_from: int, retention: Retention
     ):
         self.source_id, self.run, self.reach_from, self.retention = source_id, run, reach_from, retention
-        self.upsert_page = _upsert(database.is_sqlite, page, ["source_id", "key"])
-        self.upsert_content = _upsert(database.is_sqlite, content, ["page_id"])
-        self.upsert_links = _upsert(database.is_sqlite, link, ["page_id"])
-        self.upsert_alias = _upsert(database.is_sqlite, alias, ["source_id", "key"])
+        self.upsert_page = _upsert(database, page, "source_id", "key")
+        self.upsert_content = _upsert(database, content, "page_id")
+        self.upsert_links = _upsert(database, link, "page_id")
+        self.upsert_alias = _upsert(database, alias, "source_id", "key")
         self._database = database
         self._next_seq = self._end_seq = 0
         self._queued: set[bytes] = set()
@@ -287,7 +272,6 @@ class RunWriter:
         self._due = threading.Event()
         """Set when a batch should be written before its time: it is full, or somebody waits for it."""
         self._failure: StoreError | None = None
-        self._closing = False
         self._thread = threading.Thread(target=self._work, name="llmsspider-store", daemon=True)
         self._thread.start()
 
@@ -305,16 +289,16 @@ class RunWriter:
         values |= {"source_id": self.source_id, "run": self.run.number}
         self.put(Detail(statement, {f"b_{name}": value for name, value in values.items()}, after))
 
+    def _check(self) -> None:
+        if self._failure is not None:
+            raise self._failure
+
     def holds(self, keys: Iterable[bytes]) -> bool:
         """Return whether one of the pages may have been written and not yet committed."""
         return not self._queued.isdisjoint(keys)
 
     def next_seq(self) -> int:
-        """Take the number of a change.
-
-        Numbers are reserved in the database, `BLOCK` at a time, before they are used: one that was exported and not
-        stored by a killed run is never given to another change.
-        """
+        """Take the number of a change: reserved before it is used, so that no other change ever gets it."""
         if self._next_seq == self._end_seq:
             mine = source.c.id == self.source_id
 
@@ -370,16 +354,11 @@ class RunWriter:
 
     def close(self) -> None:
         """Write what is left and end the thread. Raises `StoreError` when something could not be written."""
-        if not self._closing:
-            self._closing = True
+        if self._thread.is_alive():
             self._queue.put(None)
             self._due.set()
             self._thread.join()
         self._check()
-
-    def _check(self) -> None:
-        if self._failure is not None:
-            raise self._failure
 
     def _work(self) -> None:
         """Commit batches until None comes.
