@@ -266,7 +266,9 @@ class ProcessPool:
     def _fulfil(self, future: Future[Worker]) -> None:
         resource_tracker.ensure_running()  # its start would unblock the signal again
         if hasattr(signal, "pthread_sigmask"):
-            signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})  # inherited: Ctrl-C is for the crawl
+            signal.pthread_sigmask(
+                signal.SIG_BLOCK, {signal.SIGINT}
+            )  # Ctrl-C is for the crawl; `warm` ends it
         try:
             worker = Worker(_context(self._preload), self._prepare)
         except Exception as error:
