@@ -98,10 +98,8 @@ class Docsify:
     @property
     def lists(self) -> list[str]:
         """The URLs of the files that link to pages: sidebar, navigation bar, cover."""
-        named = [
-            self._file(f"/{name.lstrip('/')}") for name in (self.sidebar, self.navbar, self.cover) if name
-        ]
-        return list(dict.fromkeys(named))
+        named = filter(None, (self.sidebar, self.navbar, self.cover))
+        return list(dict.fromkeys(self._file(f"/{name.lstrip('/')}") for name in named))
 
     def lists_beside(self, url: str) -> list[str]:
         """Return the URLs of the sidebar and navigation bar that the folder of a route's file may have of its own.

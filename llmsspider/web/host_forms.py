@@ -84,6 +84,10 @@ class FormCounts:
         return self.hits.total() - self.named
 
 
+_NOTHING = FormCounts()
+"""Of a place of which nothing is known; it is not changed."""
+
+
 @dataclass(slots=True)
 class HostForms:
     """What is known of one host: its Markdown forms by shape and directory, and the form its pages have.
@@ -107,7 +111,7 @@ class HostForms:
     """Pages, by identity, that do not have the known form, in this run or an earlier one."""
     has_markdown: bool = False
     """True once a page of this host came as Markdown, in this run or an earlier one."""
-    _tallies: dict[tuple[Shape, str], FormCounts] = field(default_factory=dict)
+    _tallies: dict[tuple[Shape | None, str], FormCounts] = field(default_factory=dict)
     _tried: dict[str, list[str]] = field(default_factory=dict)
     """The Markdown URLs that failed in this run, by the identity of the page."""
     _wasted_in: Counter[tuple[str, ...]] = field(default_factory=Counter)
@@ -127,16 +131,12 @@ class HostForms:
     def known(self, url: str) -> Form | None:
         """Return the form that the pages of this shape have, in the nearest directory that has shown one."""
         this = shape(url)
-        for place in _places(url) if this is not None else ():
-            tally = self._tallies.get((this, place)) if this is not None else None
-            if tally is not None and tally.form is not None:
-                return tally.form
-        return None
+        forms = (self._tallies.get((this, place), _NOTHING).form for place in _places(url))
+        return next((form for form in forms if form is not None), None)
 
     def is_proven(self, url: str) -> bool:
         """Return whether pages of this shape in the page's own directory came as Markdown."""
-        own = self._own(url)
-        return own is not None and bool(own.hits)
+        return bool(self._own(url).hits)
 
     def expects_dead(self, *, lists: bool) -> bool:
         """Return whether a page known from links alone is more likely dead than alive, where a form is known.
@@ -148,8 +148,7 @@ class HostForms:
 
     def found_by_form(self, url: str) -> bool:
         """Return whether a guess found Markdown of pages of this shape in the page's own directory."""
-        own = self._own(url)
-        return own is not None and own.found > 0
+        return self._own(url).found > 0
 
     def to_try(self, url: str) -> list[tuple[Form, str]]:
         """Return the Markdown URLs worth a request for a page, most likely first; empty when there are none."""
@@ -158,10 +157,8 @@ class HostForms:
             return []
         self._base = _common(self._base, url)
         own = self._own(url)
-        if own is not None and own.is_closed:
-            return []
-        left = None if own is not None and own.hits else self._guesses_left(url)
-        if left == 0:
+        left = None if own.hits else self._guesses_left(url)
+        if own.is_closed or left == 0:
             return []
         known = self.known(url)
         forms = [known] if known is not None else self._guesses(this)
@@ -171,11 +168,8 @@ class HostForms:
 
     def learning(self, url: str) -> bool:
         """Return whether requests for this page's Markdown are guesses, so that one page at a time should try."""
-        return (
-            not self.negotiates
-            and not self.found_by_form(url)
-            and (self.awaits_named or bool(self.to_try(url)))
-        )
+        is_unknown = not self.negotiates and not self.found_by_form(url)
+        return is_unknown and (self.awaits_named or bool(self.to_try(url)))
 
     def to_retry(self, url: str) -> bool:
         """Return whether to request the Markdown of a page taken as HTML, now that the host has some."""
@@ -195,12 +189,9 @@ class HostForms:
             self.has_markdown, self.wasted = True, min(self.wasted, REOPENED)
         self.missed.pop(identity(url), None)
         this = shape(url)
-        form = (
-            next((form for form in FORMS.get(this, ()) if twin(url, form) == markdown_url), None)
-            if this
-            else None
-        )
-        if this is None or form is None:
+        forms = FORMS[this] if this is not None else ()
+        form = next((form for form in forms if twin(url, form) == markdown_url), None)
+        if form is None:
             return
         own_place, *above = _places(url)
         own = self._tallies.setdefault((this, own_place), FormCounts())
@@ -258,9 +249,8 @@ class HostForms:
             return candidates[self.page_form]
         return candidates.get("html") if len(candidates) == 2 else None  # x.html.md names its page
 
-    def _own(self, url: str) -> FormCounts | None:
-        this = shape(url)
-        return self._tallies.get((this, _place(url))) if this is not None else None
+    def _own(self, url: str) -> FormCounts:
+        return self._tallies.get((shape(url), _place(url)), _NOTHING)
 
     def _guesses_left(self, url: str) -> int:
         if self.has_markdown:
@@ -278,14 +268,13 @@ class HostForms:
     def _guesses(self, this: Shape) -> list[Form]:
         forms = sorted(FORMS[this], key=lambda form: -self.listed[form])
         for other in get_args(Shape):
-            tally = self._tallies.get((other, "/"))
-            known = tally.form if tally is not None else None
+            known = self._tallies.get((other, "/"), _NOTHING).form
             likely = known if known in forms or known is None else RELATED.get(known)
             if likely in forms:
                 forms.remove(likely)
                 forms.insert(0, likely)
-        folders = self._tallies.get(("directory", "/"))
-        is_spelling = self.listed["dir/index.md"] or (folders is not None and folders.form == "dir/index.md")
+        folders = self._tallies.get(("directory", "/"), _NOTHING)
+        is_spelling = self.listed["dir/index.md"] or folders.form == "dir/index.md"
         if this == "bare" and not is_spelling:  # else `/a` may be `/a/`, whose Markdown is `/a/index.md`
             forms.remove("dir/index.md")
         return forms
