@@ -169,7 +169,14 @@ def begin(settings: BaseSettings, source: str, *, loglevel: str | None) -> Path 
         The file, which each crawl of a source begins anew; None where none can be written.
     """
     logging.raiseExceptions = False  # a line that a full disk does not take is no fault to report
-    listen(logging.INFO) if loglevel is None else _show_log(settings, loglevel)
+    if loglevel is None:
+        listen(logging.INFO)
+    else:
+        settings.set("LOG_LEVEL", loglevel, priority="cmdline")
+        handler = logging.StreamHandler(sys.stderr)
+        handler.setLevel(loglevel.upper())
+        handler.setFormatter(logging.Formatter(settings.get("LOG_FORMAT"), settings.get("LOG_DATEFORMAT")))
+        logging.root.addHandler(handler)
     path = resolve_data_dir(settings.get("LLMS_DATA_DIR")) / LOGS / f"{source_slug(source)}.log"
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -187,14 +194,6 @@ def listen(level: int) -> None:
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(_OneLine())
     handler.addFilter(ForPeople(level))
-    logging.root.addHandler(handler)
-
-
-def _show_log(settings: BaseSettings, level: str) -> None:
-    settings.set("LOG_LEVEL", level, priority="cmdline")
-    handler = logging.StreamHandler(sys.stderr)
-    handler.setLevel(level.upper())
-    handler.setFormatter(logging.Formatter(settings.get("LOG_FORMAT"), settings.get("LOG_DATEFORMAT")))
     logging.root.addHandler(handler)
 
 

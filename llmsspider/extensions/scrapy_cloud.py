@@ -62,10 +62,9 @@ def load(settings: BaseSettings) -> str | None:
         said.problems.append(str(error) or "it is not configured")
     finally:
         log.removeFilter(said)
-    problems = said.problems
-    if problems:
-        return f"DotScrapy persistence could not load the page stores of the last job: {problems[0]}"
-    return None
+    if not said.problems:
+        return None
+    return f"DotScrapy persistence could not load the page stores of the last job: {said.problems[0]}"
 
 
 class _Errors(logging.Filter):

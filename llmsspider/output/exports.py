@@ -64,20 +64,17 @@ def staged(path: Path) -> Iterator[BinaryIO]:
             yield out
             out.flush()
             os.fsync(out.fileno())
-        stage.chmod(_mode(target))
+        try:
+            mode = target.stat().st_mode & 0o7777
+        except OSError:  # what a new file would get
+            mask = os.umask(0)
+            os.umask(mask)
+            mode = 0o666 & ~mask
+        stage.chmod(mode)
         stage.replace(target)
     except BaseException:
         stage.unlink(missing_ok=True)
         raise
-
-
-def _mode(target: Path) -> int:
-    """The permissions of the file to be replaced, else those a new file would get."""
-    with contextlib.suppress(OSError):
-        return target.stat().st_mode & 0o7777
-    mask = os.umask(0)
-    os.umask(mask)
-    return 0o666 & ~mask
 
 
 # --- documents and chunks as rows: JSON Lines, CSV, Parquet ---

@@ -215,7 +215,10 @@ def status_lines(status: SourceStatus) -> Iterator[str]:
     if history.versions:
         yield _row("history", f"{history.versions} earlier contents of pages, {history.bytes / 1e6:.1f} MB")
     if run.state == "finished":
-        yield _row("last crawl", f"{run.finished}, {_ended(run)}")
+        why = (
+            "stopped, not complete" if run.outcome == "shutdown" else f"incomplete: {run.why or run.outcome}"
+        )
+        yield _row("last crawl", f"{run.finished}, {'complete' if run.complete else why}")
         yield _row("pages", f"{status.pages} stored; {pages(run)}")
         yield _row("found", found(run))
         yield _row("documents", counted(run.documents, run.origins))
@@ -234,12 +237,6 @@ def status_lines(status: SourceStatus) -> Iterator[str]:
     yield _row("elapsed", duration(run.elapsed_secs))
     if run.state == "lost":
         yield _row("lost", f"process {run.pid} on {run.host}, last seen {run.heartbeat}")
-
-
-def _ended(run: RunStatus) -> str:
-    if run.complete:
-        return "complete"
-    return "stopped, not complete" if run.outcome == "shutdown" else f"incomplete: {run.why or run.outcome}"
 
 
 def _row(name: str, value: str) -> str:

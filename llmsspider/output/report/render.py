@@ -58,14 +58,10 @@ def bars(values: Mapping[str, int]) -> Markup:
     most = max(values.values(), default=0)
     rows = [
         f'<div class="bar"><span>{escape(name)}</span>'
-        f'<div><i class="w{_twentieths(value, most)}"></i></div><b>{value:,}</b></div>'
+        f'<div><i class="w{max(round(20 * value / most), 1) if value else 0}"></i></div><b>{value:,}</b></div>'
         for name, value in sorted(values.items(), key=lambda item: -item[1])
     ]
     return Markup("".join(rows))  # noqa: S704  # each name is escaped above
-
-
-def _twentieths(value: int, most: int) -> int:
-    return max(round(20 * value / most), 1) if value and most else 0
 
 
 def _polyline(points: Sequence[tuple[float, float]]) -> str:
