@@ -114,7 +114,7 @@ def test_proxies_of_the_environment(monkeypatch):
     assert proxies.to("http", "e.com") is None
     assert proxies.to("https", "wiki.corp") is None
     assert proxies.to("https", "e.com") == proxies.by_scheme["https"]
-    assert proxies.hosts == {"proxy.corp"}
+    assert proxies.by_scheme["https"].host == "proxy.corp"
     assert "dXNlcjpzZWNyZXQ" not in repr(proxies)
 
 
