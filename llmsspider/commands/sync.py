@@ -57,14 +57,22 @@ class Command(StoreCommand):
         """Check everything, then crawl and print the summary."""
         from llmsspider.launch.nightly import one_at_a_time, read_entries
 
-        file = _file(args, opts)
+        if (
+            not args and opts.scrapyd and opts.scrapyd[-1].endswith(".toml")
+        ):  # --scrapyd URL … FILE takes it for a node
+            args = [opts.scrapyd.pop()]
+        if len(args) != 1:
+            raise ArgumentsError([f"name one file, e.g. {errors.called()} sync sources.toml"])
         self._check(opts)
         stores = self.stores()
         folder = resolve_data_dir(stores.data_dir)
         stored = stores.list()
         names = {canonicalize_url(record.url): record.name for record in reversed(stored)}
-        entries = read_entries(file, lambda start: names.get(canonicalize_url(start)))
-        _check_known(entries, {record.name for record in stored})
+        entries = read_entries(Path(args[0]), lambda start: names.get(canonicalize_url(start)))
+        known = {record.name for record in stored}
+        unknown = [one.name for one in entries if "url" not in one.arguments and one.name not in known]
+        if unknown:
+            raise ArgumentsError([f"source {name!r} was never crawled: give its url" for name in unknown])
         places = self._places(opts, folder)
         began = time.monotonic()
         with one_at_a_time(folder):
@@ -111,21 +119,6 @@ class Command(StoreCommand):
             sys.stdout.writelines(f"{line}\n" for line in table(results, secs))
         states = {result.state for result in results}
         self.exitcode = 1 if "failed" in states else INCOMPLETE if "incomplete" in states else 0
-
-
-def _file(args: list[str], opts: argparse.Namespace) -> Path:
-    """The file; `--scrapyd URL … FILE` takes it for the last node."""
-    if not args and opts.scrapyd and opts.scrapyd[-1].endswith(".toml"):
-        args = [opts.scrapyd.pop()]
-    if len(args) != 1:
-        raise ArgumentsError([f"name one file, e.g. {errors.called()} sync sources.toml"])
-    return Path(args[0])
-
-
-def _check_known(entries: list[SourceEntry], known: set[str]) -> None:
-    unknown = [entry.name for entry in entries if "url" not in entry.arguments and entry.name not in known]
-    if unknown:
-        raise ArgumentsError([f"source {name!r} was never crawled: give its url" for name in unknown])
 
 
 async def _sync(places: Sequence[Place], stores: Stores, entries: list[SourceEntry]) -> list[Result]:

@@ -41,14 +41,15 @@ def _url(value: object) -> object:
 ModelT = TypeVar("ModelT", bound=BaseModel)
 
 
-def _accepts(what: str) -> dict[str, Any]:
-    """What the docs say an argument accepts, where its type does not."""
-    return {"accepted": what}
+def argument(default: Any, description: str, accepted: str | None = None, **limits: Any) -> Any:
+    """Return the field of an argument; `accepted` is what the docs say it accepts, where its type does not."""
+    extra: Any = {"accepted": accepted} if accepted else None
+    return Field(default=default, description=description, json_schema_extra=extra, **limits)
 
 
-URL = _accepts("an http(s) URL")
-NUMBER = _accepts("0 or more")
-GLOBS = _accepts("globs, separated by commas or new lines")
+URL = "an http(s) URL"
+NUMBER = "0 or more"
+GLOBS = "globs, separated by commas or new lines"
 
 Url = Annotated[str, BeforeValidator(_url)]
 Globs = Annotated[tuple[str, ...], BeforeValidator(_globs)]
@@ -59,103 +60,74 @@ class CommonArguments(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    render: Literal["auto", "never", "always"] = Field(
-        default="auto",
-        description="auto: the browser renders a page without text of its own; never: none; always: all HTML.",
+    render: Literal["auto", "never", "always"] = argument(
+        "auto", "auto: the browser renders a page without text of its own; never: none; always: all HTML."
     )
-    profile: str = Field(
-        default="default",
-        description="The pipeline configuration.",
-        json_schema_extra=_accepts("a name in pipelines_config/, or the path of a TOML file"),
+    profile: str = argument(
+        "default", "The pipeline configuration.", "a name in pipelines_config/, or the path of a TOML file"
     )
 
 
 class DocsArguments(CommonArguments):
     """What the spider `docs` takes."""
 
-    url: Url | None = Field(
-        default=None,
-        description="Any page of the site; needless with the source of an earlier crawl.",
-        json_schema_extra=URL,
+    url: Url | None = argument(
+        None, "Any page of the site; needless with the source of an earlier crawl.", URL
     )
-    source: str | None = Field(
-        default=None,
-        min_length=1,
-        max_length=200,
-        description="Name of the source in the page store.",
-        json_schema_extra=_accepts("up to 200 characters"),
+    source: str | None = argument(
+        None, "Name of the source in the page store.", "up to 200 characters", min_length=1, max_length=200
     )
-    llms_txt: Url | None = Field(
-        default=None, description="The llms.txt to read; nothing is probed then.", json_schema_extra=URL
+    llms_txt: Url | None = argument(None, "The llms.txt to read; nothing is probed then.", URL)
+    scope: ScopeKind = argument("auto", "Which pages belong to the crawl.")
+    allow: Globs = argument(
+        (), "Only pages whose path matches one are taken, e.g. /docs/**; replaces the section.", GLOBS
     )
-    scope: ScopeKind = Field(default="auto", description="Which pages belong to the crawl.")
-    allow: Globs = Field(
-        default=(),
-        description="Only pages whose path matches one are taken, e.g. /docs/**; replaces the section.",
-        json_schema_extra=GLOBS,
+    block: Globs = argument(
+        (), "Pages whose path matches one are filtered, e.g. /docs/archive/**; wins over allow.", GLOBS
     )
-    block: Globs = Field(
-        default=(),
-        description="Pages whose path matches one are filtered, e.g. /docs/archive/**; wins over allow.",
-        json_schema_extra=GLOBS,
-    )
-    language: str | None = Field(
-        default=None,
+    language: str | None = argument(
+        None,
+        "The language tree to keep; that of the start page by default.",
+        "all, or a language tag such as en or pt-BR",
         pattern=r"^(all|[A-Za-z]{2,3}([-_][A-Za-z0-9]{2,8})*)$",
-        description="The language tree to keep; that of the start page by default.",
-        json_schema_extra=_accepts("all, or a language tag such as en or pt-BR"),
     )
-    versions: Literal["start", "all"] = Field(
-        default="start", description="start: the version tree of the start page alone; all: every version."
+    versions: Literal["start", "all"] = argument(
+        "start", "start: the version tree of the start page alone; all: every version."
     )
-    max_pages: int = Field(
-        default=10_000, ge=0, description="Documents at most; 0 is no limit.", json_schema_extra=NUMBER
-    )
-    max_requests: int | None = Field(
-        default=None,
+    max_pages: int = argument(10_000, "Documents at most; 0 is no limit.", NUMBER, ge=0)
+    max_requests: int | None = argument(
+        None,
+        "Requests for pages at most, 10 a page of max_pages and 100 more by default; 0 is no limit.",
+        NUMBER,
         ge=0,
-        description="Requests for pages at most, 10 a page of max_pages and 100 more by default; 0 is no limit.",
-        json_schema_extra=NUMBER,
     )
-    max_depth: int | None = Field(
-        default=None,
-        ge=0,
-        description="Links from the nearest seed at most, which has depth 0; no limit by default.",
-        json_schema_extra=NUMBER,
+    max_depth: int | None = argument(
+        None, "Links from the nearest seed at most, which has depth 0; no limit by default.", NUMBER, ge=0
     )
 
-    follow: Literal["links", "listed", "llms"] = Field(
-        default="links",
-        description="links: all pages; listed: those that llms.txt and sitemaps list; llms: the llms files themselves.",
+    follow: Literal["links", "listed", "llms"] = argument(
+        "links",
+        "links: all pages; listed: those that llms.txt and sitemaps list; llms: the llms files themselves.",
     )
-    optional: Literal["include", "skip"] = Field(
-        default="include", description="What becomes of the entries of an llms.txt section named Optional."
+    optional: Literal["include", "skip"] = argument(
+        "include", "What becomes of the entries of an llms.txt section named Optional."
     )
-    listings: Literal["skip", "keep"] = Field(
-        default="skip",
-        description="What becomes of pages that only list others, such as those of tags; their links are followed.",
+    listings: Literal["skip", "keep"] = argument(
+        "skip",
+        "What becomes of pages that only list others, such as those of tags; their links are followed.",
     )
-    mode: Literal["crawl", "refresh"] = Field(
-        default="crawl",
-        description="refresh: request the stored pages only; no discovery, no new pages.",
+    mode: Literal["crawl", "refresh"] = argument(
+        "crawl", "refresh: request the stored pages only; no discovery, no new pages."
     )
-    retry: Literal["", "failed"] = Field(
-        default="", description="failed: request only the pages that failed in the last run of the source."
+    retry: Literal["", "failed"] = argument(
+        "", "failed: request only the pages that failed in the last run of the source."
     )
-    full: bool = Field(
-        default=False, description="Ignore stored hashes and validators: get and convert every page again."
+    full: bool = argument(False, "Ignore stored hashes and validators: get and convert every page again.")
+    emit: Literal["all", "changes"] = argument(
+        "all", "all: the complete current set; changes: new, changed and deleted pages alone."
     )
-    emit: Literal["all", "changes"] = Field(
-        default="all",
-        description="all: the complete current set; changes: new, changed and deleted pages alone.",
-    )
-    save: bool = Field(
-        default=False, description="Keep this run's arguments for the next crawls of the source."
-    )
-    confirm_deletions: bool = Field(
-        default=False,
-        description="Delete even when more than 30% of the stored pages would go.",
-    )
+    save: bool = argument(False, "Keep this run's arguments for the next crawls of the source.")
+    confirm_deletions: bool = argument(False, "Delete even when more than 30% of the stored pages would go.")
 
     @field_validator("max_depth", "max_requests", mode="before")
     @classmethod
@@ -172,7 +144,7 @@ class DocsArguments(CommonArguments):
 class PageArguments(CommonArguments):
     """What the spider `page` takes."""
 
-    url: Url = Field(description="The page.", json_schema_extra=URL)
+    url: Url = argument(..., "The page.", URL)
 
 
 PLAN_ONLY = "_plan"

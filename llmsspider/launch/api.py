@@ -115,7 +115,7 @@ def _stores(settings: Mapping[str, object]) -> Stores:
 def _crawl(
     arguments: Mapping[str, str], settings: Mapping[str, object], folder: str, timeout_secs: float | None
 ) -> None:
-    paths = [str(Path(__file__).resolve().parent.parent), *(str(Path(path).absolute()) for path in sys.path)]
+    paths = [str(Path(__file__).resolve().parents[2]), *(str(Path(path).absolute()) for path in sys.path)]
     environment = {
         **os.environ,
         "SCRAPY_SETTINGS_MODULE": "llmsspider.settings",
