@@ -79,12 +79,8 @@ class ReadPiece:
     base: Base | None = None
 
 
-@dataclass(slots=True, frozen=True)
 class FullTextReader:
-    """How pages are read: whether text that no reader sees is kept, how many characters a byte of one may become."""
-
-    keep_hidden: bool
-    max_growth: int
+    """Reads pages of full-text files, in a worker."""
 
     def read(self, pieces: Sequence[Piece]) -> list[ReadPiece | Draft | TooLargePageError]:
         """Read pages; a `Draft` is one whose links the crawl has to join."""
@@ -112,7 +108,7 @@ class FullTextReader:
         self, drafted: Draft, join: Callable[[str], str], text: str, base: Base | None = None
     ) -> ReadPiece:
         """Return a page with the links that `join` makes absolute; raises `TooLargePageError`."""
-        page = with_valid_urls(drafted.page(join, keep_hidden=self.keep_hidden, max_growth=self.max_growth))
+        page = with_valid_urls(drafted.page(join))
         stub = stub_of_full_text(page.markdown)
         return ReadPiece(
             page, Digest.of(page.markdown, code_languages(page.markdown)), full_text_hash(text), stub, base
@@ -298,7 +294,7 @@ async def _words(
     (drafted,) = await run.workers.read_texts([piece.text])
     if isinstance(drafted, ConversionError):
         return None
-    held = drafted.page(Joiner(url).join, keep_hidden=run.workers.keep_hidden).markdown
+    held = drafted.page(Joiner(url).join).markdown
     return counted_words(live), counted_words(held)
 
 

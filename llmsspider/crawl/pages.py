@@ -190,9 +190,7 @@ async def _read_body(
     if kind == "markdown" or (answered.mime_type == "text/plain" and markdown.looks_like_markdown(text)):
         draft = await workers.read_markdown(text)
         joined = join(draft, answered.page_url, answered.fetched_url, origin)
-        return PageResult(
-            draft.page(joined, keep_hidden=workers.keep_hidden, max_growth=workers.max_growth), origin
-        )
+        return PageResult(draft.page(joined), origin)
     if not listed:
         return PageResult(_NOTHING, "text", Filtered("unsupported-type", answered.mime_type or "text"))
     return PageResult(Page(normalised(text), [], [], PageMeta(), "none"), "text")

@@ -203,12 +203,12 @@ SMALL_CHARS = 1_000_000
 class Growth:
     """Counts the characters that a page of `size` bytes becomes.
 
-    `check` and `count` raise `TooLargePageError` beyond `factor` for each byte and `SMALL_CHARS` more.
+    `check` and `count` raise `TooLargePageError` beyond `MAX_GROWTH` for each byte and `SMALL_CHARS` more.
     """
 
-    def __init__(self, size: int, factor: int = MAX_GROWTH):
+    def __init__(self, size: int):
         self.size = size
-        self.most = factor * size + SMALL_CHARS
+        self.most = MAX_GROWTH * size + SMALL_CHARS
         self._counted = 0
 
     def check(self, chars: int) -> None:

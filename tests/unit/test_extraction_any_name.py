@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from lxml.etree import tostring
 
 from llmsspider.content.extraction import convert
+from llmsspider.content.extraction.hidden import HiddenText
 from llmsspider.content.extraction.main_content import find_main
 from llmsspider.content.extraction.parsing import parse, read_source
 
@@ -43,7 +44,8 @@ def words(markdown: str) -> Counter[str]:
 def renamed(body: bytes, name: str, *, outermost: bool) -> bytes:
     """Return the page with `name` as the class of its main content, and of all that is around it if `outermost`."""
     root = parse(body, None)
-    main, _ = find_main(root, read_source(body, None))
+    source = read_source(body, None)
+    main, _ = find_main(root, source, hidden=HiddenText(root, source))
     around = [above for above in main.iterancestors() if above.tag not in {"html", "body"}]
     wrappers = [main, *around] if outermost else [main]
     if main.tag == "body":

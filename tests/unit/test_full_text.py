@@ -29,7 +29,7 @@ from llmsspider.store import PageRecord
 
 SITE = "https://e.com"
 PAGES = ["/guide/", "/guide/a/", "/guide/b/", "/guide/c/", "/guide/d/", "/api/x/"]
-READER = FullTextReader(keep_hidden=False, max_growth=16)
+READER = FullTextReader()
 
 
 def learned(votes: int) -> LinkBases:

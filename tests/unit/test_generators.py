@@ -10,6 +10,7 @@ from cssselect import HTMLTranslator
 
 from llmsspider.content.extraction import convert
 from llmsspider.content.extraction.generators import GENERATORS
+from llmsspider.content.extraction.hidden import HiddenText
 from llmsspider.content.extraction.main_content import _selector, find_main
 from llmsspider.content.extraction.parsing import parse, read_source
 
@@ -46,7 +47,8 @@ def test_page_gives_its_markdown(name):
 @pytest.mark.parametrize("name", PAGES)
 def test_page_is_recognised_by_its_marks(name):
     body = page(name)
-    _, generator = find_main(parse(body, None), read_source(body, None))
+    root, source = parse(body, None), read_source(body, None)
+    _, generator = find_main(root, source, hidden=HiddenText(root, source))
     assert generator.name == ENTRY.get(name, name)
 
 

@@ -187,18 +187,6 @@ def test_formulas_drawn_beside_their_source_stay():
     assert "$y_2$" in text
 
 
-def test_hidden_text_is_kept_where_it_is_asked_for():
-    body = page(f'<p hidden>{SAID}</p><p style="opacity:0">Faded{TAGS}</p>')
-
-    kept = convert(body, URL, None, keep_hidden=True)
-    left_out = convert(body, URL, None)
-
-    assert SAID in kept.markdown
-    assert f"Faded{TAGS}" in kept.markdown
-    assert kept.hidden == 0
-    assert left_out.hidden == 2
-
-
 @pytest.mark.parametrize(
     "invisible",
     [
@@ -218,7 +206,6 @@ def test_characters_without_shape_are_left_out_but_of_code(invisible):
     assert html.hidden == 1
     assert text.markdown == f"Before `x{invisible}y`\n\n```\nz{invisible}\n```\n\nend\n"
     assert text.hidden == 2
-    assert read(f"a{invisible}", URL, keep_hidden=True).markdown == f"a{invisible}\n"
 
 
 @pytest.mark.parametrize(

@@ -140,12 +140,6 @@ def test_a_markdown_body_of_short_links_below_a_long_address_is_too_large():
     assert read(body, URL).markdown.count("](https://docs.example.com/guide/") == len(HREFS)
 
 
-def test_how_far_a_page_may_grow_is_a_setting():
-    body = page("<blockquote>" * 100 + "<p>a" * 10_000)
-
-    assert len(convert(body, URL, None, max_growth=100).markdown) > SMALL_CHARS
-
-
 def test_lists_of_tabs_inside_each_other_are_read():
     assert convert(page("<div role=tablist>" * 2_000 + "text"), URL, None).markdown == "# A\n"
 

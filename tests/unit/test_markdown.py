@@ -84,9 +84,8 @@ SEEN = {
 
 
 @pytest.mark.parametrize(("source", "expected"), UNSEEN.values(), ids=UNSEEN)
-def test_html_that_draws_nothing_is_left_out_unless_it_is_to_be_kept(source, expected):
+def test_html_that_draws_nothing_is_left_out(source, expected):
     assert read(source, URL).markdown == expected + "\n"
-    assert read(source, URL, keep_hidden=True).markdown == source + "\n"
 
 
 @pytest.mark.parametrize("source", SEEN.values(), ids=SEEN)

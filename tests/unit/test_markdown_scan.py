@@ -62,9 +62,8 @@ def test_every_destination_is_found_and_nothing_else_changes(text):
     changed = scan(found.rewritten(elsewhere))
     assert {url for _, url in changed.links} <= {"/x", "", "http://x.y"}
     assert [words for words, _ in changed.links] == [words for words, _ in found.links]
-    assert (
-        found.rewritten(lambda written: written, keep_unseen=True) == text.encode("utf-8", "replace").decode()
-    )
+    if not found.unseen and not found.unwrapped:
+        assert found.rewritten(lambda written: written) == text.encode("utf-8", "replace").decode()
 
 
 DEFINITIONS = {

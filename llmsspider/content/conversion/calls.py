@@ -8,8 +8,6 @@ from __future__ import annotations
 import gc
 from typing import TYPE_CHECKING
 
-from llmsspider.web.url_gate import MAX_GROWTH
-
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -22,8 +20,6 @@ def convert(  # noqa: PLR0917 - the argument order of the call sent to a worker
     url: str,
     encoding: str | None,
     converter: str,
-    keep_hidden: bool,
-    max_growth: int,
     generators: tuple[str, ...],
     with_listings: bool,
 ) -> Page:
@@ -37,8 +33,6 @@ def convert(  # noqa: PLR0917 - the argument order of the call sent to a worker
         url,
         encoding,
         converter,
-        keep_hidden=keep_hidden,
-        max_growth=max_growth,
         generators=generators,
         with_listings=with_listings,
     )
@@ -70,7 +64,7 @@ def handle(path: str, body: bytes, url: str, mime_type: str, encoding: str | Non
 def prepare() -> None:
     """Import what calls need, without a look for cyclic garbage, and have later looks be rare: pages leave little."""
     gc.disable()
-    convert(b"<p>x</p>", "http://localhost/", None, "native", False, MAX_GROWTH, (), True)
+    convert(b"<p>x</p>", "http://localhost/", None, "native", (), True)
     read_texts(("x",))
     gc.freeze()
     gc.set_threshold(50_000, 20, 20)

@@ -19,7 +19,6 @@ from llmsspider.content.conversion.serving import attempt
 from llmsspider.content.formats import Formats
 from llmsspider.errors import ConversionError
 from llmsspider.items import Page
-from llmsspider.web.url_gate import MAX_GROWTH
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -70,8 +69,6 @@ class ConversionPool:
             process, so that the time limit applies.
         formats: which formats besides HTML and Markdown are converted (`LLMS_FORMATS`).
         openapi: how an OpenAPI file is split into documents (`LLMS_OPENAPI_DOCUMENTS`).
-        keep_hidden: keep text that no reader of a page sees.
-        max_growth: maximum number of characters of Markdown per byte of a page.
         generators: paths of the user's rules for generators.
     """
 
@@ -84,8 +81,6 @@ class ConversionPool:
         *,
         formats: Formats | None = None,
         openapi: str = "file",
-        keep_hidden: bool = False,
-        max_growth: int = MAX_GROWTH,
         generators: tuple[str, ...] = (),
     ):
         self.workers = workers
@@ -94,8 +89,6 @@ class ConversionPool:
         self.timeout_secs = timeout_secs
         self.converter = converter
         self.handlers = handlers or {}
-        self.keep_hidden = keep_hidden
-        self.max_growth = max_growth
         self.generators = generators
         self._left_in_place = FEW_IN_PLACE
         self.processes = ProcessPool(max(workers, 1), ("llmsspider.content.conversion.warm",), calls.prepare)
@@ -123,8 +116,7 @@ class ConversionPool:
         """
         self._left_in_place -= 1
         here = not self.workers or (self._left_in_place >= 0 and not self.processes.has_started)
-        settings = self.converter, self.keep_hidden, self.max_growth, self.generators
-        arguments = body, url, encoding, *settings, with_listings
+        arguments = body, url, encoding, self.converter, self.generators, with_listings
         return await self._run(calls.convert, arguments, in_place=here and len(body) <= MAX_HTML_IN_PLACE)
 
     async def read_metadata(self, body: bytes, url: str, encoding: str | None) -> Page:

@@ -52,7 +52,7 @@ from llmsspider.content.markdown.commonmark import take_invisible
 from llmsspider.errors import TooLargePageError
 from llmsspider.items import Page
 from llmsspider.web import loading
-from llmsspider.web.url_gate import MAX_GROWTH, Growth, Joiner
+from llmsspider.web.url_gate import Growth, Joiner
 
 __all__ = ["convert", "read_metadata"]
 
@@ -68,8 +68,6 @@ def convert(
     encoding: str | None,
     converter: str = loading.DEFAULT,
     *,
-    keep_hidden: bool = False,
-    max_growth: int = MAX_GROWTH,
     generators: tuple[str, ...] = (),
     with_listings: bool = True,
 ) -> Page:
@@ -81,8 +79,6 @@ def convert(
         encoding: charset of the HTTP header, or None.
         converter: one of `converters.NAMES`, or the path of a user's class. markdownify takes over where the
             chosen one fails on the page; `Page.converter` tells which engine it was, `Page.fallback` why.
-        keep_hidden: keep text that the page hides from its readers.
-        max_growth: maximum characters of Markdown per byte of the page, on top of one million.
         generators: paths of the user's generators, which are tried before the others.
         with_listings: also convert pages that only list others (`PageMeta.listing`); otherwise their `markdown` and
             `links` stay empty. Generated indexes are the largest pages of their sites.
@@ -94,27 +90,24 @@ def convert(
     if converter not in loading.NAMES and "." not in converter:
         raise ValueError(f"unknown converter {converter!r}: use one of {', '.join(loading.NAMES)}")
     own = own_generators(generators)
-    growth = Growth(len(body), max_growth)
+    growth = Growth(len(body))
     source = read_source(body, encoding)
     root, joiner, page = _parsed(source, url, growth)
     try:
-        _write(
-            page, root, joiner, source, converter, own, keep_hidden=keep_hidden, with_listings=with_listings
-        )
+        _write(page, root, joiner, source, converter, own, with_listings=with_listings)
     except TooLargePageError:
         raise
     except Exception as error:
         if converter == loading.FALLBACK:
             raise
         why = f"{type(error).__name__}: {error}"
-        growth = Growth(len(body), max_growth)
+        growth = Growth(len(body))
         root, joiner, page = _parsed(source, url, growth)
-        _write(page, root, joiner, source, loading.FALLBACK, own, keep_hidden=keep_hidden, with_listings=True)
+        _write(page, root, joiner, source, loading.FALLBACK, own, with_listings=True)
         page.fallback = why
     _take_held(page, root, source, url)
     growth.check(len(page.markdown))
-    if not keep_hidden:
-        take_invisible(page)
+    take_invisible(page)
     return page
 
 
@@ -126,17 +119,16 @@ def _write(  # noqa: PLR0917
     converter: str,
     own: tuple[Generator, ...],
     *,
-    keep_hidden: bool,
     with_listings: bool,
 ) -> None:
     native = converter == loading.DEFAULT
     engine = None if native else loading.converter_named(converter)
     whole = whole_title(root)
-    hidden = None if keep_hidden else HiddenText(root, source)
+    hidden = HiddenText(root, source)
     main, generator = find_main(
         root, source, page.meta.generator, page.meta.title, whole, own=own, hidden=hidden
     )
-    page.hidden = hidden.removed if hidden else 0
+    page.hidden = hidden.removed
     page.converter = converter
     if _is_search_page(main, generator, source):
         return

@@ -80,7 +80,7 @@ def find_main(
     whole: str | None = None,
     *,
     own: tuple[Generator, ...] = (),
-    hidden: HiddenText | None = None,
+    hidden: HiddenText,
 ) -> tuple[_Element, Generator]:
     """Return the element with the main content of a page and the generator it was found by.
 
@@ -90,7 +90,7 @@ def find_main(
     """
     generators = (*own, *_marked((meta or "").lower(), source.marks.intersection(GENERATOR_MARKS)))
     found = _by_generator(root, source, generators)
-    if hidden is not None and not (found and hidden.remove(found[0]) and _has_text(found[0])):
+    if not (found and hidden.remove(found[0]) and _has_text(found[0])):
         hidden.remove()
         found = found and _by_generator(root, source, generators)
     main, generator = found or (_densest(root, source, title, whole), UNKNOWN)

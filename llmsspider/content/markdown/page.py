@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from llmsspider.content.markdown.commonmark import take_invisible, with_line_feeds
 from llmsspider.content.markdown.scan import Scan, one_line, scan
 from llmsspider.items import Link, Page, PageMeta
-from llmsspider.web.url_gate import HTTP, MAX_GROWTH, Growth, Joiner, without_fragment
+from llmsspider.web.url_gate import HTTP, Growth, Joiner, without_fragment
 
 # Front matter: the YAML (`---`) or TOML (`+++`) head of a Markdown file.
 
@@ -199,33 +199,28 @@ class Draft:
         source = self.found.source
         return {source[start:end].decode().strip("<>") for start, end in self.found.destinations}
 
-    def page(
-        self, join: Callable[[str], str], *, keep_hidden: bool = False, max_growth: int = MAX_GROWTH
-    ) -> Page:
+    def page(self, join: Callable[[str], str]) -> Page:
         """Return the page, each href as `join` makes it absolute.
 
         Args:
             join: gives the absolute URL of an href, fragment kept, or what is no web address as it is.
-            keep_hidden: keep what no reader sees: Unicode tags, runs of zero width, comments, anchors and wrappers.
-            max_growth: characters that one byte of the body may become, over and above a million.
 
         Raises:
             TooLargePageError: a long base made the links longer than that.
         """
         found = self.found
-        join = Growth(2 * len(found.source), max_growth).counted(join)
+        join = Growth(2 * len(found.source)).counted(join)
         links = [Link(text, join(href)) for text, href in found.links]
         links = [link for link in links if link.url.lower().startswith(HTTP)]
         linked = [*(link.url for link in links), *_html_links(found.html, join)]
-        markdown = found.rewritten(lambda target: _target(target, join), keep_unseen=keep_hidden).strip("\n")
+        markdown = found.rewritten(lambda target: _target(target, join)).strip("\n")
         page = Page(
             markdown=markdown + "\n" if markdown.strip() else "",
             links=links,
             follow=list(dict.fromkeys(without_fragment(url) for url in linked)),
             meta=_meta(self.front, found.title, join),
         )
-        if not keep_hidden:
-            take_invisible(page)
+        take_invisible(page)
         return page
 
 
@@ -242,9 +237,9 @@ def draft(text: str) -> Draft:
     return Draft(front, scan(without_banners(text)))
 
 
-def read(text: str, url: str, *, keep_hidden: bool = False) -> Page:
+def read(text: str, url: str) -> Page:
     """Return a Markdown body as a page, its links relative to `url`; see `draft`."""
-    return draft(text).page(Joiner(url).join, keep_hidden=keep_hidden)
+    return draft(text).page(Joiner(url).join)
 
 
 def _meta(front: dict[str, object], heading: str | None, join: Callable[[str], str]) -> PageMeta:

@@ -246,13 +246,13 @@ class Scan:
     unseen: list[tuple[int, int]] = field(default_factory=list)
     unwrapped: list[tuple[int, int, bytes]] = field(default_factory=list)
 
-    def rewritten(self, change: Callable[[str], str], *, keep_unseen: bool = False) -> str:
+    def rewritten(self, change: Callable[[str], str]) -> str:
         """Return the text with `change` applied to each destination as it is written (in `<…>` or bare).
 
-        HTML that renders nothing is removed, and so are wrappers around text, unless they are to be kept.
+        HTML that renders nothing is removed, and so are wrappers around text.
         """
         replaced = [(start, end, self._changed(start, end, change)) for start, end in self.destinations]
-        if (self.unseen or self.unwrapped) and not keep_unseen:
+        if self.unseen or self.unwrapped:
             replaced = sorted([*replaced, *cuts(self.source, self.unseen), *self.unwrapped])
         pieces: list[bytes] = []
         position = 0

@@ -80,7 +80,7 @@ class FullTextPages:
         self._suspects = suspects
         self._markdown_links = markdown_links
         self._reader = reader
-        self._pieces = FullTextReader(run.workers.keep_hidden, run.workers.max_growth)
+        self._pieces = FullTextReader()
 
     async def current(self) -> AsyncIterator[Any]:
         """Yield the pages of the full-text files that discovery found, except for files that lag."""
