@@ -18,7 +18,7 @@ SAME_TEXT = 3
 """Least number of pages that differed before and have one text now for that text to be a wall."""
 
 SHRUNK = 0.1
-"""Least share of its former length that a page must have to be believed at once."""
+"""Least share of its former length that a page must have to be accepted at once."""
 
 KEPT_WORDS = 0.3
 """Least share of all words, old and new, that both texts must have in common to be editions of one page."""
@@ -31,9 +31,9 @@ MIN_LINKS = 3
 """Least number of links that a page had for the loss of all of them to be suspicious."""
 
 CONFIRM_RUNS = 2
-"""Complete runs in a row after which pages that are gone are deleted though many would go, and odd answers believed."""
+"""Complete runs in a row after which pages that are gone are deleted though many would go, and odd answers accepted."""
 
-BELIEVED_RUNS = 7
+ACCEPTED_RUNS = 7
 """Runs in a row after which a page is what it answers, unless that is a login or a challenge."""
 
 MAX_NEW_TEXT = 2 * MAX_WALL_TEXT
@@ -144,11 +144,11 @@ class Suspect:
 
 
 class Wall(NamedTuple):
-    """A wall in place of a page: the page's error, and the runs in a row after which it is believed; 0 for never."""
+    """A wall in place of a page: the page's error, and the runs in a row after which it is accepted; 0 for never."""
 
     kind: ErrorKind
     message: str
-    believed_runs: int
+    accepted_runs: int
 
 
 @dataclass(slots=True)
@@ -159,7 +159,7 @@ class Suspects:
     """By text: the contents that the pages with it had before."""
     _kinds: dict[str, ErrorKind] = field(default_factory=dict)
     _bare: set[str] = field(default_factory=set)
-    """The texts of pages of which little is left, and those of them that are believed after `BELIEVED_RUNS` only."""
+    """The texts of pages of which little is left, and those of them that are accepted after `ACCEPTED_RUNS` only."""
     _blank: set[str] = field(default_factory=set)
     _redirects: Counter[bytes] = field(default_factory=Counter)
     _redirects_for_now: Counter[bytes] = field(default_factory=Counter)
@@ -199,17 +199,17 @@ class Suspects:
         elif suspect.redirected and is_led_to:
             message = f"{self._redirects[suspect.key]} pages redirect here, and nothing links here"
         if message:
-            return Wall("http", message, BELIEVED_RUNS)
+            return Wall("http", message, ACCEPTED_RUNS)
         if suspect.text not in self._bare:
             return None
         message = "next to nothing is left of its text, or of its links, with status 200"
-        return Wall("http", message, BELIEVED_RUNS if suspect.text in self._blank else CONFIRM_RUNS)
+        return Wall("http", message, ACCEPTED_RUNS if suspect.text in self._blank else CONFIRM_RUNS)
 
     def _runs(self, suspect: Suspect, kind: ErrorKind, shared: ErrorKind | None) -> int:
-        """Return the runs after which a login or a notice is believed: a new page may really be one."""
+        """Return the runs after which a login or a notice is accepted: a new page may really be one."""
         if suspect.before is None and shared is None:
-            return CONFIRM_RUNS if kind == "http" else BELIEVED_RUNS
-        return BELIEVED_RUNS if kind == "http" else 0
+            return CONFIRM_RUNS if kind == "http" else ACCEPTED_RUNS
+        return ACCEPTED_RUNS if kind == "http" else 0
 
 
 # Pages that break off without a sign. Pure.

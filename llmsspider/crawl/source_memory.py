@@ -188,7 +188,7 @@ class SourceMemory:
         self.link_sources = LinkSources()
         self.dead_links = DeadLinks()
         self.doubts = Doubts(found.get("doubts"))
-        """What pages answered in earlier runs that was not believed, and in this one."""
+        """What pages answered in earlier runs that was not accepted, and in this one."""
         self.full_check = FullCheck(FULL_CHECK_RUNS)
         """To which URLs validators are sent in this run."""
         self.link_bases = LinkBases(self._known_urls, run.site.page_of, run.note)
@@ -293,11 +293,11 @@ class SourceMemory:
         return self.doubts.again(key + b"end", "no end") < CONFIRM_RUNS
 
     def accepts(self, suspect: Suspect, wall: Wall) -> bool:
-        """Say whether an answer that looks like a wall is believed: it came in enough runs, or is confirmed."""
+        """Say whether an answer that looks like a wall is accepted: it came in enough runs, or is confirmed."""
         if self._run.arguments.confirm_deletions:
             return True
         runs = self.doubts.again(suspect.key, f"wall {suspect.text}")
-        return 0 < wall.believed_runs <= runs
+        return 0 < wall.accepted_runs <= runs
 
     def is_confirmed(self, file: str, body: bytes) -> bool:
         """Say whether a file that breaks off is whole: it was the same in enough runs in a row."""

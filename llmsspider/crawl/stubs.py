@@ -63,13 +63,13 @@ def stub(markdown: str, typical: int = 0) -> Stub | None:
     """
     if len(markdown) > 40 * SHORT:
         return None  # so much text is no stub, whatever it includes
-    said, unfilled, is_part = 0, False, False
+    letters, unfilled, is_part = 0, False, False
     fence, is_filled, has_options = "", False, False
     for line in markdown.split("\n"):
         text = line.strip()
         if fence:
             is_end = text == fence
-            said += 0 if is_end or is_filled else letters_of(text)
+            letters += 0 if is_end or is_filled else letters_of(text)
             fence = "" if is_end else fence
         elif text.startswith(_FENCES):
             info = text.lstrip("`~")
@@ -80,14 +80,14 @@ def stub(markdown: str, typical: int = 0) -> Stub | None:
             is_part = is_part or not text.startswith(("import ", "export "))
         else:
             has_options = has_options and not text
-            said += 0 if text.startswith("#") else letters_of(_MARKUP.sub("", text))
-        if said >= PART:
+            letters += 0 if text.startswith("#") else letters_of(_MARKUP.sub("", text))
+        if letters >= PART:
             return None
-    if said < SHORT:
+    if letters < SHORT:
         return "unfilled" if unfilled else "short"
-    if is_part and said < PART:
+    if is_part and letters < PART:
         return "part"
-    return "small" if said < SMALL and is_small(markdown, typical) else None
+    return "small" if letters < SMALL and is_small(markdown, typical) else None
 
 
 def is_small(markdown: str, typical: int) -> bool:
@@ -103,7 +103,7 @@ def stub_of_full_text(markdown: str) -> Stub | None:
 
 def is_tiny(markdown: str) -> bool:
     """Say whether a page of a full-text file has next to no text."""
-    return len(markdown) < 4 * TINY + 400 and _said(markdown) < TINY
+    return len(markdown) < 4 * TINY + 400 and _letters_outside_markup(markdown) < TINY
 
 
 def _is_unfilled(line: str) -> bool:
@@ -124,15 +124,15 @@ def _is_unfilled(line: str) -> bool:
 
 
 def is_fuller(html: str, markdown: str) -> bool:
-    """Say whether the Markdown made from a page's HTML says far more than the author's Markdown of it.
+    """Say whether the Markdown made from a page's HTML has far more text than the author's Markdown of it.
 
     >>> is_fuller("word " * 200, "# Changes"), is_fuller("Home Guide Changes " * 3, "# Changes")
     (True, False)
     """
-    return _said(html) >= FULLER * _said(markdown) + MORE
+    return _letters_outside_markup(html) >= FULLER * _letters_outside_markup(markdown) + MORE
 
 
-def _said(markdown: str) -> int:
+def _letters_outside_markup(markdown: str) -> int:
     """Return how many letters and digits a text has outside headings, tags and destinations of links."""
     lines = (line for line in markdown.split("\n") if not line.startswith("#"))
     return letters_of(_MARKUP.sub("", "\n".join(lines)))

@@ -130,10 +130,6 @@ class Waiting:
         """Return how many pages wait."""
         return sum(len(self._pages[reason]) for reason in reasons)
 
-    def records(self, reason: Reason) -> list[PageRecord]:
-        """Return the records of the pages in memory that wait; they go on waiting."""
-        return [page.record for page in self._pages[reason].values() if page.record is not None]
-
     def pages(self, reason: Reason) -> list[WaitingPage]:
         """Return the pages that wait; they go on waiting."""
         return list(self._pages[reason].values())

@@ -11,7 +11,7 @@ from weakref import WeakSet
 from scrapy.exceptions import IgnoreRequest
 from scrapy.http import Response
 
-from llmsspider.crawl.bot_walls import BELIEVED_RUNS
+from llmsspider.crawl.bot_walls import ACCEPTED_RUNS
 from llmsspider.crawl.download_errors import NestedDownloadError, RefusedRequest
 from llmsspider.crawl.pages import text_headers
 from llmsspider.crawl.requests import HTML_ACCEPT, download_nested, info, nested_request
@@ -46,7 +46,7 @@ class MarkdownNegotiationMiddleware:
     links that nothing else names are mostly dead, such a page is downloaded first and its Markdown only if it is there.
     Counts `llms/markdown/hit`, `llms/markdown/miss`. The policy is `HostForms.to_try`. A stored page that came as
     Markdown is not taken as HTML because its Markdown fails in this run: that is the page's error, and it stays
-    as it was stored. What fails in `BELIEVED_RUNS` runs in a row is given up, and the page is taken as HTML.
+    as it was stored. What fails in `ACCEPTED_RUNS` runs in a row is given up, and the page is taken as HTML.
     """
 
     def __init__(self, crawler: Crawler, run: Run):
@@ -232,7 +232,7 @@ class MarkdownNegotiationMiddleware:
     def _raise_outage(self, url: str, kind: ErrorKind | None, message: str) -> None:
         """Raise `RefusedRequest` where the answer for stored Markdown is an outage, until that lasts too long."""
         run = self.run
-        if kind in OUTAGES and run.memory.doubts.again(page_key(url), f"markdown {kind}") < BELIEVED_RUNS:
+        if kind in OUTAGES and run.memory.doubts.again(page_key(url), f"markdown {kind}") < ACCEPTED_RUNS:
             run.count(stats.blocked("markdown-outage"))
             raise RefusedRequest(f"{message} at {url}", reason="markdown-outage", kind=kind)
 

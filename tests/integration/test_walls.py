@@ -143,7 +143,7 @@ def test_markdown_that_is_walled_is_not_taken_as_html(serve, run_crawl):
     markdown = {f"{name}.md": f"# Title of {name}\n\nMarkdown text of {name}.\n" for name in names}
     site = serve(pages() | markdown | {"/llms.txt": f"# Site\n\n## Docs\n\n{listed}"})
     arguments = {"follow": "listed"}
-    believed = {"llmsspider.downloadermiddlewares.markdown_negotiation.BELIEVED_RUNS": 2}
+    believed = {"llmsspider.downloadermiddlewares.markdown_negotiation.ACCEPTED_RUNS": 2}
     first = run_crawl(f"{site.url}/", arguments=arguments, settings=QUICK).by_path(site.url)
     assert [first[f"{name}.html"]["origin"] for name in names] == ["markdown"] * 6
     login = Reply("", 302, headers={"Location": "/login"})

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from llmsspider.crawl.bot_walls import (
-    BELIEVED_RUNS,
+    ACCEPTED_RUNS,
     Suspect,
     Suspects,
     breaks_off,
@@ -89,18 +89,18 @@ def test_what_one_page_proves_holds_for_all_with_its_text_the_new_ones_too():
     ("answer", "others", "runs"),
     [
         pytest.param(suspect(1, kind="auth"), [], 0, id="a login in place of a page"),
-        pytest.param(suspect(1, kind="http"), [], BELIEVED_RUNS, id="a notice in place of a page"),
+        pytest.param(suspect(1, kind="http"), [], ACCEPTED_RUNS, id="a notice in place of a page"),
         pytest.param(suspect(1, bare=True), [], 2, id="little is left"),
         pytest.param(
-            suspect(1, bare=True, start=True), [], BELIEVED_RUNS, id="little is left of the start page"
+            suspect(1, bare=True, start=True), [], ACCEPTED_RUNS, id="little is left of the start page"
         ),
-        pytest.param(suspect(1, bare=True, blank=True), [], BELIEVED_RUNS, id="little is left, and no link"),
+        pytest.param(suspect(1, bare=True, blank=True), [], ACCEPTED_RUNS, id="little is left, and no link"),
         pytest.param(suspect(1), [suspect(2, bare=True)], 2, id="little is left of another page"),
-        pytest.param(suspect(1, bare=True), [suspect(2), suspect(3)], BELIEVED_RUNS, id="three pages"),
+        pytest.param(suspect(1, bare=True), [suspect(2), suspect(3)], ACCEPTED_RUNS, id="three pages"),
         pytest.param(NEW, [suspect(2, bare=True)], 2, id="new, little is left of a stored one"),
         pytest.param(NEW, [suspect(2, kind="auth")], 0, id="new, as a login in place of a page"),
         pytest.param(replace(NEW, kind="http"), [], 2, id="new, a notice"),
-        pytest.param(replace(NEW, kind="auth"), [], BELIEVED_RUNS, id="new, a login"),
+        pytest.param(replace(NEW, kind="auth"), [], ACCEPTED_RUNS, id="new, a login"),
     ],
 )
 def test_after_how_many_runs_a_wall_is_believed(answer, others, runs):
@@ -108,7 +108,7 @@ def test_after_how_many_runs_a_wall_is_believed(answer, others, runs):
         seen = Suspects()
         for each in order:
             seen.see(each)
-        assert seen.evidence(answer).believed_runs == runs
+        assert seen.evidence(answer).accepted_runs == runs
 
 
 def test_a_new_page_that_many_redirect_to():

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 READ_AS_MARKDOWN = MARKDOWN_ORIGINS | {"llms-full"}
 
 
-class SiteOfRun:
+class _SiteOfRun:
     """What the rules of `crawl.settle` ask about the site, answered by the run."""
 
     def __init__(self, run: Run):
@@ -46,27 +46,22 @@ class SiteOfRun:
         self.leads_back = run.site.leads_back
 
     def is_published(self, url: str) -> bool:
-        """Say whether the start page is in scope, and listed where only listed pages are documents."""
         run = self._run
         unlisted = run.arguments.follow == "listed" and not run.site.is_listed(url)
         return not unlisted and run.bounds.allowed(url)
 
     def forms_are_open(self, url: str) -> bool:
-        """Say whether it is not known yet how the host names its Markdown."""
         return self._run.site.forms_of(url).is_open(url)
 
     def takes(self, url: str) -> bool:
-        """Say whether the run takes the page: `mode=refresh` takes stored ones only."""
         run = self._run
         return run.arguments.mode != "refresh" or page_key(url) in run.known.states
 
     def wall(self, suspect: Suspect) -> Wall | None:
-        """Return the wall that an answer is by the evidence so far; None for one that came in enough runs."""
         found = self._run.suspects.evidence(suspect)
         return None if found is None or self._run.memory.accepts(suspect, found) else found
 
     def can_wait(self, reason: Reason) -> bool:
-        """Say whether one more page can wait for this reason."""
         return self._run.waiting.can_keep(reason, self._run.limit.left)
 
 
@@ -78,7 +73,7 @@ class Documents:
         self._requests = requests
         self._link_sources = link_sources
         self._parts: dict[str, list[PageState]] | None = None
-        self.site = SiteOfRun(run)
+        self.site = _SiteOfRun(run)
 
     def with_links(
         self,

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from scrapy import Request
 
-from llmsspider.crawl.bot_walls import BELIEVED_RUNS, CONFIRM_RUNS, MAX_MOVED_TO_ONE
+from llmsspider.crawl.bot_walls import ACCEPTED_RUNS, CONFIRM_RUNS, MAX_MOVED_TO_ONE
 from llmsspider.crawl.deletions import DELETED, DeletionPlan, outage, plan_deletions
 from llmsspider.crawl.records import utc_now
 from llmsspider.store import LINKS
@@ -158,7 +158,8 @@ def _moved_pages(phase: Phase) -> Iterator[Any]:
         return (record.content if record is not None else None) or ""
 
     if reason_not_to_delete(run) is None and run.arguments.mode != "refresh":
-        run.moves.pair(run.waiting.records("moved"), run.known, stored_text)
+        records = [page.record for page in run.waiting.pages("moved") if page.record is not None]
+        run.moves.pair(records, run.known, stored_text)
     run.waiting.closed.add("moved")
     for page in run.waiting.take("moved"):
         yield from phase.spider.documents.settled(page)
@@ -272,7 +273,7 @@ def _keep_doubtful_pages(run: Run, site: Site) -> None:
 
 
 def _doubt(run: Run, key: bytes, outcome: str, arriving: Counter[bytes]) -> tuple[str, int]:
-    """Return the answer of a page and the runs in a row after which it is believed; empty and 0 where it is already."""
+    """Return the answer of a page and the runs in a row after which it is accepted; empty and 0 where it is already."""
     confirm, reason = CONFIRM_RUNS, run.known.reasons[key]
     if outcome == "dropped" and reason in {"empty", "soft-404"}:
         return reason, confirm
@@ -282,7 +283,7 @@ def _doubt(run: Run, key: bytes, outcome: str, arriving: Counter[bytes]) -> tupl
     for_now = key in run.known.elsewhere_for_now
     many = arriving[target] > (1 if for_now else MAX_MOVED_TO_ONE)
     return (
-        (f"moved {target.hex()}", BELIEVED_RUNS if many and for_now else confirm)
+        (f"moved {target.hex()}", ACCEPTED_RUNS if many and for_now else confirm)
         if many or for_now
         else ("", 0)
     )
