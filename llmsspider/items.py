@@ -217,7 +217,7 @@ class Page:
 
     `follow` holds every http(s) URL the page links to anywhere (navigation included), absolute, without
     fragment, each once, in page order. `links` holds the links of the main content, fragments kept.
-    `markdown` is normalised: `\\n` line ends, one trailing newline, empty string when there is no content.
+    `markdown` is normalised: `\n` line ends, one trailing newline, empty string when there is no content.
     `converter` names the engine that produced the Markdown, `fallback` says why it is not the chosen one. `hidden`
     counts the pieces of text that were removed because no reader of the page sees them. `parts` are documents of their
     own that were made of the same body, each with what follows the page's address in its own (`?tag=ships`).

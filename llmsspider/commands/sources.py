@@ -39,7 +39,7 @@ class Command(StoreCommand):
 
 def as_json(found: list[SourceRecord]) -> str:
     """The sources as an indented JSON array."""
-    rows: list[dict[str, Any]] = [{**dataclasses.asdict(record), **record.says} for record in found]
+    rows: list[dict[str, Any]] = [{**dataclasses.asdict(record), **record.header} for record in found]
     return orjson.dumps(rows, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE).decode()
 
 
@@ -49,7 +49,7 @@ def as_table(found: list[SourceRecord]) -> str:
 
     if not found:
         return "no sources yet\n"
-    titles = [_shown(record.says["title"]) for record in found]
+    titles = [_shown(record.header["title"]) for record in found]
     rows = [("SOURCE", "STATUS", "PAGES", "URL", "TITLE" if any(titles) else "")]
     rows += [
         (record.name, record.status, str(record.pages), record.url, title)

@@ -301,7 +301,7 @@ class RecordedPages:
             RuntimeError: the page has a document in this run.
             StoreError: the store takes no more.
         """
-        self._take(record)
+        self._note_document(record)
         key = record.key
         if self._stored is None:
             return "new", None
@@ -318,10 +318,10 @@ class RecordedPages:
 
     def delete(self, record: PageRecord) -> int:
         """Make a page a tombstone in the store, and return the number of the change; raises as `write` does."""
-        self._take(record)
+        self._note_document(record)
         return self._store.delete_page(record.key, self._known.reasons.get(record.key, "deleted"))
 
-    def _take(self, record: PageRecord) -> None:
+    def _note_document(self, record: PageRecord) -> None:
         """Note that the page has its one document of this run; raises `RuntimeError` for a second one."""
         if not self.is_first(record):
             raise RuntimeError(f"{record.url} has a document in this run")

@@ -107,7 +107,7 @@ class _Skill(KeptFolder):
         return head + "".join(page_text(page) for page in pages)
 
     def _skill(self, parts: list[_Part], omitted: list[PageRecord]) -> str:
-        says = self.source.says
+        says = self.source.header
         title = one_line(says["title"] or self.source.name)
         front = _front_matter(skill_name(self.source), self._description(title, says["summary"], parts))
         lines = [f"# {title}", ""]

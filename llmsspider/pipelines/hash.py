@@ -126,7 +126,7 @@ class HashPipeline:
         if record.llms is not None:
             self.run.memory.llms_entries[record.llms.file] = record.llms
         if not item.stored:
-            _take(item, record)
+            _update_record(item, record)
             delivered = self.run.recorded.delivered_before(record)
             if delivered is None:
                 return
@@ -140,8 +140,8 @@ class HashPipeline:
         vars(item).update(record.extra)
 
 
-def _take(item: PageItem, record: PageRecord) -> None:
-    """Take over into the record what pipelines made of the item.
+def _update_record(item: PageItem, record: PageRecord) -> None:
+    """Copy into the record what pipelines made of the item.
 
     Raises:
         TypeError: a field is not what it has to be.

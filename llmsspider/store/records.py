@@ -71,22 +71,22 @@ class SourceRecord:
     undelivered_since: int | None = None
 
     @property
-    def says(self) -> dict[str, str | None]:
-        """The llms.txt's text on the source: `title`, `summary`, `notes` (Markdown); None where it says none."""
+    def header(self) -> dict[str, str | None]:
+        """The llms.txt's text on the source: `title`, `summary`, `notes` (Markdown); None where it has none."""
         found = self.discovery.get("says")
-        said = found if isinstance(found, dict) else {}
-        values = {name: said.get(name) for name in ("title", "summary", "notes")}
+        stored = found if isinstance(found, dict) else {}
+        values = {name: stored.get(name) for name in ("title", "summary", "notes")}
         return {name: value if isinstance(value, str) else None for name, value in values.items()}
 
     @property
     def introduction(self) -> str:
         """Title, summary and notes of the source as the beginning of a Markdown file; empty where there is no title."""
-        says = self.says
-        if not says["title"]:
+        header = self.header
+        if not header["title"]:
             return ""
-        parts = [f"# {' '.join(says['title'].split())}"]
-        parts += [f"> {' '.join(says['summary'].split())}"] if says["summary"] else []
-        parts += [says["notes"].strip()] if says["notes"] else []
+        parts = [f"# {' '.join(header['title'].split())}"]
+        parts += [f"> {' '.join(header['summary'].split())}"] if header["summary"] else []
+        parts += [header["notes"].strip()] if header["notes"] else []
         return "\n\n".join(parts) + "\n\n"
 
     @property
@@ -275,9 +275,9 @@ class PageRecord:
 class PageItem(OpenDocument):
     """A document on its way through the pipelines, with what the store keeps of its page.
 
-    `confirmed` says that the page is as it was stored, `stored` that its content comes from the store: it has been
+    `confirmed` is True for a page that did not change, `stored` for content that comes from the store: it has been
     through the pipelines before. None of the three is a field of the item, so no feed has them. A tombstone has the
-    content that goes until it reaches the store.
+    content of the deleted page, for pipelines to see, until the page is deleted in the store.
     """
 
     __slots__ = ("confirmed", "record", "stored")

@@ -370,6 +370,6 @@ def store_class(given: object) -> type[Store]:
             raise TypeError(f"it lacks {', '.join(missing)}")
     except Exception as error:  # whatever the user's module raises
         accepted = "the path of a store class is accepted, see docs/explanation/store.md"
-        said = f"{type(error).__name__}: {error}"
-        raise ArgumentsError([f"setting LLMS_STORE_CLASS={given!r}: {accepted} ({said})"]) from None
+        why = f"{type(error).__name__}: {error}"
+        raise ArgumentsError([f"setting LLMS_STORE_CLASS={given!r}: {accepted} ({why})"]) from None
     return found
