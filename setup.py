@@ -43,7 +43,7 @@ setup(
             "py.typed",
             "launch/templates/**/*.tmpl",
             "changes/assets/*",
-            "output/report/assets/*",
+            "output/assets/*",
             "extensions/assets/*",
         ],
     },

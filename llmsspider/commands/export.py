@@ -38,7 +38,7 @@ FOLDERS = ("tree", "skill")
 
 
 def _graph_page(store: Store, out: BinaryIO) -> None:
-    from llmsspider.output.report.render import write_graph  # few exports are pages
+    from llmsspider.output.report import write_graph  # few exports are pages
 
     write_graph(store, out)
 

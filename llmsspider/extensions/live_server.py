@@ -283,7 +283,7 @@ def policy() -> str:
 
     The script of the report is allowed because the page opens the report as a blob, which inherits the policy.
     """
-    from llmsspider.output.report.render import csp_hash, report_script  # noqa: PLC0415  # Jinja2 takes time to import
+    from llmsspider.output.report import csp_hash, report_script  # noqa: PLC0415  # Jinja2 takes time to import
 
     scripts = f"{csp_hash(_asset('page.js'))} {csp_hash(report_script())}"
     return (

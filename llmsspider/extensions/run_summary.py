@@ -167,7 +167,8 @@ class ReportWriter(RunExtension):
 
     def engine_stopped(self) -> None:
         """Write it; Jinja2 is imported here, since a crawl without a report does without."""
-        from llmsspider.output.report import gather, write_report  # noqa: PLC0415
+        from llmsspider.output.report import write_report  # noqa: PLC0415
+        from llmsspider.output.run_data import gather  # noqa: PLC0415
 
         if not self.run.id:
             self.say(logging.WARNING, "no report: the run did not begin")

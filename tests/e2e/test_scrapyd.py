@@ -58,7 +58,7 @@ def test_the_egg_holds_the_package_and_the_profiles_and_nothing_else(egg: Path) 
     }
     assert {name for name in names if not name.startswith("EGG-INFO/")} == expected
     assert "pipelines_config/default.toml" in names
-    assert {"llmsspider/output/report/assets/report.css", "llmsspider/extensions/assets/page.html"} <= names
+    assert {"llmsspider/output/assets/report.css", "llmsspider/extensions/assets/page.html"} <= names
     assert not [name for name in names if "test" in name.lower()]
     bytecode = {name for name in zipfile.ZipFile(egg).namelist() if name.endswith(".pyc")}
     assert bytecode == {f"{name}c" for name in names if name.endswith(".py")}

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from llmsspider.output.graph import MAX_LINKS, MAX_NODES, site_tree
-from llmsspider.output.report.render import bars, timeline
-from llmsspider.output.report.run_data import MAX_PER_OUTCOME, CoverageReport, compare
+from llmsspider.output.report import bars, timeline
+from llmsspider.output.run_data import MAX_PER_OUTCOME, CoverageReport, compare
 from llmsspider.web.urls import identity
 
 SITE = "https://e.com/"

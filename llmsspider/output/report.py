@@ -17,9 +17,9 @@ from markupsafe import Markup, escape
 
 from llmsspider.crawl.progress import duration
 from llmsspider.output.exports import staged
-from llmsspider.output.report.run_data import Report, SiteGraph, sections_of, site_graph
+from llmsspider.output.mirror import path_for
+from llmsspider.output.run_data import Report, SiteGraph, sections_of, site_graph
 from llmsspider.store import Store
-from llmsspider.store.database import source_slug
 
 # Charts as inline SVG: a few shapes, so no library is carried along. Colours are CSS classes of the page.
 
@@ -169,7 +169,7 @@ def _environment() -> Environment:
 
 
 def _text(name: str) -> str:
-    return files("llmsspider.output.report").joinpath("assets", name).read_text(encoding="utf-8")
+    return files("llmsspider.output").joinpath("assets", name).read_text(encoding="utf-8")
 
 
 # Writing the report: where `LLMS_REPORT` says, whole or not at all.
@@ -185,7 +185,7 @@ def report_paths(setting: str, source: str) -> tuple[Path, Path]:
     >>> [str(path) for path in report_paths("out", "x")]
     ['out/report.html', 'out/run.json']
     """
-    path = Path(setting.replace("%(source)s", source_slug(source))).expanduser()
+    path = path_for(setting, source)
     page = path if path.suffix.lower() in {".html", ".htm"} else path / "report.html"
     return page, page.with_name("run.json")
 
