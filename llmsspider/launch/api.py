@@ -66,26 +66,25 @@ def resolve(
     if depth is not None or "max_depth" not in given:
         given["max_depth"] = "" if depth is None else str(depth)  # not what an earlier call kept
     with tempfile.TemporaryDirectory(prefix="llmsspider-") as temporary:
-        chosen = {
-            **_ONLY_HERE,
-            "LLMS_DATA_DIR": temporary,
-            **(settings or {}),
-            **_own_classes(store, handlers),
-        }
-        chosen["LLMS_DATA_DIR"] = Path(str(chosen["LLMS_DATA_DIR"])).absolute()
+        # what the environment says of stores is not for calls that name theirs, or keep nothing
+        here = {"LLMS_STORE_URL": "", "LLMS_STORE_CLASS": DEFAULT_CLASS, "LLMS_DATA_DIR": temporary}
+        chosen = {**here, **(settings or {}), **_own_classes(store, handlers)}
+        data_dir = chosen["LLMS_DATA_DIR"] = Path(str(chosen["LLMS_DATA_DIR"])).absolute()
         _crawl(given, chosen, temporary, timeout_secs)
         name = given.get("source") or default_name(given["url"])
-        with _stores(chosen).open(name, create=False) as pages:
+        url_of_store, kind = str(chosen["LLMS_STORE_URL"] or ""), chosen["LLMS_STORE_CLASS"] or DEFAULT_CLASS
+        stores = Stores(url_of_store or None, data_dir, store_class(kind))
+        with stores.open(name, create=False) as pages:
             if pages.count_pages() == 0:
-                raise ResolveError(_why(pages, url))
+                runs = pages.runs()
+                errors = pages.errors(runs[-1]) if runs else []
+                reason = f": {errors[0].kind} ({errors[0].message})" if errors else ""
+                outcome = runs[-1].outcome if runs else "never crawled"
+                raise ResolveError(f"{url}: no page was obtained, {outcome}{reason}")
             text, graph = io.BytesIO(), io.BytesIO()
             write_flat(pages, text, order=order, budget=max_tokens)
             write_json(pages, graph)
     return Resolved(text.getvalue().decode(), orjson.loads(graph.getvalue()))
-
-
-_ONLY_HERE = {"LLMS_STORE_URL": "", "LLMS_STORE_CLASS": DEFAULT_CLASS}
-"""What the environment says of stores is not for calls that name theirs, or keep nothing."""
 
 
 def _own_classes(
@@ -104,12 +103,6 @@ def _own_classes(
     except ImportError as error:
         raise ArgumentsError([str(error)]) from None
     return found
-
-
-def _stores(settings: Mapping[str, object]) -> Stores:
-    url, data_dir = settings.get("LLMS_STORE_URL"), settings["LLMS_DATA_DIR"]
-    kind = store_class(settings.get("LLMS_STORE_CLASS") or DEFAULT_CLASS)
-    return Stores(str(url) if url else None, Path(str(data_dir)), kind)
 
 
 def _crawl(
@@ -160,11 +153,3 @@ def crawl_from_pipe() -> None:
     from scrapy.cmdline import execute  # noqa: PLC0415  # in the process of the crawl only
 
     execute(["scrapy", "crawl", "docs", *orjson.loads(sys.stdin.read())])
-
-
-def _why(pages: Store, url: str) -> str:
-    runs = pages.runs()
-    outcome = runs[-1].outcome if runs else "never crawled"
-    errors = pages.errors(runs[-1]) if runs else []
-    reason = f": {errors[0].kind} ({errors[0].message})" if errors else ""
-    return f"{url}: no page was obtained, {outcome}{reason}"

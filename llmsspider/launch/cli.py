@@ -116,23 +116,27 @@ def _located(name: str, command: ScrapyCommand, args: list[str], opts: argparse.
     Raises:
         ArgumentsError: several folders could be meant.
     """
-    wanted = re.findall(r"\w+", command.syntax().replace("[options]", ""))
+    wanted = command.syntax().replace("[options]", "").split()
     of_all = name == "sources"  # of a store, which is that of the one folder here
-    if not of_all and (not wanted or wanted[0].lower() != "source"):
+    if not of_all and (not wanted or wanted[0].strip("<[]>").lower() != "source"):
         return args
     tree = None if of_all else next(_trees(map(Path, args[:1])), None)
-    if tree is None:
-        if _placed(opts) or project_dir(Path.cwd()):
-            return args
+    if tree is not None:
+        args = [tree.source, *args[1:]]
+    elif any(
+        os.environ.get(name) or any(pair.startswith(f"{name}=") for pair in opts.set) for name in PLACES
+    ):
+        return args  # the place of the stores was given
+    elif project_dir(Path.cwd()):
+        return args
+    else:
         here = list(_trees([Path(), *sorted(path for path in Path().iterdir() if path.is_dir())]))
-        required = 0 if of_all else len(re.sub(r"\[[^\[\]]*\]", "", command.syntax()).split())
+        required = sum("[" not in word for word in wanted)
         named = None if of_all or len(args) < max(required, 1) else args[0]
         tree = next((tree for tree in here if tree.source == named), None) or _only(here, named)
         if tree is None:
             return args
         args = [tree.source, *args] if len(args) == required - 1 else args
-    else:
-        args = [tree.source, *args[1:]]
     opts.set.append(f"{DATA_DIR_VARIABLE}={tree.folder.absolute() / STORE_FOLDER}")
     if command.requires_crawler_process:
         opts.set.insert(0, f"LLMS_MIRROR_DIR={tree.folder}")
@@ -164,13 +168,6 @@ def _only(trees: list[Tree], named: str | None) -> Tree | None:
         )
         raise ArgumentsError([f"{what}: name one of {names}"])
     return trees[0] if trees else None
-
-
-def _placed(opts: argparse.Namespace) -> bool:
-    """Return whether the place of the stores was given."""
-    return any(pair.startswith(f"{name}=") for pair in opts.set for name in PLACES) or any(
-        os.environ.get(name) for name in PLACES
-    )
 
 
 def summary(settings: Settings) -> str:

@@ -85,7 +85,10 @@ class LocalProcesses:
             except asyncio.CancelledError:
                 await _stop(process)
                 raise
-        return f"exit code {code}: {_last_error(path)} ({path})"
+        lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
+        faults = [line for line in lines if re.search(r"ERROR|CRITICAL|^scrapy ", line)]
+        last = (faults or lines or ["no log"])[-1].strip()
+        return f"exit code {code}: {last} ({path})"
 
 
 async def _stop(process: asyncio.subprocess.Process) -> None:
@@ -95,12 +98,6 @@ async def _stop(process: asyncio.subprocess.Process) -> None:
             await asyncio.wait_for(process.wait(), STOP_SECS)
         except TimeoutError:
             process.kill()
-
-
-def _last_error(path: Path) -> str:
-    lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
-    errors = [line for line in lines if re.search(r"ERROR|CRITICAL|^scrapy ", line)]
-    return (errors or lines or ["no log"])[-1].strip()
 
 
 # --- a Scrapyd node as the place where sources are crawled, over its JSON API ---
