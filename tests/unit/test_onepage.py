@@ -72,6 +72,11 @@ def test_the_llms_txt_stands_in_for_a_page_without_text(outcome, origin):
     assert found.answered.page_url == URL
 
 
+def ours(caplog: pytest.LogCaptureFixture) -> list[logging.LogRecord]:
+    """The records of the project; other tests may have asyncio log, too."""
+    return [record for record in caplog.records if record.name.startswith("llmsspider")]
+
+
 @pytest.mark.parametrize(
     "place",
     ["/docs/guide/llms.txt", "/docs/llms.txt", "/llms.txt", "/.well-known/llms.txt"],
@@ -83,7 +88,7 @@ def test_fallback_success_raw_and_titled_from_its_h1(place, caplog):
     assert found.result.page.markdown == LLMS_TXT
     assert found.result.page.meta.title == "The manual"
     assert (found.answered.page_url, found.answered.fetched_url) == (URL, f"https://e.com{place}")
-    said = [(record.levelname, record.getMessage()) for record in caplog.records]
+    said = [(record.levelname, record.getMessage()) for record in ours(caplog)]
     assert said[0] == ("DEBUG", f"Extraction failed for {URL}: HTTP status 404")
     assert ("DEBUG", f"Trying https://e.com{place} in place of {URL}") in said
     assert said[-1] == ("INFO", f"Took https://e.com{place} in place of {URL}: {len(LLMS_TXT)} characters")
@@ -93,7 +98,7 @@ def test_fallback_not_found_reports_the_pages_own_error(caplog):
     with pytest.raises(PageFailedError) as failure:
         got(Web({}), FAILED)
     assert failure.value is FAILED
-    (record,) = caplog.records
+    (record,) = ours(caplog)
     assert record.levelname == "WARNING"
     assert "https://e.com/docs/guide/llms.txt (not_found, status 404)" in record.getMessage()
 
