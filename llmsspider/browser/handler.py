@@ -15,7 +15,7 @@ from weakref import WeakKeyDictionary
 from scrapy.core.downloader.handlers.http11 import HTTP11DownloadHandler
 
 from llmsspider.browser.proxy import Dialer, FilteringProxy, OutboundProxies, OutboundProxy
-from llmsspider.crawl.requests import META, info
+from llmsspider.crawl.requests import META
 from llmsspider.downloadermiddlewares.address_guard import guarded_resolver
 from llmsspider.errors import BrowserUnavailableError, RenderingError
 from llmsspider.web import stats
@@ -143,7 +143,7 @@ class BrowserSession:
             raise RenderingError(f"the page was not rendered within {seconds:g} s", kind="network") from None
         if traffic:
             request.meta[META] = {
-                **info(request),
+                **request.meta.get(META, {}),
                 "failed": dict(traffic[-1].failed),
                 "data": list(traffic[-1].data),
                 "stopped": traffic[-1].is_stopped,

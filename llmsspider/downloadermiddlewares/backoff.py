@@ -18,7 +18,7 @@ from scrapy.utils.httpobj import urlparse_cached
 
 from llmsspider.crawl import compat
 from llmsspider.crawl.download_errors import RefusedRequest
-from llmsspider.crawl.requests import info
+from llmsspider.crawl.requests import META
 from llmsspider.crawl.spiderrun import run_of
 from llmsspider.downloadermiddlewares.request_headers import robots_user_agent
 from llmsspider.web import stats
@@ -135,7 +135,7 @@ class BackoffMiddleware:
 
     def _forbade(self, key: str, request: Request) -> None:
         """Count a page that may not be read. Files that are looked for are no pages: some hosts have 403 for 404."""
-        if info(request).get("nested"):
+        if request.meta.get(META, {}).get("nested"):
             return
         pace = self._paces[key]
         pace.record_forbidden()

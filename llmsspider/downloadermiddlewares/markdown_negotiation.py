@@ -14,7 +14,7 @@ from scrapy.http import Response
 from llmsspider.crawl.bot_walls import ACCEPTED_RUNS
 from llmsspider.crawl.download_errors import NestedDownloadError, RefusedRequest
 from llmsspider.crawl.pages import text_headers
-from llmsspider.crawl.requests import HTML_ACCEPT, download_nested, info, nested_request
+from llmsspider.crawl.requests import HTML_ACCEPT, META, download_nested, nested_request
 from llmsspider.crawl.spiderrun import required_run
 from llmsspider.web import stats
 from llmsspider.web.addresses import same_site
@@ -69,7 +69,7 @@ class MarkdownNegotiationMiddleware:
         Raises:
             IgnoreRequest: the page was downloaded before and only its Markdown is requested.
         """
-        page = info(request)
+        page = request.meta.get(META, {})
         if not page or any(page.get(key) for key in ("nested", "synthetic", "verify")):
             return None
         if split_route(request.url)[1]:
@@ -108,7 +108,7 @@ class MarkdownNegotiationMiddleware:
 
     def _is_first(self, request: Request) -> bool:
         """Return whether to download the page before its Markdown: only links name it, and those are mostly dead."""
-        page, url = info(request), request.url
+        page, url = request.meta.get(META, {}), request.url
         forms = self.run.site.forms_of(url)
         return (
             page.get("by") == "link"
@@ -127,8 +127,9 @@ class MarkdownNegotiationMiddleware:
             return await self._only_markdown(request, forms)
         state = self.run.known.state(page_key(request.url))
         stored = state.fetched_url if state is not None and is_markdown_url(state.fetched_url) else None
-        urls = (stored, info(request).get("md"), self.run.site.markdown_of(request.url))
-        named = [] if info(request).get("held") else list(dict.fromkeys(url for url in urls if url))
+        page = request.meta.get(META, {})
+        urls = (stored, page.get("md"), self.run.site.markdown_of(request.url))
+        named = [] if page.get("held") else list(dict.fromkeys(url for url in urls if url))
         if not named and state is not None and identity(request.url) in forms.missed:
             return None  # it was requested in an earlier run
         if not (forms.awaits_named if named else forms.learning(request.url)):

@@ -12,7 +12,7 @@ from scrapy.http import HtmlResponse
 from llmsspider.content.conversion.calls import read_metadata
 from llmsspider.crawl.bot_walls import leads_to_login
 from llmsspider.crawl.download_errors import FilteredRequest, RefusedRequest
-from llmsspider.crawl.requests import info
+from llmsspider.crawl.requests import META
 from llmsspider.crawl.spiderrun import run_of
 from llmsspider.web import stats
 from llmsspider.web.url_gate import INVALID_URL, fault
@@ -69,7 +69,7 @@ class RedirectMiddleware(NoReferer, redirect.RedirectMiddleware):
         run = run_of(self.crawler)
         if run is None:
             return redirected
-        page = info(request).get("canonical")
+        page = request.meta.get(META, {}).get("canonical")
         was_named = run.site.learn_redirect(request.url, redirected.url)
         if was_named or (page and identity(page) == identity(redirected.url)):
             run.site.learn_leading_back(redirected.url, request.url)
@@ -93,7 +93,7 @@ class MetaRefreshMiddleware(NoReferer, redirect.MetaRefreshMiddleware):
         self, request: Request, response: Response, spider: Spider | None = None
     ) -> Request | Response:
         """Return the redirect of a start page that refreshes elsewhere; an invalid one is no redirect."""
-        if not info(request).get("discovery"):
+        if not request.meta.get(META, {}).get("discovery"):
             return response
         try:
             answer = super().process_response(request, response)
@@ -143,13 +143,13 @@ class ScopeMiddleware:
 
     def request_reached_downloader(self, request: Request) -> None:
         """Count a request that is sent for a page: its Markdown form, HTML, redirects and retries."""
-        page = info(request)
+        page = request.meta.get(META, {})
         if self.run is not None and page and not page.get("discovery") and not page.get("verify"):
             self.run.limit.requests += 1
 
     def process_request(self, request: Request) -> None:
         """Raise `FilteredRequest` for a request that may not be followed."""
-        page = info(request)
+        page = request.meta.get(META, {})
         run = self.run
         if (
             run is None

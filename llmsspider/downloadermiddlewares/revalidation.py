@@ -13,7 +13,7 @@ from scrapy.http import Response
 from scrapy.utils.httpobj import urlparse_cached
 
 from llmsspider.crawl.pages import text_headers
-from llmsspider.crawl.requests import info, is_plain, nested_request
+from llmsspider.crawl.requests import META, is_plain, nested_request
 from llmsspider.crawl.spiderrun import required_run
 from llmsspider.store import Reading
 from llmsspider.web.urls import host, without_fragment
@@ -115,14 +115,15 @@ class RevalidationMiddleware:
         self.run.count("revalidated")
         if self.run.config.revalidate_method != "HEAD" or request.meta.get("playwright"):
             return None
-        if not info(request) or host(request.url) in self._get_only:  # robots.txt: the HEAD would wait for it
+        is_others = not request.meta.get(META)  # robots.txt: the HEAD would wait for it
+        if is_others or host(request.url) in self._get_only:
             return None
         return await self._by_head(request, known)
 
     def _validators(self, request: Request) -> dict[str, str]:
         if request.method != "GET":
             return {}
-        run, page = self.run, info(request)
+        run, page = self.run, request.meta.get(META, {})
         url, accept = _representation(request)
         if is_resource(request):
             return run.known.conditional_headers(url, accept, read_by="")
@@ -140,7 +141,7 @@ class RevalidationMiddleware:
         head_request = nested_request(
             request.url,
             request,
-            discovery=bool(info(request).get("discovery")),
+            discovery=bool(request.meta.get(META, {}).get("discovery")),
             meta={**own, "download_timeout": timeout} if timeout else own,
             method="HEAD",
             headers=request.headers,
@@ -201,7 +202,7 @@ class RevalidationMiddleware:
 
 def is_resource(request: Request) -> bool:
     """Return whether the response is no page: requested by discovery, for its links, or by Scrapy for robots.txt."""
-    page = info(request)
+    page = request.meta.get(META, {})
     if page:
         return bool(page.get("discovery") or page.get("source"))
     return urlparse_cached(request).path == "/robots.txt"

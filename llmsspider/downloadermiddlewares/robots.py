@@ -18,7 +18,7 @@ from scrapy.utils.httpobj import urlparse_cached
 from scrapy.utils.misc import load_object
 
 from llmsspider.crawl.download_errors import RefusedRequest, kind_of_exception
-from llmsspider.crawl.requests import info
+from llmsspider.crawl.requests import META
 from llmsspider.crawl.spiderrun import run_of
 from llmsspider.downloadermiddlewares.request_headers import robots_user_agent
 from llmsspider.errors import ErrorKind
@@ -67,7 +67,7 @@ class RobotsTxtMiddleware(robotstxt.RobotsTxtMiddleware):
         if netloc in self._unreachable:
             kind, message = self._unreachable[netloc]
             raise self._blocked(message, UNREACHABLE, kind)
-        for url in filter(None, (request.url, info(request).get("page"))):
+        for url in filter(None, (request.url, request.meta.get(META, {}).get("page"))):
             if rp is not None and not rp.allowed(url, self._token):
                 stats.count_scrapys(self.crawler.stats, "robotstxt/forbidden")
                 raise self._blocked("forbidden by robots.txt (ROBOTSTXT_OBEY)", "robots", "blocked")

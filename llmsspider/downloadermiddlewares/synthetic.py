@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from scrapy.http import Response
 
-from llmsspider.crawl.requests import info
+from llmsspider.crawl.requests import META
 
 if TYPE_CHECKING:
     from scrapy import Request
@@ -21,6 +21,6 @@ class SyntheticMiddleware:
 
     def process_request(self, request: Request) -> Response | None:
         """Return the answer of a synthetic request."""
-        if info(request).get("synthetic"):
+        if request.meta.get(META, {}).get("synthetic"):
             return Response(request.url, status=200, request=request)
         return None
