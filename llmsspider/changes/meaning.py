@@ -150,7 +150,7 @@ def _masked(kind: Kind, line: str) -> Masked:
 
 
 def _calls_itself_volatile(hunk: Hunk, old: str, new: str) -> bool:
-    """Whether a line says that it is volatile; each cell of a table that differs has to."""
+    """Whether a line is labelled as volatile; each cell of a table that differs has to be."""
     if hunk.kind != "table":
         return is_labelled(mask(new)) or (is_dated(old) and is_dated(new))
     cells = list(zip(_CELL.split(old), _CELL.split(new), strict=True))

@@ -65,7 +65,7 @@ def mask(text: str) -> str:
 
 
 def masked(text: str, *, releases: bool = True) -> Masked:
-    """Take out what may be volatile; without `releases` not their versions, unless a label says that it is.
+    """Take out what may be volatile; without `releases` not their versions, unless a label marks the text as volatile.
 
     >>> masked("pip install tool==2.1.0  # 3 files, 0.12 s", releases=False)
     Masked(mask='pip install tool==2.1.0  # … files, … s', parts=('3', '0.12'))
@@ -94,7 +94,7 @@ def _volatile(text: str, kept: list[tuple[int, int]]) -> Iterator[tuple[int, int
 
 
 def is_labelled(text: str) -> bool:
-    """Whether a text says that it holds a date or a counter: "updated", "build", "stars"."""
+    """Whether a text has a label of a date or a counter: "updated", "build", "stars"."""
     return _LABEL.search(text) is not None
 
 

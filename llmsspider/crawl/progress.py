@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-    from llmsspider.config.settings import Config
     from llmsspider.site.discovered import Discovery
 
 Phase = Literal["starting", "discovery", "crawling", "verifying", "finishing", "finished"]
@@ -257,13 +256,8 @@ class Coverage:
 
 @dataclass(slots=True)
 class Outputs:
-    """The outputs of one run, and what became of them.
+    """What became of the outputs of one run."""
 
-    Args:
-        config: the project's settings.
-    """
-
-    config: Config
     delivered: bool | None = None
     """Whether the outputs were stored where they belong, once the run is closed; None where there are none."""
     undelivered: list[str] = field(default_factory=list)
@@ -276,16 +270,6 @@ class Outputs:
     """Where the HTML report was written, and its text."""
     chunks_before: dict[str, frozenset[str]] = field(default_factory=dict)
     """Ids of the chunks that changed and deleted documents had, by document id, where a feed asks for chunks."""
-
-    @property
-    def writes_mirror(self) -> bool:
-        """True when this run brings the Markdown tree in step."""
-        return self.config.mirror_dir is not None
-
-    @property
-    def writes_skill(self) -> bool:
-        """True when this run brings the skill in step."""
-        return self.config.skill_dir is not None
 
 
 def delivered(

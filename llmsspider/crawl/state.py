@@ -96,7 +96,7 @@ class RunState:
         self._record: RunRecord | None = None
         self.prefetched = PrefetchedResponses()
         self.waiting, self.moves = Waiting(), Moves()
-        self.coverage, self.outputs = Coverage(), Outputs(config)
+        self.coverage, self.outputs = Coverage(), Outputs()
 
     @property
     def id(self) -> str:

@@ -54,6 +54,6 @@ class RunExtension:
         """Return whether there is anything to do."""
         return True
 
-    def say(self, level: int, line: str) -> None:
+    def log_line(self, level: int, line: str) -> None:
         """Log a line."""
         self.log.log(level, "%(line)s", {"line": line}, extra={"spider": self.crawler.spider})

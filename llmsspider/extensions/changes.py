@@ -81,7 +81,7 @@ class ChangeNews(RunExtension):
             with staged(path) as out:
                 out.write(body)
         except (OSError, NotAFeedError) as error:
-            run.outputs.delivered = False  # the exit code says it
+            run.outputs.delivered = False  # for the exit code
             self._fail(f"the feed {path} was not written", error)
             return False
         return True
@@ -114,7 +114,7 @@ class ChangeNews(RunExtension):
                 store.upsert_source(record)
 
     def _fail(self, what: str, error: Exception) -> None:
-        self.say(logging.ERROR, f"{what}: {getattr(error, 'strerror', None) or error}")
+        self.log_line(logging.ERROR, f"{what}: {getattr(error, 'strerror', None) or error}")
 
 
 def _unpublished(record: SourceRecord | None) -> dict[str, int]:

@@ -262,7 +262,7 @@ class TerminalProgress(RunExtension):
         is_new = self._logged_phase not in {"", "starting"} and self._logged_phase != progress.phase
         if due or (is_new and progress.documents):  # a first line of zeros is of no use
             self._logged_secs = progress.elapsed_secs
-            self.say(logging.INFO, summary.progress_line(run_report(self.run)))
+            self.log_line(logging.INFO, summary.progress_line(run_report(self.run)))
         self._logged_phase = progress.phase
 
 

@@ -41,9 +41,9 @@ class LivePage(RunExtension):
         address = await self._server.start(ports)
         if address is None:
             taken = f"the ports {ports[0]} to {ports[-1]} are taken"
-            self.say(logging.WARNING, f"no live page: {taken} (LLMS_STATUS_PORT)")
+            self.log_line(logging.WARNING, f"no live page: {taken} (LLMS_STATUS_PORT)")
         else:
-            self.say(logging.INFO, f"live page: {address}")
+            self.log_line(logging.INFO, f"live page: {address}")
 
     async def engine_stopped(self) -> None:
         """Send the last event and stop."""

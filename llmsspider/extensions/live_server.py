@@ -200,7 +200,7 @@ class LiveServer:
             return
         self._ended.set()
         deadline = asyncio.get_running_loop().time() + SHUTDOWN_GRACE_SECS
-        while not all(stream.is_closing() for stream in self._streams):  # no event says it
+        while not all(stream.is_closing() for stream in self._streams):  # there is no event for it
             if asyncio.get_running_loop().time() >= deadline:
                 break
             await asyncio.sleep(0.05)

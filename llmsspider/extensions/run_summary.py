@@ -50,7 +50,7 @@ class RunSummary(RunExtension):
         """Close the run, with what became of its outputs."""
         run, config = self.run, self.run.config
         undelivered = [*run.outputs.undelivered]
-        if config.mirror_dir is not None and run.outputs.writes_mirror and run.outputs.mirror is None:
+        if config.mirror_dir is not None and run.outputs.mirror is None:
             undelivered.append(config.mirror_dir)
         no_feeds = not self.crawler.settings.getdict("FEEDS")
         run.close(
@@ -73,20 +73,20 @@ class RunSummary(RunExtension):
             return
         report = run_report(self.run)
         for line in summary.log_lines(report):
-            self.say(logging.INFO, line)
+            self.log_line(logging.INFO, line)
         if report.delivered is False and report.documents:
             lost = "" if report.outcome == "store_failed" else "Nothing is lost: "
-            self.say(
+            self.log_line(
                 logging.ERROR,
                 f"not delivered: an output of this run could not be stored, or was put aside. {lost}"
                 f"`{replay_command(report.source, report.seq_before)}` gives what this run changed",
             )
         for line in report.notes:
-            self.say(logging.WARNING, line)
+            self.log_line(logging.WARNING, line)
         if report.advice is not None:
-            self.say(logging.ERROR, f"{report.outcome}: {report.advice}")
+            self.log_line(logging.ERROR, f"{report.outcome}: {report.advice}")
         if report.documents and not self.run.config.mirror_dir and not _has_output(self.crawler):
-            self.say(
+            self.log_line(
                 logging.WARNING,
                 "no output is configured: the documents are in the store only; write them with -O documents.jsonl, "
                 f"FEEDS, or `{command('export', self.run.source)}`",
@@ -121,12 +121,12 @@ class SearchIndex(RunExtension):
         try:
             found = await asyncio.to_thread(self._sync)
         except LlmsspiderError as error:
-            self.say(logging.WARNING, f"the search index is behind: {error}")
+            self.log_line(logging.WARNING, f"the search index is behind: {error}")
             return
         if found is not None:
             passages, done = found
             left = "" if done else "; the rest follows before the next search"
-            self.say(logging.INFO, f"search index: {passages} passages{left}")
+            self.log_line(logging.INFO, f"search index: {passages} passages{left}")
 
     def _sync(self) -> tuple[int, bool] | None:
         """Return how many passages the index has, and whether it is in step; None where there is to be no index."""
@@ -142,7 +142,7 @@ class SearchIndex(RunExtension):
 
 
 class ReportWriter(RunExtension):
-    """Write the report at `engine_stopped`, when the run is in the store; `LLMS_REPORT` says where."""
+    """Write the report at `engine_stopped`, when the run is in the store, to the path of `LLMS_REPORT`."""
 
     log = outputs_log
 
@@ -171,13 +171,13 @@ class ReportWriter(RunExtension):
         from llmsspider.output.run_data import gather  # noqa: PLC0415
 
         if not self.run.id:
-            self.say(logging.WARNING, "no report: the run did not begin")
+            self.log_line(logging.WARNING, "no report: the run did not begin")
             return
         seen = None if self.run.resumes else self._seen  # other processes yielded a part of them
         try:
             path, html = write_report(gather(self.run, seen), self._setting)
         except (OSError, StoreError) as error:
-            self.say(logging.ERROR, f"the report could not be written: {error}")
+            self.log_line(logging.ERROR, f"the report could not be written: {error}")
             return
         self.run.outputs.report = path, html
-        self.say(logging.INFO, f"report: {path}")
+        self.log_line(logging.INFO, f"report: {path}")

@@ -53,18 +53,18 @@ def load(settings: BaseSettings) -> str | None:
     """
     if not enabled(settings):
         return None
-    said = _Errors()
+    errors = _Errors()
     log = logging.getLogger(load_object(EXTENSION).__module__)
-    log.addFilter(said)
+    log.addFilter(errors)
     try:
         load_object(EXTENSION).from_crawler(SimpleNamespace(settings=settings, signals=SignalManager()))
     except (NotConfigured, OSError) as error:
-        said.problems.append(str(error) or "it is not configured")
+        errors.problems.append(str(error) or "it is not configured")
     finally:
-        log.removeFilter(said)
-    if not said.problems:
+        log.removeFilter(errors)
+    if not errors.problems:
         return None
-    return f"DotScrapy persistence could not load the page stores of the last job: {said.problems[0]}"
+    return f"DotScrapy persistence could not load the page stores of the last job: {errors.problems[0]}"
 
 
 class _Errors(logging.Filter):

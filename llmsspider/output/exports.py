@@ -159,7 +159,7 @@ def write_flat(
     budget: int | None = None,
     count: Count | None = None,
 ) -> Flattened:
-    """Write what the source says of itself, then page after page, each with a `Source:` line below its title.
+    """Write the introduction of the source, then page after page, each with a `Source:` line below its title.
 
     The page that would exceed `budget` and those after it are omitted. `count` counts tokens where none is given.
     """

@@ -41,7 +41,7 @@ class FeedFile(io.BufferedWriter):
     """A file that remembers that a write to it failed.
 
     Scrapy logs what an exporter raises for one item and goes on: a feed would be delivered without the rows for which
-    the disk was full. Here the first failure is said, nothing is written after it, and `check` raises what it was.
+    the disk was full. Here the first failure is logged, nothing is written after it, and `check` raises what it was.
     """
 
     failure: OSError | None = None
@@ -74,7 +74,7 @@ class StagedFileFeedStorage(FileFeedStorage):
     It replaces the target in one step when the crawl ended by itself or by one of its limits. A crawl that failed or
     was interrupted leaves an existing target alone and its own part as `<name>.partial`; one that can be continued
     (JOBDIR) always does, and the run that continues it adds to that part. Appending feeds (`-o`) are written as
-    Scrapy does. A target that cannot be written is said when the crawl starts. A batch that is full while the crawl
+    Scrapy does. A target that cannot be written is an error when the crawl starts. A batch that is full while the crawl
     goes replaces nothing before the crawl has ended; a new one is there once its documents are stored.
     """
 
@@ -224,7 +224,7 @@ class StagedS3FeedStorage(S3FeedStorage):
     """Scrapy's S3 storage: the feed is collected in a temporary file and put in one request at the end.
 
     An object appears whole or not at all, so it is enough not to upload after a crawl that failed or was
-    interrupted. That is said, and counts as not delivered.
+    interrupted. That is logged, and counts as not delivered.
     """
 
     run: Any = None

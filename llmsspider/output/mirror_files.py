@@ -48,7 +48,7 @@ class MirrorNames:
     Args:
         main_host: `urls.host` of the site; its pages lie at the top.
         known: the names an earlier run gave, by identity; they stay.
-        occupied: says whether a file that is not of this tree has the name already.
+        occupied: whether a file that is not of this tree has the name already.
     """
 
     def __init__(

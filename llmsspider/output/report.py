@@ -172,7 +172,7 @@ def _text(name: str) -> str:
     return files("llmsspider.output").joinpath("assets", name).read_text(encoding="utf-8")
 
 
-# Writing the report: where `LLMS_REPORT` says, whole or not at all.
+# Writing the report: to the path of `LLMS_REPORT`, whole or not at all.
 
 
 def report_paths(setting: str, source: str) -> tuple[Path, Path]:

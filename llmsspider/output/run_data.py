@@ -203,8 +203,8 @@ def _discovery(run: Run, discovery: Discovery) -> DiscoveryReport:
         file=discovery.discovered_file,
         type=discovery.discovered_file_type,
         files=[
-            File(file.url, file.kind, says.get("title"), says.get("summary"), len(file.entries))
-            for file, says in files
+            File(file.url, file.kind, header.get("title"), header.get("summary"), len(file.entries))
+            for file, header in files
         ],
         sitemaps=list(discovery.sitemaps),
         tried=[Request(**tried._asdict()) for tried in discovery.tried],

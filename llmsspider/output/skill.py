@@ -107,11 +107,11 @@ class _Skill(KeptFolder):
         return head + "".join(page_text(page) for page in pages)
 
     def _skill(self, parts: list[_Part], omitted: list[PageRecord]) -> str:
-        says = self.source.header
-        title = one_line(says["title"] or self.source.name)
-        front = _front_matter(skill_name(self.source), self._description(title, says["summary"], parts))
+        header = self.source.header
+        title = one_line(header["title"] or self.source.name)
+        front = _front_matter(skill_name(self.source), self._description(title, header["summary"], parts))
         lines = [f"# {title}", ""]
-        lines += [one_line(says["summary"]), ""] if says["summary"] else []
+        lines += [one_line(header["summary"]), ""] if header["summary"] else []
         lines += [
             f"The documentation of {self.source.url}, as Markdown. Before answering from memory, find the pages that",
             "apply in the outline and read their reference; the `Source:` line of a page is its address.",
@@ -145,10 +145,10 @@ class _Skill(KeptFolder):
         subjects = ", ".join(
             dict.fromkeys(one_line(part.section) for part in parts if part.section[0] != "/")
         )
-        said = f"Documentation of {title}. {one_line(summary or '')}".strip()
+        about = f"Documentation of {title}. {one_line(summary or '')}".strip()
         use = f"Use it for questions and code about {title}" + (f": {subjects}" if subjects else "") + "."
         room = MAX_DESCRIPTION - min(len(use), 400) - 1
-        return f"{_cut(said, room)} {_cut(use, 400)}"
+        return f"{_cut(about, room)} {_cut(use, 400)}"
 
 
 def skill_name(source: SourceRecord) -> str:
@@ -188,8 +188,8 @@ def _title(record: PageRecord) -> str:
 
 
 def _note(record: PageRecord) -> str:
-    said = (record.llms.description if record.llms else None) or record.description
-    return f": {_cut(one_line(said), MAX_NOTE)}" if said else ""
+    about = (record.llms.description if record.llms else None) or record.description
+    return f": {_cut(one_line(about), MAX_NOTE)}" if about else ""
 
 
 def _cut(text: str, room: int) -> str:

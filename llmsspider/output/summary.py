@@ -106,7 +106,7 @@ def _by_reason(
 
 
 def _named(urls: Iterable[tuple[str, str, str | None]], most: int, more: str | None = None) -> Iterator[str]:
-    """Yield a few URLs of each reason and, where `more` says where they are, the number of further ones."""
+    """Yield a few URLs of each reason and, where `more` is given, the number of further ones."""
     grouped: dict[str, list[tuple[str, str | None]]] = {}
     for reason, url, detail in urls:
         grouped.setdefault(reason, []).append((url, detail))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from llmsspider.crawl.spiderrun import required_run
 from llmsspider.errors import MirrorError, StoreError
 from llmsspider.items import Document
-from llmsspider.output.mirror import MirrorReport, folder_for, sync
+from llmsspider.output.mirror import Kind, MirrorReport, folder_for, sync
 from llmsspider.pipelines import CountedDrop
 from llmsspider.web import stats
 
@@ -68,13 +68,18 @@ class ExportPipeline:
             run.flush()
         except StoreError:  # `Run.end` meets it again, and says it
             return
-        if run.outputs.writes_skill:
-            await self._skill()
-        if not run.outputs.writes_mirror:
+        if run.config.skill_dir is not None:
+            try:
+                report = await asyncio.to_thread(_sync, "skill", run.config.skill_dir, run.config, run.source)
+                run.note(f"skill {report.describe()}")
+            except (MirrorError, StoreError, OSError) as error:  # OSError: a full disk
+                logger.error("the skill was not written: %(error)s", {"error": error})
+                run.count("skill/failed")
+        if run.config.mirror_dir is None:
             return
         try:
-            report = await asyncio.to_thread(_mirror, run.config, run.source)
-        except (MirrorError, StoreError, OSError) as error:  # OSError: a full disk
+            report = await asyncio.to_thread(_sync, "tree", run.config.mirror_dir, run.config, run.source)
+        except (MirrorError, StoreError, OSError) as error:
             logger.error("the Markdown tree was not written: %(error)s", {"error": error})
             run.count("mirror/failed")
             return
@@ -82,25 +87,12 @@ class ExportPipeline:
         run.count("mirror/written", len(report.written))
         run.count("mirror/removed", len(report.removed))
 
-    async def _skill(self) -> None:
-        run = self.run
-        try:
-            report = await asyncio.to_thread(_write_skill, run.config, run.source)
-        except (MirrorError, StoreError, OSError) as error:
-            logger.error("the skill was not written: %(error)s", {"error": error})
-            run.count("skill/failed")
-            return
-        run.note(f"skill {report.describe()}")
 
-
-def _write_skill(config: Config, source: str) -> MirrorReport:
+def _sync(kind: Kind, setting: str, config: Config, source: str) -> MirrorReport:
     with config.stores.open(source, create=False) as store:
+        folder = folder_for(setting, source)
+        if kind == "tree":
+            return sync(store, folder)
         from llmsspider.output.skill import sync_skill  # noqa: PLC0415  # few crawls write a skill
 
-        return sync_skill(store, folder_for(config.skill_dir or "", source))
-
-
-def _mirror(config: Config, source: str) -> MirrorReport:
-    folder = folder_for(config.mirror_dir or "", source)
-    with config.stores.open(source, create=False) as store:
-        return sync(store, folder)
+        return sync_skill(store, folder)
