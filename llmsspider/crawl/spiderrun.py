@@ -52,7 +52,8 @@ def counter(crawler: Crawler) -> Callable[[Stat, int], None]:
     """Return what adds to a stat of the crawl. Spiders are made before the crawler has its stats collector."""
 
     def count(stat: Stat, number: int) -> None:
-        stats.count(crawler.stats, stat, number)
+        if crawler.stats is not None:
+            crawler.stats.inc_value(stats.PREFIX + stat, number)
 
     return count
 

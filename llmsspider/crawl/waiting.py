@@ -43,7 +43,10 @@ LIMITS: dict[Reason, Limit] = {
     "in-file": Limit(inf),
 }
 MAX_CHARACTERS = 20_000_000
-"""Maximum number of characters of the pages that wait in memory."""
+"""Maximum number of characters of the pages that wait in memory because they may have moved."""
+
+BY_DOCUMENT: tuple[Reason, ...] = ("markdown", "tag", "stub")
+"""The reasons for which a page waits that may come again, in another form, before it is settled."""
 
 PASSING = frozenset({"network", "rate_limited"})
 """Error kinds that may be over by the end of the crawl; so may answers without a page that are no 4xx."""
@@ -109,7 +112,8 @@ class Waiting:
         """Say whether one more page can wait, where `room` more documents are allowed (None: any number)."""
         limit = LIMITS[reason]
         is_full = self._kept[reason] >= limit.pages or (room is not None and room <= limit.room)
-        return reason not in self.closed and not is_full and self._characters < MAX_CHARACTERS
+        is_large = reason == "moved" and self._characters >= MAX_CHARACTERS
+        return not (is_full or is_large or reason in self.closed)
 
     def keep(self, page: WaitingPage, *, room: int | None = None) -> bool:
         """Keep a page; return False where no more can wait."""
@@ -117,11 +121,13 @@ class Waiting:
         if not self.can_keep(reason, room):
             return False
         self._kept[reason] += 1
-        key: object = record.id if record is not None and reason != "wall" else self._kept[reason]
+        key: object = self._kept[reason]
+        if record is not None and reason in BY_DOCUMENT:
+            key = record.id
         if record is not None and reason == "wall":
             self._offsets[key] = self._write(record)
             page.record = None
-        elif record is not None:
+        elif record is not None and reason == "moved":
             self._characters += len(record.content or "")
         self._pages[reason][key] = page
         return True
@@ -136,7 +142,7 @@ class Waiting:
 
     def pop(self, record: PageRecord) -> WaitingPage | None:
         """Return the page of this document that waited for other pages and waits no more; None where none did."""
-        found = (self._pages[reason].pop(record.id, None) for reason in ("markdown", "tag", "stub"))
+        found = (self._pages[reason].pop(record.id, None) for reason in BY_DOCUMENT)
         return next((page for page in found if page is not None), None)
 
     def take(

@@ -56,6 +56,17 @@ def test_none_waits_where_a_stop_would_lose_it_nor_near_the_limit_of_documents(m
     assert waiting.keep(WaitingPage("moved", record=record("new", "text")), room=LIMITS["moved"].room + 1)
     monkeypatch.setattr(module, "MAX_CHARACTERS", 4)
     assert not waiting.keep(WaitingPage("moved", record=record("more")))
+    assert waiting.keep(WaitingPage("wall", record=record("wall"))), "it waits on disk"
+    assert waiting.keep(failed(1)), "it has no text"
+    waiting.close()
+
+
+def test_a_new_page_that_comes_twice_waits_twice_and_the_first_one_is_the_first():
+    waiting = Waiting()
+    waiting.closed.clear()
+    for text in ("first", "second"):
+        waiting.keep(WaitingPage("moved", record=record("new", text)))
+    assert [page.record.content for page in waiting.take("moved")] == ["first", "second"]
 
 
 def test_a_page_whose_markdown_came_waits_no_more():
