@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import argparse
 import sys
+from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
-from llmsspider.launch.storecommand import DescribedCommand
+from llmsspider.errors import ArgumentsError
+from llmsspider.launch.storecommand import StoreCommand
 
 PAGES = {
     "index": "# Tealight\n\nTealight heats water to the degree, from a shell or a script.\n\n"
@@ -62,10 +64,10 @@ class Handler(BaseHTTPRequestHandler):
     log_message = staticmethod(lambda *_: None)  # type: ignore[assignment]  # it prints nothing
 
 
-class Command(DescribedCommand):
+class Command(StoreCommand):
     """Serve the documentation of a made-up product on 127.0.0.1, as HTML and Markdown, with an llms.txt."""
 
-    requires_crawler_process = False
+    requires_project = False
     summary = "Serve a tiny documentation site on this machine, to try things on"
 
     def add_options(self, parser: argparse.ArgumentParser) -> None:
@@ -75,18 +77,15 @@ class Command(DescribedCommand):
             "--port", type=int, default=8000, help="of 127.0.0.1; 0 is any free one (default: 8000)"
         )
 
-    def run(self, args: list[str], opts: argparse.Namespace) -> None:
+    def work(self, args: list[str], opts: argparse.Namespace) -> None:
         """Serve until Ctrl-C."""
         try:
             server = ThreadingHTTPServer(("127.0.0.1", opts.port), Handler)
         except (OSError, OverflowError) as error:
-            sys.stderr.write(f"demo: port {opts.port} cannot be used ({error}); choose another with --port\n")
-            self.exitcode = 1
-            return
-        with server:
+            raise ArgumentsError(
+                [f"--port {opts.port}: it cannot be used ({error}); choose another"]
+            ) from None
+        with server, suppress(KeyboardInterrupt):
             sys.stdout.write(f"serving http://127.0.0.1:{server.server_port}/ until Ctrl-C\n")
             sys.stdout.flush()
-            try:
-                server.serve_forever()
-            except KeyboardInterrupt:
-                return
+            server.serve_forever()

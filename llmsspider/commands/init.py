@@ -10,8 +10,9 @@ from importlib.resources.abc import Traversable
 from importlib.util import find_spec
 from pathlib import Path
 
-from llmsspider import __version__, errors
-from llmsspider.launch.storecommand import DescribedCommand
+from llmsspider import __version__
+from llmsspider.errors import ArgumentsError
+from llmsspider.launch.storecommand import StoreCommand
 
 TEMPLATES = "launch/templates/project"
 SUFFIX = ".tmpl"
@@ -22,20 +23,18 @@ MODULE = "module"
 """The folder that gets the name of the project."""
 
 
-class Command(DescribedCommand):
+class Command(StoreCommand):
     """Write the files of a project whose settings begin with ours: a pipeline, spiders, sources, deploy files."""
 
-    requires_crawler_process = False
+    requires_project = False
     usage = "[options] NAME"
     summary = "Make a project of your own: settings, a pipeline, sources, deploy files"
 
-    def run(self, args: list[str], opts: argparse.Namespace) -> None:
+    def work(self, args: list[str], opts: argparse.Namespace) -> None:
         """Write the project into a folder of its name."""
         problem = _problem(args)
         if problem is not None:
-            sys.stderr.write(f"{errors.called()} init: {problem}\n")
-            self.exitcode = 2
-            return
+            raise ArgumentsError([problem])
         name = args[0]
         written = write_project(name, Path(name))
         sys.stdout.write(

@@ -304,7 +304,8 @@ def take_environment(settings: SettingsLike) -> list[str]:
     The command line comes before the environment, the environment before profiles and settings.py. A variable of
     another program that only begins with `LLMS_` is left alone, one that looks like a misspelt setting is not.
     """
-    problems = _unknown_settings(settings)
+    given = sorted(name for name in map(str, settings) if name.upper().startswith("LLMS_"))
+    problems = [f"setting {name} {_why_unknown(name)}" for name in given if name not in DEFAULTS]
     for name, value in from_environment().items():
         if (settings.getpriority(name) or 0) < ENVIRONMENT_PRIORITY:
             settings.set(name, value, priority=ENVIRONMENT_PRIORITY)
@@ -319,13 +320,6 @@ def take_environment(settings: SettingsLike) -> list[str]:
 def from_environment() -> dict[str, str]:
     """Return the settings that the environment has a value for."""
     return {name: value for name in DEFAULTS if (value := os.environ.get(name))}
-
-
-def _unknown_settings(settings: SettingsLike) -> list[str]:
-    unknown = sorted(
-        name for name in map(str, settings) if name.upper().startswith("LLMS_") and name not in DEFAULTS
-    )
-    return [f"setting {name} {_why_unknown(name)}" for name in unknown]
 
 
 def _why_unknown(name: str) -> str:

@@ -170,24 +170,20 @@ class Node:
 
     async def _ask(self, method: str, service: str, **parameters: Any) -> dict[str, Any]:
         """Send a request to the API, with retries; scheduling is not retried, since it may have worked."""
-        tries = 1 if method == "POST" else TRIES
-        for left in range(tries - 1, -1, -1):
+        limit = aiohttp.ClientTimeout(total=ANSWER_SECS)
+        for left in range(0 if method == "POST" else TRIES - 1, -1, -1):
             try:
-                return await self._asked(method, service, parameters)
+                async with (
+                    aiohttp.ClientSession(auth=self._auth, timeout=limit) as session,
+                    session.request(method, f"{self.name}/{service}.json", **parameters) as response,
+                ):
+                    response.raise_for_status()
+                    answer: dict[str, Any] = await response.json(content_type=None)
+                    break
             except (aiohttp.ClientError, TimeoutError, ValueError) as error:
                 if not left:
                     raise PlaceFailed(f"{self.name}: {str(error) or type(error).__name__}") from error
                 await asyncio.sleep(POLL_SECS)
-        raise AssertionError
-
-    async def _asked(self, method: str, service: str, parameters: dict[str, Any]) -> dict[str, Any]:
-        limit = aiohttp.ClientTimeout(total=ANSWER_SECS)
-        async with (
-            aiohttp.ClientSession(auth=self._auth, timeout=limit) as session,
-            session.request(method, f"{self.name}/{service}.json", **parameters) as response,
-        ):
-            response.raise_for_status()
-            answer: dict[str, Any] = await response.json(content_type=None)
         if answer.get("status") != "ok":
             raise PlaceFailed(f"{self.name}: {answer.get('message', answer)}")
         return answer

@@ -75,7 +75,7 @@ class DescribedCommand(ScrapyCommand):
 
 
 class StoreCommand(DescribedCommand):
-    """A command that works on the store and never on a site.
+    """A command that works here, mostly on the store, and never on a site.
 
     A fault is one line on stderr. The exit code is `WRONG` for wrong arguments (an unknown source too), `FAILED` where
     the store cannot be read or the output cannot be written.
