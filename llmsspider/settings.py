@@ -120,7 +120,7 @@ EXTENSIONS_BASE: dict[str, int | None] = {
     "llmsspider.extensions.run_summary.RunSummary": -10,  # before Scrapy's feed exporter, which is at 0
     "llmsspider.extensions.heartbeat.Heartbeat": 0,
     "llmsspider.extensions.run_summary.SearchIndex": 15,  # after the summary, which says that documents are there
-    "llmsspider.extensions.changes.ChangeNews": 17,
+    "llmsspider.extensions.run_summary.ChangeNews": 17,
     "llmsspider.extensions.run_summary.ReportWriter": 20,  # after the summary: its path is the last line
     "llmsspider.extensions.live_page.LivePage": 30,  # its last event links the report
 }
