@@ -219,6 +219,6 @@ def _folder_problems(config: Config, source: str) -> list[str]:
     feed = path_for(config.changes_feed, source) if config.changes_feed else None
     if feed is not None and feed.is_dir():
         found.append(
-            f"setting LLMS_CHANGES_FEED: {feed} is a folder; name a file, such as {feed / 'changes.render'}"
+            f"setting LLMS_CHANGES_FEED: {feed} is a folder; name a file, such as {feed / 'changes.atom'}"
         )
     return found

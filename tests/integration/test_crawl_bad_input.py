@@ -250,3 +250,14 @@ def test_a_named_llms_txt_is_used_and_nothing_is_probed(serve, run_crawl):
     outcome = run_crawl(f"{site.url}/", arguments={"llms_txt": f"{site.url}/other/llms.txt"})
     assert outcome.by_path(site.url)["/guide/intro.html"]["llms"]["file"] == f"{site.url}/other/llms.txt"
     assert "/llms.txt" not in site.paths()
+
+
+def test_a_folder_in_place_of_the_feed_of_changes_is_one_line(tmp_path):
+    (tmp_path / "feed").mkdir()
+    feed = f"LLMS_CHANGES_FEED={tmp_path / 'feed'}"
+    outcome = command("crawl", "docs", "-a", "url=https://e.com/", "-s", feed, cwd=tmp_path)
+    assert outcome.exit_code == 2
+    (line,) = outcome.log.splitlines()
+    assert line.endswith(
+        f"{tmp_path / 'feed'} is a folder; name a file, such as {tmp_path / 'feed' / 'changes.atom'}"
+    )
