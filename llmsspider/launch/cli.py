@@ -59,16 +59,35 @@ class Tree(NamedTuple):
 
 
 def project_settings() -> Settings:
-    """Return the settings of the project around, where it is one made from ours, else our own."""
+    """Return the settings of the project around, where it is one made from ours, else our own.
+
+    Raises:
+        ArgumentsError: its module cannot be read.
+    """
     try:
         settings = get_project_settings()
         ours = settings.get("COMMANDS_MODULE") == COMMANDS_MODULE
     except ImportError:
         ours = False
+    except (
+        Exception
+    ) as error:  # whatever the module of the project raises, and values that Scrapy cannot take
+        name = os.environ.get("SCRAPY_SETTINGS_MODULE", "")
+        raise ArgumentsError(_module_problems(name) or [f"{name}: {type(error).__name__}: {error}"]) from None
     if not ours:
         os.environ["SCRAPY_SETTINGS_MODULE"] = SETTINGS_MODULE
         settings = get_project_settings()
     return settings
+
+
+def _module_problems(name: str) -> list[str]:
+    """Return a line for each wrong value of Scrapy's settings in a module, as far as it can be imported."""
+    from llmsspider.launch.checking import value_problem  # noqa: PLC0415
+
+    with contextlib.suppress(Exception):
+        found = vars(import_module(name))
+        return [problem for key, value in found.items() if (problem := value_problem(key, value))]
+    return []
 
 
 def commands(settings: Settings) -> dict[str, ScrapyCommand]:
@@ -190,6 +209,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     except BrokenPipeError:  # the reader of the pipe has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
+    except ArgumentsError as error:
+        return _refuse(error.problems)
     except KeyboardInterrupt:
         sys.stderr.write("llmsspider: stopped before it had begun\n")
         return INTERRUPTED
@@ -217,10 +238,7 @@ def _subcommand(name: str, rest: list[str]) -> int:
         if name in SpiderLoader.from_settings(settings).list():
             meant = f"it is a spider: llmsspider crawl {name} -a url=URL"
         return _refuse([f"{name!r} is neither a command nor a URL; {meant}"])
-    try:
-        return run_command(found[name], name, rest, settings)
-    except ArgumentsError as error:
-        return _refuse(error.problems)
+    return run_command(found[name], name, rest, settings)
 
 
 def crawl(given: list[str]) -> int:

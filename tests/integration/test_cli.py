@@ -320,3 +320,24 @@ def test_a_wrong_log_level_is_one_line(llmsspider):
     refused = llmsspider("https://e.com/", "-L", "FOO")
     said = "llmsspider: setting LOG_LEVEL='FOO': CRITICAL, ERROR, WARNING, INFO or DEBUG is accepted\n"
     assert (refused.returncode, refused.stderr) == (2, said)
+
+
+MODULES = {
+    "ITEM_PIPELINES = 'foo'": "setting ITEM_PIPELINES='foo': a dict is accepted, on the command line as JSON",
+    "DOWNLOAD_DELAY = 'x'": "setting DOWNLOAD_DELAY='x': a number of 0 or more is accepted",
+    "1 / 0": "own_settings: ZeroDivisionError: division by zero",
+}
+
+
+@pytest.mark.parametrize(("line", "said"), MODULES.items(), ids=MODULES)
+def test_settings_of_a_project_that_cannot_be_read_are_one_line(tmp_path, line, said):
+    (tmp_path / "own_settings.py").write_text(f"from llmsspider.settings import *\n{line}\n")
+    found = {
+        "SCRAPY_SETTINGS_MODULE": "own_settings",
+        "PYTHONPATH": os.pathsep.join([str(ROOT), str(tmp_path)]),
+    }
+    words = [sys.executable, "-m", "llmsspider", "https://e.com/"]
+    done = subprocess.run(
+        words, cwd=tmp_path, env={**os.environ, **found}, capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stderr) == (2, f"llmsspider: {said}\n")
