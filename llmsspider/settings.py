@@ -77,7 +77,7 @@ SPIDER_MIDDLEWARES_BASE: dict[str, int | None] = {
 }
 DOWNLOADER_MIDDLEWARES_BASE: dict[str, int | None] = {
     **scrapys.DOWNLOADER_MIDDLEWARES_BASE,
-    "llmsspider.downloadermiddlewares.synthetic.SyntheticMiddleware": 10,
+    "llmsspider.downloadermiddlewares.redirect.SyntheticMiddleware": 10,
     "llmsspider.downloadermiddlewares.address_guard.AddressGuardMiddleware": 20,
     "llmsspider.downloadermiddlewares.redirect.ScopeMiddleware": 40,
     "llmsspider.downloadermiddlewares.robots.RobotsTxtMiddleware": 100,

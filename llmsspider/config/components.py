@@ -28,7 +28,7 @@ REQUIRED = {
         "llmsspider.spidermiddlewares.llms_txt_start.LlmsTxtStart": "nothing would be requested",
     },
     "DOWNLOADER_MIDDLEWARES": {
-        "llmsspider.downloadermiddlewares.synthetic.SyntheticMiddleware": "no crawl would end",
+        "llmsspider.downloadermiddlewares.redirect.SyntheticMiddleware": "no crawl would end",
     },
     "ITEM_PIPELINES": {
         STORE_PIPELINE: "nothing would be stored, and the next crawl would take every page for new",

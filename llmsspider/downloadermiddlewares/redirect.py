@@ -1,4 +1,4 @@
-"""Redirects without a Referer header and without loops, and the scope checked once more where they ended up."""
+"""Where requests lead: our own are answered here, redirects followed, and both held to the scope of the crawl."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Self
 
 from scrapy import Request, signals
 from scrapy.downloadermiddlewares import redirect
-from scrapy.http import HtmlResponse
+from scrapy.http import HtmlResponse, Response
 
 from llmsspider.content.conversion.calls import read_metadata
 from llmsspider.crawl.bot_walls import leads_to_login
@@ -21,9 +21,22 @@ from llmsspider.web.urls import identity
 if TYPE_CHECKING:
     from scrapy import Spider
     from scrapy.crawler import Crawler
-    from scrapy.http import Response
 
     from llmsspider.crawl.run import Run
+
+
+class SyntheticMiddleware:
+    """Answer requests whose `meta["llms"]["synthetic"]` is set with an empty response; nothing is sent.
+
+    `process_start` cannot yield items, so the tombstones and the pages of full-text files leave the crawl
+    through the callback of such a request. It stands first, before robots.txt and address guard.
+    """
+
+    def process_request(self, request: Request) -> Response | None:
+        """Return the answer of a synthetic request."""
+        if request.meta.get(META, {}).get("synthetic"):
+            return Response(request.url, status=200, request=request)
+        return None
 
 
 class NoReferer(redirect.BaseRedirectMiddleware):
