@@ -180,7 +180,7 @@ def test_a_store_on_a_read_only_disk_is_read_whole(disk, llmsspider, leave, lost
     before = sorted(path.name for path in folder.iterdir())
     env = {"LLMS_DATA_DIR": str(folder)}
     listed = json.loads(llmsspider("sources", "--json", **env).stdout)
-    assert listed[0]["pages"] >= 500
+    assert listed[0]["pages"] == 600 if leave is clean_run else listed[0]["pages"] > 0, "what was committed"
     exported = llmsspider("export", NAME, **env)
     assert (exported.returncode, len(exported.stdout.splitlines())) == (0, listed[0]["pages"])
     for words in (("status", NAME), ("search", NAME, "text"), ("diff", NAME, "--since", "0")):
