@@ -95,6 +95,7 @@ def test_fallback_success_raw_and_titled_from_its_h1(place, caplog):
 
 
 def test_fallback_not_found_reports_the_pages_own_error(caplog):
+    caplog.set_level(logging.INFO, "llmsspider.spiders.page")  # whatever tests before it set
     with pytest.raises(PageFailedError) as failure:
         got(Web({}), FAILED)
     assert failure.value is FAILED
