@@ -123,9 +123,9 @@ class Answers:
         yield from self._documents.with_links(stored, request, confirmed=confirmed)
 
     async def _no_document_again(self, request: Request, answer: PageResponse) -> Iterator[Any] | None:
-        """Return the results of an unchanged page that was no document and is none in this run either, else None.
+        """Return the results of an unchanged page that was filtered before and is filtered again; None for any other.
 
-        Where it may be a document now and this response has no body, the result is the request that fetches the body.
+        Where it may be a document now and this response has no body, the result is a request for the body.
         """
         run, listed = self._run, bool(info(request).get("listed"))
         is_whole = answer.status == 304 and info(request).get("whole")  # it was sent no validators

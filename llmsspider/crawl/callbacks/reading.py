@@ -202,7 +202,7 @@ class FullerHtml:
         return html, replace(read, was_stub=True)
 
     async def _html(self, request: Request, answered: PageResponse) -> PageResponse | None:
-        """Return the HTML of the page, or the 304 that says it is the one stored; None where there is none.
+        """Return the answer with the page's HTML, or the 304 for the stored HTML; None where there is no HTML.
 
         Where only the Markdown file is known, the pages that it may belong to are requested.
         """

@@ -310,7 +310,7 @@ class ApiFiles:
         return _together(answered, result, made)
 
     async def _download(self, url: str, request: Request, answered: PageResponse) -> PageResponse | None:
-        """Return the file, or the 304 that says it is the one stored; None where there is none."""
+        """Return the answer with the file, or the 304 for the stored file; None where there is no file."""
         try:
             response = await download_nested(self.crawler, url, request)
         except NestedDownloadError as error:

@@ -253,10 +253,11 @@ def _decide_parts(run: Run) -> None:
 
 
 def _keep_doubtful_pages(run: Run, site: Site) -> None:
-    """Keep the stored pages of which this run alone cannot say that they are gone.
+    """Keep the stored pages that may be gone, where one run is not enough to know.
 
-    Those are pages that answered the verification with a wall, pages without text or with the one that the site has for
-    missing pages; those that redirect for now, or together with many others; and what only such pages link to.
+    Kept are pages whose verification was answered by a bot wall, by no text, or by the text that the site has for
+    missing pages; pages that redirect temporarily; pages of which many redirect to the same one; and pages that only
+    such pages link to.
     """
     if run.arguments.confirm_deletions:
         return
