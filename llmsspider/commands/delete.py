@@ -6,11 +6,11 @@ import argparse
 import sys
 
 from llmsspider.answers import delete_index
-from llmsspider.launch.storecommand import StoreCommand, one_source
+from llmsspider.launch.storecommand import OneLineCommand, one_source
 from llmsspider.store.database import resolve_data_dir, source_slug
 
 
-class Command(StoreCommand):
+class Command(OneLineCommand):
     """Deletes a source after a confirmation; exit code 1 without it."""
 
     usage = "[options] SOURCE"

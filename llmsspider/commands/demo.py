@@ -8,7 +8,7 @@ from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 from llmsspider.errors import ArgumentsError
-from llmsspider.launch.storecommand import StoreCommand
+from llmsspider.launch.storecommand import OneLineCommand
 
 PAGES = {
     "index": "# Tealight\n\nTealight heats water to the degree, from a shell or a script.\n\n"
@@ -64,7 +64,7 @@ class Handler(BaseHTTPRequestHandler):
     log_message = staticmethod(lambda *_: None)  # type: ignore[assignment]  # it prints nothing
 
 
-class Command(StoreCommand):
+class Command(OneLineCommand):
     """Serve the documentation of a made-up product on 127.0.0.1, as HTML and Markdown, with an llms.txt."""
 
     requires_project = False
@@ -79,6 +79,8 @@ class Command(StoreCommand):
 
     def work(self, args: list[str], opts: argparse.Namespace) -> None:
         """Serve until Ctrl-C."""
+        if args:
+            raise ArgumentsError([f"unexpected argument {args[0]!r}"])
         try:
             server = ThreadingHTTPServer(("127.0.0.1", opts.port), Handler)
         except (OSError, OverflowError) as error:

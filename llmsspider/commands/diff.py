@@ -8,10 +8,8 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import orjson
-
 from llmsspider.errors import ArgumentsError
-from llmsspider.launch.storecommand import StoreCommand, one_source
+from llmsspider.launch.storecommand import OneLineCommand, as_json, choice_problems, one_source
 
 if TYPE_CHECKING:
     from llmsspider.changes.source import SourceChanges
@@ -19,7 +17,7 @@ if TYPE_CHECKING:
 FORMATS = ("text", "markdown", "json", "html")
 
 
-class Command(StoreCommand):
+class Command(OneLineCommand):
     """Compares what the store holds with what it held; nothing is fetched."""
 
     usage = "[options] SOURCE"
@@ -43,17 +41,11 @@ class Command(StoreCommand):
     def work(self, args: list[str], opts: argparse.Namespace) -> None:
         """Check the arguments, compare, and write."""
         source = one_source(args)
-        if opts.format not in FORMATS:
-            raise ArgumentsError([f"--format {opts.format!r}: accepted are {', '.join(FORMATS)}"])
+        if problems := choice_problems(("--format", opts.format, FORMATS)):
+            raise ArgumentsError(problems)
         changes = self._changes(source, opts)
-        if changes is None:
-            return
-        try:
+        if changes is not None:
             self._write(_writer(opts.format)(changes, summary=opts.summary), opts)
-        except BrokenPipeError:
-            return
-        except OSError as error:
-            self.fail(f"{opts.output or 'stdout'}: {error.strerror or error}", 1)
 
     def _changes(self, source: str, opts: argparse.Namespace) -> SourceChanges | None:
         """Return what changed; None where nothing came before, which is said."""
@@ -75,7 +67,6 @@ class Command(StoreCommand):
             whole = printable(whole)
         if opts.output is None:
             sys.stdout.write(whole)
-            sys.stdout.flush()
             return
         with staged(Path(opts.output)) as out:
             out.write(whole.encode("utf-8", "replace"))
@@ -101,4 +92,4 @@ def _json(changes: SourceChanges, *, summary: bool) -> str:
     if summary:
         for page in found["pages"]:
             page["hunks"], page["folded"] = len(page["hunks"]), len(page["folded"])
-    return orjson.dumps(found, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE).decode()
+    return as_json(found)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import contextlib
 import gzip
-import os
 import sys
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -13,11 +12,10 @@ from pathlib import Path
 from typing import BinaryIO
 
 from llmsspider.config.settings import Config
-from llmsspider.errors import ArgumentsError, MirrorError
-from llmsspider.launch.storecommand import StoreCommand, one_source
+from llmsspider.errors import ArgumentsError
+from llmsspider.launch.storecommand import OneLineCommand, choice_problems, one_source
 from llmsspider.output import graph
 from llmsspider.output.exports import (
-    Flattened,
     documents,
     staged,
     write_chunks,
@@ -51,7 +49,7 @@ GRAPHS: dict[str, Callable[[Store, BinaryIO], None]] = {
 }
 
 
-class Command(StoreCommand):
+class Command(OneLineCommand):
     """Writes what the store holds; nothing is fetched."""
 
     usage = "[options] SOURCE"
@@ -83,29 +81,20 @@ class Command(StoreCommand):
         source = one_source(args)
         _check(opts)
         with self.stores().open(source, create=False) as store:
-            try:
-                if opts.format in FOLDERS:
-                    self._folder(store, opts)
-                else:
-                    self._file(store, source, opts)
-            except BrokenPipeError:  # the reader of the pipe has seen enough
-                os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-            except OSError as error:
-                self.fail(f"{opts.output or 'stdout'}: {error.strerror or error}", 1)
+            if opts.format in FOLDERS:
+                self._folder(store, opts)
+            else:
+                self._file(store, source, opts)
 
     def _folder(self, store: Store, opts: argparse.Namespace) -> None:
         from llmsspider.output.skill import sync_skill
 
         folder = Path(opts.output)
-        try:
-            if opts.format == "skill":
-                report = sync_skill(store, folder, budget=_number("--max-tokens", opts.max_tokens))
-            else:
-                report = sync(store, folder)
-        except MirrorError as error:
-            self.fail(str(error), 1)
+        if opts.format == "skill":
+            report = sync_skill(store, folder, budget=_number("--max-tokens", opts.max_tokens))
         else:
-            sys.stderr.write(report.describe() + "\n")
+            report = sync(store, folder)
+        sys.stderr.write(report.describe() + "\n")
 
     def _file(self, store: Store, source: str, opts: argparse.Namespace) -> None:
         since = _number("--since", opts.since)
@@ -118,7 +107,8 @@ class Command(StoreCommand):
             if opts.format == "flat":
                 budget = _number("--max-tokens", opts.max_tokens)
                 done = write_flat(store, out, order=opts.order, budget=budget)
-                _say(done)
+                omitted = f", {done.omitted} omitted by --max-tokens" if done.omitted else ""
+                sys.stderr.write(f"{done.written} pages, about {done.size} tokens{omitted}\n")
                 if not done.written:
                     self.fail(f"--max-tokens {budget} omits every page: the first one needs more", 1)
             elif opts.format == "graph":
@@ -131,7 +121,8 @@ class Command(StoreCommand):
 
     def _writer(self, name: str, store: Store, *, replay: bool) -> Callable[..., object]:
         if name == "chunks":
-            return partial(write_chunks, chunker=self._config().chunker, replay=replay)
+            chunker = Config.from_settings(self.settings).chunker
+            return partial(write_chunks, chunker=chunker, replay=replay)
         if name == "jsonl":
             return write_jsonl
         record = store.source_record()
@@ -140,21 +131,13 @@ class Command(StoreCommand):
             return partial(write_csv, with_extra=with_extra)
         return partial(write_parquet, with_extra=with_extra)
 
-    def _config(self) -> Config:
-        return Config.from_settings(self.settings)
-
 
 def _check(opts: argparse.Namespace) -> None:
-    choices = (
+    problems = choice_problems(
         ("--format", opts.format, FORMATS),
-        ("--as", opts.form, tuple(GRAPHS)),
+        ("--as", opts.form, GRAPHS),
         ("--order", opts.order, ("breadth", "depth")),
     )
-    problems = [
-        f"{name} {value!r}: accepted are {', '.join(known)}"
-        for name, value, known in choices
-        if value not in known
-    ]
     if opts.since is not None and opts.format not in ROWS:
         problems.append(f"--since is for the formats {', '.join(ROWS)}")
     if opts.format in FOLDERS and opts.output is None:
@@ -172,11 +155,6 @@ def _number(option: str, value: str | None) -> int | None:
         what = "a sequence number, 0 or more," if option == "--since" else "a number of 0 or more"
         raise ArgumentsError([f"{option} {value!r}: {what} is accepted"])
     return int(value)
-
-
-def _say(done: Flattened) -> None:
-    omitted = f", {done.omitted} omitted by --max-tokens" if done.omitted else ""
-    sys.stderr.write(f"{done.written} pages, about {done.size} tokens{omitted}\n")
 
 
 @contextlib.contextmanager

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from llmsspider import __version__
 from llmsspider.errors import ArgumentsError
-from llmsspider.launch.storecommand import StoreCommand
+from llmsspider.launch.storecommand import OneLineCommand
 
 TEMPLATES = "launch/templates/project"
 SUFFIX = ".tmpl"
@@ -23,7 +23,7 @@ MODULE = "module"
 """The folder that gets the name of the project."""
 
 
-class Command(StoreCommand):
+class Command(OneLineCommand):
     """Write the files of a project whose settings begin with ours: a pipeline, spiders, sources, deploy files."""
 
     requires_project = False
@@ -32,8 +32,7 @@ class Command(StoreCommand):
 
     def work(self, args: list[str], opts: argparse.Namespace) -> None:
         """Write the project into a folder of its name."""
-        problem = _problem(args)
-        if problem is not None:
+        if (problem := _problem(args)) is not None:
             raise ArgumentsError([problem])
         name = args[0]
         written = write_project(name, Path(name))

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from llmsspider import errors
 from llmsspider.errors import ArgumentsError, InvalidUrlError
 from llmsspider.items import HTML_ORIGINS
-from llmsspider.launch.storecommand import StoreCommand
+from llmsspider.launch.storecommand import OneLineCommand, choice_problems
 from llmsspider.web.urls import identity, require_http_url
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 NEVER = "never"
 
 
-class Command(StoreCommand):
+class Command(OneLineCommand):
     """Checks a file on disk, or a site with the files that it offers."""
 
     requires_crawler_process = True
@@ -62,20 +62,16 @@ class Command(StoreCommand):
         if opts.fail_on != NEVER and any(is_as_bad(one.level, opts.fail_on) for one in findings):
             self.exitcode = 1
 
-    def _file(self, path: Path, opts: argparse.Namespace) -> list[Finding] | None:
+    def _file(self, path: Path, opts: argparse.Namespace) -> list[Finding]:
         from llmsspider.lint.text import lint_body
         from llmsspider.site.llms_files import MAX_FULL_BYTES
 
         if path.is_dir():
             raise ArgumentsError([f"{path} is a folder: name the file, such as {path / 'llms.txt'}"])
-        try:
-            size = path.stat().st_size
-            if size > MAX_FULL_BYTES:
-                raise ArgumentsError([f"{path} has {size:,} bytes: at most {MAX_FULL_BYTES:,} are read"])
-            return lint_body(path.read_bytes(), str(path), opts.url)
-        except OSError as error:
-            self.fail(f"{path}: {error.strerror or error}", 1)
-            return None
+        size = path.stat().st_size
+        if size > MAX_FULL_BYTES:
+            raise ArgumentsError([f"{path} has {size:,} bytes: at most {MAX_FULL_BYTES:,} are read"])
+        return lint_body(path.read_bytes(), str(path), opts.url)
 
     def _source(self, name: str, opts: argparse.Namespace, notes: list[str]) -> list[Finding] | None:
         with self.stores().open(name, create=False) as store:
@@ -153,10 +149,9 @@ def _checked(args: list[str], opts: argparse.Namespace) -> str:
         problems.append(
             f"name one llms.txt: a URL, a file, or a source; `{errors.command('sources')}` lists these"
         )
-    if opts.format not in FORMATS:
-        problems.append(f"--format {opts.format!r}: accepted are {', '.join(FORMATS)}")
-    if opts.fail_on not in {*LEVELS, NEVER}:
-        problems.append(f"--fail-on {opts.fail_on!r}: accepted are {', '.join(LEVELS)}, {NEVER}")
+    problems += choice_problems(
+        ("--format", opts.format, FORMATS), ("--fail-on", opts.fail_on, (*LEVELS, NEVER))
+    )
     if not (opts.max_links.isascii() and opts.max_links.isdigit() and len(opts.max_links) < 7):
         problems.append(f"--max-links {opts.max_links!r}: a number of 0 or more is accepted")
     for url in [*(one for one in args[:1] if "://" in one), *([opts.url] if opts.url else [])]:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING
 
 from scrapy.commands.parse import Command as ParseCommand
 
-from llmsspider.errors import StoreError
+from llmsspider.errors import ArgumentsError, StoreError
 from llmsspider.launch.checking import crawl_problems
-from llmsspider.launch.storecommand import DescribedCommand
+from llmsspider.launch.storecommand import WRONG, DescribedCommand, without_options
 from llmsspider.spiders.docs import DocsSpider
 from llmsspider.spiders.page import PageSpider
 
@@ -23,6 +22,24 @@ class Command(DescribedCommand, ParseCommand):
     usage = "[options] <url>"
     summary = "Parse URL (using its spider) and print the results"
 
+    def process_options(self, args: list[str], opts: argparse.Namespace) -> None:
+        """Check the arguments, before Scrapy logs or starts anything."""
+        try:
+            words = without_options(args)
+            if len(words) != 1 or "://" not in words[0]:
+                raise ArgumentsError(["name one URL, e.g. https://docs.example.com/"])
+            if opts.depth < 1:
+                raise ArgumentsError([f"--depth {opts.depth}: 1 or more is accepted"])
+        except ArgumentsError as error:
+            self._refuse(error.problems)
+        super().process_options(args, opts)
+
+    def _refuse(self, problems: list[str]) -> None:
+        for problem in problems:
+            self.fail(problem, WRONG)
+        if problems:
+            raise SystemExit(WRONG)
+
     def set_spidercls(self, url: str, opts: argparse.Namespace) -> None:
         """Find the spider; one of this project gets the URL as its argument."""
         super().set_spidercls(url, opts)
@@ -34,7 +51,4 @@ class Command(DescribedCommand, ParseCommand):
             problems = crawl_problems(self.settings, self.spidercls, opts.spargs)
         except StoreError as error:
             problems = [str(error)]
-        for problem in problems:
-            print(f"scrapy parse: {problem}", file=sys.stderr)
-        if problems:
-            raise SystemExit(2)
+        self._refuse(problems)

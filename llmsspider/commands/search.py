@@ -12,7 +12,7 @@ import orjson
 
 from llmsspider import errors
 from llmsspider.errors import ArgumentsError
-from llmsspider.launch.storecommand import StoreCommand
+from llmsspider.launch.storecommand import OneLineCommand
 
 if TYPE_CHECKING:
     from llmsspider.answers.ranking import SearchResult
@@ -21,7 +21,7 @@ SHOWN_LINES = 6
 """Lines of a passage that are printed; `--json` has them all."""
 
 
-class Command(StoreCommand):
+class Command(OneLineCommand):
     """Searches what the store holds; nothing is fetched."""
 
     usage = "[options] SOURCE QUERY"

@@ -7,16 +7,14 @@ import dataclasses
 import sys
 from typing import TYPE_CHECKING, Any
 
-import orjson
-
 from llmsspider.errors import ArgumentsError
-from llmsspider.launch.storecommand import StoreCommand
+from llmsspider.launch.storecommand import OneLineCommand, aligned, as_json
 
 if TYPE_CHECKING:
     from llmsspider.store import SourceRecord
 
 
-class Command(StoreCommand):
+class Command(OneLineCommand):
     """Lists sources with status and number of pages; one line for each that cannot be read, and exit code 1."""
 
     usage = "[options]"
@@ -32,15 +30,14 @@ class Command(StoreCommand):
         if args:
             raise ArgumentsError([f"unexpected argument {args[0]!r}"])
         found, problems = self.stores().list_sources()
-        sys.stdout.write(as_json(found) if opts.json else as_table(found))
+        sys.stdout.write(as_json(as_rows(found)) if opts.json else as_table(found))
         for problem in problems:
             self.fail(problem, 1)
 
 
-def as_json(found: list[SourceRecord]) -> str:
-    """The sources as an indented JSON array."""
-    rows: list[dict[str, Any]] = [{**dataclasses.asdict(record), **record.header} for record in found]
-    return orjson.dumps(rows, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE).decode()
+def as_rows(found: list[SourceRecord]) -> list[dict[str, Any]]:
+    """The sources as JSON objects."""
+    return [{**dataclasses.asdict(record), **record.header} for record in found]
 
 
 def as_table(found: list[SourceRecord]) -> str:
@@ -55,9 +52,7 @@ def as_table(found: list[SourceRecord]) -> str:
         (record.name, record.status, str(record.pages), record.url, title)
         for record, title in zip(found, titles, strict=True)
     ]
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    lines = ("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) for row in rows)
-    return "".join(printable(line.rstrip()) + "\n" for line in lines)
+    return "".join(f"{printable(line)}\n" for line in aligned(rows))
 
 
 def _shown(title: str | None) -> str:

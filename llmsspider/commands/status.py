@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import orjson
 
 from llmsspider.errors import ArgumentsError
-from llmsspider.launch.storecommand import StoreCommand
+from llmsspider.launch.storecommand import OneLineCommand, as_json
 
 if TYPE_CHECKING:
     from llmsspider.output.status import SourceStatus
@@ -24,7 +24,7 @@ GOING = {"CRAWLING", "UPDATING"}
 CLEAR = "\x1b[H\x1b[2J\x1b[3J"
 
 
-class Command(StoreCommand):
+class Command(OneLineCommand):
     """Shows sources with their last or current run, from the store; the crawl may be in any process."""
 
     usage = "[options] [source]"
@@ -78,8 +78,9 @@ def _shown(found: list[SourceStatus], name: str | None, opts: argparse.Namespace
 
     if opts.json:
         value = found[0] if name is not None else found
-        indent = 0 if opts.watch else orjson.OPT_INDENT_2
-        return orjson.dumps(value, option=indent | orjson.OPT_APPEND_NEWLINE).decode()
+        return (
+            orjson.dumps(value, option=orjson.OPT_APPEND_NEWLINE).decode() if opts.watch else as_json(value)
+        )
     blocks = ["".join(f"{printable(line)}\n" for line in status_lines(status)) for status in found]
     text = "\n".join(blocks) if blocks else "no sources yet\n"
     return f"{CLEAR}{text}" if opts.watch and sys.stdout.isatty() else text

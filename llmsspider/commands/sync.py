@@ -12,7 +12,6 @@ from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import orjson
 from w3lib.url import canonicalize_url
 
 from llmsspider import errors
@@ -21,7 +20,7 @@ from llmsspider.config.settings import Config
 from llmsspider.crawl.progress import duration
 from llmsspider.errors import ArgumentsError
 from llmsspider.extensions.console import LOGS
-from llmsspider.launch.storecommand import StoreCommand
+from llmsspider.launch.storecommand import OneLineCommand, aligned, as_json
 from llmsspider.store import Stores, resolve_data_dir
 from llmsspider.web.url_gate import parse, printable_url, without_user
 
@@ -35,7 +34,7 @@ USER, PASSWORD = "SCRAPYD_USERNAME", "SCRAPYD_PASSWORD"  # names of variables
 """Environment variables for nodes that require a password."""
 
 
-class Command(StoreCommand):
+class Command(OneLineCommand):
     """Crawls every source of a file once: exit code 0 all went well, 1 one failed, 2 bad file, 3 one is incomplete."""
 
     usage = "[options] <sources.toml>"
@@ -81,7 +80,13 @@ class Command(StoreCommand):
             except (asyncio.CancelledError, KeyboardInterrupt):
                 self.fail("stopped: crawls on this machine were ended, jobs on nodes go on", 1)
                 return
-        self._say(results, time.monotonic() - began, as_json=opts.json)
+        secs = time.monotonic() - began
+        if opts.json:
+            sys.stdout.write(as_json(report(results, secs)))
+        else:
+            sys.stdout.writelines(f"{line}\n" for line in table(results, secs))
+        states = {result.state for result in results}
+        self.exitcode = 1 if "failed" in states else INCOMPLETE if "incomplete" in states else 0
 
     def _check(self, opts: argparse.Namespace) -> None:
         """Raise `ArgumentsError` for settings that no crawl would accept, and for nodes without a common store."""
@@ -110,15 +115,6 @@ class Command(StoreCommand):
         auth = (user, os.environ.get(PASSWORD, "")) if user else None
         job = time.strftime("%Y%m%dT%H%M%S")
         return [Node(node, slots, opts.project, given, auth=auth, job=job) for node in opts.scrapyd]
-
-    def _say(self, results: list[Result], secs: float, *, as_json: bool) -> None:
-        if as_json:
-            option = orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE
-            sys.stdout.write(orjson.dumps(report(results, secs), option=option).decode())
-        else:
-            sys.stdout.writelines(f"{line}\n" for line in table(results, secs))
-        states = {result.state for result in results}
-        self.exitcode = 1 if "failed" in states else INCOMPLETE if "incomplete" in states else 0
 
 
 async def _sync(places: Sequence[Place], stores: Stores, entries: list[SourceEntry]) -> list[Result]:
@@ -154,10 +150,7 @@ HEAD = ("SOURCE", "RESULT", "DOCUMENTS", "NEW", "CHANGED", "DELETED", "ERRORS", 
 def table(results: Iterable[Result], elapsed_secs: float) -> Iterator[str]:
     """Yield the lines of the summary."""
     found = list(results)
-    rows = [HEAD, *(_row(result) for result in found)]
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    for row in rows:
-        yield "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+    yield from aligned([HEAD, *(_row(result) for result in found)])
     total = report(found, elapsed_secs)
     partly = f", {total['incomplete']} incomplete" if total["incomplete"] else ""
     yield (

@@ -97,9 +97,13 @@ def commands(settings: Settings) -> dict[str, ScrapyCommand]:
     return {name: load_object(f"{package.__name__}.{name}.Command")() for name in names}
 
 
+class _CommandParser(OneLineParser, ScrapyArgumentParser):
+    """Scrapy's parser of the options of a command, whose errors are one line."""
+
+
 def run_command(command: ScrapyCommand, name: str, argv: Sequence[str], settings: Settings) -> int:
     """Run a command as `scrapy.cmdline` does; returns the exit code."""
-    parser = ScrapyArgumentParser(
+    parser = _CommandParser(
         prog=f"llmsspider {name}",
         usage=f"llmsspider {name} {command.syntax()}",
         description=command.long_desc(),
@@ -122,10 +126,7 @@ def run_command(command: ScrapyCommand, name: str, argv: Sequence[str], settings
         else:
             command.run(args, opts)
     except UsageError as error:
-        if str(error):
-            parser.error(str(error))
-        parser.print_help()
-        return 2
+        parser.error(str(error))
     return command.exitcode
 
 

@@ -10,17 +10,20 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
+import orjson
 from scrapy.commands import ScrapyCommand
 
 from llmsspider import errors
 from llmsspider.config.settings import Config
-from llmsspider.errors import ArgumentsError, SearchError, StoreError, UnknownSourceError
+from llmsspider.errors import ArgumentsError, MirrorError, SearchError, StoreError, UnknownSourceError
 from llmsspider.store import SourceRecord, Stores, resolve_data_dir
 from llmsspider.web.addresses import same_site
 from llmsspider.web.url_gate import fault
 from llmsspider.web.urls import identity
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
     from scrapy.settings import Settings
 
 WRONG = 2
@@ -73,12 +76,17 @@ class DescribedCommand(ScrapyCommand):
         """Return the line of `scrapy -h`."""
         return self.summary
 
+    def fail(self, problem: str, exitcode: int) -> None:
+        """Say what is wrong and set the exit code."""
+        sys.stderr.write(f"{errors.called()} {self.name}: {problem}\n")
+        self.exitcode = exitcode
 
-class StoreCommand(DescribedCommand):
-    """A command that works here, mostly on the store, and never on a site.
 
-    A fault is one line on stderr. The exit code is `WRONG` for wrong arguments (an unknown source too), `FAILED` where
-    the store cannot be read or the output cannot be written.
+class OneLineCommand(DescribedCommand):
+    """A command that is no crawl: a fault is one line on stderr.
+
+    The exit code is `WRONG` for wrong arguments (an unknown source too), `FAILED` where the store cannot be read or the
+    output cannot be written.
     """
 
     requires_project = True
@@ -87,12 +95,12 @@ class StoreCommand(DescribedCommand):
 
     @abstractmethod
     def work(self, args: list[str], opts: argparse.Namespace) -> None:
-        """Do what the command is for; raises `ArgumentsError`, `StoreError`, `SearchError` or `OSError`."""
+        """Do what the command is for; raises an error of this project, or `OSError` where it cannot write."""
 
     def run(self, args: list[str], opts: argparse.Namespace) -> None:
         """Work, and turn what goes wrong into a line and an exit code."""
         try:
-            self.work(_words(args), opts)
+            self.work(without_options(args), opts)
             sys.stdout.flush()
         except BrokenPipeError:  # the reader of the pipe has seen enough
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -102,8 +110,11 @@ class StoreCommand(DescribedCommand):
         except UnknownSourceError as error:
             url = next((word for word in args if "://" in word and fault(word) is None), None)
             self.fail(str(error) if url is None else self._of_page(url), WRONG)
-        except (StoreError, SearchError) as error:
+        except (MirrorError, StoreError, SearchError) as error:
             self.fail(str(error), FAILED)
+        except OSError as error:
+            where = getattr(opts, "output", None) or error.filename or "stdout"
+            self.fail(f"{where}: {error.strerror or error}", FAILED)
 
     def _of_page(self, url: str) -> str:
         """Return in one line what to type in place of the address of a page: the sources that hold it, else a crawl."""
@@ -129,18 +140,13 @@ class StoreCommand(DescribedCommand):
             return store.page_by_url(url) is not None
         return False
 
-    def fail(self, problem: str, exitcode: int) -> None:
-        """Say what is wrong and set the exit code."""
-        sys.stderr.write(f"{errors.called()} {self.name}: {problem}\n")
-        self.exitcode = exitcode
-
     def stores(self) -> Stores:
         """Return where the stores of the project are, and their class; raises `ArgumentsError`."""
         stores = Config.from_settings(self.settings).stores
         return replace(stores, data_dir=resolve_data_dir(stores.data_dir))
 
 
-def _words(args: list[str]) -> list[str]:
+def without_options(args: list[str]) -> list[str]:
     """Return the words that are no options; raises `ArgumentsError` for options that the command has not."""
     before = args.index("--") if "--" in args else len(args)
     unknown = [word for word in args[:before] if word.startswith("-") and len(word) > 1 and " " not in word]
@@ -156,3 +162,24 @@ def one_source(args: list[str]) -> str:
     if len(args) != 1:
         raise ArgumentsError([f"name one source; `{errors.command('sources')}` lists them"])
     return args[0]
+
+
+def choice_problems(*choices: tuple[str, str, Iterable[str]]) -> list[str]:
+    """Return a line for each option, of (option, value, accepted values), whose value is none of those."""
+    return [
+        f"{option} {value!r}: accepted are {', '.join(known)}"
+        for option, value, known in choices
+        if value not in known
+    ]
+
+
+def as_json(value: object) -> str:
+    """Return a value as indented JSON, with a line break at its end."""
+    return orjson.dumps(value, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE).decode()
+
+
+def aligned(rows: Sequence[tuple[str, ...]]) -> Iterator[str]:
+    """Yield a line for each row, its columns aligned."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for row in rows:
+        yield "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()

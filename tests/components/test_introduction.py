@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import io
-import json
 from pathlib import Path
 
 import pytest
 from stores import NAME, SITE, record
 
-from llmsspider.commands.sources import as_json, as_table
+from llmsspider.commands.sources import as_rows, as_table
 from llmsspider.output.exports import write_flat
 from llmsspider.output.mirror import sync
 from llmsspider.store import SourceRecord, open_store
@@ -46,7 +45,7 @@ def test_sources_shows_the_title(store):
     header, line = as_table([store.source_record()]).splitlines()
     assert header.split() == ["SOURCE", "STATUS", "PAGES", "URL", "TITLE"]
     assert line.endswith(f"{SITE}  The \\x1b[31mthing")
-    (found,) = json.loads(as_json([store.source_record()]))
+    (found,) = as_rows([store.source_record()])
     assert {name: found[name] for name in SAYS} == SAYS
 
 

@@ -119,6 +119,78 @@ def test_a_mistake_is_one_line_and_exit_code_2(
     assert {path.name for path in tmp_path.iterdir()} == {"mine"}
 
 
+URL = "http://127.0.0.1:1/"
+NO_OPTION = "--foo is no option (see --help)"
+BAD_COMMAND_LINES = {
+    **{
+        f"{name}: an option that there is not": ((name, *words, "--foo"), NO_OPTION)
+        for name, *words in (
+            ["crawl", "docs"],
+            ["delete", "x"],
+            ["demo"],
+            ["diff", "x"],
+            ["export", "x"],
+            ["init", "mydocs"],
+            ["lint", "x"],
+            ["parse", URL],
+            ["plan", URL],
+            ["recrawl", "x"],
+            ["search", "x", "words"],
+            ["sources"],
+            ["status"],
+            ["sync", "x.toml"],
+        )
+    },
+    "mcp: an option that there is not": (("mcp", "--foo"), "unrecognized arguments: --foo"),
+    **{
+        f"{name}: nothing named": ((name,), problem)
+        for name, problem in (
+            ("crawl", "name one spider"),
+            ("delete", "name one source"),
+            ("diff", "name one source"),
+            ("export", "name one source"),
+            ("init", "name the project"),
+            ("lint", "name one llms.txt"),
+            ("parse", "name one URL"),
+            ("plan", "name one url"),
+            ("recrawl", "name one source"),
+            ("search", "name a source and what to look for"),
+            ("sync", "name one file"),
+        )
+    },
+    "demo: a word too many": (("demo", "x"), "unexpected argument 'x'"),
+    "parse: a word too many": (("parse", URL, "x"), "name one URL"),
+    "parse: no URL": (("parse", "x"), "name one URL"),
+    "an option without its value": (("export", "x", "--format"), "argument --format: expected one argument"),
+    "a word in place of a number": (
+        ("sync", "x.toml", "--jobs", "x"),
+        "argument --jobs: invalid int value: 'x'",
+    ),
+    **{
+        f"{name} {option}: a negative number": ((name, *words, option, f"{prefix}-1"), f"-1{rest}")
+        for name, *words, option, prefix, rest in (
+            ["crawl", "docs", "-a", f"url={URL}", "-a", "max_pages=", "': input should be"],
+            ["demo", "--port", "", ": it cannot be used"],
+            ["export", "x", "--since", "", "': a sequence number, 0 or more"],
+            ["export", "x", "--max-tokens", "", "': a number of 0 or more"],
+            ["lint", URL, "--max-links", "", "': a number of 0 or more"],
+            ["parse", URL, "--depth", "", ": 1 or more"],
+            ["plan", URL, "-a", "max_depth=", "': input should be"],
+            ["recrawl", "x", "-a", "max_pages=", "': input should be"],
+            ["search", "x", "words", "--limit", "", "': a number from 1 to"],
+            ["sync", "x.toml", "--jobs", "", ": 1 or more"],
+        )
+    },
+}
+
+
+@pytest.mark.parametrize(("words", "problem"), BAD_COMMAND_LINES.values(), ids=BAD_COMMAND_LINES)
+def test_a_bad_command_line_is_one_line_and_exit_code_2(llmsspider, words: tuple[str, ...], problem: str):
+    done = llmsspider(*words)
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1), done.stderr
+    assert done.stderr.startswith(f"llmsspider {words[0]}") and problem in done.stderr
+
+
 def test_a_site_that_gives_nothing_is_exit_code_1_and_no_tree(serve, llmsspider, tmp_path):
     site = serve({})
     done = llmsspider(f"{site.url}/", "-o", "docs", *LOCAL)
