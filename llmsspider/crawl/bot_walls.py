@@ -11,8 +11,8 @@ from urllib.parse import urlsplit
 
 from llmsspider.errors import ErrorKind
 from llmsspider.items import content_hash
-from llmsspider.web.media_types import Kind
 from llmsspider.web.outcomes import MAX_WALL_TEXT
+from llmsspider.web.page_forms import Kind
 
 SAME_TEXT = 3
 """Least number of pages that differed before and have one text now for that text to be a wall."""

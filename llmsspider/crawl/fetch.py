@@ -14,8 +14,8 @@ from llmsspider.crawl.requests import nested_request
 from llmsspider.errors import UNREAD_KINDS
 from llmsspider.site.discovered import FetchResult
 from llmsspider.site.llmstxt import is_llms_url
-from llmsspider.web.media_types import HTML_TYPES
 from llmsspider.web.outcomes import explained, kind_of_response
+from llmsspider.web.page_forms import HTML_TYPES
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler

@@ -16,7 +16,7 @@ from llmsspider.crawl.bot_walls import breaks_off
 from llmsspider.items import content_hash
 from llmsspider.store import PageState, Reading
 from llmsspider.web.addresses import hostname
-from llmsspider.web.media_types import HTML_TYPES
+from llmsspider.web.page_forms import HTML_TYPES
 from llmsspider.web.urls import host
 
 if TYPE_CHECKING:

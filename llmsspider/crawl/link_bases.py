@@ -17,7 +17,7 @@ from itertools import islice
 from typing import Any, get_args
 from urllib.parse import urljoin, urlsplit
 
-from llmsspider.web.media_types import skipped_extension
+from llmsspider.web.page_forms import skipped_extension
 from llmsspider.web.stats import LinkBase
 from llmsspider.web.url_gate import Joiner
 from llmsspider.web.urls import host, identity, without_fragment

@@ -14,11 +14,17 @@ from llmsspider.content import markdown
 from llmsspider.content.markdown.commonmark import with_line_feeds
 from llmsspider.items import HTML_ORIGINS, MARKDOWN_ORIGINS, Page, PageMeta
 from llmsspider.site.llmstxt import is_llms_url
-from llmsspider.web import media_types, url_gate
+from llmsspider.web import page_forms, url_gate
 from llmsspider.web.addresses import same_site
-from llmsspider.web.markdown_forms import is_markdown_url
-from llmsspider.web.media_types import MARKDOWN_TYPES, TEXT_EXTENSIONS, Kind, classify, extension
 from llmsspider.web.opt_out import is_noindex, opt_out, robots_directives
+from llmsspider.web.page_forms import (
+    MARKDOWN_TYPES,
+    TEXT_EXTENSIONS,
+    Kind,
+    classify,
+    extension,
+    is_markdown_url,
+)
 from llmsspider.web.stats import Filtered
 from llmsspider.web.url_gate import InvalidUrl, Joiner, redacted
 from llmsspider.web.urls import identity, without_fragment
@@ -203,7 +209,9 @@ def with_valid_urls(page: Page, link_header: str = "", url: str = "") -> Page:
     it is. `link_header` is the `Link` header of the answer for `url`.
     """
     meta = page.meta
-    invalid = [link.url for link in media_types.parse(link_header, url) if isinstance(link.url, InvalidUrl)]
+    invalid = [
+        link.url for link in page_forms.header_links(link_header, url) if isinstance(link.url, InvalidUrl)
+    ]
 
     def passed(named: str | None) -> str | None:
         found = url_gate.parse(named) if named else None
@@ -259,7 +267,7 @@ def markdown_alternate(result: PageResult, answered: PageResponse) -> str | None
     url = result.page.meta.markdown_alternate or next(
         (
             link.url
-            for link in media_types.parse(answered.headers.get("link", ""), answered.fetched_url)
+            for link in page_forms.header_links(answered.headers.get("link", ""), answered.fetched_url)
             if "alternate" in link.rel and link.type in MARKDOWN_TYPES and isinstance(link.url, str)
         ),
         None,
@@ -270,7 +278,7 @@ def markdown_alternate(result: PageResult, answered: PageResponse) -> str | None
 
 def named_llms_txt(meta: PageMeta, answered: PageResponse) -> str | None:
     """Return the URL of the llms.txt that a page says describes it (`rel=describedby`), or None."""
-    links = media_types.parse(answered.headers.get("link", ""), answered.fetched_url)
+    links = page_forms.header_links(answered.headers.get("link", ""), answered.fetched_url)
     named = (link.url for link in links if "describedby" in link.rel and isinstance(link.url, str))
     url = meta.describedby or next(named, None)
     return url if url and is_llms_url(url) else None

@@ -11,8 +11,7 @@ from llmsspider.crawl.stubs import HostStubs
 from llmsspider.site.docsify import Docsify, find_docsify
 from llmsspider.site.providers import Repository
 from llmsspider.web.host_forms import HostForms
-from llmsspider.web.markdown_forms import is_markdown_url, twins
-from llmsspider.web.media_types import MARKDOWN_TYPES
+from llmsspider.web.page_forms import MARKDOWN_TYPES, is_markdown_url, twins
 from llmsspider.web.urls import host, identity, loose_key, split_route
 
 if TYPE_CHECKING:

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from llmsspider.items import LlmsEntry
     from llmsspider.site.discovered import Discovery, LlmsFile
     from llmsspider.store import RunRecord, SourceRecord
-    from llmsspider.web.media_types import Kind
+    from llmsspider.web.page_forms import Kind
 
 
 FULL_CHECK_RUNS = 14

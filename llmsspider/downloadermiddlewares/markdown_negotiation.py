@@ -18,9 +18,8 @@ from llmsspider.crawl.requests import HTML_ACCEPT, META, download_nested, nested
 from llmsspider.crawl.spiderrun import required_run
 from llmsspider.web import stats
 from llmsspider.web.addresses import same_site
-from llmsspider.web.markdown_forms import is_markdown_url, is_twin_of, page_candidates
-from llmsspider.web.media_types import classify
 from llmsspider.web.outcomes import OUTAGES, kind_of_response
+from llmsspider.web.page_forms import classify, is_markdown_url, is_twin_of, page_candidates
 from llmsspider.web.urls import host, identity, page_key, split_route
 
 if TYPE_CHECKING:

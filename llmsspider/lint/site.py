@@ -27,11 +27,21 @@ from llmsspider.site.discovered import Discovery, Fetch, FetchResult, Options
 from llmsspider.site.discovery import discover
 from llmsspider.site.llmstxt import is_llms_url
 from llmsspider.spiders.page import page_run
-from llmsspider.web import media_types
+from llmsspider.web import page_forms
 from llmsspider.web.addresses import same_site
-from llmsspider.web.markdown_forms import FORMS, Form, Shape, is_markdown_url, page_candidates, shape, twin
-from llmsspider.web.media_types import HTML_TYPES, MARKDOWN_TYPES, classify
 from llmsspider.web.opt_out import opt_out
+from llmsspider.web.page_forms import (
+    FORMS,
+    HTML_TYPES,
+    MARKDOWN_TYPES,
+    Form,
+    Shape,
+    classify,
+    is_markdown_url,
+    page_candidates,
+    shape,
+    twin,
+)
 from llmsspider.web.urls import identity, without_fragment
 
 if TYPE_CHECKING:
@@ -284,7 +294,7 @@ class SiteLint:
         if not start.ok or start.content_type not in HTML_TYPES or main is None:
             return []
         page = await self._converted(start, start.head(MAX_BODY))
-        links = media_types.parse(start.headers.get("link", ""), start.final_url)
+        links = page_forms.header_links(start.headers.get("link", ""), start.final_url)
         if page is None or page.meta.describedby or any("describedby" in link.rel for link in links):
             return []
         return [finding("no-describedby", main.url, f"{start.final_url} does not name it")]
@@ -336,7 +346,7 @@ def _health(answer: FetchResult) -> tuple[Health, str]:
 
 def _alternate(answer: FetchResult) -> str | None:
     """The Markdown that the `Link` header of a page names."""
-    for link in media_types.parse(answer.headers.get("link", ""), answer.final_url):
+    for link in page_forms.header_links(answer.headers.get("link", ""), answer.final_url):
         if "alternate" in link.rel and link.type in MARKDOWN_TYPES and isinstance(link.url, str):
             return link.url
     return None

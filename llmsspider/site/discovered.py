@@ -18,7 +18,7 @@ from llmsspider.items import DiscoveredBy, LlmsEntry
 from llmsspider.site.llmsfull import SplitReport
 from llmsspider.site.llmstxt import Entry, decode, is_llms_url
 from llmsspider.web.addresses import hostname
-from llmsspider.web.markdown_forms import is_markdown_url, page_candidates
+from llmsspider.web.page_forms import is_markdown_url, page_candidates
 from llmsspider.web.stats import FilterReason
 from llmsspider.web.url_gate import INVALID_URL, InvalidUrl
 from llmsspider.web.urls import identity

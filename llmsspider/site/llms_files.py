@@ -16,10 +16,10 @@ from lxml import html as lxml_html
 from llmsspider.site import llmsfull, llmstxt
 from llmsspider.site.discovered import FetchResult, FilteredLink, LlmsFile, Options, is_full_name
 from llmsspider.site.llmstxt import Entry, decode, directory_url, is_llms_url
-from llmsspider.web import media_types, url_gate
+from llmsspider.web import page_forms, url_gate
 from llmsspider.web.addresses import hostname, same_site
 from llmsspider.web.locales import alias_of, axis_of
-from llmsspider.web.media_types import HeaderLink
+from llmsspider.web.page_forms import HeaderLink
 from llmsspider.web.stats import FilterReason
 from llmsspider.web.url_gate import InvalidUrl
 
@@ -197,7 +197,7 @@ def _links(answer: FetchResult) -> list[HeaderLink]:
     if not answer.ok:
         return []
     return [
-        *media_types.parse(answer.headers.get("link", ""), answer.final_url),
+        *page_forms.header_links(answer.headers.get("link", ""), answer.final_url),
         *_head_links(answer),
     ]
 

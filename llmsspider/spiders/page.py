@@ -43,8 +43,8 @@ from llmsspider.site.discovered import Fetch, FetchResult
 from llmsspider.site.llms_files import classify_file
 from llmsspider.site.providers import Provider
 from llmsspider.web.loading import own_arguments
-from llmsspider.web.media_types import classify
 from llmsspider.web.outcomes import kind_of_response
+from llmsspider.web.page_forms import classify
 from llmsspider.web.urls import without_fragment
 
 if TYPE_CHECKING:

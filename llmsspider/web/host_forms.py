@@ -15,7 +15,7 @@ from math import ceil
 from typing import Any, get_args
 from urllib.parse import urlsplit
 
-from llmsspider.web.markdown_forms import (
+from llmsspider.web.page_forms import (
     FORMS,
     RELATED,
     Form,

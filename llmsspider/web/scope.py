@@ -17,7 +17,7 @@ from wcmatch import glob
 
 from llmsspider.items import Section
 from llmsspider.web.addresses import DEFAULT_PORTS, same_site
-from llmsspider.web.media_types import skipped_extension
+from llmsspider.web.page_forms import skipped_extension
 from llmsspider.web.stats import FilterReason
 from llmsspider.web.url_gate import HTTP
 from llmsspider.web.urls import directory, host

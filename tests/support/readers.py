@@ -26,7 +26,7 @@ from llmsspider.site.llmsfull import cut
 from llmsspider.site.llmsfull import inspect as inspect_full
 from llmsspider.site.sitemaps import read as read_sitemap
 from llmsspider.web import opt_out, outcomes
-from llmsspider.web.media_types import classify
+from llmsspider.web.page_forms import classify
 from llmsspider.web.politeness import retry_after_secs
 
 URL = "https://docs.example.com/guide/"
@@ -79,7 +79,7 @@ SPECIAL: dict[str, Callable[[str], Any]] = {
     "site.llms_files.section_url": lambda text: llms_files.section_url(URL[:-1], _answer(text.encode())),
     "site.llms_files.describing_files": lambda text: llms_files.describing_files(_answer(text.encode())),
     "content.extraction.titles.headline": lambda text: titles.headline(_root(text), text),
-    "web.media_types.classify": lambda text: classify("text/html", text.encode(), False),
+    "web.page_forms.classify": lambda text: classify("text/html", text.encode(), False),
     "site.llmsfull.inspect": lambda text: inspect_full(io.BytesIO(text.encode()), URL),
     "site.llmsfull.cut": lambda text: cut_full(io.BytesIO(text.encode())),
     "web.opt_out.opt_out": lambda text: opt_out.opt_out(

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from llmsspider.web.host_forms import MAX_MISSED, MAX_STORED, MAX_WASTED, SECTION_WASTED, HostForms
-from llmsspider.web.markdown_forms import FORMS, Form, Shape, twin
+from llmsspider.web.page_forms import FORMS, Form, Shape, twin
 from llmsspider.web.urls import identity
 
 SITE = "https://e.com"

@@ -42,7 +42,7 @@ def test_the_package_is_searched_whole():
     assert {
         "web.outcomes.challenge_of",
         "content.extraction.convert(body)",
-        "web.media_types.parse(header)",
+        "web.page_forms.header_links(header)",
         "site.llmstxt_parser.parse(text)",
         "content.markdown.page.read(text)",
         "web.opt_out.content_signals(robots_txt)",

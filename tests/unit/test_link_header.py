@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from llmsspider.web import url_gate
-from llmsspider.web.media_types import HeaderLink, parse
+from llmsspider.web.page_forms import HeaderLink, header_links
 from llmsspider.web.url_gate import InvalidUrl
 
 BASE = "https://example.com/docs/page"
@@ -68,21 +68,21 @@ HEADERS = {
 
 @pytest.mark.parametrize(("header", "links"), HEADERS.values(), ids=HEADERS)
 def test_parse(header: str, links: list[HeaderLink]) -> None:
-    assert parse(header, BASE) == links
+    assert header_links(header, BASE) == links
 
 
 def test_relations_are_words_in_lower_case() -> None:
-    (found,) = parse('</a>; rel="Next DescribedBy"', BASE)
+    (found,) = header_links('</a>; rel="Next DescribedBy"', BASE)
     assert found.rel == {"next", "describedby"}
 
 
 @given(st.text() | st.text('<>;=", arel\\'))
 def test_any_header_has_no_more_links_than_brackets(header: str) -> None:
-    assert len(parse(header, BASE)) <= header.count("<")
+    assert len(header_links(header, BASE)) <= header.count("<")
 
 
 def test_long_headers_end() -> None:
-    assert parse("</a>; rel=x, " * 50_000, BASE)
+    assert header_links("</a>; rel=x, " * 50_000, BASE)
 
 
 _tokens = st.text("abcdefgh-", min_size=1, max_size=8).filter(lambda text: text.strip("-") == text)
@@ -95,7 +95,7 @@ def test_written_links_are_read_back(written: list[tuple[str, list[str], bool]])
         f'<{target}>; title="a, b; <c>"; rel="{" ".join(rel)}"' + ("; type=text/markdown" if typed else "")
         for target, rel, typed in written
     )
-    assert parse(header, BASE) == [
+    assert header_links(header, BASE) == [
         link(url_gate.parse(target, BASE) or "", *rel, type_="text/markdown" if typed else None)
         for target, rel, typed in written
     ]

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from llmsspider.crawl.links import MIN_SAMPLES, LinkSources
-from llmsspider.web.markdown_forms import (
+from llmsspider.web.page_forms import (
     FORMS,
     is_markdown_url,
     is_twin_of,

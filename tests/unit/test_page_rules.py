@@ -10,7 +10,7 @@ from llmsspider.crawl.records import title_from_url
 from llmsspider.crawl.settle import drop_reason, same_page_elsewhere
 from llmsspider.errors import ArgumentsError
 from llmsspider.web.locales import Trees, directory_above, language_segments, start_in_language
-from llmsspider.web.media_types import classify, skipped_extension
+from llmsspider.web.page_forms import classify, skipped_extension
 
 BODIES = {
     "html": ("text/html", b"<!doctype html><p>x", False, "html"),

@@ -27,13 +27,21 @@ from llmsspider.output.mirror_files import safe_name
 from llmsspider.site import llmstxt, sitemaps
 from llmsspider.site.llmsfull_titles import Locator
 from llmsspider.site.llmstxt_links import absolute_url
-from llmsspider.web import media_types
+from llmsspider.web import page_forms
 from llmsspider.web.addresses import AllowedAddresses, hostname, same_site
 from llmsspider.web.credentials import Credentials
 from llmsspider.web.locales import directory_above, tree_of
-from llmsspider.web.markdown_forms import FORMS, is_markdown_url, is_twin_of, page_candidates, shape, twin
-from llmsspider.web.media_types import extension, skipped_extension
 from llmsspider.web.opt_out import content_signals
+from llmsspider.web.page_forms import (
+    FORMS,
+    extension,
+    is_markdown_url,
+    is_twin_of,
+    page_candidates,
+    shape,
+    skipped_extension,
+    twin,
+)
 from llmsspider.web.scope import build_scope
 from llmsspider.web.url_gate import (
     _MAX_JOINED,
@@ -213,7 +221,7 @@ def test_nothing_past_the_gate_raises_for_the_form_of_a_url(href):
 @given(_hrefs)
 def test_every_reader_of_links_counts_what_it_refuses(href):
     line = re.sub(r"[\r\n<>]", "", href)
-    header = media_types.parse(f"<{line}>; rel=describedby", BASE)
+    header = page_forms.header_links(f"<{line}>; rel=describedby", BASE)
     assert all(isinstance(link.url, str | InvalidUrl) for link in header)
     absolute_url(href, BASE)
     Locator(BASE, {}).locate(href, "A title")

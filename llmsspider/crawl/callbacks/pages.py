@@ -29,7 +29,7 @@ from llmsspider.errors import ConversionError, RenderingError
 from llmsspider.items import HTML_ORIGINS
 from llmsspider.site.discovered import Options
 from llmsspider.site.discovery import read_described
-from llmsspider.web import markdown_forms
+from llmsspider.web import page_forms
 from llmsspider.web.url_gate import usable
 from llmsspider.web.urls import identity, page_key, without_fragment
 
@@ -226,7 +226,7 @@ class Pages:
             request.url,
             meta,
             refused=page.filtered or refused_by_page(meta, answer, run.config),
-            with_slash=markdown_forms.with_slash(request.url, answer.fetched_url),
+            with_slash=page_forms.with_slash(request.url, answer.fetched_url),
             is_only_linked=not (is_stored or asked.get("start") or is_listed),
             is_named=bool(asked.get("canonical")),
             markdown=None if is_asked else markdown_alternate(page, answer),

@@ -23,8 +23,8 @@ from llmsspider.crawl.stubs import is_fuller
 from llmsspider.errors import RenderingError
 from llmsspider.items import MARKDOWN_ORIGINS
 from llmsspider.web import stats
-from llmsspider.web.markdown_forms import is_markdown_url, page_candidates
 from llmsspider.web.outcomes import kind_of_response
+from llmsspider.web.page_forms import is_markdown_url, page_candidates
 from llmsspider.web.urls import host, page_key
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from llmsspider.crawl.requests import ALLOWED_STATUSES, CARRIED, META, info
 from llmsspider.crawl.traps import without_session_id
 from llmsspider.crawl.waiting import WaitingPage
 from llmsspider.site.llms_files import MAX_FULL_BYTES
-from llmsspider.web.markdown_forms import is_markdown_url, page_candidates
+from llmsspider.web.page_forms import is_markdown_url, page_candidates
 from llmsspider.web.url_gate import INVALID_URL, InvalidUrl, parse
 from llmsspider.web.urls import identity, page_key, without_fragment
 

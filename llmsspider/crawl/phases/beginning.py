@@ -17,9 +17,8 @@ from llmsspider.site.providers import repository_at
 from llmsspider.site.repository_listing import discover_repository
 from llmsspider.web.addresses import same_site
 from llmsspider.web.locales import start_in_language
-from llmsspider.web.markdown_forms import is_markdown_url
-from llmsspider.web.media_types import HTML_TYPES, MARKDOWN_TYPES
 from llmsspider.web.outcomes import OUTAGES
+from llmsspider.web.page_forms import HTML_TYPES, MARKDOWN_TYPES, is_markdown_url
 from llmsspider.web.url_gate import usable
 from llmsspider.web.urls import host, identity, page_key
 
