@@ -44,8 +44,17 @@ class Command(OneLineCommand):
         if problems := choice_problems(("--format", opts.format, FORMATS)):
             raise ArgumentsError(problems)
         changes = self._changes(source, opts)
-        if changes is not None:
-            self._write(_writer(opts.format)(changes, summary=opts.summary), opts)
+        if changes is None:
+            return
+        from llmsspider.changes.render import html, markdown, text
+
+        writers: dict[str, Callable[..., str | Iterable[str]]] = {
+            "text": text,
+            "markdown": markdown,
+            "json": _json,
+            "html": html,
+        }
+        self._write(writers[opts.format](changes, summary=opts.summary), opts)
 
     def _changes(self, source: str, opts: argparse.Namespace) -> SourceChanges | None:
         """Return what changed; None where nothing came before, which is said."""
@@ -70,19 +79,6 @@ class Command(OneLineCommand):
             return
         with staged(Path(opts.output)) as out:
             out.write(whole.encode("utf-8", "replace"))
-
-
-def _writer(name: str) -> Callable[..., str | Iterable[str]]:
-    """Return the function that writes one of `FORMATS`."""
-    from llmsspider.changes.render import html, markdown, text
-
-    writers: dict[str, Callable[..., str | Iterable[str]]] = {
-        "text": text,
-        "markdown": markdown,
-        "json": _json,
-        "html": html,
-    }
-    return writers[name]
 
 
 def _json(changes: SourceChanges, *, summary: bool) -> str:

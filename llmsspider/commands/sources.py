@@ -46,15 +46,10 @@ def as_table(found: list[SourceRecord]) -> str:
 
     if not found:
         return "no sources yet\n"
-    titles = [_shown(record.header["title"]) for record in found]
+    titles = [" ".join((record.header["title"] or "").split())[:60] for record in found]
     rows = [("SOURCE", "STATUS", "PAGES", "URL", "TITLE" if any(titles) else "")]
     rows += [
         (record.name, record.status, str(record.pages), record.url, title)
         for record, title in zip(found, titles, strict=True)
     ]
     return "".join(f"{printable(line)}\n" for line in aligned(rows))
-
-
-def _shown(title: str | None) -> str:
-    """A title as one short line."""
-    return " ".join((title or "").split())[:60]

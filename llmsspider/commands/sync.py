@@ -9,6 +9,7 @@ import signal
 import sys
 import time
 from collections import Counter
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -124,12 +125,7 @@ async def _sync(places: Sequence[Place], stores: Stores, entries: list[SourceEnt
     task = asyncio.current_task()
     assert task is not None  # noqa: S101  # a coroutine that runs has one
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
-    return await Nightly(places, stores, _note).sync(entries)
-
-
-def _note(line: str) -> None:
-    sys.stderr.write(f"{line}\n")
-    sys.stderr.flush()
+    return await Nightly(places, stores, partial(print, file=sys.stderr, flush=True)).sync(entries)
 
 
 def report(results: Iterable[Result], elapsed_secs: float) -> dict[str, Any]:
