@@ -62,7 +62,7 @@ class Command(OneLineCommand):
         if opts.fail_on != NEVER and any(is_as_bad(one.level, opts.fail_on) for one in findings):
             self.exitcode = 1
 
-    def _file(self, path: Path, opts: argparse.Namespace) -> list[Finding]:
+    def _file(self, path: Path, opts: argparse.Namespace) -> list[Finding] | None:
         from llmsspider.lint.text import lint_body
         from llmsspider.site.llms_files import MAX_FULL_BYTES
 
@@ -71,7 +71,11 @@ class Command(OneLineCommand):
         size = path.stat().st_size
         if size > MAX_FULL_BYTES:
             raise ArgumentsError([f"{path} has {size:,} bytes: at most {MAX_FULL_BYTES:,} are read"])
-        return lint_body(path.read_bytes(), str(path), opts.url)
+        try:
+            return lint_body(path.read_bytes(), str(path), opts.url)
+        except OSError as error:  # one of reading names no file
+            self.fail(f"{path}: {error.strerror or error}", 1)
+            return None
 
     def _source(self, name: str, opts: argparse.Namespace, notes: list[str]) -> list[Finding] | None:
         with self.stores().open(name, create=False) as store:

@@ -191,6 +191,12 @@ def test_a_bad_command_line_is_one_line_and_exit_code_2(llmsspider, words: tuple
     assert done.stderr.startswith(f"llmsspider {words[0]}") and problem in done.stderr
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="the file that cannot be read is one of Linux")
+def test_a_file_that_cannot_be_read_is_named(llmsspider):
+    done = llmsspider("lint", "/proc/self/mem")
+    assert (done.returncode, done.stderr) == (1, "llmsspider lint: /proc/self/mem: Input/output error\n")
+
+
 def test_a_site_that_gives_nothing_is_exit_code_1_and_no_tree(serve, llmsspider, tmp_path):
     site = serve({})
     done = llmsspider(f"{site.url}/", "-o", "docs", *LOCAL)
