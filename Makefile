@@ -55,7 +55,7 @@ coverage: install-dev
 
 # The lowest versions that pyproject.toml declares: each library in the tests that use it most, and whole crawls with all of them.
 LOWEST := .venv-lowest
-LOWEST_SCRAPY := change_news compat extending_settings glue resolver robots spider_callbacks terminal_progress tls_and_user_agent
+LOWEST_SCRAPY := change_news compat console dupefilter extending_settings resolver robots spider_callbacks stats_class terminal_progress tls_and_user_agent
 LOWEST_STORES := feed_storage store_open store_pages
 LOWEST_TEXT := commonmark decompression extraction_fidelity formats hosts openapi scope
 LOWEST_TESTS ?= \

@@ -112,6 +112,16 @@ def test_the_lowest_versions_that_are_declared_are_those_that_are_tested():
     }
 
 
+def test_the_tests_of_the_lowest_versions_exist():
+    makefile = (licences.ROOT / "Makefile").read_text(encoding="utf-8")
+    groups = re.findall(r"^LOWEST_(SCRAPY|STORES|TEXT) := (.*)", makefile, re.MULTILINE)
+    folders = {"SCRAPY": "components", "STORES": "components", "TEXT": "unit"}
+    named = [f"tests/{folders[group]}/test_{name}.py" for group, names in groups for name in names.split()]
+    named += re.findall(r"tests/\w+/\w+\.py(?=[:\s])", makefile)
+    assert len(named) > 20
+    assert [name for name in named if not (licences.ROOT / name).is_file()] == []
+
+
 def test_tests_and_crawls_agree_on_versions():
     ours, dev = licences.locked(), pins(licences.ROOT / "requirements-dev.lock")
     assert {name: dev[name] for name in dev.keys() & ours.keys() if dev[name] not in ours[name]} == {}
