@@ -30,18 +30,7 @@ from llmsspider.spiders.page import page_run
 from llmsspider.web import page_forms
 from llmsspider.web.addresses import same_site
 from llmsspider.web.opt_out import opt_out
-from llmsspider.web.page_forms import (
-    FORMS,
-    HTML_TYPES,
-    MARKDOWN_TYPES,
-    Form,
-    Shape,
-    classify,
-    is_markdown_url,
-    page_candidates,
-    shape,
-    twin,
-)
+from llmsspider.web.page_forms import Form, Shape, is_markdown_url, page_candidates, shape, twin
 from llmsspider.web.urls import identity, without_fragment
 
 if TYPE_CHECKING:
@@ -57,7 +46,7 @@ MAX_COMPARED = 20
 GIVE_UP_AFTER = 5
 """Number of pages of one form without Markdown after which that of the others is not requested."""
 MAX_BODY = 8 * 1024 * 1024
-TEXT_TYPES = frozenset({"text/plain", *MARKDOWN_TYPES})
+TEXT_TYPES = frozenset({"text/plain", *page_forms.MARKDOWN_TYPES})
 
 Health = Literal["fine", "dead", "failing", "opted-out"]
 HEALTH_RULES = {"dead": "dead-link", "failing": "failing-link", "opted-out": "opted-out-link"}
@@ -179,7 +168,7 @@ class SiteLint:
             return found
         body = answer.head(MAX_BODY)
         headers = {name: [value] for name, value in answer.headers.items()}
-        kind = classify(answer.content_type, body, markdown_form=is_markdown_url(answer.final_url))
+        kind = page_forms.classify(answer.content_type, body, markdown_form=is_markdown_url(answer.final_url))
         if kind == "html":
             await self._html(found, answer, body, headers)
         elif kind in {"markdown", "text"}:
@@ -236,14 +225,17 @@ class SiteLint:
         kind = shape(url)
         forms: list[Form | None] = [None] if named else []
         if kind is not None and not named and self._without[kind] < GIVE_UP_AFTER:
-            forms = [self._forms[kind]] if kind in self._forms else list(FORMS[kind][:2])
+            forms = [self._forms[kind]] if kind in self._forms else list(page_forms.FORMS[kind][:2])
         for form in forms:
             target = named if form is None else twin(url, form)
             if target is None:
                 continue
             answer = await self.fetch(target, max_bytes=MAX_BODY)
             body = answer.head(MAX_BODY)
-            if answer.ok and classify(answer.content_type, body, markdown_form=True) in {"markdown", "text"}:
+            if answer.ok and page_forms.classify(answer.content_type, body, markdown_form=True) in {
+                "markdown",
+                "text",
+            }:
                 found.markdown = target
                 if kind is not None and form is not None:
                     self._forms[kind] = form
@@ -256,7 +248,7 @@ class SiteLint:
         """Compare Markdown with its HTML page, where there is one."""
         for url in pages if self._may_compare() else ():
             answer = await self.fetch(url, accept="text/html", max_bytes=MAX_BODY)
-            if not answer.ok or answer.content_type not in HTML_TYPES:
+            if not answer.ok or answer.content_type not in page_forms.HTML_TYPES:
                 continue
             page = await self._converted(answer, answer.head(MAX_BODY))
             if page is not None:
@@ -291,7 +283,7 @@ class SiteLint:
 
     async def _start_page(self, discovery: Discovery) -> list[Finding]:
         start, main = discovery.start, discovery.main_file
-        if not start.ok or start.content_type not in HTML_TYPES or main is None:
+        if not start.ok or start.content_type not in page_forms.HTML_TYPES or main is None:
             return []
         page = await self._converted(start, start.head(MAX_BODY))
         links = page_forms.header_links(start.headers.get("link", ""), start.final_url)
@@ -347,7 +339,7 @@ def _health(answer: FetchResult) -> tuple[Health, str]:
 def _alternate(answer: FetchResult) -> str | None:
     """The Markdown that the `Link` header of a page names."""
     for link in page_forms.header_links(answer.headers.get("link", ""), answer.final_url):
-        if "alternate" in link.rel and link.type in MARKDOWN_TYPES and isinstance(link.url, str):
+        if "alternate" in link.rel and link.type in page_forms.MARKDOWN_TYPES and isinstance(link.url, str):
             return link.url
     return None
 

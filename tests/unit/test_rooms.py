@@ -1,4 +1,4 @@
-"""The house: which names stand on the package's top level, and no circle of files."""
+"""The house: which names stand on the package's top level, no file too long, and no circle of files."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from licences import ROOT
 
 PACKAGE = ROOT / "llmsspider"
 MAX_NAMES = 24
+MAX_LINES = 400
 FILES = {
     ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"): path
     for path in sorted(PACKAGE.rglob("*.py"))
@@ -47,3 +48,8 @@ def test_the_top_level_explains_itself():
     rooms = {name for name in names if (PACKAGE / name).is_dir()}
     assert set(re.findall(r"\b([a-z]+)/", listed[1])) == rooms
     assert len(names) <= MAX_NAMES
+
+
+def test_no_module_is_long():
+    lines = {name: path.read_text(encoding="utf-8").count("\n") for name, path in FILES.items()}
+    assert {name: number for name, number in lines.items() if number > MAX_LINES} == {}
