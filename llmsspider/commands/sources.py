@@ -30,7 +30,10 @@ class Command(OneLineCommand):
         if args:
             raise ArgumentsError([f"unexpected argument {args[0]!r}"])
         found, problems = self.stores().list_sources()
-        sys.stdout.write(as_json(as_rows(found)) if opts.json else as_table(found))
+        if opts.json:
+            sys.stdout.write(as_json(as_rows(found)))
+        elif found or not problems:
+            sys.stdout.write(as_table(found))
         for problem in problems:
             self.fail(problem, 1)
 

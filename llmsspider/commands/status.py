@@ -46,8 +46,9 @@ class Command(OneLineCommand):
         try:
             while True:
                 found = list(self._read(name))
-                sys.stdout.write(_shown(found, name, opts))
-                sys.stdout.flush()
+                if found or not self.exitcode:
+                    sys.stdout.write(_shown(found, name, opts))
+                    sys.stdout.flush()
                 if not opts.watch or not any(status.status in GOING for status in found):
                     return
                 time.sleep(WATCH_SECS)

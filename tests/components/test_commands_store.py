@@ -315,3 +315,14 @@ def test_the_commands_work_on_postgresql(scrapy, postgresql_url: str, tmp_path: 
     deleted = scrapy(tmp_path, "delete", NAME, "--yes", *setting).stdout
     assert deleted == f"deleted {NAME}: pages, runs and history, search index\n"
     assert scrapy(tmp_path, "sources", *setting).stdout == "no sources yet\n"
+
+
+@pytest.mark.parametrize(
+    "words", [("sources",), ("status",), ("status", NAME), ("status", NAME, "--json")], ids=" ".join
+)
+def test_of_a_store_that_cannot_be_read_nobody_says_that_there_is_none(scrapy, folder: Path, words):
+    with closing(sqlite3.connect(next(folder.rglob("*.sqlite")))) as store, store:
+        store.execute("UPDATE meta SET value = '99' WHERE key = 'version'")
+    done = scrapy(folder, *words)
+    assert (done.returncode, done.stdout, len(done.stderr.splitlines())) == (1, "", 1)
+    assert "has version 99" in done.stderr
