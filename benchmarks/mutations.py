@@ -450,7 +450,7 @@ def crawl(url: str, limit_secs: float) -> None:
             "LLMS_ALLOW_PRIVATE_ADDRESSES": "127.0.0.1",
             "LLMS_DATA_DIR": "store",
             "LLMS_CONVERT_WORKERS": 0,
-            "LLMS_MAX_WAIT": 0.1,
+            "AUTOTHROTTLE_MAX_DELAY": 0.1,
             "LLMS_STATUS_PORT": "off",
             "RETRY_TIMES": 1,
             "AUTOTHROTTLE_ENABLED": False,

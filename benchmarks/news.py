@@ -31,7 +31,7 @@ from generated_site import WORDS, SiteWriter, in_words  # noqa: E402
 from site_server import Reply, Seen, Site, serving  # noqa: E402
 
 ATOM = "{http://www.w3.org/2005/Atom}"
-SETTINGS = {"RETRY_TIMES": 0, "LLMS_MAX_WAIT": 0.2, "DOWNLOAD_TIMEOUT": 20, "LLMS_ROBOTSTXT": None}
+SETTINGS = {"RETRY_TIMES": 0, "AUTOTHROTTLE_MAX_DELAY": 0.2, "DOWNLOAD_TIMEOUT": 20, "LLMS_ROBOTSTXT": None}
 SENTENCE = re.compile(r"<p\b[^<>]*>([^<>&*_`\[\]\\]{30,})")
 WORD = re.compile(r"\b[a-z]{6,}\b")
 KINDS = ("word", "word", "code", "cell", "row", "paragraph", "cut", "new", "delete", "move", "redirect")

@@ -451,7 +451,7 @@ def simulate(
 ) -> FormCounts:
     """Crawl a site for so many nights, and for `settle` more in which it is in order and nobody edits it."""
     site = LyingSite(kinds, form, pages, seed)
-    given = {"RETRY_TIMES": 0, "LLMS_MAX_WAIT": 0, **(settings or {})}
+    given = {"RETRY_TIMES": 0, "AUTOTHROTTLE_MAX_DELAY": 0, **(settings or {})}
     with _served(site):
         consumer = Consumer(site, folder, given)
         for number in range(nights + settle):

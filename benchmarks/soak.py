@@ -116,7 +116,7 @@ def crawl(url: str, folder: Path, site: FaultSite, timeout_secs: float, workers:
         "LLMS_CONVERT_WORKERS": workers,
         "DOWNLOAD_TIMEOUT": timeout_secs,
         "LLMS_REPORT": folder / "report.html",
-        "LLMS_MAX_WAIT": 1,
+        "AUTOTHROTTLE_MAX_DELAY": 1,
     }
     command = [sys.executable, "-m", "scrapy", "crawl", "docs", "-a", f"url={url}", "-O", "documents.jsonl"]
     command += [part for name, value in settings.items() for part in ("-s", f"{name}={value}")]

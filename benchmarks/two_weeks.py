@@ -178,7 +178,7 @@ class Weeks:
     def __init__(self, site: ChangingSite, folder: Path, settings: dict[str, Any]):
         self.site = site
         self.folder = folder
-        self.settings = {"RETRY_TIMES": 1, "LLMS_MAX_WAIT": 0.2, "DOWNLOAD_TIMEOUT": 20, **settings}
+        self.settings = {"RETRY_TIMES": 1, "AUTOTHROTTLE_MAX_DELAY": 0.2, "DOWNLOAD_TIMEOUT": 20, **settings}
         self.replayed: dict[str, dict[str, Any]] = {}
         self.followed: dict[str, dict[str, Any]] = {}
         self.number = 0

@@ -150,6 +150,7 @@ FEED_STORAGES_BASE = {
 }
 
 # --- manners and safety, what the middlewares need (docs/explanation/politeness.md, docs/explanation/security.md) ---
+AUTOTHROTTLE_MAX_DELAY = 120.0  # seconds; what a Crawl-delay or Retry-After can require, too
 AUTOTHROTTLE_TARGET_CONCURRENCY = (
     2.0  # requests under way at a time to a host with a bound; Scrapy's default is 1
 )

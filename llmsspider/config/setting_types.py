@@ -7,7 +7,7 @@ import math
 from collections.abc import Mapping
 from importlib import import_module
 from operator import attrgetter
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import BeforeValidator
 from pydantic_core import PydanticCustomError
@@ -117,13 +117,6 @@ def _whole(value: Any) -> int:
     return int(number)
 
 
-def _positive(value: Any) -> int:
-    number = _whole(value)
-    if number < 1:
-        raise refused("a number of 1 or more is accepted")
-    return number
-
-
 def _workers(value: Any) -> int:
     if value == "auto":
         from llmsspider.content.conversion.workers import automatic_workers  # noqa: PLC0415
@@ -189,12 +182,10 @@ PORTS = "accepted are auto, off, a port, and a range such as 8000-8019"
 SIZES = "accepted are a number of 1 or more, and one with a unit: {error}"
 VERSIONS = "a number of versions, or of days such as '90 days', is accepted"
 
-OpenApiDocuments = Literal["file", "tag", "operation"]
 Boolean = Annotated[bool, BeforeValidator(_boolean)]
 Number = Annotated[float, BeforeValidator(_number)]
 OptionalNumber = Annotated[float | None, BeforeValidator(_optional_number)]
 Whole = Annotated[int, BeforeValidator(_whole)]
-Positive = Annotated[int, BeforeValidator(_positive)]
 Text = Annotated[str | None, BeforeValidator(_text)]
 Workers = Annotated[int, BeforeValidator(_workers)]
 Ports = Annotated[str, by(f"{HERE}:_ports", PORTS)]

@@ -64,9 +64,6 @@ class Config(BaseModel):
         "Levels of linked llms.txt files to read; 0 reads the first file only.",
         unit="levels",
     )
-    max_linked_files: types.Whole = setting(
-        "LLMS_MAX_LINKED_FILES", 50, "Maximum number of linked llms.txt files to read.", unit="files"
-    )
     full_text: Annotated[bool, choice(auto=True, off=False)] = setting(
         "LLMS_FULL_TEXT", "auto", "Use llms-full.txt where there is one; `off` ignores it."
     )
@@ -120,19 +117,11 @@ class Config(BaseModel):
         {},
         "By format (openapi, notebook, rst, asciidoc, pdf): off, listed (files that are listed are pages) or linked.",
     )
-    openapi_documents: types.OpenApiDocuments = setting(
-        "LLMS_OPENAPI_DOCUMENTS",
-        "tag",
-        "What of an OpenAPI file is one document: the whole `file`, what has one `tag`, or each `operation`.",
-    )
     handlers: types.ContentHandlers = setting(
         "LLMS_CONTENT_HANDLERS", {}, "By media type, the class that makes Markdown of such answers."
     )
     generators: types.Generators = setting(
         "LLMS_GENERATORS", [], "Paths of rules for documentation generators, tried before those that ship."
-    )
-    min_characters: types.Whole = setting(
-        "LLMS_MIN_CHARACTERS", 1, "Documents with less text are filtered as empty.", unit="characters"
     )
 
     # --- the page store ---
@@ -188,9 +177,6 @@ class Config(BaseModel):
         "Maximum rate for one host; not set, 5 to public hosts; 0 is no limit.",
         unit="requests per second",
     )
-    max_wait_secs: types.Number = setting(
-        "LLMS_MAX_WAIT", 120, "Maximum wait that a Crawl-delay or Retry-After can require.", unit="seconds"
-    )
     obey_ai_optout: types.Boolean = setting(
         "LLMS_OBEY_AI_OPTOUT", True, "Leave out pages whose publisher opted out of AI use."
     )
@@ -235,12 +221,7 @@ class Config(BaseModel):
     @property
     def converter_fingerprint(self) -> str:
         """What makes Markdown of pages: content made with anything else is made again."""
-        made = (
-            self.converter
-            + self.handlers.fingerprint
-            + self.formats.fingerprint
-            + ("" if self.openapi_documents == "tag" else f"+openapi={self.openapi_documents}")
-        )
+        made = self.converter + self.handlers.fingerprint + self.formats.fingerprint
         if self.generators:
             from llmsspider.content.extraction.generators import fingerprint_of, own_generators  # noqa: PLC0415
 
@@ -287,9 +268,13 @@ REMOVED = {
     "LLMS_HIDDEN_TEXT": "text that no reader of a page sees is left out",
     "LLMS_MAX_FAILED_SHARE": "a run in which more than a tenth of the pages failed is incomplete",
     "LLMS_MAX_GROWTH": "a page may have 16 characters of Markdown for each byte, beyond a million",
+    "LLMS_MAX_LINKED_FILES": "at most 50 linked llms.txt files are read",
     "LLMS_MAX_LOOK_ALIKES": "1,000 pages whose URLs differ in numbers only may bring nothing new; -a block= leaves "
     "them out at once",
+    "LLMS_MAX_WAIT": "AUTOTHROTTLE_MAX_DELAY is the longest wait that a Crawl-delay or Retry-After can require",
+    "LLMS_MIN_CHARACTERS": "documents without text are left out; a pipeline of yours can leave out more",
     "LLMS_MIRROR_LINKS": "links between pages of the tree are relative; `export --format flat` leaves them absolute",
+    "LLMS_OPENAPI_DOCUMENTS": "LLMS_FORMATS says it, such as 'openapi=listed operation'",
     "LLMS_PLAN_ONLY": "the command `plan` runs discovery only",
     "LLMS_PROGRESS": "a live display stands where stderr is a terminal; TERM=dumb has lines only",
     "LLMS_SEARCH_INDEX": "a crawl updates the search index of a source that was searched before",

@@ -191,7 +191,6 @@ class Readings:
             "render": arguments.render,
             "ai_optout": config.obey_ai_optout,
             "noindex": config.obey_noindex,
-            "characters": config.min_characters,
             "listed": listed,
         }
         named = " ".join(f"{name}={value}" for name, value in settings.items())

@@ -157,7 +157,7 @@ class Run(RunState):
     def _store_waiting(self, record: PageRecord, *, confirmed: bool) -> None:
         content, is_known = record.content or "", self.known.state(record.key) is not None
         in_scope = self.bounds.allowed(record.url) and self.arguments.follow != "listed"
-        dropped = drop_reason(content, record.title, min_characters=self.config.min_characters)
+        dropped = drop_reason(content, record.title)
         record.content_hash = content_hash(content)
         is_document = in_scope and not dropped and record.content_hash not in self.site.soft404_hashes
         if self.recorded.is_first(record) and (is_known or (is_document and self.arguments.mode == "crawl")):

@@ -299,19 +299,10 @@ MAX_MISSING_CHARACTERS = 1500
 """Maximum length in characters of a page that says that it is missing; longer ones are about missing pages."""
 
 
-def drop_reason(content: str, title: str | None, *, min_characters: int) -> Filtered | None:
-    """Return the reason for a document that is dropped, or None.
-
-    Args:
-        content: Markdown.
-        title: the document's title.
-        min_characters: minimum number of characters that are not white space.
-    """
-    characters = (
-        len("".join(content.split())) if len(content) < 4 * min_characters + 64 else min_characters + 1
-    )
-    if characters < min_characters or not content or content.isspace():
-        return Filtered("empty", f"fewer than {min_characters} characters")
+def drop_reason(content: str, title: str | None) -> Filtered | None:
+    """Return the reason for a document, of this Markdown and title, that is dropped, or None."""
+    if not content or content.isspace():
+        return Filtered("empty", "no text")
     if title and len(content) < MAX_MISSING_CHARACTERS and MISSING_TITLE.search(title):
         return Filtered("soft-404", f"status 200, but titled {title!r}")
     return None

@@ -78,7 +78,6 @@ class RunState:
             config.converter,
             config.handlers.paths,
             formats=config.formats,
-            openapi=config.openapi_documents,
             generators=config.generators,
         )
         self.spool = Spool()

@@ -44,7 +44,7 @@ class BackoffMiddleware:
     `LLMS_MAX_RATE` (requests a second) bounds what one host gets; not set, hosts of this machine and of private
     networks have no bound, others `DEFAULT_RATE`. With a bound a host gets few requests at first, then as many as it
     answers (`AUTOTHROTTLE_TARGET_CONCURRENCY`). Where there is a distance between requests, crawls of this machine
-    share it (`llmsspider.web.politeness`). `LLMS_MAX_WAIT` (seconds, 120) limits the wait that a
+    share it (`llmsspider.web.politeness`). `AUTOTHROTTLE_MAX_DELAY` (seconds, 120) limits the wait that a
     site can require: a longer Crawl-delay is cut to it, after a longer Retry-After requests to the host fail as
     `rate_limited`; so they do where the host refuses one request after the other.
 
@@ -64,10 +64,10 @@ class BackoffMiddleware:
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> BackoffMiddleware:
-        """Read `LLMS_MAX_WAIT` and `LLMS_MAX_RATE`."""
+        """Read `AUTOTHROTTLE_MAX_DELAY` and `LLMS_MAX_RATE`."""
         settings = crawler.settings
         rate = None if settings.get("LLMS_MAX_RATE") in {None, ""} else settings.getfloat("LLMS_MAX_RATE")
-        middleware = cls(crawler, settings.getfloat("LLMS_MAX_WAIT", 120.0), rate, Turns(shared_file()))
+        middleware = cls(crawler, settings.getfloat("AUTOTHROTTLE_MAX_DELAY"), rate, Turns(shared_file()))
         crawler.signals.connect(middleware.robots_parsed, signal=signals.robots_parsed)
         crawler.signals.connect(middleware.response_downloaded, signal=signals.response_downloaded)
         crawler.signals.connect(middleware.turns.close, signal=signals.engine_stopped)
@@ -102,7 +102,7 @@ class BackoffMiddleware:
             )
         if closed := pace.closed_for(monotonic()):
             stats.count(self.crawler.stats, stats.blocked("rate-limited"))
-            message = f"{host} wants no request for another {closed:.0f} s (Retry-After above LLMS_MAX_WAIT)"
+            message = f"{host} wants no request for another {closed:.0f} s (Retry-After above AUTOTHROTTLE_MAX_DELAY)"
             raise RefusedRequest(message, reason="rate-limited", kind="rate_limited")
 
     async def turn(self, request: Request) -> None:

@@ -180,7 +180,7 @@ class SiteLint:
     async def _markdown(self, found: Checked, answer: FetchResult, body: bytes) -> None:
         text = body.decode("utf-8", "replace")
         title = next((line[2:] for line in text.splitlines()[:20] if line.startswith("# ")), None)
-        if (refusal := drop_reason(text, title, min_characters=1)) is not None:
+        if (refusal := drop_reason(text, title)) is not None:
             found.health, found.why = "dead", refusal.rule
         elif is_markdown_url(answer.final_url):
             if answer.content_type not in TEXT_TYPES:
@@ -199,7 +199,7 @@ class SiteLint:
         page = await self._converted(answer, body)
         if page is None:
             return
-        if (refusal := drop_reason(page.markdown, page.meta.title, min_characters=1)) is not None:
+        if (refusal := drop_reason(page.markdown, page.meta.title)) is not None:
             found.health = "dead" if refusal.reason == "soft-404" else "fine"
             found.why = refusal.rule
             return
@@ -392,8 +392,6 @@ class LintSpider(ProjectSpider):
         """Discover the files of the site, and check them."""
         fetch, config = EngineFetch(self.crawler, self.run), self.run.config
         lint = SiteLint(fetch, self.run.workers.convert, self.max_links, self.known)
-        options = Options(
-            llms_txt=self.llms_txt, link_depth=config.link_depth, max_linked_files=config.max_linked_files
-        )
+        options = Options(llms_txt=self.llms_txt, link_depth=config.link_depth)
         self.findings = await lint.run(self.url, options)
         self.checked, self.unchecked = len(lint.checked), lint.unchecked

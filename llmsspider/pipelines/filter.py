@@ -53,7 +53,7 @@ class FilterPipeline:
     def _reason(self, item: Document, source_hash: str) -> Filtered | None:
         run = self.run
         if item.change != "unchanged":  # an unchanged page passed these rules when it was stored
-            reason = drop_reason(item.content or "", item.title, min_characters=run.config.min_characters)
+            reason = drop_reason(item.content or "", item.title)
             if reason is not None:
                 return reason
             if item.discovered_by != "start" and source_hash in run.site.soft404_hashes:

@@ -262,7 +262,7 @@ class PageSpider(Args[PageArguments], ProjectSpider):
             if result.origin == "rendered" and meta.refresh and not result.filtered:
                 url = meta.refresh
                 continue
-            why = result.filtered or drop_reason(content, meta.title, min_characters=config.min_characters)
+            why = result.filtered or drop_reason(content, meta.title)
             if why is not None:
                 is_no_page = why.reason in NO_PAGE
                 raise PageFailedError(

@@ -89,7 +89,7 @@ def test_crawl_delay_is_cut_to_the_longest_wait(tmp_path):
         return 200, {}, b"User-agent: *\nCrawl-delay: 86400\n" if arrived.target == "/robots.txt" else b"page"
 
     with loopback(answer) as server:
-        settings = {**OPEN, "LLMS_MAX_WAIT": 1}
+        settings = {**OPEN, "AUTOTHROTTLE_MAX_DELAY": 1}
         outcome = engine_crawl(tmp_path, [server.url("/1"), server.url("/2")], settings=settings)
     assert sorted(server.pages) == ["/1", "/2"]
     assert keeps(server, 1)
@@ -152,7 +152,12 @@ def test_a_host_that_asks_for_an_hour_is_left_alone_and_no_other(tmp_path):
     with loopback(RefusesAtFirst(99, "3600")) as server, loopback(page, "127.0.0.2") as other:
         urls = [server.url(f"/{number}") for number in range(6)]
         others = [other.url(f"/{number}") for number in range(3)]
-        settings = {**OPEN, "LLMS_MAX_WAIT": 2, "CONCURRENT_REQUESTS_PER_DOMAIN": 1, "CONCURRENT_REQUESTS": 1}
+        settings = {
+            **OPEN,
+            "AUTOTHROTTLE_MAX_DELAY": 2,
+            "CONCURRENT_REQUESTS_PER_DOMAIN": 1,
+            "CONCURRENT_REQUESTS": 1,
+        }
         outcome = engine_crawl(tmp_path, [*urls, *others], settings=settings)
     assert len(server.pages) == 1
     assert [outcome.of(url)["kind"] for url in urls] == ["rate_limited"] * 6

@@ -82,9 +82,9 @@ def test_feeds_and_formats_of_users_stand_beside_ours():
 
 def test_the_default_profile_leaves_what_the_project_sets():
     settings = project()
-    settings.set("LLMS_MIN_CHARACTERS", 400, priority="project")
+    settings.set("LLMS_LINK_DEPTH", 3, priority="project")
     profiles.put_in_force(profiles.load("default"), settings)
-    assert settings.getint("LLMS_MIN_CHARACTERS") == 400
+    assert settings.getint("LLMS_LINK_DEPTH") == 3
 
 
 WRONG = {

@@ -101,9 +101,7 @@ def test_without_validators_an_equal_body_is_not_converted(twice):
     [
         pytest.param({"LLMS_OBEY_NOINDEX": False}, {}, "/hidden.html", id="noindex is not obeyed any more"),
         pytest.param({}, {"listings": "keep"}, "/genindex.html", id="listings are kept"),
-        pytest.param(
-            {"LLMS_MIN_CHARACTERS": 0}, {}, None, id="another least length, under which it is empty still"
-        ),
+        pytest.param({}, {"render": "never"}, None, id="rendered never"),
     ],
 )
 def test_other_settings_have_pages_read_anew(twice, settings, arguments, kept):

@@ -67,7 +67,7 @@ def parts(site, outcome) -> dict[str, dict]:
 
 @pytest.mark.parametrize("by", ["tag", "operation"])
 def test_each_part_is_a_document_that_a_recrawl_changes_alone(site, run_crawl, by):
-    settings = {"LLMS_OPENAPI_DOCUMENTS": by}
+    settings = {"LLMS_FORMATS": f"openapi={by}"}
     outcome = run_crawl(f"{site.url}/", settings=settings)
     found = parts(site, outcome)
     assert set(found) == {"", "?part=schemas", *DOCUMENTS[by]}
@@ -112,7 +112,9 @@ def test_each_part_is_a_document_that_a_recrawl_changes_alone(site, run_crawl, b
         }
 
     site.pages["/api.json"] = Reply("down", 503)
-    kept = parts(site, run_crawl(f"{site.url}/", settings={**settings, "RETRY_TIMES": 0, "LLMS_MAX_WAIT": 0}))
+    kept = parts(
+        site, run_crawl(f"{site.url}/", settings={**settings, "RETRY_TIMES": 0, "AUTOTHROTTLE_MAX_DELAY": 0})
+    )
     assert {row["change"] for row in kept.values()} == {"unchanged"}
     assert len(kept) == len(found) if by == "operation" else len(found) + 1
 
@@ -124,12 +126,12 @@ def test_each_part_is_a_document_that_a_recrawl_changes_alone(site, run_crawl, b
 
 
 def test_with_another_setting_the_documents_are_others(site, run_crawl):
-    run_crawl(f"{site.url}/", settings={"LLMS_OPENAPI_DOCUMENTS": "operation"})
+    run_crawl(f"{site.url}/", settings={"LLMS_FORMATS": "openapi=listed operation"})
     whole = parts(
         site,
         run_crawl(
             f"{site.url}/",
-            settings={"LLMS_OPENAPI_DOCUMENTS": "file"},
+            settings={"LLMS_FORMATS": "openapi=file"},
             arguments={"confirm_deletions": "true"},
         ),
     )

@@ -238,7 +238,7 @@ def test_a_start_page_that_is_down_deletes_nothing(serve, run_crawl):
     site = serve(PLAIN)
     run_crawl(f"{site.url}/")
     site.pages["/"] = Reply("down", 503)
-    outcome = run_crawl(f"{site.url}/", settings={"RETRY_TIMES": 0, "LLMS_MAX_WAIT": 0})
+    outcome = run_crawl(f"{site.url}/", settings={"RETRY_TIMES": 0, "AUTOTHROTTLE_MAX_DELAY": 0})
     assert outcome.exit_code == 3
     site.pages["/"] = PLAIN["/"]
     assert set(changes(run_crawl(f"{site.url}/"), site.url).values()) == {"unchanged"}
@@ -343,7 +343,7 @@ def test_a_night_without_the_llms_txt_exports_the_complete_set(serve, run_crawl)
     site = serve({**PLAIN, **listed, "/llms.txt": f"# Site\n\n## All\n\n{links}"})
     first = run_crawl(f"{site.url}/")
     text, site.pages["/llms.txt"] = site.pages["/llms.txt"], Reply("down", 503)
-    night = run_crawl(f"{site.url}/", settings={"RETRY_TIMES": 0, "LLMS_MAX_WAIT": 0})
+    night = run_crawl(f"{site.url}/", settings={"RETRY_TIMES": 0, "AUTOTHROTTLE_MAX_DELAY": 0})
     assert changes(night, site.url) == dict.fromkeys(changes(first, site.url), "unchanged")
     assert any(line.startswith("nothing is deleted") for line in night.lines)
     site.pages["/llms.txt"] = text
@@ -422,8 +422,8 @@ def test_look_alikes_that_are_stored_stay_whatever_the_order_of_links(serve, run
     articles = [f"/kb/{number}" for number in range(40)]
     lists = [f"/list/{number}" for number in range(25)]
     site = serve({path: html("Article", "<p>It is being written.</p>") for path in articles})
-    site.pages |= {path: html("", "x") for path in lists} | {f"/days?n={n}": counter for n in range(2000)}
-    site.pages["/list/24"] = html("", "x").replace(">footer<", "><a href='/behind.html'>y</a><")
+    site.pages |= {path: html("", "") for path in lists} | {f"/days?n={n}": counter for n in range(2000)}
+    site.pages["/list/24"] = html("", "").replace(">footer<", "><a href='/behind.html'>y</a><")
     site.pages["/behind.html"] = html("Behind", "<p>Only a list leads to this page.</p>")
 
     def home(linked: list[str]) -> str:
@@ -432,7 +432,7 @@ def test_look_alikes_that_are_stored_stay_whatever_the_order_of_links(serve, run
         )
 
     site.pages["/"] = home([*articles, *lists])
-    settings = {"LLMS_MIN_CHARACTERS": 12, "CONCURRENT_REQUESTS_PER_DOMAIN": 2}
+    settings = {"CONCURRENT_REQUESTS_PER_DOMAIN": 2}
     few = {"llmsspider.crawl.traps.MAX_LOOK_ALIKES": 5}
     first = run_crawl(f"{site.url}/", settings=settings)
     assert {"/behind.html", *articles} < set(changes(first, site.url))

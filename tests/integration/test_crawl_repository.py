@@ -156,7 +156,7 @@ def test_a_rate_limit_is_one_line_and_nothing_is_lost(host, run_crawl, status):
     host.limit = Reply(
         "{}", status, headers={"X-RateLimit-Remaining": "0", "X-RateLimit-Reset": "1790000000"}
     )
-    outcome = run_crawl(start, settings={**settings(host), "LLMS_MAX_WAIT": 0.2, "RETRY_TIMES": 0})
+    outcome = run_crawl(start, settings={**settings(host), "AUTOTHROTTLE_MAX_DELAY": 0.2, "RETRY_TIMES": 0})
     assert outcome.exit_code != 0
     assert "allows no more requests until 14:13 UTC (its rate limit)" in outcome.log
     assert "Traceback" not in outcome.log

@@ -114,7 +114,7 @@ class ShopSpider(DocsSpider):
     """The documentation of a shop."""
 
     name = "shop"
-    custom_settings = {"ITEM_PIPELINES": {"shop.spiders.shop.Sized": 950}, "LLMS_MIN_CHARACTERS": 3}
+    custom_settings = {"ITEM_PIPELINES": {"shop.spiders.shop.Sized": 950}, "LLMS_LINK_DEPTH": 3}
 
     def __init__(self, shelf="", **arguments):
         super().__init__(**arguments)

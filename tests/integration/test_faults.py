@@ -62,7 +62,7 @@ def test_files_of_the_site_that_fail_delete_nothing(tmp_path):
     site.pages["/sitemap.xml"] = sitemap(6)
 
     def changes() -> dict[str, str]:
-        outcome = crawl(f"{site.url}/", tmp_path, settings={"RETRY_TIMES": 0, "LLMS_MAX_WAIT": 0})
+        outcome = crawl(f"{site.url}/", tmp_path, settings={"RETRY_TIMES": 0, "AUTOTHROTTLE_MAX_DELAY": 0})
         changes.exit_code = outcome.exit_code
         return {document["url"].rpartition("/")[2]: document["change"] for document in outcome.documents}
 

@@ -12,7 +12,7 @@ from sites import html
 NAMES = [f"/p{index}.html" for index in range(20)]
 FORBIDDEN = Reply("<html><body>Access denied</body></html>", 403)
 DOWN = Reply("<html><body>Down</body></html>", 503)
-QUICK = {"RETRY_TIMES": 0, "LLMS_MAX_WAIT": 0}
+QUICK = {"RETRY_TIMES": 0, "AUTOTHROTTLE_MAX_DELAY": 0}
 
 
 def pages() -> dict:

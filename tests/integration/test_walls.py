@@ -27,7 +27,7 @@ SIGN_IN = (
 DENIED = "<html><title>Docs</title><body><h1>No way in</h1><p>Not for you: {path}. Id 18.{number}af</p></body></html>"
 SHELL = "<html><head><title>Docs</title></head><body><div id='view'></div></body></html>"
 MISSING = "<html><title>Page not found</title><body><h1>Page not found</h1><p>There is no such page.</p></body></html>"
-QUICK = {"RETRY_TIMES": 0, "LLMS_MAX_WAIT": 0}
+QUICK = {"RETRY_TIMES": 0, "AUTOTHROTTLE_MAX_DELAY": 0}
 
 
 def page(name: str, edition: int = 1) -> str:

@@ -407,7 +407,7 @@ class _Crawler:
                 "TWISTED_DNS_RESOLVER": "fault_names.FaultNames",
                 **short["settings"],
                 "DOWNLOAD_MAXSIZE": 4_000_000,
-                "LLMS_MAX_WAIT": 3,
+                "AUTOTHROTTLE_MAX_DELAY": 3,
                 "CONCURRENT_REQUESTS": 64,
                 "CONCURRENT_REQUESTS_PER_DOMAIN": 24,
                 "LLMS_REPORT": folder / "report.html",

@@ -38,9 +38,8 @@ def test_settings_are_read_once_and_checked():
 
 WRONG = {
     "LLMS_LINK_DEPTH": ("deep", "a number of 0 or more is accepted"),
-    "LLMS_MAX_LINKED_FILES": ("1.5", "a whole number of 0 or more is accepted"),
     "LLMS_MAX_RATE": ("nan", "a number of 0 or more is accepted"),
-    "LLMS_MAX_WAIT": ("inf", "a number of 0 or more is accepted"),
+    "LLMS_FORMATS": ("openapi=linked page", "accepted are off, listed, linked"),
     "LLMS_CHUNK_SIZE": ("8 json.nothing", "characters, tokens, or the path of a function"),
     "LLMS_OBEY_AI_OPTOUT": ("maybe", "True or False is accepted"),
     "LLMS_FULL_TEXT": ("x", "accepted are auto, off"),

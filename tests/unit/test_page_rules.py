@@ -46,21 +46,20 @@ def test_extensions_that_are_no_pages():
 
 
 DROPS = {
-    "empty": ("", "T", 1, "empty"),
-    "white space": (" \n\t\n", "T", 1, "empty"),
-    "short": ("abc\n", "T", 10, "empty"),
-    "long enough": ("abcdefghij\n", "T", 10, None),
-    "404": ("# Page not found\n\nSorry.\n", "Page not found", 1, "soft-404"),
-    "404 number": ("# 404\n", "404 - Not Found", 1, "soft-404"),
-    "about 404": ("# 404 errors\n\n" + "How to handle them. " * 100, "404 errors", 1, None),
-    "about not found": ("# Handling\n\ntext\n", "Handling files that are not found", 1, None),
-    "no title": ("text\n", None, 1, None),
+    "empty": ("", "T", "empty"),
+    "white space": (" \n\t\n", "T", "empty"),
+    "short": ("a\n", "T", None),
+    "404": ("# Page not found\n\nSorry.\n", "Page not found", "soft-404"),
+    "404 number": ("# 404\n", "404 - Not Found", "soft-404"),
+    "about 404": ("# 404 errors\n\n" + "How to handle them. " * 100, "404 errors", None),
+    "about not found": ("# Handling\n\ntext\n", "Handling files that are not found", None),
+    "no title": ("text\n", None, None),
 }
 
 
-@pytest.mark.parametrize(("content", "title", "least", "expected"), DROPS.values(), ids=DROPS)
-def test_what_is_no_document(content, title, least, expected):
-    reason = drop_reason(content, title, min_characters=least)
+@pytest.mark.parametrize(("content", "title", "expected"), DROPS.values(), ids=DROPS)
+def test_what_is_no_document(content, title, expected):
+    reason = drop_reason(content, title)
     assert (reason[0] if reason else None) == expected
 
 

@@ -196,7 +196,7 @@ def test_the_url_of_a_source_never_changes():
 @pytest.mark.parametrize(
     ("name", "said"),
     [
-        ("LLMS_MIN_CHARACTER", "did you mean LLMS_MIN_CHARACTERS?"),
+        ("LLMS_LINK_DEPT", "did you mean LLMS_LINK_DEPTH?"),
         ("llms_full_text", "did you mean LLMS_FULL_TEXT?"),
         ("LLMS_COLOUR_OF_THE_SKY", "docs/reference/settings.md lists all"),
     ],

@@ -46,7 +46,7 @@ OPENAPI_HANDLERS = {
     "tag": "llmsspider.content.openapi.OpenApiByTag",
     "operation": "llmsspider.content.openapi.OpenApiByOperation",
 }
-"""Paths of the handlers of OpenAPI files, by the value of `LLMS_OPENAPI_DOCUMENTS`."""
+"""Paths of the handlers of OpenAPI files, by what is one document."""
 
 IN_PLACE_SECS = 2.0
 """CPU time that a page may take here; one that takes longer is left to a worker, with the time limit of pages."""
@@ -68,7 +68,6 @@ class ConversionPool:
         handlers: paths of the user's classes that convert other responses, by media type. They always run in a worker
             process, so that the time limit applies.
         formats: which formats besides HTML and Markdown are converted (`LLMS_FORMATS`).
-        openapi: how an OpenAPI file is split into documents (`LLMS_OPENAPI_DOCUMENTS`).
         generators: paths of the user's rules for generators.
     """
 
@@ -80,12 +79,11 @@ class ConversionPool:
         handlers: Mapping[str, str] | None = None,
         *,
         formats: Formats | None = None,
-        openapi: str = "file",
         generators: tuple[str, ...] = (),
     ):
         self.workers = workers
         self.formats = formats or Formats()
-        self._openapi = OPENAPI_HANDLERS[openapi]
+        self._openapi = OPENAPI_HANDLERS[self.formats.openapi]
         self.timeout_secs = timeout_secs
         self.converter = converter
         self.handlers = handlers or {}

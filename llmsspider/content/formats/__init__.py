@@ -17,6 +17,9 @@ from urllib.parse import unquote, urlsplit
 
 from llmsspider.web.loading import Extra, missing_extra
 
+ApiDocuments = Literal["file", "tag", "operation"]
+"""What of an OpenAPI file is one document: everything, what has one tag, or an operation."""
+
 Mode = Literal["off", "listed", "linked"]
 """Which files of a format are pages: none, those that an llms.txt or sitemap lists, or linked ones too."""
 
@@ -77,30 +80,37 @@ FORMATS: dict[str, LinkedFormat] = {
 
 @dataclass(slots=True, frozen=True)
 class Formats:
-    """The mode of each format: which formats are converted, and for which files."""
+    """The mode of each format: which formats are converted, and for which files; and how OpenAPI files are split."""
 
     modes: Mapping[str, Mode] = field(
         default_factory=lambda: {name: one.default for name, one in FORMATS.items()}
     )
+    openapi: ApiDocuments = "tag"
 
     @classmethod
     def parse(cls, value: object) -> Formats:
         """Read the setting: modes by format, as a dict, JSON or `pdf=linked, notebook=off`; others keep their default.
 
+        The mode of `openapi` may be followed, or replaced, by what is one document: `openapi=listed operation`.
+
         Raises:
             ValueError: one line that says what is wrong.
         """
-        modes = dict(cls().modes)
-        for name, mode in _pairs(value):
+        modes, openapi = dict(cls().modes), cls().openapi
+        for name, given in _pairs(value):
+            mode = given
             if name not in FORMATS:
                 raise ValueError(f"{name!r} is no format: accepted are {', '.join(FORMATS)}")
+            *before, last = mode.split() or [""]
+            if name == "openapi" and last in get_args(ApiDocuments):
+                openapi, mode = cast("ApiDocuments", last), " ".join(before) or modes[name]
             if mode not in get_args(Mode):
                 raise ValueError(f"{name}={mode!r}: accepted are {', '.join(get_args(Mode))}")
             extra = FORMATS[name].extra
             if mode != "off" and extra is not None and (lack := missing_extra(extra)) is not None:
                 raise ValueError(f"{name}: {lack}")
             modes[name] = cast("Mode", mode)
-        return cls(modes)
+        return cls(modes, openapi)
 
     def extensions(self, mode: Mode) -> frozenset[str]:
         """The extensions, without dot, of files that are pages if linked to (`linked`) or if listed (`listed`)."""
@@ -112,7 +122,8 @@ class Formats:
     def fingerprint(self) -> str:
         """The modes that are not the default, as text for the fingerprint of the converter; empty for the defaults."""
         changed = [f"{name}={mode}" for name, mode in self.modes.items() if mode != FORMATS[name].default]
-        return f"+{','.join(changed)}" if changed else ""
+        split = "" if self.openapi == "tag" else f"+openapi={self.openapi}"
+        return (f"+{','.join(changed)}" if changed else "") + split
 
     def reader(self, mime_type: str | None, url: str, body: bytes, *, listed: bool) -> str | None:
         """Return the path of the class that converts a response; None if it is of no enabled format.

@@ -157,8 +157,7 @@ class Documents:
         run = self._run
 
         def may_have_moved() -> bool:
-            minimum = run.config.min_characters
-            is_text = drop_reason(record.content or "", record.title, min_characters=minimum) is None
+            is_text = drop_reason(record.content or "", record.title) is None
             return is_text and run.moves.may_be_stored(record, run.known, run.recorded.keys)
 
         return ReadPage(record.url, is_stored=confirmed, may_have_moved=may_have_moved)

@@ -134,8 +134,7 @@ class Pages:
                 self._run.waiting.keep(WaitingPage(verdict.reason, request, record, suspect=suspect))
                 yield from self._stored_links(record)
             else:
-                minimum = self._run.config.min_characters
-                empty = drop_reason(record.content or "", None, min_characters=minimum)
+                empty = drop_reason(record.content or "", None)
                 if empty is not None:
                     self.remember(Drop(*empty), page, answer, request)
                 self._compare(record, answer, request)
@@ -327,7 +326,7 @@ class Pages:
             EngineFetch(self._crawler, run),
             url,
             run.discovery,
-            Options(max_linked_files=run.config.max_linked_files),
+            Options(),
         )
         for cut in run.discovery.cut[known:]:
             run.record_filtered(cut.url, cut.reason, cut.rule)

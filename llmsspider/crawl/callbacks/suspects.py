@@ -103,12 +103,12 @@ class SuspectAnswers:
         suspect.cut = not record.has_end_tag and breaks_off(before, text)
         if suspect.cut:
             return suspect
-        missing = drop_reason(text, record.title, min_characters=0)
+        missing = drop_reason(text, record.title)
         is_missing = missing is not None and missing.reason == "soft-404"
         if is_missing or content_hash(text) in run.site.soft404_hashes or not is_rewritten(before, text):
             return None
         suspect.kind = own_evidence(before, text, record.title, body)
-        is_empty = drop_reason(text, None, min_characters=run.config.min_characters)  # seen twice anyway
+        is_empty = drop_reason(text, None)  # seen twice anyway
         shrunk = is_empty is None and is_shrunk(before, text)
         suspect.bare = shrunk or (is_empty is None and has_lost_links(stored.follow, record.follow))
         suspect.blank = shrunk and not record.follow
