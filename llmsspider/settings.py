@@ -12,7 +12,6 @@ from scrapy.settings import default_settings as scrapys
 
 from llmsspider import __version__
 from llmsspider.config.settings import DEFAULTS, from_environment
-from llmsspider.crawl.jobs import on_scrapy_cloud
 
 BOT_NAME = "llmsspider"
 SPIDER_MODULES = ["llmsspider.spiders"]
@@ -158,7 +157,7 @@ DOWNLOADER = "llmsspider.downloadermiddlewares.backoff.Downloader"  # holds CONC
 DOWNLOAD_VERIFY_CERTIFICATES = True  # Scrapy's default is False
 
 # --- jobs of Scrapy Cloud only (docs/how-to/scrapy-cloud.md) ---
-if on_scrapy_cloud():
+if os.environ.get("SHUB_JOBKEY"):
     LLMS_CONVERT_WORKERS = "1"  # the cores are the machine's, the memory is the job's
     if os.environ.get("DOTSCRAPY_DIR"):  # what DotScrapy persistence keeps, where it is not ./.scrapy
         LLMS_DATA_DIR = os.path.join(os.environ["DOTSCRAPY_DIR"], "llmsspider")  # noqa: PTH118

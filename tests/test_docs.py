@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any, Literal, get_args, get_origin
 
 import pytest
+from private_names import PRIVATE_NAMES
 from pydantic import BaseModel, TypeAdapter
 from scrapy.commands import ScrapyCommand
 from scrapy.settings import Settings
@@ -28,7 +29,6 @@ from scrapy_spider_metadata._utils import get_generic_param
 from llmsspider import commands, settings, spiders
 from llmsspider.config.arguments import CommonArguments
 from llmsspider.config.settings import DEFAULTS, REMOVED, Config
-from llmsspider.crawl.compat import PRIVATE_NAMES
 from llmsspider.crawl.plan import Plan
 from llmsspider.errors import ErrorKind
 from llmsspider.extensions.live_server import LiveStatus
@@ -392,7 +392,7 @@ def test_every_private_name_is_documented() -> None:
     documented = [
         quoted(cells[0])[0] for cells in rows(sections(text_of("architecture.md"))["Private names"])
     ]
-    existing = [f"{name.owner.rpartition('.')[2]}.{name.name}" for name in PRIVATE_NAMES]
+    existing = [f"{path.rpartition('.')[2]}.{name}" for path, name, _ in PRIVATE_NAMES]
     assert_same(documented, existing, "architecture.md", "the private names")
 
 

@@ -14,8 +14,7 @@ from scrapy.utils.log import configure_logging
 
 from llmsspider import errors
 from llmsspider.config.sources import default_name
-from llmsspider.crawl.jobs import on_scrapy_cloud
-from llmsspider.crawl.spiderrun import run_of
+from llmsspider.crawl.spiderrun import on_scrapy_cloud, run_of
 from llmsspider.errors import StoreError
 from llmsspider.extensions import console, scrapy_cloud
 from llmsspider.launch.checking import crawl_problems, pair_problems, spider_problem, value_problem

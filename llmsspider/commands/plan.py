@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from llmsspider import errors
 from llmsspider.commands.crawl import Command as CrawlCommand
 from llmsspider.config.arguments import PLAN_ONLY
-from llmsspider.crawl.outcome import nothing_obtained
+from llmsspider.crawl.plan import nothing_obtained
 from llmsspider.crawl.spiderrun import run_of
 from llmsspider.extensions import console
 from llmsspider.output.summary import printable

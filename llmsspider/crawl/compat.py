@@ -1,14 +1,13 @@
-"""Every private name of Scrapy and of its plug-ins that this package touches, each with its reason.
+"""What touches private names of Scrapy and of its plug-ins; docs/explanation/architecture.md gives the reason of each.
 
-tests/components/test_compat.py holds `PRIVATE_NAMES` to what is installed: a name that upstream renames fails a test of
-that name, and so does a private name that is touched elsewhere. docs/explanation/architecture.md says what upstream
-would have to change.
+tests/components/test_compat.py holds the names to what is installed: one that upstream renames fails a test of that
+name, and so does a private name that is touched elsewhere.
 """
 
 from __future__ import annotations
 
 from collections.abc import Coroutine
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from scrapy.core import downloader
 
@@ -16,51 +15,6 @@ if TYPE_CHECKING:
     from scrapy import Request
     from scrapy.http import Response
     from twisted.internet.defer import Deferred
-
-
-class PrivateName(NamedTuple):
-    """A private name: the path of its class, its parameters (None for an attribute), and why it is touched."""
-
-    owner: str
-    name: str
-    parameters: tuple[str, ...] | None
-    why: str
-
-
-PLAYWRIGHT_HANDLER = "scrapy_playwright.handler.ScrapyPlaywrightDownloadHandler"
-
-PRIVATE_NAMES = (
-    PrivateName(
-        "scrapy.core.downloader.Downloader",
-        "_wait_for_download",
-        ("self", "slot", "request", "queue_dfd"),
-        "a request counts as in flight only when its task first runs, so the limit of a host does not hold",
-    ),
-    PrivateName(
-        "scrapy.core.engine.ExecutionEngine",
-        "_slot",
-        None,
-        "nothing else makes the engine poll the scheduler before its heartbeat, 5 s later",
-    ),
-    PrivateName(
-        PLAYWRIGHT_HANDLER,
-        "_launch",
-        ("self",),
-        "the handler starts at `engine_started` only; ours starts with the first page that needs it",
-    ),
-    PrivateName(
-        PLAYWRIGHT_HANDLER,
-        "_maybe_launch_browser",
-        ("self",),
-        "a browser that cannot start has to be known before a page fails for it",
-    ),
-    PrivateName(
-        PLAYWRIGHT_HANDLER,
-        "_apply_page_methods",
-        ("self", "page", "request", "spider"),
-        "a page method is followed by a wait for `load`, which a page with one hanging script never fires",
-    ),
-)
 
 
 class Downloader(downloader.Downloader):

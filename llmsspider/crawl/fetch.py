@@ -8,9 +8,8 @@ from urllib.parse import urlsplit
 from scrapy.http import Response
 from scrapy.http.request import NO_CALLBACK
 
-from llmsspider.crawl.download_errors import kind_of_exception
 from llmsspider.crawl.pages import text_headers
-from llmsspider.crawl.requests import nested_request
+from llmsspider.crawl.requests import kind_of_exception, nested_request
 from llmsspider.errors import UNREAD_KINDS
 from llmsspider.site.discovered import FetchResult
 from llmsspider.site.llmstxt import is_llms_url

@@ -1,45 +1,37 @@
-"""The one meta key of the project's requests, how they are made, and the download of nested ones.
-
-`meta["llms"]` holds plain values only, so that requests survive a JOBDIR:
-
-    by        how the page was found (`Document.discovered_by`)
-    listed    an llms.txt or sitemap names the page
-    start     it is the start page
-    alike     its URL has numbers or a query, a link led to it, and it is not stored: "listed" where the link is on a
-              page without them, else "linked"
-    alternate its HTML named the Markdown of `md`; requested in this way once
-    canonical URL of the page that named this one as its address, or its own; what it names itself is not followed
-    data      URLs of the data that the browser loaded for the page it rendered
-    dead      URL of its Markdown, which was not found; other pages it may belong to are tried
-    failed    what failed to load in the browser: why, by URL
-    held      came as HTML; its Markdown is requested once more at the end of the crawl
-    late      requested once more at the end of the crawl
-    md        URL of its Markdown, where a file names it outright
-    nested    part of another page's download, or of discovery; left alone by the Markdown negotiation
-    page      URL of the page that it is requested in place of; robots.txt has to allow both
-    discovery requested by discovery
-    source    fetched for its links only
-    unchanged the document of the page is as it was stored
-    spelled   the address as this run's link or list spells it, where the store spells it otherwise
-    uncounted why the page that named this one as its address is filtered; counted once this one is answered
-    verify    the stored page with this key (hex) is verified
-    whole     no validators are sent: what a 304 would stand for is not enough
-    synthetic answered by the project itself, never sent
-"""
+"""The one meta key of the project's requests, how they are made, the download of nested ones, and how they fail."""
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Literal, TypedDict, cast
+from typing import TYPE_CHECKING, Any, Literal, TypedDict, cast, get_args
 
+from OpenSSL.SSL import Error as TlsError
 from scrapy import Request
+from scrapy.core.downloader.handlers.http11 import TunnelError
+from scrapy.exceptions import (
+    CannotResolveHostError,
+    DownloadCancelledError,
+    DownloadConnectionRefusedError,
+    DownloadFailedError,
+    DownloadTimeoutError,
+    IgnoreRequest,
+    NotSupported,
+    ResponseDataLossError,
+    UnsupportedURLSchemeError,
+)
+from twisted.internet.error import ConnectError, ConnectionClosed, DNSLookupError
+from twisted.web.client import ResponseFailed
 
-from llmsspider.crawl.download_errors import NestedDownloadError
+from llmsspider.errors import ErrorKind, InvalidUrlError
 from llmsspider.items import DiscoveredBy
+from llmsspider.web.stats import BlockReason, FilterReason
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
     from scrapy.http import Response
+
+    from llmsspider.web.scope import Verdict
 
 META = "llms"
 ALLOWED_STATUSES = [304]
@@ -52,30 +44,32 @@ HTML_ACCEPT = "text/html,application/xhtml+xml;q=0.9,*/*;q=0.1"
 
 
 class RequestMeta(TypedDict, total=False):
-    """The values of `meta["llms"]`."""
+    """The values of `meta["llms"]`, plain ones only, so that requests survive a JOBDIR."""
 
-    by: DiscoveredBy
-    listed: bool
-    start: bool
+    by: DiscoveredBy  # how the page was found (`Document.discovered_by`)
+    listed: bool  # an llms.txt or sitemap names the page
+    start: bool  # it is the start page
     alike: Literal["listed", "linked"]
-    alternate: bool
-    canonical: str
-    data: list[str]
-    dead: str
-    failed: dict[str, str]
-    held: bool
-    late: bool
-    md: str
-    nested: bool
-    page: str
-    discovery: bool
-    source: bool
-    unchanged: bool
-    spelled: str
-    uncounted: str
-    verify: str
-    whole: bool
-    synthetic: bool
+    """Its URL has numbers or a query, a link led to it, and it is not stored: "listed" where the link is on a page
+    without them, else "linked"."""
+    alternate: bool  # its HTML named the Markdown of `md`; requested in this way once
+    canonical: str  # URL of the page that named this one as its address, or its own; it names no other
+    data: list[str]  # URLs of the data that the browser loaded for the page it rendered
+    dead: str  # URL of its Markdown, which was not found; other pages it may belong to are tried
+    failed: dict[str, str]  # what failed to load in the browser: why, by URL
+    held: bool  # came as HTML; its Markdown is requested once more at the end of the crawl
+    late: bool  # requested once more at the end of the crawl
+    md: str  # URL of its Markdown, where a file names it outright
+    nested: bool  # part of another page's download, or of discovery; left alone by the Markdown negotiation
+    page: str  # URL of the page that it is requested in place of; robots.txt has to allow both
+    discovery: bool  # requested by discovery
+    source: bool  # fetched for its links only
+    unchanged: bool  # the document of the page is as it was stored
+    spelled: str  # the address as this run's link or list spells it, where the store spells it otherwise
+    uncounted: str  # why the page that named it as its address is filtered; counted once it is answered
+    verify: str  # the stored page with this key (hex) is verified
+    whole: bool  # no validators are sent: what a 304 would stand for is not enough
+    synthetic: bool  # answered by the project itself, never sent
 
 
 def info(request: Request) -> RequestMeta:
@@ -135,3 +129,95 @@ def synthetic_request(callback: Callable[..., Any]) -> Request:
 def is_permanent(request: Request) -> bool:
     """Return whether every redirect of a request is one for good (301, 308)."""
     return all(reason in {301, 308} for reason in request.meta.get("redirect_reasons", ()))
+
+
+# The exceptions of components that refuse a request or a response on purpose, or filter a page by the scope.
+
+
+class RefusedRequest(IgnoreRequest):
+    """Refused by a rule of this project, and never retried.
+
+    `kind` is the page's error kind (`kind_of_exception`), `reason` the last part of the stat that was counted. The text
+    is one line for the user.
+    """
+
+    def __init__(self, message: str, *, reason: BlockReason | FilterReason, kind: ErrorKind = "blocked"):
+        super().__init__(message)
+        self.kind: ErrorKind = kind
+        self.reason: BlockReason | FilterReason = reason
+
+
+class FilteredRequest(IgnoreRequest):
+    """A page is filtered by a rule of the scope; `verdict` says which."""
+
+    def __init__(self, verdict: Verdict):
+        super().__init__(f"{verdict.reason}: {verdict.rule}")
+        self.verdict = verdict
+
+
+class NestedDownloadError(Exception):
+    """The download of a file that belongs to another page failed (`download_nested`).
+
+    `kind` is the error kind of the exception that the download raised. The text is the first line of its message, its
+    class name if it has none.
+    """
+
+    def __init__(self, error: Exception):
+        super().__init__(str(error).partition("\n")[0] or type(error).__name__)
+        self.kind: ErrorKind = kind_of_exception(error)
+
+
+# The error kind of an exception that was raised while a page was fetched or read, by its class.
+
+KIND_OF_EXCEPTION: dict[type[BaseException], ErrorKind] = {
+    InvalidUrlError: "invalid_url",
+    **dict.fromkeys((IgnoreRequest, NotSupported, UnsupportedURLSchemeError), "blocked"),
+    DownloadCancelledError: "blocked",  # how Scrapy reports `DOWNLOAD_MAXSIZE`
+    **dict.fromkeys(
+        (
+            CannotResolveHostError,
+            DownloadConnectionRefusedError,
+            DownloadFailedError,
+            DownloadTimeoutError,
+            ResponseDataLossError,
+            ResponseFailed,
+            DNSLookupError,
+            ConnectError,
+            ConnectionClosed,
+            TunnelError,
+            TlsError,
+            OSError,
+        ),
+        "network",
+    ),
+}
+
+URL_COMPLAINTS = (
+    "missing scheme",
+    "invalid hostname",
+    "invalid url",
+    "invalid ipv6 url",
+    "port could not be cast",
+    "port out of range",
+)
+"""How the `ValueError`s of Scrapy, Twisted and `urllib.parse` begin that are about a URL, in lower case."""
+
+
+def kind_of_exception(exception: BaseException) -> ErrorKind:
+    """Return the error kind of an exception; an exception that knows its kind has it as attribute `kind`."""
+    kind: ErrorKind | None = getattr(exception, "kind", None)
+    if kind is not None and kind in get_args(ErrorKind):
+        return kind
+    text = str(exception).lower()
+    if isinstance(exception, IgnoreRequest) and "max redirections reached" in text:
+        return "http"
+    if isinstance(exception, ValueError) and text.startswith(URL_COMPLAINTS):
+        return "invalid_url"
+    playwright = sys.modules.get(
+        "playwright.async_api"
+    )  # imported with the first page that a browser renders
+    if playwright is not None and isinstance(exception, playwright.Error):
+        return "network"
+    return next(
+        (KIND_OF_EXCEPTION[cls] for cls in type(exception).__mro__ if cls in KIND_OF_EXCEPTION), "parse"
+    )

@@ -1,9 +1,11 @@
-"""Exact breadth-first order where depth is bounded, and each page once (`urls.identity`)."""
+"""Each page once (`urls.identity`), exact breadth-first order where depth is bounded, and which JOBDIR is continued."""
 
 from __future__ import annotations
 
 import contextlib
+import json
 import logging
+import shutil
 from collections.abc import Sized
 from functools import cached_property
 from pathlib import Path
@@ -13,7 +15,6 @@ from scrapy.core.scheduler import Scheduler
 from scrapy.dupefilters import BaseDupeFilter
 from scrapy.utils.job import job_dir
 
-from llmsspider.crawl.jobs import RESUMABLE
 from llmsspider.crawl.requests import is_permanent
 from llmsspider.crawl.spiderrun import run_of
 from llmsspider.web import stats
@@ -31,6 +32,45 @@ if TYPE_CHECKING:
     from llmsspider.crawl.settle import Reason
 
 logger = logging.getLogger(__name__)
+
+
+# Whether a JOBDIR can be continued: one that was left by a crash, or by a finished crawl, is not.
+# After a kill, Scrapy's own files resume to an empty queue and call it finished; after a finished crawl they say that
+# every page was seen. A marker beside them says which it was.
+
+MARKER = "llmsspider.json"
+RESUMABLE = "shutdown"
+"""The finish reason of a crawl that was stopped by its user and may be continued."""
+
+
+def resumed_run(path: str | None) -> str | None:
+    """Return the id of the run that a JOBDIR continues, None for a new crawl; discard what cannot be continued."""
+    if not path or not Path(path, "requests.seen").exists():
+        return None
+    try:
+        state = json.loads(Path(path, MARKER).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        state = None
+    state = state if isinstance(state, dict) else {}
+    if state.get("outcome") == RESUMABLE and state.get("run"):
+        return str(state["run"])
+    if state.get("outcome") is None:
+        logger.warning(
+            "JOBDIR %s was left by a crawl that did not end cleanly: it is discarded, all is crawled", path
+        )
+    for name in ("requests.queue", "requests.seen", "spider.state", MARKER):
+        target = Path(path, name)
+        if target.is_dir():
+            shutil.rmtree(target)
+        else:
+            target.unlink(missing_ok=True)
+    return None
+
+
+def mark_job(path: str | None, run: str, outcome: str | None) -> None:
+    """Write the marker of a JOBDIR: `outcome` None while the run goes on, else its finish reason."""
+    if path and Path(path).is_dir():
+        Path(path, MARKER).write_text(json.dumps({"run": run, "outcome": outcome}), encoding="utf-8")
 
 
 # Each page once: requests are the same when their pages are (`urls.identity`), whatever Scrapy's fingerprint says.

@@ -1,7 +1,8 @@
-"""How components get the run of a crawl. Spiders that are not of this project have none."""
+"""The crawl as Scrapy runs it: its spider, the run that components get, and the job it is."""
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
 from scrapy import Spider
@@ -41,7 +42,7 @@ class ProjectSpider(Spider):
 
 
 def run_of(crawler: Crawler) -> Run | None:
-    """Return the run of the crawler's spider, None where it has none."""
+    """Return the run of the crawler's spider, None where it has none, as spiders of other projects."""
     from llmsspider.crawl.run import Run  # noqa: PLC0415  # commands look here before a crawl is wanted
 
     run = getattr(crawler.spider, "run", None)
@@ -64,3 +65,23 @@ def required_run(crawler: Crawler) -> Run:
     if run is None:
         raise NotConfigured  # a spider of another project: Scrapy would warn of a reason
     return run
+
+
+CLOUD_VARIABLE = "SHUB_JOBKEY"
+"""Set for every job of Scrapy Cloud, before the settings are read: project, spider and job number."""
+
+
+def on_scrapy_cloud() -> bool:
+    """Say whether Scrapy Cloud runs this process."""
+    return bool(os.environ.get(CLOUD_VARIABLE))
+
+
+def is_job() -> bool:
+    """Say whether Scrapyd or Scrapy Cloud runs this process, so that nobody can open a page of the machine."""
+    return any(os.environ.get(name) for name in ("SCRAPY_JOB", CLOUD_VARIABLE, "SCRAPY_PROJECT_ID"))
+
+
+def is_terminal(stream: object) -> bool:
+    """Say whether a stream is a terminal; what Scrapy Cloud puts in the place of stderr has no `isatty`."""
+    isatty = getattr(stream, "isatty", None)
+    return isatty is not None and bool(isatty())

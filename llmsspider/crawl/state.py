@@ -9,13 +9,12 @@ from typing import TYPE_CHECKING
 from llmsspider.content.conversion.workers import ConversionPool
 from llmsspider.crawl.bot_walls import Suspects
 from llmsspider.crawl.deletions import Moves
-from llmsspider.crawl.jobs import Spool
 from llmsspider.crawl.known_pages import KnownPages
 from llmsspider.crawl.pages import PrefetchedResponses
 from llmsspider.crawl.progress import Coverage, Outputs, Progress
 from llmsspider.crawl.records import RecordedPages, Records
 from llmsspider.crawl.site import SiteKnowledge
-from llmsspider.crawl.waiting import Waiting
+from llmsspider.crawl.waiting import Spool, Waiting
 from llmsspider.errors import ErrorKind
 from llmsspider.web import stats
 from llmsspider.web.stats import FILTERED_AFTER_FETCH, LIMITS, FilterReason, Stat

@@ -1,17 +1,19 @@
 """The one place where pages wait: read ones for what the site's other pages show, failed ones for a retry. Pure.
 
 A page that waits is settled when what it waits for is known, at the latest at the end of the crawl
-(`crawl/phases/ending.py`). So the order in which pages come decides nothing.
+(`crawl/phases/ending.py`). So the order in which pages come decides nothing. `Spool` keeps large bodies on disk.
 """
 
 from __future__ import annotations
 
 import pickle
+import shutil
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from math import inf
+from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
 from llmsspider.crawl.settle import ReadPage, Reason
@@ -187,3 +189,34 @@ class Waiting:
         self._file.seek(offset)
         record: PageRecord = pickle.load(self._file)  # noqa: S301 - written by this process
         return record
+
+
+MIN_BYTES = 4 * 1024 * 1024
+"""Bodies below this stay in memory."""
+
+
+class Spool:
+    """A temporary folder, made with the first body that is put there and removed by `close`."""
+
+    def __init__(self) -> None:
+        self._folder: Path | None = None
+        self._count = 0
+
+    def put(self, body: bytes) -> Path | None:
+        """Write a body to a file of its own and return its path; None for a body that may stay in memory."""
+        return None if len(body) < MIN_BYTES else self.keep(body)
+
+    def keep(self, body: bytes) -> Path:
+        """Write a body of any size to a file of its own and return its path; raises `OSError`."""
+        if self._folder is None:
+            self._folder = Path(tempfile.mkdtemp(prefix="llmsspider-"))
+        self._count += 1
+        path = self._folder / str(self._count)
+        path.write_bytes(body)
+        return path
+
+    def close(self) -> None:
+        """Remove the files; idempotent."""
+        folder, self._folder = self._folder, None
+        if folder is not None:
+            shutil.rmtree(folder, ignore_errors=True)

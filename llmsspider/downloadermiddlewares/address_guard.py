@@ -27,7 +27,7 @@ from twisted.internet.base import ReactorBase
 from twisted.internet.interfaces import IAddress, IHostnameResolver, IHostResolution, IResolutionReceiver
 from zope.interface import implementer
 
-from llmsspider.crawl.download_errors import RefusedRequest
+from llmsspider.crawl.requests import RefusedRequest
 from llmsspider.errors import ArgumentsError, ErrorKind
 from llmsspider.web import stats
 from llmsspider.web.addresses import DEFAULT_PORTS, AllowedAddresses, is_resolvable

@@ -17,8 +17,7 @@ from scrapy.robotstxt import RobotParser
 from scrapy.utils.httpobj import urlparse_cached
 
 from llmsspider.crawl import compat
-from llmsspider.crawl.download_errors import RefusedRequest
-from llmsspider.crawl.requests import META
+from llmsspider.crawl.requests import META, RefusedRequest
 from llmsspider.crawl.spiderrun import run_of
 from llmsspider.downloadermiddlewares.request_headers import robots_user_agent
 from llmsspider.web import stats

@@ -21,7 +21,7 @@ from scrapy.exceptions import NotConfigured, ResponseDataLossError
 from scrapy.http import TextResponse
 from scrapy.responsetypes import responsetypes
 
-from llmsspider.crawl.download_errors import RefusedRequest
+from llmsspider.crawl.requests import RefusedRequest
 from llmsspider.web import stats
 
 if sys.version_info >= (3, 14):

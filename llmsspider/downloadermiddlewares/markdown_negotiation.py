@@ -12,9 +12,15 @@ from scrapy.exceptions import IgnoreRequest
 from scrapy.http import Response
 
 from llmsspider.crawl.bot_walls import ACCEPTED_RUNS
-from llmsspider.crawl.download_errors import NestedDownloadError, RefusedRequest
 from llmsspider.crawl.pages import text_headers
-from llmsspider.crawl.requests import HTML_ACCEPT, META, download_nested, nested_request
+from llmsspider.crawl.requests import (
+    HTML_ACCEPT,
+    META,
+    NestedDownloadError,
+    RefusedRequest,
+    download_nested,
+    nested_request,
+)
 from llmsspider.crawl.spiderrun import required_run
 from llmsspider.web import stats
 from llmsspider.web.addresses import same_site

@@ -11,8 +11,7 @@ from scrapy.http import HtmlResponse, Response
 
 from llmsspider.content.conversion.calls import read_metadata
 from llmsspider.crawl.bot_walls import leads_to_login
-from llmsspider.crawl.download_errors import FilteredRequest, RefusedRequest
-from llmsspider.crawl.requests import META
+from llmsspider.crawl.requests import META, FilteredRequest, RefusedRequest
 from llmsspider.crawl.spiderrun import run_of
 from llmsspider.web import stats
 from llmsspider.web.url_gate import INVALID_URL, fault

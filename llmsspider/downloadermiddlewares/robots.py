@@ -17,8 +17,7 @@ from scrapy.robotstxt import RobotParser
 from scrapy.utils.httpobj import urlparse_cached
 from scrapy.utils.misc import load_object
 
-from llmsspider.crawl.download_errors import RefusedRequest, kind_of_exception
-from llmsspider.crawl.requests import META
+from llmsspider.crawl.requests import META, RefusedRequest, kind_of_exception
 from llmsspider.crawl.spiderrun import run_of
 from llmsspider.downloadermiddlewares.request_headers import robots_user_agent
 from llmsspider.errors import ErrorKind

@@ -18,8 +18,8 @@ from scrapy.crawler import Crawler
 from scrapy.logformatter import LogFormatter, LogFormatterResult
 from scrapy.utils.asyncio import create_looping_call
 
-from llmsspider.crawl.jobs import is_terminal
 from llmsspider.crawl.progress import duration
+from llmsspider.crawl.spiderrun import is_terminal
 from llmsspider.extensions import RunExtension
 from llmsspider.output import summary
 from llmsspider.output.status import run_report

@@ -7,7 +7,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from llmsspider.config.setting_types import parse_ports
-from llmsspider.crawl.jobs import is_job, is_terminal
+from llmsspider.crawl.spiderrun import is_job, is_terminal
 from llmsspider.extensions import RunExtension
 from llmsspider.output.status import run_report
 

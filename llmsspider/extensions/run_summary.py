@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 from scrapy.extensions.feedexport import FeedExporter
 
 from llmsspider.answers import has_index
-from llmsspider.crawl import jobs
 from llmsspider.crawl.progress import delivered, replay_command
+from llmsspider.crawl.scheduler import mark_job
 from llmsspider.errors import LlmsspiderError, StoreError, command
 from llmsspider.extensions import RunExtension
 from llmsspider.extensions.scrapy_cloud import ScrapyCloud
@@ -70,7 +70,7 @@ class RunSummary(RunExtension):
         if run.outcome == "store_failed" and self.reason != run.outcome and self.crawler.stats:
             self.reason = run.outcome
             self.crawler.stats.set_value("finish_reason", run.outcome)
-        jobs.mark(self.crawler.settings.get("JOBDIR"), run.id, self.reason)
+        mark_job(self.crawler.settings.get("JOBDIR"), run.id, self.reason)
 
     def engine_stopped(self) -> None:
         """Log the summary; a plan prints its own."""

@@ -15,8 +15,7 @@ from scrapy.exceptions import NotConfigured
 from scrapy.signalmanager import SignalManager
 from scrapy.utils.misc import load_object
 
-from llmsspider.crawl.jobs import on_scrapy_cloud
-from llmsspider.crawl.spiderrun import run_of
+from llmsspider.crawl.spiderrun import on_scrapy_cloud, run_of
 from llmsspider.items import Document
 from llmsspider.store import PageItem
 from llmsspider.web import stats

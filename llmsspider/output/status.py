@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, fields, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Literal
 
-from llmsspider.crawl.outcome import advice, links_out_of_scope, start_failure
+from llmsspider.crawl.plan import advice, links_out_of_scope, start_failure
 from llmsspider.crawl.progress import Progress
 from llmsspider.store.records import FilteredUrl, RunKind, RunRecord, Status
 

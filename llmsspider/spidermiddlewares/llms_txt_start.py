@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 from scrapy.exceptions import CloseSpider, NotConfigured
 
 from llmsspider.config.arguments import NO_URL, NO_URL_GIVEN
-from llmsspider.crawl import jobs
 from llmsspider.crawl.phases import Phase
 from llmsspider.crawl.phases.beginning import discover_site, seed_requests
 from llmsspider.crawl.phases.ending import ENDING
 from llmsspider.crawl.progress import replay_command
+from llmsspider.crawl.scheduler import mark_job
 from llmsspider.crawl.spiderrun import required_run
 from llmsspider.errors import LlmsspiderError, StoreError
 
@@ -105,7 +105,7 @@ class LlmsTxtStart:
         run = self.run
         try:
             run.open()
-            jobs.mark(self.crawler.settings.get("JOBDIR"), run.id, None)
+            mark_job(self.crawler.settings.get("JOBDIR"), run.id, None)
             self._enable_waiting()
             discovery = await discover_site(self.phase)
         except LlmsspiderError as error:

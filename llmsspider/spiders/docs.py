@@ -12,10 +12,9 @@ from scrapy_spider_metadata import Args  # type: ignore[attr-defined]  # it has 
 from llmsspider.config.arguments import NO_URL, PLAN_ONLY, DocsArguments, given
 from llmsspider.config.components import check_components, lost_parts, misspelt, open_settings
 from llmsspider.config.sources import prepare
-from llmsspider.crawl import jobs
 from llmsspider.crawl.callbacks.docs import DocsCallbacks
 from llmsspider.crawl.run import Run
-from llmsspider.crawl.scheduler import queued_requests
+from llmsspider.crawl.scheduler import queued_requests, resumed_run
 from llmsspider.crawl.spiderrun import counter
 from llmsspider.pipelines import register
 from llmsspider.web.loading import own_arguments
@@ -62,7 +61,7 @@ class DocsSpider(Args[DocsArguments], DocsCallbacks):
         if arguments.emit == "changes":  # no change is a result too: an empty feed replaces the last one
             settings.set("FEED_STORE_EMPTY", True, priority="spider")
         spider = super().from_crawler(crawler, *args, **kwargs)
-        resumes = jobs.prepare(crawler.settings.get("JOBDIR"))
+        resumes = resumed_run(crawler.settings.get("JOBDIR"))
         for line in (*lost_parts(settings), *misspelt(settings)):
             logger.warning("%(lost)s", {"lost": line})
         queued = partial(queued_requests, crawler)

@@ -27,11 +27,10 @@ from llmsspider.config.settings import Config
 from llmsspider.config.sources import default_name
 from llmsspider.content import markdown
 from llmsspider.crawl.callbacks.reading import PageReader, count_page
-from llmsspider.crawl.download_errors import kind_of_exception
 from llmsspider.crawl.fetch import EngineFetch
 from llmsspider.crawl.pages import PageResponse, PageResult, normalised, refused_by_page
 from llmsspider.crawl.records import utc_now
-from llmsspider.crawl.requests import META, synthetic_request
+from llmsspider.crawl.requests import META, kind_of_exception, synthetic_request
 from llmsspider.crawl.run import Run
 from llmsspider.crawl.scheduler import queued_requests
 from llmsspider.crawl.settle import drop_reason

@@ -11,10 +11,10 @@ from functools import cache
 from pathlib import Path
 
 import pytest
+from private_names import PRIVATE_NAMES
 from scrapy.utils.misc import load_object
 
 import llmsspider
-from llmsspider.crawl.compat import PRIVATE_NAMES
 
 PACKAGE = Path(llmsspider.__file__).parent
 FRAMEWORKS = {"scrapy", "twisted", "scrapy_playwright", "scrapy_dotpersistence", "sh_scrapy"}
@@ -22,14 +22,14 @@ DOCUMENTED = {"_replace", "_asdict", "_mapping", "_Element", "_Decompress"}
 """Public for all their underscore: of named tuples, SQLAlchemy's rows, and the types of lxml and zlib."""
 
 
-@pytest.mark.parametrize("private", PRIVATE_NAMES, ids=lambda private: private.name)
-def test_a_private_name_is_what_it_was(private):
-    owner = load_object(private.owner)
-    if private.parameters is None:
-        assert private.name in owner.__init__.__code__.co_names, f"{private.owner}.{private.name} is gone"
+@pytest.mark.parametrize(("path", "name", "parameters"), PRIVATE_NAMES)
+def test_a_private_name_is_what_it_was(path, name, parameters):
+    owner = load_object(path)
+    if parameters is None:
+        assert name in owner.__init__.__code__.co_names, f"{path}.{name} is gone"
         return
-    assert hasattr(owner, private.name), f"{private.owner}.{private.name} is gone"
-    assert tuple(inspect.signature(getattr(owner, private.name)).parameters) == private.parameters
+    assert hasattr(owner, name), f"{path}.{name} is gone"
+    assert tuple(inspect.signature(getattr(owner, name)).parameters) == parameters
 
 
 def test_private_names_of_others_are_touched_in_one_room():

@@ -8,8 +8,7 @@ from pathlib import Path
 from scrapy import Request, Spider
 from scrapy.crawler import CrawlerProcess
 
-from llmsspider.crawl.download_errors import NestedDownloadError
-from llmsspider.crawl.requests import download_nested
+from llmsspider.crawl.requests import NestedDownloadError, download_nested
 
 LIMIT = 1_000
 

@@ -37,7 +37,7 @@ NOT_READERS = (
     "content.conversion.",
     "content.extraction.marks.words_of",
     "crawl.distributed.",
-    "crawl.outcome.",
+    "crawl.plan.",
     "crawl.requests.",
     "web.credentials.",
     "web.url_gate.",

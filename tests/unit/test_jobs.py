@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from llmsspider.crawl import jobs
+from llmsspider.crawl.scheduler import MARKER, mark_job, resumed_run
 
 
 @pytest.fixture
@@ -24,9 +24,9 @@ def left(folder: Path) -> set[str]:
 
 
 def test_a_stopped_crawl_is_continued(folder):
-    jobs.mark(str(folder), "run-1", "shutdown")
+    mark_job(str(folder), "run-1", "shutdown")
     before = left(folder)
-    assert jobs.prepare(str(folder)) == "run-1"
+    assert resumed_run(str(folder)) == "run-1"
     assert left(folder) == before
 
 
@@ -45,20 +45,20 @@ def test_a_stopped_crawl_is_continued(folder):
 )
 def test_what_cannot_be_continued_is_discarded(folder, caplog, marker, warned):
     if marker is not None:
-        (folder / jobs.MARKER).write_text(marker)
-    assert jobs.prepare(str(folder)) is None
+        (folder / MARKER).write_text(marker)
+    assert resumed_run(str(folder)) is None
     assert left(folder) == {"mine.txt"}
     assert ("did not end cleanly" in caplog.text) is warned
 
 
 @pytest.mark.parametrize("path", [None, ""])
 def test_without_a_jobdir_nothing_is_done(path):
-    assert jobs.prepare(path) is None
-    jobs.mark(path, "run-1", None)
+    assert resumed_run(path) is None
+    mark_job(path, "run-1", None)
 
 
 def test_a_new_folder_is_a_new_crawl(tmp_path):
-    assert jobs.prepare(str(tmp_path)) is None
-    assert jobs.prepare(str(tmp_path / "missing")) is None
-    jobs.mark(str(tmp_path / "missing"), "run-1", None)
+    assert resumed_run(str(tmp_path)) is None
+    assert resumed_run(str(tmp_path / "missing")) is None
+    mark_job(str(tmp_path / "missing"), "run-1", None)
     assert not (tmp_path / "missing").exists()

@@ -13,7 +13,7 @@ from llmsspider.content.extraction import convert, read_metadata
 from llmsspider.content.extraction.parsing import MAX_DEPTH, parse
 from llmsspider.content.markdown import read
 from llmsspider.content.markdown.page import MAX_LEVELS, split_front_matter
-from llmsspider.crawl.download_errors import RefusedRequest
+from llmsspider.crawl.requests import RefusedRequest
 from llmsspider.downloadermiddlewares.compression import (
     MAX_MEMBERS,
     BodyTooLargeError,

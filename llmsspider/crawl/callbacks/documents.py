@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from scrapy.spidermiddlewares.httperror import HttpError
 
-from llmsspider.crawl.download_errors import FilteredRequest, RefusedRequest, kind_of_exception
 from llmsspider.crawl.pages import PageResponse
-from llmsspider.crawl.requests import info, is_permanent
+from llmsspider.crawl.requests import FilteredRequest, RefusedRequest, info, is_permanent, kind_of_exception
 from llmsspider.crawl.settle import AMONG_OTHERS, Drop, ReadPage, Wait, drop_reason, settle
 from llmsspider.crawl.waiting import Failure, WaitingPage
 from llmsspider.errors import TooLargePageError

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from scrapy import Request
 
-from llmsspider.crawl.download_errors import NestedDownloadError
 from llmsspider.crawl.pages import PageResponse, PageResult
-from llmsspider.crawl.requests import HTML_ACCEPT, META, download_nested, info
+from llmsspider.crawl.requests import HTML_ACCEPT, META, NestedDownloadError, download_nested, info
 from llmsspider.errors import ConversionError, RenderingError
 from llmsspider.site.docsify import configures_docsify, docsify_scripts
 from llmsspider.web.urls import identity, without_fragment

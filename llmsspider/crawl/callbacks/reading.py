@@ -8,7 +8,6 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from llmsspider.crawl.callbacks.rendering import ApiFiles, Renderer
-from llmsspider.crawl.download_errors import NestedDownloadError
 from llmsspider.crawl.link_bases import UnsettledError
 from llmsspider.crawl.pages import (
     LinkJoiner,
@@ -18,7 +17,7 @@ from llmsspider.crawl.pages import (
     plain_links,
     read_page,
 )
-from llmsspider.crawl.requests import HTML_ACCEPT, download_nested
+from llmsspider.crawl.requests import HTML_ACCEPT, NestedDownloadError, download_nested
 from llmsspider.crawl.stubs import is_fuller
 from llmsspider.errors import RenderingError
 from llmsspider.items import MARKDOWN_ORIGINS

@@ -11,7 +11,6 @@ from urllib.parse import urljoin
 
 from scrapy.exceptions import DownloadCancelledError
 
-from llmsspider.crawl.download_errors import NestedDownloadError, kind_of_exception
 from llmsspider.crawl.pages import (
     VALIDATORS,
     PageResponse,
@@ -20,7 +19,13 @@ from llmsspider.crawl.pages import (
     markdown_alternate,
     read_page,
 )
-from llmsspider.crawl.requests import download_nested, info, nested_request
+from llmsspider.crawl.requests import (
+    NestedDownloadError,
+    download_nested,
+    info,
+    kind_of_exception,
+    nested_request,
+)
 from llmsspider.errors import BrowserUnavailableError, ConversionError, RenderingError
 from llmsspider.items import HTML_ORIGINS
 from llmsspider.web.addresses import same_site
