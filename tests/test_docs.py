@@ -117,6 +117,7 @@ def settings_table() -> str:
         f"| [`{field.alias}`](#{str(field.alias).lower()}) | {shown_default(field.default)} "
         f"| {(field.json_schema_extra or {}).get('unit', '')} | {field.description} |"
         for field in Config.model_fields.values()
+        if field.alias
     ]
     return "\n".join(["| setting | default | unit | meaning |", "|---|---|---|---|", *rows])
 

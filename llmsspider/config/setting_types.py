@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from importlib import import_module
 from operator import attrgetter
 from typing import TYPE_CHECKING, Annotated, Any
@@ -42,11 +42,6 @@ def refused(accepted: str) -> PydanticCustomError:
     return PydanticCustomError("refused", "{accepted}", {"accepted": accepted})
 
 
-def lines_of(error: ArgumentsError) -> PydanticCustomError:
-    """Return the error to raise for a check that makes whole lines of its own."""
-    return PydanticCustomError("refused", "{accepted}", {"accepted": str(error), "lines": error.problems})
-
-
 def choice(**values: Any) -> BeforeValidator:
     """Accept these words; each stands for its value."""
 
@@ -63,24 +58,35 @@ def one_of(*words: str) -> BeforeValidator:
     return choice(**{word: word for word in words})
 
 
-def by(reader: str, accepted: str | None = None, *, optional: bool = False) -> BeforeValidator:
-    """Accept what a function makes of the value; it is imported with the first value.
+def by(
+    reader: str,
+    accepted: str | None = None,
+    *,
+    first: Callable[[Any], Any] = lambda value: value,
+    only_checks: bool = False,
+) -> BeforeValidator:
+    """Accept what a function makes of the value, and None as it is; it is imported with the first value.
 
     Args:
         reader: the function, as `package.module:name`. An `ArgumentsError` of it is taken as it is.
         accepted: what is said where it raises anything else; its own words by default.
-        optional: None is accepted, too.
+        first: what is made of the value before.
+        only_checks: the value stays what it is.
     """
 
     def check(value: Any) -> Any:
-        if value is None and optional:
+        if value is None:
             return None
         module, _, name = reader.partition(":")
-        read = attrgetter(name)(import_module(module))
         try:
-            return read(value)
+            value = first(value)
+            if value == ():
+                return value
+            read = attrgetter(name)(import_module(module))(value)
+            return value if only_checks else read
         except ArgumentsError as error:
-            raise lines_of(error) from None
+            context = {"accepted": str(error), "lines": error.problems}
+            raise PydanticCustomError("refused", "{accepted}", context) from None
         except Exception as error:  # whatever the user's module raises
             raise refused((accepted or "{error}").format(error=error, kind=type(error).__name__)) from None
 
@@ -106,10 +112,6 @@ def _number(value: Any) -> float:
     return number
 
 
-def _optional_number(value: Any) -> float | None:
-    return None if value is None else _number(value)
-
-
 def _whole(value: Any) -> int:
     number = _number(value)
     if number != int(number):
@@ -118,65 +120,19 @@ def _whole(value: Any) -> int:
 
 
 def _workers(value: Any) -> int:
-    if value == "auto":
-        from llmsspider.content.conversion.workers import automatic_workers  # noqa: PLC0415
+    from llmsspider.content.conversion.workers import automatic_workers  # noqa: PLC0415
 
-        return automatic_workers()
-    return _whole(value)
+    return automatic_workers() if value == "auto" else _whole(value)
 
 
-def _text(value: Any) -> str | None:
-    return None if value is None else str(value)
+def _handlers(value: Any) -> dict[Any, Any]:
+    return dict(json.loads(value) if isinstance(value, str) else value)
 
 
-def _ports(value: Any) -> str:
-    parse_ports(str(value))
-    return str(value)
+def _paths(value: Any) -> tuple[Any, ...]:
+    return tuple(value.split(",") if isinstance(value, str) else value)
 
 
-def _handlers(value: Any) -> Any:
-    from llmsspider.content.conversion.handlers import check_handlers  # noqa: PLC0415
-
-    return check_handlers(dict(json.loads(value) if isinstance(value, str) else value))
-
-
-def _paths(value: Any) -> list[Any]:
-    return value.split(",") if isinstance(value, str) else list(value)
-
-
-def _providers(value: Any) -> Any:
-    from llmsspider.site.providers import load_providers  # noqa: PLC0415
-
-    return load_providers(_paths(value))
-
-
-def _generators(value: Any) -> tuple[str, ...]:
-    paths = tuple(_paths(value))
-    if paths:
-        from llmsspider.content.extraction.generators import own_generators  # noqa: PLC0415
-
-        own_generators(paths)
-    return paths
-
-
-def _embedder(value: Any) -> Any:
-    from llmsspider.answers.embedding import check_embedder  # noqa: PLC0415
-
-    check_embedder(value)
-    return value
-
-
-def _contact(value: Any) -> str:
-    from llmsspider.web.politeness import with_contact  # noqa: PLC0415
-
-    try:
-        with_contact("", value)
-    except ValueError as error:
-        raise ArgumentsError([str(error)]) from None
-    return str(value)
-
-
-HERE = __name__
 CONVERTERS = "accepted are native, markdownify, and the path of a class with convert(html) ({kind}: {error})"
 PORTS = "accepted are auto, off, a port, and a range such as 8000-8019"
 SIZES = "accepted are a number of 1 or more, and one with a unit: {error}"
@@ -184,18 +140,21 @@ VERSIONS = "a number of versions, or of days such as '90 days', is accepted"
 
 Boolean = Annotated[bool, BeforeValidator(_boolean)]
 Number = Annotated[float, BeforeValidator(_number)]
-OptionalNumber = Annotated[float | None, BeforeValidator(_optional_number)]
-Whole = Annotated[int, BeforeValidator(_whole)]
-Text = Annotated[str | None, BeforeValidator(_text)]
-Workers = Annotated[int, BeforeValidator(_workers)]
-Ports = Annotated[str, by(f"{HERE}:_ports", PORTS)]
-Converter = Annotated[str, by("llmsspider.web.loading:check_converter", CONVERTERS)]
-Generators = Annotated[tuple[str, ...], by(f"{HERE}:_generators")]
-EmbedderPath = Annotated[Any, by(f"{HERE}:_embedder", optional=True)]
-WebUrl = Annotated[
-    str | None, by("llmsspider.web.urls:require_http_url", "an http or https URL is accepted", optional=True)
+OptionalNumber = Annotated[
+    float | None, BeforeValidator(lambda value: None if value is None else _number(value))
 ]
-Contact = Annotated[str | None, by(f"{HERE}:_contact", optional=True)]
+Whole = Annotated[int, BeforeValidator(_whole)]
+Text = Annotated[str | None, BeforeValidator(lambda value: None if value is None else str(value))]
+Workers = Annotated[int, BeforeValidator(_workers)]
+Ports = Annotated[str, by(f"{__name__}:parse_ports", PORTS, first=str, only_checks=True)]
+Converter = Annotated[str, by("llmsspider.web.loading:check_converter", CONVERTERS)]
+Generators = Annotated[
+    tuple[str, ...],
+    by("llmsspider.content.extraction.generators:own_generators", first=_paths, only_checks=True),
+]
+EmbedderPath = Annotated[Any, by("llmsspider.answers.embedding:check_embedder", only_checks=True)]
+WebUrl = Annotated[str | None, by("llmsspider.web.urls:require_http_url", "an http or https URL is accepted")]
+Contact = Annotated[str | None, by("llmsspider.web.politeness:check_contact", only_checks=True)]
 
 if TYPE_CHECKING:
     from llmsspider.content.conversion.handlers import Handlers
@@ -219,12 +178,17 @@ else:  # what the checks return; a process that only reads settings need not imp
     Addresses = Annotated[Any, by("llmsspider.web.addresses:AllowedAddresses.from_setting")]
     ChunkSize = Annotated[Any, by("llmsspider.content.markdown.chunks:Chunker.parse", SIZES)]
     ContentHandlers = Annotated[
-        Any, by(f"{HERE}:_handlers", "a dict of class paths by media type is accepted")
+        Any,
+        by(
+            "llmsspider.content.conversion.handlers:check_handlers",
+            "a dict of class paths by media type is accepted",
+            first=_handlers,
+        ),
     ]
     FormatModes = Annotated[Any, by("llmsspider.content.formats:Formats.parse")]
     History = Annotated[Any, by("llmsspider.store:Retention.parse", VERSIONS)]
     HttpAuth = Annotated[Any, by("llmsspider.web.credentials:Credentials.from_setting")]
-    Providers = Annotated[Any, by(f"{HERE}:_providers")]
+    Providers = Annotated[Any, by("llmsspider.site.providers:load_providers", first=_paths)]
     RepositoryHosts = Annotated[Any, by("llmsspider.site.providers:parse_hosts")]
     StoreClass = Annotated[Any, by("llmsspider.store.store:store_class")]
 

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import difflib
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Protocol, cast
 
-from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from llmsspider.config import setting_types as types
 from llmsspider.config.setting_types import choice, one_of
@@ -192,24 +192,11 @@ class Config(BaseModel):
         "LLMS_HTTP_AUTH", None, "Headers for private documentation, by host; a dict, or JSON."
     )
 
-    _own_code: str = PrivateAttr(default="")
-    _plan_only: bool = PrivateAttr(default=False)
-
-    @property
-    def own_code(self) -> str:
-        """The fingerprint of the code of the user that documents pass before the store; no setting names it."""
-        return self._own_code
-
-    @property
-    def plan_only(self) -> bool:
-        """Whether the crawl is a plan: it stops after discovery and stores nothing."""
-        return self._plan_only
-
-    def of_crawl(self, own_code: str, *, plan_only: bool) -> Config:
-        """Return the same settings for one crawl: with the code of the user, and as a plan."""
-        made = self.model_copy()
-        made._own_code, made._plan_only = own_code, plan_only
-        return made
+    # --- of one crawl, set by no setting ---
+    own_code: str = ""
+    """The fingerprint of the code of the user that documents pass before the store."""
+    plan_only: bool = False
+    """Whether the crawl is a plan: it stops after discovery and stores nothing."""
 
     @cached_property
     def stores(self) -> Stores:
@@ -221,12 +208,12 @@ class Config(BaseModel):
     @property
     def converter_fingerprint(self) -> str:
         """What makes Markdown of pages: content made with anything else is made again."""
-        made = self.converter + self.handlers.fingerprint + self.formats.fingerprint
+        rules = ""
         if self.generators:
             from llmsspider.content.extraction.generators import fingerprint_of, own_generators  # noqa: PLC0415
 
-            made += fingerprint_of(own_generators(self.generators))
-        return made + self.own_code
+            rules = fingerprint_of(own_generators(self.generators))
+        return f"{self.converter}{self.handlers.fingerprint}{self.formats.fingerprint}{rules}{self.own_code}"
 
     @classmethod
     def from_settings(cls, settings: SettingsLike) -> Config:
@@ -238,21 +225,24 @@ class Config(BaseModel):
             ArgumentsError: one line for each setting that is wrong.
         """
         problems = take_environment(settings)
-        given = {name: settings.get(name) for name in DEFAULTS}
-        given = {name: value for name, value in given.items() if value is not None and value != ""}
+        given = {name: value for name in DEFAULTS if (value := settings.get(name)) not in (None, "")}
         try:
             config = cls.model_validate(given)
         except ValidationError as error:
             for problem in error.errors():
                 name = str(problem["loc"][0])
-                shown = _shown(settings, name, given.get(name))
-                problems += types.problems_of(cast("dict[str, Any]", problem), shown)
+                is_variable = settings.getpriority(name) == ENVIRONMENT_PRIORITY
+                shown = name if name in SECRET else f"{name}={given.get(name)!r}"
+                where = "environment variable" if is_variable else "setting"
+                problems += types.problems_of(cast("dict[str, Any]", problem), f"{where} {shown}")
         if problems:
             raise ArgumentsError(problems)
         return config
 
 
-DEFAULTS: dict[str, Any] = {str(field.alias): field.default for field in Config.model_fields.values()}
+DEFAULTS: dict[str, Any] = {
+    str(field.alias): field.default for field in Config.model_fields.values() if field.alias
+}
 """The default of each setting by its name; None for those that are not set."""
 
 REMOVED = {
@@ -290,14 +280,25 @@ def take_environment(settings: SettingsLike) -> list[str]:
     another program that only begins with `LLMS_` is left alone, one that looks like a misspelt setting is not.
     """
     given = sorted(name for name in map(str, settings) if name.upper().startswith("LLMS_"))
-    problems = [f"setting {name} {_why_unknown(name)}" for name in given if name not in DEFAULTS]
+    problems = [
+        f"setting {name} was removed: {REMOVED[name]}"
+        if name in REMOVED
+        else f"setting {name} is unknown"
+        + (
+            f"; did you mean {near}?"
+            if (near := _nearest(name))
+            else " (docs/reference/settings.md lists all)"
+        )
+        for name in given
+        if name not in DEFAULTS
+    ]
     for name, value in from_environment().items():
         if (settings.getpriority(name) or 0) < ENVIRONMENT_PRIORITY:
             settings.set(name, value, priority=ENVIRONMENT_PRIORITY)
     for name in sorted(os.environ):
         if name in REMOVED:
             problems.append(f"environment variable {name} was removed: {REMOVED[name]}")
-        elif name.startswith("LLMS_") and name not in DEFAULTS and (close := _nearest(name, DEFAULTS, 0.9)):
+        elif name.startswith("LLMS_") and name not in DEFAULTS and (close := _nearest(name, 0.9)):
             problems.append(f"environment variable {name} is no setting; did you mean {close}?")
     return problems
 
@@ -307,19 +308,5 @@ def from_environment() -> dict[str, str]:
     return {name: value for name in DEFAULTS if (value := os.environ.get(name))}
 
 
-def _why_unknown(name: str) -> str:
-    if name in REMOVED:
-        return f"was removed: {REMOVED[name]}"
-    close = _nearest(name, DEFAULTS)
-    return (
-        f"is unknown; did you mean {close}?" if close else "is unknown (docs/reference/settings.md lists all)"
-    )
-
-
-def _nearest(name: str, known: Iterable[str], cutoff: float = 0.6) -> str | None:
-    return next(iter(difflib.get_close_matches(name.upper(), sorted(known), n=1, cutoff=cutoff)), None)
-
-
-def _shown(settings: SettingsLike, name: str, value: object) -> str:
-    where = "environment variable" if settings.getpriority(name) == ENVIRONMENT_PRIORITY else "setting"
-    return f"{where} {name}" if name in SECRET else f"{where} {name}={value!r}"
+def _nearest(name: str, cutoff: float = 0.6) -> str | None:
+    return next(iter(difflib.get_close_matches(name.upper(), sorted(DEFAULTS), n=1, cutoff=cutoff)), None)

@@ -42,7 +42,8 @@ def prepare(
     if "profile" not in given:
         profiles.put_in_force(profiles.load(arguments.profile), settings)
         config = Config.from_settings(settings)
-    return config.of_crawl(own_code(settings, spider), plan_only=plan_only), arguments, record
+    of_crawl = {"own_code": own_code(settings, spider), "plan_only": plan_only}
+    return config.model_copy(update=of_crawl), arguments, record
 
 
 def resolve_arguments(given: dict[str, Any], config: Config) -> tuple[DocsArguments, SourceRecord | None]:

@@ -15,6 +15,7 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from pathlib import Path
 
+from llmsspider.errors import ArgumentsError
 from llmsspider.web.addresses import is_global, parse_host
 
 logger = logging.getLogger(__name__)
@@ -98,20 +99,19 @@ def product_token(user_agent: str) -> str:
     return match.group() if match else user_agent
 
 
+def check_contact(contact: str) -> None:
+    """Raise `ArgumentsError` for a contact that cannot be part of a header."""
+    if not re.fullmatch(r"[\x21-\x27\x2a-\x7e][\x20-\x27\x2a-\x7e]*", contact):
+        raise ArgumentsError([f"LLMS_CONTACT={contact!r}: expected an e-mail address or URL"])
+
+
 def with_contact(user_agent: str, contact: str | None) -> str:
     """Add the contact of the operator, an address or URL, to a user agent.
 
     >>> with_contact("llmsspider/1.0", "docs@example.com")
     'llmsspider/1.0 (+docs@example.com)'
-
-    Raises:
-        ValueError: the contact cannot be part of a header.
     """
-    if not contact:
-        return user_agent
-    if not re.fullmatch(r"[\x21-\x27\x2a-\x7e][\x20-\x27\x2a-\x7e]*", contact):
-        raise ValueError(f"LLMS_CONTACT={contact!r}: expected an e-mail address or URL")
-    return f"{user_agent} (+{contact})"
+    return f"{user_agent} (+{contact})" if contact else user_agent
 
 
 @dataclass(slots=True)

@@ -43,7 +43,7 @@ NOT_READERS = (
     "web.url_gate.",
     "web.loading.",
     "web.politeness.product_token",
-    "web.politeness.with_contact",
+    "web.politeness.check_contact",
     "web.scope.",
 )
 """What these begin with reads what the user wrote, or is counted by tests of its own (`test_decompression.py`)."""

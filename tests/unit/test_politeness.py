@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from llmsspider.errors import ArgumentsError
 from llmsspider.web.politeness import (
     DEFAULT_RATE,
     FIRST_DELAY_SECS,
@@ -16,6 +17,7 @@ from llmsspider.web.politeness import (
     MAX_REFUSALS,
     START_DELAY_SECS,
     HostPace,
+    check_contact,
     paces_freely,
     product_token,
     retry_after_secs,
@@ -76,8 +78,8 @@ def test_contact():
 
 @pytest.mark.parametrize("contact", ["a\nX-Evil: 1", "a)b", " a", "ünï@example.com"])
 def test_a_contact_that_would_break_the_header(contact):
-    with pytest.raises(ValueError, match="LLMS_CONTACT="):
-        with_contact("llmsspider/1", contact)
+    with pytest.raises(ArgumentsError, match="LLMS_CONTACT="):
+        check_contact(contact)
 
 
 def test_waits_double_until_the_host_answers():
