@@ -1,19 +1,107 @@
-"""Two contents of a page compared by blocks (headings, paragraphs, code, tables), and by words inside of text."""
+"""Two contents of a page compared by blocks (headings, paragraphs, code, tables), and by words inside of text.
+
+What may change in a line with every build of a site (dates, build numbers, counters, hashes) is masked: two texts that
+are alike but for that may be one page that moved (`most_similar`).
+"""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from difflib import SequenceMatcher, unified_diff
 from functools import lru_cache
-from typing import Any, Literal
+from operator import itemgetter
+from typing import Any, Literal, NamedTuple, TypeVar
 
-from llmsspider.changes.volatile import MASK, mask
 from llmsspider.content.markdown import commonmark
 
 Kind = Literal["heading", "text", "code", "table", "html"]
+WHOLE: frozenset[Kind] = frozenset({"code", "table"})
+"""Kinds of blocks that are compared by lines."""
+
+# --- what may change in a line with every build ---
+
+MONTHS = (
+    r"(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|"
+    r"oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)"
+)
+DAYS = r"(?:mon|tue(?:s)?|wed(?:nes)?|thu(?:rs)?|fri|sat(?:ur)?|sun)(?:day)?"
+MASK = "…"
+"""What stands for the part of a line that changes."""
+
+_AGO = (
+    r"\b(?:an?|a few|one|\d+)\s+(?:second|minute|hour|day|week|month|year)s?\s+ago\b"
+    r"|\b(?:yesterday|today|just now)\b"
+)
+_VOLATILE = re.compile(
+    r"\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b|\b0x[0-9a-f]+\b"  # a UUID, a place in memory
+    r"|\b(?=[0-9a-f]*\d)(?=[0-9a-f]*[a-f])[0-9a-f]{7,64}\b"  # a commit, a hash
+    rf"|\b{DAYS}\b,?(?=\s+(?:\d|{MONTHS}))"
+    rf"|\b{MONTHS}\b\.?(?=\s+\d|,|$)|(?<=\d\s){MONTHS}\b\.?"
+    rf"|{_AGO}"
+    r"|v?\d[\d.,:/+TZ-]*\d|v?\d|\b(?:am|pm|utc|gmt|cet|cest|[ecmp][sd]t)\b",
+    re.IGNORECASE,
+)
+LABEL = re.compile(
+    r"\b(?:updated?|modified|generated|built|build|rendered|published|revised|revision|rev|commit|edited|changed on|"
+    r"as of|copyright|©|stars?|forks?|downloads?|views?|visitors?|contributors?|reads?|likes?|users? online|uptime|"
+    r"page loaded|cached)\b|©",
+    re.IGNORECASE,
+)
+DATE = re.compile(
+    rf"\b\d{{4}}[-/.]\d\d?[-/.]\d\d?\b|\b{MONTHS}\.?\s+\d{{1,2}},?\s+\d{{4}}\b|\b\d{{1,2}}\.?\s+{MONTHS}\.?\s+\d{{4}}\b|"
+    rf"\b\d\d?:\d\d(?::\d\d)?\b|{_AGO}",
+    re.IGNORECASE,
+)
+_RELEASE = re.compile(
+    r"(?:(?:[=<>~!^]=|[@^~])\s*v?\d+(?:\.\d+)+|(?<![\w.])v?\d+\.\d+\.\d+)(?![\w+-]|\.\w)", re.IGNORECASE
+)
+_BETWEEN = re.compile(r"[\s,./:-]*")
+
+
+class Masked(NamedTuple):
+    """A text without what may be volatile in it, and those parts in their order; adjacent ones are one."""
+
+    mask: str
+    parts: tuple[str, ...]
+
+
+def mask(text: str) -> str:
+    """A text with what may be volatile in it taken out.
+
+    >>> mask("Last updated on Nov 21, 2026 (build 4711, 3f2a9c1d)")
+    'Last updated on … (build …)'
+    """
+    return masked(text).mask
+
+
+def masked(text: str, *, releases: bool = True) -> Masked:
+    """Take out what may be volatile; without `releases` not their versions, unless a label marks the text as volatile.
+
+    >>> masked("pip install tool==2.1.0  # 3 files, 0.12 s", releases=False)
+    Masked(mask='pip install tool==2.1.0  # … files, … s', parts=('3', '0.12'))
+    >>> masked("# Built with tool 2.1.0", releases=False).mask
+    '# Built with tool …'
+    """
+    kept = [] if releases or LABEL.search(text) else [found.span() for found in _RELEASE.finditer(text)]
+    spans: list[tuple[int, int]] = []
+    position = 0
+    for stop, after in [*kept, (len(text), len(text))]:
+        for found in _VOLATILE.finditer(text, position, stop):
+            if spans and _BETWEEN.fullmatch(text, spans[-1][1], found.start()):
+                spans[-1] = (spans[-1][0], found.end())
+            else:
+                spans.append(found.span())
+        position = after
+    ends = [0, *(end for _, end in spans)]
+    starts = [*(start for start, _ in spans), len(text)]
+    rest = [text[end:start] for end, start in zip(ends, starts, strict=True)]
+    return Masked(MASK.join(rest), tuple(text[start:end] for start, end in spans))
+
+
+# --- the blocks of a page ---
 
 _LEAVES: dict[str, Kind] = {
     "Paragraph": "text",
@@ -22,6 +110,7 @@ _LEAVES: dict[str, Kind] = {
     "Table": "table",
     "HtmlBlock": "html",
 }
+_BLOCKS = frozenset({*_LEAVES, "List", "Item", "BlockQuote", "MetadataBlock", "FootnoteDefinition"})
 _CONTINUED = re.compile(r"\n[ \t>]*")
 _SPACE = re.compile(r"[ \t]+")
 _DASHES = re.compile("-+")
@@ -31,23 +120,13 @@ _DASHES = re.compile("-+")
 class Block:
     """One block: its text as Markdown on one line (code and tables: lines), and the headings it stands below.
 
-    `info` is the language of a code block; it is empty for others.
+    `info` is the language of a code block, the level of a heading; it is empty for others.
     """
 
     kind: Kind
     text: str
     headings: tuple[str, ...]
     info: str = ""
-
-    @property
-    def key(self) -> tuple[str, str, str]:
-        """What makes two blocks the same, wherever they stand."""
-        return (self.kind, self.info, self.text)
-
-    @property
-    def is_whole(self) -> bool:
-        """True for code and tables, which are compared by lines."""
-        return self.kind in {"code", "table"}
 
 
 def blocks(markdown: str) -> list[Block]:
@@ -75,10 +154,9 @@ class _BlockReader:
                 yield from self._block("text", self._text(*run))
                 run = None
             if name == "Start" and value in _LEAVES:
-                yield from self._leaf(event, value, span)
+                yield from self._leaf(event, value, span["start"], span["end"])
 
-    def _leaf(self, event: Any, name: str, span: dict[str, int]) -> Iterator[Block]:
-        start, end = span["start"], span["end"]
+    def _leaf(self, event: Any, name: str, start: int, end: int) -> Iterator[Block]:
         code: list[str] = []
         begin, stop = end, start  # of what stands inside
         for inner, place in self._events:
@@ -88,22 +166,24 @@ class _BlockReader:
             begin, stop = min(begin, place["start"]), max(stop, place["end"])
             if inner_name == "Text":
                 code.append(inner["Text"])
-        kind = _LEAVES[name]
-        if kind == "code":
-            yield from self._block(kind, "".join(code).rstrip("\n"), _language(event))
-        elif kind == "table":
-            lines = (_SPACE.sub(" ", line).strip(" >") for line in self._raw(start, end).splitlines())
-            yield from self._block(kind, "\n".join(_row(line) for line in lines if line))
-        elif kind == "heading":
-            yield from self._heading(int(event["Start"]["Heading"]["level"][1:]), self._text(begin, stop))
-        else:
-            yield from self._block(kind, self._text(start, end))
-
-    def _heading(self, level: int, text: str) -> Iterator[Block]:
-        while self._path and self._path[-1][0] >= level:
-            self._path.pop()
-        yield from self._block("heading", text, str(level))
-        self._path.append((level, text))
+        match kind := _LEAVES[name]:
+            case "code":
+                fence = event["Start"]["CodeBlock"]
+                language = fence["Fenced"].partition(" ")[0] if isinstance(fence, dict) else ""
+                yield from self._block(kind, "".join(code).rstrip("\n"), language)
+            case "table":
+                lines = (_SPACE.sub(" ", line).strip(" >") for line in self._raw(start, end).splitlines())
+                # in the row below the head, dashes may be as wide as the widest cell
+                rows = (line if line.strip("|:- ") else _DASHES.sub("---", line) for line in lines if line)
+                yield from self._block(kind, "\n".join(rows))
+            case "heading":
+                level, text = int(event["Start"]["Heading"]["level"][1:]), self._text(begin, stop)
+                while self._path and self._path[-1][0] >= level:
+                    self._path.pop()
+                yield from self._block(kind, text, str(level))
+                self._path.append((level, text))
+            case _:
+                yield from self._block(kind, self._text(start, end))
 
     def _block(self, kind: Kind, text: str, info: str = "") -> Iterator[Block]:
         if text.strip():
@@ -116,14 +196,6 @@ class _BlockReader:
         return _SPACE.sub(" ", _CONTINUED.sub(" ", self._raw(start, end).strip())).strip()
 
 
-def _row(line: str) -> str:
-    """A row of a table; in the one below the head, dashes may be as wide as the widest cell."""
-    return _DASHES.sub("---", line) if not line.strip("|:- ") else line
-
-
-_BLOCKS = frozenset({*_LEAVES, "List", "Item", "BlockQuote", "MetadataBlock", "FootnoteDefinition"})
-
-
 def _name(event: Any) -> tuple[str, str]:
     """The kind of an event and what it is about: ("Start", "Heading"), ("End", "List"), ("Text", "")."""
     if isinstance(event, str):
@@ -134,10 +206,7 @@ def _name(event: Any) -> tuple[str, str]:
     return kind, value if isinstance(value, str) else next(iter(value))
 
 
-def _language(event: Any) -> str:
-    value = event["Start"]["CodeBlock"]
-    return value["Fenced"].partition(" ")[0] if isinstance(value, dict) else ""
-
+# --- two contents of a page ---
 
 Op = Literal["equal", "delete", "insert"]
 Words = tuple[tuple[Op, str], ...]
@@ -145,7 +214,7 @@ Words = tuple[tuple[Op, str], ...]
 
 ALIKE = 0.4
 """Share of equal words from which on two blocks are one that changed."""
-MAX_PAIRS = 2_500
+MAX_BLOCK_PAIRS = 2_500
 """Pairs of blocks that are compared by words; beyond, they are paired in their order."""
 MAX_EXACT = 1_000_000
 """Product of the lengths from which on frequent elements no longer decide what belongs together."""
@@ -154,7 +223,7 @@ MAX_WORDS = 4_000
 
 _STANDING = frozenset("_" + MASK)
 _WORD = re.compile(r"\w+(?:[.\-'/]\w+)*|\s+|[^\w\s]")
-_SENTENCE = re.compile(r"(?<=[.!?]) ")
+_SENTENCE = re.compile(r"(?<=[.!?] )")
 
 
 @dataclass(slots=True, frozen=True)
@@ -177,65 +246,67 @@ class Hunk:
     @property
     def is_whole(self) -> bool:
         """True for code and tables, which are compared by lines."""
-        return self.kind in {"code", "table"}
+        return self.kind in WHOLE
 
 
-@dataclass(slots=True)
-class Comparison:
+class Comparison(NamedTuple):
     """The hunks of a page in its order, and how many blocks only stand elsewhere in it now."""
 
-    hunks: list[Hunk] = field(default_factory=list)
-    shifted: int = 0
+    hunks: list[Hunk]
+    shifted: int
 
 
 def compare(before: Sequence[Block], after: Sequence[Block]) -> Comparison:
     """Compare two contents of a page."""
-    pairs = list(_pairs(before, after))
-    gone = Counter(old.key for old, new in pairs if old is not None and new is None)
-    come = Counter(new.key for old, new in pairs if new is not None and old is None)
-    shifted = gone & come
-    result = Comparison(shifted=shifted.total())
-    left_old, left_new = Counter(shifted), Counter(shifted)
-    for old, new in pairs:
-        if old is None and new is not None and left_new[new.key]:
-            left_new[new.key] -= 1
-        elif new is None and old is not None and left_old[old.key]:
-            left_old[old.key] -= 1
+    keys = Counter[tuple[str, ...]]
+    hunks = [((hunk.kind, hunk.info, hunk.before or hunk.after), hunk) for hunk in _hunks(before, after)]
+    shifted = keys(key for key, hunk in hunks if hunk.change == "added")
+    shifted &= keys(key for key, hunk in hunks if hunk.change == "removed")
+    left = {"added": shifted.copy(), "removed": shifted.copy(), "changed": keys()}
+    result = Comparison([], shifted.total())
+    for key, hunk in hunks:
+        if left[hunk.change][key]:
+            left[hunk.change][key] -= 1
         else:
-            result.hunks.append(_hunk(old, new))
+            result.hunks.append(hunk)
     return result
 
 
-def _pairs(before: Sequence[Block], after: Sequence[Block]) -> Iterator[tuple[Block | None, Block | None]]:
-    """Yield what differs: a block before and after, either None where there is none."""
-    found = matcher([block.key for block in before], [block.key for block in after])
-    for tag, i1, i2, j1, j2 in found.get_opcodes():
-        if tag != "equal":
-            yield from _paired(before[i1:i2], after[j1:j2])
+def _hunks(before: Sequence[Block], after: Sequence[Block]) -> Iterator[Hunk]:
+    """Yield what differs, in order; in a region that was replaced, two blocks that are alike are one that changed."""
+    keys, others = ([(one.kind, one.info, one.text) for one in found] for found in (before, after))
+    for tag, i1, i2, start, end in matcher(keys, others).get_opcodes():
+        if tag == "equal":
+            continue
+        position, reach = start, end if (i2 - i1) * (end - start) <= MAX_BLOCK_PAIRS else 0
+        for old in before[i1:i2]:
+            candidates = after[position : reach or min(position + 1, end)]
+            likeness = [_likeness(old, new) for new in candidates]
+            best = max(likeness, default=0.0)
+            if best < ALIKE:
+                yield Hunk("removed", old.kind, old.headings, old.text, "", old.info)
+                continue
+            found = position + likeness.index(best)
+            yield from map(_added, after[position:found])
+            yield _changed(old, after[found])
+            position = found + 1
+        yield from map(_added, after[position:end])
+
+
+def _added(new: Block) -> Hunk:
+    return Hunk("added", new.kind, new.headings, "", new.text, new.info)
+
+
+def _changed(old: Block, new: Block) -> Hunk:
+    hunk = Hunk("changed", new.kind, new.headings, old.text, new.text, new.info)
+    if new.kind in WHOLE:
+        return replace(hunk, lines=line_diff(old.text, new.text))
+    return replace(hunk, words=compare_words(old.text, new.text))
 
 
 def matcher(a: Sequence[object], b: Sequence[object]) -> SequenceMatcher[object]:
     """Return a matcher of two sequences; where both are long it goes by the elements that are rare in them."""
     return SequenceMatcher(None, a, b, autojunk=len(a) * len(b) > MAX_EXACT)
-
-
-def _paired(old: Sequence[Block], new: Sequence[Block]) -> Iterator[tuple[Block | None, Block | None]]:
-    """Yield the blocks of a replaced region in pairs, in order: two of one kind that are alike, or one and None."""
-    position = 0
-    exact = len(old) * len(new) <= MAX_PAIRS
-    for block in old:
-        candidates = new[position:] if exact else new[position : position + 1]
-        best = max(
-            ((_likeness(block, other), -index) for index, other in enumerate(candidates)), default=(0.0, 0)
-        )
-        if best[0] < ALIKE:
-            yield block, None
-            continue
-        found = position - best[1]
-        yield from ((None, other) for other in new[position:found])
-        yield block, new[found]
-        position = found + 1
-    yield from ((None, other) for other in new[position:])
 
 
 def _likeness(old: Block, new: Block) -> float:
@@ -245,7 +316,7 @@ def _likeness(old: Block, new: Block) -> float:
     if old.text == new.text:
         return 1.0
     alike = _share(_weighed(old.text), _weighed(new.text))
-    return alike if alike >= ALIKE else max(alike, _share(*map(_weighed_mask, (old.text, new.text))))
+    return alike if alike >= ALIKE else max(alike, _share(_weighed_mask(old.text), _weighed_mask(new.text)))
 
 
 def _share(one: Counter[str], other: Counter[str]) -> float:
@@ -263,65 +334,65 @@ def _weighed_mask(text: str) -> Counter[str]:
     return _weighed(mask(text))
 
 
-def _hunk(old: Block | None, new: Block | None) -> Hunk:
-    if old is None or new is None:
-        block = new or old
-        assert block is not None  # noqa: S101  # one of them is there
-        change: Literal["added", "removed"] = "added" if old is None else "removed"
-        before, after = ("", block.text) if old is None else (block.text, "")
-        return Hunk(change, block.kind, block.headings, before, after, block.info)
-    changed = (new.kind, new.headings, old.text, new.text, new.info)
-    if new.is_whole:
-        return Hunk("changed", *changed, lines=line_diff(old.text, new.text))
-    return Hunk("changed", *changed, words=compare_words(old.text, new.text))
-
-
 def compare_words(before: str, after: str) -> Words:
-    """Compare two texts by words.
+    """Compare two texts by words; changes with only white space between them are joined.
 
     >>> compare_words("It takes 10 seconds.", "It takes 20 seconds.")
     (('equal', 'It takes '), ('delete', '10'), ('insert', '20'), ('equal', ' seconds.'))
     """
     a, b = _WORD.findall(before), _WORD.findall(after)
     if len(a) > MAX_WORDS or len(b) > MAX_WORDS:
-        a, b = _sentences(before), _sentences(after)
+        a, b = _SENTENCE.split(before), _SENTENCE.split(after)
     found: list[tuple[Op, str]] = []
-    for tag, i1, i2, j1, j2 in _joined(a, matcher(a, b).get_opcodes()):
-        if tag == "equal":
-            found.append(("equal", "".join(a[i1:i2])))
+    gone = come = ""
+    opcodes = matcher(a, b).get_opcodes()
+    for position, (tag, i1, i2, j1, j2) in enumerate(opcodes):
+        old, new = "".join(a[i1:i2]), "".join(b[j1:j2])
+        if tag != "equal" or (0 < position < len(opcodes) - 1 and old.isspace()):
+            gone, come = gone + old, come + new
             continue
-        found += [("delete", "".join(a[i1:i2]))] if i2 > i1 else []
-        found += [("insert", "".join(b[j1:j2]))] if j2 > j1 else []
-    return tuple(found)
-
-
-def _joined(
-    a: Sequence[str], opcodes: Sequence[tuple[str, int, int, int, int]]
-) -> Iterator[tuple[str, int, int, int, int]]:
-    """Yield the opcodes; changes with only white space between them are joined."""
-    held: tuple[str, int, int, int, int] | None = None
-    for position, code in enumerate(opcodes):
-        tag, i1, i2, _, _ = code
-        between = tag == "equal" and 0 < position < len(opcodes) - 1 and "".join(a[i1:i2]).isspace()
-        if tag == "equal" and not between:
-            if held is not None:
-                yield held
-                held = None
-            yield code
-        elif held is None:
-            held = ("replace", *code[1:])
-        else:
-            held = ("replace", held[1], code[2], held[3], code[4])
-    if held is not None:
-        yield held
-
-
-def _sentences(text: str) -> list[str]:
-    parts = _SENTENCE.split(text)
-    return [f"{part} " for part in parts[:-1]] + parts[-1:]
+        found += [("delete", gone), ("insert", come), ("equal", old)]
+        gone = come = ""
+    return tuple(piece for piece in [*found, ("delete", gone), ("insert", come)] if piece[1])
 
 
 def line_diff(before: str, after: str) -> tuple[str, ...]:
     """The lines of a code block or table: ` ` kept, `-` gone, `+` new; without those far from any change."""
-    found = unified_diff(before.splitlines(), after.splitlines(), lineterm="", n=3)
-    return tuple(line for number, line in enumerate(found) if number > 1)
+    return tuple(unified_diff(before.splitlines(), after.splitlines(), lineterm="", n=3))[2:]
+
+
+# --- two texts that may be one page that moved ---
+
+SAME_PAGE = 0.9
+"""Share of words that two texts of one page have in common."""
+MIN_WORDS = 20
+"""Texts of fewer words say too little."""
+MAX_PAIRS = 40_000
+"""New and deleted pages that are compared word by word."""
+
+T = TypeVar("T")
+
+
+def word_counts(content: str, url: str) -> Counter[str]:
+    """The words of a page without its own address, dates and figures."""
+    name = url.rstrip("/").rpartition("/")[2]
+    text = content.replace(url, "").replace(f"/{name}", "") if name else content.replace(url, "")
+    return Counter(re.findall(r"\w+", mask(text).lower()))
+
+
+def most_similar(one: Counter[str], others: Iterable[tuple[T, Counter[str]]]) -> T | None:
+    """Return which of several texts is the page that moved, the most alike; None for none of them.
+
+    >>> text = "A page of many words that says what it does and how. " * 2
+    >>> one, other = word_counts(text + "Nov 1, 2026", "https://e.com/a"), word_counts("Else.", "https://e.com/c")
+    >>> moved = word_counts(text + "Nov 2, 2026", "https://e.com/b")
+    >>> most_similar(one, [(1, other), (2, moved)]), most_similar(one, [(1, other)])
+    (2, None)
+    """
+    alike: list[tuple[float, T]] = []
+    for name, other in others:
+        smaller, total = min(one.total(), other.total()), one.total() + other.total()
+        if smaller >= MIN_WORDS and 2 * smaller >= SAME_PAGE * total:  # else the share is too low in any case
+            alike.append((_share(one, other), name))
+    best = max(alike, key=itemgetter(0), default=None)
+    return best[1] if best and best[0] >= SAME_PAGE else None

@@ -7,12 +7,23 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
-from llmsspider.changes.compare import Block, Hunk, Kind, line_diff, matcher
-from llmsspider.changes.volatile import Masked, is_dated, is_labelled, mask, masked
+from llmsspider.changes.compare import (
+    DATE,
+    LABEL,
+    WHOLE,
+    Block,
+    Hunk,
+    Kind,
+    Masked,
+    line_diff,
+    mask,
+    masked,
+    matcher,
+)
 
 MAX_NAMES = 30
 """Maximum number of names of one page, of each kind."""
@@ -48,13 +59,16 @@ class Names:
 def names(before: Iterable[Block], after: Iterable[Block], hunks: Iterable[Hunk]) -> Names:
     """Compare what two contents of a page name."""
     old, new = dict.fromkeys(_named(before)), dict.fromkeys(_named(after))
-    deprecated = dict.fromkeys(_deprecations(hunks))
-    return Names(_beyond(new, old), _beyond(old, new), tuple(deprecated)[:MAX_NAMES])
-
-
-def _beyond(these: Iterable[str], others: Iterable[str]) -> tuple[str, ...]:
-    known = set(others)
-    return tuple(name for name in these if name not in known)[:MAX_NAMES]
+    appeared = tuple(name for name in new if name not in old)
+    vanished = tuple(name for name in old if name not in new)
+    texts = [
+        hunk.after.replace("\n", " ")
+        for hunk in hunks
+        if hunk.kind != "code" and not _DEPRECATED.search(hunk.before)
+    ]
+    sentences = (sentence for text in texts for sentence in _SENTENCE.split(text))
+    deprecated = dict.fromkeys(one[:MAX_SENTENCE] for one in sentences if _DEPRECATED.search(one))
+    return Names(appeared[:MAX_NAMES], vanished[:MAX_NAMES], tuple(deprecated)[:MAX_NAMES])
 
 
 def _named(found: Iterable[Block]) -> Iterator[str]:
@@ -77,15 +91,6 @@ def _in_code(text: str) -> Iterator[str]:
         for part in parameters.split(","):
             if "=" not in part and (name := _PARAMETER.match(part.strip())):
                 yield f"{name[1]}="
-
-
-def _deprecations(hunks: Iterable[Hunk]) -> Iterator[str]:
-    for hunk in hunks:
-        if hunk.kind == "code" or not hunk.after or _DEPRECATED.search(hunk.before):
-            continue
-        for sentence in _SENTENCE.split(hunk.after.replace("\n", " ")):
-            if _DEPRECATED.search(sentence):
-                yield sentence[:MAX_SENTENCE]
 
 
 PAGES = 3
@@ -111,13 +116,16 @@ class Line:
     labelled: bool
 
 
+def _lines(kind: Kind, text: str) -> list[str]:
+    """The lines of a block: a text is one, code and tables have theirs."""
+    return text.splitlines() if kind in WHOLE else [text]
+
+
 def volatile_lines(hunk: Hunk) -> list[Line]:
-    """The lines of a hunk that may be noise: text is one line, code and tables have theirs."""
+    """The lines of a hunk that may be noise."""
     if hunk.change != "changed":
         return []
-    if not hunk.is_whole:
-        return [*_lines_alike(hunk, 0, [hunk.before], [hunk.after])]
-    before, after = hunk.before.splitlines(), hunk.after.splitlines()
+    before, after = _lines(hunk.kind, hunk.before), _lines(hunk.kind, hunk.after)
     return [
         line
         for tag, i1, i2, j1, j2 in matcher(before, after).get_opcodes()
@@ -152,22 +160,27 @@ def _masked(kind: Kind, line: str) -> Masked:
 def _calls_itself_volatile(hunk: Hunk, old: str, new: str) -> bool:
     """Whether a line is labelled as volatile; each cell of a table that differs has to be."""
     if hunk.kind != "table":
-        return is_labelled(mask(new)) or (is_dated(old) and is_dated(new))
+        return _is_volatile(old, new)
     cells = list(zip(_CELL.split(old), _CELL.split(new), strict=True))
-    heads = _CELL.split(hunk.after.partition("\n")[0])
-    row_is_labelled = any(one == other and is_labelled(_CODE_SPAN.sub("", one)) for one, other in cells)
-    return row_is_labelled or all(
-        is_labelled(mask(other)) or (is_dated(one) and is_dated(other)) or is_labelled(head)
-        for (one, other), head in zip(cells, [*heads, *[""] * len(cells)], strict=False)
+    if any(one == other and LABEL.search(_CODE_SPAN.sub("", one)) for one, other in cells):
+        return True  # the row is labelled
+    heads = [*_CELL.split(hunk.after.partition("\n")[0]), *[""] * len(cells)]
+    return all(
+        _is_volatile(one, other) or LABEL.search(head)
+        for (one, other), head in zip(cells, heads, strict=False)
         if one != other
     )
+
+
+def _is_volatile(old: str, new: str) -> bool:
+    return bool(LABEL.search(mask(new)) or (DATE.search(old) and DATE.search(new)))
 
 
 def without(hunk: Hunk, noise: Collection[Line]) -> Hunk | None:
     """Return a hunk without lines that are noise; None where nothing else changed."""
     if not noise:
         return hunk
-    lines = hunk.before.splitlines() if hunk.is_whole else [hunk.before]
+    lines = _lines(hunk.kind, hunk.before)
     for line in noise:
         lines[line.number] = line.after
     rest = "\n".join(lines)
@@ -178,40 +191,35 @@ def without(hunk: Hunk, noise: Collection[Line]) -> Hunk | None:
 class Evidence:
     """How often each volatile part of a masked line changed between two contents of a page, and could have."""
 
-    changed: Mapping[tuple[str, int], int]
-    compared: Mapping[str, int]
+    changed: Counter[tuple[str, int]] = field(default_factory=Counter)
+    compared: Counter[str] = field(default_factory=Counter)
 
     def proves(self, line: Line) -> bool:
         """Whether the contents show that a line is noise: one with a label changed before, others every time."""
-        often = min(self.changed.get(slot, 0) for slot in line.slots)
+        often = min(self.changed[slot] for slot in line.slots)
         return often >= 2 if line.labelled else often >= 3 and often == self.compared[line.mask]
 
 
-NO_EVIDENCE = Evidence({}, {})
-
-
-def evidence(contents: Sequence[Sequence[Block]]) -> Evidence:
+def evidence(contents: Iterable[Iterable[Block]]) -> Evidence:
     """Read the contents of one page, oldest first, the present one included."""
-    changed: Counter[tuple[str, int]] = Counter()
-    compared: Counter[str] = Counter()
-    for before, after in pairwise([_by_mask(content) for content in contents]):
+    found = Evidence()
+    for before, after in pairwise(map(_by_mask, contents)):
         for line in before.keys() & after.keys():
-            compared[line] += 1
+            found.compared[line] += 1
             old, new = before[line], after[line]
             if len(old) == len(new):
                 columns = enumerate(zip(zip(*old, strict=True), zip(*new, strict=True), strict=True))
-                changed.update((line, slot) for slot, (then, now) in columns if then != now)
-    return Evidence(changed, compared)
+                found.changed.update((line, slot) for slot, (then, now) in columns if then != now)
+    return found
 
 
 def _by_mask(content: Iterable[Block]) -> dict[str, list[tuple[str, ...]]]:
     """The volatile parts of the lines that have any, by their mask."""
     found: dict[str, list[tuple[str, ...]]] = {}
     for block in content:
-        for line in block.text.splitlines() if block.is_whole else [block.text]:
-            mask, parts = _masked(block.kind, line)
+        for text, parts in (_masked(block.kind, line) for line in _lines(block.kind, block.text)):
             if parts:
-                found.setdefault(mask, []).append(parts)
+                found.setdefault(text, []).append(parts)
     return found
 
 

@@ -4,25 +4,22 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
-from functools import cache
 from importlib.resources import files
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import quote
 
 import markupsafe
 from lxml import etree
 
-from llmsspider.changes.compare import Hunk
-from llmsspider.changes.source import PageChange, SourceChanges
+from llmsspider.changes.compare import Hunk, Words
+from llmsspider.changes.source import Kind, PageChange, SourceChanges
 from llmsspider.content.extraction.formats import escape
 from llmsspider.content.markdown.commonmark import fence_for
 
-if TYPE_CHECKING:
-    from jinja2 import Template
-
-MARKS = {"new": "+", "changed": "~", "moved": ">", "deleted": "-"}
+MARKS: dict[Kind, str] = {"new": "+", "changed": "~", "moved": ">", "deleted": "-"}
 MAX_FOLDED = 5
 """Folded lines that are shown by name."""
 MAX_BLOCK = 400
@@ -31,11 +28,7 @@ MAX_BLOCK = 400
 
 def headline(changes: SourceChanges) -> str:
     """How many pages changed in which way, on one line."""
-    counts = [
-        f"{changes.count(kind)} {kind}"
-        for kind in ("new", "changed", "moved", "deleted")
-        if changes.count(kind)
-    ]
+    counts = [f"{count} {kind}" for kind in MARKS if (count := changes.count(kind))]
     line = ", ".join(counts) or "no changes"
     if changes.noise:
         line += f"; {changes.noise} page{'s' * (changes.noise != 1)} with new dates and counters only"
@@ -57,7 +50,8 @@ def in_words(page: PageChange) -> list[str]:
     if page.title_before:
         found.append(f"title was {page.title_before}")
     if page.hunks and page.kind != "new":
-        found.append(blocks_in_words(page.hunks))
+        counts = Counter(hunk.change for hunk in page.hunks)
+        found.append(", ".join(f"{counts[what]} {what}" for what in sorted(counts)))
     elif page.shifted:
         found.append(f"{page.shifted} blocks stand elsewhere")
     if page.unknown:
@@ -65,14 +59,6 @@ def in_words(page: PageChange) -> list[str]:
     if page.remade:
         found.append("made by another version of llmsspider: the site may have changed nothing")
     return found
-
-
-def blocks_in_words(hunks: Iterable[Hunk]) -> str:
-    """How many blocks came, went and changed."""
-    counts = dict.fromkeys(("added", "changed", "removed"), 0)
-    for hunk in hunks:
-        counts[hunk.change] += 1
-    return ", ".join(f"{count} {what}" for what, count in counts.items() if count)
 
 
 def text(changes: SourceChanges, *, summary: bool = False) -> Iterator[str]:
@@ -117,11 +103,7 @@ def _hunk_text(hunk: Hunk) -> Iterator[str]:
         )
     else:
         mark, block = ("+", hunk.after) if hunk.change == "added" else ("-", hunk.before)
-        yield f"  {mark} {_cut(block)}"
-
-
-def _cut(block: str) -> str:
-    return block if len(block) <= MAX_BLOCK else block[: MAX_BLOCK - 1] + "…"
+        yield f"  {mark} {block if len(block) <= MAX_BLOCK else block[: MAX_BLOCK - 1] + '…'}"
 
 
 def markdown(changes: SourceChanges, *, summary: bool = False) -> Iterator[str]:
@@ -134,10 +116,8 @@ def markdown(changes: SourceChanges, *, summary: bool = False) -> Iterator[str]:
         yield f"## {section}"
         yield ""
         for page in pages:
-            words = in_words(page)
-            yield f"- **{page.kind}** [{escape(page.title)}]({page.url})" + (
-                f": {'; '.join(words)}" if words else ""
-            )
+            words = ": " + "; ".join(found) if (found := in_words(page)) else ""
+            yield f"- **{page.kind}** [{escape(page.title)}]({page.url}){words}"
     if changes.folded:
         yield ""
         yield f"Folded, since it changes every time: {folded_in_words(changes)}"
@@ -191,24 +171,26 @@ def as_dict(changes: SourceChanges) -> dict[str, Any]:
         "source": changes.source,
         "since": changes.since,
         "until": changes.until,
-        "counts": {kind: changes.count(kind) for kind in MARKS},  # type: ignore[arg-type]
+        "counts": {kind: changes.count(kind) for kind in MARKS},
         "noise": {"pages": changes.noise, "lines": dict(changes.folded.most_common())},
-        "pages": [page_dict(page) for page in changes.pages],
+        "pages": [
+            {name: value for name, value in dataclasses.asdict(page).items() if name not in {"kind", "order"}}
+            | {"change": page.kind, "in_words": in_words(page)}
+            for page in changes.pages
+        ],
     }
-
-
-def page_dict(page: PageChange) -> dict[str, Any]:
-    """One page, ready for JSON."""
-    found = dataclasses.asdict(page)
-    found["change"] = found.pop("kind")
-    found.pop("order")
-    found["in_words"] = in_words(page)
-    return found
 
 
 def html(changes: SourceChanges, *, summary: bool = False) -> str:
     """Return the page."""
-    return _template().render(
+    from jinja2 import Environment, StrictUndefined  # noqa: PLC0415  # for this format only
+
+    environment = Environment(
+        autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    environment.tests["link"] = lambda url: url.startswith(("https://", "http://"))
+    source = files("llmsspider.changes").joinpath("assets", "diff.html.j2").read_text(encoding="utf-8")
+    return environment.from_string(source).render(
         changes=changes,
         summary=summary,
         headline=headline(changes),
@@ -218,21 +200,10 @@ def html(changes: SourceChanges, *, summary: bool = False) -> str:
     )
 
 
-@cache
-def _template() -> Template:
-    from jinja2 import Environment, StrictUndefined  # noqa: PLC0415  # for this format only
-
-    environment = Environment(
-        autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
-    )
-    environment.tests["link"] = lambda url: url.startswith(("https://", "http://"))
-    source = files("llmsspider.changes").joinpath("assets", "diff.html.j2").read_text(encoding="utf-8")
-    return environment.from_string(source)
-
-
 # An Atom feed (RFC 4287): an entry for each page, the latest first.
 
 ATOM = "http://www.w3.org/2005/Atom"
+_ID = f"{{{ATOM}}}id"
 MAX_ENTRIES = 300
 """Entries that the feed holds; the oldest give way."""
 MAX_PER_RUN = 100
@@ -243,7 +214,6 @@ MAX_TEXT = 2_000
 """Characters shown of a block."""
 
 _NO_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-_WORDS = {"new": "New", "changed": "Changed", "moved": "Moved", "deleted": "Deleted"}
 
 
 class NotAFeedError(ValueError):
@@ -263,17 +233,18 @@ def updated_feed(existing: bytes | None, changes: SourceChanges, url: str, now: 
         NotAFeedError: `existing` is something else, or the feed of another source.
     """
     feed_id = f"urn:llmsspider:{quote(changes.source, safe='')}"
-    feed = _element("feed")
+    at = now.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    feed = etree.Element(f"{{{ATOM}}}feed", nsmap={None: ATOM})
     _add(feed, "id", feed_id)
     _add(feed, "title", f"Changes of {changes.source}")
     _add(feed, "subtitle", headline(changes))
-    _add(feed, "updated", _time(now))
-    _add(feed, "link", rel="alternate", href=_text(url))
+    _add(feed, "updated", at)
+    _add(feed, "link", rel="alternate", href=url)
     _add(_add(feed, "author"), "name", changes.source)
     _add(feed, "generator", "llmsspider")
     earlier = _earlier(existing, feed_id) if existing else []
-    known = {entry.findtext(f"{{{ATOM}}}id") for entry in earlier}
-    entries = [entry for entry in _new(changes, feed_id, now) if entry.findtext(f"{{{ATOM}}}id") not in known]
+    known = {entry.findtext(_ID) for entry in earlier}
+    entries = [entry for entry in _new(changes, feed_id, at) if entry.findtext(_ID) not in known]
     feed.extend([*entries, *earlier][:MAX_ENTRIES])
     etree.indent(feed)
     written: bytes = etree.tostring(feed, encoding="utf-8", xml_declaration=True)
@@ -288,48 +259,40 @@ def _earlier(existing: bytes, feed_id: str) -> list[etree._Element]:
         raise NotAFeedError(f"it is no XML ({error.msg})") from None
     if root.tag != f"{{{ATOM}}}feed":
         raise NotAFeedError("it is no Atom feed")
-    if (found := root.findtext(f"{{{ATOM}}}id")) != feed_id:
+    if (found := root.findtext(_ID)) != feed_id:
         raise NotAFeedError(f"it is the feed {found!r}, not {feed_id!r}")
     entries: list[etree._Element] = root.findall(f"{{{ATOM}}}entry")
     return entries
 
 
-def _new(changes: SourceChanges, feed_id: str, now: datetime) -> Iterator[etree._Element]:
+def _new(changes: SourceChanges, feed_id: str, at: str) -> Iterator[etree._Element]:
     ordered = sorted(changes.pages, key=lambda page: page.kind == "new")  # new pages may be many
     for page in ordered[:MAX_PER_RUN]:
-        yield _entry(page, feed_id, now)
-    if left := len(ordered) - MAX_PER_RUN:
-        if left < 0:
-            return
-        entry = _element("entry")
-        _add(entry, "id", f"{feed_id}:{changes.since}-{changes.until}:more")
-        _add(entry, "title", f"{left} more pages: {headline(changes)}")
-        _add(entry, "updated", _time(now))
+        entry = _entry(f"{feed_id}:{page.seq}", f"{page.kind.title()}: {page.title}", at)
+        _add(entry, "link", rel="alternate", href=page.url)
+        _add(entry, "category", term=page.kind)
+        _add(entry, "category", term=page.section, label="section")
+        if words := in_words(page):
+            _add(entry, "summary", "; ".join(words))
+        parts = [f"<p>{markupsafe.escape(one)}</p>" for one in words]
+        parts += [piece for hunk in page.hunks[:MAX_HUNKS] for piece in _hunk_html(hunk)]
+        if len(page.hunks) > MAX_HUNKS:
+            parts.append(f"<p>{len(page.hunks) - MAX_HUNKS} more changes</p>")
+        _add(entry, "content", "".join(parts) or f"<p>{page.kind}</p>", type="html")
+        yield entry
+    if (left := len(ordered) - MAX_PER_RUN) > 0:
+        number = f"{changes.since}-{changes.until}:more"
+        entry = _entry(f"{feed_id}:{number}", f"{left} more pages: {headline(changes)}", at)
         _add(entry, "content", "scrapy diff has all of them")
         yield entry
 
 
-def _entry(page: PageChange, feed_id: str, now: datetime) -> etree._Element:
-    entry = _element("entry")
-    _add(entry, "id", f"{feed_id}:{page.seq}")
-    _add(entry, "title", f"{_WORDS[page.kind]}: {page.title}")
-    _add(entry, "updated", _time(now))
-    _add(entry, "link", rel="alternate", href=_text(page.url))
-    _add(entry, "category", term=page.kind)
-    _add(entry, "category", term=_text(page.section), label="section")
-    words = in_words(page)
-    if words:
-        _add(entry, "summary", "; ".join(words))
-    _add(entry, "content", _entry_html(page), type="html")
+def _entry(name: str, title: str, at: str) -> etree._Element:
+    entry = etree.Element(f"{{{ATOM}}}entry", nsmap={None: ATOM})
+    _add(entry, "id", name)
+    _add(entry, "title", title)
+    _add(entry, "updated", at)
     return entry
-
-
-def _entry_html(page: PageChange) -> str:
-    parts = [f"<p>{markupsafe.escape(words)}</p>" for words in in_words(page)]
-    parts += [piece for hunk in page.hunks[:MAX_HUNKS] for piece in _hunk_html(hunk)]
-    if len(page.hunks) > MAX_HUNKS:
-        parts.append(f"<p>{len(page.hunks) - MAX_HUNKS} more changes</p>")
-    return "".join(parts) or f"<p>{markupsafe.escape(page.kind)}</p>"
 
 
 def _hunk_html(hunk: Hunk) -> Iterator[str]:
@@ -337,30 +300,16 @@ def _hunk_html(hunk: Hunk) -> Iterator[str]:
         yield f"<h4>{markupsafe.escape(' › '.join(hunk.headings))}</h4>"
     if hunk.is_whole:
         yield f"<pre>{markupsafe.escape(chr(10).join(lines_of(hunk))[:MAX_TEXT])}</pre>"
-    elif hunk.words:
-        tags = {"equal": ("", ""), "delete": ("<del>", "</del>"), "insert": ("<ins>", "</ins>")}
-        pieces = (f"{tags[op][0]}{markupsafe.escape(piece)}{tags[op][1]}" for op, piece in hunk.words)
-        yield f"<p>{''.join(pieces)}</p>"
-    elif hunk.change == "added":
-        yield f"<p><ins>{markupsafe.escape(hunk.after[:MAX_TEXT])}</ins></p>"
-    else:
-        yield f"<p><del>{markupsafe.escape(hunk.before[:MAX_TEXT])}</del></p>"
-
-
-def _element(name: str) -> etree._Element:
-    return etree.Element(f"{{{ATOM}}}{name}", nsmap={None: ATOM})
+        return
+    tags = {"equal": ("", ""), "delete": ("<del>", "</del>"), "insert": ("<ins>", "</ins>")}
+    block: Words = (("delete", hunk.before[:MAX_TEXT]), ("insert", hunk.after[:MAX_TEXT]))
+    pieces = ((tags[op], piece) for op, piece in hunk.words or block if piece)
+    yield f"<p>{''.join(f'{begin}{markupsafe.escape(piece)}{end}' for (begin, end), piece in pieces)}</p>"
 
 
 def _add(parent: etree._Element, name: str, text: str | None = None, **attributes: str) -> etree._Element:
-    made = etree.SubElement(parent, f"{{{ATOM}}}{name}", attributes)
-    made.text = None if text is None else _text(text)
+    """Add an element, its texts without what XML has no form for."""
+    given = {key: _NO_XML.sub("", value) for key, value in attributes.items()}
+    made = etree.SubElement(parent, f"{{{ATOM}}}{name}", given)
+    made.text = None if text is None else _NO_XML.sub("", text)
     return made
-
-
-def _text(text: str) -> str:
-    """The text without what XML has no form for."""
-    return _NO_XML.sub("", text)
-
-
-def _time(moment: datetime) -> str:
-    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

@@ -5,33 +5,21 @@ from __future__ import annotations
 import hashlib
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Literal
 from urllib.parse import urlsplit
 
-from llmsspider.changes.compare import Hunk, blocks, compare
-from llmsspider.changes.meaning import (
-    NO_EVIDENCE,
-    Evidence,
-    Names,
-    evidence,
-    names,
-    noise_of,
-    volatile_lines,
-    without,
-)
-from llmsspider.changes.volatile import MAX_PAIRS, most_similar, word_counts
+from llmsspider.changes.compare import MAX_PAIRS, Hunk, blocks, compare, most_similar, word_counts
+from llmsspider.changes.meaning import Evidence, Names, evidence, names, noise_of, volatile_lines, without
 from llmsspider.errors import ArgumentsError
 
 if TYPE_CHECKING:
-    from llmsspider.store import PageHistory, PageRecord, RunRecord, Store, Version
+    from llmsspider.store import PageHistory, PageRecord, Store, Version
 
 
 _RUN = re.compile(r"\d{8}T\d{0,6}(?:-[0-9a-f]{0,6})?", re.ASCII)
-_GOES_ON = re.compile(r"[\w/.%~-]")
-"""What makes the URL before it part of a longer one."""
 _AGE = re.compile(r"(\d{1,4})\s*(h|d|w)(?:ours?|ays?|eeks?)?", re.ASCII | re.IGNORECASE)
 _UNITS = {"h": "hours", "d": "days", "w": "weeks"}
 
@@ -57,43 +45,33 @@ def since(store: Store, source: str, value: str | None) -> int:
     """
     runs = store.runs()
     if value is None:
-        return _last_run(runs, source)
+        ended = [run for run in runs if run.finished_at is not None or run.lost]
+        if len(ended) < 2:
+            how_many = "one run" if ended else "no run that has ended"
+            raise NothingBeforeError(
+                f"source {source!r} has {how_many}: there is nothing to compare with before the next; "
+                "--since 0 lists every page as new"
+            )
+        return ended[-1].seq_before
     value, last = value.strip(), store.last_seq()
     if value.isascii() and value.isdigit() and len(value) < 19:
         if int(value) > last:
             raise ArgumentsError([f"--since {value}: the last change of {source!r} has the number {last}"])
         return int(value)
     if _RUN.fullmatch(value):
-        return _after_run(runs, value, last)
-    if (age := _AGE.fullmatch(value)) is not None:
-        moment = datetime.now(UTC) - timedelta(**{_UNITS[age[2].lower()]: int(age[1])})
-    else:
-        moment = _moment(value)
-    return store.seq_at(moment)
-
-
-def _last_run(runs: Sequence[RunRecord], source: str) -> int:
-    ended = [run for run in runs if run.finished_at is not None or run.lost]
-    if len(ended) < 2:
-        how_many = "one run" if ended else "no run that has ended"
-        raise NothingBeforeError(
-            f"source {source!r} has {how_many}: there is nothing to compare with before the next; "
-            "--since 0 lists every page as new"
-        )
-    return ended[-1].seq_before
-
-
-def _after_run(runs: Sequence[RunRecord], value: str, last: int) -> int:
-    found = [number for number, run in enumerate(runs) if run.id.startswith(value)]
-    if len(found) == 1:
+        found = [number for number, run in enumerate(runs) if run.id.startswith(value)]
+        if len(found) != 1:
+            known = ", ".join(run.id for run in runs[-SHOWN_RUNS:]) or "none"
+            what = f"stands for {len(found)} runs" if found else "is not known"
+            raise ArgumentsError([f"--since {value!r}: this run {what}; the last runs are {known}"])
         later = runs[found[0] + 1 :]
         return later[0].seq_before if later else last
-    known = ", ".join(run.id for run in runs[-SHOWN_RUNS:]) or "none"
-    what = "is not known" if not found else f"stands for {len(found)} runs"
-    raise ArgumentsError([f"--since {value!r}: this run {what}; the last runs are {known}"])
+    return store.seq_at(_moment(value))
 
 
 def _moment(value: str) -> datetime:
+    if (age := _AGE.fullmatch(value)) is not None:
+        return datetime.now(UTC) - timedelta(**{_UNITS[age[2].lower()]: int(age[1])})
     try:
         moment = datetime.fromisoformat(value)
     except ValueError:
@@ -178,9 +156,9 @@ def changes_since(store: Store, source: str, since: int, *, keep_noise: bool = F
         keep_noise: report noise as any other change.
     """
     result = SourceChanges(source, since, store.last_seq())
-    pages = _compared_pages(store.history_since(since), since)
+    pages = list(_compared_pages(store.history_since(since), since))
     if not keep_noise:
-        fold(pages)
+        _fold(pages)
     result.pages = [page.change for page in pages if keep_noise or not page.change.is_noise]
     result.pages.sort(key=lambda page: (page.order is None, page.order or 0, page.section, page.url))
     result.noise = len(pages) - len(result.pages)
@@ -194,13 +172,12 @@ class _Compared:
     """A change of a page, the evidence of its contents, and the masks of its lines that are noise."""
 
     change: PageChange
-    evidence: Evidence = NO_EVIDENCE
+    evidence: Evidence = field(default_factory=Evidence)
     folded: set[str] = field(default_factory=set)
 
 
-def _compared_pages(histories: Iterable[PageHistory], since: int) -> list[_Compared]:
+def _compared_pages(histories: Iterable[PageHistory], since: int) -> Iterator[_Compared]:
     """Compare every page with what it was; a page that came and one that went are one that moved, where they match."""
-    compared: list[_Compared] = []
     new: list[PageHistory] = []
     gone: dict[str, _Gone] = {}
     for page in histories:
@@ -211,50 +188,37 @@ def _compared_pages(histories: Iterable[PageHistory], since: int) -> list[_Compa
         elif page.was_new:
             new.append(page)
         elif before is None or before.content_hash != page.now.record.content_hash:
-            compared.append(_compared(_change("changed", page), page, before))
-    former = _FormerPages(gone, with_words=0 < len(new) * len(gone) <= MAX_PAIRS)
-    for page in new:
-        found = former.take(page.now.record)
-        if found is None:
-            compared.append(_Compared(_change("new", page)))
-            continue
-        (gone_page, before), same = found
-        change = _change("moved", page)
-        change.moved_from = gone_page.now.record.url
-        compared.append(_Compared(change) if same else _compared(change, page, before, gone_page.versions))
+            yield _compared(_change("changed", page), page, before, page.versions)
+    yield from _new_pages(new, gone)
     for page, _ in gone.values():
-        change = _change("deleted", page)
-        change.reason = page.now.reason
-        compared.append(_Compared(change))
-    return compared
+        yield _Compared(_change("deleted", page, reason=page.now.reason))
 
 
 _Gone = tuple["PageHistory", "Version | None"]
 """A deleted page, and its content before."""
 
 
-class _FormerPages:
-    """The deleted pages, by what may show that a new page is one of them; each is taken out once."""
-
-    def __init__(self, gone: dict[str, _Gone], *, with_words: bool):
-        self._gone = gone
-        self._words: dict[str, Counter[str]] = {}
-        self._by_digest: dict[str, list[str]] = defaultdict(list)
-        for url, (_, before) in gone.items():
-            if before is not None:
-                self._by_digest[digest_without_address(before.content, url)].append(url)
-                if with_words:
-                    self._words[url] = word_counts(before.content, url)
-
-    def take(self, record: PageRecord) -> tuple[_Gone, bool] | None:
-        """Return the page that a new one was, and whether its text is the same but for its address."""
-        content = record.content or ""
-        same = self._by_digest.get(digest_without_address(content, record.url), [])
-        url = next((one for one in (*record.moved_from, *same) if one in self._gone), None)
-        if url is None and self._words:
-            words = ((one, counts) for one, counts in self._words.items() if one in self._gone)
-            url = most_similar(word_counts(content, record.url), words)
-        return None if url is None else (self._gone.pop(url), url in same)
+def _new_pages(new: list[PageHistory], gone: dict[str, _Gone]) -> Iterator[_Compared]:
+    """Compare new pages with the deleted ones; one that moved is taken out of `gone`."""
+    texts = {url: before.content for url, (_, before) in gone.items() if before is not None}
+    by_digest: dict[str, list[str]] = defaultdict(list)
+    for url, text in texts.items():
+        by_digest[digest_without_address(text, url)].append(url)
+    is_small = len(new) * len(gone) <= MAX_PAIRS
+    words = {url: word_counts(text, url) for url, text in texts.items()} if new and is_small else {}
+    for page in new:
+        record, content = page.now.record, page.now.record.content or ""
+        same = by_digest[digest_without_address(content, record.url)]
+        former = next((one for one in (*record.moved_from, *same) if one in gone), None)
+        if former is None and words:
+            others = ((one, counts) for one, counts in words.items() if one in gone)
+            former = most_similar(word_counts(content, record.url), others)
+        if former is None:
+            yield _Compared(_change("new", page))
+            continue
+        gone_page, before = gone.pop(former)
+        change = _change("moved", page, moved_from=former)
+        yield _Compared(change) if former in same else _compared(change, page, before, gone_page.versions)
 
 
 def digest_without_address(content: str, url: str) -> str:
@@ -268,35 +232,28 @@ def digest_without_address(content: str, url: str) -> str:
 
 
 def _compared(
-    change: PageChange, page: PageHistory, before: Version | None, versions: tuple[Version, ...] | None = None
+    change: PageChange, page: PageHistory, before: Version | None, versions: tuple[Version, ...]
 ) -> _Compared:
     """Compare the text of a page with what it was; `versions` are those of its former address, if any."""
     record = page.now.record
     if before is None:
         change.unknown = "its earlier text is not kept (LLMS_HISTORY)"
         return _Compared(change)
-    earlier = page.versions if versions is None else versions
-    texts = [version.content for version in earlier]
-    if change.moved_from:
-        texts = [_with_address(text, change.moved_from, record.url) for text in texts]
+    texts = [version.content for version in versions]
+    if change.moved_from:  # longer URLs that begin with the former one stay
+        address = re.compile(rf"{re.escape(change.moved_from)}(?![\w/.%~-])")
+        texts = [address.sub(lambda _: record.url, text) for text in texts]
     contents = [*map(blocks, texts), blocks(record.content or "")]
-    old, new = contents[earlier.index(before)], contents[-1]
-    compared = compare(old, new)
-    change.hunks, change.shifted = compared.hunks, compared.shifted
+    old, new = contents[versions.index(before)], contents[-1]
+    change.hunks, change.shifted = compare(old, new)
     change.remade = before.extractor_version != record.extractor_version
-    change.names = names(old, new, compared.hunks)
+    change.names = names(old, new, change.hunks)
     if before.title and before.title != record.title:
         change.title_before = before.title
     return _Compared(change, evidence(contents))
 
 
-def _with_address(text: str, former: str, address: str) -> str:
-    """Return a text with `address` in place of `former`; longer URLs that begin with the former one stay."""
-    head, *rest = text.split(former)
-    return head + "".join(f"{former if _GOES_ON.match(part) else address}{part}" for part in rest)
-
-
-def fold(pages: Iterable[_Compared]) -> None:
+def _fold(pages: Iterable[_Compared]) -> None:
     """Take noise out of the hunks of pages; those that are nothing else move to `folded`."""
     found = [(page, [(hunk, volatile_lines(hunk)) for hunk in page.change.hunks]) for page in pages]
     noise = noise_of(
@@ -304,25 +261,20 @@ def fold(pages: Iterable[_Compared]) -> None:
     )
     for (page, hunks), lines_of_page in zip(found, noise, strict=True):
         page.folded.update(line.mask for line in lines_of_page)
-        kept: list[Hunk] = []
+        page.change.hunks = []
         for hunk, lines in hunks:
-            if (rest := without(hunk, [line for line in lines if line in lines_of_page])) is not None:
-                kept.append(rest)
-            else:
-                page.change.folded.append(hunk)
-        page.change.hunks = kept
+            rest = without(hunk, [line for line in lines if line in lines_of_page])
+            (page.change.folded if rest is None else page.change.hunks).append(rest or hunk)
 
 
-def _change(kind: Kind, page: PageHistory) -> PageChange:
-    record = page.now.record
+def _change(
+    kind: Kind, page: PageHistory, *, moved_from: str | None = None, reason: str | None = None
+) -> PageChange:
+    record, now = page.now.record, page.now
+    order, title = record.llms.order if record.llms else None, record.title or record.url
+    section = section_of(record)
     return PageChange(
-        kind,
-        record.url,
-        record.title or record.url,
-        section_of(record),
-        page.now.seq,
-        page.now.run,
-        order=record.llms.order if record.llms else None,
+        kind, record.url, title, section, now.seq, now.run, order, moved_from=moved_from, reason=reason
     )
 
 

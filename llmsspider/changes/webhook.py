@@ -12,7 +12,7 @@ import hmac
 import logging
 import socket
 from collections.abc import Sequence
-from typing import Any
+from contextlib import suppress
 
 import aiohttp
 import orjson
@@ -41,31 +41,32 @@ class WebhookError(Exception):
 
 def payload(changes: SourceChanges, url: str, run: str) -> bytes:
     """Return the body: counts, and each page with what happened to it in words."""
-    pages = [
+    named = changes.pages[:MAX_PAGES]
+    return orjson.dumps(
         {
-            "change": page.kind,
-            "url": page.url,
-            "title": page.title,
-            "section": page.section,
-            "moved_from": page.moved_from,
-            "seq": page.seq,
-            "in_words": in_words(page),
+            "type": "documentation.changed",
+            "source": changes.source,
+            "url": url,
+            "run": run,
+            "since": changes.since,
+            "until": changes.until,
+            "counts": {kind: changes.count(kind) for kind in MARKS},
+            "noise": changes.noise,
+            "pages": [
+                {
+                    "change": page.kind,
+                    "url": page.url,
+                    "title": page.title,
+                    "section": page.section,
+                    "moved_from": page.moved_from,
+                    "seq": page.seq,
+                    "in_words": in_words(page),
+                }
+                for page in named
+            ],
+            "left_out": len(changes.pages) - len(named),
         }
-        for page in changes.pages[:MAX_PAGES]
-    ]
-    payload: dict[str, Any] = {
-        "type": "documentation.changed",
-        "source": changes.source,
-        "url": url,
-        "run": run,
-        "since": changes.since,
-        "until": changes.until,
-        "counts": {kind: changes.count(kind) for kind in MARKS},  # type: ignore[arg-type]
-        "noise": changes.noise,
-        "pages": pages,
-        "left_out": len(changes.pages) - len(pages),
-    }
-    return orjson.dumps(payload)
+    )
 
 
 def signed_headers(body: bytes, message: str, at: int, secret: str | None) -> dict[str, str]:
@@ -84,19 +85,13 @@ def signed_headers(body: bytes, message: str, at: int, secret: str | None) -> di
         "webhook-timestamp": str(at),
     }
     if secret:
-        signed = f"{message}.{at}.".encode() + body
-        digest = hmac.new(_key(secret), signed, hashlib.sha256).digest()
+        key = secret.encode()
+        if secret.startswith("whsec_"):
+            with suppress(ValueError):  # it is no base64, and used as it is
+                key = base64.b64decode(secret.removeprefix("whsec_"), validate=True)
+        digest = hmac.new(key, f"{message}.{at}.".encode() + body, hashlib.sha256).digest()
         headers["webhook-signature"] = f"v1,{base64.b64encode(digest).decode()}"
     return headers
-
-
-def _key(secret: str) -> bytes:
-    if secret.startswith("whsec_"):
-        try:
-            return base64.b64decode(secret.removeprefix("whsec_"), validate=True)
-        except ValueError:
-            pass
-    return secret.encode()
 
 
 async def send(
@@ -135,7 +130,7 @@ async def _attempt(
     """Return why the other side did not take it, None where it did, and whether another attempt may help."""
     try:
         async with session.post(url, data=body, headers=headers, allow_redirects=False) as answer:
-            return _verdict(answer.status)
+            status = answer.status
     except _RefusedError as error:
         return str(error), False
     except TimeoutError:
@@ -145,14 +140,11 @@ async def _attempt(
         if isinstance(refused, _RefusedError):
             return str(refused), False
         return f"{type(error).__name__}: {error}", True
-
-
-def _verdict(status: int) -> tuple[str | None, bool]:
     if 200 <= status < 300:
         return None, False
-    if 300 <= status < 400:
-        return f"it answered with a redirect (status {status}): name the address that it leads to", False
-    return f"it answered with status {status}", status >= 500 or status in AGAIN
+    redirect = f"it answered with a redirect (status {status}): name the address that it leads to"
+    why = redirect if 300 <= status < 400 else f"it answered with status {status}"
+    return why, status >= 500 or status in AGAIN
 
 
 class _RefusedError(OSError):

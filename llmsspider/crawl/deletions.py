@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from llmsspider.changes.volatile import MAX_PAIRS, most_similar, word_counts
+from llmsspider.changes.compare import MAX_PAIRS, most_similar, word_counts
 from llmsspider.items import content_hash
 from llmsspider.web.outcomes import OUTAGES
 

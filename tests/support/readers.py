@@ -15,7 +15,7 @@ from typing import Any
 
 from patterns import modules
 
-from llmsspider.changes.volatile import most_similar, word_counts
+from llmsspider.changes.compare import most_similar, word_counts
 from llmsspider.content.extraction import titles
 from llmsspider.content.extraction.framing import framed
 from llmsspider.content.extraction.parsing import parse
@@ -71,7 +71,7 @@ SPECIAL: dict[str, Callable[[str], Any]] = {
     ),
     "crawl.bot_walls.has_end": lambda text: has_end(text.encode(), "html"),
     "content.extraction.framing.framed": lambda text: framed(text.split("\n\n"), {}, (), "---", "A"),
-    "changes.volatile.most_similar": lambda text: most_similar(
+    "changes.compare.most_similar": lambda text: most_similar(
         word_counts(text, URL), [(1, word_counts(text, URL))]
     ),
     "web.outcomes.challenge_of": lambda text: outcomes.challenge_of(200, {}, f"<html>{text}".encode()),

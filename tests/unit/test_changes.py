@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from llmsspider.changes.compare import blocks, compare, compare_words
+from llmsspider.changes.compare import blocks, compare, compare_words, mask
 from llmsspider.changes.meaning import evidence, names, volatile_lines, without
 from llmsspider.changes.meaning import noise_of as noise_of_pages
-from llmsspider.changes.volatile import mask
 
 PAGE = """# Client
 
