@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 
 _RUN = re.compile(r"\d{8}T\d{0,6}(?:-[0-9a-f]{0,6})?", re.ASCII)
+_GOES_ON = re.compile(r"[\w/.%~-]")
+"""What makes the URL before it part of a longer one."""
 _AGE = re.compile(r"(\d{1,4})\s*(h|d|w)(?:ours?|ays?|eeks?)?", re.ASCII | re.IGNORECASE)
 _UNITS = {"h": "hours", "d": "days", "w": "weeks"}
 
@@ -240,9 +242,8 @@ def _compared(
         change.unknown = "its earlier text is not kept (LLMS_HISTORY)"
         return _Compared(change)
     texts = [version.content for version in versions]
-    if change.moved_from:  # longer URLs that begin with the former one stay
-        address = re.compile(rf"{re.escape(change.moved_from)}(?![\w/.%~-])")
-        texts = [address.sub(lambda _: record.url, text) for text in texts]
+    if change.moved_from:
+        texts = [_with_address(text, change.moved_from, record.url) for text in texts]
     contents = [*map(blocks, texts), blocks(record.content or "")]
     old, new = contents[versions.index(before)], contents[-1]
     change.hunks, change.shifted = compare(old, new)
@@ -251,6 +252,12 @@ def _compared(
     if before.title and before.title != record.title:
         change.title_before = before.title
     return _Compared(change, evidence(contents))
+
+
+def _with_address(text: str, former: str, address: str) -> str:
+    """Return a text with `address` in place of `former`; longer URLs that begin with the former one stay."""
+    head, *rest = text.split(former)
+    return head + "".join(f"{former if _GOES_ON.match(part) else address}{part}" for part in rest)
 
 
 def _fold(pages: Iterable[_Compared]) -> None:
