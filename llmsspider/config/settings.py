@@ -262,7 +262,7 @@ REMOVED = {
     "LLMS_MAX_LOOK_ALIKES": "1,000 pages whose URLs differ in numbers only may bring nothing new; -a block= leaves "
     "them out at once",
     "LLMS_MAX_WAIT": "AUTOTHROTTLE_MAX_DELAY is the longest wait that a Crawl-delay or Retry-After can require",
-    "LLMS_MIN_CHARACTERS": "documents without text are left out; a pipeline of yours can leave out more",
+    "LLMS_MIN_CHARACTERS": "documents without text are left out; a FilterPipeline of yours has min_characters",
     "LLMS_MIRROR_LINKS": "links between pages of the tree are relative; `export --format flat` leaves them absolute",
     "LLMS_OPENAPI_DOCUMENTS": "LLMS_FORMATS says it, such as 'openapi=listed operation'",
     "LLMS_PLAN_ONLY": "the command `plan` runs discovery only",

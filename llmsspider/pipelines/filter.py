@@ -26,6 +26,9 @@ class FilterPipeline:
     links in their contents may lead to different spellings.
     """
 
+    min_characters = 1
+    """Documents with fewer characters are left out as empty; a subclass, which a profile names, may want more."""
+
     def __init__(self, run: Run):
         self.run = run
         self._spellings: dict[str, str] = {}
@@ -56,6 +59,8 @@ class FilterPipeline:
             reason = drop_reason(item.content or "", item.title)
             if reason is not None:
                 return reason
+            if len(item.content or "") < self.min_characters:
+                return Filtered("empty", f"fewer than {self.min_characters} characters")
             if item.discovered_by != "start" and source_hash in run.site.soft404_hashes:
                 return Filtered("soft-404", "the same text the site shows for files it does not have")
         duplicate = self._duplicate(item, source_hash)

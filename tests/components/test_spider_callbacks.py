@@ -321,3 +321,17 @@ def test_the_phase_of_full_text_says_which_files_are_left_out(phase):
     phase.run.progress.documents = 1
     assert collect(whole_full_texts(phase, discovery)) == []
     assert phase.run.progress.filtered == {"full-text-unsplit": 1}
+
+
+@pytest.mark.parametrize("least", [1, 4000])
+def test_a_filter_of_the_user_leaves_out_what_is_shorter_than_it_wants(spider, least):
+    spider.crawler.spider = spider
+    stage = type("Longer", (FilterPipeline,), {"min_characters": least}).from_crawler(spider.crawler)
+    response = HtmlResponse(URL, body=b"<html><main><h1>Intro</h1><p>The text.</p></main></html>")
+    (item,) = [one for one in collect(spider.parse(answer(spider, response))) if isinstance(one, Document)]
+    if least == 1:
+        assert stage.process_item(item) is item
+        return
+    with pytest.raises(DropItem, match="fewer than 4000 characters"):
+        stage.process_item(item)
+    assert spider.crawler.stats.get_value("llms/filtered/empty") == 1
