@@ -9,7 +9,7 @@ from scrapy import Request, signals
 from scrapy.downloadermiddlewares import redirect
 from scrapy.http import HtmlResponse, Response
 
-from llmsspider.content.conversion.calls import read_metadata
+from llmsspider.content.conversion.serving import read_metadata
 from llmsspider.crawl.bot_walls import leads_to_login
 from llmsspider.crawl.requests import META, FilteredRequest, RefusedRequest
 from llmsspider.crawl.spiderrun import run_of

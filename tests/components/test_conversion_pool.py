@@ -21,7 +21,7 @@ import pytest
 from worker_calls import leave_once, noted, spin, wait_once
 
 from llmsspider.content.conversion import workers
-from llmsspider.content.conversion.processes import DeadWorkerError, ProcessPool
+from llmsspider.content.conversion.processes import ProcessPool
 from llmsspider.content.conversion.workers import (
     FEW_IN_PLACE,
     MAX_HTML_IN_PLACE,
@@ -208,11 +208,11 @@ def test_the_fork_server_is_killed(pool):
 
 BLOCKED = """
 import asyncio, signal
-from llmsspider.content.conversion import calls
+from llmsspider.content.conversion import serving
 from llmsspider.content.conversion.processes import ProcessPool
 
 async def main():
-    pool = ProcessPool(1, ("probe", "llmsspider.content.conversion.warm"), calls.prepare)
+    pool = ProcessPool(1, ("probe", "llmsspider.content.conversion.warm"), serving.prepare)
     mask = await pool.run(signal.pthread_sigmask, (signal.SIG_BLOCK, ()), 60.0)
     print("worker", signal.SIGINT in mask, flush=True)
     pool.close()
@@ -419,7 +419,3 @@ def test_errors_in_place_are_those_of_a_worker():
         with pytest.raises(ConversionError, match=said):
             asyncio.run(pool._run(function, arguments, in_place=True))
     assert not pool.processes.has_started
-
-
-def test_dead_worker_error_says_its_exit_code():
-    assert str(DeadWorkerError(7)) == "exit code 7"

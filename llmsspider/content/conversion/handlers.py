@@ -77,16 +77,15 @@ class Handlers:
         """
         if not self.paths:
             return ""
-        known = [(mime_type, path, _source(path)) for mime_type, path in sorted(self.paths.items())]
+        known = []
+        for mime_type, path in sorted(self.paths.items()):
+            source = ""
+            with suppress(
+                ImportError, AttributeError, ValueError
+            ):  # `check_handlers` has reported a wrong path
+                source = "" if path.startswith(OURS) else source_of(find(path))
+            known.append((mime_type, path, source))
         return "+" + hashlib.sha256(repr(known).encode("utf-8", "replace")).hexdigest()[:8]
-
-
-def _source(path: str) -> str:
-    with suppress(
-        ImportError, AttributeError, ValueError
-    ):  # `check_handlers` has reported what is wrong with a path
-        return "" if path.startswith(OURS) else source_of(find(path))
-    return ""
 
 
 def check_handlers(given: Mapping[str, object]) -> Handlers:
@@ -104,19 +103,16 @@ def check_handlers(given: Mapping[str, object]) -> Handlers:
             if mime_type != mime_type.lower() or mime_type.count("/") != 1:
                 raise ValueError("a media type such as application/json is needed")
             paths[mime_type] = path_of(value)
-            _check(find(paths[mime_type]))
+            found = find(paths[mime_type])
+            if not isinstance(found, type) or not callable(getattr(found, "read", None)):
+                raise TypeError("it is no class with a method `read`")
+            inspect.signature(found).bind()
         except Exception as error:  # whatever the user's module raises
             said = f"the path of a handler class is accepted ({type(error).__name__}: {error})"
             problems.append(f"setting LLMS_CONTENT_HANDLERS[{mime_type!r}]={value!r}: {said}")
     if problems:
         raise ArgumentsError(problems)
     return Handlers(paths)
-
-
-def _check(found: object) -> None:
-    if not isinstance(found, type) or not callable(getattr(found, "read", None)):
-        raise TypeError("it is no class with a method `read`")
-    inspect.signature(found).bind()
 
 
 @cache

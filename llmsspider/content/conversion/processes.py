@@ -19,7 +19,7 @@ import threading
 import time
 from concurrent.futures import Future, InvalidStateError
 from multiprocessing import connection, resource_tracker
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from llmsspider.content.conversion.serving import LENGTH, message, serve
 from llmsspider.errors import ConversionError
@@ -48,14 +48,6 @@ _CHUNK = 1 << 18
 
 _LOCK = threading.Lock()
 """Held while a process is started or its exit code read: `multiprocessing` looks at all processes there, unlocked."""
-
-
-class DeadWorkerError(Exception):
-    """A process died before it returned a result; `exit_code` is None if it is unknown."""
-
-    def __init__(self, exit_code: int | None):
-        super().__init__(f"exit code {exit_code}")
-        self.exit_code = exit_code
 
 
 class Worker:
@@ -104,47 +96,41 @@ class Worker:
         return False
 
     async def call(self, function: Callable[..., T], arguments: Sequence[object], timeout_secs: float) -> T:
-        """Return what the function returns in the process, or raise the `ConversionError` it raises.
+        """Return what the function returns in the process, or the `ConversionError` it raises.
 
-        After any other exception the process cannot be used again.
+        After an exception the process cannot be used again.
 
         Raises:
             EOFError, ConnectionError: when the process died.
             TimeoutError: when it took longer.
         """
+        received = bytearray()
+        expected = LENGTH.size
         async with asyncio.timeout(timeout_secs):
             loop = asyncio.get_running_loop()
             await loop.sock_sendall(self._socket, message((function, arguments, timeout_secs)))
-            answer = await self._receive(loop)
-        if isinstance(answer, ConversionError):
-            raise answer
-        return answer  # type: ignore[no-any-return]
-
-    async def _receive(self, loop: asyncio.AbstractEventLoop) -> Any:
-        received = bytearray()
-        expected = LENGTH.size
-        while len(received) < expected:
-            part = await loop.sock_recv(self._socket, _CHUNK)
-            if not part:
-                raise EOFError("it ended before it answered")
-            received += part
-            if expected == LENGTH.size <= len(received):
-                expected += LENGTH.unpack_from(received)[0]
-        return pickle.loads(memoryview(received)[LENGTH.size :])  # noqa: S301  # written by `serving.serve`
+            while len(received) < expected:
+                part = await loop.sock_recv(self._socket, _CHUNK)
+                if not part:
+                    raise EOFError("it ended before it answered")
+                received += part
+                if expected == LENGTH.size <= len(received):
+                    expected += LENGTH.unpack_from(received)[0]
+        return pickle.loads(memoryview(received)[LENGTH.size :])  # type: ignore[no-any-return]  # noqa: S301  # of `serve`
 
     def close(self) -> None:
         """Close the socket: an idle process ends by itself. No call may be under way."""
         self._socket.close()
 
-    def kill(self) -> None:
-        """Kill the process. No call may be under way."""
-        self.close()
-        self.stop()
-
     def stop(self) -> None:
         """Kill the process; a running call raises `EOFError`."""
         if self.pid is not None:
             self._process.kill()
+
+    def kill(self) -> None:
+        """Kill the process and close the socket. No call may be under way."""
+        self.close()
+        self.stop()
 
     def exit_code(self) -> int | None:
         """Wait for a process that has closed its end of the socket; returns its exit code, negative for a signal."""
@@ -202,40 +188,31 @@ class ProcessPool:
 
         Raises:
             TimeoutError: the call took longer than `timeout_secs`.
-            DeadWorkerError: the process died, and so did that of the second attempt.
+            ConversionError: also where the process died, and so did that of the second attempt.
         """
         async with self._slots:
             for _ in range(ATTEMPTS):
                 worker = await self._ready_worker()
+                self._busy.add(worker)
                 try:
-                    return await self._call(worker, function, arguments, timeout_secs)
+                    answer = await worker.call(function, arguments, timeout_secs)
                 except (EOFError, ConnectionError):
-                    exit_code = await asyncio.to_thread(worker.exit_code)
-                    if self._closed:
-                        break
-                    logger.warning("A conversion worker died (exit code %s)", exit_code)
-            raise DeadWorkerError(exit_code)
-
-    async def _call(
-        self, worker: Worker, function: Callable[..., T], arguments: Sequence[object], timeout_secs: float
-    ) -> T:
-        self._busy.add(worker)
-        try:
-            answer = await worker.call(function, arguments, timeout_secs)
-        except ConversionError:
-            self._idle.append(worker)
-            raise
-        except (EOFError, ConnectionError):
-            worker.close()
-            raise
-        except BaseException:  # a late result would be taken for that of the next call
-            worker.kill()
-            raise
-        else:
-            self._idle.append(worker)
-            return answer
-        finally:
-            self._busy.discard(worker)
+                    worker.close()
+                except BaseException:  # a late result would be taken for that of the next call
+                    worker.kill()
+                    raise
+                else:
+                    self._idle.append(worker)
+                    if isinstance(answer, ConversionError):
+                        raise answer
+                    return answer
+                finally:
+                    self._busy.discard(worker)
+                exit_code = await asyncio.to_thread(worker.exit_code)
+                if self._closed:
+                    break
+                logger.warning("A conversion worker died (exit code %s)", exit_code)
+            raise ConversionError(f"the conversion worker died (exit code {exit_code})")
 
     async def _ready_worker(self) -> Worker:
         """Return an idle process, or a new one; a process that died while idle lost no call and is replaced."""
@@ -265,12 +242,14 @@ class ProcessPool:
 
     def _fulfil(self, future: Future[Worker]) -> None:
         resource_tracker.ensure_running()  # its start would unblock the signal again
-        if hasattr(signal, "pthread_sigmask"):
-            signal.pthread_sigmask(
-                signal.SIG_BLOCK, {signal.SIGINT}
-            )  # Ctrl-C is for the crawl; `warm` ends it
+        if hasattr(signal, "pthread_sigmask"):  # Ctrl-C is for the crawl; `warm` ends it
+            signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+        context: ForkServerContext | SpawnContext = multiprocessing.get_context("spawn")
+        if "forkserver" in multiprocessing.get_all_start_methods():
+            context = multiprocessing.get_context("forkserver")
+            context.set_forkserver_preload(self._preload)
         try:
-            worker = Worker(_context(self._preload), self._prepare)
+            worker = Worker(context, self._prepare)
         except Exception as error:
             with contextlib.suppress(InvalidStateError):
                 future.set_exception(error)
@@ -281,38 +260,24 @@ class ProcessPool:
             worker.close()
 
     def close(self) -> None:
-        """Stop all processes; busy ones are killed. Idempotent."""
+        """Stop all processes: busy ones are killed, and those that still run after `EXIT_SECS`. Idempotent."""
         self._closed = True
         starting, self._starting = self._starting, []
         self._idle += [
             future.result() for future in starting if not future.cancel() and not future.exception()
         ]
-        workers = [*self._idle, *self._busy]
+        left = {worker.sentinel: worker for worker in (*self._idle, *self._busy)}
         for worker in self._idle:
             worker.close()
         for worker in self._busy:
             worker.stop()
         self._idle.clear()
-        _wait(workers)
-
-
-def _context(preload: list[str]) -> ForkServerContext | SpawnContext:
-    if "forkserver" not in multiprocessing.get_all_start_methods():
-        return multiprocessing.get_context("spawn")
-    context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(preload)
-    return context
-
-
-def _wait(workers: Sequence[Worker]) -> None:
-    """Wait until all processes have ended; those still running after `EXIT_SECS` are killed."""
-    left = {worker.sentinel: worker for worker in workers}
-    deadline = time.monotonic() + EXIT_SECS
-    while left and (secs := deadline - time.monotonic()) > 0:
-        for ended in connection.wait(list(left), secs):
-            del left[ended]  # type: ignore[arg-type]
-    for worker in left.values():
-        worker.stop()
+        deadline = time.monotonic() + EXIT_SECS
+        while left and (secs := deadline - time.monotonic()) > 0:
+            for ended in connection.wait(list(left), secs):
+                del left[ended]  # type: ignore[arg-type]
+        for worker in left.values():
+            worker.stop()
 
 
 @contextlib.contextmanager

@@ -11,11 +11,11 @@ import os
 import signal
 import threading
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import TYPE_CHECKING, TypeVar
 
-from llmsspider.content.conversion import calls
-from llmsspider.content.conversion.processes import DeadWorkerError, ProcessPool
-from llmsspider.content.conversion.serving import attempt
+from llmsspider.content.conversion import serving
+from llmsspider.content.conversion.processes import ProcessPool
 from llmsspider.content.formats import Formats
 from llmsspider.errors import ConversionError
 from llmsspider.items import Page
@@ -89,7 +89,9 @@ class ConversionPool:
         self.handlers = handlers or {}
         self.generators = generators
         self._left_in_place = FEW_IN_PLACE
-        self.processes = ProcessPool(max(workers, 1), ("llmsspider.content.conversion.warm",), calls.prepare)
+        self.processes = ProcessPool(
+            max(workers, 1), ("llmsspider.content.conversion.warm",), serving.prepare
+        )
 
     def open(self) -> None:
         """Start the workers in the background, ahead of the first page; otherwise each starts when it is needed."""
@@ -115,7 +117,7 @@ class ConversionPool:
         self._left_in_place -= 1
         here = not self.workers or (self._left_in_place >= 0 and not self.processes.has_started)
         arguments = body, url, encoding, self.converter, self.generators, with_listings
-        return await self._run(calls.convert, arguments, in_place=here and len(body) <= MAX_HTML_IN_PLACE)
+        return await self._run(serving.convert, arguments, in_place=here and len(body) <= MAX_HTML_IN_PLACE)
 
     async def read_metadata(self, body: bytes, url: str, encoding: str | None) -> Page:
         """Return links and metadata of an HTML page, without converting it; raises `ConversionError`.
@@ -124,7 +126,7 @@ class ConversionPool:
         """
         unused = not self.workers or not self.processes.has_started
         return await self._run(
-            calls.read_metadata, (body, url, encoding), in_place=unused and len(body) <= MAX_HTML_IN_PLACE
+            serving.read_metadata, (body, url, encoding), in_place=unused and len(body) <= MAX_HTML_IN_PLACE
         )
 
     async def read_markdown(self, text: str) -> Draft:
@@ -133,15 +135,12 @@ class ConversionPool:
         Most are read in place: sending one to a worker costs the crawling process more than reading it.
         """
         in_place = len(text) <= MAX_READ_IN_PLACE
-        (read,) = await self._run(calls.read_texts, ((text,),), in_place=in_place)
+        (read,) = await self._run(serving.read_texts, ((text,),), in_place=in_place)
         return read
 
     async def read_texts(self, texts: Sequence[str]) -> list[Draft | ConversionError]:
-        """Return the `Draft` of each Markdown body, in order, in one call: sending each costs more than reading it.
-
-        A body that cannot be read gives its `ConversionError` in place of a draft; the others are not affected.
-        """
-        return await self.read_each(calls.read_texts, texts, size=len)
+        """Return the `Draft` of each Markdown body, as `read_each` does: sending each costs more than reading it."""
+        return await self.read_each(serving.read_texts, texts, size=len)
 
     async def read_each(
         self, read: Callable[[Sequence[S]], list[T]], given: Sequence[S], *, size: Callable[[S], int]
@@ -172,50 +171,35 @@ class ConversionPool:
         self, reader: str, body: bytes, url: str, mime_type: str, encoding: str | None
     ) -> Page:
         """Return a body as converted by the class at the path `reader`; raises `ConversionError`."""
-        return await self._run(calls.handle, (reader, body, url, mime_type, encoding))
+        return await self._run(serving.handle, (reader, body, url, mime_type, encoding))
 
     async def read_api(self, body: bytes, url: str, mime_type: str, encoding: str | None) -> Page:
-        """Return the page of an OpenAPI file, converted by the user's handler for its media type if there is one.
-
-        Raises `ConversionError`.
-        """
+        """Return the page of an OpenAPI file, converted by the user's handler for its media type if there is one."""
         path = self.handlers.get(mime_type, OPENAPI_HANDLER)
-        return await self._run(calls.handle, (path, body, url, mime_type, encoding))
+        return await self.read_with(path, body, url, mime_type, encoding)
 
     async def _run(
         self, function: Callable[..., T], arguments: tuple[object, ...], *, in_place: bool = False
     ) -> T:
-        if in_place and _can_interrupt():
-            try:
+        is_main = threading.current_thread() is threading.main_thread()
+        if in_place and is_main and hasattr(signal, "setitimer"):  # else nothing could interrupt it
+            with suppress(_TooLongError):
                 return _interrupted(function, arguments, IN_PLACE_SECS)
-            except _TooLongError:
-                pass
         timeout_secs = self.timeout_secs
         try:
             return await self.processes.run(function, arguments, timeout_secs)
         except TimeoutError:
             raise ConversionError(f"conversion took longer than {timeout_secs:g} s") from None
-        except DeadWorkerError as error:
-            raise ConversionError(f"the conversion worker died ({error})") from None
-        except MemoryError:
-            raise ConversionError("the conversion ran out of memory") from None
-        except ConversionError:
-            raise
-        except Exception as error:  # what cannot be pickled
-            raise ConversionError(f"conversion failed: {type(error).__name__}: {error}") from error
+        except Exception as error:  # also arguments that cannot be pickled
+            raise serving.failure(error) from None
 
 
 class _TooLongError(BaseException):
     """A call exceeded its time. Not an `Exception`: conversion catches those to fall back to another engine."""
 
 
-def _can_interrupt() -> bool:
-    """Return whether calls can be interrupted: there are interval timers, and this thread receives signals."""
-    return hasattr(signal, "setitimer") and threading.current_thread() is threading.main_thread()
-
-
 def _interrupted(function: Callable[..., T], arguments: Sequence[object], secs: float) -> T:
-    """Call a function as `attempt` does; raises `_TooLongError` after `secs` seconds of CPU time."""
+    """Call a function; raises `ConversionError`, or `_TooLongError` after `secs` seconds of CPU time."""
     is_running = True
 
     def interrupt(*_: object) -> None:
@@ -223,12 +207,13 @@ def _interrupted(function: Callable[..., T], arguments: Sequence[object], secs: 
             raise _TooLongError
 
     before = signal.signal(signal.SIGVTALRM, interrupt)
-    signal.setitimer(
-        signal.ITIMER_VIRTUAL, secs, secs
-    )  # repeated: an exception raised in a callback of C code is lost
+    # repeated: an exception raised in a callback of C code is lost
+    signal.setitimer(signal.ITIMER_VIRTUAL, secs, secs)
     try:
         try:
-            return attempt(function, arguments)
+            return function(*arguments)
+        except Exception as error:
+            raise serving.failure(error) from None
         finally:
             is_running = False
     finally:
