@@ -8,10 +8,9 @@ import json
 import pytest
 
 from llmsspider.content.formats import FORMATS, Formats
-from llmsspider.content.formats.asciidoc import AsciiDocHandler
+from llmsspider.content.formats.markup import AsciiDocHandler, RstHandler
 from llmsspider.content.formats.notebook import MAX_OUTPUT, NotANotebookError, NotebookHandler
 from llmsspider.content.formats.pdf import PdfError, PdfHandler
-from llmsspider.content.formats.rst import RstHandler
 from llmsspider.content.openapi import OpenApiHandler
 
 

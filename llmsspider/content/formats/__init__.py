@@ -1,7 +1,7 @@
 """Formats besides HTML and Markdown that documentation links to: the known ones, and which are converted. Pure.
 
-    notebook    Jupyter notebooks           rst         reStructuredText
-    pdf         PDF (extra `pdf`)           asciidoc    AsciiDoc
+    notebook    Jupyter notebooks           markup    reStructuredText, AsciiDoc
+    pdf         PDF (extra `pdf`)
 
 OpenAPI files are read by `llmsspider.content.openapi`. Each reader is a content handler (docs/how-to/handlers.md).
 """
@@ -23,8 +23,6 @@ ApiDocuments = Literal["file", "tag", "operation"]
 Mode = Literal["off", "listed", "linked"]
 """Which files of a format are pages: none, those that an llms.txt or sitemap lists, or linked ones too."""
 
-_API = re.compile(rb'["\']?(?:openapi|swagger)["\']?\s{0,9}:\s{0,9}["\']?[23]\.')
-_NOTEBOOK = re.compile(rb'"(?:cells|nbformat|worksheets)"\s{0,9}:')
 _HEAD = 64 * 1024
 """Number of bytes at the beginning of a file in which `sniff` must match."""
 
@@ -35,7 +33,7 @@ class LinkedFormat(NamedTuple):
     reader: str
     types: frozenset[str]
     extensions: tuple[str, ...]
-    default: Mode
+    default: Mode = "listed"
     sniff: re.Pattern[bytes] | None = None
     extra: Extra | None = None
 
@@ -45,33 +43,29 @@ FORMATS: dict[str, LinkedFormat] = {
         "llmsspider.content.openapi.OpenApiHandler",
         frozenset({"application/vnd.oai.openapi", "application/vnd.oai.openapi+json"}),
         ("json", "yaml", "yml"),
-        "listed",
-        _API,
+        sniff=re.compile(rb'["\']?(?:openapi|swagger)["\']?\s{0,9}:\s{0,9}["\']?[23]\.'),
     ),
     "notebook": LinkedFormat(
         "llmsspider.content.formats.notebook.NotebookHandler",
         frozenset({"application/x-ipynb+json"}),
         ("ipynb",),
-        "listed",
-        _NOTEBOOK,
+        sniff=re.compile(rb'"(?:cells|nbformat|worksheets)"\s{0,9}:'),
     ),
     "rst": LinkedFormat(
-        "llmsspider.content.formats.rst.RstHandler",
+        "llmsspider.content.formats.markup.RstHandler",
         frozenset({"text/x-rst", "text/prs.fallenstein.rst"}),
         ("rst", "rest", "rst.txt"),
-        "listed",
     ),
     "asciidoc": LinkedFormat(
-        "llmsspider.content.formats.asciidoc.AsciiDocHandler",
+        "llmsspider.content.formats.markup.AsciiDocHandler",
         frozenset({"text/asciidoc", "text/x-asciidoc"}),
         ("adoc", "asciidoc"),
-        "listed",
     ),
     "pdf": LinkedFormat(
         "llmsspider.content.formats.pdf.PdfHandler",
         frozenset({"application/pdf"}),
         ("pdf",),
-        "off",
+        default="off",
         extra="pdf",
     ),
 }
@@ -129,7 +123,7 @@ class Formats:
         """Return the path of the class that converts a response; None if it is of no enabled format.
 
         >>> Formats().reader("text/plain", "https://e.com/guide.rst", b"Guide", listed=True)
-        'llmsspider.content.formats.rst.RstHandler'
+        'llmsspider.content.formats.markup.RstHandler'
         """
         name = unquote(urlsplit(url).path).rpartition("/")[2].lower()
         for key, one in FORMATS.items():

@@ -35,21 +35,13 @@ class NotebookHandler:
             notebook = orjson.loads(body.removeprefix(b"\xef\xbb\xbf"))
         except orjson.JSONDecodeError as error:
             raise NotANotebookError(f"it is no JSON ({error})") from None
-        cells = _cells(notebook)
-        if cells is None:
-            raise NotANotebookError("it has no cells")
-        return "\n\n".join(_Writing(_language(notebook)).parts(cells)) + "\n"
-
-
-def _cells(notebook: object) -> list[Any] | None:
-    if not isinstance(notebook, dict):
-        return None
-    if isinstance(notebook.get("cells"), list):
-        return list(notebook["cells"])
-    sheets = notebook.get("worksheets")
-    if not isinstance(sheets, list):
-        return None
-    return [cell for sheet in sheets if isinstance(sheet, dict) for cell in sheet.get("cells") or []]
+        notebook = notebook if isinstance(notebook, dict) else {}
+        cells = notebook.get("cells")
+        if not isinstance(cells, list):
+            if not isinstance(sheets := notebook.get("worksheets"), list):
+                raise NotANotebookError("it has no cells")
+            cells = [cell for sheet in sheets if isinstance(sheet, dict) for cell in sheet.get("cells") or []]
+        return "\n\n".join(_parts(cells, _language(notebook))) + "\n"
 
 
 def _language(notebook: dict[str, Any]) -> str:
@@ -62,42 +54,33 @@ def _language(notebook: dict[str, Any]) -> str:
     return "python"
 
 
-class _Writing:
-    """The state of converting the cells of one notebook to Markdown."""
-
-    def __init__(self, language: str):
-        self._language = language
-        self._room = MAX_OUTPUTS
-
-    def parts(self, cells: list[Any]) -> Iterator[str]:
-        for cell in cells:
-            if not isinstance(cell, dict):
-                continue
-            source = _text(cell.get("source", cell.get("input")))
-            kind = cell.get("cell_type")
-            if kind == "markdown":
-                yield _EMBEDDED.sub("", source).strip("\n")
-            elif kind == "heading":  # version 3
-                level = cell.get("level")
-                yield f"{'#' * (level if isinstance(level, int) and 0 < level < 7 else 1)} {source.strip()}"
-            elif kind == "code":
-                if source.strip():
-                    yield code_block(source.strip("\n"), self._language)
-                for output in cell.get("outputs") or []:
-                    yield from self._output(output)
-
-    def _output(self, output: Any) -> Iterator[str]:
-        if not isinstance(output, dict) or self._room <= 0:
-            return
-        text, is_markdown = _shown(output)
-        text = _ESCAPES.sub("", text).strip("\n")
-        if not text.strip():
-            return
-        left = len(text) - MAX_OUTPUT
-        if left > 0:
-            text = f"{text[:MAX_OUTPUT]}\n… ({left} more characters)"
-        self._room -= len(text)
-        yield text if is_markdown and left <= 0 else code_block(text, "")
+def _parts(cells: list[Any], language: str) -> Iterator[str]:
+    """Yield the Markdown of each cell and of its outputs."""
+    room = MAX_OUTPUTS
+    for cell in cells:
+        if not isinstance(cell, dict):
+            continue
+        source = _text(cell.get("source", cell.get("input")))
+        kind = cell.get("cell_type")
+        if kind == "markdown":
+            yield _EMBEDDED.sub("", source).strip("\n")
+        elif kind == "heading":  # version 3
+            level = cell.get("level")
+            yield f"{'#' * (level if isinstance(level, int) and 0 < level < 7 else 1)} {source.strip()}"
+        elif kind == "code":
+            if source.strip():
+                yield code_block(source.strip("\n"), language)
+            for output in cell.get("outputs") or []:
+                if not isinstance(output, dict) or room <= 0:
+                    continue
+                text, is_markdown = _shown(output)
+                text = _ESCAPES.sub("", text).strip("\n")
+                if not text.strip():
+                    continue
+                if left := max(len(text) - MAX_OUTPUT, 0):
+                    text = f"{text[:MAX_OUTPUT]}\n… ({left} more characters)"
+                room -= len(text)
+                yield text if is_markdown and not left else code_block(text, "")
 
 
 def _shown(output: dict[str, Any]) -> tuple[str, bool]:

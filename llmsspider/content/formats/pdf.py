@@ -103,8 +103,7 @@ def _with_headings(lines: list[str], headings: list[tuple[int, str]]) -> Iterato
 
 
 def _block(lines: list[str]) -> Iterator[str]:
-    text = "\n".join(lines).strip()
-    if text:
+    if text := "\n".join(lines).strip():
         yield _HASHES.sub(r"\\\g<0>", text)
 
 
