@@ -236,7 +236,7 @@ def test_definitions_that_are_comments_stay_as_they_are():
 
 def test_what_is_hidden_inside_each_other_is_looked_at_once(monkeypatch):
     asked: Counter[str] = Counter()
-    monkeypatch.setattr(hidden, "_FORMULA", lambda _: asked.update(["formula"]) or False)
+    monkeypatch.setattr(hidden, "_FORMULAS", lambda _: asked.update(["formula"]) or [])
     monkeypatch.setattr(hidden.HiddenText, "_is_page", lambda *_: asked.update(["page"]) or True)
     spans = "<span aria-hidden=true>a</span>" * 1_000
 
