@@ -18,7 +18,7 @@ from patterns import modules
 from llmsspider.changes.compare import most_similar, word_counts
 from llmsspider.content.extraction import titles
 from llmsspider.content.extraction.framing import framed
-from llmsspider.content.extraction.parsing import parse
+from llmsspider.content.extraction.parsing import parse, read_source
 from llmsspider.crawl.bot_walls import has_end
 from llmsspider.site import llms_files
 from llmsspider.site.discovered import FetchResult
@@ -35,7 +35,7 @@ ROOMS = ("answers", "changes", "content", "crawl", "lint", "site", "web")
 NOT_READERS = (
     "answers.mcp",
     "content.conversion.",
-    "content.extraction.marks.words_of",
+    "content.extraction.parsing.words_of",
     "crawl.distributed.",
     "crawl.plan.",
     "crawl.requests.",
@@ -62,7 +62,8 @@ def _answer(body: bytes) -> FetchResult:
 
 
 def _root(text: str) -> Any:
-    return parse(f"<title>{text[:20_000]}</title><h1>A</h1><h2>{text}</h2>".encode(), None)
+    html = f"<title>{text[:20_000]}</title><h1>A</h1><h2>{text}</h2>"
+    return parse(read_source(html.encode(), None))
 
 
 SPECIAL: dict[str, Callable[[str], Any]] = {

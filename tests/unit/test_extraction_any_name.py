@@ -43,8 +43,8 @@ def words(markdown: str) -> Counter[str]:
 
 def renamed(body: bytes, name: str, *, outermost: bool) -> bytes:
     """Return the page with `name` as the class of its main content, and of all that is around it if `outermost`."""
-    root = parse(body, None)
     source = read_source(body, None)
+    root = parse(source)
     main, _ = find_main(root, source, hidden=HiddenText(root, source))
     around = [above for above in main.iterancestors() if above.tag not in {"html", "body"}]
     wrappers = [main, *around] if outermost else [main]

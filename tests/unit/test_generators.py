@@ -47,7 +47,8 @@ def test_page_gives_its_markdown(name):
 @pytest.mark.parametrize("name", PAGES)
 def test_page_is_recognised_by_its_marks(name):
     body = page(name)
-    root, source = parse(body, None), read_source(body, None)
+    source = read_source(body, None)
+    root = parse(source)
     _, generator = find_main(root, source, hidden=HiddenText(root, source))
     assert generator.name == ENTRY.get(name, name)
 
@@ -68,7 +69,7 @@ EVERYTHING = """<body id=main><div class="a body" role=main id=one><p id=two rol
 
 @pytest.mark.parametrize("css", SELECTORS)
 def test_selectors_match_what_css_says(css):
-    pages = [parse(body, None) for body in (EVERYTHING.encode(), *map(page, PAGES))]
+    pages = [parse(read_source(body, None)) for body in (EVERYTHING.encode(), *map(page, PAGES))]
     plain = HTMLTranslator().css_to_xpath(css)
     assert [_selector(css)[0](root) for root in pages] == [root.xpath(plain) for root in pages]
 

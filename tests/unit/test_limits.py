@@ -10,7 +10,7 @@ from scrapy.http import Response
 from scrapy.utils.test import get_crawler
 
 from llmsspider.content.extraction import convert, read_metadata
-from llmsspider.content.extraction.parsing import MAX_DEPTH, parse
+from llmsspider.content.extraction.parsing import MAX_DEPTH, parse, read_source
 from llmsspider.content.markdown import read
 from llmsspider.content.markdown.page import MAX_LEVELS, split_front_matter
 from llmsspider.crawl.requests import RefusedRequest
@@ -147,7 +147,7 @@ def test_lists_of_tabs_inside_each_other_are_read():
 def test_elements_far_inside_each_other_are_put_beside_each_other_and_nothing_is_lost():
     deep = "".join(f"<font>a{number} <a href=/p{number}>b{number}</a> " for number in range(1_000))
 
-    root = parse(page(deep), None)
+    root = parse(read_source(page(deep), None))
     found = convert(page(deep), URL, None)
 
     assert max(sum(1 for _ in element.iterancestors()) for element in root.iter()) == MAX_DEPTH

@@ -4,8 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from llmsspider.content.extraction.marks import MARKS, marks_in
-from llmsspider.content.extraction.parsing import read_source
+from llmsspider.content.extraction.parsing import MARKS, marks_in, read_source
 
 PIECES = st.sampled_from([*MARKS, *(mark[:-1] for mark in MARKS), *(mark[1:] for mark in MARKS), b" ", b"x"])
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from llmsspider.content.extraction.parsing import parse_source, read_source
+from llmsspider.content.extraction.parsing import parse, read_source
 from llmsspider.content.extraction.rules import Kind, Rules
 from llmsspider.content.extraction.tree import has_more_letters
 
@@ -16,7 +16,7 @@ PAGE = b"""<div id=toc>a</div><div id=gone>b</div><p role=navigation>c</p><p rol
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-16"])
 def test_attributes_say_the_same_in_one_search_as_element_by_element(encoding):
     source = read_source(PAGE.decode().encode(encoding), encoding)
-    main, rules = parse_source(source), Rules(SELECTORS)
+    main, rules = parse(source), Rules(SELECTORS)
     found = rules.kinds_by_attribute(main, source)
     assert found == {
         element: kind for element in main.iter() if (kind := rules.by_attribute(element)) is not Kind.PLAIN
@@ -40,10 +40,4 @@ def test_attributes_say_the_same_in_one_search_as_element_by_element(encoding):
     ],
 )
 def test_more_letters_are_counted_outside_of_links(page, number, expected):
-    assert has_more_letters(parse_source(read_source(page, None)), number) is expected
-
-
-@pytest.mark.parametrize("name", [b"MathJax", b"no-such-mark", b"search-results", b"Search-Results"])
-def test_bytes_hold_a_name_as_it_is_written_whether_it_is_a_mark_or_not(name):
-    for body in (b"<p>" + name, b"<p>" + name.upper(), b"<p>nothing"):
-        assert read_source(body, None).holds(name) is (name in body)
+    assert has_more_letters(parse(read_source(page, None)), number) is expected

@@ -38,7 +38,7 @@ from llmsspider.content.extraction.metadata import (
     shown_file,
     whole_title,
 )
-from llmsspider.content.extraction.parsing import Source, parse_source, read_source
+from llmsspider.content.extraction.parsing import Source, parse, read_source
 from llmsspider.content.extraction.rules import rules_for
 from llmsspider.content.extraction.section import section_of
 from llmsspider.content.extraction.titles import (
@@ -165,7 +165,7 @@ def _write(  # noqa: PLR0917
 def _is_search_page(main: _Element, generator: Generator, source: Source) -> bool:
     results = generator.results
     return (
-        bool(results) and source.holds(results.encode()) and main.find(f".//*[@id='{results}']") is not None
+        bool(results) and results.encode() in source.body and main.find(f".//*[@id='{results}']") is not None
     )
 
 
@@ -221,7 +221,7 @@ def read_metadata(body: bytes, url: str, encoding: str | None) -> Page:
 
 
 def _parsed(source: Source, url: str, growth: Growth) -> tuple[_Element, Joiner, Page]:
-    root = parse_source(source)
+    root = parse(source)
     joiner = joiner_for(root, url, growth)
     meta = read_head(root, joiner)
     meta.is_shell = is_shell(root)

@@ -12,8 +12,7 @@ from itertools import islice
 
 from lxml.etree import XPath, _Element
 
-from llmsspider.content.extraction.marks import CONTROLS, ELEMENTS, STYLES, SWITCHES
-from llmsspider.content.extraction.parsing import Source
+from llmsspider.content.extraction.parsing import CONTROLS, ELEMENTS, STYLES, SWITCHES, Source
 from llmsspider.content.extraction.tree import holders, inner_text, remove_elements
 
 _MARKED = (
@@ -23,7 +22,7 @@ _MARKED = (
     (STYLES, XPath("descendant::*/@style")),
     ((b"<img",), XPath("descendant::img[@height]/@width")),
 )
-"""Attributes that may hide their element, with marks of `marks.MARKS` of which a page that has them has one."""
+"""Attributes that may hide their element, with marks of `MARKS` of which a page that has them has one."""
 _HIDDEN = re.compile(rb"hidden(?<![\w-]hidden)(?![\w-])(?!(?<=type=.hidden)[\"'])")
 """Matches a page, in lower case, that may have an attribute `hidden`."""
 _HEADS = XPath("count(descendant-or-self::main | descendant::h1)")

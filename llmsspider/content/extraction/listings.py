@@ -8,8 +8,7 @@ from urllib.parse import urlsplit
 
 from lxml.etree import XPath, _Element
 
-from llmsspider.content.extraction.marks import TAGS
-from llmsspider.content.extraction.parsing import Source
+from llmsspider.content.extraction.parsing import TAGS, Source
 from llmsspider.content.extraction.tree import letters_outside_links
 from llmsspider.content.markdown.commonmark import letters_of
 from llmsspider.web.url_gate import Joiner

@@ -11,9 +11,8 @@ from lxml.etree import XPath, _Element
 
 from llmsspider.content.extraction.generators import GENERATORS, UNKNOWN, Generator
 from llmsspider.content.extraction.hidden import HiddenText
-from llmsspider.content.extraction.marks import GENERATOR_MARKS, KNOWN, words_of
 from llmsspider.content.extraction.pagination import without_pagination
-from llmsspider.content.extraction.parsing import Source
+from llmsspider.content.extraction.parsing import GENERATOR_MARKS, KNOWN, Source, words_of
 from llmsspider.content.extraction.rules import Kind, rules_for
 from llmsspider.content.extraction.titles import outer_title, page_headline
 from llmsspider.content.extraction.tree import inner_text, is_named_navigation, letters_outside_links

@@ -9,8 +9,7 @@ from itertools import islice
 
 from lxml.etree import XPath, _Element
 
-from llmsspider.content.extraction.marks import LINKS
-from llmsspider.content.extraction.parsing import Source
+from llmsspider.content.extraction.parsing import LINKS, Source
 from llmsspider.content.extraction.tree import inner_text
 from llmsspider.items import PageMeta
 from llmsspider.web.url_gate import HTTP, Growth, Joiner, split_route, without_fragment
