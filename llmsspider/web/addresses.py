@@ -14,8 +14,10 @@ from __future__ import annotations
 
 import ipaddress
 import re
+import socket
 import unicodedata
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING
@@ -32,25 +34,21 @@ DEFAULT_PORTS = {"http": 80, "https": 443}
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 
-_SPECIAL_V4 = (
+_SPECIAL = (
     "0.0.0.0/8 10.0.0.0/8 100.64.0.0/10 127.0.0.0/8 169.254.0.0/16 172.16.0.0/12 192.0.0.0/24 192.0.2.0/24 "
-    "192.88.99.0/24 192.168.0.0/16 198.18.0.0/15 198.51.100.0/24 203.0.113.0/24 224.0.0.0/4 240.0.0.0/4"
+    "192.88.99.0/24 192.168.0.0/16 198.18.0.0/15 198.51.100.0/24 203.0.113.0/24 224.0.0.0/4 240.0.0.0/4 "
+    "2001::/23 2001:db8::/32 2002::/16 3fff::/20"
 )
-NOT_GLOBAL_V4 = tuple(map(ipaddress.IPv4Network, _SPECIAL_V4.split()))
-"""IPv4 networks that are not globally reachable unicast.
+NOT_GLOBAL = tuple(map(ipaddress.ip_network, _SPECIAL.split()))
+"""Networks that are not globally reachable unicast, of IPv6 those inside `GLOBAL_V6`.
 
 https://www.iana.org/assignments/iana-ipv4-special-registry/ and multicast. Written out because what
 `ipaddress.is_global` says differs between patch releases of Python, and it calls multicast global.
+Teredo and 6to4 wrap an IPv4 address of the sender's choice and are out of use (RFC 7526): refused whole.
 """
 
 GLOBAL_V6 = ipaddress.IPv6Network("2000::/3")
 """The only global unicast space IANA has allocated (RFC 4291, section 2.4)."""
-
-NOT_GLOBAL_V6 = tuple(map(ipaddress.IPv6Network, ("2001::/23", "2001:db8::/32", "2002::/16", "3fff::/20")))
-"""Exceptions inside `GLOBAL_V6`: protocol assignments with Teredo, documentation, 6to4.
-
-Teredo and 6to4 wrap an IPv4 address of the sender's choice and are out of use (RFC 7526): refused whole.
-"""
 
 EMBEDDED_V4 = tuple(map(ipaddress.IPv6Network, ("::ffff:0:0/96", "64:ff9b::/96")))
 """IPv6 networks whose last 32 bits are the IPv4 address really reached: v4-mapped, NAT64 (RFC 6052)."""
@@ -58,37 +56,30 @@ EMBEDDED_V4 = tuple(map(ipaddress.IPv6Network, ("::ffff:0:0/96", "64:ff9b::/96")
 ISATAP_MARKS = (0x00005EFE, 0x02005EFE)
 """Upper half of an interface identifier that holds an IPv4 address (RFC 5214)."""
 
-_NUMBER = re.compile(r"(?:0[xX][0-9a-fA-F]*|[0-9]+)\Z")
+_NUMBER = re.compile(r"0x[0-9a-f]*|[0-9]+")
+_NUMBERS = re.compile(rf"(?:{_NUMBER.pattern})(?:\.(?:{_NUMBER.pattern})){{0,3}}")
 _HOST_NAME = re.compile(r"[^\s\x00-\x20\x7f-\x9f/?#@:\\\[\]%,;<>^|\"'`{}()*]+\Z")
 _WITH_PORT = re.compile(r"(\[[^\[\]]+\]|[^:\[\]]+):([0-9]{1,5})\Z")
 _UNSAFE_IN_NETLOC = re.compile(r"[\s\\\x00-\x20\x7f]")
 
 
 def is_global(address: Address | str) -> bool:
-    """Return whether an IP address is globally reachable unicast.
+    """Return whether an IP address is globally reachable unicast; `ValueError` for a text that is none.
 
     IPv6 forms that carry an IPv4 address are checked by that address.
 
     >>> is_global("8.8.8.8"), is_global("::ffff:127.0.0.1"), is_global("64:ff9b::a00:1")
     (True, False, False)
-
-    Raises:
-        ValueError: the text is not an IP address.
     """
     ip = ipaddress.ip_address(address)
-    if isinstance(ip, ipaddress.IPv4Address):
-        return not any(ip in network for network in NOT_GLOBAL_V4)
-    if any(ip in network for network in EMBEDDED_V4):
-        return is_global(_last_32_bits(ip))
-    if ip not in GLOBAL_V6 or any(ip in network for network in NOT_GLOBAL_V6):
+    if any(ip in network for network in NOT_GLOBAL):
         return False
-    if int(ip) >> 32 & 0xFFFFFFFF in ISATAP_MARKS:
-        return is_global(_last_32_bits(ip))
-    return True
-
-
-def _last_32_bits(ip: ipaddress.IPv6Address) -> ipaddress.IPv4Address:
-    return ipaddress.IPv4Address(int(ip) & 0xFFFFFFFF)
+    if isinstance(ip, ipaddress.IPv4Address):
+        return True
+    has_mark = ip in GLOBAL_V6 and int(ip) >> 32 & 0xFFFFFFFF in ISATAP_MARKS
+    if has_mark or any(ip in network for network in EMBEDDED_V4):
+        return is_global(ipaddress.IPv4Address(int(ip) & 0xFFFFFFFF))
+    return ip in GLOBAL_V6
 
 
 @lru_cache(maxsize=4096)
@@ -96,13 +87,10 @@ def parse_host(host: str) -> Address | str:
     """Read the host of a URL as a browser and `getaddrinfo` would: an address, or a name in lower case.
 
     Percent-encoding, full-width and other compatibility characters, a trailing dot, IPv6 zone ids and
-    the one to four part decimal, octal and hexadecimal spellings of IPv4 are undone.
+    the one to four part decimal, octal and hexadecimal spellings of IPv4 are undone. `ValueError` for other texts.
 
     >>> parse_host("0x7f.1"), parse_host("１２７。０。０。１"), parse_host("Example.COM.")
     (IPv4Address('127.0.0.1'), IPv4Address('127.0.0.1'), 'example.com')
-
-    Raises:
-        ValueError: the text is neither.
     """
     text = unicodedata.normalize("NFKC", unquote(host, errors="strict")).lower()
     text = text.replace("。", ".").replace("\u00ad", "").replace("\u200b", "")
@@ -110,10 +98,12 @@ def parse_host(host: str) -> Address | str:
     if ":" in text:
         return ipaddress.IPv6Address(text.partition("%")[0])
     text = text.removesuffix(".")
-    if _NUMBER.match(text.rpartition(".")[2]):  # WHATWG URL, "ends in a number checker"
-        return _parse_ipv4(text)
-    if not _HOST_NAME.match(text) or text.endswith(".") or not is_resolvable(text):
-        raise ValueError(f"{host!r} is not a host name")
+    is_number = _NUMBER.fullmatch(text.rpartition(".")[2])  # WHATWG URL, "ends in a number checker"
+    if is_number and _NUMBERS.fullmatch(text):
+        with suppress(OSError):
+            return ipaddress.IPv4Address(socket.inet_aton(text))
+    if is_number or not _HOST_NAME.match(text) or text.endswith(".") or not is_resolvable(text):
+        raise ValueError(f"{host!r} is neither a host name nor an address")
     return text
 
 
@@ -129,83 +119,47 @@ def is_resolvable(name: str) -> bool:
         return False
 
 
-def _parse_ipv4(host: str) -> ipaddress.IPv4Address:
-    """Read one to four numbers; the last one fills the bytes that are left (WHATWG URL, "IPv4 parser")."""
-    numbers = [_parse_number(part) for part in host.split(".")]
-    *first, last = numbers
-    if len(first) > 3 or any(number > 255 for number in first) or last >= 256 ** (4 - len(first)):
-        raise ValueError(f"{host!r} is not an IPv4 address")
-    value = last + sum(number * 256 ** (3 - place) for place, number in enumerate(first))
-    return ipaddress.IPv4Address(value)
-
-
-def _parse_number(part: str) -> int:
-    if not _NUMBER.match(part):
-        raise ValueError(f"{part!r} is not a number")
-    if part.startswith("0x"):
-        return int(part[2:] or "0", 16)
-    if part.startswith("0") and part != "0":
-        return int(part, 8)
-    return int(part)
-
-
 @dataclass(frozen=True, slots=True)
 class AllowedAddresses:
     """What `LLMS_ALLOW_PRIVATE_ADDRESSES` allows beside the public Internet.
 
-    `everything` switches the guard off. `hosts` are names, in lower case without trailing dot, allowed
-    whatever they resolve to. `networks` are allowed whatever name leads there. `ports` are names and networks
-    of which one port is allowed.
+    `everything` switches the guard off. An entry is a name, in lower case without trailing dot, allowed whatever it
+    resolves to, or a network, allowed whatever name leads there; and the one port that is allowed, None for all.
     """
 
     everything: bool = False
-    hosts: frozenset[str] = frozenset()
-    networks: tuple[Network, ...] = ()
-    ports: tuple[tuple[Network | str, int], ...] = ()
+    entries: tuple[tuple[Network | str, int | None], ...] = ()
 
     @classmethod
     def from_setting(cls, value: object) -> AllowedAddresses:
         """Read the setting: a bool, or hosts, addresses and CIDR networks as a list or separated by commas.
 
-        `host:port` allows one port, every other entry all of them.
+        `host:port` allows one port, every other entry all of them. `ArgumentsError` has a line for each entry that is
+        none of these.
 
-        >>> AllowedAddresses.from_setting("intranet.example, 10.1.0.0/16").hosts
-        frozenset({'intranet.example'})
-
-        Raises:
-            ArgumentsError: with one line for each entry that is none of these.
+        >>> AllowedAddresses.from_setting("intranet.example, 10.1.0.0/16:80").entries
+        (('intranet.example', None), (IPv4Network('10.1.0.0/16'), 80))
         """
         if value is None or isinstance(value, bool | int):
             return cls(everything=bool(value))
-        if not isinstance(value, str | Iterable):
-            raise ArgumentsError([_problem(value)])
-        entries = value.split(",") if isinstance(value, str) else [str(entry) for entry in value]
-        entries = [entry.strip() for entry in entries if entry.strip()]
-        if len(entries) == 1 and entries[0].lower() in {"true", "1", "false", "0", "none"}:
-            return cls(everything=entries[0].lower() in {"true", "1"})
-        return cls._from_entries(entries)
-
-    @classmethod
-    def _from_entries(cls, entries: list[str]) -> AllowedAddresses:
-        hosts: set[str] = set()
-        networks: list[Network] = []
-        ports: list[tuple[Network | str, int]] = []
-        problems: list[str] = []
-        for entry in entries:
+        given = (
+            value.split(",") if isinstance(value, str) else value if isinstance(value, Iterable) else [value]
+        )
+        texts = [text for text in (str(entry).strip() for entry in given) if text]
+        if len(texts) == 1 and texts[0].lower() in {"true", "1", "false", "0", "none"}:
+            return cls(everything=texts[0].lower() in {"true", "1"})
+        entries, problems = [], []
+        for text in texts:
             try:
-                parsed, port = _parse_entry(entry)
+                entries.append(_entry(text))
             except ValueError:
-                problems.append(_problem(entry))
-                continue
-            if port is not None:
-                ports.append((parsed, port))
-            elif isinstance(parsed, str):
-                hosts.add(parsed)
-            else:
-                networks.append(parsed)
+                problems.append(
+                    f"LLMS_ALLOW_PRIVATE_ADDRESSES={text}: expected True, False, or hosts, addresses and networks "
+                    "such as intranet.example, 10.1.2.3, 10.0.0.0/8, each with a port or without (127.0.0.1:8000)"
+                )
         if problems:
             raise ArgumentsError(problems)
-        return cls(hosts=frozenset(hosts), networks=tuple(networks), ports=tuple(ports))
+        return cls(entries=tuple(entries))
 
     def permits(self, address: Address | str, host: str = "", port: int | None = None) -> bool:
         """Return whether a connection to `address`, reached under the name `host`, is allowed.
@@ -214,17 +168,13 @@ class AllowedAddresses:
         >>> allowed.permits("127.0.0.1", port=8000), allowed.permits("127.0.0.1", port=22)
         (True, False)
         """
-        name = host.lower().removesuffix(".")
-        if self.everything or (name and name in self.hosts):
-            return True
-        for_port = [entry for entry, number in self.ports if number == port]
-        if name and name in for_port:
+        entries = [entry for entry, of_port in self.entries if of_port in {None, port}]
+        if self.everything or host.lower().removesuffix(".") in entries:
             return True
         ip = ipaddress.ip_address(address)
         if isinstance(ip, ipaddress.IPv6Address) and ip.ipv4_mapped:
             ip = ip.ipv4_mapped
-        networks = [*self.networks, *(entry for entry in for_port if not isinstance(entry, str))]
-        return is_global(ip) or any(ip in network for network in networks)
+        return is_global(ip) or any(ip in entry for entry in entries if not isinstance(entry, str))
 
     def refusal(self, url: str) -> str | None:
         """Return why the text of a URL forbids fetching it, or None where only a name look-up can decide.
@@ -237,8 +187,14 @@ class AllowedAddresses:
             host, port = parts.hostname, parts.port
         except ValueError as error:
             return f"not a usable URL: {error}"
-        if parts.scheme not in {"http", "https"}:
-            return _scheme_refusal(parts.scheme)
+        if parts.scheme == "file":
+            return (
+                "only http and https are fetched; to read a folder, serve it: "
+                "python3 -m http.server --bind 127.0.0.1 --directory FOLDER 8000, then crawl "
+                "http://127.0.0.1:8000/ with -s LLMS_ALLOW_PRIVATE_ADDRESSES=127.0.0.1"
+            )
+        if parts.scheme not in DEFAULT_PORTS:
+            return f"only http and https are fetched, not {parts.scheme or 'a URL without scheme'}"
         if not host or _UNSAFE_IN_NETLOC.search(parts.netloc):
             return "not a usable URL: no clear host"
         if parts.username is not None:
@@ -252,51 +208,29 @@ class AllowedAddresses:
         except ValueError:
             return f"not a usable URL: {host!r} is neither a host name nor an address"
         if not isinstance(parsed, str):
-            return None if self.permits(parsed, str(parsed), port) else _address_refusal(str(parsed))
-        is_local = parsed == "localhost" or parsed.endswith(".localhost")
-        if is_local and not any(self.permits(address, parsed, port) for address in ("127.0.0.1", "::1")):
-            return _address_refusal(parsed)
-        return None
+            host, reached = str(parsed), [parsed]
+        elif parsed == "localhost" or parsed.endswith(".localhost"):
+            host, reached = parsed, list(map(ipaddress.ip_address, ("127.0.0.1", "::1")))
+        else:
+            return None
+        if any(self.permits(address, host, port) for address in reached):
+            return None
+        return f"{host} is not a public address (LLMS_ALLOW_PRIVATE_ADDRESSES lists the exceptions)"
 
 
-def _parse_entry(entry: str) -> tuple[Network | str, int | None]:
+def _entry(text: str) -> tuple[Network | str, int | None]:
     """Return the name or network of an entry and its port, None for every port; raises `ValueError`."""
-    with_port = _WITH_PORT.match(entry)
-    port = int(with_port[2]) if with_port else None
+    with_port = _WITH_PORT.match(text)
+    name, port = (with_port[1], int(with_port[2])) if with_port else (text, None)
     if port is not None and not 0 < port < 65536:
-        raise ValueError(f"{entry!r} has no port from 1 to 65535")
-    name = with_port[1] if with_port else entry
+        raise ValueError(f"{text!r} has no port from 1 to 65535")
     if "/" in name:
         return ipaddress.ip_network(name.removeprefix("[").removesuffix("]"), strict=False), port
     parsed = parse_host(name)
     return parsed if isinstance(parsed, str) else ipaddress.ip_network(parsed), port
 
 
-def _problem(entry: object) -> str:
-    return (
-        f"LLMS_ALLOW_PRIVATE_ADDRESSES={entry}: expected True, False, or hosts, addresses and networks "
-        "such as intranet.example, 10.1.2.3, 10.0.0.0/8, each with a port or without (127.0.0.1:8000)"
-    )
-
-
-def _address_refusal(host: str) -> str:
-    return f"{host} is not a public address (LLMS_ALLOW_PRIVATE_ADDRESSES lists the exceptions)"
-
-
-def _scheme_refusal(scheme: str) -> str:
-    if scheme == "file":
-        return (
-            "only http and https are fetched; to read a folder, serve it: "
-            "python3 -m http.server --bind 127.0.0.1 --directory FOLDER 8000, then crawl "
-            "http://127.0.0.1:8000/ with -s LLMS_ALLOW_PRIVATE_ADDRESSES=127.0.0.1"
-        )
-    return f"only http and https are fetched, not {scheme or 'a URL without scheme'}"
-
-
 # Which hosts belong to one site: those of one registrable domain.
-
-_NUMERIC_LABEL = re.compile(r"\d+|0x[0-9a-f]*")
-"""A host whose last label looks so is an IPv4 address (https://url.spec.whatwg.org/#ends-in-a-number-checker)."""
 
 _PLAIN = re.compile(r"https?://([a-z0-9_-]+(?:\.[a-z0-9_-]+)*)\.?(?::\d{1,5})?(?=[/?#]|$)", re.IGNORECASE)
 """The usual shape, read without splitting the URL: four times faster on a sitemap of 50,000 pages."""
@@ -326,7 +260,7 @@ def hostname(url: str) -> str | None:
         name = parts.hostname
     except ValueError:
         return None
-    if parts.scheme not in {"http", "https"} or not name:
+    if parts.scheme not in DEFAULT_PORTS or not name:
         return None
     name = name.rstrip(".")
     if not name.isascii():
@@ -389,7 +323,7 @@ def _same_site(a: str, b: str) -> bool:
 @lru_cache(maxsize=4096)
 def _registrable(name: str) -> str | None:
     labels = name.split(".")
-    if ":" in name or len(labels) < 2 or not all(labels) or _NUMERIC_LABEL.fullmatch(labels[-1]):
+    if ":" in name or len(labels) < 2 or not all(labels) or _NUMBER.fullmatch(labels[-1]):
         return None
     found = _suffix_list().extract_str(name)
     if found.suffix:
