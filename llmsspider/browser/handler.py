@@ -189,7 +189,7 @@ class BrowserSession:
             logging.getLogger("scrapy-playwright").setLevel(logging.ERROR)  # errbacks report these
         dialer = Dialer(
             guarded_resolver(self._crawler),
-            AllowedAddresses.from_setting(settings.get("LLMS_ALLOW_PRIVATE_ADDRESSES", False)),
+            AllowedAddresses.from_setting(settings.get("LLMS_ALLOW_PRIVATE_ADDRESSES")),
             self._outbound,
         )
         self._proxy = FilteringProxy(dialer, self._refused)

@@ -15,7 +15,6 @@ from urllib.parse import urlsplit
 from urllib.request import getproxies
 
 from scrapy import Request, signals
-from scrapy.core.downloader.handlers.http11 import HTTP11DownloadHandler
 from scrapy.crawler import Crawler
 from scrapy.exceptions import CannotResolveHostError
 from scrapy.resolver import CachingHostnameResolver, HostResolution
@@ -70,7 +69,7 @@ class AddressGuardResolver(CachingHostnameResolver):
     """Resolve to IPv4 and IPv6 addresses, cached for the run, without those that may not be reached.
 
     For `TWISTED_DNS_RESOLVER`. There is one resolver in a process; where several crawls with different
-    settings share the process, an address has to be permitted by all of them (`allow`, `disallow`).
+    settings share the process, an address has to be permitted by all of them (`crawls`).
     A name that has only refused addresses resolves to nothing; `refusal` says why.
     """
 
@@ -79,8 +78,10 @@ class AddressGuardResolver(CachingHostnameResolver):
         if isinstance(self.original_resolver, AddressGuardResolver):
             self.original_resolver = self.original_resolver.original_resolver
         self._default = allowed
-        self._crawls: dict[int, AllowedAddresses] = {}
-        self._proxies: set[str] = set()
+        self.crawls: dict[int, AllowedAddresses] = {}
+        """The rules of the crawls in this process, by any number that names each."""
+        self.proxies: set[str] = set()
+        """Hosts, in lower case, that resolve to any address: they are proxies that the operator named."""
         self._refused: LocalCache[tuple[str, int], str] = LocalCache(10_000)
 
     @classmethod
@@ -88,29 +89,13 @@ class AddressGuardResolver(CachingHostnameResolver):
         """Build from the settings of the process (`CrawlerProcess`) or of a crawl."""
         settings = crawler.settings
         cache_size = settings.getint("DNSCACHE_SIZE") if settings.getbool("DNSCACHE_ENABLED") else 0
-        return cls(
-            reactor,
-            cache_size,
-            AllowedAddresses.from_setting(settings.get("LLMS_ALLOW_PRIVATE_ADDRESSES", False)),
-        )
-
-    def allow(self, crawl: int, allowed: AllowedAddresses) -> None:
-        """Take the rule of one crawl into account; `crawl` is any number that names it."""
-        self._crawls[crawl] = allowed
-
-    def disallow(self, crawl: int) -> None:
-        """Forget the rule of a crawl that has ended."""
-        self._crawls.pop(crawl, None)
-
-    def trust_proxy(self, host: str) -> None:
-        """Resolve `host` to any address: it is a proxy that the operator named."""
-        self._proxies.add(host.lower())
+        return cls(reactor, cache_size, _allowed(crawler))
 
     def permits(self, ip: str, host: str, port: int) -> bool:
         """Return whether a connection to the address `ip` may be made for the name `host`."""
-        if host.lower() in self._proxies:
+        if host.lower() in self.proxies:
             return True
-        rules = self._crawls.values() or (self._default,)
+        rules = self.crawls.values() or (self._default,)
         return all(rule.permits(ip.partition("%")[0], host, port) for rule in rules)
 
     def record(self, host: str, port: int, refused: list[str]) -> None:
@@ -145,6 +130,10 @@ class AddressGuardResolver(CachingHostnameResolver):
         return super().resolveHostName(receiver, hostName, portNumber, addressTypes, transportSemantics)
 
 
+def _allowed(crawler: Crawler) -> AllowedAddresses:
+    return AllowedAddresses.from_setting(crawler.settings.get("LLMS_ALLOW_PRIVATE_ADDRESSES"))
+
+
 def guarded_resolver(crawler: Crawler) -> AddressGuardResolver:
     """Return the resolver of the running reactor, installing it where another is in place.
 
@@ -162,6 +151,10 @@ def guarded_resolver(crawler: Crawler) -> AddressGuardResolver:
 
 _ORIGIN = re.compile(r"https?://[\w.:-]+(?=[/?#]|\Z)", re.ASCII)
 """Scheme and host of a plain URL; nothing behind them matters to `AllowedAddresses.refusal`."""
+
+
+ASK_THE_REACTOR = {"HTTP11DownloadHandler", "H2DownloadHandler"}
+"""Download handlers of Scrapy that connect to what the resolver of the reactor answers."""
 
 
 class AddressGuardMiddleware:
@@ -186,30 +179,26 @@ class AddressGuardMiddleware:
             raise ArgumentsError(
                 ["TWISTED_REACTOR_ENABLED=False: names cannot be checked without the reactor"]
             )
-        middleware = cls(
-            crawler,
-            AllowedAddresses.from_setting(crawler.settings.get("LLMS_ALLOW_PRIVATE_ADDRESSES", False)),
-        )
+        middleware = cls(crawler, _allowed(crawler))
         crawler.signals.connect(middleware.spider_opened, signal=signals.spider_opened)
         crawler.signals.connect(middleware.spider_closed, signal=signals.spider_closed)
         return middleware
 
     def spider_opened(self) -> None:
         """Make the resolver of the process follow the rule of this crawl, and log where it cannot hold."""
-        guarded_resolver(self.crawler).allow(id(self.crawler), self.allowed)
+        guarded_resolver(self.crawler).crawls[id(self.crawler)] = self.allowed
         handlers = self.crawler.settings.getwithbase("DOWNLOAD_HANDLERS")
         for path in sorted({str(handlers[scheme]) for scheme in DEFAULT_PORTS if handlers.get(scheme)}):
-            if _asks_the_reactor(load_object(path)):
-                continue
-            logger.warning(
-                "%(path)s resolves names by itself: private addresses are refused only where URLs spell them out",
-                {"path": path},
-                extra={"spider": self.crawler.spider},
-            )
+            if not ASK_THE_REACTOR & {kind.__name__ for kind in load_object(path).__mro__}:
+                logger.warning(
+                    "%(path)s resolves names by itself: private addresses are refused only where URLs spell them out",
+                    {"path": path},
+                    extra={"spider": self.crawler.spider},
+                )
 
     def spider_closed(self) -> None:
         """Reset the resolver of the process."""
-        guarded_resolver(self.crawler).disallow(id(self.crawler))
+        guarded_resolver(self.crawler).crawls.pop(id(self.crawler), None)
 
     def process_request(self, request: Request) -> None:
         """Raise `RefusedRequest` for a URL that may not be fetched."""
@@ -217,14 +206,20 @@ class AddressGuardMiddleware:
         refusal = self._refusal(origin[0]) if origin else self.allowed.refusal(request.url)
         if refusal:
             raise self.refused(request, refusal)
-        refusal = guarded_resolver(self.crawler).refusal(*host_and_port(request))
+        refusal = self.refusal_of_resolver(request)
         if refusal:
             raise self.refused(request, refusal, logging.DEBUG)
+
+    def refusal_of_resolver(self, request: Request) -> str | None:
+        """Return why the last look-up of a request's host came to nothing, None where it did not."""
+        parts = urlparse_cached(request)
+        port = parts.port or DEFAULT_PORTS.get(parts.scheme, 0)
+        return guarded_resolver(self.crawler).refusal(parts.hostname or "", port)
 
     def refused(self, request: Request, message: str, level: int = logging.WARNING) -> RefusedRequest:
         """Count and log a refusal and return the exception to raise."""
         parts = urlparse_cached(request)
-        reason: BlockReason = "address" if parts.scheme in {"http", "https"} else "scheme"
+        reason: BlockReason = "address" if parts.scheme in DEFAULT_PORTS else "scheme"
         kind: ErrorKind = "invalid_url" if message.startswith("not a usable URL") else "blocked"
         stats.count(self.crawler.stats, stats.blocked(reason))
         host = parts.hostname or parts.scheme
@@ -236,23 +231,6 @@ class AddressGuardMiddleware:
         )
         self._warned.add(host)
         return RefusedRequest(message, reason=reason, kind=kind)
-
-
-def host_and_port(request: Request) -> tuple[str, int]:
-    """Return what a request connects to."""
-    parts = urlparse_cached(request)
-    return parts.hostname or "", parts.port or DEFAULT_PORTS.get(parts.scheme, 0)
-
-
-def _asks_the_reactor(handler: type) -> bool:
-    """Return whether a download handler connects to what the resolver of the reactor answers."""
-    if issubclass(handler, HTTP11DownloadHandler):
-        return True
-    try:
-        from scrapy.core.downloader.handlers.http2 import H2DownloadHandler  # noqa: PLC0415  # needs h2
-    except ImportError:
-        return False
-    return issubclass(handler, H2DownloadHandler)
 
 
 class ConnectionGuardMiddleware(AddressGuardMiddleware):
@@ -268,7 +246,7 @@ class ConnectionGuardMiddleware(AddressGuardMiddleware):
         super().__init__(crawler, allowed)
         environment = getproxies()  # also holds "no", the hosts that are no proxies
         self._proxies = {
-            _proxy_host(environment[scheme]) for scheme in ("http", "https") if scheme in environment
+            _proxy_host(environment[scheme]) for scheme in DEFAULT_PORTS if scheme in environment
         }
 
     def spider_opened(self) -> None:
@@ -281,16 +259,13 @@ class ConnectionGuardMiddleware(AddressGuardMiddleware):
         if proxy:
             host = _proxy_host(proxy)
             self._proxies.add(host)
-            guarded_resolver(self.crawler).trust_proxy(host)
+            guarded_resolver(self.crawler).proxies.add(host)
         elif urlparse_cached(request).hostname in self._proxies and not self.allowed.everything:
             raise self.refused(request, "this host is the outbound proxy")
 
     def process_exception(self, request: Request, exception: Exception) -> None:
         """Raise `RefusedRequest` in place of the failed look-up of a refused name."""
-        if not isinstance(exception, CannotResolveHostError):
-            return
-        refusal = guarded_resolver(self.crawler).refusal(*host_and_port(request))
-        if refusal:
+        if isinstance(exception, CannotResolveHostError) and (refusal := self.refusal_of_resolver(request)):
             raise self.refused(request, refusal) from exception
 
 

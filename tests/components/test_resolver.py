@@ -90,19 +90,19 @@ def test_names_that_getaddrinfo_chokes_on_are_answered_with_nothing(name):
 
 def test_a_proxy_may_be_anywhere():
     guard = resolver("10.0.0.1")
-    guard.trust_proxy("Proxy.example")
-    assert resolved(guard, "proxy.example") == ["10.0.0.1"]
+    guard.proxies.add("proxy.example")
+    assert resolved(guard, "Proxy.example") == ["10.0.0.1"]
     assert resolved(guard, "docs.example") == []
 
 
 def test_crawls_that_share_a_process_have_to_agree():
     guard = resolver("10.0.0.1", allowed=True)
     assert resolved(guard) == ["10.0.0.1"]
-    guard.allow(1, AllowedAddresses.from_setting("10.0.0.0/8"))
+    guard.crawls[1] = AllowedAddresses.from_setting("10.0.0.0/8")
     assert resolved(guard) == ["10.0.0.1"]
-    guard.allow(2, AllowedAddresses.from_setting(False))
+    guard.crawls[2] = AllowedAddresses.from_setting(False)
     assert resolved(guard) == []
-    guard.disallow(2)
+    del guard.crawls[2]
     assert resolved(guard) == ["10.0.0.1"]
 
 
