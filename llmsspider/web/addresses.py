@@ -58,6 +58,7 @@ ISATAP_MARKS = (0x00005EFE, 0x02005EFE)
 
 _NUMBER = re.compile(r"0x[0-9a-f]*|[0-9]+")
 _NUMBERS = re.compile(rf"(?:{_NUMBER.pattern})(?:\.(?:{_NUMBER.pattern})){{0,3}}")
+_EMPTY_HEX = re.compile(r"0x(?![0-9a-f])")
 _HOST_NAME = re.compile(r"[^\s\x00-\x20\x7f-\x9f/?#@:\\\[\]%,;<>^|\"'`{}()*]+\Z")
 _WITH_PORT = re.compile(r"(\[[^\[\]]+\]|[^:\[\]]+):([0-9]{1,5})\Z")
 _UNSAFE_IN_NETLOC = re.compile(r"[\s\\\x00-\x20\x7f]")
@@ -101,7 +102,7 @@ def parse_host(host: str) -> Address | str:
     is_number = _NUMBER.fullmatch(text.rpartition(".")[2])  # WHATWG URL, "ends in a number checker"
     if is_number and _NUMBERS.fullmatch(text):
         with suppress(OSError):
-            return ipaddress.IPv4Address(socket.inet_aton(text))
+            return ipaddress.IPv4Address(socket.inet_aton(_EMPTY_HEX.sub("0", text)))
     if is_number or not _HOST_NAME.match(text) or text.endswith(".") or not is_resolvable(text):
         raise ValueError(f"{host!r} is neither a host name nor an address")
     return text

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import contextlib
 import json
 import logging
 import re
@@ -39,9 +40,7 @@ class Credentials:
 
         Keys are `host`, `host:port`, or an origin such as `http://host:port`. Without a scheme the secret
         is sent over https only. A value is a dict of headers, or `user:password` for basic authentication.
-
-        Raises:
-            ArgumentsError: with a line for each entry that cannot be used. No line shows a secret.
+        `ArgumentsError` has a line for each entry that cannot be used. No line shows a secret.
         """
         if not value:
             return cls()
@@ -55,7 +54,17 @@ class Credentials:
         problems: list[str] = []
         for key, entry in table.items():
             try:
-                by_origin[_origin_of_key(str(key))] = _headers(entry)
+                parts = urlsplit(key if "://" in str(key) else f"https://{key}")
+                origin = origin_of(parts.geturl())
+                if (
+                    not origin
+                    or "@" in parts.netloc
+                    or parts.path.strip("/")
+                    or parts.query
+                    or parts.fragment
+                ):
+                    raise ValueError("the key is not a host")
+                by_origin[origin] = _headers(entry)
             except ValueError as error:
                 shown = str(key).rpartition("@")[2]  # what stands before an @ may be a password
                 problems.append(f"LLMS_HTTP_AUTH for {shown}: {error}; {EXPECTED}")
@@ -71,11 +80,15 @@ class Credentials:
     def secrets(self) -> frozenset[str]:
         """Return every text that must not be shown: header values and the parts that stand on their own."""
         found: set[str] = set()
-        for headers in self.by_origin.values():
-            for value in headers.values():
-                found.update({value, *re.split(r"[;\s]\s*", value)})
-                found.update(part.partition("=")[2] for part in value.split(";"))
-                found.update(_password(value))
+        for value in (value for headers in self.by_origin.values() for value in headers.values()):
+            found.update({value, *re.split(r"[;\s]\s*", value)})
+            found.update(part.partition("=")[2] for part in value.split(";"))
+            scheme, _, encoded = value.partition(" ")
+            with contextlib.suppress(ValueError):
+                decoded = (
+                    base64.b64decode(encoded, validate=True).decode() if scheme.lower() == "basic" else ""
+                )
+                found.update({decoded, decoded.partition(":")[2]})
         return frozenset(text for text in found if len(text) >= 6)
 
     def __bool__(self) -> bool:
@@ -118,14 +131,6 @@ def origin_of(url: str) -> Origin | None:
     return parts.scheme, parts.hostname.removesuffix("."), port or DEFAULT_PORTS[parts.scheme]
 
 
-def _origin_of_key(key: str) -> Origin:
-    parts = urlsplit(key if "://" in key else f"https://{key}")
-    origin = origin_of(parts.geturl())
-    if not origin or parts.username is not None or parts.path.strip("/") or parts.query or parts.fragment:
-        raise ValueError("the key is not a host")
-    return origin
-
-
 def _headers(entry: object) -> Mapping[str, str]:
     if isinstance(entry, str):
         if ":" not in entry:
@@ -139,15 +144,3 @@ def _headers(entry: object) -> Mapping[str, str]:
         if not isinstance(value, str) or not _HEADER_VALUE.match(value):
             raise ValueError(f"the value of header {name} is not one line of text")
     return {str(name): str(value) for name, value in entry.items()}
-
-
-def _password(value: str) -> set[str]:
-    """Return user:password and the password of a basic Authorization value."""
-    scheme, _, encoded = value.partition(" ")
-    if scheme.lower() != "basic":
-        return set()
-    try:
-        decoded = base64.b64decode(encoded, validate=True).decode()
-    except ValueError:
-        return set()
-    return {decoded, decoded.partition(":")[2]}
