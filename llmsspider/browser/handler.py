@@ -14,7 +14,13 @@ from weakref import WeakKeyDictionary
 
 from scrapy.core.downloader.handlers.http11 import HTTP11DownloadHandler
 
-from llmsspider.browser.proxy import Dialer, FilteringProxy, OutboundProxies, OutboundProxy
+from llmsspider.browser.proxy import (
+    FilteringProxy,
+    OutboundProxies,
+    OutboundProxy,
+    proxies_of_environment,
+    proxy_for,
+)
 from llmsspider.crawl.requests import META
 from llmsspider.downloadermiddlewares.address_guard import guarded_resolver
 from llmsspider.errors import BrowserUnavailableError, RenderingError
@@ -107,15 +113,14 @@ class BrowserSession:
         self._handler: RenderingHandler | None = None
         self._proxy: FilteringProxy | None = None
         self._unavailable: BrowserUnavailableError | None = None
-        self._outbound = OutboundProxies()
+        self._outbound: OutboundProxies = {}
         self._warned: set[str] = set()
 
     async def download(self, request: Request) -> Response:
         """Return the page as the browser rendered it; `meta["llms"]` of the response says what the page loaded.
 
-        Raises:
-            BrowserUnavailableError: there is no browser, or it may not be used as it is configured.
-            RenderingError: the page took too long.
+        Raises `BrowserUnavailableError` without a browser that may be used as it is configured, `RenderingError` where
+        the page took too long.
         """
         handler = await self._open()
         self._check_proxy(request)
@@ -129,11 +134,18 @@ class BrowserSession:
             if self._credentials:
                 await page.route(lambda url: bool(self._credentials.headers_for(url)), self._with_secrets)
 
-        request.meta["playwright_context_kwargs"] = self._context()
+        settings = self._crawler.settings
+        request.meta["playwright_context_kwargs"] = {
+            "user_agent": with_contact(settings.get("USER_AGENT"), settings.get("LLMS_CONTACT")),
+            "locale": "en-US",
+            "service_workers": "block",
+            "accept_downloads": False,
+            "ignore_https_errors": not settings.getbool("DOWNLOAD_VERIFY_CERTIFICATES"),
+        }
         request.meta["playwright_page_init_callback"] = prepare
         request.meta["playwright_page_goto_kwargs"] = {
             "wait_until": "commit"
-        }  # `rendering` waits until the page has loaded
+        }  # `page_load` waits for the rest
         seconds = float(request.meta.get("download_timeout") or 60)
         try:
             async with asyncio.timeout(seconds):
@@ -141,13 +153,9 @@ class BrowserSession:
         except TimeoutError:
             await self._abandon(opened)
             raise RenderingError(f"the page was not rendered within {seconds:g} s", kind="network") from None
-        if traffic:
-            request.meta[META] = {
-                **request.meta.get(META, {}),
-                "failed": dict(traffic[-1].failed),
-                "data": list(traffic[-1].data),
-                "stopped": traffic[-1].is_stopped,
-            }
+        for loaded in traffic[-1:]:
+            noted = {"failed": dict(loaded.failed), "data": list(loaded.data), "stopped": loaded.is_stopped}
+            request.meta[META] = request.meta.get(META, {}) | noted
         return response
 
     async def close(self) -> None:
@@ -164,18 +172,15 @@ class BrowserSession:
         if proxy is not None:
             await proxy.close()
 
-    # --- start ---
-
     async def _open(self) -> RenderingHandler:
         async with self._lock:
             if self._unavailable is not None:
                 raise self._unavailable
-            if self._handler is None:
-                try:
-                    self._handler = await self._start()
-                except BrowserUnavailableError as error:
-                    self._unavailable = error
-                    raise
+            try:
+                self._handler = self._handler or await self._start()
+            except BrowserUnavailableError as error:
+                self._unavailable = error
+                raise
             return self._handler
 
     async def _start(self) -> RenderingHandler:
@@ -187,12 +192,12 @@ class BrowserSession:
         settings = self._crawler.settings
         if settings.get("LOG_LEVEL") != "DEBUG":
             logging.getLogger("scrapy-playwright").setLevel(logging.ERROR)  # errbacks report these
-        dialer = Dialer(
+        self._proxy = FilteringProxy(
             guarded_resolver(self._crawler),
             AllowedAddresses.from_setting(settings.get("LLMS_ALLOW_PRIVATE_ADDRESSES")),
             self._outbound,
+            self._refused,
         )
-        self._proxy = FilteringProxy(dialer, self._refused)
         await self._proxy.start()
         handler = RenderingHandler(self._crawler)
         handler.config.launch_options = launch_options(
@@ -221,21 +226,9 @@ class BrowserSession:
             )
         if settings.getbool("HTTPPROXY_ENABLED", True):
             try:
-                self._outbound = OutboundProxies.from_environment()
+                self._outbound = proxies_of_environment()
             except ValueError as error:
                 raise BrowserUnavailableError(f"outbound proxy: {error}") from error
-
-    # --- pages ---
-
-    def _context(self) -> dict[str, Any]:
-        settings = self._crawler.settings
-        return {
-            "user_agent": with_contact(settings.get("USER_AGENT"), settings.get("LLMS_CONTACT")),
-            "locale": "en-US",
-            "service_workers": "block",
-            "accept_downloads": False,
-            "ignore_https_errors": not settings.getbool("DOWNLOAD_VERIFY_CERTIFICATES"),
-        }
 
     async def _with_secrets(self, route: Route) -> None:
         """Answer a request to an origin with credentials by a download that sends those credentials.
@@ -263,23 +256,19 @@ class BrowserSession:
                     if self._handler is not None:
                         await self._handler.browser.close()
 
-    # --- access control of the browser's requests ---
-
     def _check_proxy(self, request: Request) -> None:
         wanted = request.meta.get("proxy")
         if not wanted:
             return
         parts = urlsplit(request.url)
-        known = self._outbound.to(parts.scheme, parts.hostname or "")
+        known = proxy_for(self._outbound, parts.scheme, parts.hostname or "")
         try:
             proxy = OutboundProxy.from_url(wanted)
         except ValueError as error:
             raise RenderingError(f"outbound proxy: {error}", kind="blocked") from error
         if known is None or (known.host, known.port) != (proxy.host, proxy.port):
-            raise RenderingError(
-                "the browser uses the proxies of the environment, not those of request.meta['proxy']",
-                kind="blocked",
-            )
+            why = "the browser uses the proxies of the environment, not those of request.meta['proxy']"
+            raise RenderingError(why, kind="blocked")
 
     def _refused(self, host: str, reason: str) -> None:
         stats.count(self._crawler.stats, stats.blocked("address"))

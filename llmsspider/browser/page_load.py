@@ -10,7 +10,6 @@ import asyncio
 import contextlib
 import json
 import time
-from functools import partial
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary, WeakSet
 
@@ -101,7 +100,8 @@ class Traffic:
         self._page = page
         self._open: dict[Request, float] = {}
         self._loads = 0
-        self._refused: WeakSet[Request] = WeakSet()
+        self.refused: WeakSet[Request] = WeakSet()
+        """Requests that would load the page more than `MAX_LOADS` times."""
         self.failed: dict[str, str] = {}
         self.data: list[str] = []
         self.is_stopped = False
@@ -129,15 +129,11 @@ class Traffic:
         self._page.remove_listener("response", self._answered)
         self._page.remove_listener("requestfailed", self._fails)
 
-    def is_refused(self, request: Request) -> bool:
-        """Return whether to refuse a request because the page would then be loaded more than `MAX_LOADS` times."""
-        return request in self._refused
-
     def _begins(self, request: Request) -> None:
         if request.resource_type == "document" and not is_framed(request):
             self._loads += 1
             if self._loads > MAX_LOADS:
-                self._refused.add(request)
+                self.refused.add(request)
                 return
         self._open[request] = self.last_secs = time.monotonic()
 
@@ -148,7 +144,7 @@ class Traffic:
             self.data.append(response.url)
 
     def _ends(self, request: Request) -> None:
-        if request in self._refused:
+        if request in self.refused:
             return
         self._open.pop(request, None)
         self.last_secs = time.monotonic()
@@ -169,19 +165,12 @@ class Scripts:
         self._page = page
         self._session = session
 
-    @classmethod
-    async def of(cls, page: Page) -> Scripts:
-        """Return the scripts of a page that is still empty: a page that is busy computing accepts no new connection."""
-        return cls(page, await page.context.new_cdp_session(page))
-
     async def evaluate(self, function: str, *arguments: object) -> Any:
         """Return what a function of ours returns on the page; None where it was terminated or the page navigates.
 
         Playwright's `evaluate` first loads a script of its own into the page, once; where `stop` terminates that one,
-        every later call fails. Here nothing but the function is sent.
-
-        Raises:
-            playwright.async_api.Error: the page is closed.
+        every later call fails. Here nothing but the function is sent. Raises Playwright's `Error`
+        where the page is closed.
         """
         given = ", ".join(map(json.dumps, arguments))
         try:
@@ -195,11 +184,7 @@ class Scripts:
         return answer["result"].get("value")
 
     async def answer(self, function: str, *arguments: object) -> Any:
-        """Return what a function of ours returns on the page, which is repeated until it returns something.
-
-        Raises:
-            TimeoutError: it has returned nothing within `ANSWER_SECS`.
-        """
+        """Call `evaluate` until it returns something; raises `TimeoutError` after `ANSWER_SECS`."""
         async with asyncio.timeout(ANSWER_SECS):
             while True:
                 value = await self.evaluate(function, *arguments)
@@ -235,30 +220,22 @@ async def wait_until_loaded(scripts: Scripts, traffic: Traffic) -> bool:
     Only time in which the page answers within `BUSY_SECS` counts: a page that is busy computing is not done, although
     it does not change meanwhile. Requests under way are not aborted, since scripts would render that as an error.
     """
-    try:
+    seen, since = None, time.monotonic()
+    with contextlib.suppress(TimeoutError):
         async with asyncio.timeout(IDLE_TIMEOUT_SECS):
-            await _wait(scripts, traffic)
-    except TimeoutError:
-        return False
-    return True
-
-
-async def _wait(scripts: Scripts, traffic: Traffic) -> None:
-    seen: object = None
-    since = time.monotonic()
-    while True:
-        began = time.monotonic()
-        look = await scripts.evaluate(_LOOK)
-        now = time.monotonic()
-        if look is None or look != seen or now - began > BUSY_SECS:
-            seen, since = look, now
-        still = now - since
-        shown = look[2] if look else 0
-        quiet = QUIET_SECS if shown else STILL_SECS
-        has_text = still >= STILL_SECS and shown >= ENOUGH_TEXT and not traffic.awaits_data
-        if has_text or min(still, traffic.quiet_secs) >= quiet:
-            return
-        await asyncio.sleep(POLL_SECS)
+            while True:
+                began = time.monotonic()
+                look = await scripts.evaluate(_LOOK)
+                now = time.monotonic()
+                if look is None or look != seen or now - began > BUSY_SECS:
+                    seen, since = look, now
+                still, shown = now - since, look[2] if look else 0
+                quiet = QUIET_SECS if shown else STILL_SECS
+                has_text = still >= STILL_SECS and shown >= ENOUGH_TEXT and not traffic.awaits_data
+                if has_text or min(still, traffic.quiet_secs) >= quiet:
+                    return True
+                await asyncio.sleep(POLL_SECS)
+    return False
 
 
 API_REFERENCE = "redoc, rapi-doc, elements-api, .swagger-ui, .redoc-wrap, .sl-elements-api"
@@ -327,10 +304,22 @@ class RenderingHandler(Handler):  # type: ignore[misc]
         self._scripts: WeakKeyDictionary[Page, Scripts] = WeakKeyDictionary()
 
     async def watch(self, page: Page) -> Traffic:
-        """Record the requests of a page from now on. Frames get an empty answer; an aborted one shows an error page."""
-        self._scripts[page] = await Scripts.of(page)
+        """Record the requests of a page from now on.
+
+        Those for frames, which stay empty, and those of a page that keeps reloading itself get status 204: an aborted
+        frame shows an error page.
+        """
+        session = await page.context.new_cdp_session(page)  # a page that is busy computing accepts none
+        self._scripts[page] = Scripts(page, session)
         self._traffic[page] = traffic = Traffic(page)
-        await page.route("**", partial(_answer_document, traffic))
+
+        async def answer(route: Route) -> None:
+            if is_framed(route.request) or route.request in traffic.refused:
+                await route.fulfill(status=204)
+            else:
+                await route.fallback()
+
+        await page.route("**", answer)
         return traffic
 
     async def page_content(self, page: Page) -> str:
@@ -339,27 +328,20 @@ class RenderingHandler(Handler):  # type: ignore[misc]
             return str(await super().page_content(page))
         scripts, traffic = self._scripts[page], self._traffic[page]
         is_done = await wait_until_loaded(scripts, traffic)
-        if await self._expand(scripts):
-            is_done = await wait_until_loaded(scripts, traffic)
+        with contextlib.suppress(TimeoutError):
+            if await scripts.answer(_EXPAND, API_REFERENCE, MAX_OPENED):
+                is_done = await wait_until_loaded(scripts, traffic)
         if not is_done:
             traffic.is_stopped = True
             await scripts.stop()
         traffic.end()
         return await self._read(scripts, traffic)
 
-    async def _expand(self, scripts: Scripts) -> int:
-        """Expand the collapsed parts of an API reference; return how many, 0 where the page does not answer in time."""
-        with contextlib.suppress(TimeoutError):
-            return int(await scripts.answer(_EXPAND, API_REFERENCE, MAX_OPENED))
-        return 0
-
     async def _read(self, scripts: Scripts, traffic: Traffic) -> str:
         """Return the HTML of a page with its shadow roots, which Playwright's `content` omits.
 
-        Where it does not answer within `ANSWER_SECS`, its scripts are stopped and it is asked again, `MAX_READS` times.
-
-        Raises:
-            RenderingError: it does not answer then either.
+        Where it does not answer within `ANSWER_SECS`, its scripts are stopped and it is asked again, `MAX_READS` times;
+        `RenderingError` where it does not answer then either.
         """
         for _ in range(MAX_READS):
             with contextlib.suppress(TimeoutError):
@@ -367,11 +349,3 @@ class RenderingHandler(Handler):  # type: ignore[misc]
             traffic.is_stopped = True
             await scripts.stop()
         raise RenderingError("the page does not answer, though its scripts were stopped", kind="network")
-
-
-async def _answer_document(traffic: Traffic, route: Route) -> None:
-    """Answer 204 to requests for frames, which stay empty, and to those of a page that keeps reloading itself."""
-    if is_framed(route.request) or traffic.is_refused(route.request):
-        await route.fulfill(status=204)
-    else:
-        await route.fallback()

@@ -9,15 +9,30 @@ import hmac
 import secrets
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from types import SimpleNamespace
+from typing import Any, NamedTuple, cast
 from urllib.parse import unquote, urlsplit
 from urllib.request import getproxies, proxy_bypass
 
-from twisted.internet.interfaces import IAddress, IHostResolution, IResolutionReceiver
-from zope.interface import implementer
-
 from llmsspider.downloadermiddlewares.address_guard import AddressGuardResolver
 from llmsspider.web.addresses import DEFAULT_PORTS, AllowedAddresses, parse_host
+
+CONNECT_SECS = 20.0
+"""Time one connection may take to be made."""
+
+MAX_HEAD_BYTES = 64 * 1024
+"""Longest head of a message that is read."""
+
+MAX_CONNECTION_BYTES = 256 * 1024 * 1024
+"""Maximum number of bytes of one connection in one direction; beyond it the connection is closed."""
+
+IDLE_SECS = 120.0
+"""Time a connection may stay silent."""
+
+_BUFFER = 64 * 1024
+
+Connection = tuple[asyncio.StreamReader, asyncio.StreamWriter]
+
 
 # The outbound proxy that the operator's environment names (`http_proxy`, `https_proxy`, `no_proxy`).
 
@@ -33,11 +48,7 @@ class OutboundProxy:
 
     @classmethod
     def from_url(cls, url: str) -> OutboundProxy:
-        """Read `http://user:password@host:port`.
-
-        Raises:
-            ValueError: not an http(s) proxy, for example SOCKS.
-        """
+        """Read `http://user:password@host:port`; raises `ValueError` for any other proxy, such as SOCKS."""
         parts = urlsplit(url if "://" in url else f"http://{url}")
         if parts.scheme not in DEFAULT_PORTS or not parts.hostname:
             raise ValueError(f"{parts.scheme}: only http and https proxies can stand before the browser")
@@ -49,113 +60,24 @@ class OutboundProxy:
         return cls(parts.hostname, port, parts.scheme == "https", authorization)
 
 
-@dataclass(frozen=True, slots=True)
-class OutboundProxies:
-    """The proxy to use for each host. `bypass` returns whether a host is reached without one."""
-
-    by_scheme: Mapping[str, OutboundProxy] = field(default_factory=dict)
-    bypass: Callable[[str], object] = proxy_bypass
-
-    @classmethod
-    def from_environment(cls) -> OutboundProxies:
-        """Read the variables that Scrapy's `HttpProxyMiddleware` reads; raises `ValueError` for SOCKS."""
-        proxies = getproxies()
-        return cls(
-            {name: OutboundProxy.from_url(proxies[name]) for name in DEFAULT_PORTS if proxies.get(name)}
-        )
-
-    def to(self, scheme: str, host: str) -> OutboundProxy | None:
-        """Return the proxy for a host, None where it is reached directly."""
-        proxy = self.by_scheme.get(scheme)
-        return None if proxy is None or self.bypass(host) else proxy
+OutboundProxies = Mapping[str, OutboundProxy]
+"""The proxies of the environment, by the scheme of what is requested."""
 
 
-CONNECT_SECS = 20.0
-"""Time one connection may take to be made."""
+def proxies_of_environment() -> OutboundProxies:
+    """Read the variables that Scrapy's `HttpProxyMiddleware` reads; raises `ValueError` for SOCKS."""
+    proxies = getproxies()
+    return {name: OutboundProxy.from_url(proxies[name]) for name in DEFAULT_PORTS if proxies.get(name)}
 
-Connection = tuple[asyncio.StreamReader, asyncio.StreamWriter]
+
+def proxy_for(proxies: OutboundProxies, scheme: str, host: str) -> OutboundProxy | None:
+    """Return the proxy for a host, None where it is reached directly."""
+    proxy = proxies.get(scheme)
+    return None if proxy is None or proxy_bypass(host) else proxy
 
 
 class DialRefusedError(Exception):
     """The address guard does not permit the connection; the text says why."""
-
-
-class Dialer:
-    """Makes the connections of the filtering proxy.
-
-    The crawl's resolver looks up a host name and returns permitted addresses only; the connection goes to one of
-    these, without a second look-up that could return another address (DNS rebinding). An outbound proxy looks
-    names up itself, so only the text of the host is checked there.
-    """
-
-    def __init__(self, resolver: AddressGuardResolver, allowed: AllowedAddresses, outbound: OutboundProxies):
-        self._resolver = resolver
-        self._allowed = allowed
-        self._outbound = outbound
-
-    async def dial(self, scheme: str, host: str, port: int) -> tuple[Connection, OutboundProxy | None]:
-        """Connect to a host directly, or to the outbound proxy for it, which is then returned as well.
-
-        Raises:
-            DialRefusedError: the guard does not permit it.
-            OSError: the connection failed, or timed out.
-        """
-        refusal = self._allowed.host_refusal(host, port)
-        if refusal:
-            raise DialRefusedError(refusal)
-        proxies = {proxy.host for proxy in self._outbound.by_scheme.values()}
-        if host.lower() in proxies and not self._allowed.everything:
-            raise DialRefusedError("this host is the outbound proxy")
-        proxy = self._outbound.to(scheme, host)
-        if proxy is not None:
-            return await _open(proxy.host, proxy.port, tls=proxy.tls), proxy
-        problem = OSError("no address")
-        for ip in await self._addresses(host, port):
-            try:
-                return await _open(ip, port), None
-            except OSError as error:
-                problem = error
-        raise problem
-
-    async def _addresses(self, host: str, port: int) -> list[str]:
-        parsed = parse_host(host)
-        if not isinstance(parsed, str):
-            return [str(parsed)]
-        found = _Addresses()
-        self._resolver.resolveHostName(found, parsed, port)  # type: ignore[arg-type]  # what the decorator adds is unseen
-        addresses = [
-            ip for ip in await found.complete if self._allowed.permits(ip.partition("%")[0], parsed, port)
-        ]
-        if not addresses:
-            refusal = self._resolver.refusal(parsed, port)
-            if refusal:
-                raise DialRefusedError(refusal)
-            raise OSError(f"{host} cannot be resolved")
-        return addresses
-
-
-async def _open(host: str, port: int, *, tls: bool = False) -> Connection:
-    async with asyncio.timeout(CONNECT_SECS):
-        return await asyncio.open_connection(host, port, ssl=tls or None)
-
-
-@implementer(IResolutionReceiver)
-class _Addresses:
-    """Collects the addresses of one look-up."""
-
-    def __init__(self) -> None:
-        self.complete: asyncio.Future[list[str]] = asyncio.get_running_loop().create_future()
-        self._found: list[str] = []
-
-    def resolutionBegan(self, resolution: IHostResolution) -> None:  # noqa: N802
-        pass
-
-    def addressResolved(self, address: IAddress) -> None:  # noqa: N802
-        self._found.append(str(getattr(address, "host", "")))
-
-    def resolutionComplete(self) -> None:  # noqa: N802
-        if not self.complete.done():
-            self.complete.set_result(self._found)
 
 
 # The heads of HTTP/1.1 messages, as far as a proxy has to understand them (RFC 9112). No network here.
@@ -186,13 +108,10 @@ class Head:
 
     @classmethod
     def parse(cls, head: bytes) -> Head:
-        r"""Read a head, blank line included.
+        r"""Read a head, blank line included; raises `ValueError` where it is not HTTP.
 
         >>> Head.parse(b"GET / HTTP/1.1\r\nHost: e.com\r\n\r\n").get("host")
         'e.com'
-
-        Raises:
-            ValueError: it is not HTTP.
         """
         first, *lines = head.decode("latin-1").removesuffix("\r\n\r\n").split("\r\n")
         parts = [*first.split(" ", 2), ""]
@@ -236,30 +155,31 @@ class Head:
         return int(self.get("content-length") or 0)
 
 
-# An HTTP proxy on a free port of 127.0.0.1 that wants a password made for this run, so that nobody else on the
-# machine can use it and Chromium's own background requests, which do not know it, end here. https and WebSockets come
-# as CONNECT and are passed on unread; plain http is passed on one request a connection. Where a connection may go is
-# decided by the dialer.
-
-MAX_HEAD_BYTES = 64 * 1024
-"""Longest head of a message that is read."""
-
-MAX_CONNECTION_BYTES = 256 * 1024 * 1024
-"""Maximum number of bytes of one connection in one direction; beyond it the connection is closed."""
-
-IDLE_SECS = 120.0
-"""Time a connection may stay silent."""
-
-_BUFFER = 64 * 1024
-
-
 class FilteringProxy:
-    """Serves between `start` and `close`. `refused` is called with host and reason of each refused connection."""
+    """An HTTP proxy on a free port of 127.0.0.1, served between `start` and `close`.
 
-    def __init__(self, dialer: Dialer, refused: Callable[[str, str], None]):
+    It wants a password made for this run, so that nobody else on the machine can use it and Chromium's own background
+    requests, which do not know it, end here. https and WebSockets come as CONNECT and are passed on unread; plain http
+    is passed on one request a connection.
+
+    The crawl's `resolver` looks up a host name and returns permitted addresses only; the connection goes to one of
+    these, without a second look-up that could return another address (DNS rebinding). An `outbound` proxy looks
+    names up itself, so only the text of the host is checked there. `refused` is called with host and reason of each
+    refused connection.
+    """
+
+    def __init__(
+        self,
+        resolver: AddressGuardResolver,
+        allowed: AllowedAddresses,
+        outbound: OutboundProxies,
+        refused: Callable[[str, str], None],
+    ):
         self.username = "llmsspider"
         self.password = secrets.token_urlsafe(24)
-        self._dialer = dialer
+        self._resolver = resolver
+        self._allowed = allowed
+        self._outbound = outbound
         self._refused = refused
         self._server: asyncio.Server | None = None
         self._connections: set[asyncio.Task[None]] = set()
@@ -287,8 +207,7 @@ class FilteringProxy:
         return {"server": f"http://127.0.0.1:{port}", "username": self.username, "password": self.password}
 
     async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        task = asyncio.current_task()
-        assert task is not None  # noqa: S101  # a coroutine runs in one
+        task = cast("asyncio.Task[None]", asyncio.current_task())
         self._connections.add(task)
         task.add_done_callback(self._connections.discard)
         try:
@@ -306,11 +225,11 @@ class FilteringProxy:
                 client, "407 Proxy Authentication Required", (("Proxy-Authenticate", "Basic realm=x"),)
             )
             return
-        scheme, host, port, _ = head.destination
+        destination = head.destination
         try:
-            server, outbound = await self._dialer.dial(scheme, host, port)
+            server, outbound = await self._dial(destination)
         except DialRefusedError as refusal:
-            self._refused(host, str(refusal))
+            self._refused(destination.host, str(refusal))
             await _answer(client, "403 Forbidden")
             return
         except OSError:
@@ -321,6 +240,50 @@ class FilteringProxy:
             await passing(head, client, server, outbound)
         finally:
             server[1].close()
+
+    async def _dial(self, to: Destination) -> tuple[Connection, OutboundProxy | None]:
+        """Connect to a host directly, or to the outbound proxy for it, which is then returned as well.
+
+        Raises `DialRefusedError` where the guard does not permit it, `OSError` where the connection failed.
+        """
+        if refusal := self._allowed.host_refusal(to.host, to.port):
+            raise DialRefusedError(refusal)
+        hosts = {proxy.host for proxy in self._outbound.values()}
+        if to.host.lower() in hosts and not self._allowed.everything:
+            raise DialRefusedError("this host is the outbound proxy")
+        proxy = proxy_for(self._outbound, to.scheme, to.host)
+        if proxy is not None:
+            return await _open(proxy.host, proxy.port, tls=proxy.tls), proxy
+        problem = OSError("no address")
+        for ip in await self._addresses(to.host, to.port):
+            try:
+                return await _open(ip, to.port), None
+            except OSError as error:
+                problem = error
+        raise problem
+
+    async def _addresses(self, host: str, port: int) -> list[str]:
+        name = parse_host(host)
+        if not isinstance(name, str):
+            return [str(name)]
+        found: list[str] = []
+        complete: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        receiver: Any = SimpleNamespace(
+            resolutionBegan=lambda _resolution: None,
+            addressResolved=lambda address: found.append(address.host),
+            resolutionComplete=lambda: complete.set_result(None),
+        )
+        self._resolver.resolveHostName(receiver, name, port)
+        await complete
+        addresses = [ip for ip in found if self._allowed.permits(ip.partition("%")[0], name, port)]
+        if not addresses and (refusal := self._resolver.refusal(name, port)):
+            raise DialRefusedError(refusal)
+        return addresses
+
+
+async def _open(host: str, port: int, *, tls: bool = False) -> Connection:
+    async with asyncio.timeout(CONNECT_SECS):
+        return await asyncio.open_connection(host, port, ssl=tls or None)
 
 
 async def _tunnel(head: Head, client: Connection, server: Connection, outbound: OutboundProxy | None) -> None:
@@ -364,9 +327,8 @@ async def _forward(
 
 
 def _authorization(outbound: OutboundProxy | None) -> Pairs:
-    if outbound is None or outbound.authorization is None:
-        return ()
-    return (("Proxy-Authorization", outbound.authorization),)
+    authorization = outbound and outbound.authorization
+    return (("Proxy-Authorization", authorization),) if authorization else ()
 
 
 async def _pass(source: Connection, target: Connection) -> None:

@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable
 import pytest
 from loopback import Answer, Arrived, Loopback, loopback, page
 
-from llmsspider.browser.proxy import Dialer, FilteringProxy, OutboundProxies, OutboundProxy
+from llmsspider.browser.proxy import FilteringProxy, OutboundProxies, OutboundProxy
 from llmsspider.web.addresses import AllowedAddresses
 
 Client = Callable[..., Awaitable[bytes]]
@@ -24,8 +24,8 @@ def talk(
     refused: list[str] = []
 
     async def run() -> None:
-        dialer = Dialer(None, AllowedAddresses.from_setting(allowed), outbound or OutboundProxies())
-        proxy = FilteringProxy(dialer, lambda host, _reason: refused.append(host))
+        rules = AllowedAddresses.from_setting(allowed)
+        proxy = FilteringProxy(None, rules, outbound or {}, lambda host, _reason: refused.append(host))
         await proxy.start()
 
         async def ask(*parts: bytes, password: str | None = None) -> bytes:
@@ -169,7 +169,7 @@ def test_a_host_that_does_not_answer():
 
 def behind(outer: Loopback) -> OutboundProxies:
     proxy = OutboundProxy("127.0.0.1", outer.port, authorization="Basic eDp5")
-    return OutboundProxies({"http": proxy, "https": proxy}, bypass=lambda host: False)
+    return {"http": proxy, "https": proxy}
 
 
 def test_an_outbound_proxy_gets_the_whole_address_and_its_own_password():

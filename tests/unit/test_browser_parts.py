@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from llmsspider.browser.handler import FENCED, find_program, launch_options
-from llmsspider.browser.proxy import Destination, Head, OutboundProxies, OutboundProxy
+from llmsspider.browser.proxy import Destination, Head, OutboundProxy, proxies_of_environment, proxy_for
 
 
 def head(*lines: str) -> bytes:
@@ -110,11 +110,11 @@ def test_proxies_of_the_environment(monkeypatch):
         monkeypatch.delenv(name.upper(), raising=False)
     monkeypatch.setenv("https_proxy", "http://user:secret@proxy.corp:3128")
     monkeypatch.setenv("no_proxy", "wiki.corp")
-    proxies = OutboundProxies.from_environment()
-    assert proxies.to("http", "e.com") is None
-    assert proxies.to("https", "wiki.corp") is None
-    assert proxies.to("https", "e.com") == proxies.by_scheme["https"]
-    assert proxies.by_scheme["https"].host == "proxy.corp"
+    proxies = proxies_of_environment()
+    assert proxy_for(proxies, "http", "e.com") is None
+    assert proxy_for(proxies, "https", "wiki.corp") is None
+    assert proxy_for(proxies, "https", "e.com") == proxies["https"]
+    assert proxies["https"].host == "proxy.corp"
     assert "dXNlcjpzZWNyZXQ" not in repr(proxies)
 
 
