@@ -80,16 +80,16 @@ DOWNLOADER_MIDDLEWARES_BASE: dict[str, int | None] = {
     "llmsspider.downloadermiddlewares.address_guard.AddressGuardMiddleware": 20,
     "llmsspider.downloadermiddlewares.redirect.ScopeMiddleware": 40,
     "llmsspider.downloadermiddlewares.robots.RobotsTxtMiddleware": 100,
-    "llmsspider.downloadermiddlewares.request_headers.UserAgentMiddleware": 500,
+    "llmsspider.downloadermiddlewares.headers.UserAgentMiddleware": 500,
     "llmsspider.downloadermiddlewares.robots.AiOptOutMiddleware": 520,
     "llmsspider.downloadermiddlewares.markdown_negotiation.MarkdownNegotiationMiddleware": 540,
     "llmsspider.downloadermiddlewares.revalidation.RevalidationMiddleware": 545,
     "llmsspider.downloadermiddlewares.backoff.BackoffMiddleware": 560,
     "llmsspider.downloadermiddlewares.redirect.MetaRefreshMiddleware": 580,
-    "llmsspider.downloadermiddlewares.compression.HttpCompressionMiddleware": 590,
+    "llmsspider.downloadermiddlewares.headers.HttpCompressionMiddleware": 590,
     "llmsspider.downloadermiddlewares.redirect.RedirectMiddleware": 600,
-    "llmsspider.downloadermiddlewares.request_headers.CookiesMiddleware": 700,
-    "llmsspider.downloadermiddlewares.request_headers.HostAuthMiddleware": 710,  # after the cookies
+    "llmsspider.downloadermiddlewares.headers.CookiesMiddleware": 700,
+    "llmsspider.downloadermiddlewares.headers.HostAuthMiddleware": 710,  # after the cookies
     "llmsspider.downloadermiddlewares.address_guard.ConnectionGuardMiddleware": 950,
 }
 DOWNLOADER_MIDDLEWARES_BASE |= dict.fromkeys(

@@ -19,7 +19,7 @@ from scrapy.utils.httpobj import urlparse_cached
 from llmsspider.crawl import compat
 from llmsspider.crawl.requests import META, RefusedRequest
 from llmsspider.crawl.spiderrun import run_of
-from llmsspider.downloadermiddlewares.request_headers import robots_user_agent
+from llmsspider.downloadermiddlewares.headers import robots_user_agent
 from llmsspider.web import stats
 from llmsspider.web.politeness import (
     DEFAULT_RATE,

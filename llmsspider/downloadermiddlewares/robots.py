@@ -19,7 +19,7 @@ from scrapy.utils.misc import load_object
 
 from llmsspider.crawl.requests import META, RefusedRequest, kind_of_exception
 from llmsspider.crawl.spiderrun import run_of
-from llmsspider.downloadermiddlewares.request_headers import robots_user_agent
+from llmsspider.downloadermiddlewares.headers import robots_user_agent
 from llmsspider.errors import ErrorKind
 from llmsspider.web import stats
 from llmsspider.web.opt_out import OPT_OUT_HEADERS, opt_out, robots_opt_out, training_reserved

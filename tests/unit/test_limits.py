@@ -14,7 +14,7 @@ from llmsspider.content.extraction.parsing import MAX_DEPTH, parse, read_source
 from llmsspider.content.markdown import read
 from llmsspider.content.markdown.page import MAX_LEVELS, split_front_matter
 from llmsspider.crawl.requests import RefusedRequest
-from llmsspider.downloadermiddlewares.compression import (
+from llmsspider.downloadermiddlewares.headers import (
     MAX_MEMBERS,
     BodyTooLargeError,
     HttpCompressionMiddleware,
