@@ -24,7 +24,7 @@ from llmsspider.output.exports import (
     write_jsonl,
     write_parquet,
 )
-from llmsspider.output.mirror import sync
+from llmsspider.output.mirror import sync, sync_skill
 from llmsspider.store import Store
 from llmsspider.web.loading import own_mark
 
@@ -87,8 +87,6 @@ class Command(OneLineCommand):
                 self._file(store, source, opts)
 
     def _folder(self, store: Store, opts: argparse.Namespace) -> None:
-        from llmsspider.output.skill import sync_skill
-
         folder = Path(opts.output)
         if opts.format == "skill":
             report = sync_skill(store, folder, budget=_number("--max-tokens", opts.max_tokens))

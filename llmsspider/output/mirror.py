@@ -1,26 +1,34 @@
-"""The Markdown tree: a folder that holds one file for each stored page and is kept in step with the store."""
+"""Folders that are kept in step with the store: a Markdown tree of one file for each page, or a skill for agents."""
 
 from __future__ import annotations
 
 import contextlib
 import hashlib
 from collections import Counter
-from collections.abc import Callable, Container
+from collections.abc import Callable, Container, Iterable
 from dataclasses import dataclass, field
+from functools import partial
+from itertools import chain, count
 from pathlib import Path, PurePosixPath
 from typing import Literal
+from urllib.parse import urlsplit
 
 import orjson
 
 from llmsspider.errors import MirrorError
+from llmsspider.output.exports import page_text
 from llmsspider.output.mirror_files import (
     CONTENTS,
     ContentsLine,
     LinkMap,
     MirrorNames,
+    Reference,
     contents,
+    file_text,
     front_matter,
-    page_text,
+    reference_text,
+    skill_text,
+    slug,
 )
 from llmsspider.store import OUTLINE, PageRecord, SourceRecord, Store
 from llmsspider.store.database import STORE_FOLDER, readable_name, source_slug
@@ -37,9 +45,14 @@ PART = ".llmsspider.part"
 VERSION = 1
 Kind = Literal["tree", "skill"]
 SKILL_HOST = "(skill)"
-"""What stands for the main host in the manifest of a skill (`output.skill`)."""
+"""What stands for the main host in the manifest of a skill."""
 
 SOURCE_PLACEHOLDER = "%(source)s"
+
+SKILL = "SKILL.md"
+
+MAX_REFERENCE_TOKENS = 10_000
+"""A reference of more is parted; a page of more has one of its own."""
 
 
 @dataclass(slots=True)
@@ -86,16 +99,14 @@ def read_manifest(folder: Path) -> Manifest | None:
         return None
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise MirrorError(f"{path} cannot be read ({error}); choose another folder") from None
-    if not usable or not all(_inside(entry.file) for entry in entries.values()):
+    if not usable or not all(_is_inside(entry.file) for entry in entries.values()):
         raise MirrorError(f"{path} is not of this version of llmsspider; choose another folder")
     return manifest
 
 
-def _inside(name: object) -> bool:
-    if not isinstance(name, str) or not name.endswith(".md"):
-        return False
-    path = PurePosixPath(name)
-    return not path.is_absolute() and not any(part.startswith(".") for part in path.parts)
+def _is_inside(name: object) -> bool:
+    path = PurePosixPath(str(name))
+    return path.suffix == ".md" and not path.is_absolute() and not any(one[0] == "." for one in path.parts)
 
 
 def path_for(setting: str, source: str) -> Path:
@@ -186,17 +197,24 @@ def sync(store: Store, folder: Path) -> MirrorReport:
     Raises:
         MirrorError: the folder belongs to something else, or cannot be written; one line.
     """
-    return sync_folder(store, folder, "tree", lambda source: _Tree(store, source, folder).run())
+    return _synced(store, folder, "tree", _update_tree)
 
 
-def sync_folder(
-    store: Store, folder: Path, kind: Kind, run: Callable[[SourceRecord], MirrorReport]
-) -> MirrorReport:
-    """Update a folder from a store by `run`; for a source without pages the folder stays as it is.
+def sync_skill(store: Store, folder: Path, *, budget: int | None = None) -> MirrorReport:
+    """Make `folder` the skill of the source; unchanged files are not touched.
+
+    Args:
+        store: the open store of the source. One without pages leaves the folder alone.
+        folder: where the skill is; it holds nothing else.
+        budget: tokens of all references; for the pages beyond only the address is written.
 
     Raises:
         MirrorError: the folder belongs to something else, or cannot be written; one line.
     """
+    return _synced(store, folder, "skill", partial(_update_skill, budget=budget))
+
+
+def _synced(store: Store, folder: Path, kind: Kind, update: Callable[[_Folder], None]) -> MirrorReport:
     source = store.source_record()
     if source is None or store.count_pages() == 0:
         return MirrorReport(folder)
@@ -204,23 +222,26 @@ def sync_folder(
     if problem is not None:
         raise MirrorError(problem)
     try:
-        return run(source)
+        kept = _Folder(store, source, folder, kind)
+        update(kept)
+        kept.manifest.write(folder)
     except OSError as error:
         raise MirrorError(f"{error.filename or folder}: {error.strerror or error}") from error
+    return kept.report
 
 
-class KeptFolder:
+class _Folder:
     """One pass over a folder that is kept in step: its manifest, and what was done."""
 
-    def __init__(self, store: Store, source: SourceRecord, folder: Path, main_host: str):
+    def __init__(self, store: Store, source: SourceRecord, folder: Path, kind: Kind):
         self.store, self.source, self.folder = store, source, folder
         self.report = MirrorReport(folder)
+        main_host = SKILL_HOST
+        if kind == "tree":  # the host of the source lies at the top, unless all its pages lie elsewhere
+            hosts = Counter(host(page.record.url) for page in store.iter_pages(parts=OUTLINE))
+            main_host = host(source.url) if host(source.url) in hosts else hosts.most_common(1)[0][0]
         self.manifest = read_manifest(folder) or Manifest(source.name, main_host)
         self.entries = self.manifest.entries
-
-    def begin(self) -> None:
-        """Write the manifest before the first file, so that a killed run leaves no unknown ones."""
-        self.manifest.write(self.folder)
 
     def is_there(self, entry: FileEntry) -> bool:
         """Return whether a file is as it was written, by its size."""
@@ -229,17 +250,17 @@ class KeptFolder:
         except OSError:
             return False
 
-    def put(self, entry: FileEntry, digest: str, text: Callable[[], str]) -> None:
+    def put(self, entry: FileEntry, digest: str, text: str) -> None:
         """Write a file, unless it has the digest."""
         if entry.digest == digest and self.is_there(entry):
             self.report.untouched += 1
             return
-        body = text().encode("utf-8", "replace")
+        body = text.encode("utf-8", "replace")
         replace_file(self.folder / entry.file, body)
         entry.digest, entry.size = digest, len(body)
         self.report.written.append(entry.file)
 
-    def end(self, living: Container[str]) -> MirrorReport:
+    def remove_others(self, living: Container[str]) -> None:
         """Remove the files of entries that are not among the living, and folders that are empty then."""
         for key in [key for key in self.entries if key not in living]:
             file = self.entries.pop(key).file
@@ -251,75 +272,107 @@ class KeptFolder:
                     break
                 with contextlib.suppress(OSError):  # it holds other files
                     parent.rmdir()
-        self.manifest.write(self.folder)
-        return self.report
 
 
-class _Tree(KeptFolder):
-    """One pass over a tree."""
-
-    def __init__(self, store: Store, source: SourceRecord, folder: Path):
-        super().__init__(store, source, folder, _main_host(store, source.url))
-        self.links = LinkMap(store.aliases())
-        self.lines: list[ContentsLine] = []
-
-    def run(self) -> MirrorReport:
-        """Name every page, write what differs, remove what is gone."""
-        living = self._name_pages()
-        self.begin()
-        # what links can lead to: while it stays, unchanged pages need no second look
-        shape = digest("\n".join(sorted(line.file for line in self.lines)))
-        for page in self.store.iter_pages(parts=OUTLINE):
-            self._write(page.record, shape)
-        table = contents(self.lines, self.source.url, self.source.introduction).encode("utf-8", "replace")
-        path = self.folder / CONTENTS
-        if not path.exists() or path.read_bytes() != table:
-            replace_file(path, table)
-        return self.end(living)
-
-    def _name_pages(self) -> set[str]:
-        """Give every page its file; returns the identities of the pages."""
-        names = MirrorNames(
-            self.manifest.main_host,
-            {key: entry.file for key, entry in self.entries.items()},
-            occupied=lambda name: (self.folder / name).exists(),
-        )
-        living = set()
-        for page in self.store.iter_pages(parts=OUTLINE):
-            record = page.record
-            key, file, entry = identity(record.url), names.name(record.url), record.llms
-            living.add(key)
-            self.entries.setdefault(key, FileEntry(file))
-            self.links.add(record.url, record.fetched_url, file)
-            title = (entry.title if entry else None) or record.title or file.removesuffix(".md")
-            description = (entry.description if entry else None) or record.description
-            section, order = (entry.section, entry.order) if entry else (None, None)
-            self.lines.append(ContentsLine(file, title, description, section, order))
-        return living
-
-    def _write(self, outline: PageRecord, shape: str) -> None:
-        """Bring the file of a page in step; its text is read only where the file may have to change."""
-        entry = self.entries.setdefault(identity(outline.url), FileEntry(""))
-        undated = front_matter(outline, self.source.name, fetched_at="")
-        key = digest(f"{undated}{shape}")
-        if entry.key == key and self.is_there(entry):
-            self.report.untouched += 1
-            return
-        record = self.store.load_page(outline.key)
-        if record is None:  # deleted since
-            return
-        text = page_text(record, entry.file, self.links.file)
-        head = front_matter(record, self.source.name, fetched_at=record.fetched_at)
-        self.put(entry, digest(undated + text), lambda: head + text)
-        entry.key = key
+def _update_tree(kept: _Folder) -> None:
+    """Name every page, write what differs, remove what is gone."""
+    store, source, entries = kept.store, kept.source, kept.entries
+    names = MirrorNames(
+        kept.manifest.main_host,
+        {key: entry.file for key, entry in entries.items()},
+        occupied=lambda name: (kept.folder / name).exists(),
+    )
+    links, lines, living = LinkMap(store.aliases()), list[ContentsLine](), set[str]()
+    for page in store.iter_pages(parts=OUTLINE):
+        record = page.record
+        key, file, listed = identity(record.url), names.name(record.url), record.llms
+        living.add(key)
+        entries.setdefault(key, FileEntry(file))
+        links.add(record.url, record.fetched_url, file)
+        title = (listed.title if listed else None) or record.title or file.removesuffix(".md")
+        description = (listed.description if listed else None) or record.description
+        section, order = (listed.section, listed.order) if listed else (None, None)
+        lines.append(ContentsLine(file, title, description, section, order))
+    kept.manifest.write(kept.folder)  # before the first file: a killed run leaves no unknown ones
+    # what links can lead to: while it stays, unchanged pages need no second look
+    shape = _digest("\n".join(sorted(line.file for line in lines)))
+    for page in store.iter_pages(parts=OUTLINE):
+        _update_page(kept, page.record, shape, links)
+    table = contents(lines, source.url, source.introduction).encode("utf-8", "replace")
+    path = kept.folder / CONTENTS
+    if not path.exists() or path.read_bytes() != table:
+        replace_file(path, table)
+    kept.remove_others(living)
 
 
-def _main_host(store: Store, url: str) -> str:
-    """The host whose pages lie at the top: that of the source, unless all its pages lie elsewhere."""
-    hosts = Counter(host(page.record.url) for page in store.iter_pages(parts=OUTLINE))
-    return host(url) if host(url) in hosts else hosts.most_common(1)[0][0]
+def _update_page(kept: _Folder, outline: PageRecord, shape: str, links: LinkMap) -> None:
+    """Bring the file of a page in step; its text is read only where the file may have to change."""
+    entry = kept.entries.setdefault(identity(outline.url), FileEntry(""))
+    undated = front_matter(outline, kept.source.name, fetched_at="")
+    key = _digest(f"{undated}{shape}")
+    if entry.key == key and kept.is_there(entry):
+        kept.report.untouched += 1
+        return
+    record = kept.store.load_page(outline.key)
+    if record is None:  # deleted since
+        return
+    text = file_text(record, entry.file, links.file)
+    head = front_matter(record, kept.source.name, fetched_at=record.fetched_at)
+    kept.put(entry, _digest(undated + text), head + text)
+    entry.key = key
 
 
-def digest(text: str) -> str:
+def _update_skill(kept: _Folder, budget: int | None) -> None:
+    """Write what differs, remove what is gone."""
+    outlines = [page.record for page in kept.store.iter_pages(parts=OUTLINE)]
+    outlines.sort(key=lambda one: (one.llms is None, one.llms.order if one.llms else 0, one.url))
+    references, omitted = _references(kept.store, outlines, budget)
+    for file in [*(one.file for one in references), SKILL]:
+        kept.entries.setdefault(file, FileEntry(file))
+    kept.manifest.write(kept.folder)
+    for one in references:
+        pages = [page for record in one.pages if (page := kept.store.load_page(record.key)) is not None]
+        text = reference_text(one.section, pages)
+        kept.put(kept.entries[one.file], _digest(text), text)
+    text = skill_text(kept.source, references, omitted)
+    kept.put(kept.entries[SKILL], _digest(text), text)
+    kept.remove_others({SKILL, *(one.file for one in references)})
+
+
+def _references(
+    store: Store, outlines: Iterable[PageRecord], budget: int | None
+) -> tuple[list[Reference], list[PageRecord]]:
+    """Share the pages out among references, section by section; and those that are beyond the budget."""
+    from llmsspider.changes.source import section_of  # noqa: PLC0415  # few crawls write a skill
+    from llmsspider.content.markdown.chunks import tokens  # noqa: PLC0415
+
+    sections: dict[str, list[PageRecord]] = {}
+    for record in outlines:
+        sections.setdefault(section_of(record), []).append(record)
+    references: list[Reference] = []
+    omitted: list[PageRecord] = []
+    used, names = 0, set[str]()
+    for section, records in sections.items():
+        size = MAX_REFERENCE_TOKENS
+        stem = slug(urlsplit(section).path if section.startswith("/") else section)[:60].strip("-") or "pages"
+        for record in records:
+            page = store.load_page(record.key)
+            needed = tokens(page_text(page)) if page is not None else 0
+            if budget is not None and used + needed > budget:
+                omitted.append(record)
+                continue
+            used += needed
+            if size + needed > MAX_REFERENCE_TOKENS:
+                numbered = chain([stem], (f"{stem}-{number}" for number in count(2)))
+                name = next(name for name in numbered if name not in names)
+                names.add(name)
+                references.append(Reference(f"references/{name}.md", section))
+                size = 0
+            references[-1].pages.append(record)
+            size += needed
+    return references, omitted
+
+
+def _digest(text: str) -> str:
     """The digest of a text, as the manifest has it."""
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:32]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from llmsspider.crawl.spiderrun import required_run
 from llmsspider.errors import MirrorError, StoreError
 from llmsspider.items import Document
-from llmsspider.output.mirror import Kind, MirrorReport, folder_for, sync
+from llmsspider.output.mirror import MirrorReport, folder_for, sync, sync_skill
 from llmsspider.pipelines import CountedDrop
 from llmsspider.web import stats
 
@@ -68,31 +68,24 @@ class ExportPipeline:
             run.flush()
         except StoreError:  # `Run.end` meets it again, and says it
             return
-        if run.config.skill_dir is not None:
+        for kind, setting in (("skill", run.config.skill_dir), ("mirror", run.config.mirror_dir)):
+            if setting is None:
+                continue
             try:
-                report = await asyncio.to_thread(_sync, "skill", run.config.skill_dir, run.config, run.source)
-                run.note(f"skill {report.describe()}")
+                report = await asyncio.to_thread(_sync, kind, setting, run.config, run.source)
             except (MirrorError, StoreError, OSError) as error:  # OSError: a full disk
-                logger.error("the skill was not written: %(error)s", {"error": error})
-                run.count("skill/failed")
-        if run.config.mirror_dir is None:
-            return
-        try:
-            report = await asyncio.to_thread(_sync, "tree", run.config.mirror_dir, run.config, run.source)
-        except (MirrorError, StoreError, OSError) as error:
-            logger.error("the Markdown tree was not written: %(error)s", {"error": error})
-            run.count("mirror/failed")
-            return
-        run.outputs.mirror = report.describe()
-        run.count("mirror/written", len(report.written))
-        run.count("mirror/removed", len(report.removed))
+                what = "skill" if kind == "skill" else "Markdown tree"
+                logger.error("the %(what)s was not written: %(error)s", {"what": what, "error": error})
+                run.count("skill/failed" if kind == "skill" else "mirror/failed")
+                continue
+            if kind == "skill":
+                run.note(f"skill {report.describe()}")
+                continue
+            run.outputs.mirror = report.describe()
+            run.count("mirror/written", len(report.written))
+            run.count("mirror/removed", len(report.removed))
 
 
-def _sync(kind: Kind, setting: str, config: Config, source: str) -> MirrorReport:
+def _sync(kind: str, setting: str, config: Config, source: str) -> MirrorReport:
     with config.stores.open(source, create=False) as store:
-        folder = folder_for(setting, source)
-        if kind == "tree":
-            return sync(store, folder)
-        from llmsspider.output.skill import sync_skill  # noqa: PLC0415  # few crawls write a skill
-
-        return sync_skill(store, folder)
+        return (sync_skill if kind == "skill" else sync)(store, folder_for(setting, source))

@@ -13,8 +13,8 @@ from stores import NAME, SITE, Place, record
 from llmsspider.content.markdown.chunks import tokens
 from llmsspider.errors import MirrorError
 from llmsspider.items import LlmsEntry
-from llmsspider.output.mirror import sync
-from llmsspider.output.skill import MAX_DESCRIPTION, MAX_REFERENCE_TOKENS, sync_skill
+from llmsspider.output.mirror import MAX_REFERENCE_TOKENS, sync, sync_skill
+from llmsspider.output.mirror_files import MAX_DESCRIPTION
 from llmsspider.store import SourceRecord, Store
 
 SAYS = {"title": "Example: docs", "summary": "How to\nuse it.", "notes": None}
