@@ -5,18 +5,18 @@ from __future__ import annotations
 import codecs
 import io
 import re
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import islice
-from pathlib import Path
 from types import MappingProxyType
-from typing import BinaryIO
+from typing import BinaryIO, Literal
 
 from llmsspider.site.llmsfull_marks import HEADING, SEPARATOR, Mark, clean_title
-from llmsspider.site.llmsfull_rules import FileScan, Kind, choose
-from llmsspider.site.llmsfull_titles import Locator
+from llmsspider.site.llmsfull_rules import FileScan, Locator, choose, titled
 from llmsspider.web.stats import FilterReason
+
+Kind = Literal["markdown", "rst", "html"]
 
 MAX_LINE_CHARS = 64 * 1024
 """A longer line comes in parts."""
@@ -32,61 +32,80 @@ _TAG_HINT = re.compile(r"</?(?:doc|page)", re.IGNORECASE)
 
 
 class Lines:
-    r"""The lines of a file or an open binary stream that can seek; iterating starts over each time.
+    r"""The lines of an open binary stream that can seek; iterating starts over each time.
 
     Line ends are `\\n`, whatever the file has; the last line and the parts of an overlong one have
     none. A page tag (`<doc …>`, `</page>`) that shares its line with text comes as a line of its own.
     """
 
-    def __init__(self, source: BinaryIO | Path):
+    def __init__(self, source: BinaryIO):
         self._source = source
-        self._encoding = self._find_encoding()
+        self._encoding = _encoding(source)
 
     def __iter__(self) -> Iterator[str]:
-        with self._open() as raw:
-            text = io.TextIOWrapper(raw, self._encoding, errors="replace", newline=None)
-            try:
-                while line := text.readline(MAX_LINE_CHARS):
-                    if "<" in line and _TAG_HINT.search(line):
-                        yield from _apart(line)
-                    else:
-                        yield line
-            finally:
-                with suppress(ValueError):  # the file was closed before: nobody reads on
-                    text.detach()
-
-    @contextmanager
-    def _open(self) -> Iterator[BinaryIO]:
-        if isinstance(self._source, Path):
-            with self._source.open("rb") as file:
-                yield file
-        else:
-            self._source.seek(0)
-            yield self._source
-
-    def _find_encoding(self) -> str:
-        """Return UTF-8 if the whole file is, else what its byte order mark says, else Windows-1252."""
-        decoder = codecs.getincrementaldecoder("utf-8")()
-        with self._open() as raw:
-            chunk = raw.read(_CHUNK)
-            if chunk.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-                return "utf-16"
-            try:
-                while chunk:
-                    decoder.decode(chunk)
-                    chunk = raw.read(_CHUNK)
-                decoder.decode(b"", final=True)
-            except UnicodeDecodeError:
-                return "cp1252"
-        return "utf-8-sig"
+        self._source.seek(0)
+        text = io.TextIOWrapper(self._source, self._encoding, errors="replace", newline=None)
+        try:
+            while line := text.readline(MAX_LINE_CHARS):
+                if "<" in line and _TAG_HINT.search(line):
+                    parts = [part for part in _TAG.split(line) if part]
+                    if len(parts) > 1 and parts[-1] == "\n":
+                        parts[-2:] = [parts[-2] + "\n"]
+                    yield from parts
+                else:
+                    yield line
+        finally:
+            with suppress(ValueError):  # the file was closed before: nobody reads on
+                text.detach()
 
 
-def _apart(line: str) -> Iterator[str]:
-    """Split a line at its page tags; the parts joined are the line."""
-    parts = [part for part in _TAG.split(line) if part]
-    if len(parts) > 1 and parts[-1] == "\n":
-        parts[-2:] = [parts[-2] + "\n"]
-    yield from parts
+def _encoding(source: BinaryIO) -> str:
+    """Return UTF-8 if the whole file is, else what its byte order mark says, else Windows-1252."""
+    decoder = codecs.getincrementaldecoder("utf-8")()
+    source.seek(0)
+    chunk = source.read(_CHUNK)
+    if chunk.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return "utf-16"
+    try:
+        while chunk:
+            decoder.decode(chunk)
+            chunk = source.read(_CHUNK)
+        decoder.decode(b"", final=True)
+    except UnicodeDecodeError:
+        return "cp1252"
+    return "utf-8-sig"
+
+
+_DIRECTIVE = re.compile(r"\s*\.\. (?:[\w:-]+::|_[^:]+:|\|)")
+_ROLE = re.compile(r":[a-z+-]{1,40}:`[^`]+`")
+_UNDERLINE = re.compile(r"([=\-~^\"'`#*+.:_])\1{2,}\s*$")
+_TAG_LINE = re.compile(r"\s*</?[a-z][a-z0-9]*(?:\s[^>]*)?>", re.IGNORECASE)
+_MARKDOWN = re.compile(r"#{1,6}\s|```|\s*[-*]\s.*\]\(|[^\]]*+(?:\](?!\(\S)[^\]]*+)*+\]\(")
+
+
+def _markup(lines: Iterable[str]) -> Kind:
+    """Return the markup that most lines have, by lines that only one markup has."""
+    texts = rst = html = markdown = 0
+    before = ""
+    for line in lines:
+        text = line[:500].rstrip()
+        if text and not texts and text.lstrip().lower().startswith(("<!doctype html", "<html")):
+            return "html"
+        texts += bool(text)
+        if ".." in text[:12] and _DIRECTIVE.match(text):
+            rst += 2
+        elif (":`" in text and _ROLE.search(text)) or (
+            text[:1] in tuple('=~^"-#*+') and _UNDERLINE.match(text) and 3 <= len(before) <= len(text)
+        ):
+            rst += 1
+        elif "<" in text[:20] and _TAG_LINE.match(text):
+            html += 1
+        elif _MARKDOWN.match(text):
+            markdown += 1
+        before = text
+    if html > 0.5 * max(texts, 1):
+        return "html"
+    return "rst" if rst >= 5 and rst > 2 * markdown else "markdown"
 
 
 MAX_PAGE_CHARS = 20 * 1024 * 1024
@@ -103,8 +122,8 @@ _SAMPLE_CHARS = 1000
 MIN_MEAN_CHARS = 250
 """Delimited pages shorter than this on average are the entries of an index."""
 
-_BLOCK_LINES = 256
-"""Lines that are taken at a time, of `MAX_LINE_CHARS` each."""
+SHAPE_LINES = 50_000
+"""Number of first lines by which the markup of a file is recognised."""
 
 _NO_TITLES: Mapping[str, str] = MappingProxyType({})
 
@@ -157,30 +176,37 @@ class SplitReport:
     marks: tuple[Mark, ...] = field(default=(), repr=False)
 
 
-def inspect(source: BinaryIO | Path, url: str, titles: Mapping[str, str] = _NO_TITLES) -> SplitReport:
+def inspect(source: BinaryIO, url: str, titles: Mapping[str, str] = _NO_TITLES) -> SplitReport:
     """Return the structure of a full-text file, without cutting it.
 
     `source` is a file or a binary stream that can seek, `url` where it came from, `titles` maps the URLs
     listed elsewhere (llms.txt, sitemap) to their titles, in order; titles may be empty.
     """
-    scan = FileScan.of(Lines(source))
-    locator = Locator(url, titles)
-    choice = choose(scan, url)
-    if choice is not None:
-        for mark in choice.marks:
-            mark.url = locator.locate(mark.url, mark.title)
-        return _report(scan.shape.kind, choice.rule, choice.marks)
-    if scan.shape.kind == "html":
-        return SplitReport("html", None, 0, (), "HTML without page boundaries")
-    marks, reason = scan.titles.marks(locator)
-    if marks:
-        return _report(scan.shape.kind, "titles", marks)
-    if scan.shape.kind == "rst":
-        reason = "reStructuredText without page boundaries"
-    return SplitReport(scan.shape.kind, None, 0, (), reason)
+    lines, locator = Lines(source), Locator(url, titles)
+    kind, scan = _markup(islice(lines, SHAPE_LINES)), FileScan(lines)
+    rule, marks = choose(scan, url) or ("titles", [])
+    for mark in marks:
+        mark.url = locator.locate(mark.url, mark.title)
+    reason = "HTML without page boundaries"
+    if not marks and kind != "html":
+        marks, reason = titled(scan.titles.headings, locator)
+    if not marks:
+        reason = "reStructuredText without page boundaries" if kind == "rst" else reason
+        return SplitReport(kind, None, 0, (), reason)
+    joined: list[Mark] = []
+    for mark in marks:
+        last = joined[-1] if joined else None
+        if last and last.end is None and mark.url and mark.url == last.url:  # a section of the page before
+            last.skip += mark.skip
+            if mark.lead:
+                last.sections[mark.start] = mark.lead
+        else:
+            joined.append(mark)
+    urls = tuple(dict.fromkeys(mark.url for mark in joined if mark.url))
+    return SplitReport(kind, rule, len(joined), urls, None, tuple(joined))
 
 
-def cut(source: BinaryIO | Path, report: SplitReport) -> Iterator[FullPage | Leftover]:
+def cut(source: BinaryIO, report: SplitReport) -> Iterator[FullPage | Leftover]:
     """Yield all text of an inspected file in its order: its pages, and what is in none of them.
 
     Only the marks themselves (addresses, front matter), blank lines and separators at the ends of a piece go.
@@ -190,10 +216,23 @@ def cut(source: BinaryIO | Path, report: SplitReport) -> Iterator[FullPage | Lef
     """
     if report.rule is None:
         raise UnsplittableError(report.reason or "no page boundaries")
-    return _cut(Lines(source), report)
+    marks = iter(report.marks)
+    current: Mark | None = None
+    following, piece = next(marks, None), _Piece()
+    for number, line in enumerate(Lines(source)):
+        if following is not None and number >= following.start:
+            yield from piece.end(current, report)
+            current, following = following, next(marks, None)
+            piece = _Piece(current)
+        elif current is not None and number == current.end:  # the line that closes the page
+            yield from piece.end(current, report)
+            current, piece = None, _Piece()
+            continue
+        piece.add(number, line)
+    yield from piece.end(current, report)
 
 
-def read_whole(source: BinaryIO | Path, url: str, report: SplitReport) -> FullPage:
+def read_whole(source: BinaryIO, url: str, report: SplitReport) -> FullPage:
     """Return an inspected file as one page with the address of the file.
 
     Raises:
@@ -217,59 +256,13 @@ def looks_split(text: str, url: str = "", *, named: bool = False) -> bool:
     `named` says that the file's name calls it full text; then, and where the marks are those that only full-text
     generators write, short pages will do. Other marks stand in annotated indexes too.
     """
-    scan = FileScan.of(Lines(io.BytesIO(text.encode("utf-8", "replace"))))
+    scan = FileScan(Lines(io.BytesIO(text.encode("utf-8", "replace"))))
     choice = choose(scan, url)
     if choice is None or len(choice.marks) < 2:
         return False
     below_title = choice.rule == "title-label" and choice.marks[0].level == 1
     explicit = named or below_title or choice.rule in EXPLICIT_RULES or choice.rule.endswith("-tag")
     return scan.chars / len(choice.marks) >= (MIN_EXPLICIT_CHARS if explicit else MIN_MEAN_CHARS)
-
-
-def _report(kind: Kind, rule: str, marks: list[Mark]) -> SplitReport:
-    joined = _joined(marks)
-    urls = tuple(dict.fromkeys(mark.url for mark in joined if mark.url))
-    return SplitReport(kind, rule, len(joined), urls, None, tuple(joined))
-
-
-def _joined(marks: list[Mark]) -> list[Mark]:
-    """Join neighbouring marks of one URL: a page cut into its sections."""
-    kept: list[Mark] = []
-    for mark in marks:
-        if kept and mark.url is not None and kept[-1].url == mark.url and kept[-1].end is None:
-            kept[-1].skip += mark.skip
-            if mark.lead:
-                kept[-1].sections[mark.start] = mark.lead
-        else:
-            kept.append(mark)
-    return kept
-
-
-def _cut(lines: Lines, report: SplitReport) -> Iterator[FullPage | Leftover]:
-    """Yield the text between marks; lines that no mark stands in come in blocks."""
-    marks, coming = iter(report.marks), iter(lines)
-    current: Mark | None = None
-    following = next(marks, None)
-    piece, number = _Piece(), 0
-    while True:
-        next_start = following.start if following is not None else None
-        ended = current.end if current is not None else None
-        at = min((place for place in (next_start, ended) if place is not None), default=number + _BLOCK_LINES)
-        block = list(islice(coming, max(1, min(at - number, _BLOCK_LINES))))
-        if not block:
-            break
-        if next_start is not None and number >= next_start:
-            yield from piece.end(current, report)
-            current, following = following, next(marks, None)
-            piece = _Piece(current)
-        elif ended is not None and number >= ended:
-            yield from piece.end(current, report)
-            piece, current = _Piece(), None
-            block.clear()  # the line that closes the page
-            number += 1
-        piece.add(number, block)
-        number += len(block)
-    yield from piece.end(current, report)
 
 
 class _Piece:
@@ -281,20 +274,13 @@ class _Piece:
         self._lines = [mark.lead] if mark and mark.lead else []
         self._size = 0
 
-    def add(self, number: int, lines: list[str]) -> None:
-        """Take lines, the first of that number, without those that belong to a mark."""
-        for place in self._skip:
-            if 0 <= place - number < len(lines):
-                lines[place - number] = self._sections.get(place, "")
-        size = self._size + sum(map(len, lines))
-        if size <= MAX_PAGE_CHARS:
-            self._lines += lines
-            self._size = size
-            return
-        for line in lines:
-            self._size += len(line)
-            if self._size <= MAX_PAGE_CHARS:
-                self._lines.append(line)
+    def add(self, number: int, line: str) -> None:
+        """Take a line, or what stands for it where it belongs to a mark."""
+        if number in self._skip:
+            line = self._sections.get(number, "")
+        self._size += len(line)
+        if self._size <= MAX_PAGE_CHARS:
+            self._lines.append(line)
 
     def end(self, mark: Mark | None, report: SplitReport) -> Iterator[FullPage | Leftover]:
         """Yield the page that begins with `mark`, or text outside pages for None; nothing where there is no text."""

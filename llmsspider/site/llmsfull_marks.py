@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
@@ -51,49 +52,48 @@ def clean_title(text: str) -> str:
     return " ".join(text.replace("`", "").replace("**", "").split())
 
 
-FIRECRAWL = re.compile(r"\s*<\|firecrawl-page-\d+-l+mstxt\|>\s*$")
+_FIRECRAWL = re.compile(r"\s*<\|firecrawl-page-\d+-l+mstxt\|>\s*$")
 _DOC_PATH = re.compile(rf"`?(?:file\s*:\s*)?(\.{{0,2}}/?[\w@.-][\w@./ +-]*\.{FILES})`?$", re.IGNORECASE)
 _ROOT_PATH = re.compile(r"(/[\w@.~%+-]+(?:/[\w@.~%+-]*)*)$")
 _HEADING_URL = re.compile(r"<?(https?://[^\s<>]+?)>?$")
 _HEADING_LINK = re.compile(
     r"(?:[^\[\]]{0,60}:\s*)?\[([^\[\]]+)\]\(((?:https?://|/|\./)[^\s()]+(?:\([^\s()]*\))?)\)$"
 )
-_SUFFIX = re.compile(r"[(\[<]((?:https?:)?/[^\s()<>\[\]]*)[)\]>]")
+_SUFFIX = re.compile(r"(?<!\S)[(\[<]((?:https?:)?/[^\s()<>\[\]]*)[)\]>]$")
 
 
 class Headings:
-    """Headings that are a file, an address, or a title with one; grouped by level and form."""
+    """Headings that are a file, an address, or a title with one, banners and page markers; by rule and level."""
 
     def __init__(self) -> None:
-        self.groups: dict[tuple[str, int], list[Mark]] = {}
+        self.groups: defaultdict[tuple[str, int], list[Mark]] = defaultdict(list)
+        self._untitled: Mark | None = None
+        """A page marker whose page has no heading yet."""
 
     def feed(self, number: int, line: str, heading: re.Match[str] | None) -> None:
         """Process one line."""
         if heading is None:
-            path = _banner_path(line) if line[:1] in "=-#> " and len(line) < 400 else None
-            if path is not None:
-                self._add("banner", 0, Mark(number, path, None, [number]))
+            if _FIRECRAWL.match(line):
+                self._untitled = Mark(number, skip=[number])
+                self._add("firecrawl", self._untitled)
+            elif line[0] in "=-#> " and len(line) < 400 and (path := _banner_path(line)):
+                self._add("banner", Mark(number, path, skip=[number]))
             return
-        text = heading[2] or ""
-        level = len(heading[1])
-        if len(text) > 1000:
-            return
+        text, level = heading[2] or "", len(heading[1])
+        if self._untitled is not None:
+            self._untitled.title, self._untitled = clean_title(text), None
         if found := _DOC_PATH.match(text):
-            self._add("path", level, Mark(number, found[1], None, [number], level=level))
+            self._add("heading-path", Mark(number, found[1], skip=[number], level=level))
         elif found := _HEADING_URL.match(text) or _ROOT_PATH.match(text):
-            self._add("url", level, Mark(number, found[1], None, [number], level=level))
+            self._add("heading-url", Mark(number, found[1], skip=[number], level=level))
         elif found := _HEADING_LINK.match(text):
-            self._add("link", level, Mark(number, found[2], clean_title(found[1]), level=level))
-        elif found := _SUFFIX.fullmatch(last := text.split()[-1] if text else ""):
-            words = text[: -len(last)].rstrip()
-            if words:
-                lead = f"{heading[1]} {words}\n"
-                self._add(
-                    "suffix", level, Mark(number, found[1], clean_title(words), [number], lead, level=level)
-                )
+            self._add("heading-link", Mark(number, found[2], clean_title(found[1]), level=level))
+        elif (found := _SUFFIX.search(text)) and (words := text[: found.start()].rstrip()):
+            lead, title = f"{heading[1]} {words}\n", clean_title(words)
+            self._add("heading-suffix", Mark(number, found[1], title, [number], lead, level=level))
 
-    def _add(self, form: str, level: int, mark: Mark) -> None:
-        marks = self.groups.setdefault((form, level), [])
+    def _add(self, rule: str, mark: Mark) -> None:
+        marks = self.groups[rule, mark.level]
         if len(marks) < MAX_MARKS:
             marks.append(mark)
 
@@ -101,10 +101,10 @@ class Headings:
 def _banner_path(line: str) -> str | None:
     """Return the path in `=== guide/a.md ===` or `--- file: guide/a.md ---`, None in any other line."""
     text = line.strip()
-    opening, closing = len(text) - len(text.lstrip("=-#>")), len(text) - len(text.rstrip("=-#<"))
-    found = (
-        _DOC_PATH.match(text[opening : len(text) - closing].strip()) if min(opening, closing) > 1 else None
-    )
+    opened = text.lstrip("=-#>")
+    inner = opened.rstrip("=-#<")
+    is_banner = len(text) - len(opened) > 1 and len(opened) - len(inner) > 1
+    found = _DOC_PATH.match(inner.strip()) if is_banner else None
     return found[1] if found else None
 
 
@@ -137,7 +137,7 @@ class Labels:
     """`Source: URL`, `**URL:** /path`, `<!-- source: file.md -->`, grouped by label and form."""
 
     def __init__(self) -> None:
-        self.groups: dict[tuple[str, str], list[Mark]] = {}
+        self.groups: defaultdict[tuple[str, str], list[Mark]] = defaultdict(list)
         self._header: list[int] = []
         self._heading: tuple[int, int, str] | None = None
         self._title: str | None = None
@@ -146,7 +146,7 @@ class Labels:
         """The mark that only header lines and blanks have followed so far."""
 
     def feed(self, number: int, line: str, heading: re.Match[str] | None) -> None:
-        """Process one line; `heading` is its match as an ATX heading."""
+        """Process one line."""
         self._blank = 0
         if self._last is not None and _GENERATED.match(line):
             self._last.skip.append(number)
@@ -158,10 +158,8 @@ class Labels:
         if found is None and ":" in line[:40] and len(line) < 3000:
             found = _LABEL.match(line)
         if heading is not None:
+            self.text()
             self._heading = (number, len(heading[1]), heading[2] or "")
-            self._header = []
-            self._title = None
-            self._last = None
         elif found is not None:
             self._add(number, form, found)
         elif len(line) < 300 and len(self._header) < MAX_HEADER_LINES and _FIELD.match(line):
@@ -180,19 +178,18 @@ class Labels:
 
     def text(self) -> None:
         """Note a line of text: what follows does not stand below a title any more."""
-        self._header, self._heading, self._title = [], None, None
-        self._last = None
+        self._header, self._heading, self._title, self._last = [], None, None, None
 
     def _add(self, number: int, form: str, found: re.Match[str]) -> None:
         groups = found.groupdict()
         label = " ".join(groups["label"].lower().replace("_", " ").split())
-        marks = self.groups.setdefault((form, label), [])
-        mark = Mark(number, groups["url"] or groups.get("link"), None, [number])
+        mark = Mark(number, groups["url"] or groups.get("link"), skip=[number])
         if self._heading is not None:
             mark.start, mark.level, text = self._heading
             mark.title, mark.headed = clean_title(text) or None, True
         elif self._header:
             mark.start, mark.title, mark.skip = self._header[0], self._title, [*self._header, number]
+        marks = self.groups[form, label]
         if len(marks) < MAX_MARKS:
             marks.append(mark)
             self._last = mark
@@ -232,33 +229,27 @@ class FrontMatter:
     def feed(self, number: int, line: str) -> None:
         """Process one line."""
         if line.rstrip() == "---":
-            self._close(number)
-        elif self.start is not None:
-            first = not self._block
-            is_yaml = _KEY.match(line) if first else _YAML_LINE.match(line)
-            if len(self._block) > 80 or not is_yaml:
+            url, title = _named_in(_front_matter("".join(self._block)))
+            if self.start is not None and (url or title):
+                if len(self.marks) < MAX_MARKS:
+                    self.marks.append(Mark(self.start, url, title, list(range(self.start, number + 1))))
                 self.start = None
             else:
+                self.start = number
+            self._block = []
+        elif self.start is not None:
+            is_yaml = _YAML_LINE.match(line) if self._block else _KEY.match(line)
+            if len(self._block) > 80 or not is_yaml:
+                self.start, self._block = None, []
+            else:
                 self._block.append(line)
-
-    def _close(self, number: int) -> None:
-        fields = front_matter("".join(self._block)) if self.start is not None and self._block else {}
-        url, title = named_in(fields)
-        if self.start is not None and (url or title):
-            skip = list(range(self.start, number + 1))
-            if len(self.marks) < MAX_MARKS:
-                self.marks.append(Mark(self.start, url, title, skip))
-            self.start = None
-        else:
-            self.start = number
-        self._block = []
 
 
 class Tags:
     """`<doc title="…">…</doc>`, `<page>…</page>`, `<document>` and `<file path="…">` blocks."""
 
     def __init__(self) -> None:
-        self.groups: dict[str, list[Mark]] = {}
+        self.groups: defaultdict[str, list[Mark]] = defaultdict(list)
         self.opened: tuple[str, Mark] | None = None
         """The name and mark of a block that is not closed yet."""
         self._head: list[tuple[int, str]] = []
@@ -267,12 +258,11 @@ class Tags:
     def feed(self, number: int, line: str) -> None:
         """Process one line."""
         if self.opened is None:
-            found = _OPEN_TAG.match(line)
-            if found:
+            if found := _OPEN_TAG.match(line):
                 attributes = {name.lower(): (a or b).strip() for name, a, b in _ATTRIBUTE.findall(found[2])}
                 keys = ("url", "href", "src", "source", "path", "link")
                 named = next((attributes[key] for key in keys if attributes.get(key)), None)
-                url, title = named_in({**attributes, "url": named})
+                url, title = _named_in({**attributes, "url": named})
                 self.opened = (found[1].lower(), Mark(number, url, title, [number]))
                 self._head = []
             return
@@ -283,9 +273,8 @@ class Tags:
             mark.end = number
             if _INNER_BODY.match(self._last[1]):
                 mark.skip.append(self._last[0])
-            marks = self.groups.setdefault(name, [])
-            if len(marks) < MAX_MARKS:
-                marks.append(mark)
+            if len(self.groups[name]) < MAX_MARKS:
+                self.groups[name].append(mark)
             self.opened = None
             return
         if line.strip():
@@ -310,9 +299,9 @@ class Tags:
             mark.skip += inner.skip
 
 
-def front_matter(block: str) -> dict[str, object]:
+def _front_matter(block: str) -> dict[str, object]:
     """Return the fields of a YAML block, keys lower-case; nothing where it is no mapping."""
-    if block.count("[") + block.count("{") > MAX_BRACKETS:
+    if not block or block.count("[") + block.count("{") > MAX_BRACKETS:
         return {}
     import yaml  # noqa: PLC0415  # most sites have no full text
 
@@ -323,7 +312,7 @@ def front_matter(block: str) -> dict[str, object]:
     return {str(key).lower(): value for key, value in fields.items()} if isinstance(fields, dict) else {}
 
 
-def named_in(fields: dict[str, object]) -> tuple[str | None, str | None]:
+def _named_in(fields: dict[str, object]) -> tuple[str | None, str | None]:
     """Return the address and the title that front matter fields or attributes name."""
     title = fields.get("title")
     cleaned = clean_title(title) if isinstance(title, str) and title.strip() else None
@@ -340,3 +329,62 @@ def named_in(fields: dict[str, object]) -> tuple[str | None, str | None]:
         if is_address:
             return address, cleaned
     return None, cleaned
+
+
+# Headings, at which a file that names no addresses is cut where an llms.txt knows them as page titles.
+
+_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})(.*)$")
+
+
+@dataclass(slots=True)
+class Heading:
+    """A heading outside code; `separated` says that a separator stands above it."""
+
+    line: int
+    level: int
+    title: str
+    separated: bool
+    is_empty: bool = True
+
+
+class Titles:
+    """Remembers the headings outside code and, for each, whether text follows before the next.
+
+    A fence that another one with a language follows, or that never ends, was not closed by its author:
+    the headings behind it count after all.
+    """
+
+    def __init__(self) -> None:
+        self.headings: list[Heading] = []
+        self._in_fence: list[Heading] = []
+        self._fence: str | None = None
+        self._separated = False
+
+    def text(self) -> None:
+        """Note a line of text."""
+        if headings := self._in_fence or self.headings:
+            headings[-1].is_empty = False
+        self._separated = False
+
+    def feed(self, number: int, line: str, heading: re.Match[str] | None, *, is_separator: bool) -> None:
+        """Process one line; `heading` is its match as an ATX heading."""
+        if fence := _FENCE.match(line):
+            if self._fence is None:
+                self._fence = fence[1]
+            elif fence[1].startswith(self._fence):
+                closes = not fence[2].strip()
+                self.headings += [] if closes else self._in_fence
+                self._in_fence, self._fence = [], None if closes else fence[1]
+        if heading is not None:
+            headings = self.headings if self._fence is None else self._in_fence
+            if len(headings) < MAX_MARKS:
+                title = clean_title(heading[2] or "")
+                headings.append(Heading(number, len(heading[1]), title, self._separated))
+        elif not is_separator:
+            self.text()
+        self._separated = is_separator
+
+    def end(self) -> None:
+        """Note the end of the file."""
+        self.headings += self._in_fence
+        self._in_fence, self._fence = [], None

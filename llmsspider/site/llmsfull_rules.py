@@ -3,172 +3,71 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
-from typing import Literal
+from bisect import bisect_left
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping
+from itertools import pairwise
+from typing import NamedTuple
+from urllib.parse import unquote, urljoin, urlsplit
 
 from llmsspider.site.llmsfull_marks import (
-    FIRECRAWL,
     HEADING,
     MAX_HEADING_CHARS,
-    MAX_MARKS,
     SEPARATOR,
     FrontMatter,
+    Heading,
     Headings,
     Labels,
     Mark,
     Tags,
-    clean_title,
+    Titles,
 )
-from llmsspider.site.llmsfull_titles import Titles
-from llmsspider.web.addresses import hostname, registrable_domain
-
-Kind = Literal["markdown", "rst", "html"]
-
-_DIRECTIVE = re.compile(r"\s*\.\. (?:[\w:-]+::|_[^:]+:|\|)")
-_ROLE = re.compile(r":[a-z+-]{1,40}:`[^`]+`")
-_UNDERLINE = re.compile(r"([=\-~^\"'`#*+.:_])\1{2,}\s*$")
-_TAG_LINE = re.compile(r"\s*</?[a-z][a-z0-9]*(?:\s[^>]*)?>", re.IGNORECASE)
-_MARKDOWN = re.compile(r"#{1,6}\s|```|\s*[-*]\s.*\]\(|[^\]]*+(?:\](?!\(\S)[^\]]*+)*+\]\(")
-
-
-class Shape:
-    """Counts lines that only one markup has."""
-
-    def __init__(self) -> None:
-        self._lines = self._rst = self._html = self._markdown = 0
-        self._before = ""
-        self._is_html = False
-
-    def feed(self, line: str) -> None:
-        """Process one line."""
-        text = line[:500].rstrip()
-        if not text:
-            self._before = ""
-            return
-        if self._lines == 0:
-            self._is_html = text.lstrip().lower().startswith(("<!doctype html", "<html"))
-        self._lines += 1
-        if ".." in text[:12] and _DIRECTIVE.match(text):
-            self._rst += 2
-        elif (":`" in text and _ROLE.search(text)) or (
-            text[0] in '=~^"-#*+' and _UNDERLINE.match(text) and 3 <= len(self._before) <= len(text)
-        ):
-            self._rst += 1
-        elif "<" in text[:20] and _TAG_LINE.match(text):
-            self._html += 1
-        elif _MARKDOWN.match(text):
-            self._markdown += 1
-        self._before = text
-
-    @property
-    def kind(self) -> Kind:
-        """The markup that most lines so far have."""
-        if self._is_html or self._html > 0.5 * max(self._lines, 1):
-            return "html"
-        if self._rst >= 5 and self._rst > 2 * self._markdown:
-            return "rst"
-        return "markdown"
-
+from llmsspider.web import url_gate
+from llmsspider.web.addresses import hostname, registrable_domain, same_site
 
 _MARKED = re.compile(r"[#<=>]|\s*(?:`{3}|~{3}|-{3}|\*{3}|_{3})")
 """How a line begins that is a heading, a tag, a fence, a separator or a banner."""
-_NOTABLE = re.compile(rf"-|[^:]{{0,39}}+:|{_MARKED.pattern}")
-"""How a line begins that any scanner may take for more than text."""
-
-SHAPE_LINES = 50_000
-"""Number of first lines by which the markup of a file is recognised."""
 
 
 class FileScan:
     """All marks of a file. Line numbers are 0-based; `lines` and `chars` are totals."""
 
-    def __init__(self) -> None:
-        self.lines = 0
-        self.chars = 0
-        self.first_text_line = 0
-        self.last_text_line = 0
+    def __init__(self, lines: Iterable[str]):
+        self.lines = self.chars = self.last_text_line = 0
+        self.first_text_line: int | None = None
         self.labels = Labels()
         self.front_matter = FrontMatter()
         self.headings = Headings()
         self.tags = Tags()
-        self.firecrawl: list[Mark] = []
-        """`<|firecrawl-page-1-lllmstxt|>` lines, each before one page; the heading below is its title."""
         self.titles = Titles()
-        self.shape = Shape()
-        self._untitled: Mark | None = None
-        self._has_text = False
-        self._in_text = False
-        """Text came last, and no scanner awaits the end of anything: more text and blank lines are nothing new."""
-
-    @classmethod
-    def of(cls, lines: Iterable[str]) -> FileScan:
-        """FileScan lines."""
-        scan, coming = cls(), iter(lines)
-        line = next(coming, None)
-        while line is not None:
-            scan.feed(line)
-            line = scan._after_text(coming) if scan._in_text else next(coming, None)
-        scan.titles.end()
-        return scan
-
-    def _after_text(self, lines: Iterator[str]) -> str | None:
-        """Return the next line that may be more than text, or None; count the text and the blank lines before it."""
-        number, chars, found = self.lines, 0, None
-        for line in lines:
-            if _NOTABLE.match(line):
-                found = line
-                break
-            if number < SHAPE_LINES:
-                self.shape.feed(line)
-            if not line.isspace():
-                self.last_text_line = number
-            number, chars = number + 1, chars + len(line)
-        self.lines, self.chars = number, self.chars + chars
-        return found
-
-    def feed(self, line: str) -> None:
-        """Pass one line to the scanners that it can matter to."""
-        number = self.lines
-        self.lines += 1
-        self.chars += len(line)
-        if number < SHAPE_LINES:
-            self.shape.feed(line)
-        first = line[0]
-        if first == "-" or self.front_matter.start is not None:
-            self.front_matter.feed(number, line)
-        if first == "<" or self.tags.opened is not None:
-            self.tags.feed(number, line)
-        if not line.strip():
-            self.labels.blank()
-            return
-        if ":" not in line[:40] and not _MARKED.match(line):
-            self.labels.text()
-            self.titles.text()
-            self._in_text = self.front_matter.start is None and self.tags.opened is None
-            is_separator = False
-        else:
-            self._in_text = False
-            is_separator = self._feed_marked(number, line)
-        if not is_separator:
-            if not self._has_text:
-                self.first_text_line, self._has_text = number, True
+        in_text = False
+        for number, line in enumerate(lines):
+            self.lines += 1
+            self.chars += len(line)
+            if line[0] == "-" or self.front_matter.start is not None:
+                self.front_matter.feed(number, line)
+            if line[0] == "<" or self.tags.opened is not None:
+                self.tags.feed(number, line)
+            if line.isspace():
+                self.labels.blank()
+                continue
+            if ":" in line[:40] or _MARKED.match(line):
+                in_text = False
+                heading = HEADING.match(line) if line[0] == "#" and len(line) <= MAX_HEADING_CHARS else None
+                is_separator = SEPARATOR.match(line) is not None
+                self.labels.feed(number, line, heading)
+                self.headings.feed(number, line, heading)
+                self.titles.feed(number, line, heading, is_separator=is_separator)
+                if is_separator:
+                    continue
+            elif not in_text:
+                in_text = True  # more of it is nothing new
+                self.labels.text()
+                self.titles.text()
+            if self.first_text_line is None:
+                self.first_text_line = number
             self.last_text_line = number
-
-    def _feed_marked(self, number: int, line: str) -> bool:
-        """Show a line that may hold a mark; return whether it is a separator."""
-        heading = HEADING.match(line) if line[0] == "#" and len(line) <= MAX_HEADING_CHARS else None
-        is_separator = SEPARATOR.match(line) is not None
-        self.labels.feed(number, line, heading)
-        self.headings.feed(number, line, heading)
-        self.titles.feed(number, line, heading, is_separator=is_separator)
-        if line.startswith("<|") and FIRECRAWL.match(line) and len(self.firecrawl) < MAX_MARKS:
-            self._untitled = Mark(number, skip=[number])
-            self.firecrawl.append(self._untitled)
-        elif heading is not None and self._untitled is not None:
-            self._untitled.title, self._untitled = clean_title(heading[2] or ""), None
-        return is_separator
+        self.titles.end()
 
 
 # --- pick the rule that explains how a full-text file was joined ---
@@ -183,9 +82,10 @@ MAX_PREAMBLE_HEADINGS = 2
 MAX_PAGE_SHARE = 0.7
 """Marks that leave more than this to one page are no page boundaries."""
 
+_STRONG = frozenset({"heading-path", "banner", "firecrawl"})
 
-@dataclass(frozen=True, slots=True)
-class Choice:
+
+class Choice(NamedTuple):
     """A rule by name, and its marks in the order of the file."""
 
     rule: str
@@ -194,29 +94,21 @@ class Choice:
     @property
     def score(self) -> int:
         """Number of different pages."""
-        return len({mark.url or mark.title for mark in self.marks if mark.url or mark.title})
+        return len({mark.url or mark.title for mark in self.marks} - {None, ""})
 
 
 def choose(scan: FileScan, url: str) -> Choice | None:
     """Return the rule with the most pages; a rule by headings alone comes last."""
+    headings = [Choice(rule, marks) for (rule, _), marks in scan.headings.groups.items()]
+    matters = scan.front_matter.marks
     strong = [
         *(Choice(f"{name}-tag", marks) for name, marks in scan.tags.groups.items()),
-        Choice("front-matter", [mark for mark in scan.front_matter.marks if mark.url]),
+        Choice("front-matter", [mark for mark in matters if mark.url]),
         *_labels(scan, url),
-        *(
-            Choice(f"heading-{form}" if form != "banner" else form, marks)
-            for (form, _), marks in scan.headings.groups.items()
-            if form in {"path", "banner"}
-        ),
-        Choice("firecrawl", scan.firecrawl),
+        *(choice for choice in headings if choice.rule in _STRONG),
     ]
-    weak = [
-        Choice(f"heading-{form}", _own_site(marks, url))
-        for (form, _), marks in scan.headings.groups.items()
-        if form not in {"path", "banner"}
-    ]
-    fallback = [Choice("front-matter", [mark for mark in scan.front_matter.marks if mark.title or mark.url])]
-    for choices in (strong, weak, fallback):
+    weak = [Choice(rule, _own_site(marks, url)) for rule, marks in headings if rule not in _STRONG]
+    for choices in (strong, weak, [Choice("front-matter", matters)]):
         fitting = [choice for choice in choices if _fits(choice, scan, strict=choices is not strong)]
         if fitting:
             return max(fitting, key=lambda choice: choice.score)
@@ -226,10 +118,10 @@ def choose(scan: FileScan, url: str) -> Choice | None:
 def _labels(scan: FileScan, url: str) -> list[Choice]:
     """Turn labelled lines into marks: below a title, before a body, or after one."""
     choices = []
-    beside: dict[int, set[int]] = {}
+    beside: dict[int, set[int]] = defaultdict(set)
     for marks in scan.labels.groups.values():
         for mark in marks:
-            beside.setdefault(mark.start, set()).update(mark.skip)
+            beside[mark.start].update(mark.skip)
     for (form, _), marks in scan.labels.groups.items():
         own = _own_site(marks, url)
         if not own:
@@ -271,17 +163,231 @@ def _site(url: str) -> str | None:
 
 def _fits(choice: Choice, scan: FileScan, *, strict: bool) -> bool:
     """Return whether marks can be the page boundaries of the whole file."""
-    marks = choice.marks
-    if choice.score < 2 and not (choice.score == 1 and marks[0].start <= scan.first_text_line and not strict):
+    marks, first_text_line = choice.marks, scan.first_text_line or 0
+    if choice.score < 2 and not (choice.score == 1 and marks[0].start <= first_text_line and not strict):
         return False
-    preamble = marks[0].start - scan.first_text_line
-    if preamble > max(MAX_PREAMBLE_LINES, MAX_PREAMBLE_SHARE * scan.lines):
+    start = marks[0].start
+    if start - first_text_line > max(MAX_PREAMBLE_LINES, MAX_PREAMBLE_SHARE * scan.lines):
         return False
-    if strict and scan.titles.count_before(marks[0].start) > MAX_PREAMBLE_HEADINGS:
-        return False
-    if choice.rule == "heading-url" and all("://" in (mark.url or "") for mark in marks):
+    if not strict:
         return True
-    if not strict or scan.titles.lines_at(marks[0].level) == {mark.start for mark in marks}:
-        return True
-    ends = [*(mark.start for mark in marks[1:]), scan.lines]
-    return max(end - mark.start for mark, end in zip(marks, ends, strict=True)) <= MAX_PAGE_SHARE * scan.lines
+    headings = scan.titles.headings
+    if sum(heading.line < start for heading in headings) > MAX_PREAMBLE_HEADINGS:
+        return False
+    is_absolute = choice.rule == "heading-url" and all("://" in (mark.url or "") for mark in marks)
+    starts = [mark.start for mark in marks]
+    is_level = {one.line for one in headings if one.level == marks[0].level} == set(starts)
+    longest = max(end - begin for begin, end in pairwise([*starts, scan.lines]))
+    return is_absolute or is_level or longest <= MAX_PAGE_SHARE * scan.lines
+
+
+# The addresses of pages: as the file names them, or those of the pages listed elsewhere.
+
+_INDEX_NAMES = frozenset({"index", "readme", ""})
+_SOURCE_ROOTS = frozenset(
+    {"docs", "doc", "documentation", "content", "pages", "src", "main", "master", "site", "website"}
+)
+_EXTENSION = re.compile(r"\.(?:mdx?|markdown|rst|txt|html?|ipynb|adoc)$", re.IGNORECASE)
+_SOURCE_PATH = re.compile(
+    r"/(?:content|contents|src|source|_docs)/.*\.(?:mdx?|markdown|rst|ipynb|adoc)$", re.IGNORECASE
+)
+"""A path of a source tree, which no site publishes: the page is the listed one it ends like, or none."""
+
+_ORDER_PREFIX = re.compile(r"^\d+[-_.]\s*(?=\D)")
+
+
+def normal_title(text: str) -> str:
+    """Return a title reduced to its letters and digits, for comparison.
+
+    >>> normal_title("**What's new?**")
+    'what s new'
+    """
+    return " ".join(re.sub(r"[\W_]+", " ", text.casefold()).split())
+
+
+class Locator:
+    """Knows the pages listed elsewhere (`titles` maps their URLs to titles) and where the file lies."""
+
+    def __init__(self, url: str, titles: Mapping[str, str]):
+        self._base = url
+        self._here = _names(urlsplit(urljoin(url, ".")).path)
+        self.urls: list[str] = []
+        """Those of the pages that have a title, in the order of the list."""
+        self.position: dict[str, int] = {}
+        """Where in the list each of them stands."""
+        self._by_title: dict[str, list[int]] = defaultdict(list)
+        self._by_names: dict[tuple[str, ...], str] = {}
+        for known, title in titles.items():
+            if not self._is_own(known):
+                continue
+            self._by_names.setdefault(_names(urlsplit(known).path), known)
+            if normal_title(title):
+                self._by_title[normal_title(title)].append(len(self.urls))
+                self.position[known] = len(self.urls)
+                self.urls.append(known)
+
+    def positions(self, title: str) -> list[int]:
+        """Return where in the list a title stands."""
+        return self._by_title.get(normal_title(title), [])
+
+    def locate(self, address: str | None, title: str | None) -> str | None:
+        """Return the URL of a page, without fragment; None where its address is not certain.
+
+        An address on the file's own site is taken as it is. An address elsewhere (a repository, a
+        preview host) and a path relative to a source tree give way to the listed page they end like,
+        or to the one with that title; a relative path nobody lists counts only where there is no list.
+        """
+        positions = self.positions(title) if title else []
+        titled = self.urls[positions[0]] if len(positions) == 1 else None
+        url = url_gate.parse(address, self._base) if address else None
+        if not address or not isinstance(url, str):
+            return titled
+        names = _names(urlsplit(url).path)
+        likely = self._listed_like(names) or titled
+        if address.startswith(("http://", "https://")):
+            return url if self._is_own(url) else likely or url
+        below = (*self._here, *_names(urlsplit(address).path))
+        listed = self._by_names.get(names) or self._by_names.get(below)
+        if address.startswith("/"):
+            return listed or (likely if _SOURCE_PATH.match(address) else url)
+        listed = listed or likely
+        if listed or self._by_names or hostname(url) is None:
+            return listed
+        return re.sub(r"(?:(?<=/)(?:README|readme|index)\.mdx?|\.mdx)$", "", url)
+
+    def _is_own(self, url: str) -> bool:
+        return not self._base or same_site(url, self._base)
+
+    def _listed_like(self, names: tuple[str, ...]) -> str | None:
+        """Return the listed page whose path, from the file's directory, ends a path.
+
+        A path of one name is too little to go by, except right below the root of a source tree.
+        """
+        for begin in range(len(names)):
+            tail = names[begin:]
+            is_enough = len(tail) >= 2 or begin == 0 or names[begin - 1] in _SOURCE_ROOTS
+            found = self._by_names.get((*self._here, *tail)) or self._by_names.get(tail)
+            if is_enough and found:
+                return found
+        return None
+
+
+def _names(path: str) -> tuple[str, ...]:
+    """Return the segments of a path as they name a page: no extension, index, order prefix or case."""
+    *folders, name = (unquote(segment) for segment in path.strip("/").split("/"))
+    segments = [*folders, _EXTENSION.sub("", name)]
+    names = [_ORDER_PREFIX.sub("", segment).lower() for segment in segments if segment not in {"", ".", ".."}]
+    while names and names[-1] in _INDEX_NAMES:
+        names.pop()
+    return tuple(names)
+
+
+# Cut a file that names no addresses at the headings an llms.txt knows as page titles.
+
+MAX_LEVEL = 3
+"""Headings below this level do not begin pages."""
+
+MIN_SHARE = 0.5
+"""At least so much of the headings of the level must be known titles."""
+
+MIN_COVERAGE = 0.8
+"""So much of the list in its order, and the file is that list written out."""
+
+MAX_NAMESAKES = 20
+"""A title that more pages have says nothing."""
+
+
+def titled(headings: list[Heading], locator: Locator) -> tuple[list[Mark], str]:
+    """Return a mark for each page, with the URL where it is certain, and the reason when there are none."""
+    levels = [_candidates(headings, level, locator) for level in range(1, MAX_LEVEL + 1)]
+    headings = max(levels, key=lambda level: len({h.title for h in level if locator.positions(h.title)}))
+    in_order = _in_listed_order(headings, locator)
+    if len(in_order) >= max(3, MIN_COVERAGE * len(locator.urls)):
+        return _sure(in_order, locator)
+    marks = _by_unique_title(headings, locator)
+    known = sum(1 for mark in marks if mark.url)
+    if known < 2:
+        return [], "no page boundaries"
+    if known < len(marks) * MIN_SHARE:
+        return [], f"only {known} of {len(marks)} headings are titles in the llms.txt"
+    return _sure(marks, locator)
+
+
+def _candidates(headings: list[Heading], level: int, locator: Locator) -> list[Heading]:
+    """Return the headings of a level that can begin a page: where separators mark pages, only those."""
+    own = [heading for heading in headings if heading.level == level]
+    separated = [heading for heading in own if heading.separated]
+    known = {heading.title for heading in own if locator.positions(heading.title)}
+    known_separated = {heading.title for heading in separated if heading.title in known}
+    if len(known_separated) >= 2 and len(known_separated) >= 0.8 * len(known):
+        return [own[0], *separated] if not own[0].separated else separated
+    return own
+
+
+class _Chain(NamedTuple):
+    heading: Heading
+    position: int
+    before: _Chain | None
+
+
+def _in_listed_order(headings: list[Heading], locator: Locator) -> list[Mark]:
+    """Return marks for the longest run of headings that follow the order of the llms.txt.
+
+    A file whose headings name nearly all listed pages in their order is that list written out; other
+    headings of the level belong to the pages.
+    """
+    lengths: list[int] = []
+    chains: list[_Chain] = []
+    for heading in headings:
+        positions = locator.positions(heading.title)
+        for index in sorted(positions, reverse=True) if len(positions) <= MAX_NAMESAKES else ():
+            place = bisect_left(lengths, index)
+            link = _Chain(heading, index, chains[place - 1] if place else None)
+            lengths[place : place + 1] = [index]
+            chains[place : place + 1] = [link]
+    marks: list[Mark] = []
+    chain = chains[-1] if chains else None
+    while chain is not None:
+        found = chain.heading
+        marks.append(Mark(found.line, locator.urls[chain.position], found.title, level=found.level))
+        chain = chain.before
+    return marks[::-1]
+
+
+def _by_unique_title(headings: list[Heading], locator: Locator) -> list[Mark]:
+    """Return marks for headings, with URLs for titles that stand as often in the file as in the list."""
+    counts = Counter(normal_title(heading.title) for heading in headings)
+    used: dict[str, int] = defaultdict(int)
+    marks = []
+    for heading in headings:
+        name = normal_title(heading.title)
+        listed = locator.positions(heading.title)
+        url = locator.urls[listed[used[name]]] if listed and len(listed) == counts[name] else None
+        used[name] += 1
+        if url is not None or not heading.is_empty:
+            marks.append(Mark(heading.line, url, heading.title, level=heading.level))
+    return marks
+
+
+def _sure(marks: list[Mark], locator: Locator) -> tuple[list[Mark], str]:
+    """Remove the URL of pages whose end is not certain: those pages are fetched.
+
+    A page may go on behind a heading that nobody lists; and it may hold the pages listed after it that no
+    heading names, as those without a heading of their own do.
+    """
+    located = sorted({locator.position[mark.url] for mark in marks if mark.url})
+    unsure = []
+    for mark, after in zip(marks, [*marks[1:], None], strict=True):
+        if mark.url is None:
+            continue
+        position = locator.position[mark.url]
+        end = locator.position[after.url] if after is not None and after.url else position + 2
+        first, stop = position + 1, min(max(end, position + 2), len(locator.urls))
+        missing = max(stop - first, 0) - (bisect_left(located, stop) - bisect_left(located, first))
+        if (after is not None and after.url is None) or missing > 0:
+            unsure.append(mark)
+    for mark in unsure:
+        mark.url = None
+    if sum(1 for mark in marks if mark.url) < 2:
+        return [], "headings are titles in the llms.txt, but it is not sure where their pages end"
+    return marks, ""

@@ -20,7 +20,7 @@ SHORT_STEPS = 5_000_000
 NOT_YET = {
     "llmsspider.site.llmsfull_marks._COMMENT",
     "llmsspider.site.llmsfull_marks._LABEL",
-    "llmsspider.site.llmsfull_titles._FENCE",
+    "llmsspider.site.llmsfull_marks._FENCE",
     "llmsspider.site.llmstxt._LINK_LINE",
     "llmsspider.site.llmstxt_parser._FIELD",
 }

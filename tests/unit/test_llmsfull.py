@@ -24,7 +24,7 @@ Page = tuple[str, str, str]
 
 
 def split(
-    source: BinaryIO | Path, url: str, titles: dict[str, str] | None = None, report: SplitReport | None = None
+    source: BinaryIO, url: str, titles: dict[str, str] | None = None, report: SplitReport | None = None
 ) -> Iterator[FullPage]:
     report = report or llmsfull.inspect(source, url, titles or {})
     return (piece for piece in llmsfull.cut(source, report) if isinstance(piece, FullPage))
@@ -382,7 +382,8 @@ def test_report_and_split_agree() -> None:
 def test_from_a_file(tmp_path: Path) -> None:
     path = tmp_path / "llms-full.txt"
     path.write_text(title_label(PAGES))
-    assert [page.url for page in split(path, URL)] == list(LISTED)
+    with path.open("rb") as file:
+        assert [page.url for page in split(file, URL)] == list(LISTED)
 
 
 @pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "cp1252"])

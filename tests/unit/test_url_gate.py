@@ -25,7 +25,7 @@ from llmsspider.items import Page, PageMeta
 from llmsspider.output.graph import site_tree
 from llmsspider.output.mirror_files import safe_name
 from llmsspider.site import llmstxt, sitemaps
-from llmsspider.site.llmsfull_titles import Locator
+from llmsspider.site.llmsfull_rules import Locator
 from llmsspider.site.llmstxt_links import absolute_url
 from llmsspider.web import page_forms
 from llmsspider.web.addresses import AllowedAddresses, hostname, same_site
