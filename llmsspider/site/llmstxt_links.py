@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from llmsspider.web import url_gate
 from llmsspider.web.addresses import same_site
 
-_SCHEME = re.compile(r"[a-z][a-z0-9+.-]*:", re.IGNORECASE)
+_SCHEME = re.compile(r"(?![\w.-]+:\d+(?:/|$))[a-z][a-z0-9+.-]*:", re.IGNORECASE)
 _HOST_LIKE = re.compile(r"(?:[a-z0-9](?:[a-z0-9-]*[a-z0-9])?\.)+[a-z]{2,}(?::\d+)?(?=[/?#]|$)", re.IGNORECASE)
 _WEB_SUFFIXES = frozenset({"com", "org", "net", "io", "dev", "ai", "app", "edu", "gov", "info", "co"})
-"""Endings that are a host's and not a file's (`docs.example.com/guide` against `guide.md`)."""
+"""Endings that are a host's, beside `www.` and the file's own site, and not a file's (`guide.md`)."""
 
 
 def absolute_url(href: str, base: str) -> str | url_gate.InvalidUrl | None:
@@ -35,24 +35,12 @@ def absolute_url(href: str, base: str) -> str | url_gate.InvalidUrl | None:
         href = href[:-1]  # `/guide.md: Title`, the colon inside
     if not href or href.startswith(("#", "?#")):
         return None
-    if _is_schemeless(href, base):
-        href = "https://" + href
+    if (found := _HOST_LIKE.match(href)) and not _SCHEME.match(href):
+        name = found[0].partition(":")[0].lower()
+        is_host = name.startswith("www.") or name.rpartition(".")[2] in _WEB_SUFFIXES
+        if is_host or same_site(f"https://{name}/", base):
+            href = "https://" + href
     return url_gate.parse(href, base)
-
-
-def _is_schemeless(href: str, base: str) -> bool:
-    """Return whether the href begins with a host: `www.`, a host of the file's own site, a web suffix."""
-    if _SCHEME.match(href) and not re.match(r"[\w.-]+:\d+(?:/|$)", href):
-        return False
-    found = _HOST_LIKE.match(href)
-    if not found:
-        return False
-    name = found[0].partition(":")[0].lower()
-    return (
-        name.startswith("www.")
-        or same_site(f"https://{name}/", base)
-        or name.rpartition(".")[2] in _WEB_SUFFIXES
-    )
 
 
 # Flatten the inline content of Markdown into text and links, finding bare addresses on the way.
@@ -109,10 +97,6 @@ class InlineRun:
         else:
             self._inside += text
 
-    def tag(self, html: str) -> None:
-        """Take an HTML tag or comment; `<br>` is a blank."""
-        self.verbatim(" " if html.lower().startswith("<br") else "")
-
     def open_link(self, href: str) -> None:
         """Take the start of a link."""
         self._search()
@@ -132,10 +116,9 @@ class InlineRun:
         return pieces
 
     def _search(self) -> None:
-        if self._text:
-            for piece in bare_urls(self._text):
-                self._add(piece)
-            self._text = ""
+        text, self._text = self._text, ""
+        for piece in bare_urls(text):
+            self._add(piece)
 
     def _add(self, piece: Piece) -> None:
         if isinstance(piece, str) and self._pieces and isinstance(self._pieces[-1], str):
@@ -171,24 +154,18 @@ def bare_urls(text: str) -> Iterator[Piece]:
 
 
 def _addresses(text: str) -> Iterator[Piece]:
-    end = 0
+    done = 0
     for found in _BARE.finditer(text):
-        url = _trim(found[0]) if len(found[0]) <= MAX_URL_CHARS else "//"
-        if url.endswith(("{", "}", "//")):
-            continue
-        yield text[end : found.start()]
-        yield Reference(url, "", bare=True)
-        end = found.start() + len(url)
-    yield text[end:]
-
-
-def _trim(url: str) -> str:
-    """Remove trailing punctuation and closing brackets that were not opened (GFM, extended autolinks)."""
-    end, unopened = len(url), url.count(")") - url.count("(")
-    while end and (url[end - 1] in _TRAILING or (url[end - 1] == ")" and unopened > 0)):
-        unopened -= url[end - 1] == ")"
-        end -= 1
-    return url[:end]
+        url = found[0] if len(found[0]) <= MAX_URL_CHARS else "//"
+        end, unopened = len(url), url.count(")") - url.count("(")
+        while end and (url[end - 1] in _TRAILING or (url[end - 1] == ")" and unopened > 0)):
+            unopened -= url[end - 1] == ")"  # as in autolinks of GFM
+            end -= 1
+        if not (url := url[:end]).endswith(("{", "}", "//")):
+            yield text[done : found.start()]
+            yield Reference(url, "", bare=True)
+            done = found.start() + end
+    yield text[done:]
 
 
 # --- what the text beside a link says of it ---
@@ -199,60 +176,36 @@ _LABEL_ENDS = (":", "-", "–", "—", "|", "•", "·", "→", "=>")
 _BULLETS = re.compile(r"(?<![\s*+\-•·|])[\s*+\-•·|]++\Z")
 
 
-def plain_lines(pieces: list[Piece]) -> list[str]:
-    """Return the lines of a run of text without links, none of them empty."""
-    text = "".join(piece for piece in pieces if isinstance(piece, str))
-    return [line.strip() for line in text.split("\n") if line.strip()]
-
-
 def has_link(pieces: Sequence[Piece]) -> bool:
     """Return whether a run of inline text has a link."""
     return any(isinstance(piece, Reference) for piece in pieces)
 
 
-def described_links(pieces: list[Piece]) -> Iterator[tuple[str | None, str, str | None]]:
-    """Yield title, href and description of each link in a run of inline text."""
-    shared = _shared_descriptions(pieces)
-    for index, piece in enumerate(pieces):
-        if not isinstance(piece, Reference):
+def described_links(pieces: list[Piece]) -> list[tuple[str | None, str, str | None]]:
+    """Return title, href and description of each link in a run of inline text.
+
+    Links with nothing but commas between them share what follows the last of them.
+    """
+    links = []
+    described = None
+    for index in reversed(range(len(pieces))):
+        link = pieces[index]
+        if isinstance(link, str):
             continue
         before = pieces[index - 1] if index else ""
-        after = pieces[index + 1] if index + 1 < len(pieces) else ""
-        title = piece.text or None
-        if piece.bare:
-            title = _label(before) if isinstance(before, str) else None
-        is_last = index + 2 >= len(pieces)
-        leads = index == 0
-        described = _description(after, is_last=is_last, leads=leads) if isinstance(after, str) else None
-        yield title, piece.href, described or shared[index]
-
-
-def _shared_descriptions(pieces: list[Piece]) -> list[str | None]:
-    """Return what follows the last of several links that stand on one line with nothing but commas between them.
-
-    One for each piece, None where it is no such link.
-    """
-    shared: list[str | None] = [None] * len(pieces)
-    end, described = len(pieces), None
-    for index in range(len(pieces) - 3, -1, -1):
-        between, link = pieces[index + 1], pieces[index + 2]
-        if not (isinstance(link, Reference) and isinstance(between, str) and _CONNECTIVE.fullmatch(between)):
-            continue
-        if end != index + 2:  # the line ends with the link behind this one
-            after = pieces[index + 3] if index + 3 < len(pieces) else ""
-            is_text = isinstance(after, str) and _SEPARATOR.match(after) is not None
-            described = (
-                _description(str(after), is_last=index + 4 >= len(pieces), leads=False) if is_text else None
-            )
-        end, shared[index] = index, described
-    return shared
+        after, following = [*pieces[index + 1 : index + 3], "", ""][:2]
+        if not isinstance(after, str):
+            described = None
+        elif not (isinstance(following, Reference) and _CONNECTIVE.fullmatch(after)):
+            described = _description(after, is_last=index + 2 >= len(pieces), leads=index == 0)
+        named = before if isinstance(before, str) else ""
+        links.append((_label(named) if link.bare else link.text or None, link.href, described))
+    return links[::-1]
 
 
 def _label(before: str) -> str | None:
     """Return the name in `Name: https://…`, the text before a bare address on its line."""
-    line = before.rpartition("\n")[2]
-    line = line.rstrip()
-    name = line
+    name = line = before.rpartition("\n")[2].rstrip()
     while name.endswith(_LABEL_ENDS):
         name = name[: -2 if name.endswith("=>") else -1]
     name = " ".join(name.split()) if name != line else ""

@@ -23,7 +23,6 @@ from llmsspider.site.llmstxt_links import (
     described_links,
     has_link,
     plain,
-    plain_lines,
 )
 from llmsspider.web.url_gate import InvalidUrl
 
@@ -69,7 +68,6 @@ _LISTED = re.compile(r"[ \t]{0,8}(?:[-*+]|\d{1,9}[.)])[ \t].*(?:\]\(|://)|[ \t]*
 _TAG = re.compile(r"</?[A-Za-z][^<>]*>")
 _INLINE = frozenset({"Emphasis", "Strong"})
 _ROWS = frozenset({"TableHead", "TableRow"})
-_LINE_BREAKS = frozenset({"SoftBreak", "HardBreak"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,8 +113,7 @@ def parse(text: str, url: str) -> LlmsTxt:
     reader = _Reader(url)
     try:
         reader.read(text)
-        reader.add_definitions(commonmark.definitions(text))
-        reader.add_plain()
+        reader.add_rest(commonmark.definitions(text))
     except ConversionError as error:
         reader.warnings.append(str(error))
     if reader.has_html or re.search(r"<script\b", text, re.IGNORECASE):
@@ -198,9 +195,7 @@ class _Reader:
         self.invalid: dict[InvalidUrl, None] = {}
         self.warnings: list[str] = []
         self.has_html = False
-        self._section: str | None = None
         self._headings: list[tuple[int, str]] = []
-        self._optional = False
         self._heading: int | None = None
         self._quotes = 0
         self._cells: list[list[Piece]] | None = None
@@ -215,17 +210,17 @@ class _Reader:
             if len(self.entries) >= MAX_ENTRIES:
                 self.warnings.append(f"lists more than {MAX_ENTRIES:,} pages; further ones are not read")
                 return
-            if isinstance(event, str):
-                if event in _LINE_BREAKS:
+            match event:
+                case "SoftBreak" | "HardBreak":
                     self._run.verbatim("" if self._images else "\n")
-                continue
-            ((kind, value),) = event.items()
-            if kind == "Start":
-                self._start(value)
-            elif kind == "End":
-                self._end(value, skip_html=skip_html)
-            else:
-                self._content(kind, value)
+                case {"Start": str() as name}:
+                    self._start(name, {})
+                case {"Start": tag}:
+                    self._start(*next(iter(tag.items())))
+                case {"End": tag}:
+                    self._end(tag if isinstance(tag, str) else next(iter(tag)), skip_html=skip_html)
+                case {"Text": value} | {"Code": value} | {"InlineHtml": value} | {"Html": value}:
+                    self._content(next(iter(event)), value)
 
     def _content(self, kind: str, value: str) -> None:
         if self._html is not None:
@@ -238,10 +233,9 @@ class _Reader:
             self._run.verbatim(value)
         elif kind == "InlineHtml":
             self.has_html = True
-            self._run.tag(value)
+            self._run.verbatim(" " if value.lower().startswith("<br") else "")
 
-    def _start(self, value: Any) -> None:
-        name, data = (value, {}) if isinstance(value, str) else next(iter(value.items()))
+    def _start(self, name: str, data: Any) -> None:
         if name == "Link":
             self._run.open_link("mailto:" * (data["link_type"] == "Email") + _destination(data["dest_url"]))
         elif name == "Image":
@@ -259,8 +253,7 @@ class _Reader:
             elif name == "HtmlBlock":
                 self._html = []
 
-    def _end(self, value: Any, *, skip_html: bool) -> None:
-        name = value if isinstance(value, str) else next(iter(value))
+    def _end(self, name: str, *, skip_html: bool) -> None:
         if name == "Link":
             self._run.close_link()
         elif name == "Image":
@@ -284,20 +277,13 @@ class _Reader:
                 if not skip_html:
                     self._read_html(html)
 
-    def add_definitions(self, definitions: dict[str, Any]) -> None:
-        """Add `[name]: url` definitions that no link uses: some files are lists of these."""
-        for definition in definitions.values():
-            target = self._resolved(_destination(definition["dest"]))
-            if target is not None and target not in self.entries:
-                self._add(Entry(target, definition["title"] or None, None, None, 0))
-
     def _end_of_run(self) -> None:
         pieces = self._run.take()
         if not pieces:
             return
         if self._heading:
             self._open_section(self._heading, plain(pieces))
-        elif self._quotes and self.summary is None and self._section is None:
+        elif self._quotes and self.summary is None and not self._headings:
             self.summary = plain(pieces) or None
         if self._cells is not None:
             self._cells.append(pieces)
@@ -306,13 +292,11 @@ class _Reader:
 
     def _open_section(self, level: int, name: str) -> None:
         if level == 1 and self.title is None:
-            self.title, self._section, self._headings, self._optional = name or None, None, [], False
+            self.title, self._headings = name or None, []
             return
         lowest = 1 if level > 2 else 0
         self._headings = [kept for kept in self._headings if lowest < kept[0] < level]
         self._headings += [(level, name)] if name else []
-        self._section = " > ".join(heading for _level, heading in self._headings) or None
-        self._optional = any(heading.strip(" :.").casefold() == "optional" for _, heading in self._headings)
 
     def _read_html(self, html: str) -> None:
         """Read Markdown that stands inside HTML blocks such as `<details>`; the HTML itself is inert."""
@@ -325,12 +309,10 @@ class _Reader:
 
     def _add_pieces(self, pieces: list[Piece], description: str | None = None) -> None:
         if pieces and not has_link(pieces):
-            self._add_plain(plain_lines(pieces), description)
+            self._add_plain("".join(map(str, pieces)), description)
         for title, href, described in described_links(pieces):
-            target = self._resolved(href)
-            if target is not None:
-                text = described or description
-                self._add(Entry(target, title, text, self._section, 0, self._optional))
+            if (target := self._resolved(href)) is not None:
+                self._add(self._entry(target, title, described or description))
 
     def _resolved(self, href: str) -> str | None:
         """Return the URL of a page; None, and noted, where it is none."""
@@ -340,37 +322,43 @@ class _Reader:
             return None
         return target
 
-    def _add_plain(self, lines: list[str], description: str | None) -> None:
+    def _entry(self, url: str, title: str | None, description: str | None) -> Entry:
+        names = [name for _, name in self._headings]
+        optional = any(name.strip(" :.").casefold() == "optional" for name in names)
+        return Entry(url, title, description, " > ".join(names) or None, 0, optional)
+
+    def _add_plain(self, text: str, description: str | None) -> None:
         """Keep `Name: /path` lines; whether they are a list of pages is decided by the whole file."""
+        lines = [line.strip() for line in text.split("\n") if line.strip()]
         found = [_PLAIN_ENTRY.fullmatch(line) if len(line) < MAX_PLAIN_CHARS else None for line in lines]
         for match in found if all(found) else ():
-            if match is None or _FILE_SYSTEM.match(match["path"] or match["first"]):
-                continue
-            target = absolute_url(match["path"] or match["first"], self.url)
-            if isinstance(target, str):
+            path = (match["path"] or match["first"]) if match else ""
+            target = None if _FILE_SYSTEM.match(path) else absolute_url(path, self.url)
+            if match and isinstance(target, str):
                 title = (match["name"] or match["title"]).strip("*_ ")
-                text = match["text"] or description
-                self.plain.append(Entry(target, title or None, text, self._section, 0, self._optional))
+                self.plain.append(self._entry(target, title or None, match["text"] or description))
 
-    def add_plain(self) -> None:
-        """Add `Name: /path` lines where the file has enough of them, or no other entries."""
+    def add_rest(self, definitions: dict[str, Any]) -> None:
+        """Add what no link uses: `[name]: url` definitions, some files are lists of these, and `Name: /path` lines."""
+        for definition in definitions.values():
+            target = self._resolved(_destination(definition["dest"]))
+            if target is not None and target not in self.entries:
+                self._add(Entry(target, definition["title"] or None, None, None, 0))
         if len(self.plain) >= MIN_PLAIN_ENTRIES or not self.entries:
             for entry in self.plain:
                 self._add(entry)
 
     def _add(self, entry: Entry) -> None:
         """Keep the first mention of a URL and what later ones know better."""
-        known = self.entries.get(entry.url)
-        if known is None:
-            self.entries[entry.url] = entry
-            return
-        self.entries[entry.url] = replace(
-            known,
-            title=known.title or entry.title,
-            description=known.description or entry.description,
-            section=known.section or entry.section,
-            optional=known.optional and entry.optional,
-        )
+        known = self.entries.setdefault(entry.url, entry)
+        if known is not entry:
+            self.entries[entry.url] = replace(
+                known,
+                title=known.title or entry.title,
+                description=known.description or entry.description,
+                section=known.section or entry.section,
+                optional=known.optional and entry.optional,
+            )
 
 
 def _destination(written: str) -> str:
