@@ -33,8 +33,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from llmsspider.answers.index import SourceIndex
 from llmsspider.answers.library import OpenSource
-from llmsspider.answers.passages import passages
-from llmsspider.answers.words import STOP_WORDS, words
+from llmsspider.answers.words import STOP_WORDS, passages, words
 from llmsspider.store import PageRecord, SourceRecord, Store, open_store
 
 MOST = 10

@@ -3,8 +3,7 @@
 In: the page store of a source and a query. Out: passages with their addresses, read from the store. Imports the store
 and the pure packages below it; commands, the extension that updates indexes and `llmsspider mcp` import it.
 
-    words         words of documentation and queries; typing errors
-    passages      what the index holds of a page: its passages and their further words
+    words         passages of pages; words of documentation and queries; typing errors
     index         an index updated from its store and queried
     ranking       the order of results, what a result is, addresses of headings
     embedding     vectors of a user's class

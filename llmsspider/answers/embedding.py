@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable, Iterator, Sequence
-from itertools import islice
 from pathlib import Path
-from typing import Any, Protocol, cast, runtime_checkable
+from typing import Any, Protocol
 
 from llmsspider.answers.index import SourceIndex
 from llmsspider.answers.ranking import Candidates
 from llmsspider.errors import ArgumentsError, SearchError
 from llmsspider.store import CONTENT, Store
+from llmsspider.store.database import batches
 from llmsspider.web.loading import find, missing_extra
 
 MAX_NEAREST = 60
@@ -25,7 +25,6 @@ BATCH = 64
 """Texts that are embedded in one call."""
 
 
-@runtime_checkable
 class Embedder(Protocol):
     """What `LLMS_EMBEDDER` names: a class without arguments.
 
@@ -39,12 +38,7 @@ class Embedder(Protocol):
 
 def check_embedder(path: object) -> None:
     """Raise `ArgumentsError` if `LLMS_EMBEDDER` names no usable class; no object is made: that may load a model."""
-    try:
-        found = path if callable(path) else find(str(path))
-        if not callable(getattr(found, "embed", None)):
-            raise TypeError("it has no method embed")
-    except Exception as error:  # whatever the user's module raises
-        raise _refused(path, error) from None
+    _made(path, lambda found: found)
 
 
 def embedder_of(path: object) -> Embedder | None:
@@ -57,18 +51,19 @@ def embedder_of(path: object) -> Embedder | None:
         return None
     if lack := missing_extra("embeddings"):
         raise ArgumentsError([f"setting LLMS_EMBEDDER: {lack}"])
-    try:
-        made = (path if callable(path) else cast("type", find(str(path))))()
-        if not isinstance(made, Embedder):
-            raise TypeError("it has no method embed")
-    except Exception as error:  # whatever the user's module raises
-        raise _refused(path, error) from None
+    made: Embedder = _made(path, lambda found: found())
     return made
 
 
-def _refused(path: object, error: Exception) -> ArgumentsError:
-    accepted = f"the path of a class with embed(texts) is accepted ({type(error).__name__}: {error})"
-    return ArgumentsError([f"setting LLMS_EMBEDDER={path!r}: {accepted}"])
+def _made(path: object, make: Callable[[Any], Any]) -> Any:
+    try:
+        made = make(path if callable(path) else find(str(path)))
+        if not callable(getattr(made, "embed", None)):
+            raise TypeError("it has no method embed")
+    except Exception as error:  # whatever the user's module raises
+        accepted = f"the path of a class with embed(texts) is accepted ({type(error).__name__}: {error})"
+        raise ArgumentsError([f"setting LLMS_EMBEDDER={path!r}: {accepted}"]) from None
+    return made
 
 
 class VectorIndex:
@@ -90,8 +85,7 @@ class VectorIndex:
 
     def sync(self, index: SourceIndex, store: Store, until: Callable[[], bool] = lambda: False) -> bool:
         """Embed the passages of an index that have no vector yet; returns whether all have one."""
-        remaining = self._lacking(index, store)
-        while batch := list(islice(remaining, BATCH)):
+        for batch in batches(self._lacking(index, store), BATCH):
             vectors = self._embedded([text for _, text in batch])
             rows = [(digest, data) for (digest, _), data in zip(batch, vectors, strict=True)]
             self._connection.executemany("INSERT OR REPLACE INTO vector VALUES (?, ?)", rows)

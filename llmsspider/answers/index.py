@@ -6,41 +6,45 @@ content that the store keeps. It can always be made anew: a file of another vers
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+import math
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
-from itertools import groupby, islice
+from itertools import chain, groupby, islice, repeat
 from pathlib import Path
 from typing import Any, Self
 
 from sqlalchemy import Connection
 
 from llmsspider.answers import remove_index
-from llmsspider.answers.passages import IndexedPage, indexed_page, outline_of
-from llmsspider.answers.ranking import Candidates, Hit, PageHit, PageSignals, rarity_of, version_key
-from llmsspider.answers.words import Query, digest_of, word_parts
+from llmsspider.answers.ranking import Candidates, Hit, PageSignals, outline_of, version_key
+from llmsspider.answers.words import Query, WordParts, digest_of, passages, word_parts
 from llmsspider.errors import SearchError, StoreError
 from llmsspider.store import CONTENT, OUTLINE, PageRecord, Store
-from llmsspider.store.database import Database, open_sqlite
+from llmsspider.store.database import Database, batches, open_sqlite
 from llmsspider.web.locales import replaced, tree_of
 
-MAX_PASSAGES = 160
-"""Maximum number of passages that are considered for a query."""
+LinkedPage = tuple[PageRecord, Iterable[Sequence[str]]]
+"""A page with its content, and text and URL of each link in that."""
 
-MAX_PAGES = 60
-"""Maximum number of pages that are considered for a query by their title, hints and headings."""
+MAX_PASSAGES, MAX_PAGES = 160, 60
+"""Maximum number of passages that are considered for a query, and of pages (by title, hints and headings)."""
 
-COMMON_SHARE = 0.2
-"""A term that more than this share of the passages hold selects no candidates where the query has a rarer one."""
-
-ALWAYS_SELECTIVE = 2000
-"""A term that no more passages than this hold selects candidates whatever its share."""
+COMMON_SHARE, ALWAYS_SELECTIVE = 0.2, 2000
+"""A term selects candidates where no more than this share, or this number, of the passages hold it; where none does
+so, each selects them."""
 
 MAX_VERSIONS = 30
 """Maximum number of versions of one source that are distinguished, the newest ones."""
 
 BATCH = 100
 """Pages of one transaction."""
+
+MAX_PAGE_PASSAGES = 2000
+"""Maximum number of passages of one page that are indexed: about 3 MB of text."""
+
+MAX_LINKS, MAX_LINK_TEXT = 500, 120
+"""Maximum number of links of one page to fragments of pages that are kept, and of characters of their texts."""
 
 SEPARATOR = "\x1f"
 """Between the headings of a passage."""
@@ -75,8 +79,6 @@ INSERT INTO page_words (page_words, rank) VALUES ('rank', 'bm25(6.0, 4.0, 1.0, 1
 -- segments merged at once: with the default of 4 the same words are written twice as often
 INSERT INTO passage_words (passage_words, rank) VALUES ('automerge', 16);
 """
-_PAGE_WORDS = "page_words (rowid, title, hints, headings, parts)"
-_PASSAGE_WORDS = "passage_words (rowid, title, headings, body, parts)"
 _HIT = (
     "SELECT passage.id, page.key, page.hash, start, stop, headings, digest "
     "FROM passage JOIN page ON page.id = passage.page WHERE "
@@ -128,65 +130,48 @@ class SourceIndex:
 
     # Updates from the store
 
-    def is_behind(self, store: Store) -> bool:
-        """Whether the store has something that the index does not have."""
-        state = self._state()
-        return bool(store.last_seq() != state.seq or state.run != store.last_ended_run())
-
     def sync(self, store: Store, until: Callable[[], bool] = lambda: False) -> bool:
-        """Update the index with what changed in the store since the last call.
+        """Update the index with what changed in the store since the last call; returns whether it is up to date.
 
-        Args:
-            store: the page store the index belongs to.
-            until: called after each batch; True stops there.
-
-        Returns:
-            Whether the index is up to date.
+        `until` is called after each batch; True stops there.
         """
-        if self._state().dead > max(self.count()[1], 200):
+        state, run = self._state(), store.last_ended_run()
+        if store.last_seq() == state.seq and run == state.run:
+            return True
+        if state.dead > max(self.count()[1], 200):
             self._write(_clear)
-        begin, run = self._state().seq, store.last_ended_run()
-        changes = store.changes_since(begin, CONTENT)
-        while batch := list(islice(changes, BATCH)):
-            seqs = {one.record.key: one.seq for one in batch}
-            pages = self._read(store, [one.record for one in batch if one.change != "deleted"])
-            self._write(partial(_replace, seqs=seqs, pages=pages))
-            if until():
-                return False
-        changed = iter(self._changed_outlines(store) if begin and run != self._state().run else ())
-        while keys := list(islice(changed, BATCH)):
-            records = [record for record in store.load_pages(keys, CONTENT) if record is not None]
-            self._write(partial(_replace, seqs=dict.fromkeys(keys), pages=self._read(store, records)))
+            state = self._state()
+        changes: Iterator[Any] = (
+            (one.record.key, one.seq, None if one.change == "deleted" else one.record)
+            for one in store.changes_since(state.seq, CONTENT)
+        )
+        is_later = state.seq and run != state.run
+        outlines: Iterator[Any] = self._changed_outlines(store) if is_later else iter(())
+        for batch in chain(batches(changes, BATCH), batches(outlines, BATCH)):
+            records = [record for _, _, record in batch if record is not None]
+            links = store.links_of([record.key for record in records])
+            pages = [(record, links.get(record.key, ())) for record in records]
+            self._write(partial(_replace, seqs={key: seq for key, seq, _ in batch}, pages=pages))
             if until():
                 return False
         self._write(lambda connection: connection.exec_driver_sql("UPDATE state SET run = ?", (run,)))
         return True
 
-    @staticmethod
-    def _read(store: Store, records: Sequence[PageRecord]) -> list[IndexedPage]:
-        links = store.links_of([record.key for record in records])
-        return [indexed_page(record, links.get(record.key, ())) for record in records]
-
-    def _changed_outlines(self, store: Store) -> list[bytes]:
-        """The keys of pages whose title or notes changed; their content may be as it was."""
+    def _changed_outlines(self, store: Store) -> Iterator[tuple[bytes, None, PageRecord | None]]:
+        """Yield the pages whose title or notes changed; their content may be as it was."""
         known = {row[0]: tuple(row[1:]) for row in self._all("SELECT key, title, hints, optional FROM page")}
         records = (one.record for one in store.iter_pages(parts=OUTLINE))
-        return [record.key for record in records if known.get(record.key, now := outline_of(record)) != now]
+        keys = [record.key for record in records if known.get(record.key, now := outline_of(record)) != now]
+        yield from zip(keys, repeat(None), store.load_pages(keys, CONTENT), strict=False)
 
     def add_digests(self, store: Store) -> None:
         """Make the digests of the passages that have none: only vectors need them."""
-        lacking = self._all(f"{_HIT} digest IS NULL ORDER BY page.id")
-        of_page = [(key, list(rows)) for key, rows in groupby(lacking, key=lambda row: row.key)]
-        pages = zip(of_page, store.load_pages([key for key, _ in of_page], CONTENT), strict=True)
-        statement = "UPDATE passage SET digest = ? WHERE id = ?"
-        while batch := list(islice(pages, BATCH)):
-            made = [
-                (digest_of(record.content[row.start : row.stop]), row.id)
-                for (_, rows), record in batch
-                if record is not None and record.content is not None
-                for row in rows
-                if row.hash.hex() == record.content_hash
-            ]
+        lacking = map(_hit, self._all(f"{_HIT} digest IS NULL ORDER BY page.id"))
+        of_page = {key: list(hits) for key, hits in groupby(lacking, key=lambda hit: hit.page)}
+        for hits, record in zip(of_page.values(), store.load_pages(of_page, CONTENT), strict=True):
+            texts = [(hit.text_in(record), hit.id) for hit in hits]
+            made = [(digest_of(text), number) for text, number in texts if text is not None]
+            statement = "UPDATE passage SET digest = ? WHERE id = ?"
             if made:
                 self._write(partial(Connection.exec_driver_sql, statement=statement, parameters=made))
 
@@ -195,29 +180,26 @@ class SourceIndex:
     def candidates(self, query: Query) -> Candidates:
         """The passages and pages that fit a query best; none for a query without terms."""
         pages, passages = self.count()
-        terms = {place: term.match for place, term in enumerate(query.terms)}
-        counts = {place: self._counts(term) for place, term in terms.items()}
-        last = len(query.terms) - 1
-        if query.last_is_open and not any(counts.get(last, (1,))):
-            opened = query.terms[last].prefix
-            terms[last], counts[last] = opened or terms[last], self._counts(opened) if opened else (0, 0)
-        rarity = tuple(
-            rarity_of(in_passages, passages) if in_passages else rarity_of(in_pages, pages)
-            for in_pages, in_passages in counts.values()
-        )
-        present = {place: term for place, term in terms.items() if any(counts[place])}
+        terms = [term.match for term in query.terms]
+        counts = [self._counts(term) for term in terms]
+        if query.last_is_open and terms and not any(counts[-1]) and (opened := query.terms[-1].prefix):
+            terms[-1], counts[-1] = opened, self._counts(opened)
+        rarity = [_rarity(held, passages) if held else _rarity(on, pages) for on, held in counts]
+        present = {place: term for place, term in enumerate(terms) if any(counts[place])}
+        unknown = [term for term, held in zip(query.terms, counts, strict=True) if not any(held)]
         required = [place for place, term in enumerate(query.terms) if term.required]
         if not present or any(not counts[place][1] for place in required):
-            return Candidates([], {}, {}, rarity)
+            return Candidates(unknown=unknown)
         limit = max(ALWAYS_SELECTIVE, COMMON_SHARE * passages)
         selective = {place: term for place, term in present.items() if 0 < counts[place][1] <= limit}
-        scores = self._best("passage_words", selective or present, MAX_PASSAGES, required)
-        hits = [_hit(row, *scores[row.id]) for row in self._in(f"{_HIT} passage.id", scores)]
-        hits.sort(key=lambda hit: -hit.score)
-        of_pages = self._best("page_words", present, MAX_PAGES)
-        found = self._in("SELECT key, id FROM page WHERE id", of_pages)
-        whole = {row.key: PageHit(row.key, *of_pages[row.id]) for row in found}
-        return Candidates(hits, whole, self._signals({*whole, *(hit.page for hit in hits)}), rarity)
+        scores = self._best("passage_words", selective or present, rarity, MAX_PASSAGES, required)
+        of_pages = self._best("page_words", present, rarity, MAX_PAGES)
+        found = self.hits(scores)
+        rows = self._in("SELECT key, id FROM page WHERE id", of_pages)
+        found.pages = {row.key: of_pages[row.id] for row in rows}
+        found.signals |= self._signals(found.pages.keys() - found.signals.keys())
+        found.unknown = unknown
+        return found
 
     def _counts(self, expression: str) -> tuple[int, int]:
         """Count the pages whose title, hints or headings hold a term, and the passages that hold it."""
@@ -228,9 +210,14 @@ class SourceIndex:
         return pages, passages
 
     def _best(
-        self, table: str, terms: Mapping[int, str], limit: int, required: Sequence[int] = ()
-    ) -> dict[int, tuple[float, frozenset[int]]]:
-        """The best rows by BM25: the score of each, and the terms (by index) in it.
+        self,
+        table: str,
+        terms: Mapping[int, str],
+        rarity: list[float],
+        limit: int,
+        required: Iterable[int] = (),
+    ) -> dict[int, float]:
+        """The scores of the best rows: BM25, times the share of the query's rarity that the terms in a row have.
 
         Words of deleted rows are found, too: SQLite before 3.43 cannot delete words of tables without text.
         """
@@ -240,17 +227,17 @@ class SourceIndex:
         found = self._all(statement, whole, limit + min(self._state().dead, limit))
         holding = f"SELECT rowid FROM {table} WHERE {table} MATCH ?"  # noqa: S608
         rows = {place: {row[0] for row in self._all(holding, term)} for place, term in terms.items()}
-        return {row: (-rank, frozenset(place for place in rows if row in rows[place])) for row, rank in found}
+        shares = {row: sum(rarity[place] for place in rows if row in rows[place]) for row, _ in found}
+        return {row: -rank * shares[row] / sum(rarity) for row, rank in found}
 
     def hits(self, scores: Mapping[int, float]) -> Candidates:
-        """The passages with the given numbers and scores; their `terms` are empty."""
-        found = self._in(f"{_HIT} passage.id", scores)
-        hits = [_hit(row, scores[row.id], frozenset()) for row in found]
-        return Candidates(hits, {}, self._signals({hit.page for hit in hits}), ())
+        """The passages with the given numbers and scores."""
+        hits = [_hit(row, scores[row.id]) for row in self._in(f"{_HIT} passage.id", scores)]
+        return Candidates(hits, signals=self._signals({hit.page for hit in hits}))
 
     def passages_of(self, key: bytes) -> list[Hit]:
         """The passages of a page, in order."""
-        return [_hit(row, 0.0, frozenset()) for row in self._all(f"{_HIT} key = ? ORDER BY start", key)]
+        return [_hit(row) for row in self._all(f"{_HIT} key = ? ORDER BY start", key)]
 
     def digests(self) -> list[tuple[int, bytes, bytes]]:
         """Number, page and digest of every passage that has one (`add_digests`)."""
@@ -265,8 +252,7 @@ class SourceIndex:
 
     def fragments(self, url: str) -> list[tuple[str, str]]:
         """The fragments of a page that links of the source lead to, each with the text of a link."""
-        found = self._all("SELECT DISTINCT fragment, text FROM link WHERE url = ?", url)
-        return [(fragment, text) for fragment, text in found]
+        return [(*row,) for row in self._all("SELECT DISTINCT fragment, text FROM link WHERE url = ?", url)]
 
     def url_of(self, page_id: str) -> str | None:
         """The URL of the page with a document id."""
@@ -286,16 +272,14 @@ class SourceIndex:
         found = {}
         for row in self._in("SELECT key, url, title, optional, passages FROM page WHERE key", keys):
             version = tree_of(row.url).get("version")
-            superseded = version is not None and self._is_superseded(row.url, version)
+            superseded = False
+            if version is not None:  # the page may be there in a newer one, or without one (the current one)
+                newer = [other for other in self._versions() if version_key(other) > version_key(version)]
+                urls = [replaced(row.url, version, other) for other in (*newer, None)]
+                superseded = bool(self._in("SELECT 1 FROM page WHERE url", urls))
             length = row.passages * pages / max(passages, 1)
             found[row.key] = PageSignals(row.url, row.title, bool(row.optional), version, superseded, length)
         return found
-
-    def _is_superseded(self, url: str, version: str) -> bool:
-        """Whether the source has the page in a newer version, or at an address without a version (the current one)."""
-        newer = [other for other in self._versions() if version_key(other) > version_key(version)]
-        urls = [replaced(url, version, other) for other in (*newer, None)]
-        return bool(self._in("SELECT 1 FROM page WHERE url", urls))
 
     def _versions(self) -> list[str]:
         """The versions that URL paths of the source name, newest first, `MAX_VERSIONS` at most."""
@@ -341,47 +325,56 @@ def _clear(connection: Connection) -> None:
     connection.exec_driver_sql("UPDATE state SET seq = 0, run = '', dead = 0")
 
 
-def _replace(connection: Connection, seqs: Mapping[bytes, int | None], pages: Sequence[IndexedPage]) -> None:
+def _replace(connection: Connection, seqs: Mapping[bytes, int | None], pages: Sequence[LinkedPage]) -> None:
     """Replace pages, given the number of the change of each; those without a new form are deleted.
 
     What another process has indexed meanwhile is left as it is.
     """
     state = connection.exec_driver_sql("SELECT * FROM state").one()
     todo = {key: seq for key, seq in seqs.items() if seq is None or seq > state.seq}
-    known = connection.exec_driver_sql(_in("SELECT id FROM page WHERE key", todo), tuple(todo))
-    ids = tuple(known.scalars())
+    ids = tuple(connection.exec_driver_sql(_in("SELECT id FROM page WHERE key", todo), tuple(todo)).scalars())
     dead = connection.exec_driver_sql(_in("DELETE FROM passage WHERE page", ids), ids).rowcount
     connection.exec_driver_sql(_in("DELETE FROM link WHERE page", ids), ids)
     connection.exec_driver_sql(_in("DELETE FROM page WHERE id", ids), ids)
-    next_id = _add(connection, [one for one in pages if one.record.key in todo], state.next_id)
+    next_id = _add(connection, [page for page in pages if page[0].key in todo], state.next_id)
     seq = max([state.seq, *(one for one in todo.values() if one is not None)])
     values = (seq, next_id, state.dead + dead)
     connection.exec_driver_sql("UPDATE state SET seq = ?, next_id = ?, dead = ?", values)
 
 
-def _add(connection: Connection, pages: Sequence[IndexedPage], next_id: int) -> int:
-    """Insert pages; returns the next free number."""
-    rows: dict[str, list[tuple[Any, ...]]] = {"page": [], "passage": [], "link": []}
-    rows |= {_PAGE_WORDS: [], _PASSAGE_WORDS: []}
-    for made in pages:
-        number, next_id, record = next_id, next_id + 1, made.record
+def _add(connection: Connection, pages: Sequence[LinkedPage], next_id: int) -> int:
+    """Cut pages into passages and insert them; returns the next free number."""
+    rows: dict[str, list[tuple[Any, ...]]] = {
+        "page": [],
+        "passage": [],
+        "link": [],
+        "page_words (rowid, title, hints, headings, parts)": [],
+        "passage_words (rowid, title, headings, body, parts)": [],
+    }
+    of_pages, of_passages, of_links, words_of_pages, words_of_passages = rows.values()
+    for record, links in pages:
+        number, next_id = next_id, next_id + 1
+        content = record.content or ""
+        found = list(islice(passages(content), MAX_PAGE_PASSAGES))
         title, hints, optional = outline_of(record)
-        content_hash = bytes.fromhex(record.content_hash or "")
-        ids = (number, record.key, content_hash, record.id, record.url)
-        rows["page"].append((*ids, len(made.passages), title, hints, optional))
-        parts = word_parts(f"{title}\n{hints}\n{made.headings}")
-        rows[_PAGE_WORDS].append((number, title, hints, made.headings, parts))
-        rows["link"] += [(number, *one) for one in made.links]
-        title_parts = word_parts(title)
+        every = "\n".join(dict.fromkeys(heading for one in found for heading in one.heading_path))
+        ids = (number, record.key, bytes.fromhex(record.content_hash or ""), record.id, record.url)
+        of_pages.append((*ids, len(found), title, hints, optional))
+        words_of_pages.append((number, title, hints, every, word_parts(f"{title}\n{hints}\n{every}")))
+        parted = ((text[:MAX_LINK_TEXT], *url.partition("#")) for text, url in links)
+        to_fragments = dict.fromkeys((number, url, part, text) for text, url, _, part in parted if part)
+        of_links += islice(to_fragments, MAX_LINKS)
+        title_parts, parts = word_parts(title), WordParts(content)
         path: tuple[str, ...] = ()
         headings = below = ""
-        for one, parts in zip(made.passages, made.parts, strict=True):
+        for one in found:
             if one.heading_path is not path:  # the passages of a section share theirs
                 path = one.heading_path
                 headings = SEPARATOR.join(path)
                 below = "\n".join([heading for heading in path if heading != title])
-            rows["passage"].append((next_id, number, one.start, one.end, headings, None))
-            rows[_PASSAGE_WORDS].append((next_id, title, below, one.text, f"{title_parts} {parts}"))
+            of_passages.append((next_id, number, one.start, one.end, headings, None))
+            further = f"{title_parts} {parts.of(one.start, one.end)}"
+            words_of_passages.append((next_id, title, below, one.text, further))
             next_id += 1
     for into, of_table in rows.items():
         if of_table:
@@ -390,10 +383,15 @@ def _add(connection: Connection, pages: Sequence[IndexedPage], next_id: int) -> 
     return next_id
 
 
+def _rarity(held: int, total: int) -> float:
+    """The inverse document frequency of a term that so many of all passages hold; 0 where none does."""
+    return math.log(1 + (max(total, held) - held + 0.5) / (held + 0.5)) if held else 0.0
+
+
 def _in(statement: str, values: Collection[Any]) -> str:
     return f"{statement} IN ({', '.join('?' * len(values))})"
 
 
-def _hit(row: Any, score: float, terms: frozenset[int]) -> Hit:
+def _hit(row: Any, score: float = 0.0) -> Hit:
     path = tuple(row.headings.split(SEPARATOR)) if row.headings else ()
-    return Hit(row.key, row.hash, row.start, row.stop, path, row.digest or b"", score, terms)
+    return Hit(row.id, row.key, row.hash, row.start, row.stop, path, row.digest or b"", score)

@@ -79,8 +79,8 @@ class OpenSource:
         def until() -> bool:
             return time.monotonic() >= end
 
-        done = self.index.sync(self.store, until) if self.index.is_behind(self.store) else True
-        return done and (self.vectors is None or self.vectors.sync(self.index, self.store, until))
+        in_step = self.index.sync(self.store, until)
+        return in_step and (self.vectors is None or self.vectors.sync(self.index, self.store, until))
 
     def search(self, text: str, limit: int, section: str | None) -> SearchResults:
         """Search this source."""
@@ -94,11 +94,10 @@ class OpenSource:
 
     def _candidates(self, query: Query) -> tuple[Candidates, str | None]:
         found = self.index.candidates(query)
-        unknown = [place for place, rarity in enumerate(found.rarity) if not rarity]
         if found.passages or found.pages or not query.terms:
-            missing = [" ".join(query.terms[place].words) for place in unknown if query.terms[place].words]
+            missing = [" ".join(term.words) for term in found.unknown if term.words]
             return found, f"no page has: {', '.join(dict.fromkeys(missing))}" if missing else None
-        tried, instead = corrected(query, unknown, self.index.vocabulary())
+        tried, instead = corrected(query, found.unknown, self.index.vocabulary())
         if not instead:
             return found, None
         words = ", ".join(f"{other!r} for {word!r}" for word, other in instead.items())

@@ -5,11 +5,11 @@ from __future__ import annotations
 import difflib
 import math
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cache
 
-from llmsspider.answers.words import Query, words
+from llmsspider.answers.words import Query, Term, words
 from llmsspider.errors import UnknownSourceError
 from llmsspider.store import PageRecord
 
@@ -60,13 +60,13 @@ class SearchResults:
 
 @dataclass(slots=True, frozen=True)
 class Hit:
-    """A passage that an index found: where it stands, and how well it fits.
+    """A passage that an index found: its number there, where it stands, and how well it fits.
 
     `page` is the page's key in the store and `content_hash` that of the content the index has read (32 bytes);
-    `digest` is equal for passages of equal words, and empty where no vector was wanted. `terms` is the set of indexes
-    of the query's terms that occur in it, the page's title and the headings included.
+    `digest` is equal for passages of equal words, and empty where no vector was wanted.
     """
 
+    id: int
     page: bytes
     content_hash: bytes
     start: int
@@ -74,7 +74,6 @@ class Hit:
     heading_path: tuple[str, ...]
     digest: bytes
     score: float
-    terms: frozenset[int]
 
     def text_in(self, record: PageRecord | None) -> str | None:
         """The text of the passage; None where the page's content has changed since it was indexed."""
@@ -82,15 +81,6 @@ class Hit:
             return None
         is_same = bytes.fromhex(record.content_hash or "") == self.content_hash
         return record.content[self.start : self.end].strip() if is_same else None
-
-
-@dataclass(slots=True, frozen=True)
-class PageHit:
-    """The match of a page as a whole: its title, its headings, and the texts of llms.txt and of links to it."""
-
-    page: bytes
-    score: float
-    terms: frozenset[int]
 
 
 @dataclass(slots=True, frozen=True)
@@ -113,19 +103,30 @@ class PageSignals:
 class Candidates:
     """The matches of a query in an index, not yet ranked.
 
-    `rarity` is the inverse document frequency of each of the query's terms.
+    `pages` has the score of each page as a whole: its title, its headings, and what llms.txt and the page say of it.
+    `unknown` are the terms of the query that the index does not hold.
     """
 
-    passages: list[Hit]
-    pages: dict[bytes, PageHit]
-    standing: dict[bytes, PageSignals]
-    rarity: tuple[float, ...]
+    passages: list[Hit] = field(default_factory=list)
+    pages: dict[bytes, float] = field(default_factory=dict)
+    signals: dict[bytes, PageSignals] = field(default_factory=dict)
+    unknown: list[Term] = field(default_factory=list)
+
+
+def outline_of(record: PageRecord) -> tuple[str, str, bool]:
+    """What the index has of a page beside its content: title, hints, whether llms.txt calls it optional.
+
+    Hints are the notes of the site's llms.txt on the page, and the page's own description.
+    """
+    entry = record.llms
+    notes = (entry.title, entry.description, entry.section) if entry else ()
+    hints = "\n".join(dict.fromkeys(text for text in (*notes, record.description) if text))
+    return record.title or "", hints, entry is not None and entry.optional
 
 
 # The ranking: scores of passages are combined into scores of pages, weighted by signals of the site itself.
-# A page's score is that of its best passage, a share of the next ones, and that of the page as a whole (title,
-# llms.txt, links to it). A page that lacks rare words of the query scores lower than one that has them all. Pages of
-# an older version rank behind those of the current one.
+# A page's score is that of its best passage, a share of the next ones, and that of the page as a whole. Pages of an
+# older version rank behind those of the current one.
 
 PAGE_WEIGHT = 1.2
 """Weight of the score of a page as a whole, relative to that of its best passage."""
@@ -146,23 +147,19 @@ LENGTH_SHARE = 0.3
 """Penalty for length beyond the mean: an index page of everything holds all words."""
 
 _HISTORY = "changelog changelogs changes release releases released news history version versions migration upgrade new"
-_ASKED_ASIDE: dict[str, frozenset[str]] = {
-    "history": frozenset(_HISTORY.split()),
-    "deprecated": frozenset(["deprecated", "legacy", "old", "obsolete", "removed"]),
-    "index": frozenset(["index", "glossary", "search", "tags"]),
-}
-"""Words of a query that name a kind of page."""
-
 _ASIDE = {
-    "history": re.compile(
+    re.compile(
         r"\b(?:changelog|change log|changes|release[- ]?notes|releases|what'?s[- ]new|news|history)\b",
         re.IGNORECASE,
-    ),
-    "deprecated": re.compile(r"\b(?:deprecated|legacy|obsolete)\b", re.IGNORECASE),
-    "index": re.compile(r"\b(?:genindex|py-modindex|search|index of|tags)\b", re.IGNORECASE),
+    ): _HISTORY,
+    re.compile(
+        r"\b(?:deprecated|legacy|obsolete)\b", re.IGNORECASE
+    ): "deprecated legacy old obsolete removed",
+    re.compile(
+        r"\b(?:genindex|py-modindex|search|index of|tags)\b", re.IGNORECASE
+    ): "index glossary search tags",
 }
-"""In titles and file names of such pages."""
-
+"""Patterns in titles and file names of auxiliary pages, each with the words of a query that name such pages."""
 
 _HEADINGS = re.compile(r"^#{1,6} .*$", re.MULTILINE)
 
@@ -179,79 +176,39 @@ class RankedPage:
 def rank(query: Query, found: Candidates) -> list[RankedPage]:
     """Return the pages of the candidates, best first.
 
-    Args:
-        query: the parsed query; `terms` of the candidates are indexes into its terms.
-        found: the candidates of the index.
+    Pages that also exist in a newer version come last, unless the query names their version: that comes first then.
     """
     of_page: dict[bytes, list[Hit]] = {}
-    for hit in found.passages:
+    for hit in sorted(found.passages, key=lambda hit: -hit.score):
         of_page.setdefault(hit.page, []).append(hit)
-    required = {place for place, term in enumerate(query.terms) if term.required}
-    pages = []
-    for key in dict.fromkeys([*of_page, *(found.pages if not required else ())]):
-        ranked = _page(key, of_page.get(key, []), found.pages.get(key), found.rarity)
-        about = found.standing.get(key)
-        if about is not None and ranked.score > 0:
-            ranked.score *= _share(query, about)
-            pages.append((ranked, about))
-    return _current_first(query, pages)
-
-
-def _page(key: bytes, hits: Iterable[Hit], whole: PageHit | None, rarity: Sequence[float]) -> RankedPage:
-    scored = sorted(
-        ((_covered(hit.terms, rarity) * hit.score, hit) for hit in hits), key=lambda pair: -pair[0]
-    )
-    score = sum(weight * points for weight, (points, _) in zip((1.0, *NEXT_PASSAGES), scored, strict=False))
-    if whole is not None:
-        score += PAGE_WEIGHT * _covered(whole.terms, rarity) * whole.score
-    here = frozenset().union(*(hit.terms for _, hit in scored), whole.terms if whole else ())
-    return RankedPage(key, score * _covered(here, rarity), [hit for _, hit in scored])
-
-
-def rarity_of(held: int, total: int) -> float:
-    """The inverse document frequency of a term that so many of all passages hold; 0 where none does."""
-    return math.log(1 + (max(total, held) - held + 0.5) / (held + 0.5)) if held else 0.0
-
-
-def _covered(terms: frozenset[int], rarity: Sequence[float]) -> float:
-    """The terms' share (0 to 1) of the sum of inverse document frequencies of the query."""
-    total = sum(rarity)
-    return sum(rarity[place] for place in terms) / total if total else 1.0
+    asked = set(words(query.text))
+    pages: list[tuple[int, RankedPage]] = []
+    required = any(term.required for term in query.terms)
+    for key in dict.fromkeys([*of_page, *(() if required else found.pages)]):
+        hits = of_page.get(key, [])
+        score = PAGE_WEIGHT * found.pages.get(key, 0.0)
+        score += sum(weight * hit.score for weight, hit in zip((1.0, *NEXT_PASSAGES), hits, strict=False))
+        page = found.signals.get(key)
+        if page is not None and score > 0:
+            is_named = page.version is not None and asked.issuperset(words(page.version))
+            group = 0 if is_named else 2 if page.superseded else 1
+            pages.append((group, RankedPage(key, score * _share(query, page), hits)))
+    return [ranked for _, ranked in sorted(pages, key=lambda pair: (pair[0], -pair[1].score))]
 
 
 def _share(query: Query, page: PageSignals) -> float:
     """The factor for a page's score: below 1 for optional, long, and auxiliary pages such as changelogs."""
-    share = (OPTIONAL if page.optional else 1.0) / (
-        1 + LENGTH_SHARE * max(0.0, math.log(max(page.length, 1.0)))
-    )
-    kind = next(
-        (
-            kind
-            for kind, pattern in _ASIDE.items()
-            if pattern.search(f"{page.title} {page.url.rpartition('/')[2]}")
-        ),
-        None,
-    )
-    if kind is not None and not (
-        _ASKED_ASIDE[kind] & query.words or query.words.issuperset(words(page.title))
+    share = OPTIONAL if page.optional else 1.0
+    share /= 1 + LENGTH_SHARE * max(0.0, math.log(max(page.length, 1.0)))
+    names = f"{page.title} {page.url.rpartition('/')[2]}"
+    naming = next((named for kind, named in _ASIDE.items() if kind.search(names)), None)
+    if (
+        naming is None
+        or query.words.intersection(naming.split())
+        or query.words.issuperset(words(page.title))
     ):
-        share *= DEMOTED
-    return share
-
-
-def _current_first(query: Query, pages: list[tuple[RankedPage, PageSignals]]) -> list[RankedPage]:
-    """Sort by score.
-
-    Pages that also exist in a newer version come last, unless the query names their version: that comes first then.
-    """
-    queried = set(words(query.text))
-
-    def place(pair: tuple[RankedPage, PageSignals]) -> tuple[int, float]:
-        ranked, page = pair
-        is_named = page.version is not None and set(words(page.version)) <= queried
-        return (0 if is_named else 2 if page.superseded else 1), -ranked.score
-
-    return [ranked for ranked, _ in sorted(pages, key=place)]
+        return share
+    return share * DEMOTED
 
 
 @cache
@@ -294,8 +251,6 @@ def similar(one: frozenset[str], other: frozenset[str]) -> bool:
 # A page's Markdown does not say which fragments the page has. Links of the site to `page#fragment` do: a heading gets
 # one of those, or none.
 
-_NOT_SLUG = re.compile(r"[^\w]+")
-
 
 def slug(heading: str) -> str:
     """Reduce a heading or its id to what the ids of all site generators have in common.
@@ -303,7 +258,7 @@ def slug(heading: str) -> str:
     >>> slug("Request.meta special keys"), slug("request-meta-special-keys")
     ('requestmetaspecialkeys', 'requestmetaspecialkeys')
     """
-    return _NOT_SLUG.sub("", heading).replace("_", "").casefold()
+    return re.sub(r"[\W_]+", "", heading).casefold()
 
 
 def fragment_of(heading_path: Sequence[str], known: Sequence[tuple[str, str]]) -> str | None:
@@ -318,10 +273,8 @@ def fragment_of(heading_path: Sequence[str], known: Sequence[tuple[str, str]]) -
         by_slug.setdefault(slug(text), fragment)
     for heading in reversed(heading_path[1:] or heading_path):
         name = slug(heading)
-        found = by_slug.get(name) or next(
-            (by_slug[one] for one in by_slug if len(name) > 5 and one.endswith(name)), None
-        )
-        if found:
+        ends = (by_slug[one] for one in by_slug if len(name) > 5 and one.endswith(name))
+        if found := by_slug.get(name) or next(ends, None):
             return found
     return None
 
@@ -348,30 +301,24 @@ def choose_source(wanted: str, known: Sequence[str]) -> str:
         return wanted
     name, _, version = wanted.partition("@")
     versions = sorted(
-        (one.partition("@")[2] for one in known if one.partition("@")[0] == name and "@" in one),
-        key=version_key,
+        (one for one in known if one.startswith(f"{name}@")),
+        key=lambda one: version_key(one[len(name) + 1 :]),
     )
     if version and (versions or name in known):
-        there = ", ".join(f"{name}@{one}" for one in versions) or f"{name}, of no named version"
+        there = ", ".join(versions) or f"{name}, of no named version"
         raise UnknownSourceError(f"source {name!r} has no version {version!r}; there is {there}")
     if versions:
-        return f"{name}@{versions[-1]}"
-    raise UnknownSourceError(f"source {wanted!r} is not known; {_there_is(wanted, known)}")
+        return versions[-1]
+    there = f"there are {', '.join(sorted(known)[:10])}" if known else "nothing has been crawled yet"
+    if near := nearest(wanted, known):
+        there = f"did you mean {', '.join(near)}?"
+    raise UnknownSourceError(f"source {wanted!r} is not known; {there}")
 
 
 def nearest(wanted: str, known: Sequence[str], most: int = 5) -> list[str]:
     """The names most like the one wanted, best first."""
     name = wanted.partition("@")[0].casefold()
-    within = [one for one in known if name in one.casefold()]
-    like = difflib.get_close_matches(
-        name, {one.partition("@")[0].casefold() for one in known}, n=most, cutoff=0.5
-    )
-    alike = [one for close in like for one in sorted(known) if one.partition("@")[0].casefold() == close]
-    return list(dict.fromkeys([*within, *alike]))[:most]
-
-
-def _there_is(wanted: str, known: Sequence[str]) -> str:
-    if not known:
-        return "nothing has been crawled yet"
-    near = nearest(wanted, known)
-    return f"did you mean {', '.join(near)}?" if near else f"there are {', '.join(sorted(known)[:10])}"
+    plain = {one: one.partition("@")[0].casefold() for one in sorted(known)}
+    like = difflib.get_close_matches(name, set(plain.values()), n=most, cutoff=0.5)
+    alike = [one for close in like for one in plain if plain[one] == close]
+    return list(dict.fromkeys([*(one for one in known if name in one.casefold()), *alike]))[:most]

@@ -1,4 +1,4 @@
-"""Words of documentation and of queries: identifiers whole and in parts, phrases, typing errors."""
+"""What pages are indexed by and what queries are made of: passages, words and parts of words, terms, typing errors."""
 
 from __future__ import annotations
 
@@ -6,28 +6,20 @@ import hashlib
 import re
 import unicodedata
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import lru_cache
-from string import ascii_letters, digits
+from string import digits
+from typing import NamedTuple
+
+from llmsspider.content.markdown.chunks import Block, Span, split
 
 # Words of documentation: identifiers whole and in parts, text without spaces in pairs of characters.
 # The index cuts text at everything that is no letter and no digit, so `LLMS_STORE_URL` is found by each part, and
 # whole as a phrase. What that misses (parts of `useState`, text without spaces) is in a further column, `parts`.
 
-_KINDS = bytes(
-    ord(
-        "-"
-        if code >= 0xE3
-        else " "
-        if (kind := chr(code)) not in ascii_letters + digits
-        else "0"
-        if kind in digits
-        else "Aa"[kind.islower()]
-    )
-    for code in range(256)
-)
+_KINDS = b" " * 48 + b"0" * 10 + b" " * 7 + b"A" * 26 + b" " * 6 + b"a" * 26 + b" " * 104 + b"-" * 29
 """For each first byte of a character in UTF-8 its kind.
 
 `A` and `a` for letters of ASCII, `0` for its digits, `-` for characters from U+3000 on, a space for all else.
@@ -41,18 +33,14 @@ _HUMP = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+")
 _UNSPACED = re.compile("[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff]+")
 _WORD = re.compile(r"[^\W_]+")
 
-STOP_WORDS = frozenset(
-    " ".join(
-        [
-            "a about after all also am an and any are as at be been before being between both but by can could",
-            "did do does doing don for from had has have having he her here hers him his how i if in into is it",
-            "its itself just let me more most my no nor not now of off on once only or other our out over own s",
-            "same she should so some such t than that the their them then there these they this those through to",
-            "too under until up us very was way we were what when where which while who whom why will with would",
-            "you your yours want need mean means work works using use used",
-        ]
-    ).split()
-)
+_STOP = """
+a about after all also am an and any are as at be been before being between both but by can could did do does doing don
+for from had has have having he her here hers him his how i if in into is it its itself just let me more most my no nor
+not now of off on once only or other our out over own s same she should so some such t than that the their them then
+there these they this those through to too under until up us very was way we were what when where which while who whom
+why will with would you your yours want need mean means work works using use used
+"""
+STOP_WORDS = frozenset(_STOP.split())
 """English words without a topic; a query of nothing else is searched as it stands."""
 
 
@@ -71,14 +59,10 @@ def humps(word: str) -> list[str]:
     >>> humps("useState"), humps("HTTPServer"), humps("plain"), humps("HTTP")
     (['use', 'state'], ['http', 'server'], [], [])
     """
-    if not _is_camel(word):
+    if word.islower() or word.isupper() or word.istitle() or not word.isalnum():
         return []
     parts = [part.casefold() for part in _HUMP.findall(word)]
     return parts if len(parts) > 1 else []
-
-
-def _is_camel(word: str) -> bool:
-    return not (word.islower() or word.isupper() or word.istitle()) and word.isalnum()
 
 
 def pairs(run: str) -> list[str]:
@@ -184,7 +168,7 @@ class Term:
 
 
 def _phrase(words: Sequence[str]) -> str:
-    return '"' + " ".join(words) + '"'
+    return f'"{" ".join(words)}"'
 
 
 @dataclass(slots=True, frozen=True)
@@ -221,11 +205,8 @@ def parse_query(text: str) -> Query:
 
 
 def _terms(word: str) -> list[Term]:
-    runs = unspaced(word)
-    if runs:
-        plain = word
-        for run in runs:
-            plain = plain.replace(run, " ")
+    if runs := unspaced(word):
+        plain = _UNSPACED.sub(" ", word)
         return [Term((), tuple(pairs(run))) for run in runs] + [Term((part,)) for part in words(plain)]
     found = tuple(words(word))
     if len(found) > 1:  # an identifier: whole, and its parts
@@ -233,8 +214,6 @@ def _terms(word: str) -> list[Term]:
     parts = tuple(part for piece in _PLAIN_WORD.findall(word) for part in humps(piece))
     return [Term(found), *([Term((), parts)] if parts else ())] if found else []
 
-
-# Typing errors: words of a query that the index does not hold are replaced by the most similar ones that it holds.
 
 LEAST_LIKENESS = 0.7
 """The ratio of `difflib.SequenceMatcher` from which on one word may stand for another."""
@@ -244,23 +223,142 @@ MAX_REPLACEMENTS = 2
 
 
 def corrected(
-    query: Query, unknown: Sequence[int], vocabulary: Sequence[str]
+    query: Query, unknown: Iterable[Term], vocabulary: Sequence[str]
 ) -> tuple[Query, dict[str, str]]:
-    """Return the query with unknown words replaced, and the replacement of each.
+    """Return the query with typing errors replaced by the most similar words, and the best replacement of each.
 
     Args:
         query: the parsed query.
-        unknown: indexes of terms that the index does not hold; phrases are not changed.
+        unknown: its terms that the index does not hold; phrases are not changed.
         vocabulary: words of the index (possibly stems).
     """
-    best: dict[str, str] = {}
-    terms: list[Term] = []
-    for place, term in enumerate(query.terms):
-        is_word = len(term.words) == 1 and not term.required and len(term.words[0]) > 2
-        others: list[str] = []
-        if place in unknown and is_word and (word := term.words[0]).isalpha():
-            near = [other for other in vocabulary if abs(len(other) - len(word)) <= 3]
-            others = get_close_matches(word, near, MAX_REPLACEMENTS, LEAST_LIKENESS)
-            best |= {word: others[0]} if others else {}
-        terms += [Term((other,)) for other in others] or [term]
-    return Query(query.text, tuple(terms), query.last_is_open), best
+    near = {
+        term: get_close_matches(term.words[0], vocabulary, MAX_REPLACEMENTS, LEAST_LIKENESS)
+        for term in unknown
+        if len(term.words) == 1 and not term.required and len(term.words[0]) > 2 and term.words[0].isalpha()
+    }
+    terms = [
+        new for term in query.terms for new in ([Term((word,)) for word in near.get(term, ())] or [term])
+    ]
+    instead = {term.words[0]: found[0] for term, found in near.items() if found}
+    return Query(query.text, tuple(terms), query.last_is_open), instead
+
+
+# The passages of a page: the chunks of `content.markdown.chunks`, cut at blocks that one pattern finds. A parse of each
+# page would cost several times as much as the rest of indexing, which may take a tenth of the crawl's time.
+
+PASSAGE_SIZE = 1600
+"""Characters of a passage; a code fence or table may be larger."""
+
+MIN_SECTION = 160
+"""Characters of a section; a shorter one, which answers little, is joined with the next one of its parent section."""
+
+MAX_PASSAGE = 16_000
+"""Maximum number of characters of a passage; what is larger is cut between lines, a larger line anywhere."""
+
+_MARKS = re.compile(r"!?\[([^\]\[]*)\]\([^()]*\)|[`*]|\\(?=[!-/:-@\[-`{-~])")
+_LINES = re.compile(
+    r"\n {0,3}(?=[#`~=-])(?:(#{1,6})(?=[ \t]|$)|(`{3,}|~{3,})|(=+|--+)[ \t]*$)|(?:\n[^\S\n]*+(?=\n))++",
+    re.MULTILINE,
+)
+"""The line end before a heading, a code fence or the underline of a heading, and its marks; or blank lines."""
+
+
+class Passage(NamedTuple):
+    """A piece of a page: `text` is `content[start:end]`, below the headings of `heading_path`, outermost first.
+
+    The passages of a section share one `heading_path`.
+    """
+
+    start: int
+    end: int
+    heading_path: tuple[str, ...]
+    text: str
+
+
+def passages(content: str) -> Iterator[Passage]:
+    """Yield the passages of a page in order; together they cover the page except for blank sections."""
+    for begin, end, path in _joined(split(content, size=PASSAGE_SIZE, blocks=_blocks(content))):
+        start = begin
+        while start < end:
+            most = start + MAX_PASSAGE
+            cut = end if end <= most else content.rfind("\n", start, most) + 1 or most
+            if not (text := content[start:cut]).isspace():
+                yield Passage(start, cut, path, text)
+            start = cut
+
+
+def _joined(spans: Iterator[Span]) -> Iterator[Span]:
+    """Join short spans with the next one under the same parent."""
+    waiting: Span | None = None
+    for span in spans:
+        joined = span
+        if waiting is not None:
+            path = waiting.heading_path
+            parents = max(len(path) - 1, 0)
+            if len(span.heading_path) >= len(path) and span.heading_path[:parents] == path[:parents]:
+                joined = Span(waiting.start, span.end, path)
+            else:
+                yield waiting
+        waiting = joined if joined.end - joined.start < MIN_SECTION else None
+        if waiting is None:
+            yield joined
+    if waiting is not None:
+        yield waiting
+
+
+def _blocks(content: str) -> list[Block]:
+    """The headings, code fences, tables and paragraphs of a page, one after the other; lists are paragraphs."""
+    blocks: list[Block] = []
+    fence = ""
+    begin = 0  # of the block that is open
+    read = 0  # up to here
+
+    def close(end: int) -> None:
+        if begin < end:
+            is_table = content[begin : begin + 4].lstrip(" ").startswith("|")
+            blocks.append(Block("table_open" if is_table else "paragraph_open", begin))
+
+    for found in _LINES.finditer(f"\n{content}"):
+        start = found.start()  # of the line in `content`
+        if start < read:
+            continue
+        atx, mark, under = found.groups()
+        read = content.find("\n", found.end() - 1) + 1 or len(content)
+        if fence:
+            if mark and mark.startswith(fence) and not content[found.end() - 1 : read].strip():
+                fence, begin = "", read
+        elif mark:
+            close(start)
+            blocks.append(Block("fence", start))
+            fence, begin = mark, len(content)
+        elif atx:
+            close(start)
+            text = content[found.end() - 1 : read].strip()
+            opened = text.rstrip("#")  # without the marks that may close it
+            text = _heading(opened if not opened or opened[-1].isspace() else text)
+            blocks.append(Block("heading_open", start, len(atx), text))
+            begin = read
+        elif under:
+            before = content.rfind("\n", 0, max(start - 1, 0)) + 1
+            text = content[before : max(start - 1, 0)]
+            if before >= begin and text.strip() and not text.startswith(("    ", "\t", "|", ">", "- ", "* ")):
+                close(before)
+                blocks.append(Block("heading_open", before, 1 if under[0] == "=" else 2, _heading(text)))
+                begin = read
+        else:
+            close(start)
+            begin = read = found.end()
+    close(len(content))
+    return blocks
+
+
+def _heading(text: str) -> str:
+    """The text of a heading without marks, and without the id it may end with: `Title {#id .class}`."""
+    text = text.rstrip()
+    before, mark, attributes = text.rpartition("{")
+    if mark and attributes.endswith("}") and any(part[0] == "#" for part in attributes[:-1].split()):
+        text = before
+    if not text.isalnum():
+        text = _MARKS.sub(lambda found: found[1] or "", text)
+    return " ".join(text.split())

@@ -11,8 +11,9 @@ import shutil
 import sqlite3
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
+from itertools import islice
 from pathlib import Path
 from typing import Any, TypeVar
 from urllib.parse import quote
@@ -354,3 +355,9 @@ def _is_full(error: DBAPIError) -> bool:
 def _first_line(error: object) -> str:
     lines = str(error).strip().splitlines()
     return lines[0] if lines else type(error).__name__
+
+
+def batches(values: Iterable[T], size: int) -> Iterator[list[T]]:
+    """Yield the values in lists of the size, the last one shorter; each is taken when it is wanted."""
+    remaining = iter(values)
+    return iter(lambda: list(islice(remaining, size)), [])

@@ -6,7 +6,6 @@ from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 from functools import cache
-from itertools import islice
 from typing import Any, Literal
 
 from sqlalchemy import Connection, LargeBinary, Select, bindparam, func, select, type_coerce
@@ -14,7 +13,7 @@ from sqlalchemy import Connection, LargeBinary, Select, bindparam, func, select,
 from llmsspider.errors import StoreError
 from llmsspider.items import decompress
 from llmsspider.store import history, rows, runs
-from llmsspider.store.database import Database, Reader
+from llmsspider.store.database import Database, Reader, batches
 from llmsspider.store.history import PageHistory
 from llmsspider.store.records import (
     WHOLE,
@@ -180,8 +179,7 @@ class SourceReader:
 
         Sees what this run has saved of a page before its portion is read.
         """
-        remaining = iter(keys)
-        while portion := list(islice(remaining, CHUNK)):
+        for portion in batches(keys, CHUNK):
             self._flush_pages(portion)
             found = self._read(_pages_by_key(parts), b_keys=portion).mappings()
             records = {row["key"]: rows.page_record(dict(row)) for row in found}
@@ -300,8 +298,7 @@ class SourceReader:
         return ids, bytes(was_new)
 
     def _by_id(self, connection: Connection, ids: Iterable[int], parts: Parts) -> Iterator[Any]:
-        remaining = iter(ids)
-        while chunk := list(islice(remaining, CHUNK)):
+        for chunk in batches(ids, CHUNK):
             found = connection.execute(_pages_by_id(parts), self._parameters(b_ids=chunk)).mappings()
             by_id = {row["id"]: dict(row) for row in found}
             yield from map(by_id.__getitem__, chunk)

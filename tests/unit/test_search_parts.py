@@ -8,9 +8,9 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from llmsspider.answers import passages, words
-from llmsspider.answers.passages import MAX_PASSAGE, PASSAGE_SIZE
+from llmsspider.answers import words
 from llmsspider.answers.ranking import fragment_of
+from llmsspider.answers.words import MAX_PASSAGE, PASSAGE_SIZE
 
 MARKDOWN = st.lists(
     st.sampled_from(
@@ -30,7 +30,7 @@ MARKDOWN = st.lists(
 
 @given(MARKDOWN | st.text())
 def test_passages_follow_each_other_and_leave_out_blanks_only(content):
-    found = list(passages.passages(content))
+    found = list(words.passages(content))
     ends = [0, *(one.end for one in found)]
     between = [content[end : one.start] for end, one in zip(ends, found, strict=False)] + [
         content[ends[-1] :]
@@ -44,7 +44,7 @@ def test_sections_code_and_tables_stay_whole():
     table = "| a | b |\n| --- | --- |\n" + "| cell | cell |\n" * 200
     end = "End [here](x) of `it`\n------\n\nlast words\n"
     text = f"# Page\n\n## Code {{#own-id}}\n\n{code}\n## Table ##\n\n{table}\n\n{end}"
-    found = [(one.heading_path, text[one.start : one.end]) for one in passages.passages(text)]
+    found = [(one.heading_path, text[one.start : one.end]) for one in words.passages(text)]
     assert [path for path, _ in found] == [("Page", "Code"), ("Page", "Table"), ("Page", "End here of it")]
     assert code in found[0][1]
     assert table in found[1][1]
@@ -53,7 +53,7 @@ def test_sections_code_and_tables_stay_whole():
 
 def test_long_sections_are_cut_between_paragraphs():
     text = "# Page\n\n" + "".join(f"Paragraph {number}. {'word ' * 100}\n\n" for number in range(20))
-    found = [text[one.start : one.end] for one in passages.passages(text)]
+    found = [text[one.start : one.end] for one in words.passages(text)]
     assert len(found) > 3
     assert all(
         piece.removeprefix("# Page\n\n").startswith("Paragraph") and len(piece) <= PASSAGE_SIZE + 600
@@ -80,7 +80,7 @@ def test_fences_and_blank_lines_of_any_form_bound_blocks():
     fenced = "~~~\n" + "code\n \t\n" * 400 + "```\n\n~~~~\n"
     items, table = "- item\n" * 400, "| cell |\n" * 300
     text = "words " * 200 + "\n \u00a0\n" + fenced + "\n" + items + "  \n" + table
-    found = [text[one.start : one.end] for one in passages.passages(text)]
+    found = [text[one.start : one.end] for one in words.passages(text)]
     assert found[1] == f"{fenced}\n"
     assert found[4] == table
     assert "".join(found[2:4]) == f"{items}  \n"  # cut within: a block larger than a passage
@@ -90,7 +90,7 @@ def test_fences_and_blank_lines_of_any_form_bound_blocks():
 def test_no_passage_is_empty_where_a_section_ends_with_a_blank_line():
     first = "# Page\n\n" + "| cell |\n" * 300 + "\n"
     text = f"{first}# Next\n\n" + "word " * 50
-    found = [(one.start, one.end) for one in passages.passages(text)]
+    found = [(one.start, one.end) for one in words.passages(text)]
     assert found == [(0, len(first)), (len(first), len(text))]
 
 
