@@ -16,7 +16,6 @@ from llmsspider.items import HTML_ORIGINS, MARKDOWN_ORIGINS, Page, PageMeta
 from llmsspider.site.llmstxt import is_llms_url
 from llmsspider.web import page_forms, url_gate
 from llmsspider.web.addresses import same_site
-from llmsspider.web.opt_out import is_noindex, opt_out, robots_directives
 from llmsspider.web.page_forms import (
     MARKDOWN_TYPES,
     TEXT_EXTENSIONS,
@@ -25,6 +24,7 @@ from llmsspider.web.page_forms import (
     extension,
     is_markdown_url,
 )
+from llmsspider.web.politeness import opt_out, robots_directives
 from llmsspider.web.stats import Filtered
 from llmsspider.web.url_gate import InvalidUrl, Joiner, redacted
 from llmsspider.web.urls import identity, without_fragment
@@ -246,7 +246,7 @@ def refused_by_page(meta: PageMeta, answered: PageResponse, config: Config) -> F
             return Filtered("ai-opt-out", reason)
     if config.obey_noindex:
         header = robots_directives([answered.headers.get("x-robots-tag", "")])
-        if is_noindex(meta.robots | header):
+        if (meta.robots | header) & {"noindex", "none"}:
             return Filtered("noindex", "LLMS_OBEY_NOINDEX")
     return None
 

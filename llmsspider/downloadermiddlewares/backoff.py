@@ -3,9 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import getpass
 import logging
+import os
+import sqlite3
+import stat
+import tempfile
 from datetime import UTC, datetime
 from functools import cached_property
+from pathlib import Path
 from time import monotonic
 from urllib.parse import urlsplit
 
@@ -21,20 +27,101 @@ from llmsspider.crawl.requests import META, RefusedRequest
 from llmsspider.crawl.spiderrun import run_of
 from llmsspider.downloadermiddlewares.headers import robots_user_agent
 from llmsspider.web import stats
-from llmsspider.web.politeness import (
-    DEFAULT_RATE,
-    START_DELAY_SECS,
-    HostPace,
-    Turns,
-    paces_freely,
-    retry_after_secs,
-    shared_file,
-)
+from llmsspider.web.politeness import DEFAULT_RATE, START_DELAY_SECS, HostPace, paces_freely, retry_after_secs
 
 logger = logging.getLogger(__name__)
 
 REFUSALS = (429, 503)
 """Statuses that mean "not now" (RFC 6585, section 4; RFC 9110, section 15.6.4)."""
+
+
+# One budget a host over all crawls of this machine: whoever sends a request to a host takes the next turn.
+# `scrapy sync --jobs 4` with four sources on one host would be four times as fast as its Crawl-delay says.
+# The turns are kept in a small SQLite file that the crawls of one user share.
+
+FARTHEST_SECS = 3600.0
+"""A turn farther away than this was taken before the machine was started anew: the clock began again."""
+
+BUSY_SECS = 5.0
+"""How long another process may hold the file."""
+
+_TAKE = """
+INSERT INTO turns (host, next) VALUES (:host, :now + :distance)
+ON CONFLICT (host) DO UPDATE SET next = :distance + CASE
+    WHEN next BETWEEN :now AND :now + :farthest THEN next ELSE :now END
+RETURNING next - :distance
+"""
+_POSTPONE = """
+INSERT INTO turns (host, next) VALUES (:host, :until)
+ON CONFLICT (host) DO UPDATE SET next = CASE
+    WHEN next BETWEEN :until AND :until + :farthest THEN next ELSE :until END
+"""
+
+
+class Turns:
+    """Turns to send a request, by host, on the clock of `time.monotonic`, which all processes of a machine share.
+
+    `file` is the SQLite file; its folder is made. One that cannot be used is said once; the crawl then keeps its own
+    pace only.
+    """
+
+    def __init__(self, file: Path):
+        self._file = file
+        self._connection: sqlite3.Connection | None = None
+        self._failed = False
+
+    def reserve(self, host: str, distance_secs: float, now: float) -> float:
+        """Take the next turn, at least `distance_secs` after the one before it; returns when it is, `now` or later."""
+        values = {"host": host, "now": now, "distance": distance_secs, "farthest": FARTHEST_SECS}
+        rows = self._execute(_TAKE, values)
+        return float(rows[0][0]) if rows else now
+
+    def postpone(self, host: str, until: float) -> None:
+        """Let nobody send a request to the host before `until`."""
+        self._execute(_POSTPONE, {"host": host, "until": until, "farthest": FARTHEST_SECS})
+
+    def close(self) -> None:
+        """Close the file; idempotent."""
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            connection.close()
+
+    def _execute(self, statement: str, values: dict[str, object]) -> list[tuple[float]]:
+        if self._failed:
+            return []
+        try:
+            return self._opened().execute(statement, values).fetchall()
+        except (OSError, sqlite3.Error) as error:
+            self._failed = True
+            self.close()
+            logger.warning(
+                "%(file)s: %(error)s; crawls of one host at the same time do not share its pace",
+                {"file": self._file, "error": error},
+            )
+            return []
+
+    def _opened(self) -> sqlite3.Connection:
+        if self._connection is None:
+            folder = self._file.parent
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            state = folder.lstat()
+            is_ours = stat.S_ISDIR(state.st_mode) and not state.st_mode & 0o022
+            if hasattr(os, "getuid") and not (is_ours and state.st_uid == os.getuid()):
+                raise PermissionError(f"{folder} belongs to somebody else")
+            self._connection = sqlite3.connect(self._file, timeout=BUSY_SECS, isolation_level=None)
+            self._connection.execute(
+                "PRAGMA synchronous=OFF"
+            )  # what a power failure takes is of no use after it
+            self._connection.execute(
+                "CREATE TABLE IF NOT EXISTS turns (host TEXT PRIMARY KEY, next REAL NOT NULL)"
+            )
+        return self._connection
+
+
+def shared_file() -> Path:
+    """Return where the crawls of this user on this machine keep their turns."""
+    user = str(os.getuid()) if hasattr(os, "getuid") else getpass.getuser()
+    return Path(tempfile.gettempdir()) / f"llmsspider-{user}" / "turns.sqlite"
 
 
 class BackoffMiddleware:
@@ -43,7 +130,7 @@ class BackoffMiddleware:
     `LLMS_MAX_RATE` (requests a second) bounds what one host gets; not set, hosts of this machine and of private
     networks have no bound, others `DEFAULT_RATE`. With a bound a host gets few requests at first, then as many as it
     answers (`AUTOTHROTTLE_TARGET_CONCURRENCY`). Where there is a distance between requests, crawls of this machine
-    share it (`llmsspider.web.politeness`). `AUTOTHROTTLE_MAX_DELAY` (seconds, 120) limits the wait that a
+    share it (`Turns`). `AUTOTHROTTLE_MAX_DELAY` (seconds, 120) limits the wait that a
     site can require: a longer Crawl-delay is cut to it, after a longer Retry-After requests to the host fail as
     `rate_limited`; so they do where the host refuses one request after the other.
 
@@ -89,7 +176,11 @@ class BackoffMiddleware:
     def process_request(self, request: Request) -> None:
         """Put a redirected request into the slot of its own host, refuse one for a host that gets no more requests."""
         host = urlparse_cached(request).hostname or ""
-        _leave_slot_of_redirecting_host(request)
+        redirected = request.meta.get("redirect_urls")
+        if redirected and request.meta.get(Downloader.DOWNLOAD_SLOT) == (
+            urlsplit(redirected[-1]).hostname or ""
+        ):
+            del request.meta[Downloader.DOWNLOAD_SLOT]  # copied from the host it came from, as all of `meta`
         key = request.meta.get(Downloader.DOWNLOAD_SLOT) or host
         pace = self._pace(key)
         if pace.delay or pace.learned:
@@ -125,40 +216,25 @@ class BackoffMiddleware:
             if "proxy" not in request.meta and paces_freely(key, str(response.ip_address or "") or None):
                 pace.remove_bound()
         if response.status in REFUSALS:
-            self._refused(key, request, response)
-        elif response.status == 403:
-            self._forbade(key, request)
-        elif response.status < 500:
+            self._refused(key, pace, request, response)
+        elif response.status == 403 and not request.meta.get(META, {}).get("nested"):
+            pace.record_forbidden()  # files that are looked for are no pages: some hosts have 403 for 404
+        elif response.status < 500 and response.status != 403:
             pace.record_answer(monotonic(), request.meta.get("download_latency", 0.0))
-            self._apply(key)
-
-    def _forbade(self, key: str, request: Request) -> None:
-        """Count a page that may not be read. Files that are looked for are no pages: some hosts have 403 for 404."""
-        if request.meta.get(META, {}).get("nested"):
-            return
-        pace = self._paces[key]
-        pace.record_forbidden()
         self._apply(key)
-        self._note_stop(key)
+        run = run_of(self.crawler)
+        if pace.stopped and run is not None:
+            why = f"{key} gets no more requests: {pace.stopped}"
+            if run.coverage.why_incomplete != why:
+                logger.warning("%(why)s", {"why": why}, extra={"spider": self.crawler.spider})
+            run.coverage.incomplete(why)
 
-    def _note_stop(self, key: str) -> None:
-        pace, run = self._paces[key], run_of(self.crawler)
-        if not pace.stopped or run is None:
-            return
-        why = f"{key} gets no more requests: {pace.stopped}"
-        if run.coverage.why_incomplete != why:
-            logger.warning("%(why)s", {"why": why}, extra={"spider": self.crawler.spider})
-        run.coverage.incomplete(why)
-
-    def _refused(self, key: str, request: Request, response: Response) -> None:
+    def _refused(self, key: str, pace: HostPace, request: Request, response: Response) -> None:
         header = response.headers.get("Retry-After")
         asked = retry_after_secs(header.decode("latin-1") if header else None, datetime.now(UTC))
-        pace = self._pace(key)
         wait = pace.record_refusal(monotonic(), asked)
         stats.count(self.crawler.stats, stats.backoff(response.status))
-        self._apply(key)
         self.turns.postpone(urlparse_cached(request).netloc, pace.paused_until)
-        self._note_stop(key)
         logger.info(
             "%(host)s answered %(status)d, pausing %(wait).1f s",
             {"host": key, "status": response.status, "wait": wait},
@@ -173,34 +249,26 @@ class BackoffMiddleware:
         settings = self.crawler.settings
         configured = self._downloader.per_slot_settings.get(key, {}).get("delay")
         floor = settings.getfloat("DOWNLOAD_DELAY") if configured is None else float(configured)
-        is_free = self.max_rate is None and paces_freely(key)
+        pace = HostPace(self.max_wait, floor=floor)
         rate = DEFAULT_RATE if self.max_rate is None else self.max_rate
-        if is_free or not rate:
-            self._paces[key] = HostPace(self.max_wait, floor=floor)
-        else:
-            self._paces[key] = HostPace(
-                self.max_wait,
-                floor=max(floor, 1 / rate),
-                delay=START_DELAY_SECS,
-                concurrency=self._concurrency,
-                requested=floor,
+        if rate and not (self.max_rate is None and paces_freely(key)):
+            pace = HostPace(
+                self.max_wait, max(floor, 1 / rate), START_DELAY_SECS, self._concurrency, requested=floor
             )
             if self.max_rate is None:
                 self._unknown.add(key)
-        if self._paces[key].delay:
+        self._paces[key] = pace
+        if pace.delay:
             self._apply(key)
-        return self._paces[key]
+        return pace
 
     def _apply(self, key: str) -> None:
         """Carry the pace over to the downloader's slot, and to the one that replaces it when idle."""
         pace = self._paces[key]
         delay, slot = pace.delay, self._downloader.slots.get(key)
-        if self._downloader.per_slot_settings.get(key, {}).get("delay") != delay:
-            self._downloader.per_slot_settings[key] = {
-                **self._downloader.per_slot_settings.get(key, {}),
-                "delay": delay,
-                "jitter": 0.0,
-            }
+        configured = self._downloader.per_slot_settings.get(key, {})
+        if configured.get("delay") != delay:
+            self._downloader.per_slot_settings[key] = {**configured, "delay": delay, "jitter": 0.0}
         if not slot:
             return
         slot.delay, slot.jitter = delay, 0.0
@@ -211,14 +279,6 @@ class BackoffMiddleware:
     def _downloader(self) -> downloader.Downloader:
         assert self.crawler.engine  # noqa: S101 - there is one whenever a hook of a downloader middleware runs
         return self.crawler.engine.downloader
-
-
-def _leave_slot_of_redirecting_host(request: Request) -> None:
-    """Remove the slot that a redirect copied from the host it came from (Scrapy copies all of `meta`)."""
-    came_from = request.meta.get("redirect_urls")
-    host = urlsplit(came_from[-1]).hostname if came_from else None
-    if came_from and request.meta.get(Downloader.DOWNLOAD_SLOT) == (host or ""):
-        del request.meta[Downloader.DOWNLOAD_SLOT]
 
 
 class Downloader(compat.Downloader):

@@ -22,17 +22,14 @@ from llmsspider.crawl.spiderrun import run_of
 from llmsspider.downloadermiddlewares.headers import robots_user_agent
 from llmsspider.errors import ErrorKind
 from llmsspider.web import stats
-from llmsspider.web.opt_out import OPT_OUT_HEADERS, opt_out, robots_opt_out, training_reserved
 from llmsspider.web.outcomes import explained, kind_of_response
-from llmsspider.web.politeness import ROBOTS_MAX_BYTES
+from llmsspider.web.politeness import OPT_OUT_HEADERS, ROBOTS_MAX_BYTES, content_signals, opt_out
 from llmsspider.web.stats import BlockReason
 
 logger = logging.getLogger(__name__)
 
-
 DISALLOW_ALL = b"User-agent: *\nDisallow: /\n"
 """What an unreachable robots.txt means (RFC 9309, section 2.3.1.4)."""
-
 
 UNREACHABLE: Literal["robots-unreachable"] = "robots-unreachable"
 """The `reason` of requests refused because robots.txt failed."""
@@ -70,9 +67,12 @@ class RobotsTxtMiddleware(robotstxt.RobotsTxtMiddleware):
             if rp is not None and not rp.allowed(url, self._token):
                 stats.count_scrapys(self.crawler.stats, "robotstxt/forbidden")
                 raise self._blocked("forbidden by robots.txt (ROBOTSTXT_OBEY)", "robots", "blocked")
-            opt_out = self._obey_opt_out and robots_opt_out(self._texts.get(netloc, ""), self._token, url)
-            if opt_out:
-                raise RefusedRequest(f"{opt_out} (LLMS_OBEY_AI_OPTOUT)", reason="ai-opt-out")
+            signals = (
+                content_signals(self._texts.get(netloc, ""), self._token, url) if self._obey_opt_out else {}
+            )
+            if signals.get("ai-input") == "no":
+                why = "Content-Signal in robots.txt: ai-input=no (LLMS_OBEY_AI_OPTOUT)"
+                raise RefusedRequest(why, reason="ai-opt-out")
 
     async def text_of(self, url: str) -> str | None:
         """Return the robots.txt of the host of `url`, fetched once: empty where it has none, None where that failed."""
@@ -93,7 +93,11 @@ class RobotsTxtMiddleware(robotstxt.RobotsTxtMiddleware):
             self._rules.pop(netloc).cancel()
             raise
         except Exception as error:
-            self._failed(error, netloc)
+            is_failed = isinstance(error, RefusedRequest) and error.reason == UNREACHABLE
+            cause = error.__cause__ if is_failed and error.__cause__ else error
+            if not isinstance(cause, IgnoreRequest):  # its download failed, or parsing it
+                stats.count_scrapys(self.crawler.stats, f"robotstxt/exception_count/{type(cause)}")
+                self._give_up(netloc, "network", explained(cause))
         fetched.set_result(rules)
         stats.count_scrapys(self.crawler.stats, "robotstxt/request_count")
         return rules
@@ -111,7 +115,7 @@ class RobotsTxtMiddleware(robotstxt.RobotsTxtMiddleware):
             self._give_up(netloc, kind, f"it answered {response.status}")
             body = DISALLOW_ALL
         self._texts[netloc] = text = body.decode("utf-8", "replace")
-        if training_reserved(text, self._token, request.url):
+        if content_signals(text, self._token, request.url).get("ai-train") == "no":
             stats.count(self.crawler.stats, "reported/no-ai-training")
             logger.info(
                 "%(host)s forbids training models with its pages (Content-Signal: ai-train=no)",
@@ -130,17 +134,8 @@ class RobotsTxtMiddleware(robotstxt.RobotsTxtMiddleware):
         """Raise the failure of a robots.txt as a `RefusedRequest`, which Scrapy does not log with its traceback."""
         is_robots_txt = request.meta.get("dont_obey_robotstxt") and request.url.endswith("/robots.txt")
         if is_robots_txt and not isinstance(exception, IgnoreRequest):
-            raise RefusedRequest(
-                explained(exception), reason=UNREACHABLE, kind=kind_of_exception(exception)
-            ) from exception
-
-    def _failed(self, error: Exception, netloc: str) -> None:
-        if not isinstance(error, IgnoreRequest):  # parsing failed
-            stats.count_scrapys(self.crawler.stats, f"robotstxt/exception_count/{type(error)}")
-            self._give_up(netloc, "network", explained(error))
-        elif isinstance(error, RefusedRequest) and error.reason == UNREACHABLE:
-            stats.count_scrapys(self.crawler.stats, f"robotstxt/exception_count/{type(error.__cause__)}")
-            self._give_up(netloc, "network", str(error))
+            kind = kind_of_exception(exception)
+            raise RefusedRequest(explained(exception), reason=UNREACHABLE, kind=kind) from exception
 
     def _give_up(self, netloc: str, kind: ErrorKind, why: str) -> None:
         self._unreachable[netloc] = kind, f"robots.txt could not be read: {why}"
@@ -177,21 +172,15 @@ class AiOptOutMiddleware:
 
     def process_response(self, request: Request, response: Response) -> Response:
         """Raise `RefusedRequest` for an answer that opts out."""
-        headers = header_values(response)
-        if not headers or (response.status >= 300 and response.status != 304):
+        is_error = response.status >= 300 and response.status != 304
+        if is_error or urlparse_cached(request).path == "/robots.txt":
             return response
-        if urlparse_cached(request).path == "/robots.txt":
-            return response
-        reason = opt_out(headers, user_agent=self.user_agent)
-        if not reason:
-            return response
-        raise RefusedRequest(f"{reason} (LLMS_OBEY_AI_OPTOUT)", reason="ai-opt-out")
-
-
-def header_values(response: Response) -> dict[str, list[str]]:
-    """Return the headers of a response that `llmsspider.web.opt_out.opt_out` looks at; most answers have none."""
-    return {
-        name.lower(): [value.decode("latin-1") for value in response.headers.getlist(name)]
-        for name in OPT_OUT_HEADERS
-        if name in response.headers
-    }
+        headers = {
+            name.lower(): [value.decode("latin-1") for value in response.headers.getlist(name)]
+            for name in OPT_OUT_HEADERS
+            if name in response.headers
+        }
+        reason = opt_out(headers, user_agent=self.user_agent) if headers else None
+        if reason:
+            raise RefusedRequest(f"{reason} (LLMS_OBEY_AI_OPTOUT)", reason="ai-opt-out")
+        return response

@@ -1,25 +1,29 @@
-"""The request rate of one host, shared by all crawls of this machine. See docs/explanation/politeness.md."""
+"""How a crawl behaves towards a host: its pace, the name it has in robots.txt, and what pages say of their use.
+
+Pace (docs/explanation/politeness.md): a start, a highest rate, refusals and what is learned from them. Use by machines:
+
+    X-Robots-Tag: noai            header, may be addressed to one crawler (`X-Robots-Tag: somebot: noai`)
+    <meta name="robots" content="noai">
+    TDM-Reservation: 1            header or meta; text and data mining is reserved
+                                  (https://www.w3.org/community/reports/tdmrep/CG-FINAL-tdmrep-20240510/)
+    Content-Signal: ai-input=no   in a group of robots.txt (https://contentsignals.org/)
+
+What this project makes is input for models, so `ai-input=no` is an opt-out. `ai-train=no` on its own is
+not: by the text of the standard it says nothing about other uses. It is reported.
+"""
 
 from __future__ import annotations
 
-import getpass
-import logging
-import os
 import re
-import sqlite3
-import stat
-import tempfile
-import time
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
-from pathlib import Path
+from functools import lru_cache
+from urllib.parse import urlsplit
 
 from llmsspider.errors import ArgumentsError
 from llmsspider.web.addresses import is_global, parse_host
-
-logger = logging.getLogger(__name__)
-
 
 DEFAULT_RATE = 5.0
 """Requests a second to one host, at most. Rate limits of firewalls often begin at 2,000 in 5 minutes (6.7 a second)."""
@@ -222,14 +226,12 @@ class HostPace:
         self.answers += 1
         if self.answered_at is not None:
             gap = now - self.answered_at
-            self.gap = gap if not self.gap else self.gap + (gap - self.gap) / 8
+            self.gap += (gap - self.gap) / (8 if self.gap else 1)
         self.answered_at = now
         if self.began_at is None:
             self.began_at = now
-        if self.learned and self.answers % self.answers_per_probe == 0:
-            self.learned *= RECOVERY
-            if self.learned < LEAST_DELAY_SECS:
-                self.learned = 0.0
+        if self.answers % self.answers_per_probe == 0:
+            self.learned = self.learned * RECOVERY if self.learned * RECOVERY >= LEAST_DELAY_SECS else 0.0
         target = max(self.floor, self.learned, latency / self.concurrency if self.concurrency else 0.0)
         target = min(target, max(MAX_DELAY_SECS, self.floor))
         closer = (self.delay + target) / 2  # the rule of Scrapy's AutoThrottle
@@ -250,118 +252,123 @@ def paces_freely(host: str, ip_address: str | None = None) -> bool:
     """
     try:
         name = parse_host(host)
-        if isinstance(name, str):
-            local = name == "localhost" or name.endswith(".localhost")
-            return local or (ip_address is not None and not is_global(ip_address))
-        return not is_global(name)
     except ValueError:
         return False
+    if not isinstance(name, str):
+        return not is_global(name)
+    return f".{name}".endswith(".localhost") or (ip_address is not None and not is_global(ip_address))
 
 
-# One budget a host over all crawls of this machine: whoever sends a request to a host takes the next turn.
-# `scrapy sync --jobs 4` with four sources on one host would be four times as fast as its Crawl-delay says.
-# The turns are kept in a small SQLite file that the crawls of one user share. No Scrapy here.
+# What a site says about the use of its pages by machines: noindex, and opt-outs from AI.
 
-FARTHEST_SECS = 3600.0
-"""A turn farther away than this was taken before the machine was started anew: the clock began again."""
+OPT_OUT_HEADERS = ("X-Robots-Tag", "TDM-Reservation", "Content-Signal")
+"""Headers that `opt_out` looks at."""
 
-BUSY_SECS = 5.0
-"""How long another process may hold the file."""
-
-_TAKE = """
-INSERT INTO turns (host, next) VALUES (:host, :now + :distance)
-ON CONFLICT (host) DO UPDATE SET next = :distance + CASE
-    WHEN next BETWEEN :now AND :now + :farthest THEN next ELSE :now END
-RETURNING next - :distance
-"""
-_POSTPONE = """
-INSERT INTO turns (host, next) VALUES (:host, :until)
-ON CONFLICT (host) DO UPDATE SET next = CASE
-    WHEN next BETWEEN :until AND :until + :farthest THEN next ELSE :until END
-"""
+_WITH_VALUE = frozenset({"unavailable_after", "max-snippet", "max-image-preview", "max-video-preview"})
+_SIGNAL = re.compile(r"(?<![a-z-])([a-z-]++)\s*+=\s*+(yes|no)")
 
 
-class Turns:
-    """Turns to send a request, by host, on the clock of `time.monotonic`, which all processes of a machine share.
+def robots_directives(values: Iterable[str], user_agent: str = "llmsspider") -> frozenset[str]:
+    """Return the directives, in lower case, of `X-Robots-Tag` headers that apply to `user_agent`.
 
-    A file that cannot be used is said once; the crawl then keeps its own pace only.
-
-    Args:
-        file: the SQLite file; its folder is made.
+    >>> sorted(robots_directives(["noai, noindex", "otherbot: nofollow", "unavailable_after: 1 Jan 2030"]))
+    ['noai', 'noindex', 'unavailable_after']
     """
-
-    def __init__(self, file: Path):
-        self._file = file
-        self._connection: sqlite3.Connection | None = None
-        self._failed = False
-
-    def reserve(self, host: str, distance_secs: float, now: float) -> float:
-        """Take the next turn, at least `distance_secs` after the one before it; returns when it is, `now` or later."""
-        values = {"host": host, "now": now, "distance": distance_secs, "farthest": FARTHEST_SECS}
-        rows = self._execute(_TAKE, values)
-        return float(rows[0][0]) if rows else now
-
-    def postpone(self, host: str, until: float) -> None:
-        """Let nobody send a request to the host before `until`."""
-        self._execute(_POSTPONE, {"host": host, "until": until, "farthest": FARTHEST_SECS})
-
-    def close(self) -> None:
-        """Close the file; idempotent."""
-        connection, self._connection = self._connection, None
-        if connection is not None:
-            connection.close()
-
-    def _execute(self, statement: str, values: dict[str, object]) -> list[tuple[float]]:
-        if self._failed:
-            return []
-        try:
-            if self._connection is None:
-                self._connection = _opened(self._file)
-            return self._connection.execute(statement, values).fetchall()
-        except (OSError, sqlite3.Error) as error:
-            self._failed = True
-            self.close()
-            logger.warning(
-                "%(file)s: %(error)s; crawls of one host at the same time do not share its pace",
-                {"file": self._file, "error": error},
-            )
-            return []
+    found: set[str] = set()
+    for value in values:
+        applies = True
+        for part in value.lower().split(","):
+            name, colon, rest = (text.strip() for text in part.partition(":"))
+            if colon and name not in _WITH_VALUE:
+                applies = name in {"*", user_agent.lower()}
+                name = rest
+            if applies and name:
+                found.add(name.partition(":")[0].strip())
+    return frozenset(found)
 
 
-def shared_file() -> Path:
-    """Return where the crawls of this user on this machine keep their turns."""
-    user = str(os.getuid()) if hasattr(os, "getuid") else getpass.getuser()
-    return Path(tempfile.gettempdir()) / f"llmsspider-{user}" / "turns.sqlite"
+def opt_out(
+    headers: Mapping[str, Sequence[str]],
+    meta_robots: frozenset[str] = frozenset(),
+    user_agent: str = "llmsspider",
+) -> str | None:
+    """Return why a page may not be used as input for models, None where neither headers nor the page say so.
+
+    `headers` maps lower-case names to all their values. `meta_robots` holds the lower-case directives of
+    `<meta name="robots">`, and `tdm-reservation` where the meta of that name is `1`.
+
+    >>> opt_out({"x-robots-tag": ["noai"]})
+    'X-Robots-Tag: noai'
+    """
+    if "noai" in robots_directives(headers.get("x-robots-tag", ()), user_agent):
+        return "X-Robots-Tag: noai"
+    if any(value.strip() == "1" for value in headers.get("tdm-reservation", ())):
+        return "TDM-Reservation: 1"
+    if "noai" in meta_robots:
+        return "meta robots: noai"
+    if "tdm-reservation" in meta_robots:
+        return "meta tdm-reservation: 1"
+    signals = dict(_SIGNAL.findall(",".join(headers.get("content-signal", ())).lower()))
+    return "Content-Signal: ai-input=no" if signals.get("ai-input") == "no" else None
 
 
-def _opened(file: Path) -> sqlite3.Connection:
-    file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    if hasattr(os, "getuid") and not _is_ours(file.parent):
-        raise PermissionError(f"{file.parent} belongs to somebody else")
-    connection = sqlite3.connect(file, timeout=BUSY_SECS, isolation_level=None)
-    try:
-        _write_ahead(connection)
-        connection.execute("PRAGMA synchronous=OFF")  # what a power failure takes is of no use after it
-        connection.execute("CREATE TABLE IF NOT EXISTS turns (host TEXT PRIMARY KEY, next REAL NOT NULL)")
-    except sqlite3.Error:
-        connection.close()
-        raise
-    return connection
+def content_signals(robots_txt: str, user_agent: str, url: str) -> dict[str, str]:
+    r"""Return the content signals for `url`, name to `yes` or `no`.
+
+    Read from the groups addressed to `user_agent`, else from those for `*`, the way RFC 9309 (section 2.2.1)
+    chooses rules; lines before any group are for everyone. A line may begin with a path, the longest that
+    fits wins.
+
+    >>> content_signals("User-agent: *\nContent-Signal: search=yes, ai-input=no", "llmsspider", "")
+    {'search': 'yes', 'ai-input': 'no'}
+    """
+    groups = _signal_lines(robots_txt)
+    lines = groups[None] + groups.get(user_agent.lower(), groups.get("*", []))
+    parts = urlsplit(url)
+    path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
+    parted = [line.partition(" ")[::2] if line.startswith("/") else ("", line) for line in lines]
+    fitting = [(len(prefix), text) for prefix, text in parted if _fits(prefix, path)]
+    signals: dict[str, str] = {}
+    for _, text in sorted(fitting, key=lambda line: line[0]):
+        signals.update(_SIGNAL.findall(text.lower()))
+    return signals
 
 
-def _write_ahead(connection: sqlite3.Connection) -> None:
-    """Set the journal mode; where two processes do it at once, SQLite refuses one of them without waiting."""
-    until = time.monotonic() + BUSY_SECS
-    while True:
-        try:
-            connection.execute("PRAGMA journal_mode=WAL")
-            return
-        except sqlite3.OperationalError:
-            if time.monotonic() > until:
-                raise
-            time.sleep(0.01)
+@lru_cache(maxsize=64)
+def _signal_lines(robots_txt: str) -> dict[str | None, list[str]]:
+    """Return the content signals of the groups of a robots.txt, by user agent; None for lines before any group."""
+    lines: dict[str | None, list[str]] = {None: []}
+    agents: list[str | None] = [None]
+    has_rules = True
+    for line in robots_txt.splitlines():
+        name, _, value = (text.strip() for text in line.partition("#")[0].partition(":"))
+        if name.lower() == "user-agent":
+            agent = value.partition("/")[0].lower()
+            agents = [agent] if has_rules else [*agents, agent]
+            has_rules = False
+            lines.setdefault(agent, [])
+        elif name and name.lower() != "sitemap":
+            has_rules = True
+            for named in set(agents) if name.lower() == "content-signal" else ():
+                lines[named].append(value)
+    return lines
 
 
-def _is_ours(folder: Path) -> bool:
-    state = folder.lstat()
-    return stat.S_ISDIR(state.st_mode) and state.st_uid == os.getuid() and not state.st_mode & 0o022
+def _fits(pattern: str, path: str) -> bool:
+    """Return whether `path` begins with `pattern`: `*` is any text, `$` at the end ends the path (RFC 9309, 2.2.3).
+
+    Each part is looked for once, leftmost: a regular expression would try every way to share a path among its stars.
+    """
+    first, *parts = pattern.removesuffix("$").split("*")
+    if not path.startswith(first):
+        return False
+    ends = pattern.endswith("$")
+    if not parts:
+        return not ends or path == first
+    position = len(first)
+    for part in parts[:-1] if ends else parts:
+        found = path.find(part, position)
+        if found < 0:
+            return False
+        position = found + len(part)
+    return not ends or (path.endswith(parts[-1]) and len(path) - len(parts[-1]) >= position)

@@ -25,9 +25,9 @@ from llmsspider.site.discovered import FetchResult
 from llmsspider.site.llmsfull import cut
 from llmsspider.site.llmsfull import inspect as inspect_full
 from llmsspider.site.sitemaps import read as read_sitemap
-from llmsspider.web import opt_out, outcomes
+from llmsspider.web import outcomes
 from llmsspider.web.page_forms import classify
-from llmsspider.web.politeness import retry_after_secs
+from llmsspider.web.politeness import OPT_OUT_HEADERS, opt_out, retry_after_secs
 
 URL = "https://docs.example.com/guide/"
 ROOMS = ("answers", "changes", "content", "crawl", "lint", "site", "web")
@@ -83,9 +83,7 @@ SPECIAL: dict[str, Callable[[str], Any]] = {
     "web.page_forms.classify": lambda text: classify("text/html", text.encode(), False),
     "site.llmsfull.inspect": lambda text: inspect_full(io.BytesIO(text.encode()), URL),
     "site.llmsfull.cut": lambda text: cut_full(io.BytesIO(text.encode())),
-    "web.opt_out.opt_out": lambda text: opt_out.opt_out(
-        dict.fromkeys(map(str.lower, opt_out.OPT_OUT_HEADERS), (text,))
-    ),
+    "web.politeness.opt_out": lambda text: opt_out(dict.fromkeys(map(str.lower, OPT_OUT_HEADERS), (text,))),
     "web.outcomes.kind_of_response": lambda text: outcomes.kind_of_response(
         200, {"content-type": text}, text.encode()
     ),

@@ -7,7 +7,7 @@ import sys
 import time
 from pathlib import Path
 
-from llmsspider.web.politeness import Turns
+from llmsspider.downloadermiddlewares.backoff import Turns
 
 
 def wait_once(marker: str) -> int:

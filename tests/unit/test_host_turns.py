@@ -9,7 +9,7 @@ import sqlite3
 import pytest
 from worker_calls import take_turns
 
-from llmsspider.web.politeness import FARTHEST_SECS, Turns
+from llmsspider.downloadermiddlewares.backoff import FARTHEST_SECS, Turns
 
 
 @pytest.fixture

@@ -6,7 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from llmsspider.web.opt_out import content_signals, is_noindex, opt_out, robots_directives, training_reserved
+from llmsspider.web.politeness import (
+    content_signals,
+    opt_out,
+    robots_directives,
+)
 
 URL = "https://docs.example.com/guide/intro?x=1"
 
@@ -30,36 +34,26 @@ def test_robots_directives(values, expected):
     assert robots_directives(values, "llmsspider") == expected
 
 
-@pytest.mark.parametrize(
-    ("directives", "noindex"), [({"noindex"}, True), ({"none"}, True), ({"nofollow"}, False), (set(), False)]
-)
-def test_is_noindex(directives, noindex):
-    assert is_noindex(frozenset(directives)) is noindex
-
-
 NO_INPUT = "User-agent: *\nContent-Signal: ai-input=no\n"
 OPT_OUTS = [
-    ("nothing", {}, set(), "", None),
-    ("header noai", {"x-robots-tag": ["noai"]}, set(), "", "X-Robots-Tag: noai"),
-    ("header noai for another", {"x-robots-tag": ["gptbot: noai"]}, set(), "", None),
-    ("header noindex is no AI opt-out", {"x-robots-tag": ["noindex"]}, set(), "", None),
-    ("header noimageai is about images", {"x-robots-tag": ["noimageai"]}, set(), "", None),
-    ("meta noai", {}, {"noai", "noimageai"}, "", "meta robots: noai"),
-    ("TDM header", {"tdm-reservation": ["1"]}, set(), "", "TDM-Reservation: 1"),
-    ("TDM header 0", {"tdm-reservation": ["0"]}, set(), "", None),
-    ("TDM meta", {}, {"tdm-reservation"}, "", "meta tdm-reservation: 1"),
-    ("signal header", {"content-signal": ["ai-input=no"]}, set(), "", "Content-Signal: ai-input=no"),
-    ("robots.txt", {}, set(), NO_INPUT, "Content-Signal in robots.txt: ai-input=no"),
-    ("robots.txt allows", {}, set(), "User-agent: *\nContent-Signal: ai-input=yes", None),
-    ("training alone", {}, set(), "User-agent: *\nContent-Signal: search=yes, ai-train=no", None),
+    ("nothing", {}, set(), None),
+    ("header noai", {"x-robots-tag": ["noai"]}, set(), "X-Robots-Tag: noai"),
+    ("header noai for another", {"x-robots-tag": ["gptbot: noai"]}, set(), None),
+    ("header noindex is no AI opt-out", {"x-robots-tag": ["noindex"]}, set(), None),
+    ("header noimageai is about images", {"x-robots-tag": ["noimageai"]}, set(), None),
+    ("meta noai", {}, {"noai", "noimageai"}, "meta robots: noai"),
+    ("TDM header", {"tdm-reservation": ["1"]}, set(), "TDM-Reservation: 1"),
+    ("TDM header 0", {"tdm-reservation": ["0"]}, set(), None),
+    ("TDM meta", {}, {"tdm-reservation"}, "meta tdm-reservation: 1"),
+    ("signal header", {"content-signal": ["ai-input=no"]}, set(), "Content-Signal: ai-input=no"),
 ]
 
 
 @pytest.mark.parametrize(
-    ("headers", "meta", "robots_txt", "reason"), [c[1:] for c in OPT_OUTS], ids=[c[0] for c in OPT_OUTS]
+    ("headers", "meta", "reason"), [c[1:] for c in OPT_OUTS], ids=[c[0] for c in OPT_OUTS]
 )
-def test_opt_out(headers, meta, robots_txt, reason):
-    assert opt_out(headers, frozenset(meta), robots_txt, URL) == reason
+def test_opt_out(headers, meta, reason):
+    assert opt_out(headers, frozenset(meta)) == reason
 
 
 GROUPS = [
@@ -102,8 +96,7 @@ def test_content_signals(robots_txt, value):
 
 def test_training_is_reported_apart():
     robots_txt = "User-agent: *\nContent-Signal: search=yes,ai-train=no"
-    assert training_reserved(robots_txt, "llmsspider", URL)
-    assert not training_reserved(NO_INPUT, "llmsspider", URL)
+    assert content_signals(robots_txt, "llmsspider", URL) == {"search": "yes", "ai-train": "no"}
 
 
 @given(st.text(max_size=200))

@@ -31,7 +31,6 @@ from llmsspider.web import page_forms
 from llmsspider.web.addresses import AllowedAddresses, hostname, same_site
 from llmsspider.web.credentials import Credentials
 from llmsspider.web.locales import directory_above, tree_of
-from llmsspider.web.opt_out import content_signals
 from llmsspider.web.page_forms import (
     FORMS,
     extension,
@@ -42,6 +41,7 @@ from llmsspider.web.page_forms import (
     skipped_extension,
     twin,
 )
+from llmsspider.web.politeness import content_signals
 from llmsspider.web.scope import build_scope
 from llmsspider.web.url_gate import (
     _MAX_JOINED,
