@@ -17,7 +17,6 @@ from patterns import modules
 
 from llmsspider.changes.compare import most_similar, word_counts
 from llmsspider.content.extraction import titles
-from llmsspider.content.extraction.framing import framed
 from llmsspider.content.extraction.parsing import parse, read_source
 from llmsspider.crawl.bot_walls import has_end
 from llmsspider.site import llms_files
@@ -71,7 +70,6 @@ SPECIAL: dict[str, Callable[[str], Any]] = {
         _answer(text.encode()), URL, main=True
     ),
     "crawl.bot_walls.has_end": lambda text: has_end(text.encode(), "html"),
-    "content.extraction.framing.framed": lambda text: framed(text.split("\n\n"), {}, (), "---", "A"),
     "changes.compare.most_similar": lambda text: most_similar(
         word_counts(text, URL), [(1, word_counts(text, URL))]
     ),

@@ -6,7 +6,6 @@ import pytest
 
 from llmsspider.content.extraction.parsing import parse, read_source
 from llmsspider.content.extraction.rules import Kind, Rules
-from llmsspider.content.extraction.tree import has_more_letters
 
 SELECTORS = ("#toc", "#gone", "[role=navigation]", "[data-ad]", "[v-on:click]", ".dropped")
 PAGE = b"""<div id=toc>a</div><div id=gone>b</div><p role=navigation>c</p><p role=note>d</p><b DATA-AD>e</b>
@@ -28,16 +27,3 @@ def test_attributes_say_the_same_in_one_search_as_element_by_element(encoding):
         "e": Kind.DROP,
         "f": Kind.DROP,
     }
-
-
-@pytest.mark.parametrize(
-    ("page", "number", "expected"),
-    [
-        (b"<p>four</p><p>five5</p>", 8, True),
-        (b"<p>four</p><p>five5</p>", 9, False),
-        (b"<a href=x><p>all of this is a link</p></a><p>four</p>", 4, False),
-        (b"<div>no paragraph</div>", 1, False),
-    ],
-)
-def test_more_letters_are_counted_outside_of_links(page, number, expected):
-    assert has_more_letters(parse(read_source(page, None)), number) is expected

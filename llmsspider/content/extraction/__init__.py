@@ -21,23 +21,13 @@ from llmsspider.content.extraction import (  # the converters of elements regist
     lists,
     tables,  # noqa: F401
 )
-from llmsspider.content.extraction.api_references import read_apis
 from llmsspider.content.extraction.formats import MarkdownFormat
 from llmsspider.content.extraction.generators import UNKNOWN, Generator, own_generators
 from llmsspider.content.extraction.hidden import HiddenText
 from llmsspider.content.extraction.html_format import HtmlFormat
 from llmsspider.content.extraction.listings import listing_of, lists_only, tags_of
 from llmsspider.content.extraction.main_content import find_main, without_navigation
-from llmsspider.content.extraction.metadata import (
-    follow_links,
-    held_markdown,
-    is_shell,
-    joiner_for,
-    read_head,
-    routes,
-    shown_file,
-    whole_title,
-)
+from llmsspider.content.extraction.metadata import held_markdown, read_page, whole_title
 from llmsspider.content.extraction.parsing import Source, parse, read_source
 from llmsspider.content.extraction.rules import rules_for
 from llmsspider.content.extraction.section import section_of
@@ -59,6 +49,7 @@ __all__ = ["convert", "read_metadata"]
 _MARKDOWN = MarkdownFormat()
 _HTML = HtmlFormat()
 _TEX = (b"MathJax", b"mathjax", b"katex")
+"""MathJax, or KaTeX as its files spell it: prose says `KaTeX`, which does not count."""
 _BLANK_LINES = re.compile(r"\n{3,}")
 
 
@@ -90,142 +81,113 @@ def convert(
     if converter not in loading.NAMES and "." not in converter:
         raise ValueError(f"unknown converter {converter!r}: use one of {', '.join(loading.NAMES)}")
     own = own_generators(generators)
-    growth = Growth(len(body))
-    source = read_source(body, encoding)
-    root, joiner, page = _parsed(source, url, growth)
     try:
-        _write(page, root, joiner, source, converter, own, with_listings=with_listings)
+        return _converted(body, url, encoding, converter, own, with_listings=with_listings)
     except TooLargePageError:
         raise
     except Exception as error:
         if converter == loading.FALLBACK:
             raise
-        why = f"{type(error).__name__}: {error}"
-        growth = Growth(len(body))
-        root, joiner, page = _parsed(source, url, growth)
-        _write(page, root, joiner, source, loading.FALLBACK, own, with_listings=True)
-        page.fallback = why
-    _take_held(page, root, source, url)
+        page = _converted(body, url, encoding, loading.FALLBACK, own, with_listings=True)
+        page.fallback = f"{type(error).__name__}: {error}"
+        return page
+
+
+def _converted(
+    body: bytes,
+    url: str,
+    encoding: str | None,
+    converter: str,
+    own: tuple[Generator, ...],
+    *,
+    with_listings: bool,
+) -> Page:
+    growth = Growth(len(body))
+    source = read_source(body, encoding)
+    root = parse(source)
+    page, joiner = read_page(root, source, url, growth)
+    page.converter = converter
+    _write(page, root, joiner, source, own, with_listings=with_listings)
+    if (held := held_markdown(root, source)) is not None:  # the page embeds it for a script to render
+        read = markdown.read(held, url)
+        page.markdown, page.links, page.converter = read.markdown, read.links, read.converter
+        page.follow = list(dict.fromkeys([*page.follow, *read.follow]))
+        page.meta.title, page.meta.is_shell = read.meta.title or page.meta.title, False
     growth.check(len(page.markdown))
     take_invisible(page)
     return page
 
 
-def _write(  # noqa: PLR0917
+def _write(
     page: Page,
     root: _Element,
     joiner: Joiner,
     source: Source,
-    converter: str,
     own: tuple[Generator, ...],
     *,
     with_listings: bool,
 ) -> None:
-    native = converter == loading.DEFAULT
-    engine = None if native else loading.converter_named(converter)
+    """Set `markdown`, `links` and what the main content says of the page."""
+    meta, native = page.meta, page.converter == loading.DEFAULT
+    engine = None if native else loading.converter_named(page.converter)
     whole = whole_title(root)
     hidden = HiddenText(root, source)
-    main, generator = find_main(
-        root, source, page.meta.generator, page.meta.title, whole, own=own, hidden=hidden
-    )
+    main, generator = find_main(root, source, meta.generator, meta.title, whole, own=own, hidden=hidden)
     page.hidden = hidden.removed
-    page.converter = converter
-    if _is_search_page(main, generator, source):
+    results = generator.results
+    if results and results.encode() in source.body and main.find(f".//*[@id='{results}']") is not None:
+        return  # a page for searches
+    meta.lists_only = lists_only(main, joiner)
+    meta.listing = listing_of(root, main, joiner, source, only_lists=meta.lists_only)
+    meta.tags = tags_of(root, joiner, source)
+    is_drawn = meta.is_shell or meta.api_files is not None  # its text decides whether it needs a browser
+    if meta.listing and not (with_listings or is_drawn):
         return
-    page.meta.lists_only = lists_only(main, joiner)
-    page.meta.listing = listing_of(root, main, joiner, source, only_lists=page.meta.lists_only)
-    page.meta.tags = tags_of(root, joiner, source)
-    is_drawn = (
-        page.meta.is_shell or page.meta.api_files is not None
-    )  # its text decides whether it needs a browser
-    if page.meta.listing and not (with_listings or is_drawn):
-        return
-    title = outer_title(root, main, page.meta.title, whole)
-    if title is None:
-        _set_headline(main, generator, page.meta.title, whole)
+    title = outer_title(root, main, meta.title, whole)
+    if title is None and generator is UNKNOWN:
+        set_headline(main, meta.title, whole)
+    elif title is None and clear_site_name(main, meta.title, whole):
+        without_navigation(main)
     walk = Walk(
+        main,
         rules_for(generator.drop),
         joiner,
         _MARKDOWN if native else _HTML,
         source,
         generator=generator,
-        has_tex=_has_tex(source),
+        has_tex=source.may_hold(b"mathjax", b"katex") and any(name in source.body for name in _TEX),
         growth=joiner.growth if native else None,
     )
-    text = walk.document(main, title)
-    if walk.headings_only and not page.meta.is_shell:
-        text = _with_contents(walk, main, title) or text
+    text = walk.document(title)
+    if walk.headings_only and not meta.is_shell:
+        text = _with_contents(walk, title) or text
     if engine is not None:
         text = _BLANK_LINES.sub("\n\n", engine.convert(text)).strip("\n") + "\n" if text else ""
     page.markdown = text if text.strip() else ""
     page.links = walk.links
-    page.meta.title = walk.title or without_book_title(page.meta.title, walk.first_heading)
+    meta.title = walk.title or without_book_title(meta.title, walk.first_heading)
 
 
-def _is_search_page(main: _Element, generator: Generator, source: Source) -> bool:
-    results = generator.results
-    return (
-        bool(results) and results.encode() in source.body and main.find(f".//*[@id='{results}']") is not None
-    )
-
-
-def _set_headline(main: _Element, generator: Generator, title: str | None, whole: str | None) -> None:
-    """Empty what stands above the page's own heading in `main`: the name of the site, with its navigation.
-
-    On a page of no known generator that heading also becomes the `<h1>` (`titles.set_headline`).
-    """
-    if generator is UNKNOWN:
-        set_headline(main, title, whole)
-    elif clear_site_name(main, title, whole):
-        without_navigation(main)
-
-
-def _with_contents(headings: Walk, main: _Element, title: str | None) -> str:
+def _with_contents(headings: Walk, title: str | None) -> str:
     """Return a document that had only headings, this time with its table of contents.
 
     Empty if the table of contents links to no other page. `headings` is the walk that found only headings; its `links`
     are replaced by those found.
     """
     walk = replace(headings, rules=rules_for(headings.generator.drop, contents=True), links=[], title=None)
-    for entries in list(main.iter("dl")):
+    for entries in list(walk.main.iter("dl")):
         lists.entries_as_items(entries)
-    text = walk.document(main, title)
-    pages = {link.url.partition("#")[0] for link in walk.links}
-    if not pages - {headings.joiner.page}:
+    text = walk.document(title)
+    if not {link.url.partition("#")[0] for link in walk.links} - {walk.joiner.page}:
         return ""
     headings.links = walk.links
     return text
 
 
-def _has_tex(source: Source) -> bool:
-    """Return True if a page names MathJax, or KaTeX as its files spell it; prose says `KaTeX`, which does not count."""
-    return source.may_hold(b"mathjax", b"katex") and any(name in source.body for name in _TEX)
-
-
-def _take_held(page: Page, root: _Element, source: Source, url: str) -> None:
-    """Replace what was read from the HTML by the Markdown that the page embeds for a script to render."""
-    text = held_markdown(root, source)
-    if text is None:
-        return
-    read = markdown.read(text, url)
-    page.markdown, page.links, page.converter = read.markdown, read.links, read.converter
-    page.follow = list(dict.fromkeys([*page.follow, *read.follow]))
-    page.meta.title, page.meta.is_shell = read.meta.title or page.meta.title, False
-
-
 def read_metadata(body: bytes, url: str, encoding: str | None) -> Page:
     """Read links, metadata and section of one HTML page; `markdown` and `links` stay empty. See `convert`."""
-    root, joiner, page = _parsed(read_source(body, encoding), url, Growth(len(body)))
+    source = read_source(body, encoding)
+    root = parse(source)
+    page, joiner = read_page(root, source, url, Growth(len(body)))
     page.meta.section = section_of(root, body, joiner)
     return page
-
-
-def _parsed(source: Source, url: str, growth: Growth) -> tuple[_Element, Joiner, Page]:
-    root = parse(source)
-    joiner = joiner_for(root, url, growth)
-    meta = read_head(root, joiner)
-    meta.is_shell = is_shell(root)
-    meta.markdown_alternate = meta.markdown_alternate or shown_file(root, source, joiner)
-    read_apis(meta, root, source, joiner)
-    meta.routes = routes(root, joiner) if source.may_hold(b"#/", b"#!/") else []
-    return root, joiner, Page(markdown="", links=[], follow=follow_links(root, joiner, source), meta=meta)

@@ -9,7 +9,7 @@ from lxml.etree import XPath, _Element
 
 from llmsspider.content.extraction.rules import Kind
 from llmsspider.content.extraction.tree import has_image, holders, inner_text, settable, visible
-from llmsspider.content.extraction.walk import BLOCK_KINDS, Walk, converts, finds
+from llmsspider.content.extraction.walk import BLOCK_KINDS, BLOCK_TAGS, FINDERS, Walk, converts
 
 # Admonitions of every generator, as a block quote that names the type: `> [!NOTE]`.
 # The form is GitHub's alert, the only typed admonition that plain Markdown readers render. A title that says more
@@ -122,7 +122,7 @@ MAX_STEPS_UP = 6
 """Maximum number of ancestors of a tab list that are searched for its panels."""
 
 
-@finds
+@converts(FINDERS, "tabs")
 def find_tabs(walk: Walk, main: _Element) -> None:
     """Find the tab (label) of each tab panel in a main content."""
     panels = holders(main, _PANELS) if walk.source.may_hold(b"tablist") else []
@@ -183,7 +183,7 @@ def tab_set(walk: Walk, element: _Element) -> list[str] | None:
 
 def panel(walk: Walk, element: _Element) -> list[str] | None:
     """Return an element with the role of a panel, under its label; None for any other."""
-    if element.get("role") != "tabpanel" or not walk.is_container(element):
+    if element.get("role") != "tabpanel" or element.tag in BLOCK_TAGS:
         return None
     tab = walk.tabs.get(element)
     return titled(walk, [walk.line(tab) if tab is not None else ""], [element])
@@ -244,7 +244,7 @@ _NOTE_HEADINGS = frozenset({"h3", "h4", "h5"})
 """What Texinfo sets above each footnote."""
 
 
-@finds
+@converts(FINDERS, "footnotes")
 def find_footnotes(walk: Walk, main: _Element) -> None:
     """Find the footnotes that a main content refers to."""
     walk.notes = _labels(main) if walk.source.may_hold(b"footnote", b"noteref", b"#fn") else {}

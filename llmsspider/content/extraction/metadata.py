@@ -1,7 +1,8 @@
-"""Metadata of a page: its head, its links, and whether it is an empty shell."""
+"""What a page says besides its content: its head, its links, its API files, and whether it is an empty shell."""
 
 from __future__ import annotations
 
+import json
 import re
 import textwrap
 from html import unescape
@@ -11,8 +12,25 @@ from lxml.etree import XPath, _Element
 
 from llmsspider.content.extraction.parsing import LINKS, Source
 from llmsspider.content.extraction.tree import inner_text
-from llmsspider.items import PageMeta
+from llmsspider.items import Page, PageMeta
 from llmsspider.web.url_gate import HTTP, Growth, Joiner, split_route, without_fragment
+
+_BASE = XPath("string(/html/head/base/@href | /html/body/base/@href)", smart_strings=False)
+
+
+def read_page(root: _Element, source: Source, url: str, growth: Growth) -> tuple[Page, Joiner]:
+    """Return the metadata and links of a page fetched from `url`, without its content, and what joins its URLs."""
+    joiner = Joiner(url, _BASE(root), growth)
+    meta = _read_head(root, joiner)
+    meta.is_shell = _is_shell(root)
+    if not meta.markdown_alternate and source.may_hold(b"zero-md", b"md-block", b"wc-markdown"):
+        files = [file for src in _SHOWN_FILES(root) if (file := src.strip())]
+        if len(files) == 1 and _text_size(root) <= _SHELL_TEXT:  # the page renders this one
+            meta.markdown_alternate = joiner.join(files[0])
+    _read_apis(meta, root, source, joiner)
+    meta.routes = _routes(root, joiner) if source.may_hold(b"#/", b"#!/") else []
+    return Page(markdown="", links=[], follow=_follow_links(root, joiner, source), meta=meta), joiner
+
 
 # What a page says about itself in its head, read from the tree that is parsed for its content.
 
@@ -26,19 +44,16 @@ _SITE_NAMES = (
 )
 """Separators before the name of a site at the end of a title, with a pattern of that end; in order of preference."""
 _SPACE = re.compile(r"\s+")
-_WANTED = frozenset({"canonical", "describedby", "alternate"})
-_ROBOTS = ("robots", "llmsbot", "llmsspider")
+_IN_NOSCRIPT = XPath("/html/head/noscript/meta[@http-equiv]", smart_strings=False)
 
 
-def read_head(root: _Element, joiner: Joiner) -> PageMeta:
+def _read_head(root: _Element, joiner: Joiner) -> PageMeta:
     """Return the `PageMeta` of a page; `title` is `<title>` without the site's suffix, `is_shell` is left False."""
-    body = root.find("body")
-    language = (
-        root.get("lang") or root.get("{http://www.w3.org/XML/1998/namespace}lang") or root.get("xml:lang")
-    )
-    meta = PageMeta(language=_clean(language or (body.get("lang") if body is not None else None)))
-    site_name = None
     tops = [part for part in root if part.tag in {"head", "body"}]
+    names = ("lang", "{http://www.w3.org/XML/1998/namespace}lang", "xml:lang")
+    languages = [root.get(name) for name in names] + [part.get("lang") for part in tops if part.tag == "body"]
+    meta = PageMeta(language=_clean(next(filter(None, languages), None)))
+    site_name = None
     for element in [one for part in tops for one in part.iterchildren("meta", "link")]:
         if element.tag == "link":
             _read_link_tag(meta, element, joiner)
@@ -47,25 +62,14 @@ def read_head(root: _Element, joiner: Joiner) -> PageMeta:
         else:
             _read_meta_tag(meta, element, joiner)
     meta.title = without_suffix(whole_title(root), site_name)
-    meta.refresh = meta.refresh or refresh_without_scripts(root, joiner)
+    if not meta.refresh and (tags := _IN_NOSCRIPT(root)):
+        without_scripts = PageMeta()
+        for element in tags:
+            _read_meta_tag(without_scripts, element, joiner)
+        links = {joiner.join(href) for href in _LINKS(root)}
+        if links == {without_scripts.refresh} and _text_size(root) <= _SHELL_TEXT:
+            meta.refresh = without_scripts.refresh  # elsewhere it names a replacement for an application
     return meta
-
-
-_IN_NOSCRIPT = XPath("/html/head/noscript/meta[@http-equiv]", smart_strings=False)
-
-
-def refresh_without_scripts(root: _Element, joiner: Joiner) -> str | None:
-    """Return where a page leads browsers without scripts, if every link of it leads there too, as its script does.
-
-    A page that has more to say than where it leads is none: there `<noscript>` names a replacement for an application.
-    """
-    meta = PageMeta()
-    for element in _IN_NOSCRIPT(root):
-        _read_meta_tag(meta, element, joiner)
-    if not meta.refresh:
-        return None
-    links = {joiner.join(href) for href in _LINKS(root)}
-    return meta.refresh if links == {meta.refresh} and _text_size(root) <= _SHELL_TEXT else None
 
 
 def _read_meta_tag(meta: PageMeta, element: _Element, joiner: Joiner) -> None:
@@ -75,7 +79,7 @@ def _read_meta_tag(meta: PageMeta, element: _Element, joiner: Joiner) -> None:
         meta.description = _clean(content) or meta.description
     elif name == "generator" and not meta.generator:
         meta.generator = _clean(content)
-    elif name in _ROBOTS:
+    elif name in {"robots", "llmsbot", "llmsspider"}:
         meta.robots |= {word.strip().lower() for word in content.split(",") if word.strip()}
     elif (element.get("http-equiv") or "").lower() == "refresh":
         found = _REFRESH.match(content)
@@ -87,37 +91,27 @@ def _read_meta_tag(meta: PageMeta, element: _Element, joiner: Joiner) -> None:
 
 def _read_link_tag(meta: PageMeta, element: _Element, joiner: Joiner) -> None:
     rel = (element.get("rel") or "").lower().split()
-    if _WANTED.isdisjoint(rel) or not element.get("href"):
+    href = element.get("href")
+    if not href:
         return
-    url = joiner.join(element.get("href") or "")
     if "canonical" in rel:
-        meta.canonical = meta.canonical or url
+        meta.canonical = meta.canonical or joiner.join(href)
     elif "describedby" in rel:
-        meta.describedby = meta.describedby or url
+        meta.describedby = meta.describedby or joiner.join(href)
     elif "alternate" in rel:
         kind = (element.get("type") or "").lower().partition(";")[0].strip()
         if kind in {"text/markdown", "text/x-markdown"}:
-            meta.markdown_alternate = meta.markdown_alternate or url
+            meta.markdown_alternate = meta.markdown_alternate or joiner.join(href)
         elif element.get("hreflang"):
-            meta.hreflang.setdefault(element.get("hreflang"), url)
+            meta.hreflang.setdefault(element.get("hreflang"), joiner.join(href))
 
 
 def whole_title(root: _Element) -> str | None:
     """Return the `<title>`, the site's name in it where it has one."""
-    title = _title_in(root[0]) if len(root) and root[0].tag == "head" else None
+    title = root.find("head/title")  # `iter` looks at the whole page for the one after it
     if title is None:
-        title = next(root.iter("title"), None)  # lxml looks at the whole page for the one after it
+        title = next(root.iter("title"), None)
     return None if title is None else _clean(inner_text(title))
-
-
-def _title_in(head: _Element) -> _Element | None:
-    """Return the `<title>` that is a child of the head, or None if another may be before it."""
-    for part in head:
-        if part.tag == "title":
-            return part
-        if len(part):
-            return None
-    return None
 
 
 def without_suffix(title: str | None, site_name: str | None = None) -> str | None:
@@ -133,16 +127,12 @@ def without_suffix(title: str | None, site_name: str | None = None) -> str | Non
     """
     if not title or len(title) > MAX_TITLE:
         return title or None
+    patterns = [pattern for signs, pattern in _SITE_NAMES if not signs.isdisjoint(title)]
     if site_name:
-        for pattern in (
-            rf"\s*[|·•–—»›:-]\s*{re.escape(site_name)}\s*\Z",
-            rf"\A{re.escape(site_name)}\s*[|·•–—»›:-]\s*",
-        ):
-            stripped = re.sub(pattern, "", title)
-            if stripped and stripped != title:
-                return stripped.strip()
-    for signs, pattern in _SITE_NAMES:
-        stripped = title if signs.isdisjoint(title) else re.sub(pattern, "", title)
+        name = re.escape(site_name)
+        patterns[:0] = [rf"\s*[|·•–—»›:-]\s*{name}\s*\Z", rf"\A{name}\s*[|·•–—»›:-]\s*"]
+    for pattern in patterns:
+        stripped = re.sub(pattern, "", title)
         if stripped and stripped != title:
             return stripped.strip()
     return title
@@ -156,7 +146,6 @@ def _clean(text: str | None) -> str | None:
 
 MAX_ROUTES = 5_000
 """Maximum number of routes of one page that are followed."""
-
 _HREFS = XPath("//a/@href | //area/@href | //frame/@src", smart_strings=False)
 _LINKS = XPath("//a/@href", smart_strings=False)
 _LOADED = XPath(
@@ -164,18 +153,10 @@ _LOADED = XPath(
     " or @name='docfx:tocrel']/@content",
     smart_strings=False,
 )
-_BASE = XPath("string(/html/head/base/@href | /html/body/base/@href)", smart_strings=False)
-
-
 _SIDEBAR_ITEMS = XPath("/html/head/script/@src[contains(., 'dist/sidebar_items')]", smart_strings=False)
 
 
-def joiner_for(root: _Element, url: str, growth: Growth | None = None) -> Joiner:
-    """Return the `Joiner` of a parsed page fetched from `url`."""
-    return Joiner(url, _BASE(root), growth)
-
-
-def follow_links(root: _Element, joiner: Joiner, source: Source) -> list[str]:
+def _follow_links(root: _Element, joiner: Joiner, source: Source) -> list[str]:
     """Return every http(s) URL in `a[href]`, `area[href]` and `frame[src]`: absolute, no fragment, each once.
 
     The navigation that DocFX loads into its pages is a page of links, which these name in their heads. That of ExDoc is
@@ -183,23 +164,99 @@ def follow_links(root: _Element, joiner: Joiner, source: Source) -> list[str]:
     """
     hrefs = (_HREFS if source.may_hold(*LINKS) else _LINKS)(root)
     if source.may_hold(b"docfx:", b"sidebar_items"):
-        items = [str(src).partition("dist/sidebar_items")[0] for src in _SIDEBAR_ITEMS(root)]
+        items = [src.partition("dist/sidebar_items")[0] for src in _SIDEBAR_ITEMS(root)]
         hrefs = [*hrefs, *_LOADED(root), *(f"{folder}index.html" for folder in items[:1])]
     paths = dict.fromkeys([href.partition("#")[0] if "#" in href else href for href in hrefs])
     urls = dict.fromkeys([joiner.join(path) for path in paths if path.strip()])
     return [url for url in urls if url.startswith(HTTP) or url[:8].lower().startswith(HTTP)]
 
 
-def routes(root: _Element, joiner: Joiner) -> list[str]:
+def _routes(root: _Element, joiner: Joiner) -> list[str]:
     """Return the links of a page to its own routes (`#/guide`), absolute, each once, `MAX_ROUTES` at most."""
-    found: dict[str, None] = {}
-    for href in dict.fromkeys(_HREFS(root)):
-        if "#/" in href or "#!/" in href:
-            url = without_fragment(joiner.join(href))
-            page, route = split_route(url)
-            if route and page == joiner.page and len(found) < MAX_ROUTES:
-                found[url] = None
-    return list(found)
+    hrefs = [href for href in dict.fromkeys(_HREFS(root)) if "#/" in href or "#!/" in href]
+    urls = dict.fromkeys(without_fragment(joiner.join(href)) for href in hrefs)
+    own = ((url, *split_route(url)) for url in urls)
+    return list(islice((url for url, page, route in own if route and page == joiner.page), MAX_ROUTES))
+
+
+# The OpenAPI files that a page names for the script that renders its API reference, or embeds in its scripts.
+
+_WORDS = (
+    b"swagger", b"redoc", b"rapi-doc", b"rapidoc", b"openapi", b"elements-api", b"api-reference", b"createapireference",
+)  # fmt: skip
+_DRAWING = (b"swagger", b"redoc", b"rapi-doc", b"elements-api")
+"""Those of them that are in pages with an element for a script to render an API reference in."""
+_HOLDERS = (b"api-reference", b"elements-api")
+"""Those of them that name elements with an API, or the URL of one, inside."""
+_SPEAKS = re.compile(r"swagger|redoc|rapidoc|openapi|apireference|loadspec", re.IGNORECASE)
+"""Matches the inline scripts that are searched for APIs."""
+_CONFIGURED = XPath("//*[@id='api-reference']/@data-configuration", smart_strings=False)
+_NAMED = (
+    (b"spec-url", XPath("//@spec-url", smart_strings=False)),
+    (b"apidescriptionurl", XPath("//@apidescriptionurl", smart_strings=False)),
+    (b"api-reference", XPath("//*[@id='api-reference']/@data-url", smart_strings=False)),
+)
+"""The attributes that hold the URL of an OpenAPI file, each with the byte string by which pages have it."""
+_INLINE_SCRIPTS = XPath("//script[not(@src)]/text()", smart_strings=False)
+_SCRIPTS_OF_FILES = XPath("//script/@src", smart_strings=False)
+_HOLDING = XPath(
+    "//script[@id='api-reference'][not(@src)]/text() | //@apidescriptiondocument", smart_strings=False
+)
+_INITIALIZER = re.compile(
+    r"swagger|redoc|rapi-?doc|openapi|scalar|elements|api|spec|schema|docs?|init", re.IGNORECASE
+)
+"""Names of scripts that say what is drawn, rather than draw it."""
+_PROGRAM = re.compile(
+    r"bundle|preset|standalone|web-components|[.-]min\.|swagger-ui(?:-es)?\.js|rapidoc\.js", re.IGNORECASE
+)
+_PLACES = XPath(
+    "boolean(//redoc | //rapi-doc | //elements-api | //*[@id='swagger-ui' or @id='redoc' or @id='redoc-container'"
+    " or contains(concat(' ', @class, ' '), ' swagger-ui ') or contains(concat(' ', @class, ' '), ' redoc-wrap ')"
+    " or contains(concat(' ', @class, ' '), ' sl-elements-api ')])",
+    smart_strings=False,
+)
+MAX_HELD = 3
+"""Maximum number of APIs read from the scripts of one page."""
+MAX_FILES = 10
+"""Maximum number of API files read from one page."""
+MAX_SCRIPTS = 3
+"""Maximum number of scripts of one page that are searched for its API."""
+
+
+def _read_apis(meta: PageMeta, root: _Element, source: Source, joiner: Joiner) -> None:
+    """Set `api_files`, `api_scripts` and `held_apis` of `meta` for a page that renders an API reference."""
+    if not source.may_hold(*_WORDS):
+        return
+    inline = [script for script in _INLINE_SCRIPTS(root) if _SPEAKS.search(script)]
+    named = [url.strip() for mark, path in _NAMED if source.may_hold(mark) for url in path(root)]
+    is_drawn = source.may_hold(*_DRAWING) and _PLACES(root)
+    may_hold = source.may_hold(*_HOLDERS)
+    if not (inline or named or is_drawn or may_hold):
+        return
+    from llmsspider.content.openapi import scripts  # noqa: PLC0415  # few pages are API references
+
+    named += [url for text in _CONFIGURED(root) for url in scripts.urls_in(text)] if may_hold else []
+    named += [url for script in inline for url in scripts.files_in(script)]
+    holding = [f"export default {text}" for text in _HOLDING(root)] if may_hold else []
+    held = [api for script in (*holding, *inline) for api in scripts.apis_in(script)]
+    meta.held_apis = list(dict.fromkeys(map(json.dumps, held)))[:MAX_HELD]
+    files = _of_web(named[:MAX_FILES], joiner)
+    meta.api_files = files if files or is_drawn else None
+    if meta.api_files == []:
+        others = [url for script in inline for url in scripts.configurations_in(script)]
+        others += filter(_says_what_is_drawn, _SCRIPTS_OF_FILES(root))
+        meta.api_scripts = _of_web(others, joiner)[:MAX_SCRIPTS]
+
+
+def _says_what_is_drawn(src: str) -> bool:
+    name = src.partition("?")[0].rpartition("/")[2]
+    is_script = name.endswith((".js", ".mjs"))
+    return is_script and bool(_INITIALIZER.search(name)) and not _PROGRAM.search(name)
+
+
+def _of_web(hrefs: list[str], joiner: Joiner) -> list[str]:
+    urls = dict.fromkeys(joiner.join(href) for href in hrefs if href)
+    return [url for url in urls if url.lower().startswith(HTTP)]
 
 
 # Empty shells: pages that hold no text of their own until a browser has run their scripts.
@@ -211,30 +268,13 @@ _ROOTS = XPath(
     "[not(normalize-space())] | //app-root | //redoc | //rapi-doc | //elements-api)",
     smart_strings=False,
 )
+_SHOWN_FILES = XPath("//zero-md/@src | //md-block/@src | //wc-markdown/@src", smart_strings=False)
+"""The Markdown files that elements of a page render."""
 _NO_TEXT = frozenset({"script", "style", "noscript", "template", "svg", "title", "head"})
 _SHELL_TEXT = 200
 """Characters of text below which a page with scripts can be a shell."""
 _NO_CONTENT = 40
 """Characters of text below which a page with scripts is a shell whatever its elements are called."""
-
-
-def is_shell(root: _Element) -> bool:
-    """Return True if the page has scripts, next to no text, and a place for scripts to draw in."""
-    size = _text_size(root)
-    return size <= _SHELL_TEXT and bool(_SCRIPTS(root)) and (size <= _NO_CONTENT or bool(_ROOTS(root)))
-
-
-_SHOWN_FILES = XPath("//zero-md/@src | //md-block/@src | //wc-markdown/@src", smart_strings=False)
-
-
-def shown_file(root: _Element, source: Source, joiner: Joiner) -> str | None:
-    """Return the URL of the only Markdown file that an element of the page renders, if the page has next to no text."""
-    if not source.may_hold(b"zero-md", b"md-block", b"wc-markdown"):
-        return None
-    named = [str(src).strip() for src in _SHOWN_FILES(root)]
-    return joiner.join(named[0]) if len(named) == 1 and named[0] and _text_size(root) <= _SHELL_TEXT else None
-
-
 _HOLDER = re.compile(
     r"<(?:(xmp)\b[^<>]{0,500}|(script)\b[^<>]{0,300}?\btype\s*=\s*[\"']?text/(?:x-)?markdown\b[^<>]{0,300}"
     r"|(textarea)\b[^<>]{0,300}?\b(?:id\s*=\s*[\"']?source\b|theme\s*=)[^<>]{0,300})>",
@@ -243,9 +283,14 @@ _HOLDER = re.compile(
 """The tag of an element with Markdown: Strapdown (`<xmp>`, `<textarea theme>`), Remark (`<textarea id="source">`)."""
 MAX_HOLDERS = 200
 """Maximum number of elements of one page that are searched for Markdown."""
-_HOLDS = frozenset({"xmp", "textarea"})
 _PROPERTY = re.compile(r"\s*[a-z][a-z-]*:(?:\s|$)")
 """A property of a slide (Remark), on one of its first lines: `class: center`."""
+
+
+def _is_shell(root: _Element) -> bool:
+    """Return True if the page has scripts, next to no text, and a place for scripts to draw in."""
+    size = _text_size(root)
+    return size <= _SHELL_TEXT and bool(_SCRIPTS(root)) and (size <= _NO_CONTENT or bool(_ROOTS(root)))
 
 
 def held_markdown(root: _Element, source: Source) -> str | None:
@@ -258,13 +303,12 @@ def held_markdown(root: _Element, source: Source) -> str | None:
     for begin in islice(_HOLDER.finditer(html), MAX_HOLDERS):
         name = next(filter(None, begin.groups())).lower()
         found = lowered.find(f"</{name}", begin.end()) if begin.start() >= end else -1
-        if found < 0:
-            continue
-        end = found
-        text = html[begin.end() : end]
-        held.append(textwrap.dedent(unescape(text) if name == "textarea" else text).strip())
+        if found >= 0:
+            end = found
+            text = html[begin.end() : end]
+            held.append(textwrap.dedent(unescape(text) if name == "textarea" else text).strip())
     text = "\n\n".join(filter(None, held))
-    if not text or _size_beside(root) > _SHELL_TEXT:
+    if not text or _text_size(root, "xmp", "textarea") > _SHELL_TEXT:
         return None
     return _without_slides(text) if b"remark" in source.lowered else text
 
@@ -285,37 +329,17 @@ def _without_slides(text: str) -> str:
     return "\n".join(kept).strip()
 
 
-def _size_beside(root: _Element) -> int:
-    """Return the number of characters of visible text outside of elements that may embed Markdown."""
+def _text_size(root: _Element, *unread: str) -> int:
+    """Return the number of characters of visible text outside of `unread` elements, counting no further than needed."""
     body = root.find("body")
     size, waiting = 0, [root if body is None else body]
     while waiting and size <= _SHELL_TEXT:
         element = waiting.pop()
-        if element.tag not in _NO_TEXT and element.text:
+        if element.text and element.tag not in _NO_TEXT:
             size += len(element.text.strip())
         for child in element:
             if child.tail:
                 size += len(child.tail.strip())
-            if isinstance(child.tag, str) and child.tag not in _HOLDS:
+            if child.tag not in unread:
                 waiting.append(child)
-    return size
-
-
-def _text_size(root: _Element) -> int:
-    """Return the number of characters of visible text, counting no further than needed."""
-    body = root.find("body")
-    body = root if body is None else body
-    size = 0
-    for paragraph in body.iter("p"):  # the first of them are more than enough on most pages
-        size += len((paragraph.text or "").strip())
-        if size > _SHELL_TEXT:
-            return size
-    size = 0
-    for element in body.iter():
-        if element.tag not in _NO_TEXT and element.text:
-            size += len(element.text.strip())
-        if element.tail:
-            size += len(element.tail.strip())
-        if size > _SHELL_TEXT:
-            break
     return size

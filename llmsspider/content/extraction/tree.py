@@ -197,20 +197,6 @@ def letters_outside_links(element: _Element) -> int:
     return letters(element) - letters_of("".join(texts))
 
 
-def has_more_letters(element: _Element, number: float) -> bool:
-    """Return True if the beginnings of paragraphs, outside of links, already have more letters and digits.
-
-    It saves to count those of the whole element.
-    """
-    found = 0
-    for paragraph in element.iter("p"):
-        if paragraph.text and next(paragraph.iterancestors("a"), None) is None:
-            found += letters_of(paragraph.text)
-            if found > number:
-                return True
-    return False
-
-
 def visible(element: _Element) -> str:
     """Return the text of an element, white space collapsed."""
     if not len(element):

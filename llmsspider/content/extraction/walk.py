@@ -7,6 +7,7 @@ themselves here; it imports none of them.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -16,7 +17,6 @@ from lxml.etree import _Element
 
 from llmsspider.content.extraction import code
 from llmsspider.content.extraction.formats import MarkdownFormat
-from llmsspider.content.extraction.framing import framed
 from llmsspider.content.extraction.generators import UNKNOWN, Generator
 from llmsspider.content.extraction.parsing import Source
 from llmsspider.content.extraction.rules import WRAPPERS, Kind, Rules, classify
@@ -25,7 +25,6 @@ from llmsspider.content.extraction.tree import (
     collapsed,
     flow_of,
     has_blocks,
-    has_more_letters,
     inner_text,
     letters,
     letters_outside_links,
@@ -43,6 +42,11 @@ _MAX_DEPTH = 120
 _MAX_ROLES = 10_000
 """Maximum number of (tag, class) pairs in the cache of roles."""
 
+_ITEM = re.compile(r"\s*+[-*] \d[\w.]*+ \[[^\n]*\]\(([^\s()]*+)\)\Z")
+"""One line of a list of numbered links: the number, and the link."""
+_NUMBERED = re.compile(r"(?:#+ |<h\d>)\d")
+"""How a heading with a number begins."""
+
 # The tables of converters. A block converter returns the blocks of an element. An inline converter also gets the pieces
 # before the element in its line, and returns a piece, or blocks if the element turns out to be a block (display math).
 # Converters that are not looked up by tag return None for an element that they do not apply to.
@@ -54,7 +58,7 @@ SomeBlocks = Callable[["Walk", _Element], list[str] | None]
 SomeInlines = Callable[["Walk", _Element, list[str]], Piece | None]
 Finder = Callable[["Walk", _Element], None]
 K = TypeVar("K")
-C = TypeVar("C", BlockConverter, InlineConverter, SomeBlocks, SomeInlines)
+C = TypeVar("C", BlockConverter, InlineConverter, SomeBlocks, SomeInlines, Finder)
 
 BLOCK_TAGS: dict[str, BlockConverter] = {}
 INLINE_TAGS: dict[str, InlineConverter] = {}
@@ -62,23 +66,18 @@ AROUND_BLOCKS: dict[str, SomeBlocks] = {}
 """Converters of inline elements that have blocks inside, by tag."""
 BLOCK_KINDS: dict[Kind, SomeBlocks] = {}
 INLINE_KINDS: dict[Kind, SomeInlines] = {}
-_FINDERS: list[Finder] = []
+FINDERS: dict[str, Finder] = {}
+"""Functions that collect, before the walk begins, what converters need to know of the main content, by what it is."""
 
 
 def converts(table: dict[K, C], *keys: K) -> Callable[[C], C]:
-    """Register a converter in one of the tables, under tags or kinds."""
+    """Register a function in one of the tables, under tags, kinds or names."""
 
     def register(converter: C) -> C:
         table.update(dict.fromkeys(keys, converter))
         return converter
 
     return register
-
-
-def finds(finder: Finder) -> Finder:
-    """Register a function that collects, before the walk begins, what converters need to know of the main content."""
-    _FINDERS.append(finder)
-    return finder
 
 
 class Role(NamedTuple):
@@ -97,11 +96,12 @@ class Role(NamedTuple):
 
 @dataclass(slots=True)
 class Walk:
-    """The walk over one page: `document(main)` returns its text and sets the results.
+    """The walk over the main content of one page: `document()` returns its text and sets the results.
 
     `links` are the links of the text; `headings_only` is True if the text has only headings.
     """
 
+    main: _Element
     rules: Rules
     joiner: Joiner
     format: MarkdownFormat
@@ -125,7 +125,6 @@ class Walk:
     in_link: bool = False
     in_heading: bool = False
     depth: int = 0
-    main: _Element | None = None
     growth: Growth | None = None
     """Bounds what is written: quotes and lists inside each other repeat their marks on each line."""
     first_blocks: list[SomeBlocks] = field(default_factory=list)
@@ -140,25 +139,59 @@ class Walk:
     def __post_init__(self) -> None:
         self.text = self._with_formulas if self.has_tex else self.format.text
 
-    def document(self, main: _Element, title: str | None = None) -> str:
+    def document(self, title: str | None = None) -> str:
         """Return the text of a document in the output format, and set `links`, `title` and `headings_only`.
 
-        Args:
-            main: the main content.
-            title: the text of the page's heading, if that is outside of `main`: it becomes the first heading.
+        `title` is the text of the page's heading if that is outside of `main`: it becomes the first heading.
         """
-        self.main, self._letters = main, -1
+        self._letters = -1
         self._roles = _roles_for(self.rules, self.generator.title)
-        self._by_attribute = self.rules.kinds_by_attribute(main, self.source)
+        self._by_attribute = self.rules.kinds_by_attribute(self.main, self.source)
         self.first_blocks, self.first_inlines = [], []
-        for find in _FINDERS:
-            find(self, main)
+        for find in FINDERS.values():
+            find(self, self.main)
         self.title = title
         above = [self.format.heading(1, self.format.text(title))] if title else []
-        blocks = self.blocks(main)
+        blocks = self.blocks(self.main)
         self.headings_only = all(block in self.headings or block == self.format.rule() for block in blocks)
-        kept = framed(blocks, self.headings, self.empty, self.format.rule(), self.joiner.page)
-        return self.format.document([*above, *kept])
+        return self.format.document([*above, *self._without_remains(blocks)])
+
+    def _without_remains(self, blocks: list[str]) -> list[str]:
+        """Return the blocks of a document without what is left over around filtered content.
+
+        That is thematic breaks, headings of nothing, repeated headings, and tables of contents written as headings.
+        """
+        headings, rule = self.headings, self.format.rule()
+        kept: list[str] = []
+        later: set[str] = set()
+        for block in reversed(blocks):
+            follower = kept[-1] if kept else ""
+            if block in later and _NUMBERED.match(block):
+                below = self._below_contents(kept)
+                if headings.get(below, headings[block] + 1) <= headings[block]:  # it heads nothing
+                    if follower not in headings and follower != rule:
+                        kept.pop()  # the parts of the chapter
+                    continue
+            if block in headings:
+                later.add(block)
+            is_again = block == follower and block in headings
+            is_last_rule = block == rule and (not kept or follower == rule)
+            is_empty = block in self.empty and (not kept or follower in headings)
+            if not (is_last_rule or is_again or is_empty):
+                kept.append(block)
+        while kept and kept[-1] == rule:
+            kept.pop()
+        return kept[::-1]
+
+    def _below_contents(self, kept: list[str]) -> str:
+        """Return the block after a list of numbered links into the page and a thematic break; `kept`: last first."""
+        below = kept[:-4:-1]
+        links = [_ITEM.match(line) for line in below[0].split("\n")]
+        if all(link is not None and link[1].startswith(f"{self.joiner.page}#") for link in links):
+            del below[0]
+        if below[:1] == [self.format.rule()]:
+            del below[0]
+        return below[0] if below else ""
 
     # What an element is.
 
@@ -169,38 +202,29 @@ class Walk:
 
     def drops(self, element: _Element) -> bool:
         """Return True for an element that is filtered."""
-        role = self._role(element)
-        return not role.is_plain and classify(element, role.kind) is Kind.DROP
+        return self.kind(element) is Kind.DROP
 
     def _role(self, element: _Element) -> Role:
-        key = (element.tag, element.get("class"))
-        role = self._roles.get(key) or self._new_role(*key)
+        tag, classes = key = (element.tag, element.get("class"))
+        role = self._roles.get(key)
+        if role is None:
+            kind = self.rules.by_name(tag, classes or "")
+            is_title = f"{tag}.{classes}" == self.generator.title
+            block = Walk._titled if is_title else BLOCK_TAGS.get(tag, Walk.blocks)
+            inline = INLINE_TAGS.get(tag, Walk.content)
+            role = Role(kind, kind is Kind.PLAIN, flow_of(tag, classes), block, inline)
+            if len(self._roles) < _MAX_ROLES:
+                self._roles[key] = role
         if self._by_attribute and role.is_plain and element in self._by_attribute:
             return role._replace(kind=self._by_attribute[element], is_plain=False)
         return role
 
-    def _new_role(self, tag: str, classes: str | None) -> Role:
-        is_title = f"{tag}.{classes}" == self.generator.title
-        kind = self.rules.by_name(tag, classes or "")
-        block = Walk._titled if is_title else BLOCK_TAGS.get(tag, Walk.blocks)
-        inline = INLINE_TAGS.get(tag, Walk.content)
-        role = Role(kind, kind is Kind.PLAIN, flow_of(tag, classes), block, inline)
-        if len(self._roles) < _MAX_ROLES:
-            self._roles[tag, classes] = role
-        return role
-
-    def is_container(self, element: _Element) -> bool:
-        """Return True if the tag of an element has no converter: it is replaced by the blocks inside."""
-        return element.tag not in BLOCK_TAGS
-
     def _is_the_page(self, element: _Element) -> bool:
         """Return True if an element, whatever its class, holds nearly all text of the main content."""
-        if element.tag not in WRAPPERS or not len(element) or self.main is None:
-            return False
-        if letters(element) < _FEW:
+        if element.tag not in WRAPPERS or not len(element) or letters(element) < _FEW:
             return False
         inner = letters_outside_links(element)
-        if inner < _FEW or has_more_letters(self.main, inner / _THE_PAGE):
+        if inner < _FEW:
             return False
         if self._letters < 0:
             self._letters = letters_outside_links(self.main)
@@ -226,14 +250,14 @@ class Walk:
                     found += self._paragraph(run)
                 text = child.tail
                 run = [self.text(text)] if text and not text.isspace() else []
-                found += self._block(child, role)
+                found += self.block(child, role)
                 continue
             if flow != "inline" or (len(child) and has_blocks(child)):
                 piece = self._inline_or_blocks(child, role, run)
             elif role.is_plain and not is_looked_at:
                 piece = role.inline(self, child, run)
             else:
-                piece = self._inline(child, role, run)
+                piece = self.inline(child, run, role)
             if isinstance(piece, list):
                 found += self._paragraph(run)
                 found += piece
@@ -256,19 +280,21 @@ class Walk:
             return self.line(element)
         if role.flow == "code" and len(element) and code.is_listing(element):
             return [self.code_block(code.broken_lines(element), element)]
-        if role.flow != "math" and has_blocks(element):
-            return self._around_blocks(element, role)
-        return self._inline(element, role, before)
+        if role.flow == "math" or not has_blocks(element):
+            return self.inline(element, before, role)
+        if not role.is_plain and classify(element, role.kind) is Kind.DROP:
+            return []
+        convert = AROUND_BLOCKS.get(element.tag)
+        blocks = convert(self, element) if convert else None
+        return self.block(element, role) if blocks is None else blocks
 
     def _paragraph(self, run: list[str]) -> list[str]:
         text = self.format.paragraph(run) if run else ""
         return [text] if text else []
 
-    def block(self, element: _Element) -> list[str]:
+    def block(self, element: _Element, role: Role | None = None) -> list[str]:
         """Return the blocks that one block element is."""
-        return self._block(element, self._role(element))
-
-    def _block(self, element: _Element, role: Role) -> list[str]:
+        role = role or self._role(element)
         if not role.is_plain:
             kind = classify(element, role.kind)
             if kind is Kind.DROP:
@@ -279,14 +305,6 @@ class Walk:
             if (blocks := convert(self, element)) is not None:
                 return blocks
         return role.block(self, element)
-
-    def _around_blocks(self, element: _Element, role: Role) -> list[str]:
-        """Return the blocks of an inline element that has blocks inside."""
-        if not role.is_plain and classify(element, role.kind) is Kind.DROP:
-            return []
-        convert = AROUND_BLOCKS.get(element.tag)
-        blocks = convert(self, element) if convert else None
-        return self._block(element, role) if blocks is None else blocks
 
     def _titled(self, element: _Element) -> list[str]:
         """Return the first element of the class that the generator gives to the title of a page."""
@@ -314,11 +332,9 @@ class Walk:
 
     # Lines.
 
-    def inline(self, element: _Element, before: list[str]) -> Piece:
+    def inline(self, element: _Element, before: list[str], role: Role | None = None) -> Piece:
         """Return `element` as an inline piece that follows the pieces `before`, or as a list of blocks."""
-        return self._inline(element, self._role(element), before)
-
-    def _inline(self, element: _Element, role: Role, before: list[str]) -> Piece:
+        role = role or self._role(element)
         if not role.is_plain:
             kind = classify(element, role.kind)
             if kind is Kind.DROP:
@@ -353,7 +369,7 @@ class Walk:
             piece = (
                 role.inline(self, child, pieces)
                 if role.is_plain and not is_looked_at
-                else self._inline(child, role, pieces)
+                else self.inline(child, pieces, role)
             )
             if isinstance(piece, list):
                 pieces.append(" ".join(piece))
