@@ -126,7 +126,7 @@ def known_pages(store: Store) -> dict[str, Checked]:
     for error in store.errors(runs[-1]) if runs else ():
         dead = error.kind == "not_found"
         known[identity(error.url)] = Checked(
-            error.url, "dead" if dead else "failing", f"{error.message} in the last crawl"
+            error.url, "dead" if dead else "failing", f"{error.reason} in the last crawl"
         )
     for page in store.iter_pages(parts=OUTLINE):
         record = page.record

@@ -78,7 +78,7 @@ def resolve(
             if pages.count_pages() == 0:
                 runs = pages.runs()
                 errors = pages.errors(runs[-1]) if runs else []
-                reason = f": {errors[0].kind} ({errors[0].message})" if errors else ""
+                reason = f": {errors[0].kind} ({errors[0].reason})" if errors else ""
                 outcome = runs[-1].outcome if runs else "never crawled"
                 raise ResolveError(f"{url}: no page was obtained, {outcome}{reason}")
             text, graph = io.BytesIO(), io.BytesIO()

@@ -158,7 +158,7 @@ def nodes(store: Store) -> Iterator[dict[str, Any]]:
         }
     empty = dict.fromkeys(("title", "depth", "mime_type", "etag", "last_modified", "hash"))
     for key, error in failed.items():
-        problem = {"kind": error.kind, "status": error.status, "message": error.message}
+        problem = {"kind": error.kind, "status": error.status, "message": error.reason}
         yield {"id": names[key], "url": error.url, "status": "error", "error": problem, **empty, "links": []}
 
 

@@ -17,8 +17,9 @@ from markupsafe import Markup, escape
 
 from llmsspider.crawl.progress import duration
 from llmsspider.output.exports import staged
+from llmsspider.output.graph import site_tree
 from llmsspider.output.mirror import path_for
-from llmsspider.output.run_data import Report, SiteGraph, sections_of, site_graph
+from llmsspider.output.run_data import Report, StoredPages
 from llmsspider.store import Store
 
 # Charts as inline SVG: a few shapes, so no library is carried along. Colours are CSS classes of the page.
@@ -73,26 +74,45 @@ def _polyline(points: Sequence[tuple[float, float]]) -> str:
 
 def render(report: Report) -> str:
     """Return the HTML of a report."""
-    run = report.data.run
     living = [row for row in report.documents if row[4] != "deleted"]
-    return (
-        _environment()
-        .get_template("report.html.j2")
-        .render(
-            data=report.data,
-            run=run,
-            living=len(living),
-            bars=bars,
-            timeline=timeline(report.data.timings.timeline),
-            origins=dict(Counter(row[3] for row in living)),
-            changes=dict(Counter(row[4] for row in report.documents)),
-            sections=dict(Counter(sections_of(living)).most_common(30)),
-            left_out=report.tree["pages_left"],
-            payload=embedded({"documents": report.documents, "tree": report.tree}),
-            style=Markup(_text("report.css")),  # noqa: S704  # our own
-            script=Markup(report_script()),  # noqa: S704  # our own
-            script_hash=csp_hash(report_script()),
-        )
+    return _page(
+        "report.html.j2",
+        report_script(),
+        report.documents,
+        report.tree,
+        data=report.data,
+        run=report.data.run,
+        living=len(living),
+        bars=bars,
+        timeline=timeline(report.data.timings.timeline),
+        origins=dict(Counter(row[3] for row in living)),
+        changes=dict(Counter(row[4] for row in report.documents)),
+        sections=dict(Counter(row[2] or "(none)" for row in living).most_common(30)),
+    )
+
+
+def _page(
+    template: str, script: str, documents: list[list[Any]], tree: dict[str, Any], **values: object
+) -> str:
+    """Return a page with the graph; it allows itself this script alone."""
+    environment = Environment(
+        loader=FunctionLoader(_text),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.tests["link"] = lambda url: url.startswith(
+        ("https://", "http://")
+    )  # a site may say `javascript:`
+    environment.filters["duration"] = duration
+    return environment.get_template(template).render(
+        left_out=tree["pages_left"],
+        payload=embedded({"documents": documents, "tree": tree}),
+        style=Markup(_text("report.css")),  # noqa: S704  # our own
+        script=Markup(script),  # noqa: S704  # our own
+        script_hash=csp_hash(script),
+        **values,
     )
 
 
@@ -114,58 +134,29 @@ def report_script() -> str:
     return _text("common.js") + _text("report.js") + _text("graph.js")
 
 
-@cache
-def graph_script() -> str:
-    """Return the script of the graph by itself."""
-    return _text("common.js") + _text("graph.js")
-
-
-def render_graph(site: SiteGraph) -> str:
-    """Return the HTML of the graph of a source by itself."""
-    return (
-        _environment()
-        .get_template("graph_page.html.j2")
-        .render(
-            source=site.source,
-            pages=len(site.rows) - site.failed,
-            failed=site.failed,
-            links=len(site.tree["links"]) + site.tree["links_left"],
-            left_out=site.tree["pages_left"],
-            payload=embedded({"documents": site.rows, "tree": site.tree}),
-            style=Markup(_text("report.css")),  # noqa: S704  # our own
-            script=Markup(graph_script()),  # noqa: S704  # our own
-            script_hash=csp_hash(graph_script()),
-        )
-    )
-
-
 def write_graph(store: Store, out: BinaryIO) -> None:
     """Write the stored pages of a source, and those that failed in its last run, as a page with the graph."""
-    out.write(render_graph(site_graph(store)).encode("utf-8", "replace"))
+    source, runs = store.source_record(), store.runs()
+    pages = StoredPages(store, runs[-1].id if runs else None, None)
+    stored = len(pages.rows)
+    pages.add_failed(store.errors(runs[-1]) if runs else [])
+    tree = site_tree([row[1] for row in pages.rows], pages.links())
+    html = _page(
+        "graph_page.html.j2",
+        _text("common.js") + _text("graph.js"),
+        pages.rows,
+        tree,
+        source=source.name if source else "",
+        pages=stored,
+        failed=len(pages.rows) - stored,
+        links=len(tree["links"]) + tree["links_left"],
+    )
+    out.write(html.encode("utf-8", "replace"))
 
 
 def csp_hash(script: str) -> str:
     """Return the source expression of a Content-Security-Policy that allows one inline script."""
     return f"'sha256-{base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()}'"
-
-
-def is_link(url: str) -> bool:
-    """Return whether a URL may be a link of the report: what a site writes may be `javascript:`."""
-    return url.startswith(("https://", "http://"))
-
-
-@cache
-def _environment() -> Environment:
-    environment = Environment(
-        loader=FunctionLoader(_text),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.tests["link"] = is_link
-    environment.filters["duration"] = duration
-    return environment
 
 
 def _text(name: str) -> str:

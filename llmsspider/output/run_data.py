@@ -9,10 +9,12 @@ from collections import Counter
 from collections.abc import Container, Iterable, Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from llmsspider.output.graph import site_tree
-from llmsspider.output.status import Conversion, RunStatus, run_report, stored_report
+from llmsspider.output.status import Conversion, RunStatus, run_report, stored_status
+from llmsspider.site.discovered import Probe
 from llmsspider.store import LINKS
 from llmsspider.web.urls import identity
 
@@ -60,15 +62,6 @@ class File:
 
 
 @dataclass(slots=True, frozen=True)
-class Request:
-    """A location that discovery requested, and what came of it."""
-
-    url: str
-    outcome: str
-    reason: str | None
-
-
-@dataclass(slots=True, frozen=True)
 class DiscoveryReport:
     """What discovery requested and found."""
 
@@ -77,7 +70,7 @@ class DiscoveryReport:
     type: str
     files: list[File]
     sitemaps: list[str]
-    tried: list[Request]
+    tried: list[Probe]
     external: list[str]
     seeds: int
 
@@ -160,40 +153,34 @@ def gather(run: Run, seen: Container[str] | None = None) -> Report:
     """
     report = run_report(run)
     with closing(run.config.stores.open(run.source, create=False)) as store:
-        report = stored_report(report, store)
-        pages = _Pages(store, report.id, seen)
-        if report.changes.get("deleted"):
+        status = stored_status(store, next(one for one in store.runs() if one.id == report.id))
+        pages = StoredPages(store, report.id, seen)
+        if status.changes.get("deleted"):
             pages.add_deleted(store, report)
     coverage = compare(
         _listed(run),
         {identity(row[1]): row[1] for row in pages.rows if row[4] not in {"deleted", NOT_REACHED}},
-        {identity(one.url): (one.kind, one.reason) for one in report.errors.urls},
-        {identity(one.url): (one.reason, one.rule or "") for one in report.filtered.urls},
+        {identity(one.url): (one.kind, one.reason) for one in status.errors.urls},
+        {identity(one.url): (one.reason, one.rule or "") for one in status.filtered.urls},
     )
+    phases = [
+        PhaseTime(phase, round(end - begin, 3))
+        for (phase, begin), (_, end) in pairwise([*report.phases, *report.phases[-1:]])
+        if phase != "finished"
+    ]
     data = RunData(
         source=report.source,
         url=report.url,
         arguments=run.arguments.model_dump(mode="json", exclude_unset=True),
-        scope=report.scope,
-        run=report.as_stored(),
-        timings=_timings(report),
+        scope=status.scope,
+        run=status,
+        timings=Timings(phases, report.timeline),
         conversion=report.conversion,
         discovery=None if report.discovery is None else _discovery(run, report.discovery),
         coverage=coverage,
     )
     tree = site_tree([row[1] for row in pages.rows if row[4] != "deleted"], pages.links())
     return Report(data, pages.rows, tree)
-
-
-def _timings(report: RunReport) -> Timings:
-    begins = [secs for _, secs in report.phases]
-    ends = [*begins[1:], *begins[-1:]]
-    phases = [
-        PhaseTime(phase, round(end - begin, 3))
-        for (phase, begin), end in zip(report.phases, ends, strict=True)
-        if phase != "finished"
-    ]
-    return Timings(phases, report.timeline)
 
 
 def _discovery(run: Run, discovery: Discovery) -> DiscoveryReport:
@@ -207,7 +194,7 @@ def _discovery(run: Run, discovery: Discovery) -> DiscoveryReport:
             for file, header in files
         ],
         sitemaps=list(discovery.sitemaps),
-        tried=[Request(**tried._asdict()) for tried in discovery.tried],
+        tried=discovery.tried,
         external=list(discovery.external),
         seeds=len(discovery.seeds),
     )
@@ -263,9 +250,15 @@ def compare(
     combined: Counter[tuple[bool, bool, bool]] = Counter()
     for key, (url, in_llms, in_sitemap) in known.items():
         combined[in_llms, in_sitemap, key in crawled] += 1
-        if key not in crawled:
-            name, detail = _outcome(key, errors, filtered)
-            groups[name].add(url, detail)
+        if key in errors and key not in crawled:
+            kind, message = errors[key]
+            groups["dead" if kind == "not_found" else "failed"].add(url, f"{kind}: {message}")
+        elif key in filtered and key not in crawled:
+            reason, rule = filtered[key]
+            name = "soft-404" if reason == "soft-404" else "left-out"
+            groups[name].add(url, f"{reason}: {rule}" if rule else reason)
+        elif key not in crawled:
+            groups["not-reached"].add(url)
         elif in_llms != in_sitemap:
             groups["only-llms" if in_llms else "only-sitemap"].add(url)
     for key, url in crawled.items():
@@ -276,43 +269,11 @@ def compare(
     return CoverageReport([Combination(*where, pages=count) for where, count in pages], groups)
 
 
-def _outcome(
-    key: str, errors: Mapping[str, tuple[str, str]], filtered: Mapping[str, tuple[str, str]]
-) -> tuple[str, str]:
-    if key in errors:
-        kind, message = errors[key]
-        return ("dead" if kind == "not_found" else "failed"), f"{kind}: {message}"
-    if key in filtered:
-        reason, rule = filtered[key]
-        return ("soft-404" if reason == "soft-404" else "left-out"), f"{reason}: {rule}" if rule else reason
-    return "not-reached", ""
-
-
 # The pages of the store, as rows and as a graph.
 
 
-@dataclass(slots=True, frozen=True)
-class SiteGraph:
-    """The pages of a source as rows, as in a `Report`; those that failed in its last run come last."""
-
-    source: str
-    rows: list[list[Any]]
-    failed: int
-    tree: dict[str, Any]
-
-
-def site_graph(store: Store) -> SiteGraph:
-    """Return the graph of what is stored; a page that failed has the kind of its error for its origin."""
-    source, runs = store.source_record(), store.runs()
-    pages = _Pages(store, runs[-1].id if runs else None, None)
-    stored = len(pages.rows)
-    pages.add_failed(store.errors(runs[-1]) if runs else [])
-    tree = site_tree([row[1] for row in pages.rows], pages.links())
-    return SiteGraph(source.name if source else "", pages.rows, len(pages.rows) - stored, tree)
-
-
-class _Pages:
-    """The pages of the store as rows, those this run deleted at the end, and their links by row."""
+class StoredPages:
+    """The pages of the store as rows (see `Report`), those this run deleted or failed on at the end; links by row."""
 
     def __init__(self, store: Store, run: str | None, seen: Container[str] | None):
         self.rows: list[list[Any]] = []
@@ -332,7 +293,7 @@ class _Pages:
                 self.rows.append([*_row(page.record), "deleted", page.record.depth, page.reason])
 
     def add_failed(self, errors: Iterable[PageError]) -> None:
-        """Add the pages that failed, once each, and are not stored; links may lead to them."""
+        """Add the pages that failed, once each, and are not stored; the kind of their error stands for their origin."""
         for error in errors:
             place = self._places.setdefault(identity(error.url), len(self.rows))
             if place == len(self.rows):
@@ -349,8 +310,3 @@ class _Pages:
 def _row(record: PageRecord) -> list[Any]:
     section = record.llms.section if record.llms else None
     return [record.title or "", record.url, section or "", record.origin]
-
-
-def sections_of(rows: list[list[Any]]) -> dict[str, int]:
-    """Count documents by section of the llms.txt; those without one by the first part of their path."""
-    return dict(Counter(row[2] or "(none)" for row in rows if row[4] != "deleted"))

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, fields, replace
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 from llmsspider.crawl.plan import advice, links_out_of_scope, start_failure
 from llmsspider.crawl.progress import Progress
-from llmsspider.store.records import FilteredUrl, RunKind, RunRecord, Status
+from llmsspider.store.records import FilteredUrl, PageError, RunKind, RunRecord, Status
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -23,17 +23,7 @@ if TYPE_CHECKING:
     from llmsspider.crawl.progress import RecentPage
     from llmsspider.crawl.run import Run
     from llmsspider.site.discovered import Discovery
-    from llmsspider.store import PageError, SourceRecord, Store
-
-
-@dataclass(slots=True, frozen=True)
-class FailedUrl:
-    """A page that failed: the kind of error, its message, and the HTTP status where there was a response."""
-
-    url: str
-    kind: str
-    reason: str
-    status: int | None
+    from llmsspider.store import SourceRecord, Store
 
 
 @dataclass(slots=True, frozen=True)
@@ -42,7 +32,7 @@ class Errors:
 
     count: int
     by_kind: dict[str, int]
-    urls: list[FailedUrl]
+    urls: list[PageError]
 
 
 @dataclass(slots=True, frozen=True)
@@ -156,18 +146,13 @@ class RunReport(RunStatus):
     advice: str | None = None
     """Why there are no documents, or none are kept, and what to do."""
 
-    def as_stored(self) -> RunStatus:
-        """Return what the store has of it."""
-        return RunStatus(**_values(self))
-
 
 def run_report(run: Run) -> RunReport:
     """Return the state of a run at this moment; it may be going, or closed."""
     progress, outputs, counts = run.progress, run.outputs, run.counts()
     now = datetime.now(UTC)
-    empty = RunRecord("", 0, run.source, "crawl", {}, os.getpid(), "", now, now)
     record = replace(
-        run.record or empty,
+        run.record or RunRecord("", 0, run.source, "crawl", {}, os.getpid(), "", now, now),
         finished_at=now if run.outcome else None,
         heartbeat_at=now,
         outcome=run.outcome or None,
@@ -177,19 +162,16 @@ def run_report(run: Run) -> RunReport:
         errors=dict(progress.errors),
         filtered=dict(progress.filtered),
     )
-    failed = [
-        FailedUrl(one.url, kind, one.detail, None)
-        for kind, found in progress.error_examples.items()
-        for one in found
-    ]
-    left_out = [
-        FilteredUrl(one.url, reason, one.detail)
-        for reason, found in progress.filtered_examples.items()
-        for one in found
-    ]
-    status = run_status(record, failed, left_out)
+    errors, filtered = progress.error_examples.items(), progress.filtered_examples.items()
+    status = run_status(
+        record,
+        [PageError(one.url, kind, one.detail, None) for kind, found in errors for one in found],
+        [FilteredUrl(one.url, reason, one.detail) for reason, found in filtered for one in found],
+    )
+    fallbacks = [Fallback(one.url, one.detail) for one in progress.fallback_examples]
     return RunReport(
-        **_values(status) | {"elapsed_secs": counts["elapsed_secs"]},
+        **{one.name: getattr(status, one.name) for one in fields(status)}
+        | {"elapsed_secs": counts["elapsed_secs"]},
         source=run.source,
         url=run.arguments.url,
         seq_before=run.seq_before,
@@ -197,28 +179,13 @@ def run_report(run: Run) -> RunReport:
         timeline=[(point.secs, point.done, point.errors) for point in progress.timeline],
         phases=list(progress.phases),
         discovery=run.discovery,
-        conversion=Conversion(
-            run.config.converter,
-            progress.fallbacks,
-            [Fallback(one.url, one.detail) for one in progress.fallback_examples],
-        ),
+        conversion=Conversion(run.config.converter, progress.fallbacks, fallbacks),
         mirror=outputs.mirror,
         report=outputs.report[0] if outputs.report else None,
         delivered=outputs.delivered,
         notes=[line for line in (start_failure(run), links_out_of_scope(run)) if line],
         advice=advice(run),
     )
-
-
-def stored_report(report: RunReport, store: Store) -> RunReport:
-    """Return the report of a run that is closed as the store has it: with all errors and filtered URLs that it kept."""
-    record = next(one for one in store.runs() if one.id == report.id)
-    status = _stored_status(store, record)
-    return replace(report, **_values(status))
-
-
-def _values(status: RunStatus) -> dict[str, Any]:
-    return {one.name: getattr(status, one.name) for one in fields(RunStatus)}
 
 
 def read_status(store: Store, record: SourceRecord) -> SourceStatus:
@@ -238,26 +205,29 @@ def read_status(store: Store, record: SourceRecord) -> SourceStatus:
         last_crawl=_iso(finished[-1].finished_at) if finished else None,
         runs=len(runs),
         history=History(*store.history_size()),
-        run=_stored_status(store, runs[-1]) if runs else None,
+        run=stored_status(store, runs[-1]) if runs else None,
     )
 
 
-def _stored_status(store: Store, run: RunRecord) -> RunStatus:
-    errors: list[PageError] = store.errors(run)
-    failed = [FailedUrl(one.url, one.kind, one.message, one.status) for one in errors]
-    return run_status(run, failed, store.filtered(run))
+def stored_status(store: Store, run: RunRecord) -> RunStatus:
+    """Return the state of a run as the store has it, with all errors and filtered URLs that it kept."""
+    return run_status(run, store.errors(run), store.filtered(run))
 
 
-def run_status(run: RunRecord, failed: Sequence[FailedUrl], filtered: Sequence[FilteredUrl]) -> RunStatus:
+def run_status(run: RunRecord, failed: Sequence[PageError], filtered: Sequence[FilteredUrl]) -> RunStatus:
     """Return the state of a run, with the failed and filtered URLs that are known."""
-    counts = {
-        **Progress().counts(queued=0),
-        "crawl_type": None,
-        **run.counts,
-    }  # none before the first heartbeat
+    counts = (
+        Progress().counts(queued=0) | {"crawl_type": None} | run.counts
+    )  # none before the first heartbeat
     total = counts["done"] + counts["queued"]
-    by_kind = _merged(run.errors, (error.kind for error in failed))
-    by_reason = _merged(run.filtered, (url.reason for url in filtered))
+    # the counts of the last heartbeat, raised to what the store has kept by URL since then
+    by_kind = dict(Counter(run.errors) | Counter(error.kind for error in failed))
+    by_reason = dict(Counter(run.filtered) | Counter(url.reason for url in filtered))
+    if run.finished_at is not None and "elapsed_secs" in run.counts:  # what its log and its report say
+        elapsed_secs = run.counts["elapsed_secs"]
+    else:
+        end = run.finished_at or (run.heartbeat_at if run.lost else datetime.now(UTC))
+        elapsed_secs = round((end - run.started_at).total_seconds(), 1)
     given = {
         **{one.name: counts.get(one.name) for one in fields(RunStatus)},
         "id": run.id,
@@ -268,7 +238,7 @@ def run_status(run: RunRecord, failed: Sequence[FailedUrl], filtered: Sequence[F
         "started": _iso(run.started_at),
         "finished": _iso(run.finished_at),
         "heartbeat": _iso(run.heartbeat_at),
-        "elapsed_secs": _elapsed_secs(run),
+        "elapsed_secs": elapsed_secs,
         "outcome": run.outcome,
         "complete": run.complete,
         "why": run.why,
@@ -278,19 +248,6 @@ def run_status(run: RunRecord, failed: Sequence[FailedUrl], filtered: Sequence[F
         "filtered": FilteredUrls(sum(by_reason.values()), by_reason, list(filtered)),
     }
     return RunStatus(**given)
-
-
-def _merged(counted: dict[str, int], named: Iterable[str]) -> dict[str, int]:
-    """The counts of the last heartbeat, raised to what the store has kept by URL since then."""
-    return dict(Counter(counted) | Counter(named))
-
-
-def _elapsed_secs(run: RunRecord) -> float:
-    """The time a run took, by its own clock where it has ended: what its log and its report say."""
-    if run.finished_at is not None and "elapsed_secs" in run.counts:
-        return float(run.counts["elapsed_secs"])  # type: ignore[arg-type]  # a number
-    end = run.finished_at or (run.heartbeat_at if run.lost else datetime.now(UTC))
-    return round((end - run.started_at).total_seconds(), 1)
 
 
 def _iso(moment: datetime | None) -> str | None:

@@ -186,7 +186,8 @@ class FullText:
         return f"only {len(report.urls)} of {report.pages} headings are listed titles"
 
 
-class Probe(NamedTuple):
+@dataclass(slots=True, frozen=True)
+class Probe:
     """One location requested: `outcome` is found, rejected or failed; `reason` says why not."""
 
     url: str

@@ -258,7 +258,7 @@ class SourceReader:
 
     def errors(self, run: RunRecord) -> list[PageError]:
         """The page errors of a run kept by name, oldest first."""
-        columns = (error.c.url, error.c.kind, error.c.message, error.c.status)
+        columns = (error.c.url, error.c.kind, error.c.reason, error.c.status)
         return [PageError(*row) for row in self._details(error, run, columns)]
 
     def filtered(self, run: RunRecord) -> list[FilteredUrl]:

@@ -334,11 +334,11 @@ class Reading:
 
 @dataclass(slots=True, frozen=True)
 class PageError:
-    """A page of a run that failed. `status` is the HTTP status, None where there was no answer."""
+    """A page of a run that failed: the kind of error, its message, and the HTTP status where there was an answer."""
 
     url: str
     kind: str
-    message: str
+    reason: str
     status: int | None
 
 

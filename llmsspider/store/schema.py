@@ -198,7 +198,7 @@ error = Table(
     Column("run", Integer, nullable=False),
     Column("url", CleanText, nullable=False),
     Column("kind", Text, nullable=False),
-    Column("message", CleanText, nullable=False),
+    Column("message", CleanText, key="reason", nullable=False),
     Column("status", SmallNumber),
     Index("error_run", "source_id", "run"),
 )
