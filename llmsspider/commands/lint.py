@@ -112,7 +112,9 @@ class Command(OneLineCommand):
             self.fail(f"{url}: the check did not come to an end", 1)
             return None
         if spider.unchecked:
-            notes.append(f"{spider.checked} links were checked, {spider.unchecked} were not: --max-links")
+            notes.append(
+                f"{len(spider.checked)} links were checked, {spider.unchecked} were not: --max-links"
+            )
         return spider.findings
 
 

@@ -17,7 +17,6 @@ from llmsspider.site.llmstxt import is_llms_url
 from llmsspider.web import page_forms, url_gate
 from llmsspider.web.addresses import same_site
 from llmsspider.web.page_forms import (
-    MARKDOWN_TYPES,
     TEXT_EXTENSIONS,
     Kind,
     classify,
@@ -264,13 +263,8 @@ def markdown_alternate(result: PageResult, answered: PageResponse) -> str | None
     """
     if result.origin not in HTML_ORIGINS:
         return None
-    url = result.page.meta.markdown_alternate or next(
-        (
-            link.url
-            for link in page_forms.header_links(answered.headers.get("link", ""), answered.fetched_url)
-            if "alternate" in link.rel and link.type in MARKDOWN_TYPES and isinstance(link.url, str)
-        ),
-        None,
+    url = result.page.meta.markdown_alternate or page_forms.markdown_link(
+        answered.headers.get("link", ""), answered.fetched_url
     )
     usable = url and same_site(url, answered.fetched_url) and identity(url) != identity(answered.fetched_url)
     return url if usable else None

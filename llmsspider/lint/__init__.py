@@ -4,6 +4,6 @@ In: the text of an llms.txt, a `Fetch` for its links, what a store knows of its 
 text, JSON, GitHub annotations or SARIF. Only the command `lint` imports it.
 
     findings   every rule, with its level and remedy; what was found; the output formats
-    outline    an llms.txt with the line of each part    text      rules of texts
-    site       checks of the links of a site, and the spider that fetches for them
+    text       the rules of an llms.txt, with the place of each part
+    site       the spider that checks the links of a site, and the files beside its llms.txt
 """

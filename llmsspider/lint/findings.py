@@ -6,9 +6,11 @@ docs/reference/lint.md has an entry for each rule.
 from __future__ import annotations
 
 import dataclasses
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from itertools import accumulate
 from typing import Any, Literal, NamedTuple
 
 import orjson
@@ -137,13 +139,30 @@ class Finding:
         return RULES[self.rule].remedy
 
 
-def finding(
-    rule: str,
-    file: str,
-    problem: str,
-    place: tuple[int, int] = (0, 0),
-    urls: Sequence[str] = (),
-) -> Finding:
+Place = tuple[int, int]
+"""Line and column, from 1; columns count characters."""
+
+
+@dataclass(slots=True)
+class Places:
+    """Turns offsets in UTF-8 into lines and columns; the cost is that of the distance from the last one."""
+
+    source: bytes
+    _lines: list[int] = field(init=False)
+    _last: tuple[int, int] = (0, 1)
+    """An offset and its column."""
+
+    def __post_init__(self) -> None:
+        self._lines = [0, *accumulate(len(line) for line in self.source.splitlines(keepends=True))]
+
+    def __getitem__(self, offset: int) -> Place:
+        line = max(bisect_right(self._lines, offset) - 1, 0)
+        begin, column = self._last if self._lines[line] <= self._last[0] <= offset else (self._lines[line], 1)
+        self._last = offset, column + len(self.source[begin:offset].decode("utf-8", "replace"))
+        return line + 1, self._last[1]
+
+
+def finding(rule: str, file: str, problem: str, place: Place = (0, 0), urls: Sequence[str] = ()) -> Finding:
     """Make a finding about some URLs, each of which counts."""
     return Finding(rule, file, problem, *place, max(len(urls), 1), tuple(urls[:MAX_NAMED]))
 
@@ -229,31 +248,21 @@ def _property(text: str) -> str:
 def sarif(findings: Sequence[Finding], notes: Sequence[str]) -> str:
     """A SARIF log (OASIS SARIF 2.1.0), as code scanning takes it."""
     used = list(dict.fromkeys(one.rule for one in findings))
-    run: dict[str, Any] = {
-        "tool": {
-            "driver": {
-                "name": "llmsspider",
-                "semanticVersion": __version__,
-                "rules": [
-                    {
-                        "id": rule,
-                        "help": {"text": RULES[rule].remedy},
-                        "helpUri": page(rule),
-                        "defaultConfiguration": {"level": _SARIF[RULES[rule].level]},
-                    }
-                    for rule in used
-                ],
-            }
-        },
-        "results": [_result(one, used.index(one.rule)) for one in findings],
-    }
+    rules = [
+        {
+            "id": rule,
+            "help": {"text": RULES[rule].remedy},
+            "helpUri": page(rule),
+            "defaultConfiguration": {"level": _SARIF[RULES[rule].level]},
+        }
+        for rule in used
+    ]
+    driver = {"name": "llmsspider", "semanticVersion": __version__, "rules": rules}
+    results = [_result(one, used.index(one.rule)) for one in findings]
+    run: dict[str, Any] = {"tool": {"driver": driver}, "results": results}
     if notes:
-        run["invocations"] = [
-            {
-                "executionSuccessful": True,
-                "toolExecutionNotifications": [{"message": {"text": note}} for note in notes],
-            }
-        ]
+        said = [{"message": {"text": note}} for note in notes]
+        run["invocations"] = [{"executionSuccessful": True, "toolExecutionNotifications": said}]
     log = {"$schema": "https://json.schemastore.org/sarif-2.1.0.json", "version": "2.1.0", "runs": [run]}
     return orjson.dumps(log, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE).decode()
 

@@ -7,9 +7,10 @@ of a page from its last crawl is not fetched again.
 from __future__ import annotations
 
 import asyncio
+import re
 from collections import Counter
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from llmsspider.config.arguments import PageArguments
@@ -22,9 +23,10 @@ from llmsspider.crawl.spiderrun import ProjectSpider
 from llmsspider.errors import ConversionError, DiscoveryError, InvalidUrlError
 from llmsspider.items import Page
 from llmsspider.lint.findings import Finding, finding, ordered
-from llmsspider.lint.text import Sides, lint_body, missing, places
+from llmsspider.lint.text import lint_body, places
 from llmsspider.site.discovered import Discovery, Fetch, FetchResult, Options
 from llmsspider.site.discovery import discover
+from llmsspider.site.llms_files import describing_files
 from llmsspider.site.llmstxt import is_llms_url
 from llmsspider.spiders.page import page_run
 from llmsspider.web import page_forms
@@ -45,22 +47,27 @@ MAX_COMPARED = 20
 """Maximum number of pages whose Markdown and HTML are compared."""
 GIVE_UP_AFTER = 5
 """Number of pages of one form without Markdown after which that of the others is not requested."""
+MIN_WORDS = 30
+"""Words that a side has to miss at least."""
+MAX_MISSED = 0.15
+"""Share of its words that a side may miss: menus and the like differ always."""
+MAX_QUOTED = 100
 MAX_BODY = 8 * 1024 * 1024
 TEXT_TYPES = frozenset({"text/plain", *page_forms.MARKDOWN_TYPES})
 
+_WORD = re.compile(r"[^\W_]{2,}")
+_MARKUP = re.compile(r"\]\([^()\s]*\)|<[A-Za-z/!][^<>]{0,300}>|^---\n.*?\n---\n", re.DOTALL)
+
 Health = Literal["fine", "dead", "failing", "opted-out"]
 HEALTH_RULES = {"dead": "dead-link", "failing": "failing-link", "opted-out": "opted-out-link"}
-
-Convert = Callable[[bytes, str, str | None], Awaitable[Page]]
-"""Makes Markdown of HTML, given body, URL and encoding; raises `ConversionError`."""
 
 
 @dataclass(slots=True)
 class Checked:
     """The result for a listed page.
 
-    `markdown` is the URL of its Markdown where it is HTML, `named` whether the page names it. `sides` is what its
-    Markdown and its HTML miss of each other, where both were read.
+    `markdown` is the URL of its Markdown where it is HTML, `named` whether the page names it. `misses` is what its
+    Markdown and its HTML miss of each other, where both were read: rules and words.
     """
 
     url: str
@@ -72,7 +79,7 @@ class Checked:
     named: bool = False
     wrong_type: str | None = None
     lacks_vary: bool = False
-    sides: Sides | None = None
+    misses: tuple[tuple[str, str], ...] = ()
 
     def traits(self) -> Iterator[tuple[str, str]]:
         """Yield rule and words of what many links have in common."""
@@ -87,28 +94,59 @@ class Checked:
             yield "no-alternate", "pages that do not name their Markdown version"
 
 
-@dataclass(slots=True)
-class SiteLint:
-    """One lint of a site.
+class LintSpider(ProjectSpider):
+    """Checks the site of `url`; `findings` is what it found, None when it did not come to an end.
 
-    Args:
-        download: downloads one URL.
-        convert: makes Markdown of HTML.
-        max_links: maximum number of links that are checked; `unchecked` is the number of the others.
-        known: what the store knows of pages, by identity; those are not fetched.
+    `llms_txt` is the llms.txt to begin with; None looks for it. At most `max_links` links are checked, `unchecked` is
+    the number of the others. `known` is what the store knows of pages, by identity; those are not fetched.
     """
 
+    name = "lint"
+    run: Run
     download: Fetch
-    convert: Convert
-    max_links: int
-    known: Mapping[str, Checked]
-    checked: dict[str, Checked] = field(default_factory=dict)
-    unchecked: int = 0
-    _files: dict[str, FetchResult] = field(default_factory=dict)
-    """The answers for llms files."""
-    _compared: int = 0
-    _forms: dict[Shape, Form] = field(default_factory=dict)
-    _without: Counter[Shape] = field(default_factory=Counter)
+
+    def __init__(
+        self, url: str, max_links: int, known: Mapping[str, Checked], llms_txt: str | None, **kwargs: Any
+    ):
+        super().__init__(**kwargs)
+        self.url = url
+        self.max_links = max_links
+        self.known = known
+        self.llms_txt = llms_txt
+        self.findings: list[Finding] | None = None
+        self.checked: dict[str, Checked] = {}
+        self.unchecked = 0
+        self._files: dict[str, FetchResult] = {}
+        """The answers for llms files."""
+        self._compared = 0
+        self._forms: dict[Shape, Form] = {}
+        self._without: Counter[Shape] = Counter()
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler, *args: Any, **kwargs: Any) -> LintSpider:
+        """Make the spider and its run, which the components use."""
+        check_components(crawler.settings)
+        spider = super().from_crawler(crawler, *args, **kwargs)
+        config = Config.from_settings(crawler.settings)
+        spider.run = page_run(crawler, PageArguments(url=spider.url), config)
+        spider.download = EngineFetch(crawler, spider.run)
+        return spider
+
+    async def start(self) -> AsyncIterator[Any]:
+        """Yield the one request; it is not sent, its callback lints."""
+        yield synthetic_request(self.parse)
+
+    def closed(self, reason: str) -> None:
+        """End the run."""
+        self.run.end(reason)
+
+    async def parse(self, response: Response) -> None:
+        """Discover the files of the site, and check them."""
+        options = Options(llms_txt=self.llms_txt, link_depth=self.run.config.link_depth)
+        try:
+            self.findings = await self._lint(await discover(self.fetch, self.url, options))
+        except (DiscoveryError, InvalidUrlError) as error:
+            self.findings = [finding("not-llms-txt", self.llms_txt or self.url, str(error))]
 
     async def fetch(
         self, url: str, *, accept: str | None = None, max_bytes: int | None = None
@@ -119,27 +157,26 @@ class SiteLint:
             self._files[answer.final_url] = answer
         return answer
 
-    async def run(self, url: str, options: Options) -> list[Finding]:
-        """Discover the files of a site, and check them."""
-        try:
-            discovery = await discover(self.fetch, url, options)
-        except (DiscoveryError, InvalidUrlError) as error:
-            return [finding("not-llms-txt", options.llms_txt or url, str(error))]
-        start = discovery.start.final_url
+    async def _lint(self, discovery: Discovery) -> list[Finding]:
+        start, found = discovery.start, list[Finding]()
+        if not discovery.files and start.error:
+            why = start.message or start.error
+            return [finding("unreachable", start.final_url, f"{start.final_url} failed: {why}")]
         if not discovery.files:
             tried = ", ".join(f"{one.url} ({one.reason})" for one in discovery.tried[:4] if one.reason)
-            if discovery.start.error:
-                why = discovery.start.message or discovery.start.error
-                return [finding("unreachable", start, f"{start} failed: {why}")]
-            return [finding("not-found", start, f"no llms.txt was found: {tried or 'nothing answered'}")]
-        found: list[Finding] = []
+            problem = f"no llms.txt was found: {tried or 'nothing answered'}"
+            return [finding("not-found", start.final_url, problem)]
         for file in discovery.files:
             if (answer := self._files.get(file.url)) is not None:
                 found += lint_body(answer.head(MAX_BODY * 4), file.url, file.url)
                 if answer.content_type not in TEXT_TYPES:
                     problem = f"the file is served as {answer.content_type or 'no type'}"
                     found.append(finding("wrong-content-type", answer.final_url, problem))
-        found += [*_beside(discovery), *await self._start_page(discovery)]
+        found += _beside(discovery)
+        main = discovery.main_file
+        is_page = start.ok and start.content_type in page_forms.HTML_TYPES
+        if main is not None and is_page and not describing_files(start)[0]:
+            found.append(finding("no-describedby", main.url, f"{start.final_url} does not name it"))
         indexes = [file for file in discovery.files if file.kind == "index"]
         urls = dict.fromkeys(without_fragment(entry.url) for file in indexes for entry in file.entries)
         listed = [url for url in urls if not is_llms_url(url)]
@@ -164,7 +201,10 @@ class SiteLint:
         answer = await self.fetch(url, max_bytes=MAX_BODY)
         found = Checked(url, final_url=answer.final_url)
         if not answer.ok:
-            found.health, found.why = _health(answer)
+            found.why = answer.message or answer.error or f"HTTP status {answer.status}"
+            found.health = "dead" if answer.error == "not_found" else "failing"
+            if answer.error == "blocked" and "AI_OPTOUT" in found.why:
+                found.health, found.why = "opted-out", found.why.partition(" (LLMS")[0]
             return found
         body = answer.head(MAX_BODY)
         headers = {name: [value] for name, value in answer.headers.items()}
@@ -206,17 +246,15 @@ class SiteLint:
         if reason := opt_out(headers, page.meta.robots):
             found.health, found.why = "opted-out", reason
             return
-        named = page.meta.markdown_alternate or _alternate(answer)
+        named = _alternate(page, answer)
         found.named = bool(named)
-        if is_markdown_url(found.url):
-            return
-        text = await self._read_markdown(found, named, answer.final_url)
+        text = None if found.wrong_type else await self._read_markdown(found, named, answer.final_url)
         if text is not None and self._may_compare():
-            found.sides = missing(page.markdown, text)
+            found.misses = tuple(missing(page.markdown, text, found.url))
 
     async def _converted(self, answer: FetchResult, body: bytes) -> Page | None:
         try:
-            return await self.convert(body, answer.final_url, None)
+            return await self.run.workers.convert(body, answer.final_url, None)
         except ConversionError:
             return None
 
@@ -232,10 +270,8 @@ class SiteLint:
                 continue
             answer = await self.fetch(target, max_bytes=MAX_BODY)
             body = answer.head(MAX_BODY)
-            if answer.ok and page_forms.classify(answer.content_type, body, markdown_form=True) in {
-                "markdown",
-                "text",
-            }:
+            form_of_body = page_forms.classify(answer.content_type, body, markdown_form=True)
+            if answer.ok and form_of_body in {"markdown", "text"}:
                 found.markdown = target
                 if kind is not None and form is not None:
                     self._forms[kind] = form
@@ -252,9 +288,9 @@ class SiteLint:
                 continue
             page = await self._converted(answer, answer.head(MAX_BODY))
             if page is not None:
-                found.named = bool(page.meta.markdown_alternate or _alternate(answer))
+                found.named = bool(_alternate(page, answer))
                 found.markdown = found.url
-                found.sides = missing(page.markdown, text)
+                found.misses = tuple(missing(page.markdown, text, found.url))
             return
 
     def _may_compare(self) -> bool:
@@ -274,22 +310,11 @@ class SiteLint:
                 continue
             if one.final_url and identity(one.final_url) != identity(url):
                 yield finding("redirected-link", file, f"{url} leads to {one.final_url}", place, [url])
-            if one.sides is not None:
-                yield from one.sides.findings(file, url, place)
+            yield from (finding(rule, file, problem, place, [url]) for rule, problem in one.misses)
             for trait in one.traits():
                 groups.setdefault(trait, []).append(url)
         for (rule, problem), urls in groups.items():
             yield finding(rule, file, f"{problem}: {len(urls)}", where[urls[0]], urls)
-
-    async def _start_page(self, discovery: Discovery) -> list[Finding]:
-        start, main = discovery.start, discovery.main_file
-        if not start.ok or start.content_type not in page_forms.HTML_TYPES or main is None:
-            return []
-        page = await self._converted(start, start.head(MAX_BODY))
-        links = page_forms.header_links(start.headers.get("link", ""), start.final_url)
-        if page is None or page.meta.describedby or any("describedby" in link.rel for link in links):
-            return []
-        return [finding("no-describedby", main.url, f"{start.final_url} does not name it")]
 
 
 def _beside(discovery: Discovery) -> Iterator[Finding]:
@@ -310,14 +335,11 @@ def _beside(discovery: Discovery) -> Iterator[Finding]:
         if lacking and len(lacking) < len(listed):
             problem = f"{full.url} misses {len(lacking)} of {len(listed)} listed pages"
             yield finding("full-text-misses-pages", main, problem, urls=lacking)
-    if discovery.sitemaps and listed:
-        yield from _against_sitemap(main, discovery)
-
-
-def _against_sitemap(main: str, discovery: Discovery) -> Iterator[Finding]:
+    if not discovery.sitemaps or not listed:
+        return
     start = [discovery.start.final_url]
     in_sitemap = [seed.url for seed in discovery.seeds if seed.in_sitemap]
-    in_llms = [seed.url for seed in discovery.seeds if seed.llms is not None]
+    in_llms = [seed.url for seed in listed]
     sitemap_pages = {identity(_page(url)) for url in in_sitemap + start * discovery.start_in_sitemap}
     llms_pages = {identity(_page(url)) for url in in_llms + start * bool(discovery.start_entry)}
     pages = [url for url in in_llms if not is_llms_url(url) and same_site(url, main)]
@@ -329,19 +351,34 @@ def _against_sitemap(main: str, discovery: Discovery) -> Iterator[Finding]:
             yield finding(rule, main, f"{what}: {len(alone)}", urls=alone)
 
 
-def _health(answer: FetchResult) -> tuple[Health, str]:
-    why = answer.message or answer.error or f"HTTP status {answer.status}"
-    if answer.error == "blocked" and "AI_OPTOUT" in why:
-        return "opted-out", why.partition(" (LLMS")[0]
-    return ("dead" if answer.error == "not_found" else "failing"), why
+def missing(page: str, markdown: str, url: str) -> Iterator[tuple[str, str]]:
+    """Yield rule and words of what the text of a page, converted, and its Markdown at `url` miss of each other."""
+    for rule, side, other, of, by in (
+        ("markdown-misses-content", f"the Markdown of {url}", "the page", page, markdown),
+        ("page-misses-content", "the page", f"its Markdown {url}", markdown, page),
+    ):
+        words, others = _words(of), _words(by)
+        missed, total = (words - others).total(), words.total()
+        if missed >= MIN_WORDS and missed > MAX_MISSED * total:
+            lines = ((line.strip()[:MAX_QUOTED], _words(line)) for line in of.splitlines())
+            lost = (
+                line
+                for line, in_it in lines
+                if in_it.total() >= 5 and (in_it - others).total() * 2 > in_it.total()
+            )
+            such_as = f", such as {example!r}" if (example := next(lost, "")) else ""
+            yield rule, f"{side} misses {missed / total:.0%} of {other}{such_as}"
 
 
-def _alternate(answer: FetchResult) -> str | None:
-    """The Markdown that the `Link` header of a page names."""
-    for link in page_forms.header_links(answer.headers.get("link", ""), answer.final_url):
-        if "alternate" in link.rel and link.type in page_forms.MARKDOWN_TYPES and isinstance(link.url, str):
-            return link.url
-    return None
+def _words(text: str) -> Counter[str]:
+    return Counter(word.lower() for word in _WORD.findall(_MARKUP.sub(" ", text)))
+
+
+def _alternate(page: Page, answer: FetchResult) -> str | None:
+    """The Markdown version that a page names, or its `Link` header."""
+    return page.meta.markdown_alternate or page_forms.markdown_link(
+        answer.headers.get("link", ""), answer.final_url
+    )
 
 
 def _page(url: str) -> str:
@@ -349,49 +386,3 @@ def _page(url: str) -> str:
     endings = (".html.md", ".md", ".mdx", ".markdown", ".html")
     ending = next((one for one in endings if url.endswith(one)), "")
     return url.removesuffix(ending).removesuffix("/index").rstrip("/")
-
-
-class LintSpider(ProjectSpider):
-    """Checks the site of `url`; `findings` is what it found, None when it did not come to an end.
-
-    `llms_txt` is the llms.txt to begin with; None looks for it. For the others see `SiteLint`.
-    """
-
-    name = "lint"
-    run: Run
-
-    def __init__(
-        self, url: str, max_links: int, known: Mapping[str, Checked], llms_txt: str | None, **kwargs: Any
-    ):
-        super().__init__(**kwargs)
-        self.url = url
-        self.max_links = max_links
-        self.known = known
-        self.llms_txt = llms_txt
-        self.findings: list[Finding] | None = None
-        self.checked = self.unchecked = 0
-
-    @classmethod
-    def from_crawler(cls, crawler: Crawler, *args: Any, **kwargs: Any) -> LintSpider:
-        """Make the spider and its run, which the components use."""
-        check_components(crawler.settings)
-        spider = super().from_crawler(crawler, *args, **kwargs)
-        config = Config.from_settings(crawler.settings)
-        spider.run = page_run(crawler, PageArguments(url=spider.url), config)
-        return spider
-
-    async def start(self) -> AsyncIterator[Any]:
-        """Yield the one request; it is not sent, its callback lints."""
-        yield synthetic_request(self.parse)
-
-    def closed(self, reason: str) -> None:
-        """End the run."""
-        self.run.end(reason)
-
-    async def parse(self, response: Response) -> None:
-        """Discover the files of the site, and check them."""
-        fetch, config = EngineFetch(self.crawler, self.run), self.run.config
-        lint = SiteLint(fetch, self.run.workers.convert, self.max_links, self.known)
-        options = Options(llms_txt=self.llms_txt, link_depth=config.link_depth)
-        self.findings = await lint.run(self.url, options)
-        self.checked, self.unchecked = len(lint.checked), lint.unchecked

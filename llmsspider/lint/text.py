@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import io
 import re
-from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections import defaultdict
 from dataclasses import dataclass
+from typing import Any
 from urllib.parse import urlsplit
 
+from llmsspider.content.markdown import commonmark
 from llmsspider.errors import ConversionError
-from llmsspider.lint.findings import Finding, finding, ordered
-from llmsspider.lint.outline import Heading, Link, Outline, Place
+from llmsspider.lint.findings import Finding, Place, Places, finding, ordered
 from llmsspider.site import llmsfull, llmstxt, llmstxt_parser
 from llmsspider.site.llmstxt_links import absolute_url
 from llmsspider.web.addresses import same_site
@@ -33,13 +33,7 @@ _BLANKED = re.compile(r"[^\n]")
 
 
 def lint_body(body: bytes, file: str, url: str | None) -> list[Finding]:
-    """Check a file as it is on disk or was fetched: an index or full text.
-
-    Args:
-        body: its bytes.
-        file: its path or URL, for the findings.
-        url: its URL; None where that is not known.
-    """
+    """Check a file, an index or full text, by its bytes; `file` is its path or URL, `url` its URL where it is known."""
     why = llmstxt.reject_reason(200, url or UNKNOWN, url or UNKNOWN, "text/plain", body)
     if why is not None:
         return [finding("not-llms-txt", file, f"this is no llms.txt: {why}")]
@@ -50,184 +44,163 @@ def lint_body(body: bytes, file: str, url: str | None) -> list[Finding]:
         place = (before.count(b"\n") + 1, error.start - before.rfind(b"\n"))
         found = [finding("not-utf-8", file, f"byte {body[error.start]:#04x} is no UTF-8", place)]
         text = body.decode("cp1252", "replace")
-    return ordered(
-        [*found, *(_lint_full if _is_full_text(text, url or file) else lint_text)(text, file, url)]
-    )
-
-
-def _is_full_text(text: str, name: str) -> bool:
-    """Whether a file holds the pages themselves: it says so by its name, or is delimited into pages."""
-    last = urlsplit(name).path.rpartition("/")[2].lower()
-    is_named = "full" in last or "ctx" in last
-    return llmstxt.classify(text) == "full" and (is_named or llmsfull.looks_split(text))
-
-
-def _lint_full(text: str, file: str, url: str | None) -> Iterator[Finding]:
-    yield from _size(text, file, "full-text-too-large", FULL_TOKENS)
+    name = urlsplit(url or file).path.rpartition("/")[2].lower()
+    is_full = "full" in name or "ctx" in name or llmsfull.looks_split(text)
+    if not is_full or llmstxt.classify(text) != "full":
+        return ordered([*found, *_Index(text, file, url).found])
+    if len(text) // 4 > FULL_TOKENS:
+        found.append(finding("full-text-too-large", file, _about_tokens(text)))
     report = llmsfull.inspect(io.BytesIO(text.encode()), url or UNKNOWN)
     if report.rule is None:
         problem = f"its pages cannot be split: {report.reason or 'no rule fits'}"
-        yield finding("full-text-unsplit", file, problem)
+        found.append(finding("full-text-unsplit", file, problem))
+    return ordered(found)
 
 
-def lint_text(text: str, file: str, url: str | None) -> Iterator[Finding]:
-    """Check an index."""
-    text = _LINE_ENDS.sub("\n", text)
-    entries = llmstxt.parse(text, url or UNKNOWN).entries
-    try:
-        outline = Outline(_without_front_matter(text))
-    except ConversionError as error:
-        yield finding("not-llms-txt", file, str(error))
-        return
-    yield from _head(text, file, outline)
-    yield from _sections(file, outline)
-    yield from _links(file, url, outline)
-    yield from _size(text, file, "too-large", LARGE_TOKENS)
-    if not entries:
-        yield finding("no-links", file, "no link could be read")
-    elif len(entries) > FEW_LINKS and not any(entry.section for entry in entries):
-        yield finding("no-sections", file, f"links below no heading: {len(entries)}")
-    if hidden := _INVISIBLE.search(text):
-        first = f"the first is U+{ord(hidden[0]):04X}"
-        problem = f"invisible characters: {len(_INVISIBLE.findall(text))}, {first}"
-        yield finding("invisible-characters", file, problem, _place(text, hidden.start()))
+class _Index:
+    """The check of an index: `found` is what is wrong with it."""
 
+    def __init__(self, text: str, file: str, url: str | None):
+        self.found: list[Finding] = []
+        self._file = file
+        text = _LINE_ENDS.sub("\n", text)
+        entries = llmstxt.parse(text, url or UNKNOWN).entries
+        try:
+            outline = Outline(text)
+        except ConversionError as error:
+            self._add("not-llms-txt", str(error))
+            return
+        self._head(text, outline)
+        self._sections(outline)
+        self._links(url, outline)
+        if len(text) // 4 > LARGE_TOKENS:
+            self._add("too-large", _about_tokens(text))
+        if not entries:
+            self._add("no-links", "no link could be read")
+        elif len(entries) > FEW_LINKS and not any(entry.section for entry in entries):
+            self._add("no-sections", f"links below no heading: {len(entries)}")
+        if hidden := _INVISIBLE.search(text):
+            first = f"the first is U+{ord(hidden[0]):04X}"
+            problem = f"invisible characters: {len(_INVISIBLE.findall(text))}, {first}"
+            self._add("invisible-characters", problem, _place(text, hidden.start()))
 
-def _without_front_matter(text: str) -> str:
-    """The text with front matter as empty lines, so that places stay."""
-    matter = llmstxt_parser.FRONT_MATTER.match(text)
-    return text if matter is None else _BLANKED.sub(" ", matter[0]) + text[matter.end() :]
+    def _add(self, rule: str, problem: str, place: Place = (0, 0)) -> None:
+        self.found.append(finding(rule, self._file, problem, place))
+
+    def _add_group(self, rule: str, problem: str, links: list[Link]) -> None:
+        """Add one finding for links that have the same fault, at the first of them."""
+        if links:
+            urls = tuple(dict.fromkeys(link.href for link in links))
+            problem = f"{problem}: {len(links)}"
+            self.found.append(finding(rule, self._file, problem, links[0].place, urls))
+
+    def _head(self, text: str, outline: Outline) -> None:
+        """Check title and summary."""
+        titles = [heading for heading in outline.headings if heading.level == 1]
+        if titles and outline.first != "title":
+            self._add("title-not-first", "other text stands above the title", titles[0].place)
+        elif not titles and (unspaced := _UNSPACED.search(text)):
+            problem = f"there is no H1: {_short(unspaced[0])!r} needs a blank after `#`"
+            self._add("no-title", problem, _place(text, unspaced.start()))
+        elif not titles:
+            self._add("no-title", "there is no H1", (1, 1))
+        for heading in titles[1:]:
+            self._add("several-titles", f"a second H1: {_short(heading.text)}", heading.place)
+        if not outline.quotes:
+            self._add("no-summary", "there is no summary", titles[0].place if titles else (1, 1))
+        elif titles and outline.after_title != "BlockQuote":
+            self._add("summary-misplaced", "the summary does not follow the title", outline.quotes[0])
+        if outline.html:
+            self._add("html", f"HTML in the file: {len(outline.html)} times", outline.html[0])
+
+    def _sections(self, outline: Outline) -> None:
+        """Check headings and what stands below them."""
+        sections = [heading for heading in outline.headings if heading.level > 1]
+        for heading in sections:
+            if not heading.blocks and not heading.has_children:
+                self._add("empty-section", f"nothing stands below {_short(heading.text)}", heading.place)
+            elif not heading.links and heading.level == 2:
+                self._add("section-without-links", f"{_short(heading.text)} has no link", heading.place)
+        if deep := [heading for heading in sections if heading.level > 2]:
+            self._add("deep-heading", f"headings deeper than `##`: {len(deep)}", deep[0].place)
+        optional = [one.place for one in sections if one.text.strip(" :.").casefold() == "optional"]
+        listing = {one.place for one in sections if one.level == 2 and one.links}
+        others = listing.difference(optional)
+        if optional and listing and not others:
+            self._add("everything-optional", "every link stands in the Optional section", optional[0])
+        elif optional and max(others, default=optional[0]) > optional[0]:
+            self._add("optional-not-last", "sections follow the Optional section", optional[0])
+
+    def _links(self, url: str | None, outline: Outline) -> None:
+        """Check every link as it is written."""
+        base = url or UNKNOWN
+        for place, written in outline.broken:
+            self._add("broken-link-syntax", f"{_short(written)} is no link", place)
+        groups: dict[tuple[str, str], list[Link]] = defaultdict(list)
+        pages: list[tuple[Link, str]] = []
+        for link in outline.links:
+            target, href = absolute_url(link.href, base), link.href.lower()
+            if isinstance(target, InvalidUrl):
+                self._add("invalid-url", f"{_short(link.href)} is no URL: {target.why}", link.place)
+            elif target is None and (not href or href.startswith("#")):
+                groups["fragment-link", "links to parts of this file"].append(link)
+            elif target is None:
+                groups["not-a-page", "links that are no http(s) address"].append(link)
+            else:
+                pages.append((link, target))
+                if not href.startswith(("http:", "https:")):
+                    groups["relative-link", "relative links"].append(link)
+                elif href.startswith("http:") and not base.startswith("http:"):
+                    groups["insecure-link", "links with http"].append(link)
+                if url and not same_site(target, url):
+                    groups["off-site-link", "links to other sites"].append(link)
+        for (rule, problem), links in groups.items():
+            self._add_group(rule, problem, links)
+        self._entries(pages, outline)
+
+    def _entries(self, pages: list[tuple[Link, str]], outline: Outline) -> None:
+        """Check the links of sections, what is said of each, and what else stands there."""
+        by_url: dict[str, Link] = {}
+        by_title: dict[tuple[int | None, str], dict[str, Link]] = defaultdict(dict)
+        by_notes: dict[str, dict[str, Link]] = defaultdict(dict)
+        entries = [(link, target) for link, target in pages if link.section is not None and link.is_first]
+        for link, target in entries:
+            fragment = link.href.partition("#")[2]  # may distinguish two entries of a page
+            url = f"{target}#{fragment}" if fragment else target
+            if (first := by_url.setdefault(url, link)) is not link:
+                problem = f"{_short(url)} is listed in line {first.place[0]}, too"
+                self._add("duplicate-link", problem, link.place)
+            by_title[link.section, link.title.casefold()].setdefault(target, link)
+            by_notes[link.notes.casefold()].setdefault(target, link)
+            if link.title.casefold() in _UNTITLED or link.title == link.href:
+                self._add("untitled-link", f"{_short(link.href)} has no title", link.place)
+        for found in by_title.values():
+            first, *others = same = list(found.values())
+            if others and first.title:
+                problem = f"links of a section with the title {_short(first.title)!r}"
+                self._add_group("duplicate-title", problem, same)
+        for found in by_notes.values():
+            first, *others = same = list(found.values())
+            if others and first.notes:
+                self._add_group("equal-notes", f"links with the notes {_short(first.notes)!r}", same)
+        without_notes = [link for link, _ in entries if not link.notes]
+        self._add_group("missing-notes", f"links without notes, of {len(entries)}", without_notes)
+        loose = [link for link, _ in pages if link.section is not None and not link.in_list]
+        self._add_group("link-outside-list", "links of sections outside of a list", loose)
+        listing = {link.section for link, _ in entries}
+        unlinked = [place for place, section in outline.items_without_link if section in listing]
+        if unlinked:
+            self._add(
+                "item-without-link", f"items without a link in lists of links: {len(unlinked)}", unlinked[0]
+            )
 
 
 def _place(text: str, offset: int) -> Place:
     return text.count("\n", 0, offset) + 1, offset - text.rfind("\n", 0, offset)
 
 
-def _size(text: str, file: str, rule: str, limit: int) -> Iterator[Finding]:
-    tokens = len(text) // 4
-    if tokens > limit:
-        yield finding(rule, file, f"the file has about {tokens:,} tokens")
-
-
-def _head(text: str, file: str, outline: Outline) -> Iterator[Finding]:
-    """Title and summary."""
-    titles = [heading for heading in outline.headings if heading.level == 1]
-    if titles and outline.first != "title":
-        yield finding("title-not-first", file, "other text stands above the title", titles[0].place)
-    elif not titles and (unspaced := _UNSPACED.search(text)):
-        problem = f"there is no H1: {_short(unspaced[0])!r} needs a blank after `#`"
-        yield finding("no-title", file, problem, _place(text, unspaced.start()))
-    elif not titles:
-        yield finding("no-title", file, "there is no H1", (1, 1))
-    for heading in titles[1:]:
-        yield finding("several-titles", file, f"a second H1: {_short(heading.text)}", heading.place)
-    if not outline.quotes:
-        yield finding("no-summary", file, "there is no summary", titles[0].place if titles else (1, 1))
-    elif titles and outline.after_title != "BlockQuote":
-        yield finding("summary-misplaced", file, "the summary does not follow the title", outline.quotes[0])
-    if outline.html:
-        yield finding("html", file, f"HTML in the file: {len(outline.html)} times", outline.html[0])
-
-
-def _sections(file: str, outline: Outline) -> Iterator[Finding]:
-    """Headings and what stands below them."""
-    sections = [heading for heading in outline.headings if heading.level > 1]
-    for heading in sections:
-        if not heading.blocks and not heading.has_children:
-            yield finding(
-                "empty-section", file, f"nothing stands below {_short(heading.text)}", heading.place
-            )
-        elif not heading.links and heading.level == 2:
-            yield finding("section-without-links", file, f"{_short(heading.text)} has no link", heading.place)
-    if deep := [heading for heading in sections if heading.level > 2]:
-        yield finding("deep-heading", file, f"headings deeper than `##`: {len(deep)}", deep[0].place)
-    optional = next((one for one in sections if _is_optional(one)), None)
-    if optional is None:
-        return
-    others = [one for one in sections if one.level == 2 and one.links and not _is_optional(one)]
-    if not others and any(one.level == 2 and one.links for one in sections):
-        yield finding(
-            "everything-optional", file, "every link stands in the Optional section", optional.place
-        )
-    elif any(one.place > optional.place for one in others):
-        yield finding("optional-not-last", file, "sections follow the Optional section", optional.place)
-
-
-def _is_optional(heading: Heading) -> bool:
-    return heading.text.strip(" :.").casefold() == "optional"
-
-
-def _links(file: str, url: str | None, outline: Outline) -> Iterator[Finding]:
-    """Every link as it is written."""
-    base = url or UNKNOWN
-    for place, written in outline.broken:
-        yield finding("broken-link-syntax", file, f"{_short(written)} is no link", place)
-    groups: dict[tuple[str, str], list[Link]] = defaultdict(list)
-    pages: list[tuple[Link, str]] = []
-    for link in outline.links:
-        target, href = absolute_url(link.href, base), link.href.lower()
-        if isinstance(target, InvalidUrl):
-            yield finding("invalid-url", file, f"{_short(link.href)} is no URL: {target.why}", link.place)
-        elif target is None and (not href or href.startswith("#")):
-            groups["fragment-link", "links to parts of this file"].append(link)
-        elif target is None:
-            groups["not-a-page", "links that are no http(s) address"].append(link)
-        else:
-            pages.append((link, target))
-            if not href.startswith(("http:", "https:")):
-                groups["relative-link", "relative links"].append(link)
-            elif href.startswith("http:") and not base.startswith("http:"):
-                groups["insecure-link", "links with http"].append(link)
-            if url and not same_site(target, url):
-                groups["off-site-link", "links to other sites"].append(link)
-    for (rule, problem), links in groups.items():
-        yield from _group(file, rule, problem, links)
-    yield from _entries(file, pages, outline)
-
-
-def _entries(file: str, pages: list[tuple[Link, str]], outline: Outline) -> Iterator[Finding]:
-    """The links of sections, what is said of each, and what else stands there."""
-    by_url: dict[str, list[Link]] = defaultdict(list)
-    by_title: dict[tuple[int | None, str], dict[str, Link]] = defaultdict(dict)
-    by_notes: dict[str, dict[str, Link]] = defaultdict(dict)
-    entries = [(link, target) for link, target in pages if link.section is not None and link.is_first]
-    for link, target in entries:
-        fragment = link.href.partition("#")[2]  # may distinguish two entries of a page
-        by_url[f"{target}#{fragment}" if fragment else target].append(link)
-        by_title[link.section, link.title.casefold()].setdefault(target, link)
-        if link.notes:
-            by_notes[link.notes.casefold()].setdefault(target, link)
-        if link.title.casefold() in _UNTITLED or link.title == link.href:
-            yield finding("untitled-link", file, f"{_short(link.href)} has no title", link.place)
-    for url, links in by_url.items():
-        for again in links[1:]:
-            problem = f"{_short(url)} is listed in line {links[0].place[0]}, too"
-            yield finding("duplicate-link", file, problem, again.place)
-    for (_, title), found in by_title.items():
-        if len(found) > 1 and title:
-            first, *_ = same = list(found.values())
-            problem = f"links of a section with the title {_short(first.title)!r}"
-            yield from _group(file, "duplicate-title", problem, same)
-    for found in by_notes.values():
-        if len(found) > 1:
-            first, *_ = same = list(found.values())
-            yield from _group(file, "equal-notes", f"links with the notes {_short(first.notes)!r}", same)
-    without_notes = [link for link, _ in entries if not link.notes]
-    yield from _group(file, "missing-notes", f"links without notes, of {len(entries)}", without_notes)
-    loose = [link for link, _ in pages if link.section is not None and not link.in_list]
-    yield from _group(file, "link-outside-list", "links of sections outside of a list", loose)
-    listing = {link.section for link, _ in entries}
-    unlinked = [place for place, section in outline.items_without_link if section in listing]
-    if unlinked:
-        problem = f"items without a link in lists of links: {len(unlinked)}"
-        yield finding("item-without-link", file, problem, unlinked[0])
-
-
-def _group(file: str, rule: str, problem: str, links: list[Link]) -> Iterator[Finding]:
-    """One finding for links that have the same fault, at the first of them."""
-    if links:
-        urls = tuple(dict.fromkeys(link.href for link in links))
-        yield finding(rule, file, f"{problem}: {len(links)}", links[0].place, urls)
+def _about_tokens(text: str) -> str:
+    return f"the file has about {len(text) // 4:,} tokens"
 
 
 def _short(text: str) -> str:
@@ -239,7 +212,7 @@ def places(text: str, url: str) -> dict[str, Place]:
     """The place of the first link to each page in an index, by absolute URL without fragment."""
     found: dict[str, Place] = {}
     try:
-        links = Outline(_without_front_matter(_LINE_ENDS.sub("\n", text))).links
+        links = Outline(_LINE_ENDS.sub("\n", text)).links
     except ConversionError:
         links = []
     for link in links:
@@ -251,72 +224,173 @@ def places(text: str, url: str) -> dict[str, Place]:
     return found
 
 
-# A page and its Markdown version side by side: which text one of them misses.
+# What stands in an llms.txt, with the place of everything: headings, quotations, list items, links, raw HTML.
 
-MIN_WORDS = 30
-"""Words that a side has to miss at least."""
-MAX_MISSED = 0.15
-"""Share of its words that a side may miss: menus and the like differ always."""
-MAX_QUOTED = 100
-
-_WORD = re.compile(r"[^\W_]{2,}")
-_MARKUP = re.compile(r"\]\([^()\s]*\)|<[A-Za-z/!][^<>]{0,300}>|^---\n.*?\n---\n", re.DOTALL)
-
-
-@dataclass(slots=True, frozen=True)
-class Sides:
-    """Shares, from 0 to 1, of the words of each side that the other one misses; and a line of each that is missed."""
-
-    markdown_misses: float
-    page_misses: float
-    example: str = ""
-    page_example: str = ""
-
-    def findings(self, file: str, url: str, place: Place) -> Iterator[Finding]:
-        """Yield the findings for the pair."""
-        for rule, misses, side, other, example in (
-            (
-                "markdown-misses-content",
-                self.markdown_misses,
-                f"the Markdown of {url}",
-                "the page",
-                self.example,
-            ),
-            ("page-misses-content", self.page_misses, "the page", f"its Markdown {url}", self.page_example),
-        ):
-            if misses > MAX_MISSED:
-                such_as = f", such as {example!r}" if example else ""
-                yield finding(rule, file, f"{side} misses {misses:.0%} of {other}{such_as}", place, [url])
+_BLOCKS = frozenset({"Paragraph", "Heading", "CodeBlock", "Table", "HtmlBlock", "BlockQuote", "List"})
+_CONTAINERS = frozenset({"BlockQuote", "List", "Item"})
+_BROKEN = re.compile(r"\[([^\[\]\n]{1,200})\](?:\s\((?=https?://)|\()((?:https?://|/)[^()\n]{1,400})\)")
+_COMMENT = re.compile(r"\s*<!--")
+_NOTES = re.compile(r"\s*(?:[:\-–—|•·→]|=>)+\s*(?=\S)")
+_LIST_ITEM = re.compile(r"\s*(?:[-*+]|\d+[.)])\s")
+NOTES_BYTES = 2000
+"""Bytes after a link that are read for its notes."""
 
 
-def missing(page: str, markdown: str) -> Sides:
-    r"""Compare the text of a page, converted, with its Markdown version, by their words.
+@dataclass(slots=True)
+class Link:
+    """A link as it is written. `notes` is what follows it in its list item; `section` the index of its heading."""
 
-    >>> missing("# A", "# A\n\ntext")
-    Sides(markdown_misses=0.0, page_misses=0.0, example='', page_example='')
+    href: str
+    title: str
+    place: Place
+    section: int | None
+    in_list: bool
+    is_first: bool = False
+    """It is the first link of its list item, which the item is about."""
+    notes: str = ""
+
+
+@dataclass(slots=True)
+class Heading:
+    """A heading, and the numbers of links and of blocks below it up to the next of its level or a higher one."""
+
+    level: int
+    text: str
+    place: Place
+    links: int = 0
+    blocks: int = 0
+    has_children: bool = False
+
+
+class Outline:
+    r"""What stands in an llms.txt with `\n` line ends, in its order.
+
+    `first` is the kind of the first block that is no front matter, `after_title` of the one that follows the H1;
+    `quotes` are the places of quotations before the first section.
+
+    Raises:
+        ConversionError: the parser failed.
     """
-    of_page, of_markdown = _words(page), _words(markdown)
-    return Sides(
-        _missed(of_page, of_markdown),
-        _missed(of_markdown, of_page),
-        _example(page, of_markdown),
-        _example(markdown, of_page),
-    )
 
+    def __init__(self, text: str):
+        if matter := llmstxt_parser.FRONT_MATTER.match(text):  # becomes empty lines, so that places stay
+            text = _BLANKED.sub(" ", matter[0]) + text[matter.end() :]
+        text = commonmark.encodable(text)
+        self.headings: list[Heading] = []
+        self.links: list[Link] = []
+        self.items_without_link: list[tuple[Place, int | None]] = []
+        self.html: list[Place] = []
+        self.quotes: list[Place] = []
+        self.broken: list[tuple[Place, str]] = []
+        self.first = self.after_title = ""
+        self._source = text.encode()
+        self._places = Places(self._source)
+        self._depth = self._code = 0
+        self._section: int | None = None
+        self._above: list[Heading] = []
+        """The last heading, and those that it belongs to."""
+        self._heading: tuple[int, int, list[str]] | None = None
+        """The heading that is being read: level, offset, text."""
+        self._link: tuple[str, int, list[str]] | None = None
+        """The link that is being read: URL, offset, text."""
+        self._items: list[list[int]] = []
+        """Open list items: offset, links in it."""
+        for event, span in commonmark.events_with_range(text):
+            match event:
+                case str():
+                    self._text("\n", span["start"])
+                case {"Start": value}:
+                    self._start(value if isinstance(value, str) else next(iter(value)), value, span["start"])
+                case {"End": value}:
+                    self._end(value if isinstance(value, str) else next(iter(value)), span["end"])
+                case {"Text": value} | {"Code": value}:
+                    self._text(value, span["start"], is_code="Code" in event)
+                case {"InlineHtml": value} if not _COMMENT.match(value):
+                    self.html.append(self._places[span["start"]])
 
-def _words(text: str) -> Counter[str]:
-    return Counter(word.lower() for word in _WORD.findall(_MARKUP.sub(" ", text)))
+    def _start(self, name: str, value: Any, start: int) -> None:
+        if name == "HtmlBlock":
+            if _COMMENT.match(self._source[start : start + 400].decode("utf-8", "ignore")):
+                return
+            self.html.append(self._places[start])
+        if name in _BLOCKS and not self._depth:
+            self._block(name, value, start)
+        if name in _CONTAINERS:
+            self._depth += 1
+        if name == "Item":
+            self._items.append([start, 0])
+        elif name == "Heading":
+            self._heading = (int(value["Heading"]["level"][1]), start, [])
+        elif name == "Link":
+            data = value["Link"]
+            self._link = (("mailto:" if data["link_type"] == "Email" else "") + data["dest_url"], start, [])
+        elif name == "CodeBlock":
+            self._code += 1
 
+    def _block(self, name: str, value: Any, start: int) -> None:
+        is_title = name == "Heading" and value["Heading"]["level"] == "H1"
+        self.first = self.first or ("title" if is_title else name)
+        if not is_title and self.headings and not self.after_title:
+            self.after_title = name
+        if name == "BlockQuote" and self._section is None:
+            self.quotes.append(self._places[start])
+        if name != "Heading":
+            for heading in self._above:
+                heading.blocks += 1
 
-def _missed(these: Counter[str], others: Counter[str]) -> float:
-    missed = (these - others).total()
-    return missed / these.total() if missed >= MIN_WORDS else 0.0
+    def _end(self, name: str, end: int) -> None:
+        if name in _CONTAINERS:
+            self._depth -= 1
+        if name == "Item":
+            start, links = self._items.pop()
+            if not links:
+                self.items_without_link.append((self._places[start], self._section))
+            elif self._items:
+                self._items[-1][1] += links
+        elif name == "Heading" and self._heading is not None:
+            level, start, text = self._heading
+            self._heading = None
+            if self.headings:
+                self.headings[-1].has_children = level > self.headings[-1].level
+            self.headings.append(Heading(level, " ".join("".join(text).split()), self._places[start]))
+            self._above = [*(one for one in self._above if one.level < level), self.headings[-1]]
+            self._section = len(self.headings) - 1 if level > 1 else None
+        elif name == "Link" and self._link is not None:
+            href, start, text = self._link
+            link = Link(
+                href, " ".join("".join(text).split()), self._places[start], self._section, bool(self._items)
+            )
+            if self._items:
+                link.is_first = self._items[-1][1] == 0
+                self._items[-1][1] += 1
+                link.notes = self._notes(end)
+            self.links.append(link)
+            for heading in self._above:
+                heading.links += 1
+            self._link = None
+        elif name == "CodeBlock":
+            self._code -= 1
 
+    def _notes(self, end: int) -> str:
+        """What follows a link on its line, and on the next one where that goes on."""
+        rest = self._source[end : end + NOTES_BYTES].decode("utf-8", "ignore")
+        line, _, following = rest.partition("\n")
+        goes_on = following[:1] in {" ", "\t"} and not _LIST_ITEM.match(following)
+        if goes_on and not line.strip(" :-–—"):
+            line = f"{line} {following.partition(chr(10))[0]}"
+        found = _NOTES.match(line)
+        return " ".join((line[found.end() :] if found else line).split())
 
-def _example(text: str, others: Counter[str]) -> str:
-    """The first line that the other side has not got most words of."""
-    for line in text.splitlines():
-        words = _words(line)
-        if words.total() >= 5 and (words - others).total() * 2 > words.total():
-            return line.strip()[:MAX_QUOTED]
-    return ""
+    def _text(self, text: str, start: int, *, is_code: bool = False) -> None:
+        if self._code:
+            return
+        if self._heading is not None:
+            self._heading[2].append(text)
+        if self._link is not None:
+            self._link[2].append(text)
+        elif not is_code and ("](" in text or "] (" in text):
+            read = 0
+            for found in _BROKEN.finditer(text):
+                start += len(text[read : found.start()].encode())
+                read = found.start()
+                self.broken.append((self._places[start], found[0]))

@@ -314,3 +314,11 @@ def _links(header: str) -> Iterator[tuple[str, dict[str, str]]]:
         for name, quoted, plain in _PARAMETER.findall(given):
             parameters.setdefault(name.lower(), re.sub(r"\\(.)", r"\1", quoted) or plain.strip())
         yield target.strip(), parameters
+
+
+def markdown_link(header: str, base: str) -> str | None:
+    """Return the URL of the Markdown version that a `Link` header names (RFC 8288), or None."""
+    versions = (
+        link for link in header_links(header, base) if "alternate" in link.rel and link.type in MARKDOWN_TYPES
+    )
+    return next((link.url for link in versions if isinstance(link.url, str)), None)
