@@ -72,7 +72,7 @@ SPIDER_MIDDLEWARES_BASE: dict[str, int | None] = {
     "scrapy.spidermiddlewares.metacopy.MetaCopyDetectionMiddleware": None,  # looks for a mistake of spiders' authors
     "scrapy.spidermiddlewares.referer.RefererMiddleware": None,  # no Referer is sent
     "scrapy.spidermiddlewares.start.StartSpiderMiddleware": None,  # each one costs a pass over every result
-    "scrapy.spidermiddlewares.urllength.UrlLengthMiddleware": None,  # Run.verdict decides it
+    "scrapy.spidermiddlewares.urllength.UrlLengthMiddleware": None,  # Bounds.refusal decides it
 }
 DOWNLOADER_MIDDLEWARES_BASE: dict[str, int | None] = {
     **scrapys.DOWNLOADER_MIDDLEWARES_BASE,

@@ -10,7 +10,8 @@ from llmsspider.crawl.traps import MAX_URL_LENGTH, LookAlikes, shape_of, trap_re
 from llmsspider.items import Section
 from llmsspider.site.llmstxt import is_llms_url
 from llmsspider.web.locales import Trees, directory_above, language_segments
-from llmsspider.web.scope import Scope, Verdict, build_scope
+from llmsspider.web.scope import Scope, build_scope
+from llmsspider.web.stats import Filtered
 from llmsspider.web.urls import directory, host, identity
 
 if TYPE_CHECKING:
@@ -69,17 +70,16 @@ class PageLimit:
         return max(max(self.max_requests - self.requests, MIN_QUEUE) - queued, 0)
 
     @property
-    def verdict(self) -> Verdict:
+    def refusal(self) -> Filtered:
         """Why a page is filtered once the limit is `reached`, or its queue is full."""
         if self.left == 0:
-            return Verdict(allowed=False, reason="max-pages", rule=f"max_pages={self._max_pages} is reached")
-        rule = f"max_requests={self.max_requests} is reached"
-        return Verdict(allowed=False, reason="max-requests", rule=rule)
+            return Filtered("max-pages", f"max_pages={self._max_pages} is reached")
+        return Filtered("max-requests", f"max_requests={self.max_requests} is reached")
 
     @property
     def why(self) -> str:
         """The name of the limit that ended the run: `max_pages` or `max_requests`."""
-        return self.verdict.reason.replace("-", "_")
+        return self.refusal.reason.replace("-", "_")
 
 
 MAX_LINKS_SEEN = 1_000_000
@@ -220,21 +220,17 @@ class Bounds:
             handled_if_listed=self._handled_if_listed,
         )
 
-    # --- verdicts ---
+    # --- what is in scope ---
 
-    def verdict(self, url: str, *, listed: bool = False) -> Verdict:
-        """Return the verdict on a URL: llms files are no pages; for any other the scope decides."""
+    def refusal(self, url: str, *, listed: bool = False) -> Filtered | None:
+        """Return why a URL is filtered, None where it is in scope: llms files are no pages, else the scope decides."""
         if is_llms_url(url):
-            return Verdict(allowed=False, reason="llms-file", rule="llms files are read, not exported")
+            return Filtered("llms-file", "llms files are read, not exported")
         if len(url) > MAX_URL_LENGTH:
-            return Verdict(
-                allowed=False, reason="url-length", rule=f"longer than {MAX_URL_LENGTH} characters"
-            )
-        return self._foreign(url) or (
-            self.scope.verdict(url, listed=listed) if self.scope else Verdict(allowed=True)
-        )
+            return Filtered("url-length", f"longer than {MAX_URL_LENGTH} characters")
+        return self._foreign(url) or (self.scope.refusal(url, listed=listed) if self.scope else None)
 
-    def _foreign(self, url: str) -> Verdict | None:
+    def _foreign(self, url: str) -> Filtered | None:
         """Return why a page belongs to another language or version, or None."""
         if self._trees is None or host(url) != self._trees.host or identity(url) in self._site.entries:
             return None
@@ -243,7 +239,7 @@ class Bounds:
             return None
         axis, segment = foreign
         wider = "versions=all" if axis == "version" else f"language={segment} or all"
-        return Verdict(allowed=False, reason=axis, rule=f"the {axis} {segment} (wider: -a {wider})")
+        return Filtered(axis, f"the {axis} {segment} (wider: -a {wider})")
 
     def is_undecided(self, url: str) -> bool:
         """Say whether a page may belong to another language or version, which depends on the rest of the site."""
@@ -270,7 +266,7 @@ class Bounds:
 
     def allowed(self, url: str) -> bool:
         """Say whether the page is in scope."""
-        return self.verdict(url, listed=self.is_listed(url)).allowed
+        return self.refusal(url, listed=self.is_listed(url)) is None
 
     def is_listed(self, url: str) -> bool:
         """Say whether the page counts as listed: llms.txt or a repository names it, with scope=listed a sitemap.
@@ -285,25 +281,22 @@ class Bounds:
         if limit is not None and state.depth > limit:
             return False
         if is_llms_url(state.url):  # stored as a document: its pages failed, or follow=llms
-            return self.scope is None or self.scope.verdict(state.url, listed=True).allowed
-        return self.verdict(state.url, listed=True).allowed
+            return self.scope is None or self.scope.refusal(state.url, listed=True) is None
+        return self.refusal(state.url, listed=True) is None
 
     # --- endless links ---
 
-    def trap(self, url: str) -> Verdict | None:
+    def trap(self, url: str) -> Filtered | None:
         """Return why a link looks like one of endlessly many, or None."""
         reason = trap_reason(url)
-        return Verdict(allowed=False, reason="trap", rule=f"{reason}: looks endless") if reason else None
+        return Filtered("trap", f"{reason}: looks endless") if reason else None
 
-    def crowded(self, url: str, *, listed: bool) -> Verdict | None:
+    def crowded(self, url: str, *, listed: bool) -> Filtered | None:
         """Return why a page is filtered as one of too many look-alikes, or None; see `LookAlikes.admits`."""
         if self.look_alikes.admits(url, listed=listed):
             return None
-        return Verdict(
-            allowed=False,
-            reason="trap",
-            rule=f"URLs like {shape_of(url)}: {self.look_alikes.limit} of them brought nothing new",
-        )
+        why = f"URLs like {shape_of(url)}: {self.look_alikes.limit} of them brought nothing new"
+        return Filtered("trap", why)
 
     def is_alike(self, url: str) -> bool:
         """Say whether a URL has numbers or a query below the start page's directory.

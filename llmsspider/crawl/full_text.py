@@ -259,7 +259,7 @@ def _stored_pages(run: RunState, full_text: FullText) -> dict[str, str]:
         url = run.page_of(named)
         state = run.known.state(page_key(url))
         of_file = state is not None and state.origin == "llms-full"
-        if of_file and run.bounds.verdict(url, listed=True).allowed:
+        if of_file and run.bounds.refusal(url, listed=True) is None:
             found[url] = named
     return found
 

@@ -132,9 +132,9 @@ def make_plan(run: RunState, bases: LinkBases, discovery: Discovery, scope: Scop
             count(link.display, INVALID_URL, link.why)
     run.bounds.accept_undecided(pages)
     for page, (section, is_listed) in pages.items():
-        verdict = run.bounds.verdict(page, listed=run.bounds.is_listed(page))
-        if not verdict.allowed:
-            count(page, verdict.reason, verdict.rule)
+        why = run.bounds.refusal(page, listed=run.bounds.is_listed(page))
+        if why is not None:
+            count(page, *why)
         elif is_listed:
             sections[section or "(sitemap or no section)"] += 1
         else:

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
     from scrapy.http import Response
 
-    from llmsspider.web.scope import Verdict
+    from llmsspider.web.stats import Filtered
 
 META = "llms"
 ALLOWED_STATUSES = [304]
@@ -148,11 +148,11 @@ class RefusedRequest(IgnoreRequest):
 
 
 class FilteredRequest(IgnoreRequest):
-    """A page is filtered by a rule of the scope; `verdict` says which."""
+    """A page is filtered by a rule of the scope; `why` says which."""
 
-    def __init__(self, verdict: Verdict):
-        super().__init__(f"{verdict.reason}: {verdict.rule}")
-        self.verdict = verdict
+    def __init__(self, why: Filtered):
+        super().__init__(f"{why.reason}: {why.rule}")
+        self.why = why
 
 
 class NestedDownloadError(Exception):

@@ -172,7 +172,7 @@ class ScopeMiddleware:
             return
         if run.limit.reached:
             run.coverage.incomplete(run.limit.why)
-            raise FilteredRequest(run.limit.verdict)
+            raise FilteredRequest(run.limit.refusal)
         alike = page.get("alike")
         if alike and not request.meta.get("redirect_times"):
             crowded = run.bounds.crowded(request.url, listed=alike == "listed")
@@ -180,6 +180,6 @@ class ScopeMiddleware:
                 run.coverage.unseen.add("trap")
                 raise FilteredRequest(crowded)
         if request.meta.get("redirect_times"):
-            verdict = run.bounds.scope.verdict(request.url, listed=page.get("listed", False))
-            if not verdict.allowed:
-                raise FilteredRequest(verdict)
+            outside = run.bounds.scope.refusal(request.url, listed=page.get("listed", False))
+            if outside is not None:
+                raise FilteredRequest(outside)

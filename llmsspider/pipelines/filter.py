@@ -66,7 +66,7 @@ class FilterPipeline:
         duplicate = self._duplicate(item, source_hash)
         if duplicate is None and run.limit.left == 0:
             run.coverage.incomplete("max_pages")
-            return Filtered("max-pages", run.limit.verdict.rule)
+            return Filtered("max-pages", run.limit.refusal.rule)
         return duplicate
 
     def _duplicate(self, item: Document, source_hash: str) -> Filtered | None:

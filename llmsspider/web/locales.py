@@ -20,32 +20,26 @@ from llmsspider.web.urls import host, identity
 
 Axis = Literal["language", "version"]
 
-LANGUAGES = frozenset(
-    " ".join(
-        [
-            "aa ab af am ar as ay az ba be bg bn bo br bs ca cs cy da de dz el en eo es et eu fa fi fj fo fr fy ga gd",
-            "gl gn gu ha he hi hr hu hy ia id ie ik is it ja jv ka kk kl km kn ko ks ku ky la ln lo lt lv mg mi mk ml",
-            "mn mr ms mt my na nb ne nl nn no oc om or pa pl ps pt qu rm rn ro ru rw sa sd sg sh si sk sl sm sn so sq",
-            "sr ss st su sv sw ta te tg th ti tk tl tn to tr ts tt tw uk ur uz vi vo wo xh yi yo za zh zu",
-        ]
-    ).split()
+_CODES = (
+    "aa ab af am ar as ay az ba be bg bn bo br bs ca cs cy da de dz el en eo es et eu fa fi fj fo fr fy ga gd "
+    "gl gn gu ha he hi hr hu hy ia id ie ik is it ja jv ka kk kl km kn ko ks ku ky la ln lo lt lv mg mi mk ml "
+    "mn mr ms mt my na nb ne nl nn no oc om or pa pl ps pt qu rm rn ro ru rw sa sd sg sh si sk sl sm sn so sq "
+    "sr ss st su sv sw ta te tg th ti tk tl tn to tr ts tt tw uk ur uz vi vo wo xh yi yo za zh zu"
 )
 """Two-letter language codes of ISO 639-1 that sites use as a path segment."""
+_NAMES = (
+    "latest stable dev devel develop main master next nightly canary edge current unreleased unstable preview"
+)
+_NAMED = frozenset(_NAMES.split())
+"""Names that stand for a version."""
 
-_LANGUAGE = re.compile(r"([a-z]{2})(?:[-_](?:[a-z]{2}|[a-z]{4}|[0-9]{3}))?\Z", re.IGNORECASE)
+_LANGUAGE = re.compile(
+    rf"(?:{_CODES.replace(' ', '|')})(?:[-_](?:[a-z]{{2}}|[a-z]{{4}}|[0-9]{{3}}))?\Z", re.IGNORECASE
+)
 _NUMBERED = re.compile(
     r"(?:v|version-|release-)?\d+(?:\.\d+){0,3}(?:\.x)?(?:-?(?:alpha|beta|rc|preview)[\d.]*)?\Z",
     re.IGNORECASE,
 )
-_NAMED = frozenset(
-    " ".join(
-        [
-            "latest stable dev devel develop main master next nightly canary edge current",
-            "unreleased unstable preview",
-        ]
-    ).split()
-)
-"""Names that stand for a version."""
 
 
 def axis_of(segment: str) -> Axis | None:
@@ -54,8 +48,7 @@ def axis_of(segment: str) -> Axis | None:
     >>> [axis_of(segment) for segment in ("en", "pt-BR", "3.12", "v2", "latest", "go", "guide", "c")]
     ['language', 'language', 'version', 'version', 'version', None, None, None]
     """
-    match = _LANGUAGE.match(segment)
-    if match and match[1].lower() in LANGUAGES:
+    if _LANGUAGE.match(segment):
         return "language"
     if _NUMBERED.match(segment) or segment.lower() in _NAMED:
         return "version"
@@ -69,11 +62,10 @@ def tree_of(url: str) -> dict[Axis, str]:
     {'language': 'en', 'version': '3.12'}
     """
     found: dict[Axis, str] = {}
-    segments = urlsplit(url).path.split("/")[1:-1]
-    for segment in segments[:4]:
+    for segment in urlsplit(url).path.split("/")[1:-1][:4]:
         axis = axis_of(segment)
-        if axis is not None and axis not in found:
-            found[axis] = segment
+        if axis is not None:
+            found.setdefault(axis, segment)
     return found
 
 
@@ -106,13 +98,9 @@ def _directory_of(url: str, segment: str) -> str:
 class Trees:
     """The copies of the documentation, and which of them this crawl wants.
 
-    Args:
-        start_url: the start page; its language and version are kept by default.
-        language: a language tag to keep, `all`, or None for that of the start page.
-        all_versions: keep every version.
-        is_known: says whether a URL was seen: as a link, listed, or requested.
-        is_read: says whether a page was read at a URL, so that it is sure to exist.
-        language_trees: segments of translations that the site names itself (hreflang).
+    The language and version of `start_url` are kept, unless `language` is a tag to keep or `all`, and `all_versions` is
+    True. `is_known` says whether a URL was seen: as a link, listed, or requested; `is_read` whether a page was read
+    there, so that it is sure to exist. `language_trees` are segments of translations that the site names (hreflang).
     """
 
     start_url: str
@@ -134,9 +122,8 @@ class Trees:
 
     def __post_init__(self) -> None:
         """Read the start page's address."""
-        self.host, self._home = host(self.start_url), {}
-        for axis, segment in tree_of(self.start_url).items():
-            self._home[axis] = segment, _directory_of(self.start_url, segment)
+        url, self.host = self.start_url, host(self.start_url)
+        self._home = {axis: (segment, _directory_of(url, segment)) for axis, segment in tree_of(url).items()}
 
     def no_page(self, url: str) -> None:
         """Take in that an address is not found: that it was linked says nothing of copies."""
@@ -147,10 +134,10 @@ class Trees:
         self.no_page(url)
         if host(url) != self.host or host(target) != self.host:
             return
+        above = urlsplit(identity(url)).path.rstrip("/") + "/"
         for axis, segment in tree_of(target).items():
             tree = _directory_of(target, segment)
-            directory = urlsplit(identity(url)).path.rstrip("/") + "/"
-            if axis not in self._home and tree.startswith(directory) and tree != directory:
+            if axis not in self._home and tree.startswith(above) and tree != above:
                 self._home[axis] = segment, tree
 
     def foreign(self, url: str, *, is_final: bool = False) -> tuple[Axis, str] | None:
@@ -161,11 +148,7 @@ class Trees:
         """
         for axis, segment, tree in self._unwanted(url):
             if tree in self.found or (
-                tree not in self.no_copies
-                and (
-                    self._is_sibling(axis, segment, tree)
-                    or self._is_copy(url, axis, segment, is_final=is_final)
-                )
+                tree not in self.no_copies and self._is_copy(url, axis, segment, tree, is_final=is_final)
             ):
                 self.found.add(tree)
                 return axis, segment
@@ -180,9 +163,7 @@ class Trees:
         urls = list(urls)
         for url in urls:
             self.foreign(url, is_final=True)
-        self.no_copies.update(
-            tree for url in urls for _, _, tree in self._unwanted(url) if tree not in self.found
-        )
+        self.no_copies |= {tree for url in urls for _, _, tree in self._unwanted(url)} - self.found
 
     def _unwanted(self, url: str) -> Iterator[tuple[Axis, str, str]]:
         """Yield axis, segment and directory of each tree the URL may be in, but for those that are wanted."""
@@ -190,29 +171,23 @@ class Trees:
             return
         is_bare = axis_of(urlsplit(url).path.rpartition("/")[2]) is not None  # `/docs/fr`
         for axis, segment in tree_of(url + "/" if is_bare else url).items():
-            if not self._wanted(axis, segment):
+            if axis == "version":
+                is_wanted = self.all_versions or segment == self._home.get(axis, (None,))[0]
+            elif self.language is None:
+                is_wanted = segment == self._home.get(axis, (None,))[0]
+            else:
+                is_wanted = self.language == "all" or same_language(self.language, segment)
+            if not is_wanted:
                 yield axis, segment, _directory_of(url, segment)
 
-    def _is_sibling(self, axis: Axis, segment: str, tree: str) -> bool:
-        """Return whether a tree lies beside the start page's own; numbers alone may be chapters or years."""
-        if axis not in self._home or segment.isdecimal():
-            return False
-        home, directory = self._home[axis]
-        return tree == replaced(directory, home, segment)
-
-    def _wanted(self, axis: Axis, segment: str) -> bool:
-        home = self._home.get(axis, (None,))[0]
-        if axis == "version":
-            return self.all_versions or segment == home
-        if self.language is not None:
-            return self.language == "all" or same_language(self.language, segment)
-        return segment == home
-
-    def _is_copy(self, url: str, axis: Axis, segment: str, *, is_final: bool) -> bool:
-        """Return whether the same page is in the start page's tree."""
-        home = self._home.get(axis, (None,))[0]
-        if urlsplit(url).path.rstrip("/").endswith(f"/{segment}"):  # the index of the tree
-            is_alias = segment.lower() in _NAMED and urlsplit(url).path.endswith("/")  # /next may be a page
+    def _is_copy(self, url: str, axis: Axis, segment: str, tree: str, *, is_final: bool) -> bool:
+        """Return whether a tree lies beside the start page's own, or the same page is in that."""
+        home, directory = self._home.get(axis, (None, ""))
+        if home and not segment.isdecimal() and tree == replaced(directory, home, segment):
+            return True  # numbers alone may be chapters or years
+        path = urlsplit(url).path
+        if path.rstrip("/").endswith(f"/{segment}"):  # the index of the tree
+            is_alias = segment.lower() in _NAMED and path.endswith("/")  # /next may be a page
             is_named = is_alias or segment in self.language_trees
             if is_named or home is None:
                 return is_named

@@ -1,7 +1,7 @@
 """Which URLs belong to a crawl, decided by one object.
 
-Seeds, links, redirect ends, sitemap entries and page URLs claimed by full-text files all get the same
-`Verdict`. It is built once, when discovery is done (docs/explanation/scope.md).
+Seeds, links, redirect ends, sitemap entries and page URLs claimed by full-text files all get the same answer. It is
+built once, when discovery is done (docs/explanation/scope.md).
 """
 
 from __future__ import annotations
@@ -18,26 +18,13 @@ from wcmatch import glob
 from llmsspider.items import Section
 from llmsspider.web.addresses import DEFAULT_PORTS, same_site
 from llmsspider.web.page_forms import skipped_extension
-from llmsspider.web.stats import FilterReason
+from llmsspider.web.stats import Filtered
 from llmsspider.web.url_gate import HTTP
 from llmsspider.web.urls import directory, host
 
 ScopeKind = Literal["auto", "section", "host", "domain", "listed"]
 
 _GLOB_FLAGS = glob.GLOBSTAR | glob.DOTGLOB | glob.BRACE | glob.FORCEUNIX
-
-
-@dataclass(slots=True, frozen=True)
-class Verdict:
-    """Whether a URL is in scope. Of a URL that is not, `reason` is the key of the stat, `rule` says why in words."""
-
-    allowed: bool
-    reason: FilterReason = "out-of-scope"
-    rule: str = ""
-
-
-ALLOWED = Verdict(allowed=True)
-OFFSITE = Verdict(allowed=False, reason="offsite", rule="another site")
 
 
 def split_globs(text: str) -> list[str]:
@@ -96,55 +83,49 @@ class Scope:
     handled_if_listed: frozenset[str] = frozenset()
     why: str = ""
 
-    def verdict(self, url: str, *, listed: bool = False) -> Verdict:
-        """Return whether an absolute URL is in scope; `listed`: an llms.txt, full-text file or sitemap lists it."""
+    def refusal(self, url: str, *, listed: bool = False) -> Filtered | None:
+        """Return why an absolute URL is out of scope, None for one in scope.
+
+        `listed`: an llms.txt, full-text file or sitemap lists it.
+        """
         if not url.startswith(HTTP) and (scheme := urlsplit(url).scheme) not in DEFAULT_PORTS:
-            return Verdict(allowed=False, reason="scheme", rule=f"{scheme}: is not http(s)")
+            return Filtered("scheme", f"{scheme}: is not http(s)")
         if host(url) != host(self.start_url) and not same_site(url, self.start_url):
-            return OFFSITE
+            return Filtered("offsite", "another site")
         ending = skipped_extension(url, listed=listed)
         if ending and ending not in self.handled and not (listed and ending in self.handled_if_listed):
-            return Verdict(allowed=False, reason="file-type", rule=f".{ending} files are not pages")
+            return Filtered("file-type", f".{ending} files are not pages")
         path = urlsplit(url).path or "/"
-        return self._by_host(url, path, listed=listed) or self._by_globs(path) or ALLOWED
-
-    def _by_host(self, url: str, path: str, *, listed: bool) -> Verdict | None:
-        if host(url) == host(self.start_url):
-            return self._by_section(path, listed=listed)
-        if self.kind in {"section", "host"}:
-            return _outside(f"another host than {host(self.start_url)}")
-        if self.kind == "domain" or listed:
-            return None
-        if self.kind == "auto" and path.startswith(self.listed_directories.get(host(url), ())):
-            return None
-        return _outside("another host, and below no directory that llms.txt lists there")
-
-    def _by_section(self, path: str, *, listed: bool) -> Verdict | None:
-        if self.kind in {"host", "domain"} or (listed and self.kind != "section"):
-            return None
-        if self.kind == "listed":
-            return _outside("not listed by llms.txt, a sitemap or a repository")
-        if self.allow or path.startswith(self.section) or path == self.section.rstrip("/"):
-            return None
-        return _outside(f"outside the section {self.section}")
-
-    def _by_globs(self, path: str) -> Verdict | None:
+        if outside := self._outside(url, path, listed=listed):
+            return Filtered("out-of-scope", outside)
         for pattern in self.block:
             if glob_matches(pattern, path):
-                return Verdict(allowed=False, reason="block", rule=f"block={pattern}")
-        if self.allow and not any(glob_matches(pattern, path) for pattern in self.allow):
-            return Verdict(
-                allowed=False, reason="allow", rule=f"matches none of allow={','.join(self.allow)}"
-            )
-        return None
+                return Filtered("block", f"block={pattern}")
+        is_allowed = not self.allow or any(glob_matches(pattern, path) for pattern in self.allow)
+        return None if is_allowed else Filtered("allow", f"matches none of allow={','.join(self.allow)}")
+
+    def _outside(self, url: str, path: str, *, listed: bool) -> str:
+        """Return the rule by which host or section leave a URL of the site out; empty where none does."""
+        home = host(self.start_url)
+        if host(url) != home:
+            if self.kind in {"section", "host"}:
+                return f"another host than {home}"
+            is_below = self.kind == "auto" and path.startswith(self.listed_directories.get(host(url), ()))
+            is_taken = self.kind == "domain" or listed or is_below
+            return "" if is_taken else "another host, and below no directory that llms.txt lists there"
+        if self.kind in {"host", "domain"} or (listed and self.kind != "section"):
+            return ""
+        if self.kind == "listed":
+            return "not listed by llms.txt, a sitemap or a repository"
+        is_inside = self.allow or path.startswith(self.section) or path == self.section.rstrip("/")
+        return "" if is_inside else f"outside the section {self.section}"
 
     def describe(self) -> str:
         """Return the scope in one line, with the argument that widens it."""
         name = host(self.start_url)
         why = f" ({self.why})" if self.why else ""
         where = {
-            "auto": f"pages below {name}{self.section}{why}, and pages that llms.txt lists on the "
-            "same domain",
+            "auto": f"pages below {name}{self.section}{why}, and pages that llms.txt lists on the same domain",
             "section": f"pages below {name}{self.section}",
             "host": f"all pages of {name}",
             "domain": f"all pages of the domain of {name}",
@@ -166,10 +147,6 @@ class Scope:
         return f"-a scope={wider}"
 
 
-def _outside(rule: str) -> Verdict:
-    return Verdict(allowed=False, reason="out-of-scope", rule=rule)
-
-
 def build_scope(
     kind: ScopeKind,
     start_url: str,
@@ -185,19 +162,17 @@ def build_scope(
 ) -> Scope:
     """Fix the scope after discovery.
 
-    Args:
-        kind: the `scope` argument.
-        start_url: the start page after redirects; a directory page ends in `/`.
-        covering_file: URL of the llms.txt found, or None.
-        listed: URLs of the pages that llms.txt lists.
-        allow: globs; those that begin with `!` are moved to `block`.
-        block: globs.
-        above: the directory that holds every language or version, where every one is wanted.
-        evidence: what start page and sitemaps say of the section; counts for `auto` without a covering llms.txt.
-        handled: extensions of files that a content handler reads.
-        handled_if_listed: those of files that are read where they are listed.
+    `start_url` is the start page after redirects; a directory page ends in `/`. `covering_file` is the URL of the
+    llms.txt found, `listed` are those of the pages that llms.txt lists. Globs of `allow` that begin with `!` are moved
+    to `block`. `above` is the directory that holds every language or version, where every one is wanted. `evidence` is
+    what start page and sitemaps say of the section; it counts for `auto` without a covering llms.txt. `handled` are
+    extensions of files that a content handler reads, `handled_if_listed` those that are read where they are listed.
     """
-    section = _section(start_url, covering_file)
+    section = Section(directory(start_url), "")
+    if covering_file and host(covering_file) == host(start_url):
+        covered = directory(covering_file)
+        if covered != "/" and not covered.startswith("/.well-known/") and section.path.startswith(covered):
+            section = Section(covered, "the directory of its llms.txt")
     if kind == "auto" and covering_file is None:
         above_start = [named for named in evidence if section.path.startswith(named.path)]
         section = max(above_start, key=lambda named: len(named.path), default=section)
@@ -219,13 +194,3 @@ def build_scope(
         handled=handled,
         handled_if_listed=handled_if_listed,
     )
-
-
-def _section(start_url: str, covering_file: str | None) -> Section:
-    """Return the directory of the covering llms.txt where that is not the root, else that of the start page."""
-    section = directory(start_url)
-    if covering_file and host(covering_file) == host(start_url):
-        covered = directory(covering_file)
-        if covered != "/" and not covered.startswith("/.well-known/") and section.startswith(covered):
-            return Section(covered, "the directory of its llms.txt")
-    return Section(section, "")

@@ -19,7 +19,7 @@ def test_a_crawl_that_sent_its_requests_takes_the_documents_under_way_and_no_mor
     assert not limit.reached
     limit.requests += 1
     assert limit.reached
-    assert (limit.verdict.reason, limit.why) == ("max-requests", "max_requests")
+    assert (limit.refusal.reason, limit.why) == ("max-requests", "max_requests")
     assert limit.left == 20
 
 
@@ -28,7 +28,7 @@ def test_the_reason_is_the_limit_that_was_reached():
     limit = PageLimit(1, progress, max_requests=1)
     limit.requests += 1
     progress.document("html", "new")
-    assert (limit.verdict.reason, limit.why, limit.left) == ("max-pages", "max_pages", 0)
+    assert (limit.refusal.reason, limit.why, limit.left) == ("max-pages", "max_pages", 0)
 
 
 def test_no_more_pages_wait_than_requests_are_left():

@@ -189,7 +189,7 @@ def use(url: str) -> None:
         assert identity(identity(known)) == identity(known)
         loose_key(known), page_key(known), document_id("s", known), directory(known), hostname(known)
         same_site(known, BASE)
-        _bounds(known).verdict(known, listed=True), _bounds(known).trap(known)
+        _bounds(known).refusal(known, listed=True), _bounds(known).trap(known)
         LookAlikes(1).admits(known), trap_reason(known), without_session_id(known)
         extension(known), skipped_extension(known, listed=False), llmstxt.is_llms_url(known)
         is_markdown_url(known), shape(known), is_twin_of(known, BASE), same_page_elsewhere(known, BASE)

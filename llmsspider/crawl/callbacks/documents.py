@@ -250,7 +250,7 @@ class Failures:
         is_stored = run.known.state(page_key(first)) is not None
         if isinstance(error, FilteredRequest):
             self.note_redirect(request)
-            run.record_filtered(request.url, error.verdict.reason, error.verdict.rule)
+            run.record_filtered(request.url, *error.why)
         elif isinstance(error, RefusedRequest) and error.reason == "ai-opt-out":
             self.note_redirect(request)
             run.record_filtered(request.url, "ai-opt-out", str(error))

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from llmsspider.crawl.run import Run
     from llmsspider.site.discovered import Seed
     from llmsspider.store import PageState
-    from llmsspider.web.scope import Verdict
+    from llmsspider.web.stats import Filtered
 
 VALIDATED_BY = frozenset({b"If-None-Match", b"If-Modified-Since"})
 """The headers of a conditional request, as Scrapy writes them."""
@@ -196,7 +196,7 @@ class PageRequests:
             return request.replace(url=named_by, meta=meta, dont_filter=True)
         markdown = page.get("md") or page.get("dead")
         for url in page_candidates(markdown).values() if markdown else ():
-            if run.requested(url) or not run.bounds.verdict(url, listed=page.get("listed", False)).allowed:
+            if run.requested(url) or run.bounds.refusal(url, listed=page.get("listed", False)):
                 continue
             entry = run.site.entries.get(identity(run.page_of(markdown or "")))
             if entry is not None:
@@ -272,13 +272,13 @@ class PageRequests:
             ):
                 continue
             url = run.page_of(without_session_id(link))
-            verdict = run.bounds.verdict(url)
-            if verdict.reason != "offsite":
+            why = run.bounds.refusal(url)
+            if why is None or why.reason != "offsite":
                 if run.site.is_seed(url) or run.requested(url):
                     continue  # a listed page is a seed: it enters at depth 0 with what the list says of it
                 if unchanged and self._is_new(url) and run.memory.dead_links.skip(link, url):
                     continue
-            if self._is_taken(url, verdict):
+            if self._is_taken(url, why):
                 yield link, url
 
     def _is_known(self, link: str, *, unchanged: bool) -> bool:
@@ -309,12 +309,12 @@ class PageRequests:
 
     def admits(self, url: str, *, listed: bool) -> bool:
         """Say whether a page is in scope; one that is not is counted."""
-        return self._is_taken(url, self._run.bounds.verdict(url, listed=listed))
+        return self._is_taken(url, self._run.bounds.refusal(url, listed=listed))
 
-    def _is_taken(self, url: str, verdict: Verdict) -> bool:
-        if not verdict.allowed:
-            self._run.record_filtered(url, verdict.reason, verdict.rule)
-        return verdict.allowed
+    def _is_taken(self, url: str, why: Filtered | None) -> bool:
+        if why is not None:
+            self._run.record_filtered(url, *why)
+        return why is None
 
 
 def _once_more(

@@ -229,12 +229,12 @@ async def _listed_pages(phase: Phase, discovery: Discovery) -> AsyncIterator[Req
         if queued >= SEEDS_AT_ONCE and not all_at_once:
             await phase.idle.wait_until_queue_is_empty()
             queued = 0
-        page, verdict = run.page_of(seed.url), run.limit.verdict
+        page, full = run.page_of(seed.url), run.limit.refusal
         if run.limit.reached:
             is_new = not run.requested(page)
             if is_new and phase.spider.requests.admits(page, listed=run.bounds.is_listed(page)):
                 run.coverage.incomplete(run.limit.why)
-                run.record_filtered(page, verdict.reason, verdict.rule)
+                run.record_filtered(page, *full)
         elif (request := phase.spider.requests.seed(seed)) is not None:
             queued += 1
             yield request
@@ -273,7 +273,7 @@ def _named_markdown(phase: Phase, discovery: Discovery) -> Iterator[Request]:
     for seed in discovery.seeds:
         page = run.page_of(seed.url)
         beside = is_markdown_url(seed.url) and host(page) == host(start) and identity(page) != identity(start)
-        if beside and run.bounds.verdict(page, listed=run.bounds.is_listed(page)).allowed:
+        if beside and run.bounds.refusal(page, listed=run.bounds.is_listed(page)) is None:
             request = phase.spider.requests.seed(seed)
             yield from (request,) if request is not None else ()
             return
