@@ -29,6 +29,7 @@ from llmsspider.web.addresses import AllowedAddresses
 from llmsspider.web.credentials import Credentials
 from llmsspider.web.loading import missing_extra
 from llmsspider.web.politeness import with_contact
+from llmsspider.web.signing import Signer
 
 if TYPE_CHECKING:
     from playwright.async_api import Page, Route
@@ -109,6 +110,7 @@ class BrowserSession:
     def __init__(self, crawler: Crawler):
         self._crawler = crawler
         self._credentials = Credentials.from_setting(crawler.settings.get("LLMS_HTTP_AUTH"))
+        self._signer = Signer.from_settings(crawler.settings)
         self._lock = asyncio.Lock()
         self._handler: RenderingHandler | None = None
         self._proxy: FilteringProxy | None = None
@@ -131,8 +133,10 @@ class BrowserSession:
             opened.append(page)
             traffic.append(await handler.watch(page))
             page.on("popup", lambda popup: popup.close())
-            if self._credentials:
-                await page.route(lambda url: bool(self._credentials.headers_for(url)), self._with_secrets)
+            if self._credentials or self._signer:
+                await page.route(
+                    lambda url: bool(self._signer or self._credentials.headers_for(url)), self._with_headers
+                )
 
         settings = self._crawler.settings
         request.meta["playwright_context_kwargs"] = {
@@ -230,17 +234,24 @@ class BrowserSession:
             except ValueError as error:
                 raise BrowserUnavailableError(f"outbound proxy: {error}") from error
 
-    async def _with_secrets(self, route: Route) -> None:
-        """Answer a request to an origin with credentials by a download that sends those credentials.
+    async def _with_headers(self, route: Route) -> None:
+        """Answer a request by a download that sends the credentials of its origin, and is signed.
 
         If the request were continued with these headers, Playwright would send them to redirect targets too. This
-        download follows no redirect; the browser follows it, without the credentials.
+        download follows no redirect; the browser follows it, by a request of its own.
         """
+        from llmsspider.browser.page_load import is_needless  # noqa: PLC0415  # it brings Playwright along
+
         request = route.request
+        if is_needless(request):
+            await route.abort()
+            return
         headers = {name: value for name, value in (await request.all_headers()).items() if name[:1] != ":"}
         for name, value in self._credentials.headers_for(request.url).items():
             key = name.lower()
             headers[key] = f"{headers[key]}; {value}" if key == "cookie" and key in headers else value
+        if self._signer:
+            headers |= self._signer.headers(request.method, request.url)
         response = await route.fetch(headers=headers, max_redirects=0)
         await route.fulfill(response=response)
 
@@ -296,12 +307,25 @@ class BrowserDownloadHandler(HTTP11DownloadHandler):
     def __init__(self, crawler: Crawler):
         super().__init__(crawler)
         self._session = _sessions.setdefault(crawler, BrowserSession(crawler))
+        self._signer = Signer.from_settings(crawler.settings)
 
     async def download_request(self, request: Request) -> Response:
-        """Download by HTTP or by the browser."""
+        """Download by HTTP or by the browser; a signed request that a site wants more of is sent once more."""
         if request.meta.get("playwright"):
             return await self._session.download(request)
-        return await super().download_request(request)
+        if self._signer is None:
+            return await super().download_request(request)
+        response = await super().download_request(self._signed(request, self._signer))
+        asked = (response.headers.get("Accept-Signature") or b"").decode("latin-1")
+        if not asked or response.status < 400 or not self._signer.is_asked_for_more(request.url, asked):
+            return response
+        return await super().download_request(self._signed(request, self._signer))
+
+    @staticmethod
+    def _signed(request: Request, signer: Signer) -> Request:
+        headers = request.headers.copy()
+        headers.update(signer.headers(request.method, request.url))
+        return request.replace(headers=headers)
 
     async def close(self) -> None:
         """Close the browser and the connections."""

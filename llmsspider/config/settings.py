@@ -171,6 +171,14 @@ class Config(BaseModel):
     contact: types.Contact = setting(
         "LLMS_CONTACT", None, "E-mail address or URL of whoever runs the crawl, added to the user agent."
     )
+    sign_key: types.SignKey = setting(
+        "LLMS_SIGN_KEY",
+        None,
+        "File of an Ed25519 private key, JWK or PEM, that every request is signed with.",
+    )
+    sign_agent: types.WebUrl = setting(
+        "LLMS_SIGN_AGENT", None, "URL of the directory that the public half of that key is in."
+    )
     max_rate: types.OptionalNumber = setting(
         "LLMS_MAX_RATE",
         None,

@@ -106,7 +106,7 @@ def converter_named(name: str) -> Converter:
 # --- the extras of the package: what a plain install omits ---
 
 
-Extra = Literal["browser", "embeddings", "mcp", "parquet", "pdf", "postgresql", "s3"]
+Extra = Literal["browser", "embeddings", "mcp", "parquet", "pdf", "postgresql", "s3", "sign"]
 
 EXTRAS: dict[Extra, dict[str, str]] = {
     "browser": {"scrapy_playwright": "scrapy-playwright>=0.0.46,<0.1", "playwright": "playwright>=1.50"},
@@ -116,6 +116,7 @@ EXTRAS: dict[Extra, dict[str, str]] = {
     "pdf": {"pypdf": "pypdf>=7.1"},
     "postgresql": {"psycopg": "psycopg[binary]>=3.2.1"},
     "s3": {"boto3": "boto3>=1.35"},
+    "sign": {"http_message_signatures": "http-message-signatures>=3,<4"},
 }
 """The modules that each extra of pyproject.toml brings, and what pip is asked for."""
 

@@ -1,0 +1,78 @@
+"""`scrapy sign keygen FILE`, `scrapy sign directory`: the key of signed requests, and what sites check them by."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from datetime import timedelta
+from pathlib import Path
+
+from llmsspider.errors import ArgumentsError
+from llmsspider.launch.storecommand import OneLineCommand, as_json
+
+WELL_KNOWN = "/.well-known/http-message-signatures-directory"
+
+
+class Command(OneLineCommand):
+    """Makes a key, or the directory with its public half, which is to be served at `LLMS_SIGN_AGENT`."""
+
+    requires_project = False
+    usage = "[options] keygen FILE | directory"
+    summary = "Make a key for signed requests, or the directory that sites read its public half from"
+
+    def add_options(self, parser: argparse.ArgumentParser) -> None:
+        """Add where the directory goes, and for how long it is signed."""
+        super().add_options(parser)
+        parser.add_argument(
+            "-o", "--output", metavar="FILE", help="directory: write it there, its headers beside it"
+        )
+        parser.add_argument(
+            "--days", default="30", metavar="N", help="directory: its signature is valid so long (30)"
+        )
+
+    def work(self, args: list[str], opts: argparse.Namespace) -> None:
+        """Do one of the two."""
+        match args:
+            case ["keygen", file]:
+                self._keygen(Path(file))
+            case ["directory"] if opts.days.isascii() and opts.days.isdigit() and 0 < len(opts.days) < 5:
+                self._directory(opts.output, timedelta(days=int(opts.days)))
+            case ["directory"]:
+                raise ArgumentsError([f"--days {opts.days!r}: a number of days is accepted"])
+            case _:
+                raise ArgumentsError(["say `sign keygen FILE` or `sign directory`"])
+
+    def _keygen(self, path: Path) -> None:
+        from llmsspider.web.signing import new_key, thumbprint
+
+        key, private = new_key()
+        if path.exists():
+            raise ArgumentsError([f"{path} exists already; a key is never overwritten"])
+        with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
+            file.write(as_json(private))
+        sys.stdout.write(f"{path} written, readable by you alone; keyid {thumbprint(key)}\n")
+        sys.stdout.write(
+            f"Next: serve what `sign directory -s LLMS_SIGN_KEY={path}` prints below https://YOUR-HOST{WELL_KNOWN}\n"
+        )
+
+    def _directory(self, output: str | None, lifetime: timedelta) -> None:
+        from llmsspider.output.exports import staged
+        from llmsspider.web.signing import Signer
+
+        signer, agent = Signer.from_settings(self.settings), self.settings.get("LLMS_SIGN_AGENT")
+        missing = [name for name in ("LLMS_SIGN_KEY", "LLMS_SIGN_AGENT") if not self.settings.get(name)]
+        if missing or signer is None:
+            raise ArgumentsError([f"setting {name} is missing: -s {name}=…" for name in missing])
+        body, headers = signer.directory(agent, lifetime)
+        lines = "".join(f"{name}: {value}\n" for name, value in headers.items())
+        if output is None:
+            sys.stdout.write(as_json(body))
+            sys.stderr.write(lines)
+            return
+        for path, text in ((Path(output), as_json(body)), (Path(f"{output}.headers"), lines)):
+            with staged(path) as out:
+                out.write(text.encode())
+        sys.stdout.write(
+            f"{output} and {output}.headers written: serve the one with the other's headers at {agent}\n"
+        )

@@ -1,0 +1,193 @@
+"""Signed requests: who is asking, proven by HTTP Message Signatures (RFC 9421) as Web Bot Auth has them.
+
+`draft-meunier-web-bot-auth-architecture` says what is covered, `draft-meunier-http-message-signatures-directory` how a
+site gets the public key. The library `http-message-signatures` (extra `sign`) makes the signatures.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import secrets
+from contextlib import suppress
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+from urllib.parse import urlsplit
+
+from llmsspider.errors import ArgumentsError
+from llmsspider.web.loading import missing_extra
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+    from llmsspider.config.settings import SettingsLike
+
+TAG = "web-bot-auth"
+DIRECTORY_TAG = "http-message-signatures-directory"
+DIRECTORY_TYPE = "application/http-message-signatures-directory+json"
+LABEL = "sig1"
+LIFETIME = timedelta(minutes=5)
+"""How long a signature is valid: each request gets one of its own when it is sent."""
+
+AUTHORITY = '"@authority"'
+AGENT = f'"signature-agent";key="{LABEL}"'
+ANSWERABLE = frozenset(
+    {"@authority", "@method", "@path", "@query", "@scheme", "@target-uri", "@request-target"}
+)
+"""Components that a site may ask for; headers of a request are not, since those that leave are not known here."""
+
+
+def read_key(path: str) -> Ed25519PrivateKey:
+    """Return the Ed25519 key of a file, as JWK or PEM.
+
+    Raises:
+        ArgumentsError: the extra `sign` is missing, or the file holds no such key. The line shows nothing of it.
+    """
+    if lack := missing_extra("sign"):
+        raise ArgumentsError([f"setting LLMS_SIGN_KEY: {lack}"])
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey  # noqa: PLC0415
+    from cryptography.hazmat.primitives.serialization import load_pem_private_key  # noqa: PLC0415
+
+    try:
+        content = Path(path).read_bytes()
+        if content.lstrip().startswith(b"{"):
+            return Ed25519PrivateKey.from_private_bytes(_decoded(json.loads(content)["d"]))
+        found = load_pem_private_key(content, None)
+    except OSError as error:
+        raise ArgumentsError([f"setting LLMS_SIGN_KEY: {path}: {error.strerror or error}"]) from None
+    except (ValueError, TypeError, KeyError):
+        found = None
+    if not isinstance(found, Ed25519PrivateKey):
+        expected = (
+            "an Ed25519 private key, as JWK or PEM without a password, is accepted (`sign keygen` makes one)"
+        )
+        raise ArgumentsError([f"setting LLMS_SIGN_KEY: {path}: {expected}"])
+    return found
+
+
+def new_key() -> tuple[Ed25519PrivateKey, dict[str, str]]:
+    """Return a new key, and its private JWK; raises `ArgumentsError` without the extra `sign`."""
+    if lack := missing_extra("sign"):
+        raise ArgumentsError([lack])
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey  # noqa: PLC0415
+
+    key = Ed25519PrivateKey.generate()
+    return key, {**public_jwk(key), "kid": thumbprint(key), "d": _encoded(key.private_bytes_raw())}
+
+
+def _decoded(text: str) -> bytes:
+    return base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
+
+
+def _encoded(data: bytes) -> str:
+    return base64.urlsafe_b64encode(data).decode().rstrip("=")
+
+
+def public_jwk(key: Ed25519PrivateKey) -> dict[str, str]:
+    """Return the public half of a key as JWK (RFC 8037), its members in the order of RFC 7638."""
+    return {"crv": "Ed25519", "kty": "OKP", "x": _encoded(key.public_key().public_bytes_raw())}
+
+
+def thumbprint(key: Ed25519PrivateKey) -> str:
+    """Return the `keyid` of a key: the SHA-256 of its public JWK (RFC 7638), base64url."""
+    return _encoded(hashlib.sha256(json.dumps(public_jwk(key), separators=(",", ":")).encode()).digest())
+
+
+@dataclass(slots=True)
+class _Message:
+    """A request, or the answer to one, as `http-message-signatures` reads it."""
+
+    method: str
+    url: str
+    headers: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class _Answer:
+    request: _Message
+    status_code: int = 200
+    headers: dict[str, str] = field(default_factory=dict)
+
+
+class Signer:
+    """Signs requests with one key.
+
+    Args:
+        key: the private key.
+        agent: URL of the key directory, sent as `Signature-Agent`; None sends none.
+    """
+
+    def __init__(self, key: Ed25519PrivateKey, agent: str | None = None):
+        self.key = key
+        self._key_id = thumbprint(key)
+        self._agent = agent
+        self._asked: dict[str, tuple[str, ...]] = {}
+        """Components that hosts asked for, beside ours."""
+
+    @classmethod
+    def from_settings(cls, settings: SettingsLike) -> Signer | None:
+        """Read `LLMS_SIGN_KEY` and `LLMS_SIGN_AGENT`; None without a key. Raises `ArgumentsError`."""
+        path = settings.get("LLMS_SIGN_KEY")
+        return cls(read_key(path), settings.get("LLMS_SIGN_AGENT") or None) if path else None
+
+    def headers(self, method: str, url: str) -> dict[str, str]:
+        """Return the headers of one request, valid for `LIFETIME` from now; the next request gets others."""
+        parts = urlsplit(url)
+        asked = self._asked.get(parts.netloc, ())
+        message = _Message(method, url if asked else f"{parts.scheme}://{parts.netloc}/")
+        agent: tuple[str, ...] = ()
+        if self._agent is not None:
+            message.headers["Signature-Agent"] = f'{LABEL}="{self._agent}"'
+            agent = (AGENT,)
+        self._sign(message, (AUTHORITY, *agent, *asked), TAG, LIFETIME)
+        return message.headers
+
+    def is_asked_for_more(self, url: str, accept_signature: str) -> bool:
+        """Note what a host asks for in `Accept-Signature` (RFC 9421, section 5); say whether it did not get that yet.
+
+        What asks for another tag, or for a component that is not in `ANSWERABLE`, is not answered.
+        """
+        import http_sf  # noqa: PLC0415
+
+        host = urlsplit(url).netloc
+        with suppress(ValueError, TypeError):
+            found: Any = http_sf.parse(accept_signature.encode(), tltype="dictionary")
+            for asked, parameters in found.values():
+                names = {name for name, _ in asked} - {"@authority", "signature-agent"}
+                missing = names - {name.strip('"') for name in self._asked.get(host, ())}
+                if missing and names <= ANSWERABLE and parameters.get("tag", TAG) == TAG:
+                    self._asked[host] = tuple(f'"{name}"' for name in sorted(names))
+                    return True
+        return False
+
+    def directory(self, url: str, lifetime: timedelta) -> tuple[dict[str, object], dict[str, str]]:
+        """Return the key directory that is served at `url`, and the headers that prove that it has the key."""
+        answer = _Answer(_Message("GET", url))
+        self._sign(answer, ('"@authority";req',), DIRECTORY_TAG, lifetime)
+        return {"keys": [public_jwk(self.key)]}, {"Content-Type": DIRECTORY_TYPE, **answer.headers}
+
+    def _sign(
+        self, message: _Message | _Answer, components: Sequence[str], tag: str, lifetime: timedelta
+    ) -> None:
+        from http_message_signatures import HTTPMessageSigner, algorithms  # noqa: PLC0415
+
+        now = datetime.now(UTC)
+        HTTPMessageSigner(signature_algorithm=algorithms.ED25519, key_resolver=cast("Any", self)).sign(
+            message,
+            key_id=self._key_id,
+            created=now,
+            expires=now + lifetime,
+            nonce=base64.b64encode(secrets.token_bytes(32)).decode(),
+            label=LABEL,
+            tag=tag,
+            covered_component_ids=components,
+        )
+
+    def resolve_private_key(self, key_id: str) -> Ed25519PrivateKey:
+        """Return the key, as `http-message-signatures` asks for it."""
+        return self.key
