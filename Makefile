@@ -57,7 +57,7 @@ coverage: install-dev
 LOWEST := .venv-lowest
 LOWEST_SCRAPY := change_news compat console dupefilter extending_settings resolver robots spider_callbacks stats_class terminal_progress tls_and_user_agent
 LOWEST_STORES := feed_storage store_open store_pages
-LOWEST_TEXT := commonmark decompression extraction_fidelity formats hosts openapi scope
+LOWEST_TEXT := signing commonmark decompression extraction_fidelity formats hosts openapi scope
 LOWEST_TESTS ?= \
 	$(LOWEST_SCRAPY:%=tests/components/test_%.py) $(LOWEST_STORES:%=tests/components/test_%.py) \
 	tests/components/test_search.py::test_an_embedder_finds_by_meaning_and_embeds_a_passage_once \

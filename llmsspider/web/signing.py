@@ -21,11 +21,10 @@ from llmsspider.errors import ArgumentsError
 from llmsspider.web.loading import missing_extra
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-    from llmsspider.config.settings import SettingsLike
 
 TAG = "web-bot-auth"
 DIRECTORY_TAG = "http-message-signatures-directory"
@@ -130,7 +129,7 @@ class Signer:
         """Components that hosts asked for, beside ours."""
 
     @classmethod
-    def from_settings(cls, settings: SettingsLike) -> Signer | None:
+    def from_settings(cls, settings: Mapping[Any, Any]) -> Signer | None:
         """Read `LLMS_SIGN_KEY` and `LLMS_SIGN_AGENT`; None without a key. Raises `ArgumentsError`."""
         path = settings.get("LLMS_SIGN_KEY")
         return cls(read_key(path), settings.get("LLMS_SIGN_AGENT") or None) if path else None

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import json
 import re
 import signal
 import threading
 import time
+from datetime import timedelta
 
 import pytest
 from chromium import browser, draw, js_site, processes, shell  # noqa: F401  # the fixture is autouse
 from crawling import begin_crawl
 from forked import HANGS_SECS
+from signatures import Verifier, guard
 from site_server import Reply
 from sites import PLAIN, html
+
+from llmsspider.web.signing import Signer, new_key
 
 pytestmark = pytest.mark.browser
 
@@ -70,6 +75,23 @@ def test_a_site_built_with_a_framework_is_drawn_and_its_links_followed(serve, ru
     without = run_crawl(f"{site.url}/", arguments={"render": "never"})
     assert {document["change"] for document in without.documents} == {"unchanged"}
     assert set(without.by_path(site.url)) == PAGES
+
+
+def test_the_requests_of_the_browser_are_signed_too(serve, run_crawl, tmp_path):
+    key, private = new_key()
+    (tmp_path / "key.json").write_text(json.dumps(private))
+    agent = "https://bot.example.org/"
+    site = serve(js_site())
+    problems = guard(site, Verifier(Signer(key, agent).directory(agent, timedelta(days=1))[0], agent))
+    outcome = run_crawl(
+        f"{site.url}/",
+        settings={"LLMS_SIGN_KEY": str(tmp_path / "key.json"), "LLMS_SIGN_AGENT": agent},
+    )
+    assert not problems
+    assert set(outcome.by_path(site.url)) == PAGES
+    assert {document["origin"] for document in outcome.documents} == {"rendered"}
+    assert any(path.startswith(("/assets/", "/api/")) for path in site.paths())
+    assert "/plumage.png" not in site.paths()
 
 
 def test_only_empty_shells_are_drawn(serve, run_crawl):

@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 import http_sf
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+from site_server import Reply, Site
 
 TAG = "web-bot-auth"
 
@@ -97,3 +98,23 @@ def _value(name: str, parameters: dict[str, str], method: str, url: str, headers
         "@target-uri": url,
         "@request-target": (parts.path or "/") + (f"?{parts.query}" if parts.query else ""),
     }[name]
+
+
+def guard(site: Site, verifier: Verifier) -> list[str]:
+    """Have each page refuse what its verifier refuses; returns the list of refusals."""
+    problems: list[str] = []
+
+    def guarded(page):
+        def answer(seen):
+            problem = verifier.problem(seen.method, f"http://{seen.headers['host']}{seen.path}", seen.headers)
+            if problem is not None:
+                problems.append(f"{seen.path}: {problem}")
+                return Reply(problem, 401)
+            found = page(seen) if callable(page) else page
+            return found if isinstance(found, Reply) else Reply(found)
+
+        return answer
+
+    site.pages = {path: guarded(page) for path, page in site.pages.items()}
+    site.missing = guarded(site.missing)
+    return problems
