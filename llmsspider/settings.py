@@ -121,7 +121,7 @@ EXTENSIONS_BASE: dict[str, int | None] = {
     "llmsspider.extensions.run_summary.SearchIndex": 15,  # after the summary, which says that documents are there
     "llmsspider.extensions.run_summary.ChangeNews": 17,
     "llmsspider.extensions.run_summary.ReportWriter": 20,  # after the summary: its path is the last line
-    "llmsspider.extensions.live_page.LivePage": 30,  # its last event links the report
+    "llmsspider.extensions.console.LivePage": 30,  # its last event links the report
 }
 CONCURRENT_ITEMS = 1  # Scrapy starts as many tasks for each response, and one has one document at most
 FEED_EXPORTERS_BASE = {

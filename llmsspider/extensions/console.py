@@ -1,4 +1,4 @@
-"""What a crawl prints: log lines that name a document by its URL, lines for people, progress, a live display.
+"""What a crawl shows: log lines that name a document by its URL, lines for people, a live display, the live page.
 
 The lines for people are a short selection; the whole log then goes to a file beside the page store.
 """
@@ -18,8 +18,9 @@ from scrapy.crawler import Crawler
 from scrapy.logformatter import LogFormatter, LogFormatterResult
 from scrapy.utils.asyncio import create_looping_call
 
+from llmsspider.config.setting_types import parse_ports
 from llmsspider.crawl.progress import duration
-from llmsspider.crawl.spiderrun import is_terminal
+from llmsspider.crawl.spiderrun import is_job, is_terminal
 from llmsspider.extensions import RunExtension
 from llmsspider.output import summary
 from llmsspider.output.status import run_report
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from scrapy.settings import BaseSettings
 
     from llmsspider.crawl.run import Run
+    from llmsspider.extensions.live_server import LiveServer
     from llmsspider.output.status import RunStatus
 
 
@@ -52,9 +54,9 @@ class ShortLogFormatter(LogFormatter):
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> ShortLogFormatter:
         """Read `LOG_LEVEL`."""
-        level: Any = crawler.settings.get("LOG_LEVEL")
-        number = logging.getLevelName(str(level).upper()) if not str(level).isdigit() else int(level)
-        return cls(debug=not isinstance(number, int) or number <= logging.DEBUG)
+        level = str(crawler.settings.get("LOG_LEVEL")).upper()
+        number = int(level) if level.isdigit() else logging.getLevelNamesMapping().get(level, 0)
+        return cls(debug=number <= logging.DEBUG)
 
     def crawled(self, request: Any, response: Any, spider: Any) -> LogFormatterResult | None:  # type: ignore[override]
         """Return Scrapy's line of an answer, at DEBUG."""
@@ -83,9 +85,6 @@ class ShortLogFormatter(LogFormatter):
 
 def _url(item: Any) -> str:
     return getattr(item, "url", None) or type(item).__name__
-
-
-# --- control characters in log lines ---
 
 
 class PrintableLog:
@@ -146,27 +145,22 @@ class ForPeople(logging.Filter):
     def __init__(self, level: int = logging.INFO):
         super().__init__()
         self._level = level
-        self._alike: Counter[str] = Counter()
+        self._alike = Counter[object]()
 
     def filter(self, record: logging.LogRecord) -> bool:
         """Return whether a record is shown."""
         ours = record.name.startswith("llmsspider.") and record.name not in IN_THE_SUMMARY
         if not ours or record.levelno < self._level:
             return False
-        self._alike[str(record.msg)] += 1
-        return record.msg == FREE or self._alike[str(record.msg)] <= MOST_ALIKE
+        self._alike[record.msg] += 1
+        return record.msg == FREE or self._alike[record.msg] <= MOST_ALIKE
 
 
 def begin(settings: BaseSettings, source: str, *, loglevel: str | None) -> Path | None:
     """Have the log of a crawl written to a file beside the page store, and show the lines for people on stderr.
 
-    Args:
-        settings: of the crawl; those of the log are set.
-        source: name of the source.
-        loglevel: show the log itself from this level on in place of the lines for people.
-
-    Returns:
-        The file, which each crawl of a source begins anew; None where none can be written.
+    `loglevel` shows the log itself from this level on in place of the lines for people. Returns the file, which each
+    crawl of a source begins anew; None where none can be written.
     """
     logging.raiseExceptions = False  # a line that a full disk does not take is no fault to report
     if loglevel is None:
@@ -192,16 +186,9 @@ def begin(settings: BaseSettings, source: str, *, loglevel: str | None) -> Path 
 def listen(level: int) -> None:
     """Show the lines for people on stderr, beside whatever handler Scrapy installs."""
     handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(_OneLine())
+    handler.format = lambda record: record.getMessage()  # type: ignore[method-assign]  # no traceback
     handler.addFilter(ForPeople(level))
     logging.root.addHandler(handler)
-
-
-class _OneLine(logging.Formatter):
-    """The message alone; a traceback is for the log file."""
-
-    def format(self, record: logging.LogRecord) -> str:
-        return record.getMessage()
 
 
 def relative_path(path: Path) -> str:
@@ -305,11 +292,11 @@ class Display:
 
     def stop(self) -> None:
         """Show the last state, and let the log write to the terminal again; idempotent."""
-        live, self._live = self._live, None
-        if live is None:
+        if self._live is None:
             return
-        live.update(view(run_report(self._run), self._run.source), refresh=True)
-        live.stop()
+        self.refresh()
+        self._live.stop()
+        self._live = None
         for handler, stream in self._handlers:
             handler.setStream(stream)
         self._handlers.clear()
@@ -373,3 +360,38 @@ def _counted(count: int, counts: dict[str, int], colour: str) -> Text:
 
     text = Text(str(count), style=colour if count else "")
     return text.append(f"  {summary.parts(counts)}", style="dim") if counts else text
+
+
+class LivePage(RunExtension):
+    """Start the server at `spider_opened`; at `engine_stopped`, after the report, send the last event and stop."""
+
+    log = logging.getLogger(__name__)
+    _server: LiveServer | None = None
+
+    def is_wanted(self) -> bool:
+        """Return whether the page is wanted: where someone is watching, unless the setting says otherwise."""
+        wanted = str(self.crawler.settings.get("LLMS_STATUS_PORT"))
+        self._ports = parse_ports(wanted)
+        watching = is_terminal(sys.stderr) and not is_job()
+        return self.run.watched and self._ports is not None and (wanted != "auto" or watching)
+
+    async def spider_opened(self) -> None:
+        """Start; the server is imported here, since most crawls run without."""
+        from llmsspider.extensions.live_server import LiveServer, live_numbers, live_status  # noqa: PLC0415
+
+        run, ports = self.run, self._ports or range(0)
+        self._server = LiveServer(
+            lambda: live_status(run_report(run)),
+            lambda: live_numbers(run_report(run)),
+            lambda: run.outputs.report[1] if run.outputs.report else None,
+        )
+        if address := await self._server.start(ports):
+            self.log_line(logging.INFO, f"live page: {address}")
+        else:
+            taken = f"the ports {ports[0]} to {ports[-1]} are taken"
+            self.log_line(logging.WARNING, f"no live page: {taken} (LLMS_STATUS_PORT)")
+
+    async def engine_stopped(self) -> None:
+        """Send the last event and stop."""
+        if self._server is not None:
+            await self._server.stop()

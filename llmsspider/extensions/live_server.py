@@ -40,8 +40,8 @@ class ReadFile:
 
 
 @dataclass(slots=True, frozen=True)
-class LiveNumbers:
-    """What changes all the time: the event `numbers` of the live page."""
+class LiveStatus:
+    """All of the state: `/status.json`, and the events `state` and `end` (docs/reference/live.schema.json)."""
 
     phase: Phase
     discovered_file: str | None
@@ -73,12 +73,6 @@ class LiveNumbers:
     complete: bool
     why: str | None
     report: str | None
-
-
-@dataclass(slots=True, frozen=True)
-class LiveStatus(LiveNumbers):
-    """All of the state: `/status.json`, and the events `state` and `end` (docs/reference/live.schema.json)."""
-
     scope: str | None
     files: list[ReadFile]
     sitemaps: list[str]
@@ -86,28 +80,10 @@ class LiveStatus(LiveNumbers):
     filtered_examples: list[ReasonedUrl]
 
 
-def live_numbers(run: RunReport) -> LiveNumbers:
-    """Return what changes all the time."""
-    return LiveNumbers(**_numbers(run))
-
-
-def live_status(run: RunReport) -> LiveStatus:
-    """Return all of the state."""
-    files = run.discovery.files if run.discovery is not None else []
-    return LiveStatus(
-        **_numbers(run),
-        scope=run.scope,
-        files=[ReadFile(file.url, file.kind, file.title, len(file.entries)) for file in files],
-        sitemaps=list(run.discovery.sitemaps) if run.discovery is not None else [],
-        error_examples=[(one.kind, one.url, one.reason) for one in run.errors.urls],
-        filtered_examples=[(one.reason, one.url, one.rule or "") for one in run.filtered.urls],
-    )
-
-
-def _numbers(run: RunReport) -> dict[str, Any]:
-    """Return the fields of `LiveNumbers`."""
+def live_numbers(run: RunReport) -> dict[str, Any]:
+    """Return what changes all the time: the event `numbers` of the live page."""
     return {
-        **{one.name: getattr(run, one.name, None) for one in fields(LiveNumbers)},
+        **{one.name: getattr(run, one.name) for one in fields(LiveStatus) if hasattr(run, one.name)},
         "errors": run.errors.by_kind,
         "filtered": run.filtered.by_reason,
         "failed": run.errors.count,
@@ -116,6 +92,18 @@ def _numbers(run: RunReport) -> dict[str, Any]:
         "ended": run.outcome is not None,
         "report": str(run.report) if run.report else None,
     }
+
+
+def live_status(run: RunReport) -> LiveStatus:
+    """Return all of the state."""
+    files, sitemaps = (run.discovery.files, run.discovery.sitemaps) if run.discovery is not None else ([], [])
+    return LiveStatus(
+        **live_numbers(run),
+        files=[ReadFile(file.url, file.kind, file.title, len(file.entries)) for file in files],
+        sitemaps=list(sitemaps),
+        error_examples=[(one.kind, one.url, one.reason) for one in run.errors.urls],
+        filtered_examples=[(one.reason, one.url, one.rule or "") for one in run.filtered.urls],
+    )
 
 
 HOST = "127.0.0.1"
@@ -150,7 +138,7 @@ class LiveServer:
     def __init__(
         self,
         state: Callable[[], LiveStatus],
-        numbers: Callable[[], LiveNumbers],
+        numbers: Callable[[], dict[str, Any]],
         report: Callable[[], str | None],
     ):
         self._state = state
@@ -176,13 +164,11 @@ class LiveServer:
         self._runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.5)
         await self._runner.setup()
         for port in ports:
-            try:
+            with suppress(OSError):
                 self._listener = await asyncio.get_running_loop().create_server(self._protocol, HOST, port)
-            except OSError:
-                continue
-            taken = self._listener.sockets[0].getsockname()[1]
-            self._hosts = {f"{HOST}:{taken}", f"localhost:{taken}"}
-            return f"http://{HOST}:{taken}/"
+                taken = self._listener.sockets[0].getsockname()[1]
+                self._hosts = {f"{HOST}:{taken}", f"localhost:{taken}"}
+                return f"http://{HOST}:{taken}/"
         await self._runner.cleanup()
         self._runner = None
         return None
@@ -230,9 +216,8 @@ class LiveServer:
         return web.Response(text=text, content_type="text/html", headers=headers)
 
     async def _status(self, _request: web.Request) -> web.Response:
-        return web.Response(
-            body=orjson.dumps(self._state()), content_type="application/json", headers=HEADERS
-        )
+        body = orjson.dumps(self._state())
+        return web.Response(body=body, content_type="application/json", headers=HEADERS)
 
     async def _events(self, request: web.Request) -> web.StreamResponse:
         """Send the state, then numbers every second, and the whole state again as the last event, `end`."""
@@ -266,7 +251,7 @@ class _Refusal(asyncio.Protocol):
         transport.close()
 
 
-def _event(name: str, value: LiveNumbers) -> bytes:
+def _event(name: str, value: LiveStatus | dict[str, Any]) -> bytes:
     return b"event: %s\ndata: %s\n\n" % (name.encode(), orjson.dumps(value))
 
 

@@ -125,26 +125,25 @@ class SearchIndex(RunExtension):
         if not self.run.id:
             return  # the run did not begin
         try:
-            found = await asyncio.to_thread(self._sync)
+            line = await asyncio.to_thread(self._sync)
         except LlmsspiderError as error:
             self.log_line(logging.WARNING, f"the search index is behind: {error}")
             return
-        if found is not None:
-            passages, done = found
-            left = "" if done else "; the rest follows before the next search"
-            self.log_line(logging.INFO, f"search index: {passages} passages{left}")
+        if line:
+            self.log_line(logging.INFO, line)
 
-    def _sync(self) -> tuple[int, bool] | None:
-        """Return how many passages the index has, and whether it is in step; None where there is to be no index."""
+    def _sync(self) -> str:
+        """Return how many passages the index has; empty where there is to be no index."""
         stores = self.run.config.stores
         if not has_index(stores, self.run.source):
-            return None
+            return ""
         from llmsspider.answers.library import Library  # noqa: PLC0415  # crawls without an index do without
 
         with Library(stores) as library:
             opened = library.open(self.run.source)
             done = opened.sync(max(LEAST_SECS, SHARE * self.run.progress.elapsed_secs))
-            return opened.index.count()[1], done
+            left = "" if done else "; the rest follows before the next search"
+            return f"search index: {opened.index.count()[1]} passages{left}"
 
 
 CHANNELS = ("feed", "webhook")
@@ -235,9 +234,8 @@ class ChangeNews(RunExtension):
 
     def _note(self, changes: dict[str, SourceChanges], published: dict[str, bool]) -> None:
         """Remember what was not taken, forget what was."""
-        run = self.run
         unpublished = {channel: changes[channel].since for channel in CHANNELS if not published[channel]}
-        with closing(run.config.stores.open(run.source, create=False)) as store:
+        with closing(self.run.config.stores.open(self.run.source, create=False)) as store:
             record = store.source_record()
             if record is not None and _unpublished(record) != unpublished:
                 record.discovery[UNPUBLISHED] = unpublished
@@ -250,8 +248,8 @@ class ChangeNews(RunExtension):
 def _unpublished(record: SourceRecord | None) -> dict[str, int]:
     """The last change that was published in each of the two, as stored."""
     found = record.discovery.get(UNPUBLISHED) if record is not None else None
-    values = found if isinstance(found, dict) else {}
-    return {channel: values[channel] for channel in CHANNELS if isinstance(values.get(channel), int)}
+    values = found.items() if isinstance(found, dict) else ()
+    return {channel: seq for channel, seq in values if channel in CHANNELS and isinstance(seq, int)}
 
 
 class ReportWriter(RunExtension):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import logging
 import os
-from collections.abc import Iterator
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
@@ -52,32 +51,24 @@ def load(settings: BaseSettings) -> str | None:
     """
     if not enabled(settings):
         return None
-    errors = _Errors()
+    problems: list[str] = []
+
+    def collect(record: logging.LogRecord) -> bool:  # its only report of a command that failed
+        if record.levelno >= logging.ERROR:
+            problems.append(" ".join(record.getMessage().split())[-500:])
+        return record.levelno < logging.ERROR
+
     log = logging.getLogger(load_object(EXTENSION).__module__)
-    log.addFilter(errors)
+    log.addFilter(collect)
     try:
         load_object(EXTENSION).from_crawler(SimpleNamespace(settings=settings, signals=SignalManager()))
     except (NotConfigured, OSError) as error:
-        errors.problems.append(str(error) or "it is not configured")
+        problems.append(str(error) or "it is not configured")
     finally:
-        log.removeFilter(errors)
-    if not errors.problems:
+        log.removeFilter(collect)
+    if not problems:
         return None
-    return f"DotScrapy persistence could not load the page stores of the last job: {errors.problems[0]}"
-
-
-class _Errors(logging.Filter):
-    """Collects the errors that the extension logs, its only report of a command that failed."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.problems: list[str] = []
-
-    def filter(self, record: logging.LogRecord) -> bool:
-        """Keep the end of an error's message, in one line, in place of the record."""
-        if record.levelno >= logging.ERROR:
-            self.problems.append(" ".join(record.getMessage().split())[-500:])
-        return record.levelno < logging.ERROR
+    return f"DotScrapy persistence could not load the page stores of the last job: {problems[0]}"
 
 
 # A document too large for one item, as several items that are each small enough. No Scrapy here.
@@ -107,40 +98,27 @@ def in_parts(document: dict[str, Any], limit: int) -> list[dict[str, Any]]:
     """
     if encoded_size(document) <= limit:
         return [document]
-    frame = {**document, "content": "", "links": [], "part": 10**6, "parts": 10**6}
-    room = limit - encoded_size(frame)
+    empty = {**document, "content": "", "links": []}
+    room = limit - encoded_size({**empty, "part": 10**6, "parts": 10**6})
     if room < limit // 10:
-        raise ItemTooLargeError(f"its fields other than content and links have {encoded_size(frame)} bytes")
+        raise ItemTooLargeError(f"its fields other than content and links have {limit - room} bytes")
+    longest = room // 12  # characters, each of which may take 12 bytes
+    lines = (document["content"] or "").splitlines(keepends=True)
+    pieces = [line[start : start + longest] for line in lines for start in range(0, len(line), longest)]
+    # what a piece adds: a string without its quotes, a list's element with its separator
+    sized = [("content", piece, encoded_size(piece) - 2) for piece in pieces]
+    sized += [("links", link, encoded_size(link) + 2) for link in document["links"]]
     parts: list[dict[str, Any]] = []
     left = 0
-    for name, value in _pieces(document, room):
-        size = _size(name, value)
+    for name, value, size in sized:
+        if size > room:
+            raise ItemTooLargeError(f"one of its links has {encoded_size(value)} bytes")
         if size > left:
             parts.append({**document, "content": "", "links": []})
             left = room
         left -= size
-        if name == "content":
-            parts[-1]["content"] += value
-        else:
-            parts[-1]["links"].append(value)
+        parts[-1][name] += value if name == "content" else [value]
     return [{**part, "part": number, "parts": len(parts)} for number, part in enumerate(parts, 1)]
-
-
-def _pieces(document: dict[str, Any], room: int) -> Iterator[tuple[str, Any]]:
-    """Yield what may be separated: lines of the content (longer ones in pieces), then links."""
-    longest = room // 12  # characters, each of which may take 12 bytes
-    for line in (document["content"] or "").splitlines(keepends=True):
-        for start in range(0, len(line), longest):
-            yield "content", line[start : start + longest]
-    for link in document["links"]:
-        if _size("links", link) > room:
-            raise ItemTooLargeError(f"one of its links has {encoded_size(link)} bytes")
-        yield "links", link
-
-
-def _size(name: str, value: object) -> int:
-    """Return what a piece adds: a string without its quotes, or a list's element with its separator."""
-    return encoded_size(value) + (-2 if name == "content" else 2)
 
 
 # Scrapy Cloud: documents as its items, none above its limit, and a warning where the next job has no store.
@@ -197,20 +175,16 @@ class ScrapyCloud:
         try:
             parts = in_parts(fields, MAX_ITEM_BYTES)
         except ItemTooLargeError as error:
-            self._refuse(fields["url"], str(error), spider)
+            logger.error(
+                "no item for %(url)s: %(why)s, and Scrapy Cloud takes 1 MiB at most; it is in the page store",
+                {"url": fields["url"], "why": error},
+                extra={"spider": spider},
+            )
+            stats.count(self.crawler.stats, "cloud/refused")
+            if (run := run_of(self.crawler)) is not None:
+                run.outputs.undelivered.append(f"item of {fields['url']}: {error}")
             return
         for part in parts:
             self.platform.item_scraped(part, spider)
         if len(parts) > 1:
             stats.count(self.crawler.stats, "cloud/split")
-
-    def _refuse(self, url: str, why: str, spider: Spider) -> None:
-        logger.error(
-            "no item for %(url)s: %(why)s, and Scrapy Cloud takes 1 MiB at most; it is in the page store",
-            {"url": url, "why": why},
-            extra={"spider": spider},
-        )
-        stats.count(self.crawler.stats, "cloud/refused")
-        run = run_of(self.crawler)
-        if run is not None:
-            run.outputs.undelivered.append(f"item of {url}: {why}")

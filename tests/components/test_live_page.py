@@ -104,7 +104,7 @@ def test_without_a_terminal_it_is_off(serve, tmp_path: Path) -> None:
     process.wait()
     log = process.log
     assert "live page" not in log
-    assert "extensions.live_page" not in log.partition("Enabled extensions")[2].partition("]")[0]
+    assert "LivePage" not in log.partition("Enabled extensions")[2].partition("]")[0]
 
 
 @pytest.mark.parametrize(

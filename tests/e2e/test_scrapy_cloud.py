@@ -121,7 +121,7 @@ def test_jobs_deliver_items_and_know_the_job_before(
         assert first.stats["scheduler/enqueued/disk"] >= 4, "the platform's JOBDIR is used"
         extensions = first.log.partition("Enabled extensions:")[2].partition("]")[0]
         assert "telnet" not in extensions
-        assert "live_page" not in extensions
+        assert "LivePage" not in extensions
         assert "documents: 4 (" in first.log
         assert "no output is configured" not in first.log
 
