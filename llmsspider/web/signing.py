@@ -168,7 +168,10 @@ class Signer:
         """Return the key directory that is served at `url`, and the headers that prove that it has the key."""
         answer = _Answer(_Message("GET", url))
         self._sign(answer, ('"@authority";req',), DIRECTORY_TAG, lifetime)
-        return {"keys": [public_jwk(self.key)]}, {"Content-Type": DIRECTORY_TYPE, **answer.headers}
+        return {"keys": [public_jwk(self.key) | {"kid": self._key_id}]}, {
+            "Content-Type": DIRECTORY_TYPE,
+            **answer.headers,
+        }
 
     def _sign(
         self, message: _Message | _Answer, components: Sequence[str], tag: str, lifetime: timedelta
@@ -181,7 +184,7 @@ class Signer:
             key_id=self._key_id,
             created=now,
             expires=now + lifetime,
-            nonce=base64.b64encode(secrets.token_bytes(32)).decode(),
+            nonce=base64.b64encode(secrets.token_bytes(64)).decode(),
             label=LABEL,
             tag=tag,
             covered_component_ids=components,

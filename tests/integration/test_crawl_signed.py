@@ -113,7 +113,7 @@ def test_a_key_and_its_directory_are_made_on_the_command_line(scrapy, tmp_path):
     written = scrapy(tmp_path, "sign", "directory", *given)
     assert written.returncode == 0, written.stderr
     directory = json.loads((tmp_path / "directory.json").read_text())
-    assert set(directory["keys"][0]) == {"kty", "crv", "x"}
+    assert set(directory["keys"][0]) == {"kty", "crv", "x", "kid"}
     headers = dict(
         line.split(": ", 1) for line in (tmp_path / "directory.json.headers").read_text().splitlines()
     )

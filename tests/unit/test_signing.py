@@ -104,6 +104,35 @@ def test_the_verifier_of_the_library_accepts_it_too(signer, verifier):
     }
 
 
+DRAFT = {
+    "x": "JrQLj5P_89iXES9-vFgrIy29clF9CC_oPPsw3c5D0bs",
+    "alone": {
+        "signature-input": 'sig1=("@authority");created=1735689600;keyid="poqkLGiymh_W0uP6PZFw-dvez3QJT5SolqXBCW38r0U"'
+        ';alg="ed25519";expires=4889289600;nonce="zIW8+cdmA3vdYagbxojpONwa/l0EKJ/O3/wD486VvsQjO/RxPaSt6ZxvQaMcQzNnqKN/mQ6h'
+        'pGiFro2L2qkz5A==";tag="web-bot-auth"',
+        "signature": "sig1=:QKN4fTdIYfh82fvoZCQiQA1weuozfCS/Led2zTMbewMMqH8PI2Wsy/5c4ao6B6D09nraNQdBNOADg8aM1MqfCg==:",
+    },
+    "with an agent": {
+        "signature-input": 'sig2=("@authority" "signature-agent";key="agent2");created=1735689600;keyid="poqkLG'
+        'iymh_W0uP6PZFw-dvez3QJT5SolqXBCW38r0U";alg="ed25519";expires=4889289600;nonce="n9p433xm+NJ3ph3upfBIGmsuwHw387YV7Q/F+6BSpGCVjY'
+        'CqQw6rznNA8PVVLySrAWsv0hQtFioQb6E1YsauiA==";tag="web-bot-auth"',
+        "signature": "sig2=:RdNFx5Bj6au3YgAMQL/RzmUlZE8QZLIaXGRpw985hWnwPfMxT228NMk6ehRS1PSl4e8PhbNZACSanGdhEwYCCg==:",
+        "signature-agent": 'agent2="https://signature-agent.test"',
+    },
+}
+"""The vectors of draft-meunier-web-bot-auth-architecture, which other implementations hold themselves to."""
+
+
+@pytest.mark.parametrize("name", ["alone", "with an agent"])
+def test_the_verifier_agrees_with_the_draft(name):
+    verifier = Verifier({"keys": [{"kty": "OKP", "crv": "Ed25519", "x": DRAFT["x"]}]})
+    headers = DRAFT[name]
+    assert verifier.problem("GET", "https://example.com/path/to/resource", headers) is None
+    assert verifier.problem("GET", "https://example.org/", headers) == "its nonce was used"
+    verifier.nonces.clear()
+    assert verifier.problem("GET", "https://example.org/", headers) == "the signature is wrong"
+
+
 def test_another_host_another_time_another_key_or_agent_is_refused(signer, verifier):
     headers = signed(signer)
     assert verifier.problem("GET", URL.replace("docs.", "www."), headers) == "the signature is wrong"
