@@ -3,47 +3,57 @@
 In: the body of a file. Out: Markdown, or a page with parts. The classes are content handlers (docs/how-to/handlers.md).
 
     scripts        references to APIs, and API descriptions, in the scripts of a page
-    description    a file as plain values, and its references
-    render         its Markdown
+    description    a file as plain values; its references, schemas and examples
 """
 
 from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import quote
 
 from llmsspider.content import markdown
-from llmsspider.content.openapi.description import Description, NotOpenApiError, code, read_description
-from llmsspider.content.openapi.render import (
-    Group,
-    Operation,
-    Room,
-    groups_of,
-    introduction,
+from llmsspider.content.openapi.description import (
+    Description,
+    NotOpenApiError,
+    after,
+    as_dict,
+    as_list,
+    code,
+    contents,
+    examples,
+    line,
     markdown_of,
-    operation_blocks,
-    render,
-    schema_blocks,
-    schemas_of,
-    title_of,
+    meaning_of,
+    read_description,
+    schema_table,
+    table,
+    type_of,
 )
 from llmsspider.content.openapi.scripts import apis_in
+from llmsspider.errors import TooLargePageError
 
 if TYPE_CHECKING:
     from llmsspider.items import Page
 
+__all__ = ["NotOpenApiError", "OpenApiByOperation", "OpenApiByTag", "OpenApiHandler"]
 
-__all__ = [
-    "NotOpenApiError",
-    "OpenApiByOperation",
-    "OpenApiByTag",
-    "OpenApiHandler",
-    "read_description",
-    "render",
-]
+METHODS = ("get", "put", "post", "delete", "options", "head", "patch", "trace", "query")
+
+MAX_PARTS = 2_000
+"""Maximum number of documents of one file; with more operations it is split by tag, with more tags not at all."""
+
+MAX_GROWTH = 32
+"""Characters of Markdown that one byte of an OpenAPI file may become: operations that share schemas repeat them."""
+
+SMALL_CHARS = 1_000_000
+"""Number of characters that is allowed whatever the size of the file."""
+
+MAX_CHARS = 32_000_000
+"""Maximum number of characters whatever the size of the file."""
 
 
 class OpenApiHandler:
@@ -61,7 +71,7 @@ class OpenApiHandler:
             if api is None:
                 raise NotOpenApiError("a script that holds no API")
             body = json.dumps(api).encode()
-        return render(read_description(body), len(body))
+        return _Room(len(body)).text(_document(read_description(body)))
 
 
 class OpenApiByTag:
@@ -71,13 +81,23 @@ class OpenApiByTag:
 
     def read(self, body: bytes, url: str, mime_type: str, encoding: str | None) -> str | Page:
         """Return the overview with its parts, or the Markdown of the whole file. Raises as `OpenApiHandler.read`."""
-        api = read_description(body)
-        documents = render_parts(api, len(body), url, self.by)
-        if documents is None:
-            return render(api, len(body))
-        page = markdown.read(documents.overview, url)
-        page.parts = [(after, markdown.read(text, url + after)) for after, text in documents.parts]
-        own = {url + after for after, _ in page.parts}
+        api, room = read_description(body), _Room(len(body))
+        by, groups, sign = self.by, _groups_of(api), "&" if "?" in url else "?"
+        documents = _documents(groups, by, sign)
+        if by == "operation" and len(documents) > MAX_PARTS:
+            by = "tag"
+            documents = _documents(groups, by, sign)
+        if not 1 < len(documents) <= MAX_PARTS:
+            return room.text(_document(api))
+        parts = [
+            (suffix, room.text(_part(api, group, operations, by))) for suffix, group, operations in documents
+        ]
+        if _schemas_of(api):
+            schemas = (f"# {_title_of(api)}: Schemas", *_schema_blocks(api, 2))
+            parts.append((f"{sign}part=schemas", room.text(schemas)))
+        page = markdown.read(room.text(_overview(api, url, groups, documents)), url)
+        page.parts = [(suffix, markdown.read(text, url + suffix)) for suffix, text in parts]
+        own = {url + suffix for suffix, _ in parts}
         page.follow = [link for link in page.follow if link not in own]
         return page
 
@@ -88,92 +108,233 @@ class OpenApiByOperation(OpenApiByTag):
     by = "operation"
 
 
-_Key = tuple[str, Group, list[Operation]]
-"""One document: the suffix to the URL of the file, the group, and the operations."""
+class _Room:
+    """The size limit of all documents of one file together, in characters."""
+
+    def __init__(self, size: int):
+        self._size, self._chars = size, 0
+        self._most = min(MAX_GROWTH * size + SMALL_CHARS, MAX_CHARS)
+
+    def text(self, blocks: Iterable[str]) -> str:
+        """Return a document of Markdown blocks; raises `TooLargePageError`."""
+        kept: list[str] = []
+        for block in blocks:
+            self._chars += len(block) + 2
+            if self._chars > self._most:
+                raise TooLargePageError(
+                    f"too-large: {self._size:,} bytes of OpenAPI became more than {self._most:,} characters"
+                )
+            kept.append(block)
+        return "\n\n".join(block for block in kept if block) + "\n"
 
 
-MAX_PARTS = 2_000
-"""Maximum number of documents of one file; with more operations it is split by tag, with more tags not at all."""
+@dataclass(frozen=True, slots=True)
+class _Operation:
+    """One operation: its endpoint (`GET /ships`), its object in the file, and that of its path."""
+
+    endpoint: str
+    operation: dict[str, Any]
+    shared: dict[str, Any]
+
+    @property
+    def title(self) -> str:
+        """The text of its heading."""
+        return line(self.operation.get("summary")) or self.endpoint
 
 
-class Parts(NamedTuple):
-    """An API as several documents: the `overview`, at the URL of the file, and `parts`, each with its URL suffix."""
+@dataclass(frozen=True, slots=True)
+class _Group:
+    """The operations of one tag, or those without one."""
 
-    overview: str
-    parts: list[tuple[str, str]]
-
-
-def render_parts(api: Description, size: int, url: str, by: Literal["tag", "operation"]) -> Parts | None:
-    """Return the documents of an API by tag or operation; None where there is no more than one.
-
-    Args:
-        api: the API.
-        size: size of its file, in bytes.
-        url: URL of the file.
-        by: what is one document.
-
-    Raises:
-        TooLargePageError: the documents are many times as long as the file.
-    """
-    groups = groups_of(api)
-    sign = "&" if "?" in url else "?"
-    keys = _keys(groups, by, sign)
-    if by == "operation" and len(keys) > MAX_PARTS:
-        return render_parts(api, size, url, "tag")
-    if not 1 < len(keys) <= MAX_PARTS:
-        return None
-    room, parts = Room(size), []
-    for key, group, operations in keys:
-        parts.append((key, room.text(_part(api, group, operations, by))))
-    if schemas_of(api):
-        parts.append((f"{sign}part=schemas", room.text(_only_schemas(api))))
-    return Parts(room.text(_overview(api, url, groups, keys)), parts)
+    name: str
+    description: object
+    operations: list[_Operation]
 
 
-def _keys(groups: list[Group], by: Literal["tag", "operation"], sign: str) -> list[_Key]:
-    """Return the documents to write: suffix to the URL of the file, group, and operations of each."""
-    if by == "tag":
-        return [(f"{sign}tag={quote(group.name, safe='')}", group, group.operations) for group in groups]
-    every = [(group, one) for group in groups for one in group.operations]
-    ids = Counter(one.id for _, one in every)
+def _groups_of(api: Description) -> list[_Group]:
+    """Return the operations by their first tag, in the order of the tags."""
+    said = {tag.get("name"): tag.get("description") for tag in map(as_dict, as_list(api.get("tags")))}
+    by_tag: dict[str | None, list[_Operation]] = {tag: [] for tag in said if isinstance(tag, str)}
+    for path, item in (*as_dict(api.get("paths")).items(), *as_dict(api.get("webhooks")).items()):
+        shared = api.resolved(item)
+        for method in METHODS:
+            if isinstance(operation := shared.get(method), dict):
+                tag = next((tag for tag in as_list(operation.get("tags")) if isinstance(tag, str)), None)
+                one = _Operation(line(f"{method.upper()} {path}"), operation, shared)
+                by_tag.setdefault(tag, []).append(one)
+    has_tags = any(tag is not None and found for tag, found in by_tag.items())
+    others = "Other operations" if has_tags else "Operations"
     return [
-        (
-            f"{sign}operation={quote(one.id if one.id and ids[one.id] == 1 else one.endpoint, safe='')}",
-            group,
-            [one],
-        )
-        for group, one in every
+        _Group(line(tag) or others, said.get(tag) if tag is not None else None, found)
+        for tag, found in by_tag.items()
+        if found
     ]
 
 
-def _overview(api: Description, url: str, groups: list[Group], keys: list[_Key]) -> Iterator[str]:
+_Document = tuple[str, _Group, list[_Operation]]
+"""One of several documents: the suffix to the URL of the file, the group, and the operations."""
+
+
+def _documents(groups: list[_Group], by: str, sign: str) -> list[_Document]:
+    if by == "tag":
+        return [(f"{sign}tag={quote(group.name, safe='')}", group, group.operations) for group in groups]
+    every = [
+        (line(one.operation.get("operationId")), group, one) for group in groups for one in group.operations
+    ]
+    ids = Counter(name for name, _, _ in every)
+    return [
+        (
+            f"{sign}operation={quote(name if name and ids[name] == 1 else one.endpoint, safe='')}",
+            group,
+            [one],
+        )
+        for name, group, one in every
+    ]
+
+
+def _document(api: Description) -> Iterator[str]:
+    yield from _introduction(api)
+    for group in _groups_of(api):
+        yield f"## {group.name}"
+        yield markdown_of(group.description, 3)
+        for one in group.operations:
+            yield from _operation_blocks(api, one, 3)
+    if _schemas_of(api):
+        yield "## Schemas"
+    yield from _schema_blocks(api, 3)
+
+
+def _overview(api: Description, url: str, groups: list[_Group], documents: list[_Document]) -> Iterator[str]:
     """Yield the blocks of the overview: the introduction, and the operations with links to their documents."""
-    yield from introduction(api)
-    documents = {(one.endpoint, group.name): key for key, group, found in keys for one in found}
+    yield from _introduction(api)
+    suffixes = {
+        (one.endpoint, group.name): suffix for suffix, group, operations in documents for one in operations
+    }
     for group in groups:
         yield f"## {group.name}"
         yield markdown_of(group.description, 3)
-        yield "\n".join(
-            f"- [{_label(one.title)}]({url}{documents[one.endpoint, group.name]}): {code(one.endpoint)}"
-            + (" (deprecated)" if one.operation.get("deprecated") is True else "")
-            for one in group.operations
-        )
+        lines = []
+        for one in group.operations:
+            label = one.title.replace("[", "\\[").replace("]", "\\]")
+            deprecated = " (deprecated)" if one.operation.get("deprecated") is True else ""
+            target = f"{url}{suffixes[one.endpoint, group.name]}"
+            lines.append(f"- [{label}]({target}): {code(one.endpoint)}{deprecated}")
+        yield "\n".join(lines)
 
 
-def _label(text: str) -> str:
-    return text.replace("[", "\\[").replace("]", "\\]")
-
-
-def _part(api: Description, group: Group, operations: list[Operation], by: str) -> Iterator[str]:
+def _part(api: Description, group: _Group, operations: list[_Operation], by: str) -> Iterator[str]:
     level = 1
     if by == "tag":
         level = 2
-        yield f"# {title_of(api)}: {group.name}"
+        yield f"# {_title_of(api)}: {group.name}"
         yield markdown_of(group.description, 2)
     for one in operations:
-        yield from operation_blocks(api, one, level, of="" if by == "tag" else f"{title_of(api)}: ")
+        yield from _operation_blocks(api, one, level, of="" if by == "tag" else f"{_title_of(api)}: ")
 
 
-def _only_schemas(api: Description) -> Iterator[str]:
-    yield f"# {title_of(api)}: Schemas"
-    yield from schema_blocks(api, 2)
+def _title_of(api: Description) -> str:
+    return line(as_dict(api.get("info")).get("title")) or "API"
+
+
+def _introduction(api: Description) -> Iterator[str]:
+    """Yield the description of an API, its servers, and its authentication methods."""
+    info = as_dict(api.get("info"))
+    yield f"# {_title_of(api)}"
+    if info.get("version"):
+        yield f"Version {line(info['version'])}"
+    yield line(info.get("summary"))
+    yield markdown_of(info.get("description"), 2)
+    if servers := list(_servers(api)):
+        yield "## Servers"
+        yield "\n".join(servers)
+    schemes = as_dict(as_dict(api.get("components")).get("securitySchemes") or api.get("securityDefinitions"))
+    rows = []
+    for name, scheme in ((name, api.resolved(given)) for name, given in schemes.items()):
+        how = [scheme.get(key) for key in ("type", "scheme", "in", "name")]
+        shown = " ".join(part for part in how if isinstance(part, str))
+        rows.append((line(name), shown, line(scheme.get("description"))))
+    if rows:
+        yield "## Authentication"
+        yield table(("Name", "Type", "Description"), rows)
+
+
+def _servers(api: Description) -> Iterator[str]:
+    servers = map(as_dict, as_list(api.get("servers")))
+    if named := [server for server in servers if isinstance(server.get("url"), str)]:
+        for server in named:
+            yield f"- {code(server['url'])}{after(': ', line(server.get('description')))}"
+    elif isinstance(api.get("host"), str):  # 2.0
+        base = api.get("basePath") if isinstance(api.get("basePath"), str) else ""
+        for scheme in [one for one in as_list(api.get("schemes")) if isinstance(one, str)] or ["https"]:
+            yield f"- {code(scheme + '://' + api['host'] + base)}"
+
+
+def _schemas_of(api: Description) -> dict[str, Any]:
+    """Return the named schemas of an API, by name."""
+    return as_dict(as_dict(api.get("components")).get("schemas") or api.get("definitions"))
+
+
+def _schema_blocks(api: Description, level: int) -> Iterator[str]:
+    """Yield the schemas of an API, each below a heading of the given level."""
+    for name, schema in _schemas_of(api).items():
+        found = api.resolved(schema)
+        yield f"{'#' * level} {line(name)}"
+        yield markdown_of(found.get("description"), level + 1)
+        if blocks := schema_table(api, schema):
+            yield from blocks
+        else:
+            yield f"{type_of(api, found)}{after('. ', meaning_of({**found, 'description': None}))}"
+        yield from examples(api, {"schema": schema})
+
+
+def _operation_blocks(api: Description, one: _Operation, level: int, *, of: str = "") -> Iterator[str]:
+    """Yield an operation below a heading of a level that names what it is `of`: parameters, request body, responses."""
+    operation, below = one.operation, "#" * (level + 1)
+    yield f"{'#' * level} {of}{one.title}"
+    yield code(one.endpoint)
+    if operation.get("deprecated") is True:
+        yield "**Deprecated**"
+    yield markdown_of(operation.get("description") or one.shared.get("description"), level + 1)
+    given = [
+        api.resolved(one) for place in (one.shared, operation) for one in as_list(place.get("parameters"))
+    ]
+    parameters = {  # those of the operation take the place of those of its path
+        (parameter["name"], str(parameter.get("in"))): parameter
+        for parameter in given
+        if isinstance(parameter.get("name"), str)
+    }
+    body = api.resolved(operation.get("requestBody"))
+    shown, fields = [], []
+    for parameter in parameters.values():
+        match parameter.get("in"):
+            case "body":  # 2.0
+                body = {**parameter, "content": {"": {"schema": parameter.get("schema")}}}
+            case "formData":
+                fields.append(parameter)
+            case _:
+                shown.append(parameter)
+    if shown:
+        yield f"{below} Parameters"
+        yield _parameter_table(api, shown)
+    if body or fields:
+        yield f"{below} Request body"
+    yield markdown_of(body.get("description"), level + 2)
+    yield from contents(api, body)
+    if fields:
+        yield _parameter_table(api, fields)
+    responses = as_dict(operation.get("responses"))
+    if responses:
+        yield f"{below} Responses"
+    for status, response in ((status, api.resolved(given)) for status, given in responses.items()):
+        yield f"**{line(status)}**{after(' ', line(response.get('description')))}"
+        yield from contents(api, response)
+
+
+def _parameter_table(api: Description, parameters: list[dict[str, Any]]) -> str:
+    rows = []
+    for one in parameters:
+        schema = one.get("schema", one)  # 2.0 has the type in the parameter itself
+        meaning = meaning_of(api.resolved(schema), one.get("description"))
+        required = "yes" if one.get("required") is True else "no"
+        rows.append((code(one["name"]), line(one.get("in")), type_of(api, schema), required, meaning))
+    return table(("Name", "In", "Type", "Required", "Description"), rows)

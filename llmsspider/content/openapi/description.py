@@ -1,17 +1,17 @@
-"""The body of an OpenAPI file as plain values: references, schemas, and the rows that describe their parts."""
+"""The body of an OpenAPI file as plain values, its references, and the Markdown of its schemas and examples."""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from itertools import islice
-from typing import Any, NamedTuple, TypeGuard
+from typing import Any
 from urllib.parse import unquote
 
 import yaml
 
-# --- the body of an OpenAPI file as plain values, and the references in it ---
+from llmsspider.content.markdown.commonmark import code_block
 
 MAX_DEPTH = 200
 """Maximum depth of nested lists and mappings in YAML."""
@@ -21,6 +21,8 @@ MAX_STEPS = 20
 
 _INTEGER = re.compile(r"[-+]?(?:0|[1-9]\d{0,17})\Z")
 _NUMBER = re.compile(r"[-+]?(?:\d{1,17}\.\d{0,17}|\.\d{1,17})(?:[eE][-+]?\d{1,3})?\Z")
+_HEADING = re.compile(r"(#{1,6})(?=[ \t])")
+_FENCE = re.compile(r" {0,3}(```|~~~)")
 _WORDS: dict[str, object] = {"": None, "~": None, "null": None, "true": True, "false": False}
 
 
@@ -37,25 +39,17 @@ class Description(dict[str, Any]):
         >>> Description({"a": {"b": {"type": "string"}}}).resolved({"$ref": "#/a/b"})
         {'type': 'string'}
         """
-        for _step in range(MAX_STEPS):
+        for _ in range(MAX_STEPS):
             if not isinstance(value, dict):
                 return {}
             reference = value.get("$ref")
             if not isinstance(reference, str):
                 return value
-            value = self._at(reference)
+            value = self if reference.startswith("#/") else None
+            for part in reference[2:].split("/"):
+                name = unquote(part).replace("~1", "/").replace("~0", "~")
+                value = value.get(name) if isinstance(value, dict) else None
         return {}
-
-    def _at(self, reference: str) -> object:
-        place: object = self
-        if not reference.startswith("#/"):
-            return None
-        for part in reference[2:].split("/"):
-            name = unquote(part).replace("~1", "/").replace("~0", "~")
-            if not isinstance(place, dict):
-                return None
-            place = place.get(name)
-        return place
 
 
 def read_description(body: bytes) -> Description:
@@ -66,16 +60,13 @@ def read_description(body: bytes) -> Description:
     except (ValueError, RecursionError, yaml.YAMLError) as error:
         message = str(error).partition("\n")[0]
         raise NotOpenApiError(f"neither JSON nor YAML that can be read: {message}") from None
-    if not is_description(read):
+    api = as_dict(read)
+    is_named = api.get("openapi") or api.get("swagger")
+    if not is_named or not any(
+        isinstance(api.get(part), dict) for part in ("paths", "webhooks", "components")
+    ):
         raise NotOpenApiError("it says neither `openapi` nor `swagger`, or has no paths")
-    return Description(read)
-
-
-def is_description(read: object) -> TypeGuard[Mapping[str, Any]]:
-    """Return whether what was read describes an API."""
-    if not isinstance(read, Mapping) or not (read.get("openapi") or read.get("swagger")):
-        return False
-    return any(isinstance(read.get(part), Mapping) for part in ("paths", "webhooks", "components"))
+    return Description(api)
 
 
 def _from_yaml(text: str) -> object:
@@ -87,45 +78,37 @@ def _from_yaml(text: str) -> object:
         NotOpenApiError: more than `MAX_DEPTH` levels.
         yaml.YAMLError: it is not YAML.
     """
-    open_: list[list[object]] = []
-    is_mapping: list[bool] = []
+    opened: list[tuple[yaml.CollectionStartEvent, list[object]]] = []
     anchors: dict[str, object] = {}
-    names: list[str | None] = []
     root: object = None
     loader: Any = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
     for event in yaml.parse(text, loader):
-        if isinstance(event, yaml.MappingStartEvent | yaml.SequenceStartEvent):
-            if len(open_) >= MAX_DEPTH:
+        if isinstance(event, yaml.CollectionStartEvent):
+            if len(opened) >= MAX_DEPTH:
                 raise NotOpenApiError(f"more than {MAX_DEPTH} levels")
-            open_.append([])
-            is_mapping.append(isinstance(event, yaml.MappingStartEvent))
-            names.append(event.anchor)
+            opened.append((event, []))
             continue
-        if isinstance(event, yaml.MappingEndEvent | yaml.SequenceEndEvent):
-            parts, anchor = open_.pop(), names.pop()
-            value: object = _mapping(parts) if is_mapping.pop() else parts
+        anchor: str | None = None
+        value: object
+        if isinstance(event, yaml.CollectionEndEvent):
+            start, parts = opened.pop()
+            anchor, value = start.anchor, parts
+            if isinstance(start, yaml.MappingStartEvent):
+                keys = (key if isinstance(key, str) else json.dumps(key, default=str) for key in parts[::2])
+                value = dict(zip(keys, parts[1::2], strict=False))
         elif isinstance(event, yaml.ScalarEvent):
-            value, anchor = _scalar(event), event.anchor
+            anchor, value = event.anchor, _scalar(event)
         elif isinstance(event, yaml.AliasEvent):
-            value, anchor = anchors.get(event.anchor or ""), None
+            value = anchors.get(event.anchor or "")
         else:
             continue
         if anchor:
             anchors[anchor] = value
-        if open_:
-            open_[-1].append(value)
+        if opened:
+            opened[-1][1].append(value)
         else:
             root = value
     return root
-
-
-def _mapping(parts: list[object]) -> dict[str, object]:
-    pairs = zip(parts[::2], parts[1::2], strict=False)
-    return {_key(key): value for key, value in pairs}
-
-
-def _key(key: object) -> str:
-    return key if isinstance(key, str) else json.dumps(key, default=str)
 
 
 def _scalar(event: yaml.ScalarEvent) -> object:
@@ -159,15 +142,6 @@ _BOUNDS = (
     ("pattern", "Pattern"),
     ("example", "Example"),
 )
-
-
-class Row(NamedTuple):
-    """One property: its name (`a.b` if nested), type, whether it is required, and its description."""
-
-    name: str
-    type: str
-    required: bool
-    meaning: str
 
 
 def type_of(api: Description, schema: object, depth: int = 0) -> str:
@@ -225,18 +199,22 @@ def meaning_of(schema: object, description: object = None) -> str:
     )
 
 
-def rows_of(api: Description, schema: object) -> list[Row]:
-    """Return the properties of a schema, or of the items of an array: at most `MAX_ROWS` + 1, so that a cut is seen."""
-    return list(islice(_rows(api, schema, "", 0), MAX_ROWS + 1))
+def schema_table(api: Description, schema: object) -> list[str]:
+    """Return the blocks of the properties of a schema, or of the items of an array; none where it has none."""
+    rows = list(islice(_rows(api, schema, "", 0), MAX_ROWS + 1))
+    if not rows:
+        return []
+    more = ["…"] if len(rows) > MAX_ROWS else []
+    return [table(("Property", "Type", "Required", "Description"), rows[:MAX_ROWS]), *more]
 
 
-def _rows(api: Description, schema: object, prefix: str, depth: int) -> Iterator[Row]:
+def _rows(api: Description, schema: object, prefix: str, depth: int) -> Iterator[tuple[str, ...]]:
     found = api.resolved(schema)
     while found.get("type") == "array" and depth <= INLINE_LEVELS:
         found, depth = api.resolved(found.get("items")), depth + 1
     required: set[str] = set()
     for name, part in _properties(api, found, required, []):
-        yield Row(prefix + name, type_of(api, part), name in required, meaning_of(part))
+        yield code(prefix + name), type_of(api, part), "yes" if name in required else "no", meaning_of(part)
         is_inline = isinstance(part, dict) and "$ref" not in part and "$ref" not in (part.get("items") or {})
         if is_inline and depth < INLINE_LEVELS:
             yield from _rows(api, part, f"{prefix}{name}.", depth + 1)
@@ -249,14 +227,11 @@ def _properties(
     if id(schema) in seen or len(seen) > MAX_ROWS:
         return
     seen.append(id(schema))
-    if isinstance(schema.get("required"), list):
-        required.update(name for name in schema["required"] if isinstance(name, str))
-    parts = [part for word in ("allOf", "oneOf", "anyOf") for part in as_list(schema.get(word))]
-    for part in parts:
-        yield from _properties(api, api.resolved(part), required, seen)
-    properties = schema.get("properties")
-    if isinstance(properties, dict):
-        yield from properties.items()
+    required.update(name for name in as_list(schema.get("required")) if isinstance(name, str))
+    for word in ("allOf", "oneOf", "anyOf"):
+        for part in as_list(schema.get(word)):
+            yield from _properties(api, api.resolved(part), required, seen)
+    yield from as_dict(schema.get("properties")).items()
 
 
 def as_list(value: object) -> list[Any]:
@@ -269,26 +244,50 @@ def as_dict(value: object) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
-def example_of(api: Description, media: dict[str, Any]) -> list[tuple[str, object]]:
-    """Return the examples of a media type (or of its schema), each with its name, empty where there is one without."""
+def contents(api: Description, holder: dict[str, Any]) -> Iterator[str]:
+    """Yield the content of a request body or response; media types with equal content are rendered once."""
+    by_type = as_dict(holder.get("content"))
+    if "schema" in holder and not by_type:  # 2.0
+        named = list(as_dict(holder.get("examples")).items())
+        media: dict[str, Any] = {"schema": holder["schema"]}
+        by_type = {named[0][0]: {**media, "example": named[0][1]}} if named else {"": media}
+    before: list[object] = []
+    for mime_type, given in by_type.items():
+        media = api.resolved(given)
+        name = code(mime_type) if mime_type else "Type"
+        schema = media.get("schema")
+        yield f"{name}: {type_of(api, schema)}" if schema else name
+        if schema and schema not in before:
+            yield from schema_table(api, schema)
+            before.append(schema)
+        yield from examples(api, media)
+
+
+def examples(api: Description, media: dict[str, Any]) -> Iterator[str]:
+    """Yield the examples of a media type, or else the one of its schema, each below its name if it has one."""
+    for name, value in _examples_of(api, media):
+        if name:
+            yield f"Example {code(name)}:"
+        if isinstance(value, str):
+            yield code_block(value)
+        else:
+            yield code_block(_json(value, MAX_EXAMPLE_NODES, indent=2), "json")
+
+
+def _examples_of(api: Description, media: dict[str, Any]) -> list[tuple[str, object]]:
     if "example" in media:
         return [("", media["example"])]
-    named = media.get("examples")
-    if isinstance(named, dict) and named:
+    if named := as_dict(media.get("examples")):
         values = ((name, api.resolved(value)) for name, value in named.items())
         return [(name, value["value"]) for name, value in values if "value" in value]
     schema = api.resolved(media.get("schema"))
     if "example" in schema:
         return [("", schema["example"])]
-    examples = as_list(schema.get("examples"))
-    return [("", examples[0])] if examples else []
+    return [("", value) for value in as_list(schema.get("examples"))[:1]]
 
 
-def as_json(value: object) -> str:
-    """Return an example as indented JSON, or unchanged if it is a string; truncated if long."""
-    if isinstance(value, str):
-        return value
-    return json.dumps(_cut(value, [MAX_EXAMPLE_NODES], 0), indent=2, ensure_ascii=False, default=str)
+def _json(value: object, most_nodes: int, indent: int | None = None) -> str:
+    return json.dumps(_cut(value, [most_nodes], 0), indent=indent, ensure_ascii=False, default=str)
 
 
 def _cut(value: object, left: list[int], depth: int) -> object:
@@ -308,9 +307,40 @@ def code(value: object) -> str:
     >>> code(True), code("a`b")
     ('`true`', '``a`b``')
     """
-    text = (
-        value if isinstance(value, str) else json.dumps(_cut(value, [50], 0), ensure_ascii=False, default=str)
-    )
-    text = " ".join(text.split()) or '""'
+    text = " ".join((value if isinstance(value, str) else _json(value, 50)).split()) or '""'
     marks = "``" if "`" in text else "`"
     return f"{marks}{text}{marks}"
+
+
+def table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
+    """Return a table, each cell on one line."""
+    lines = [head, ("---",) * len(head), *rows]
+    cells = ((" ".join(text.split()).replace("|", "\\|") for text in row) for row in lines)
+    return "\n".join(f"| {' | '.join(row)} |" for row in cells)
+
+
+def markdown_of(value: object, level: int) -> str:
+    """Return a Markdown description with its headings shifted, so that the highest has level `level`."""
+    if not isinstance(value, str):
+        return ""
+    lines, fence, headings = value.strip().splitlines(), "", {}
+    for at, text in enumerate(lines):
+        mark = _FENCE.match(text)
+        if mark and (not fence or mark[1] == fence):
+            fence = "" if fence else mark[1]
+        elif not fence and (heading := _HEADING.match(text)):
+            headings[at] = len(heading[1])
+    by = max(level - min(headings.values(), default=level), 0)
+    for at, marks in headings.items():
+        lines[at] = f"{'#' * min(marks + by, 6)} {lines[at][marks:].strip()}".rstrip()
+    return "\n".join(lines)
+
+
+def line(value: object) -> str:
+    """Return a text or number on one line; empty for any other value."""
+    return " ".join(str(value).split()) if isinstance(value, str | int | float) else ""
+
+
+def after(mark: str, text: str) -> str:
+    """Return a text with a mark before it; empty where the text is."""
+    return mark + text if text else ""
