@@ -34,31 +34,20 @@ Token = tuple[str, str]
 """Kind (a group of `_TOKEN`, `end`) and text."""
 
 
-def read_object(script: str, position: int = 0) -> tuple[dict[str, Any], int]:
-    """Return the object literal that begins at `position` of a script, and the position of its end.
-
-    Supported are strings of all three kinds, also joined by `+`, numbers, `true`, `!0`, names as keys, comments,
-    trailing commas, and `JSON.parse` of a string. Computed values (a name, a call, a function) become None.
-
-    Raises:
-        ValueError: no object begins there, or it cannot be read; `EndlessError` where its end is not found.
-
-    >>> read_object("{a: 'b' + `c`, 'd': [1, .5, !0,], e: location.host, /* f */ g: {}}")[0]
-    {'a': 'bc', 'd': [1, 0.5, True], 'e': None, 'g': {}}
-    """
-    reader = _Reader(script, position)
-    value = reader.value(0)
-    if not isinstance(value, dict):
-        raise ValueError("no object")
-    return value, reader.end
-
-
 class EndlessError(ValueError):
     """An object does not end, or something in it cannot be distinguished from the end of the script."""
 
 
 class _Reader:
-    """Reads a script token by token; `token` is the next one, `end` the end of the previous one."""
+    """Reads the object literal that begins at `position` of a script.
+
+    Supported are strings of all three kinds, also joined by `+`, numbers, `true`, `!0`, names as keys, comments,
+    trailing commas, and `JSON.parse` of a string. Computed values (a name, a call, a function) become None.
+    `token` is the next one, `end` the end of the previous one. A literal that cannot be read is a `ValueError`.
+
+    >>> _Reader("{a: 'b' + `c`, 'd': [1, .5, !0,], e: location.host, /* f */ g: {}}", 0).value(0)
+    {'a': 'bc', 'd': [1, 0.5, True], 'e': None, 'g': {}}
+    """
 
     def __init__(self, script: str, position: int):
         self._script = script
@@ -94,10 +83,8 @@ class _Reader:
             value = self._array(depth)
         elif kind == "string":
             value = self._string()
-        elif text == "JSON":
-            value = self._parsed()
         else:
-            value = self._plain()
+            value = self._parsed() if text == "JSON" else self._plain()
         if depth and self.token[1] not in _ENDS:
             self._skip()
             return None
@@ -143,17 +130,14 @@ class _Reader:
 
     def _parsed(self) -> Any:
         """Return the value of `JSON.parse("…")`."""
-        self.next()
-        for sign in (".", "parse", "("):
-            if self.next()[1] != sign:
-                return None
-        if self.token[0] != "string":
+        is_parse = all(self.next()[1] == sign for sign in ("JSON", ".", "parse", "("))
+        if not is_parse or self.token[0] != "string":
             return None
         text = self._string()
-        if self.token[1] == ")":
-            self.next()
-            return json.loads(text)
-        return None
+        if self.token[1] != ")":
+            return None
+        self.next()
+        return json.loads(text)
 
     def _plain(self) -> Any:
         kind, text = self.token
@@ -166,7 +150,11 @@ class _Reader:
             self.next()
             return {"0": True, "1": False}.get(self.next()[1]) if self.token[0] == "number" else None
         if kind == "number":
-            return _number(self.next()[1])
+            self.next()
+            digits = text.removesuffix("n")
+            if digits[:2].lower() == "0x":
+                return int(digits, 16)
+            return int(digits) if digits.isdigit() and len(digits) < 20 else float(digits)
         if kind == "name" and text in _CONSTANTS:
             return _CONSTANTS[self.next()[1]]
         return None
@@ -179,13 +167,6 @@ class _Reader:
             if kind == "end":
                 raise EndlessError("it has no end")
             depth += (text in _OPENING) - (text in _CLOSING)
-
-
-def _number(text: str) -> int | float:
-    text = text.rstrip("n") if text[:2].lower() != "0x" else text.removesuffix("n")
-    if text[:2].lower() == "0x":
-        return int(text, 16)
-    return int(text) if text.isdigit() and len(text) < 20 else float(text)
 
 
 def _unquoted(text: str) -> str:
@@ -284,11 +265,15 @@ def apis_in(script: str) -> Iterator[dict[str, Any]]:
             return
         position = begin.end()
         try:
-            read, end = _object(script, position)
-        except EndlessError:
-            return
+            read, end = _JSON.raw_decode(script, position)
         except (ValueError, RecursionError):
-            continue
+            try:
+                reader = _Reader(script, position)
+                read, end = reader.value(0), reader.end
+            except EndlessError:
+                return
+            except (ValueError, RecursionError):
+                continue
         api = api_of(read)
         if api is not None:
             found, position = found + 1, end
@@ -299,15 +284,6 @@ def api_of(read: object) -> dict[str, Any] | None:
     """Return `read` if it is an API, or the API in the state of a prerendered page (Redoc); else None."""
     if not isinstance(read, dict):
         return None
-    inner = read.get("spec")
-    data = inner.get("data") if isinstance(inner, dict) else None
-    if isinstance(data, dict):
+    if isinstance(inner := read.get("spec"), dict) and isinstance(data := inner.get("data"), dict):
         return data
     return read if read.get("openapi") or read.get("swagger") else None
-
-
-def _object(script: str, position: int) -> tuple[object, int]:
-    try:
-        return _JSON.raw_decode(script, position)
-    except (ValueError, RecursionError):
-        return read_object(script, position)
