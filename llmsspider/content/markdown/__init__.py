@@ -5,7 +5,7 @@ it imports `web` and `items`.
 
     page          front matter, banners, links of a body        chunks        pieces of a bounded size
     scan          the links and HTML of a text                  commonmark    the parsers
-    safe_yaml     YAML that executes nothing                code_languages    names of the languages of code
+    code_languages    names of the languages of code
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cache
 from itertools import pairwise
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from markdown_it import MarkdownIt
 
 
-# Cutting a document's Markdown into chunks for retrieval.
 # Each section (a heading and what stands below it, up to the next heading) is cut by itself, so that an edit changes
 # the chunks of its section alone. Within one, whole blocks are packed up to the size. A list or quote that is too
 # large is cut between its items, a paragraph between sentences, then words; code and tables are kept whole whatever
@@ -71,11 +70,6 @@ class Block:
     children: list[Block] = field(default_factory=list)
 
 
-def characters(text: str) -> int:
-    """Count characters (Unicode code points)."""
-    return len(text)
-
-
 def tokens(text: str) -> int:
     """Estimate the tokens of a language model, without its vocabulary.
 
@@ -87,7 +81,7 @@ def tokens(text: str) -> int:
     return sum(1 for _ in _TOKEN.finditer(text))
 
 
-def chunks(content: str, page: str, *, size: int, count: Count = characters) -> list[Chunk]:
+def chunks(content: str, page: str, *, size: int, count: Count = len) -> list[Chunk]:
     """Cut the content of the page with the id `page` into chunks of up to `size`, counted by `count`."""
     found: list[Chunk] = []
     seen: Counter[str] = Counter()
@@ -99,12 +93,13 @@ def chunks(content: str, page: str, *, size: int, count: Count = characters) -> 
         seen[whole] += 1
         if seen[whole] > 1:
             whole += f"\n{seen[whole]}"
-        found.append(Chunk(_digest(whole), span.heading_path, text, count(text)))
+        digest = hashlib.sha256(whole.encode("utf-8", "surrogatepass")).hexdigest()[:32]
+        found.append(Chunk(digest, span.heading_path, text, count(text)))
     return found
 
 
 def split(
-    content: str, *, size: int, count: Count = characters, blocks: list[Block] | None = None
+    content: str, *, size: int, count: Count = len, blocks: list[Block] | None = None
 ) -> Iterator[Span]:
     """Yield the pieces of a text in order; together they are the text.
 
@@ -116,7 +111,7 @@ def split(
     """
     cutter = _Cutter(content, size, count)
     for section in _sections(_parsed(content) if blocks is None else blocks, len(content)):
-        if count is characters and 0 < section.end - section.start <= size:
+        if count is len and 0 < section.end - section.start <= size:
             yield Span(section.start, section.end, section.path)
         else:
             yield from cutter.pieces(section)
@@ -137,23 +132,20 @@ def _sections(nodes: list[Block], length: int) -> Iterator[_Section]:
     heads = [index for index, node in enumerate(nodes) if node.kind == "heading_open"]
     bounds = [0, *heads, len(nodes)] if not heads or heads[0] else [*heads, len(nodes)]
     path: list[tuple[int, str]] = []
-    pending: int | None = None
-    for place, (index, until) in enumerate(pairwise(bounds)):
-        start = 0 if place == 0 else nodes[index].start
-        begin = start if pending is None else pending
-        head = nodes[index] if index < len(nodes) and nodes[index].kind == "heading_open" else None
+    begin: int | None = 0
+    for index, until in pairwise(bounds):
         blocks = nodes[index:until]
-        if head is not None:
+        end, level = (nodes[until].start, nodes[until].level) if until < len(nodes) else (length, 0)
+        begin = nodes[index].start if begin is None else begin
+        first = begin
+        if blocks and (head := blocks[0]).kind == "heading_open":
             path = [(level, text) for level, text in path if level < head.level] + [(head.level, head.text)]
-            blocks = blocks[1:]
-        following = nodes[until].level if until < len(nodes) else 0
-        if head is not None and not blocks and following > head.level:
-            pending = begin
-            continue
-        pending = None
-        end = nodes[until].start if until < len(nodes) else length
-        first = blocks[0].start if head is not None and blocks else begin
+            del blocks[0]
+            if not blocks and level > head.level:
+                continue
+            first = blocks[0].start if blocks else begin
         yield _Section(tuple(text for _, text in path), begin, end, first, blocks)
+        begin = None
 
 
 @dataclass(slots=True, frozen=True)
@@ -164,32 +156,21 @@ class _Cutter:
 
     def pieces(self, section: _Section) -> Iterator[Span]:
         """Yield as few pieces of a section as the size allows."""
-        cuts = {section.start, section.end}
-        for node, start, end in self._extents(section.blocks, section.end):
-            cuts |= {start, *self._inner_cuts(node, start, end)}
-        cuts -= {cut for cut in cuts if section.start < cut <= section.first_block}
-        for start, end in self._packed(sorted(cuts)):
-            yield Span(start, end, section.path)
-
-    def _packed(self, cuts: list[int]) -> Iterator[tuple[int, int]]:
-        if len(cuts) < 2:
-            return
-        start, reached = cuts[0], cuts[1]
-        for cut in cuts[2:]:
-            if not self._fits(start, cut):
-                yield start, reached
+        found = {section.start, section.end}
+        for node, (start, end) in _extents(section.blocks, section.end):
+            found |= {start, *self._inner_cuts(node, start, end)}
+        cuts = sorted(cut for cut in found if not section.start < cut <= section.first_block)
+        start = reached = cuts[0]
+        for cut in cuts[1:]:
+            if reached > start and not self._fits(start, cut):
+                yield Span(start, reached, section.path)
                 start = reached
             reached = cut
-        yield start, reached
+        if reached > start:
+            yield Span(start, reached, section.path)
 
     def _fits(self, start: int, end: int) -> bool:
         return self.count(self.content[start:end].rstrip()) <= self.size
-
-    def _extents(self, blocks: list[Block], end: int) -> Iterator[tuple[Block, int, int]]:
-        for node, (start, until) in zip(
-            blocks, pairwise([*(node.start for node in blocks), end]), strict=True
-        ):
-            yield node, start, until
 
     def _inner_cuts(self, node: Block, start: int, end: int) -> Iterator[int]:
         """Yield where a block that is too large may be cut."""
@@ -197,7 +178,7 @@ class _Cutter:
             return
         if not node.children:
             yield from self._text_cuts(start, end)
-        for child, child_start, child_end in self._extents(node.children, end):
+        for child, (child_start, child_end) in _extents(node.children, end):
             if start < child_start < end:
                 yield child_start
             yield from self._inner_cuts(child, max(start, child_start), child_end)
@@ -218,6 +199,11 @@ class _Cutter:
         return pairwise(
             [start, *(found.end() for found in separator.finditer(self.content, start, end)), end]
         )
+
+
+def _extents(blocks: list[Block], end: int) -> Iterable[tuple[Block, tuple[int, int]]]:
+    """Return blocks that follow each other up to `end`, each with its span."""
+    return zip(blocks, pairwise([*(block.start for block in blocks), end]), strict=True)
 
 
 @cache
@@ -244,13 +230,9 @@ def _parsed(content: str) -> list[Block]:
     return root
 
 
-def _digest(text: str) -> str:
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:32]
-
-
 # The rows of a chunk feed: what a retrieval index is given, and what it has to forget.
 
-COUNTERS: dict[str, Count] = {"characters": characters, "tokens": tokens}
+COUNTERS: dict[str, Count] = {"characters": len, "tokens": tokens}
 """The units of `LLMS_CHUNK_SIZE` that need nothing else."""
 
 
@@ -282,13 +264,13 @@ class Chunker:
     """The size of chunks and what it is counted in."""
 
     size: int = 2000
-    count: Count = characters
+    count: Count = len
 
     @classmethod
     def parse(cls, value: object) -> Chunker:
         """Read `LLMS_CHUNK_SIZE`: a number, with a unit after it where it does not count characters.
 
-        >>> Chunker.parse("800 tokens").size, Chunker.parse(2000).count is characters
+        >>> Chunker.parse("800 tokens").size, Chunker.parse(2000).count is len
         (800, True)
         """
         number, _, unit = str(value).strip().partition(" ")
@@ -297,9 +279,12 @@ class Chunker:
             raise ValueError(f"{number!r} is no such number")
         return cls(size, counter(unit.strip() or "characters"))
 
+    def _chunks(self, page: str, content: str | None) -> list[Chunk]:
+        return chunks(content or "", page, size=self.size, count=self.count)
+
     def ids(self, page: str, content: str | None) -> frozenset[str]:
         """The ids of the chunks of a page's content."""
-        return frozenset(chunk.id for chunk in chunks(content or "", page, size=self.size, count=self.count))
+        return frozenset(chunk.id for chunk in self._chunks(page, content))
 
     def rows(
         self, document: Document, before: frozenset[str] = frozenset(), *, changes: bool = False
@@ -312,33 +297,26 @@ class Chunker:
             changes: omit unchanged chunks.
         """
         if document.change == "deleted" and not before:
-            yield _gone(document, None)
+            yield _row(document, "deleted")
             return
-        found = chunks(document.content or "", document.id, size=self.size, count=self.count)
+        found = self._chunks(document.id, document.content)
         for gone in sorted(before - {chunk.id for chunk in found}):
-            yield _gone(document, gone)
+            yield _row(document, "deleted", chunk_id=gone)
         for chunk in found:
             kept = document.change == "unchanged" or chunk.id in before
             if not (kept and changes):
-                yield _row(document, chunk, "unchanged" if kept else "new")
+                yield _row(document, "unchanged" if kept else "new", chunk)
 
     def replay(self, document: Document) -> Iterator[ChunkRow]:
         """Yield the rows of a document with unknown earlier chunks: those are deleted, the present ones are new."""
         if document.change != "new":
-            yield _gone(document, None)
-        for chunk in chunks(document.content or "", document.id, size=self.size, count=self.count):
-            yield _row(document, chunk, "new")
-
-
-def _gone(document: Document, chunk_id: str | None) -> ChunkRow:
-    return _row(document, None, "deleted", chunk_id)
+            yield _row(document, "deleted")
+        for chunk in self._chunks(document.id, document.content):
+            yield _row(document, "new", chunk)
 
 
 def _row(
-    document: Document,
-    chunk: Chunk | None,
-    change: ChunkChange,
-    chunk_id: str | None = None,
+    document: Document, change: ChunkChange, chunk: Chunk | None = None, chunk_id: str | None = None
 ) -> ChunkRow:
     return ChunkRow(
         id=chunk.id if chunk else chunk_id,

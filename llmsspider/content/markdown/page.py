@@ -6,6 +6,7 @@ import re
 import tomllib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cache
 
 from llmsspider.content.markdown.commonmark import take_invisible, with_line_feeds
 from llmsspider.content.markdown.scan import Scan, one_line, scan
@@ -19,7 +20,7 @@ _TOML = re.compile(r"\+\+\+[ \t]*\n(.*?)^\+\+\+[ \t]*(?:\n|\Z)", re.DOTALL | re.
 _LIMIT = 65_536
 """Characters of front matter read; a longer head is text."""
 MAX_LEVELS = 100
-"""Levels of tables that one key of TOML may name; a head with more is text."""
+"""Levels of lists and mappings of YAML, of tables that one key of TOML may name; a head with more is text."""
 _UNREADABLE = (ValueError, TypeError, LookupError, AttributeError, RecursionError)
 """What the parsers raise on what others write."""
 
@@ -32,33 +33,59 @@ def split_front_matter(text: str) -> tuple[dict[str, object], str]:
     """
     for match, load in ((_YAML.match, _load_yaml), (_TOML.match, _load_toml)):
         found = match(text, 0, 2 * _LIMIT)
-        if found and len(found.group(1)) <= _LIMIT:
-            values = load(found.group(1))
-            if values is not None:
-                return values, text[found.end() :].lstrip("\n")
+        if found and len(found[1]) <= _LIMIT and (values := load(found[1])) is not None:
+            return values, text[found.end() :].lstrip("\n")
     return {}, text
+
+
+@cache
+def _yaml_reader() -> Callable[[str], object]:
+    """Return what reads YAML from strangers: no objects, no aliases (a short text could expand without end).
+
+    Dates stay as written. It reads no deep levels: each costs a look at all above it, 1,000 brackets more than a
+    second. It is made for the first front matter: importing PyYAML takes 0.05 s that most crawls need not pay.
+    """
+    import yaml  # noqa: PLC0415
+
+    class Loader(yaml.SafeLoader):
+        depth = 0
+
+        def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
+            self.depth += 1
+            if self.depth > MAX_LEVELS or self.check_event(yaml.AliasEvent):
+                raise ValueError("an alias, or too many levels")
+            node = super().compose_node(parent, index)
+            self.depth -= 1
+            return node
+
+    Loader.yaml_implicit_resolvers = {
+        first: [(tag, pattern) for tag, pattern in resolvers if tag != "tag:yaml.org,2002:timestamp"]
+        for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
+    }
+
+    def read(text: str) -> object:
+        try:
+            return yaml.load(text, Loader)  # noqa: S506  # a SafeLoader
+        except yaml.YAMLError as error:
+            raise ValueError(str(error)) from error
+
+    return read
 
 
 def _load_yaml(head: str) -> dict[str, object] | None:
     if not head.strip():
         return {}
-    from llmsspider.content.markdown.safe_yaml import load  # noqa: PLC0415  # most pages have no front matter
-
     try:
-        values = load(head)
-    except _UNREADABLE:
-        return _lines(head)
+        values = _yaml_reader()(head)
+    except _UNREADABLE:  # an unquoted colon in a title: the lines `key: value`
+        pairs = (line.partition(":") for line in head.splitlines())
+        found: dict[str, object] = {
+            key: value.strip().strip("\"'")
+            for key, colon, value in pairs
+            if colon and re.fullmatch(r"[\w.-]+", key)
+        }
+        return found or None
     return {str(key): value for key, value in values.items()} if isinstance(values, dict) else None
-
-
-def _lines(head: str) -> dict[str, object] | None:
-    """Read `key: value` lines of a head that is not valid YAML (an unquoted colon in a title)."""
-    values: dict[str, object] = {}
-    for line in head.splitlines():
-        key, colon, value = line.partition(":")
-        if colon and re.fullmatch(r"[\w.-]+", key):
-            values[key] = value.strip().strip("\"'")
-    return values or None
 
 
 def _load_toml(head: str) -> dict[str, object] | None:
@@ -110,28 +137,23 @@ def without_banners(text: str) -> str:
     for _ in range(2):
         rest = _strip_leading(rest)
         block = _BLOCK.match(rest)
-        if (
-            head
-            or block is None
-            or not _HEADING.match(block.group(1))
-            or "\n" in block.group(1).rstrip("\n").replace("\n=", "")
-        ):
+        if head or block is None or not _HEADING.match(block[1]):
+            break
+        if "\n" in block[1].rstrip("\n").replace("\n=", ""):
             break
         head, rest = rest[: block.end()], rest[block.end() :]
-    return _without_agent_section(head + rest)
-
-
-def _without_agent_section(text: str) -> str:
-    """Take off sections at the end, with the rule above them, that are instructions for agents."""
-    for _ in range(_MOST):
+    text = head + rest
+    for _ in range(
+        _MOST
+    ):  # sections at the end that are instructions for agents go, with the rule above them
         heading = _last_heading(text)
         if not _AGENT_HEADING.match(heading):
-            return text
+            break
         before = text[: text.rindex(heading)].rstrip("\n")
         if before.endswith("\n---"):
             before = before[:-3].rstrip("\n")
         if not before or before == "---" or before.count("```") % 2:
-            return text
+            break
         text = f"{before}\n"
     return text
 
@@ -152,16 +174,9 @@ def _strip_leading(text: str) -> str:
             text = text[agent.end() :]
             continue
         block = _BLOCK.match(text)
-        if block is None:
-            return text
-        first = block.group(1).rstrip("\n")
-        if _INDEX_HEADING.match(first):
-            following = _BLOCK.match(text[block.end() :])
-            if following and _is_banner(following.group(1)):
-                text = text[block.end() + following.end() :]
-                continue
-            return text
-        if not _is_banner(first):
+        if block and _INDEX_HEADING.match(block[1].rstrip("\n")):
+            block = _BLOCK.match(text, block.end())
+        if block is None or not _is_banner(block[1].rstrip("\n")):
             return text
         text = text[block.end() :]
     return text
@@ -208,7 +223,8 @@ class Draft:
         Raises:
             TooLargePageError: a long base made the links longer than that.
         """
-        found = self.found
+        found, front = self.found, self.front
+        canonical = front.get("canonical_url") or front.get("canonical")
         join = Growth(2 * len(found.source)).counted(join)
         links = [Link(text, join(href)) for text, href in found.links]
         links = [link for link in links if link.url.lower().startswith(HTTP)]
@@ -218,7 +234,13 @@ class Draft:
             markdown=markdown + "\n" if markdown.strip() else "",
             links=links,
             follow=list(dict.fromkeys(without_fragment(url) for url in linked)),
-            meta=_meta(self.front, found.title, join),
+            meta=PageMeta(
+                title=_string(front.get("title")) or found.title,
+                description=_string(front.get("description")),
+                language=_string(front.get("lang") or front.get("language")),
+                canonical=join(canonical) if isinstance(canonical, str) and canonical else None,
+                front_matter=front,
+            ),
         )
         take_invisible(page)
         return page
@@ -242,22 +264,8 @@ def read(text: str, url: str) -> Page:
     return draft(text).page(Joiner(url).join)
 
 
-def _meta(front: dict[str, object], heading: str | None, join: Callable[[str], str]) -> PageMeta:
-    return PageMeta(
-        title=_string(front.get("title")) or heading,
-        description=_string(front.get("description")),
-        language=_string(front.get("lang") or front.get("language")),
-        canonical=_url(front.get("canonical_url") or front.get("canonical"), join),
-        front_matter=front,
-    )
-
-
 def _string(value: object) -> str | None:
     return one_line(value) or None if isinstance(value, str) else None
-
-
-def _url(value: object, join: Callable[[str], str]) -> str | None:
-    return join(value) if isinstance(value, str) and value else None
 
 
 def _html_links(pieces: list[str], join: Callable[[str], str]) -> Iterator[str]:
