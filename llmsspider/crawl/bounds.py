@@ -1,12 +1,24 @@
-"""The bounds of one crawl: which URLs belong to it, by which rule others do not, how many pages it takes."""
+"""Which URLs belong to a crawl: by its scope, its languages and versions, and because they do not lead on without end.
+
+The rules for endless spaces (calendars, session ids, paths that repeat themselves) look at one URL and are cautious:
+URLs that documentation has (deep reference trees, dated posts, `a/b/a/b`) pass. `LookAlikes` bounds what no single URL
+shows, such as a page counter without end.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from typing import TYPE_CHECKING
-from urllib.parse import urljoin
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from itertools import groupby
+from operator import eq
+from typing import TYPE_CHECKING, Literal
+from urllib.parse import parse_qsl, unquote, urljoin, urlsplit
 
-from llmsspider.crawl.traps import MAX_URL_LENGTH, LookAlikes, shape_of, trap_reason
+from w3lib.url import url_query_cleaner
+
+from llmsspider.crawl.links import SeenLinks
 from llmsspider.items import Section
 from llmsspider.site.llmstxt import is_llms_url
 from llmsspider.web.locales import Trees, directory_above, language_segments
@@ -16,120 +28,228 @@ from llmsspider.web.urls import directory, host, identity
 
 if TYPE_CHECKING:
     from llmsspider.config.arguments import DocsArguments
-    from llmsspider.crawl.progress import Progress
+    from llmsspider.config.settings import Config
     from llmsspider.crawl.site import SiteKnowledge
     from llmsspider.items import Page
     from llmsspider.site.discovered import Discovery
     from llmsspider.store import PageState
 
+TrapReason = Literal["url-length", "path-depth", "path-repetition", "session-id", "calendar", "query"]
 
-REQUESTS_PER_PAGE = 10
-MIN_REQUESTS = 100
-"""Without `max_requests`, a crawl sends 10 requests for each page of `max_pages`, and 100 more, at most.
+MAX_URL_LENGTH = 2083
+"""Characters; Scrapy's `URLLENGTH_LIMIT`."""
 
-A page takes one to four: its Markdown form, its HTML, a redirect, retries. The rest is for pages that give no document.
-"""
+MAX_PATH_DEPTH = 25
+"""Segments. The deepest of 22,500 URLs of real documentation sites has 17."""
 
-MIN_QUEUE = 1000
-"""Number of pages that may be queued however few requests are left: not every queued page is requested."""
+MIN_REPETITIONS = 4
+MIN_REPEATED_SEGMENTS = 8
+"""A path repeats itself when a run of segments comes this often in a row and fills this many segments."""
+
+MAX_SAME_SEGMENT = 8
+"""How often one segment may come anywhere in a path."""
+
+MAX_QUERY_PARAMETERS = 12
+MAX_SAME_PARAMETER = 4
+MAX_NESTED_URLS = 2
+"""URLs inside the URL: `?next=/login?next=…` grows by one each time."""
+
+SESSION_PARAMETERS = re.compile(
+    r"j?sessionid|phpsessid|aspsessionid|asp\.net_sessionid|session_id|sessid|sid|cfid|cftoken|oscsid|zenid",
+    re.IGNORECASE,
+)
+"""Query parameters that name a visitor, not a page; `sid` and its like only with a long value."""
+
+CALENDAR = ({"month", "year"}, {"week", "year"})
+DATE_PARAMETERS = frozenset({"date", "day", "month", "week", "start_date", "end_date", "tribe-bar-date"})
+"""Query parameters that together, or with a whole date, name a part of a calendar; those in paths are look-alikes."""
+
+_SESSION_VALUE = re.compile(r"[A-Za-z0-9_.!-]{12,}\Z")
+_SESSION_IN_PATH = re.compile(r";(?:jsessionid|phpsessid|sid|sessionid)=[^/?#;]*", re.IGNORECASE)
+_ASP_SESSION = re.compile(r"/\((?:S|X\(1\)S)\([a-z0-9]{20,}\)\)(?=/)", re.IGNORECASE)
+_DATE = re.compile(r"(?:19|20)\d\d[-_.]?\d\d?[-_.]?\d\d?\Z")
+_NUMBER = re.compile(r"\d+")
 
 
-class PageLimit:
-    """How many documents a crawl may export, and how many requests it may send for them.
+def trap_reason(url: str) -> TrapReason | None:
+    """Return why an absolute URL looks endless, None for an ordinary one, and for one that cannot be read.
+
+    >>> trap_reason("https://example.com/schedule?month=5&year=2031")
+    'calendar'
+    >>> trap_reason("https://example.com/blog/2024/05/12/release") is None
+    True
+    """
+    if len(url) > MAX_URL_LENGTH:
+        return "url-length"
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return None
+    segments = [segment for segment in parts.path.split("/") if segment]
+    parameters = parse_qsl(parts.query, keep_blank_values=True)
+    rules: tuple[tuple[TrapReason, Callable[[], bool]], ...] = (
+        ("path-depth", lambda: len(segments) > MAX_PATH_DEPTH),
+        ("path-repetition", lambda: _repeats(segments)),
+        ("session-id", lambda: without_session_id(url) != url),
+        ("calendar", lambda: _is_calendar(parameters)),
+        ("query", lambda: _is_exploding(parts.query, parameters)),
+    )
+    return next((reason for reason, holds in rules if holds()), None)
+
+
+def _repeats(segments: list[str]) -> bool:
+    if len(segments) < MIN_REPEATED_SEGMENTS:
+        return False
+    if max(Counter(segments).values()) > MAX_SAME_SEGMENT:
+        return True
+    for period in range(1, len(segments) // MIN_REPETITIONS + 1):
+        same = map(eq, segments, segments[period:])
+        longest = max((len(list(run)) for equal, run in groupby(same) if equal), default=0)
+        if longest + period >= max(MIN_REPEATED_SEGMENTS, MIN_REPETITIONS * period):
+            return True
+    return False
+
+
+def _is_calendar(parameters: list[tuple[str, str]]) -> bool:
+    numbered = {name.lower() for name, value in parameters if value.isdecimal()}
+    dated = {name.lower() for name, value in parameters if _DATE.match(value)}
+    return any(names <= numbered for names in CALENDAR) or not dated.isdisjoint(DATE_PARAMETERS)
+
+
+def _is_exploding(query: str, parameters: list[tuple[str, str]]) -> bool:
+    same = Counter(name for name, _ in parameters)
+    for _ in range(3):
+        query = unquote(query)
+    return (
+        len(parameters) > MAX_QUERY_PARAMETERS
+        or any(count > MAX_SAME_PARAMETER for count in same.values())
+        or len(re.findall(r"https?://|(?<==)/[^&=]*\?", query)) > MAX_NESTED_URLS
+    )
+
+
+def without_session_id(url: str) -> str:
+    """Return a URL without the parts that name a visitor.
+
+    >>> without_session_id("https://example.com/a;jsessionid=0123456789ABCDEF?b=1")
+    'https://example.com/a?b=1'
+    """
+    if "?" not in url and ";" not in url and "(" not in url:
+        return url
+    cleaned = _ASP_SESSION.sub("", _SESSION_IN_PATH.sub("", url))
+    names = [
+        name
+        for name, value in parse_qsl(urlsplit(cleaned).query)
+        if SESSION_PARAMETERS.fullmatch(name) and _SESSION_VALUE.match(value)
+    ]
+    if not names:
+        return cleaned
+    return url_query_cleaner(cleaned, names, remove=True, unique=False, keep_fragments=True)
+
+
+def shape_of(url: str) -> str | None:
+    """Return a URL with its numbers and query values left open, None where it has neither.
+
+    >>> shape_of("https://example.com/v2/list?page=7&sort=up")
+    'https://example.com/v#/list?page&sort'
+    """
+    if "?" not in url and not _NUMBER.search(url.partition("://")[2].partition("/")[2]):
+        return None
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return None
+    path = _NUMBER.sub("#", parts.path)
+    names = sorted({name for name, _ in parse_qsl(parts.query, keep_blank_values=True)})
+    if path == parts.path and not names:
+        return None
+    return f"{parts.scheme}://{parts.netloc}{path}" + (f"?{'&'.join(names)}" if names else "")
+
+
+MAX_LOOK_ALIKES = 1000
+"""Pages whose URLs differ in numbers only that may bring nothing new."""
+
+MAX_LOOK_ALIKES_FACTOR = 50
+"""Look-alikes of one shape are cut at so many times the limit even when each says something new."""
+
+
+@dataclass(slots=True)
+class _Shape:
+    """What the look-alikes of one shape brought: the hashes of their texts, and how many brought nothing new."""
+
+    texts: set[int] = field(default_factory=set)
+    exact: set[int] = field(default_factory=set)
+    repeated: int = 0
+    repeated_exactly: int = 0
+
+    def learn(self, text: str) -> None:
+        """Count a text; only those that are the same but for their numbers are compared exactly."""
+        masked = hash(_NUMBER.sub("#", text))
+        if masked not in self.texts:
+            self.texts.add(masked)
+            return
+        exact = hash(text)
+        self.repeated += 1
+        self.repeated_exactly += exact in self.exact
+        self.exact.add(exact)
+
+
+class LookAlikes:
+    """Pages whose URLs differ in numbers or query values only: taken as long as they bring text of their own.
+
+    A shape is cut once `limit` of its pages brought nothing new, so how many there may be grows with the evidence and
+    does not depend on the order of links. Texts that differ in numbers only ("Day 17", "Day 18") are one text, except
+    for pages that a page without numbers in its URL links to: such a page is a list somebody wrote, and it ends.
 
     Args:
-        max_pages: documents; 0 is no limit.
-        progress: where the documents are counted.
-        max_requests: requests; 0 is no limit, None that which follows from `max_pages`.
+        limit: pages of one shape that may bring nothing new; 0 for any number.
+        stored: returns the texts of the stored pages of a shape, where there are `limit` or more of them.
     """
 
-    def __init__(self, max_pages: int, progress: Progress, max_requests: int | None = None):
-        by_pages = REQUESTS_PER_PAGE * max_pages + MIN_REQUESTS if max_pages else 0
-        self.max_requests = by_pages if max_requests is None else max_requests
-        self.requests = 0
-        """Requests sent for pages; discovery and robots.txt do not count."""
-        self.cut = False
-        """True once links were filtered because more pages are queued than `max_requests` allows."""
-        self._max_pages = max_pages
-        self._progress = progress
+    def __init__(self, limit: int, stored: Callable[[str], Iterable[str]] = lambda _shape: ()):
+        self.limit = limit
+        self._stored = stored
+        self._shapes: dict[str, _Shape] = {}
 
-    @property
-    def reached(self) -> bool:
-        """True when `max_pages` documents have been exported, or `max_requests` requests sent."""
-        return self.left == 0 or (0 < self.max_requests <= self.requests)
+    def admits(self, url: str, *, listed: bool = False) -> bool:
+        """Say whether one more page of this shape is worth a request.
 
-    @property
-    def left(self) -> int | None:
-        """How many more documents may be exported, None without a limit."""
-        return max(self._max_pages - self._progress.documents, 0) if self._max_pages else None
+        Args:
+            url: an absolute URL.
+            listed: a page without numbers or query in its own URL links to it.
 
-    def room(self, queued: int) -> int | None:
-        """Return how many more pages may be queued where `queued` wait already, None without a limit."""
-        if not self.max_requests:
-            return None
-        return max(max(self.max_requests - self.requests, MIN_QUEUE) - queued, 0)
-
-    @property
-    def refusal(self) -> Filtered:
-        """Why a page is filtered once the limit is `reached`, or its queue is full."""
-        if self.left == 0:
-            return Filtered("max-pages", f"max_pages={self._max_pages} is reached")
-        return Filtered("max-requests", f"max_requests={self.max_requests} is reached")
-
-    @property
-    def why(self) -> str:
-        """The name of the limit that ended the run: `max_pages` or `max_requests`."""
-        return self.refusal.reason.replace("-", "_")
-
-
-MAX_LINKS_SEEN = 1_000_000
-"""Links of which it is remembered that they were seen: about 100 MB. When there are more, the oldest half is forgotten.
-
-One that is seen again then may be counted twice; no page is requested twice (`PageDupeFilter`).
-"""
-
-
-class SeenLinks:
-    """The links seen lately, at least the last half of `limit`, by their hash."""
-
-    def __init__(self, limit: int = MAX_LINKS_SEEN):
-        self._half = max(limit // 2, 1)
-        self._new: set[int] = set()
-        self._old: set[int] = set()
-
-    def __len__(self) -> int:
-        return len(self._new) + len(self._old)
-
-    def __contains__(self, link: str) -> bool:
-        key = hash(link)
-        return key in self._new or key in self._old
-
-    def missing(self, links: Iterable[str]) -> list[str]:
-        """Return the links that are not among those noted last."""
-        return [link for link in links if hash(link) not in self._new]
-
-    def add(self, link: str) -> bool:
-        """Note a link; returns whether it was not noted before."""
-        key = hash(link)
-        if key in self._new:
+        >>> days = LookAlikes(2)
+        >>> for day in (1, 2, 3):
+        ...     days.learn(f"https://example.com/cal?d={day}", f"Day {day}")
+        >>> days.admits("https://example.com/cal?d=4"), days.admits("https://example.com/cal?d=4", listed=True)
+        (False, True)
+        """
+        seen = self._shape(url)
+        if seen is None:
+            return True
+        if len(seen.texts) + len(seen.exact) >= self.limit * MAX_LOOK_ALIKES_FACTOR:
             return False
-        if len(self._new) >= self._half:
-            self._old, self._new = self._new, set()
-        is_known = key in self._old
-        self._new.add(key)
-        return not is_known
+        return (seen.repeated_exactly if listed else seen.repeated) < self.limit
 
+    def learn(self, url: str, text: str) -> None:
+        """Note the text that a page which was not stored before answered with."""
+        if (seen := self._shape(url)) is not None:
+            seen.learn(text)
 
-def _evidence(discovery: Discovery, start_page: Page) -> Iterator[Section]:
-    """Yield what the start page and the places of the sitemaps say of the section.
+    def wasted(self, url: str) -> None:
+        """Note that a page which was not stored before brought no text."""
+        if (seen := self._shape(url)) is not None:
+            seen.repeated += 1
+            seen.repeated_exactly += 1
 
-    A sitemap is for the pages below its own directory (https://www.sitemaps.org/protocol.html#location).
-    """
-    if start_page.meta.section is not None:
-        yield start_page.meta.section
-    for sitemap in discovery.sitemaps:
-        if host(sitemap) == host(discovery.start_url) and directory(sitemap) != "/":
-            yield Section(directory(sitemap), "its sitemap lies there")
+    def _shape(self, url: str) -> _Shape | None:
+        shape = shape_of(url) if self.limit else None
+        if shape is None:
+            return None
+        if shape not in self._shapes:
+            self._shapes[shape] = _Shape()
+            for text in self._stored(shape):
+                self._shapes[shape].learn(text)
+        return self._shapes[shape]
 
 
 class Bounds:
@@ -137,35 +257,32 @@ class Bounds:
 
     Args:
         arguments: the arguments of the run.
+        config: the project's settings, which name the file types that it reads.
         site: what is known of the site's pages.
-        handled: file extensions that a handler of the project reads.
-        look_alikes: what is known of pages whose URLs differ in numbers only.
         requested: says whether a page was requested in this run.
         is_read: says whether there is a document of a page, of this run or an earlier one.
-        handled_if_listed: extensions of files that the project reads where they are listed.
+        texts: `stored` of `LookAlikes`.
     """
 
     def __init__(
         self,
         arguments: DocsArguments,
+        config: Config,
         site: SiteKnowledge,
-        handled: frozenset[str],
-        look_alikes: LookAlikes,
         *,
         requested: Callable[[str], bool],
         is_read: Callable[[str], bool],
-        handled_if_listed: frozenset[str] = frozenset(),
+        texts: Callable[[str], Iterable[str]] = lambda _shape: (),
     ):
-        self._handled_if_listed = handled_if_listed
-        self.scope: Scope | None = None
-        self._arguments = arguments
-        self._site = site
-        self._requested = requested
+        self._arguments, self._config, self._site = arguments, config, site
+        self._is_known: Callable[[str], bool] = lambda url: site.is_evident(url) or requested(url)
         self._is_read = is_read
-        self._handled = handled
-        self._trees: Trees | None = None
-        self.look_alikes = look_alikes
-        self._links_seen = SeenLinks()
+        self.scope: Scope | None = None
+        self.look_alikes = LookAlikes(MAX_LOOK_ALIKES, texts)
+        self.links = SeenLinks()
+        """The links seen in this run, exactly as they are written."""
+        self.trees = self._trees("")
+        """The languages and versions of the documentation."""
         self._start_directory = ""
         self._only_listed = arguments.scope == "listed"
 
@@ -173,40 +290,41 @@ class Bounds:
 
     def discovered(self, discovery: Discovery, start_page: Page) -> None:
         """Fix the bounds by what discovery found; `start_page` has the start page's links."""
+        start = discovery.start_url
         covering = discovery.discovered_file if discovery.discovered_file_type == "llms.txt" else None
         listed = [seed.url for seed in discovery.seeds if seed.llms]
-        evidence = _evidence(discovery, start_page)
+        evidence = [start_page.meta.section] if start_page.meta.section is not None else []
+        evidence += [  # a sitemap is for pages below it (https://www.sitemaps.org/protocol.html#location)
+            Section(directory(sitemap), "its sitemap lies there")
+            for sitemap in discovery.sitemaps
+            if host(sitemap) == host(start) and directory(sitemap) != "/"
+        ]
         self._only_listed = self._only_listed or discovery.discovered_file_type == "repository"
-        self.scope = self._build(discovery.start_url, covering, listed, evidence)
-        self._start_directory = urljoin(discovery.start_url, ".")
+        self.scope = self._build(start, covering, listed, evidence)
+        self._start_directory = urljoin(start, ".")
         alternates = [(tag, url) for seed in discovery.seeds for tag, url in seed.alternates.items()]
-        self._trees = Trees(
-            discovery.start_url,
-            self._arguments.language,
-            self._arguments.versions == "all",
-            lambda url: self._site.is_evident(url) or self._requested(url),
-            self._is_read,
-            language_segments([*start_page.meta.hreflang.items(), *alternates]),
-        )
+        self.trees = self._trees(start, language_segments([*start_page.meta.hreflang.items(), *alternates]))
         if identity(discovery.start.url) != identity(discovery.start.final_url):
-            self._trees.redirected(discovery.start.url, discovery.start.final_url)
+            self.trees.redirected(discovery.start.url, discovery.start.final_url)
 
     def stored(self, urls: Iterable[str], start: str | None = None) -> None:
         """Fix the bounds of a run without discovery, by the URLs of the stored pages.
 
         `start` is a page of the site where the argument `url` is none.
         """
-        self.scope = self._build(start or self._arguments.url or "", None, list(urls))
+        self.scope = self._build(start or self._arguments.url or "", None, list(urls), ())
+
+    def _trees(self, start_url: str, segments: frozenset[str] = frozenset()) -> Trees:
+        all_versions = self._arguments.versions == "all"
+        return Trees(
+            start_url, self._arguments.language, all_versions, self._is_known, self._is_read, segments
+        )
 
     def _build(
-        self, start_url: str, covering: str | None, listed: list[str], evidence: Iterable[Section] = ()
+        self, start_url: str, covering: str | None, listed: list[str], evidence: Iterable[Section]
     ) -> Scope:
-        arguments = self._arguments
-        widened = [
-            axis
-            for axis, value in (("language", arguments.language), ("version", arguments.versions))
-            if value == "all"
-        ]
+        arguments, formats = self._arguments, self._config.formats
+        values = {"language": arguments.language, "version": arguments.versions}
         return build_scope(
             "listed" if self._only_listed else arguments.scope,
             start_url,
@@ -214,10 +332,10 @@ class Bounds:
             listed,
             allow=arguments.allow,
             block=arguments.block,
-            above=directory_above(start_url, widened),
+            above=directory_above(start_url, [axis for axis, value in values.items() if value == "all"]),
             evidence=evidence,
-            handled=self._handled,
-            handled_if_listed=self._handled_if_listed,
+            handled=self._config.handlers.extensions | formats.extensions("linked"),
+            handled_if_listed=formats.extensions("listed"),
         )
 
     # --- what is in scope ---
@@ -228,41 +346,16 @@ class Bounds:
             return Filtered("llms-file", "llms files are read, not exported")
         if len(url) > MAX_URL_LENGTH:
             return Filtered("url-length", f"longer than {MAX_URL_LENGTH} characters")
-        return self._foreign(url) or (self.scope.refusal(url, listed=listed) if self.scope else None)
-
-    def _foreign(self, url: str) -> Filtered | None:
-        """Return why a page belongs to another language or version, or None."""
-        if self._trees is None or host(url) != self._trees.host or identity(url) in self._site.entries:
-            return None
-        foreign = self._trees.foreign(url)
-        if foreign is None:
-            return None
-        axis, segment = foreign
-        wider = "versions=all" if axis == "version" else f"language={segment} or all"
-        return Filtered(axis, f"the {axis} {segment} (wider: -a {wider})")
+        is_named = host(url) != self.trees.host or identity(url) in self._site.entries
+        if not is_named and (foreign := self.trees.foreign(url)) is not None:
+            axis, segment = foreign
+            wider = "versions=all" if axis == "version" else f"language={segment} or all"
+            return Filtered(axis, f"the {axis} {segment} (wider: -a {wider})")
+        return self.scope.refusal(url, listed=listed) if self.scope else None
 
     def is_undecided(self, url: str) -> bool:
         """Say whether a page may belong to another language or version, which depends on the rest of the site."""
-        return (
-            self._trees is not None
-            and identity(url) not in self._site.entries
-            and self._trees.is_undecided(url)
-        )
-
-    def accept_undecided(self, urls: Iterable[str]) -> None:
-        """Decide whether the languages and versions of these pages are filtered, each as a whole."""
-        if self._trees is not None:
-            self._trees.accept_undecided(urls)
-
-    def no_page(self, url: str) -> None:
-        """Take in that an address is not found."""
-        if self._trees is not None:
-            self._trees.no_page(url)
-
-    def redirected(self, url: str, target: str) -> None:
-        """Take in that an address leads to another: by a redirect, or by what its page says of itself."""
-        if self._trees is not None:
-            self._trees.redirected(url, target)
+        return identity(url) not in self._site.entries and self.trees.is_undecided(url)
 
     def allowed(self, url: str) -> bool:
         """Say whether the page is in scope."""
@@ -305,15 +398,3 @@ class Bounds:
         """
         below = url.removeprefix(self._start_directory)
         return shape_of(url if below == url else f"https://x/{below}") is not None
-
-    def is_linked(self, url: str) -> bool:
-        """Say whether this exact URL was seen as a link in this run."""
-        return url in self._links_seen
-
-    def not_seen_lately(self, links: Iterable[str]) -> list[str]:
-        """Return the links that were not seen lately, in one pass: most links of a page are on others too."""
-        return self._links_seen.missing(links)
-
-    def first_sight(self, link: str) -> bool:
-        """Say whether this exact URL is seen as a link for the first time in this run."""
-        return self._links_seen.add(link)

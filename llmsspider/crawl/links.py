@@ -151,3 +151,41 @@ class DeadLinks:
         skipped = {known: self._before[known] + 1 for known in self._skipped.values()}
         kept = {**({} if whole else self._before), **skipped, **self._now}
         return dict(list(kept.items())[-MAX_STORED:])
+
+
+MAX_LINKS_SEEN = 1_000_000
+"""Links of which it is remembered that they were seen: about 100 MB. When there are more, the oldest half is forgotten.
+
+One that is seen again then may be counted twice; no page is requested twice (`PageDupeFilter`).
+"""
+
+
+class SeenLinks:
+    """The links seen lately, at least the last half of `limit`, by their hash."""
+
+    def __init__(self, limit: int = MAX_LINKS_SEEN):
+        self._half = max(limit // 2, 1)
+        self._new: set[int] = set()
+        self._old: set[int] = set()
+
+    def __len__(self) -> int:
+        return len(self._new) + len(self._old)
+
+    def __contains__(self, link: str) -> bool:
+        key = hash(link)
+        return key in self._new or key in self._old
+
+    def missing(self, links: Iterable[str]) -> list[str]:
+        """Return the links that are not among those noted last, in one pass: most links of a page are on others too."""
+        return [link for link in links if hash(link) not in self._new]
+
+    def add(self, link: str) -> bool:
+        """Note a link, as it is written; return whether it was not noted before."""
+        key = hash(link)
+        if key in self._new:
+            return False
+        if len(self._new) >= self._half:
+            self._old, self._new = self._new, set()
+        is_known = key in self._old
+        self._new.add(key)
+        return not is_known

@@ -130,7 +130,7 @@ def make_plan(run: RunState, bases: LinkBases, discovery: Discovery, scope: Scop
     for link in dict.fromkeys(map(parse, start_page.follow)):
         if isinstance(link, InvalidUrl):
             count(link.display, INVALID_URL, link.why)
-    run.bounds.accept_undecided(pages)
+    run.bounds.trees.accept_undecided(pages)
     for page, (section, is_listed) in pages.items():
         why = run.bounds.refusal(page, listed=run.bounds.is_listed(page))
         if why is not None:

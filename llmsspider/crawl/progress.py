@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from llmsspider.errors import ErrorKind, command
 from llmsspider.items import Change, Origin
-from llmsspider.web.stats import FILTERED_AFTER_FETCH, FilterReason
+from llmsspider.web.stats import FILTERED_AFTER_FETCH, Filtered, FilterReason
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -188,6 +188,67 @@ class Progress:
             "left_out": self.filtered.total(),
             "pages_per_min": round(done * 60 / elapsed_secs, 1) if elapsed_secs > 0 else 0.0,
         }
+
+
+# How many pages a crawl takes.
+
+REQUESTS_PER_PAGE = 10
+MIN_REQUESTS = 100
+"""Without `max_requests`, a crawl sends 10 requests for each page of `max_pages`, and 100 more, at most.
+
+A page takes one to four: its Markdown form, its HTML, a redirect, retries. The rest is for pages that give no document.
+"""
+
+MIN_QUEUE = 1000
+"""Number of pages that may be queued however few requests are left: not every queued page is requested."""
+
+
+class PageLimit:
+    """How many documents a crawl may export, and how many requests it may send for them.
+
+    Args:
+        max_pages: documents; 0 is no limit.
+        progress: where the documents are counted.
+        max_requests: requests; 0 is no limit, None that which follows from `max_pages`.
+    """
+
+    def __init__(self, max_pages: int, progress: Progress, max_requests: int | None = None):
+        by_pages = REQUESTS_PER_PAGE * max_pages + MIN_REQUESTS if max_pages else 0
+        self.max_requests = by_pages if max_requests is None else max_requests
+        self.requests = 0
+        """Requests sent for pages; discovery and robots.txt do not count."""
+        self.cut = False
+        """True once links were filtered because more pages are queued than `max_requests` allows."""
+        self._max_pages = max_pages
+        self._progress = progress
+
+    @property
+    def reached(self) -> bool:
+        """True when `max_pages` documents have been exported, or `max_requests` requests sent."""
+        return self.left == 0 or (0 < self.max_requests <= self.requests)
+
+    @property
+    def left(self) -> int | None:
+        """How many more documents may be exported, None without a limit."""
+        return max(self._max_pages - self._progress.documents, 0) if self._max_pages else None
+
+    def room(self, queued: int) -> int | None:
+        """Return how many more pages may be queued where `queued` wait already, None without a limit."""
+        if not self.max_requests:
+            return None
+        return max(max(self.max_requests - self.requests, MIN_QUEUE) - queued, 0)
+
+    @property
+    def refusal(self) -> Filtered:
+        """Why a page is filtered once the limit is `reached`, or its queue is full."""
+        if self.left == 0:
+            return Filtered("max-pages", f"max_pages={self._max_pages} is reached")
+        return Filtered("max-requests", f"max_requests={self.max_requests} is reached")
+
+    @property
+    def why(self) -> str:
+        """The name of the limit that ended the run: `max_pages` or `max_requests`."""
+        return self.refusal.reason.replace("-", "_")
 
 
 def duration(secs: float) -> str:

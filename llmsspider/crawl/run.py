@@ -12,14 +12,13 @@ import logging
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from llmsspider.crawl import traps
-from llmsspider.crawl.bounds import Bounds, PageLimit
+from llmsspider.crawl.bounds import Bounds
 from llmsspider.crawl.known_pages import KnownPages
-from llmsspider.crawl.progress import succeeded
+from llmsspider.crawl.progress import PageLimit, succeeded
 from llmsspider.crawl.readings import Readings
 from llmsspider.crawl.records import RecordedPages
 from llmsspider.crawl.settle import drop_reason
-from llmsspider.crawl.source_memory import SourceMemory, stored_look_alikes
+from llmsspider.crawl.source_memory import SourceMemory
 from llmsspider.crawl.state import RunState
 from llmsspider.errors import StoreError
 from llmsspider.items import content_hash
@@ -68,12 +67,11 @@ class Run(RunState):
         self.readings = Readings(self, self.memory)
         self.bounds = Bounds(
             arguments,
+            config,
             self.site,
-            config.handlers.extensions | config.formats.extensions("linked"),
-            traps.LookAlikes(traps.MAX_LOOK_ALIKES, stored_look_alikes(self)),
             requested=self.requested,
             is_read=self._is_read,
-            handled_if_listed=config.formats.extensions("listed"),
+            texts=self._texts_of_shape,
         )
         self.plan: Plan | None = None
         """What the crawl would do, for `scrapy plan`."""

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from llmsspider.config.sources import kept_line, updated_record
-from llmsspider.crawl import traps
 from llmsspider.crawl.bot_walls import CONFIRM_RUNS, has_end
 from llmsspider.crawl.full_text import LaggingFiles
 from llmsspider.crawl.known_pages import FullCheck
@@ -19,7 +16,6 @@ from llmsspider.crawl.links import DeadLinks, LinkSources
 from llmsspider.items import Section, raw_hash
 from llmsspider.site.discovered import Discovery, FetchResult
 from llmsspider.site.llms_files import section_url
-from llmsspider.store import CONTENT
 from llmsspider.web.urls import directory, host, page_key
 
 if TYPE_CHECKING:
@@ -346,22 +342,3 @@ class SourceMemory:
     def _run_before(self) -> RunRecord | None:
         earlier = [record for record in self._run.store.runs() if record.id != self._run.id]
         return earlier[-1] if earlier else None
-
-
-def stored_look_alikes(run: RunState) -> Callable[[str], Iterator[str]]:
-    """Return what gives the texts of the stored pages of a shape, where there are so many that the limit matters."""
-
-    @cache
-    def by_shape() -> dict[str, list[bytes]]:
-        keys: dict[str, list[bytes]] = defaultdict(list)
-        for key, state in run.known.states.items():
-            if (found := traps.shape_of(state.url)) is not None:
-                keys[found].append(key)
-        return keys
-
-    def texts(shape: str) -> Iterator[str]:
-        keys = by_shape().get(shape, [])
-        if run.is_open and len(keys) >= traps.MAX_LOOK_ALIKES:
-            yield from (record.content or "" for record in run.store.load_pages(keys, CONTENT) if record)
-
-    return texts

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable, Callable
+from collections import defaultdict
+from collections.abc import Awaitable, Callable, Iterator
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from llmsspider.content.conversion.workers import ConversionPool
 from llmsspider.crawl.bot_walls import Suspects
+from llmsspider.crawl.bounds import Bounds, shape_of
 from llmsspider.crawl.deletions import Moves
 from llmsspider.crawl.known_pages import KnownPages
 from llmsspider.crawl.pages import PrefetchedResponses
@@ -16,6 +19,7 @@ from llmsspider.crawl.records import RecordedPages, Records
 from llmsspider.crawl.site import SiteKnowledge
 from llmsspider.crawl.waiting import Spool, Waiting
 from llmsspider.errors import ErrorKind
+from llmsspider.store import CONTENT
 from llmsspider.web import stats
 from llmsspider.web.stats import FILTERED_AFTER_FETCH, LIMITS, FilterReason, Stat
 from llmsspider.web.urls import identity, page_key
@@ -23,7 +27,6 @@ from llmsspider.web.urls import identity, page_key
 if TYPE_CHECKING:
     from llmsspider.config.arguments import DocsArguments
     from llmsspider.config.settings import Config
-    from llmsspider.crawl.bounds import Bounds
     from llmsspider.site.discovered import Discovery
     from llmsspider.store import PageRecord, RunRecord, Store
 
@@ -152,6 +155,20 @@ class RunState:
         if key in self.recorded.keys or self.known.state(key) is not None:
             return True
         return "copy" in self.waiting.closed and (self.site.is_evident(url) or self.requested(url))
+
+    @cached_property
+    def _stored_shapes(self) -> dict[str, list[bytes]]:
+        shapes: dict[str, list[bytes]] = defaultdict(list)
+        for key, state in self.known.states.items():
+            if (shape := shape_of(state.url)) is not None:
+                shapes[shape].append(key)
+        return shapes
+
+    def _texts_of_shape(self, shape: str) -> Iterator[str]:
+        """Yield the texts of the stored pages of a shape, where there are so many that the limit matters."""
+        keys = self._stored_shapes.get(shape, []) if self.is_open else []
+        if len(keys) >= self.bounds.look_alikes.limit:
+            yield from (record.content or "" for record in self.store.load_pages(keys, CONTENT) if record)
 
     def count(self, stat: Stat, number: int = 1) -> None:
         """Add to a stat."""

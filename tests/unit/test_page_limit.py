@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from llmsspider.crawl.bounds import MIN_QUEUE, PageLimit, SeenLinks
-from llmsspider.crawl.progress import Progress
+from llmsspider.crawl.links import SeenLinks
+from llmsspider.crawl.progress import MIN_QUEUE, PageLimit, Progress
 
 
 def test_the_limit_of_requests_follows_from_that_of_pages():

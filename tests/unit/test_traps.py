@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from llmsspider.crawl.traps import LookAlikes, shape_of, trap_reason, without_session_id
+from llmsspider.crawl.bounds import LookAlikes, shape_of, trap_reason, without_session_id
 
 SITE = "https://example.com"
 

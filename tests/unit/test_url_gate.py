@@ -15,12 +15,12 @@ from scrapy.utils.python import to_bytes
 from twisted.web.client import URI
 
 from llmsspider.config.arguments import DocsArguments
-from llmsspider.crawl.bounds import Bounds
+from llmsspider.config.settings import Config
+from llmsspider.crawl.bounds import Bounds, LookAlikes, trap_reason, without_session_id
 from llmsspider.crawl.pages import with_valid_urls
 from llmsspider.crawl.records import title_from_url
 from llmsspider.crawl.settle import same_page_elsewhere
 from llmsspider.crawl.site import SiteKnowledge
-from llmsspider.crawl.traps import LookAlikes, trap_reason, without_session_id
 from llmsspider.items import Page, PageMeta
 from llmsspider.output.graph import site_tree
 from llmsspider.output.mirror_files import safe_name
@@ -166,14 +166,8 @@ BASE = "https://example.com/docs/"
 
 def _bounds(url: str) -> Bounds:
     arguments = DocsArguments.model_validate({"url": "https://example.com/"})
-    bounds = Bounds(
-        arguments,
-        SiteKnowledge(),
-        frozenset(),
-        LookAlikes(1),
-        requested=lambda _url: False,
-        is_read=lambda _url: False,
-    )
+    no = lambda _url: False  # noqa: E731
+    bounds = Bounds(arguments, Config(), SiteKnowledge(), requested=no, is_read=no)
     bounds.scope = build_scope("auto", BASE, None, [url])
     return bounds
 

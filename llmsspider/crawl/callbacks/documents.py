@@ -293,7 +293,7 @@ class Failures:
         run.fail(urls[0], kind, message if len(urls) == 1 else f"{message} at {request.url}", status)
         if kind == "not_found":
             self._remember_dead(request, urls[0])
-            self._run.bounds.no_page(urls[0])
+            self._run.bounds.trees.no_page(urls[0])
         for key in dict.fromkeys(page_key(url) for url in urls):
             if kind == "not_found":
                 run.known.record_outcome(key, "gone", "not-found")
@@ -325,7 +325,7 @@ class Failures:
         """Record the addresses that redirect to another page: stored ones moved."""
         for url in request.meta.get("redirect_urls", ()):
             if identity(url) != identity(request.url):
-                self._run.bounds.redirected(url, request.url)
+                self._run.bounds.trees.redirected(url, request.url)
                 self._run.known.moved(page_key(url), page_key(request.url), for_good=is_permanent(request))
 
     def _remember_dead(self, request: Request, url: str) -> None:

@@ -259,7 +259,7 @@ class Pages:
         """Yield the request for the page that takes the place of this one."""
         run = self._run
         run.known.moved(page_key(request.url), page_key(target))
-        run.bounds.redirected(request.url, target)
+        run.bounds.trees.redirected(request.url, target)
         is_spelling = why.reason == "canonical"
         if is_spelling:
             run.site.learn_canonical(request.url, target)
@@ -302,7 +302,7 @@ class Pages:
             return url
         if canonical and identity(canonical) == page:
             return without_fragment(canonical)
-        return page if len(page) < len(url) and run.bounds.is_linked(page) else url
+        return page if len(page) < len(url) and page in run.bounds.links else url
 
     def _compare(self, record: PageRecord, answer: PageResponse, request: Request) -> None:
         """Compare a page with the site's other pages and with what is stored of it, and complete its record."""

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from scrapy import Request
 
+from llmsspider.crawl.bounds import without_session_id
 from llmsspider.crawl.requests import ALLOWED_STATUSES, CARRIED, META, info
-from llmsspider.crawl.traps import without_session_id
 from llmsspider.crawl.waiting import WaitingPage
 from llmsspider.site.llms_files import MAX_FULL_BYTES
 from llmsspider.web.page_forms import is_markdown_url, page_candidates
@@ -83,7 +83,7 @@ class PageRequests:
     def decided(self) -> list[Request]:
         """Return the requests that waited, except for pages of trees that are copies; those are counted."""
         bounds, waiting = self._run.bounds, [page.request for page in self._run.waiting.take("copy")]
-        bounds.accept_undecided(request.url for request in waiting)
+        bounds.trees.accept_undecided(request.url for request in waiting)
         return [one for one in waiting if self.admits(one.url, listed=bounds.is_listed(one.url))]
 
     def refresh(self) -> Iterator[Request]:
@@ -191,7 +191,7 @@ class PageRequests:
             return request.replace(url=spelled, meta=meta, dont_filter=True)
         named_by = page.get("canonical")
         if named_by and identity(named_by) != identity(request.url):
-            run.bounds.no_page(request.url)
+            run.bounds.trees.no_page(request.url)
             meta = {**request.meta, META: {**page, "canonical": named_by}}
             return request.replace(url=named_by, meta=meta, dont_filter=True)
         markdown = page.get("md") or page.get("dead")
@@ -265,11 +265,9 @@ class PageRequests:
         """Yield the links that are new to this run and in scope, each with the page that it stands for."""
         run = self._run
         if unchanged or not run.memory.dead_links.skips:
-            urls = run.bounds.not_seen_lately(urls)
+            urls = run.bounds.links.missing(urls)
         for link in self._valid(link for link in urls if not self._is_known(link, unchanged=unchanged)):
-            if not run.bounds.first_sight(link) and (
-                unchanged or not run.memory.dead_links.was_skipped(link)
-            ):
+            if not run.bounds.links.add(link) and (unchanged or not run.memory.dead_links.was_skipped(link)):
                 continue
             url = run.page_of(without_session_id(link))
             why = run.bounds.refusal(url)
@@ -284,8 +282,8 @@ class PageRequests:
     def _is_known(self, link: str, *, unchanged: bool) -> bool:
         """Say whether a link was seen in this run exactly as it is written, which most were, and may be passed over."""
         run = self._run
-        is_known = run.bounds.is_linked(link) and (unchanged or not run.memory.dead_links.was_skipped(link))
-        return is_known and not run.bounds.first_sight(link)  # it stays among those seen lately
+        is_known = link in run.bounds.links and (unchanged or not run.memory.dead_links.was_skipped(link))
+        return is_known and not run.bounds.links.add(link)  # it stays among those seen lately
 
     def _valid(self, urls: Iterable[str]) -> Iterator[str]:
         """Yield the URLs that pass the gate; the others are counted, each once."""
@@ -293,7 +291,7 @@ class PageRequests:
             url = parse(link)
             if isinstance(url, str):
                 yield url
-            elif isinstance(url, InvalidUrl) and self._run.bounds.first_sight(url.display):
+            elif isinstance(url, InvalidUrl) and self._run.bounds.links.add(url.display):
                 self._run.record_filtered(url.display, INVALID_URL, url.why)
 
     def _too_deep(self, urls: Iterable[str]) -> None:
@@ -303,7 +301,7 @@ class PageRequests:
             if (
                 not run.requested(url)
                 and run.bounds.allowed(url)
-                and run.bounds.first_sight(f"depth {identity(url)}")
+                and run.bounds.links.add(f"depth {identity(url)}")
             ):
                 run.record_filtered(url, "max-depth", f"max_depth={run.arguments.max_depth}")
 

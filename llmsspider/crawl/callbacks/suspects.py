@@ -58,7 +58,7 @@ class SuspectAnswers:
         suspect.start = bool(info(request).get("start"))
         start = run.discovery.start if run.discovery is not None else None
         led = suspect.start and start is not None and start.url != start.final_url
-        suspect.redirected = (led or "redirect_urls" in request.meta) and not run.bounds.is_linked(record.url)
+        suspect.redirected = (led or "redirect_urls" in request.meta) and record.url not in run.bounds.links
         suspect.false_304 = run.known.is_false(record, answer.headers)
         run.suspects.see(suspect)
         return suspect
