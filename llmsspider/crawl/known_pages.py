@@ -1,148 +1,43 @@
-"""What was known of a site before this run, and what became of it: the rules of a recrawl. No Scrapy here."""
+"""The stored pages of a source: what was known before this run, and what this run writes of them. No Scrapy.
+
+A page is requested again with its validators; a body that is the same is not converted again. What was stored but not
+reached is decided on at the end, and nothing is deleted in doubt (docs/explanation/incremental.md).
+"""
 
 from __future__ import annotations
 
 import hashlib
-import re
-import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from email.utils import parsedate_to_datetime
-from functools import lru_cache
-from typing import TYPE_CHECKING, Literal
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import urlsplit
 
 from llmsspider.crawl.bot_walls import breaks_off
 from llmsspider.items import content_hash
 from llmsspider.store import PageState, Reading
 from llmsspider.web.addresses import hostname
+from llmsspider.web.loading import own_mark
+from llmsspider.web.outcomes import clean_validator, says_unchanged, validators
 from llmsspider.web.page_forms import HTML_TYPES
 from llmsspider.web.urls import host
 
 if TYPE_CHECKING:
+    from llmsspider.items import Change
     from llmsspider.store import PageRecord, Store
 
+FULL_CHECK_RUNS = 14
+"""Runs in which every page is fetched once without validators, 0 for never: two weeks of nights.
 
-# Fetches without validators now and then, and the hosts whose 304 was false. Pure.
-# A server may say 304 for a page that has changed: a constant `Last-Modified`, an ETag made of the size. A false 304
-# looks like a true one, so each run fetches a share of the pages whole. A host that answers one of
-# them with another text under validators that say "unchanged" is not believed any more: no validators are sent to it.
-
-
-@dataclass(slots=True)
-class FullCheck:
-    """Says to which URLs validators are sent in one run.
-
-    Args:
-        runs: every URL is fetched without validators in one of so many runs; 0 for never.
-        number: number of the run.
-        unbelieved: hosts whose 304 was false.
-    """
-
-    runs: int = 0
-    number: int = 0
-    unbelieved: set[str] = field(default_factory=set)
-
-    def sends_validators(self, url: str) -> bool:
-        """Say whether validators are sent to this URL in this run.
-
-        >>> checks = [FullCheck(runs=3, number=number) for number in range(3)]
-        >>> sum(check.sends_validators("https://e.com/a") for check in checks)
-        2
-        """
-        return host(url) not in self.unbelieved and not self._is_due(url)
-
-    def found_false(self, url: str) -> bool:
-        """Note that a 304 for this URL would have been false; return whether its host was believed until now."""
-        name = host(url)
-        is_news = name not in self.unbelieved
-        self.unbelieved.add(name)
-        return is_news
-
-    def remember(self, hosts: object) -> None:
-        """Take over the hosts that earlier runs found."""
-        if isinstance(hosts, Iterable) and not isinstance(hosts, str | bytes):
-            self.unbelieved.update(name for name in hosts if isinstance(name, str))
-
-    def _is_due(self, url: str) -> bool:
-        if not self.runs:
-            return False
-        parts = urlsplit(url)
-        digest = hashlib.sha256(f"{parts.path}?{parts.query}".encode("utf-8", "surrogatepass")).digest()
-        return (int.from_bytes(digest[:4]) + self.number) % self.runs == 0
-
-
-def says_unchanged(etag: str | None, last_modified: str | None, headers: Mapping[str, str]) -> bool:
-    """Say whether the validators of an answer are such that a conditional request would have got a 304.
-
-    RFC 9110, section 13.2.2: ETags are compared weakly, and dates only where no ETag was sent.
-
-    Args:
-        etag: as stored from an earlier answer.
-        last_modified: the same.
-        headers: of the new answer, with lower-case names.
-
-    >>> says_unchanged('W/"1"', None, {"etag": '"1"'}), says_unchanged('"1"', None, {"etag": '"2"'})
-    (True, False)
-    """
-    if etag:
-        return _opaque(etag) == _opaque(headers.get("etag", ""))
-    before, now = last_modified, headers.get("last-modified")
-    if not before or not now:
-        return False
-    try:
-        return parsedate_to_datetime(now) <= parsedate_to_datetime(before)
-    except (ValueError, TypeError, IndexError, OverflowError):
-        return now == before
-
-
-def _opaque(etag: str) -> str:
-    return etag.strip().removeprefix("W/")
-
-
-# What was known of a site before this run, and what became of it: the rules of a recrawl. No Scrapy here.
-# A page is requested again with its validators; a body that is the same is not converted again. What was stored but not
-# reached is decided on at the end, and nothing is deleted in doubt (docs/explanation/incremental.md).
+A server may say 304 for a page that has changed: a constant `Last-Modified`, an ETag made of the size. So each run
+fetches a share of the pages whole. A host that answers one of them with another text under validators that say
+"unchanged" is not believed any more: no validators are sent to it.
+"""
 
 PageOutcome = Literal["gone", "moved", "failed", "dropped", "kept", "unlinked"]
 """What became of a stored page that this run did not confirm: `gone` 404 or 410, `moved` redirected elsewhere,
 `failed` failed this time, `dropped` answers, but is no documentation any more, `kept` could not be verified,
 `unlinked` answers, but nothing links to it."""
-
-_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
-
-
-def clean_validator(value: str | None) -> str | None:
-    """Return a stored validator as it may be sent: without control characters, None when nothing is left."""
-    cleaned = _CONTROL.sub("", value or "").strip()
-    return cleaned or None
-
-
-def validators(etag: str | None, last_modified: str | None) -> dict[str, str]:
-    """Return the request headers that ask for a body only if it is another one (RFC 9110, section 13.1).
-
-    A date in the future says nothing of what has changed since, so none is sent.
-    """
-    headers = {
-        "If-None-Match": clean_validator(etag),
-        "If-Modified-Since": _past(clean_validator(last_modified)),
-    }
-    return {name: value for name, value in headers.items() if value}
-
-
-def _past(date: str | None) -> str | None:
-    """Return an HTTP date unless it lies in the future; what is no date is left to the server that sent it."""
-    moment = _moment(date) if date else None
-    return None if moment is not None and moment > time.time() else date
-
-
-@lru_cache(maxsize=256)
-def _moment(date: str) -> float | None:
-    """Return the seconds since 1970 of an HTTP date, which many pages of a site share; None for what is no date."""
-    try:
-        return parsedate_to_datetime(date).timestamp()
-    except (ValueError, TypeError, IndexError, OverflowError):
-        return None
 
 
 KEPT_HEADERS = (
@@ -156,11 +51,8 @@ KEPT_HEADERS = (
 )
 """Headers of a response that describe its body; no others are stored."""
 
-_TEXT_FILES = ("text/plain", "text/markdown")
-"""Types of llms files; other formats say themselves that they are not whole."""
 
-
-@dataclass(slots=True)
+@dataclass
 class KnownPages:
     """The stored pages of a source, by key, and what this run learned of those it did not confirm.
 
@@ -172,7 +64,8 @@ class KnownPages:
         aliases: key of another spelling to the key of its page.
         extractor_version: what stored content must be made with to be used again.
         trusted: False ignores hashes and validators (`full=true`).
-        full_check: to which URLs validators are sent in this run.
+        number: number of the run.
+        unbelieved: hosts whose 304 was false.
         store: where what is no document is kept; None keeps none.
     """
 
@@ -180,7 +73,8 @@ class KnownPages:
     aliases: dict[bytes, bytes] = field(default_factory=dict)
     extractor_version: str = ""
     trusted: bool = True
-    full_check: FullCheck = field(default_factory=FullCheck)
+    number: int = 0
+    unbelieved: set[str] = field(default_factory=set)
     store: Store | None = None
     outcomes: dict[bytes, PageOutcome] = field(default_factory=dict)
     reasons: dict[bytes, str] = field(default_factory=dict)
@@ -190,8 +84,6 @@ class KnownPages:
     """Those of them whose redirect was not one for good."""
     moved_from: dict[bytes, list[str]] = field(default_factory=dict)
     """The former addresses of pages, by key: as stored, and as this run learns them."""
-    _by_url: dict[str, bytes] | None = None
-    _hosts: frozenset[str | None] | None = None
 
     def state(self, key: bytes) -> PageState | None:
         """Return the state of a stored page, by its key or the key of another spelling."""
@@ -204,9 +96,23 @@ class KnownPages:
         """
         if self.aliases or not self.states:
             return bool(self.states)
-        if self._hosts is None:
-            self._hosts = frozenset(hostname(state.url) for state in self.states.values())
         return hostname(url) in self._hosts
+
+    @cached_property
+    def _hosts(self) -> frozenset[str | None]:
+        return frozenset(hostname(state.url) for state in self.states.values())
+
+    @cached_property
+    def _by_url(self) -> dict[str, bytes]:
+        states = self.states.items()
+        return {state.validators_url: key for key, state in states if state.origin != "llms-full"}
+
+    def sends_validators(self, url: str) -> bool:
+        """Say whether validators are sent to this URL in this run (`FULL_CHECK_RUNS`)."""
+        parts = urlsplit(url)
+        digest = hashlib.sha256(f"{parts.path}?{parts.query}".encode("utf-8", "surrogatepass")).digest()
+        is_due = FULL_CHECK_RUNS and (int.from_bytes(digest[:4]) + self.number) % FULL_CHECK_RUNS == 0
+        return not is_due and host(url) not in self.unbelieved
 
     def conditional_headers(
         self, url: str, accept: str | None, *, read_by: str | None = None
@@ -222,15 +128,15 @@ class KnownPages:
             read_by: how what is no document is read (`store.Reading.read_by`), "" for an answer that is wanted as it
                 came; None where only a document is of use.
         """
-        if not self.trusted or not self.full_check.sends_validators(url):
+        if not self.trusted or not self.sends_validators(url):
             return {}
-        found: PageState | Reading | None = self.validated(url) if read_by != "" else None
-        if isinstance(found, PageState):
-            is_made = found.content_hash is not None and found.extractor_version == self.extractor_version
-            is_of_use = is_made and (found.accept is None or accept is None or found.accept == accept)
-            return validators(found.etag, found.last_modified) if is_of_use else {}
-        if read_by is not None and self.store is not None:
-            found = self.store.reading(Reading(url, accept, read_by=read_by).key, with_body=False)
+        page = self.validated(url) if read_by != "" else None
+        if page is not None:
+            is_made = page.content_hash is not None and page.extractor_version == self.extractor_version
+            is_of_use = is_made and (page.accept is None or accept is None or page.accept == accept)
+            return validators(page.etag, page.last_modified) if is_of_use else {}
+        key = Reading(url, accept, read_by=read_by or "").key
+        found = self._stored(key, with_body=False) if read_by is not None else None
         return validators(found.etag, found.last_modified) if found else {}
 
     def is_false(self, record: PageRecord, headers: Mapping[str, str]) -> bool:
@@ -248,13 +154,18 @@ class KnownPages:
             and state.accept == record.accept
             and state.extractor_version == record.extractor_version
             and state.raw_hash != bytes.fromhex(record.raw_hash or "")
-            and state.markdown_hash != bytes.fromhex(content_hash(record.content or ""))
+            and not self.has_text(record)
             and says_unchanged(state.etag, state.last_modified, headers)
         )
 
+    def has_text(self, record: PageRecord) -> bool:
+        """Say whether a page that was read anew has the text that is stored of it."""
+        state = self.state(record.key)
+        return state is not None and state.markdown_hash == bytes.fromhex(content_hash(record.content or ""))
+
     def validated(self, url: str) -> PageState | None:
         """Return the page whose validators were sent to this URL: what a 304 stands for."""
-        return self.states.get(self._keys().get(url, b""))
+        return self.states.get(self._by_url.get(url, b""))
 
     def same_body(self, key: bytes, fetched_url: str, raw_hash: str) -> bool:
         """Say whether a body is the one the stored content was made from, by the same extractor."""
@@ -294,21 +205,15 @@ class KnownPages:
             self.outcomes[key] = outcome
             self.reasons[key] = reason or outcome
 
-    def _keys(self) -> dict[str, bytes]:
-        if self._by_url is None:
-            self._by_url = {
-                state.validators_url: key for key, state in self.states.items() if state.origin != "llms-full"
-            }
-        return self._by_url
-
     # What is no document
+
+    def _stored(self, key: bytes, *, with_body: bool = True) -> Reading | None:
+        return self.store.reading(key, with_body=with_body) if self.store is not None else None
 
     def reading(self, url: str, accept: str | None, *, read_by: str = "") -> Reading | None:
         """Return what was read of a URL that is no document, which a 304 stands for, or None."""
-        if self.store is None:
-            return None
-        found = self.store.reading(Reading(url, accept, read_by=read_by).key)
-        if found is not None:
+        found = self._stored(Reading(url, accept, read_by=read_by).key)
+        if found is not None and self.store is not None:
             self.store.use_reading(found.key)
         return found
 
@@ -324,9 +229,7 @@ class KnownPages:
 
         HTML is not compared: what a page shows besides its text may be new each time.
         """
-        if self.store is None or answer.media_type in HTML_TYPES:
-            return False
-        found = self.store.reading(answer.key)
+        found = self._stored(answer.key) if answer.media_type not in HTML_TYPES else None
         return (
             found is not None
             and found.body != answer.body
@@ -335,10 +238,141 @@ class KnownPages:
 
     def breaks_off(self, answer: Reading) -> bool:
         """Say whether a text file ends where the stored one went on, though it came as a whole one."""
-        if self.store is None or answer.media_type not in _TEXT_FILES:
-            return False
-        found = self.store.reading(answer.key)
+        if answer.media_type not in {"text/plain", "text/markdown"}:
+            return False  # other formats show that they are not whole
+        found = self._stored(answer.key)
         if found is None or len(answer.body) >= len(found.body):
             return False
         before, now = found.body.decode("utf-8", "replace"), answer.body.decode("utf-8", "replace")
         return (before.endswith("\n") and not now.endswith("\n")) or breaks_off(before, now)
+
+
+AT_ONCE = 16
+"""Maximum number of stored pages that are expected, and of those that are in memory."""
+
+
+class RecordedPages:
+    """Writes the pages of one run to the store, each once, and compares them with what is stored.
+
+    Args:
+        known: the pages that were stored before the run.
+        store: where they are; None for a run that stores nothing.
+        own_code: pipelines of the user may alter documents.
+    """
+
+    def __init__(self, known: KnownPages, store: Store | None = None, *, own_code: bool = False):
+        self._known = known
+        self._stored = store
+        self._own_code = own_code
+        self.keys: set[bytes] = set()
+        """The pages that have a document or a tombstone in this run."""
+        self._expected: dict[bytes, None] = {}
+        self._read: dict[bytes, PageRecord | None] = {}
+
+    @property
+    def _store(self) -> Store:
+        if self._stored is None:
+            raise RuntimeError("the run is not open")
+        return self._stored
+
+    def is_first(self, record: PageRecord) -> bool:
+        """Say whether the page has neither a document nor a tombstone in this run yet."""
+        return record.key not in self.keys
+
+    def expect(self, key: bytes) -> None:
+        """Note that a stored page is being requested, so that its answer may say that it is unchanged."""
+        self._expected[key] = None
+        _keep_latest(self._expected)
+
+    def forget(self, key: bytes) -> None:
+        """Note that a stored page is not wanted: its answer is another."""
+        self._expected.pop(key, None)
+        self._read.pop(key, None)
+
+    def load(self, key: bytes) -> PageRecord | None:
+        """Return a stored page as this run left it, None where it is not stored; and read those expected with it.
+
+        A SELECT for each page would cost more than what is done with the page.
+        """
+        if key not in self._read:
+            keys = list({key: None, **self._expected})
+            self._expected.clear()
+            self._read.update(zip(keys, self._store.load_pages(keys), strict=True))
+        record = self._read.pop(key)
+        _keep_latest(self._read)
+        return record if record is not None and self.is_first(record) else self._store.load_page(key)
+
+    def delivered_before(self, record: PageRecord) -> PageRecord | None:
+        """Return what is stored of a page whose source is as it was, where pipelines may make another document of it.
+
+        None where the document is to be taken as it is: another source, other pipelines, or `full=true`.
+        """
+        state = self._known.states.get(record.key)
+        is_same = (
+            state is not None
+            and self._own_code
+            and self._known.trusted
+            and state.markdown_hash == bytes.fromhex(record.source_hash or "")
+            and state.extractor_version == record.extractor_version
+        )
+        return self._store.load_page(record.key) if is_same else None
+
+    def confirm(self, key: bytes) -> None:
+        """Confirm a stored page that has no document in this run, so that a run which continues this one has it."""
+        state = self._known.state(key)
+        record = self._store.load_page(state.key) if state is not None else None
+        if record is not None and self.is_first(record):
+            self.write(record, confirmed=True)
+
+    def write(self, record: PageRecord, *, confirmed: bool) -> tuple[Change, int | None]:
+        """Write a page to the store.
+
+        Args:
+            record: the page.
+            confirmed: it is as it was stored: a 304, an equal body, or in place of a page that failed.
+
+        Returns:
+            Its change, and the number of the change; None for a page that did not change.
+
+        Raises:
+            RuntimeError: the page has a document in this run.
+            StoreError: the store takes no more.
+        """
+        self._note_document(record)
+        if self._stored is None:
+            return "new", None
+        if confirmed:
+            self._store.touch_page(record)
+            return "unchanged", None
+        state = self._known.states.get(record.key)
+        is_same = state is not None and state.content_hash == bytes.fromhex(record.content_hash or "")
+        if state is not None and is_same and not self._is_altered(record, state):
+            self._store.save_page(record, "unchanged")
+            return "unchanged", None
+        change: Change = "new" if state is None else "changed"
+        return change, self._store.save_page(record, change)
+
+    def delete(self, record: PageRecord) -> int:
+        """Make a page a tombstone in the store, and return the number of the change; raises as `write` does."""
+        self._note_document(record)
+        return self._store.delete_page(record.key, self._known.reasons.get(record.key, "deleted"))
+
+    def _note_document(self, record: PageRecord) -> None:
+        """Note that the page has its one document of this run; raises `RuntimeError` for a second one."""
+        if not self.is_first(record):
+            raise RuntimeError(f"{record.url} has a document in this run")
+        self.keys.add(record.key)
+
+    def _is_altered(self, record: PageRecord, state: PageState) -> bool:
+        """Say whether pipelines made another document of a page whose content is the same."""
+        may_be = self._own_code or own_mark(state.extractor_version)
+        stored = self._store.load_page(record.key) if may_be else None
+        if stored is None or stored.extra != record.extra:
+            return stored is not None
+        with_others = state.extractor_version != record.extractor_version
+        return with_others and (stored.title, stored.description) != (record.title, record.description)
+
+
+def _keep_latest(pages: dict[bytes, Any]) -> None:
+    while len(pages) > AT_ONCE:
+        del pages[next(iter(pages))]

@@ -1,30 +1,37 @@
-"""The record of a page, what the store keeps of it and what its `Document` is made of; which pages a run has recorded.
+"""What the store keeps of a page that was read: its record, of which its `Document` is made, or why it is no document.
 
 `page_record` makes every record; `Records` adds what only pages of a response, of a full-text file or an index have.
-`RecordedPages` writes each page of a run to the store once, as a document or as a tombstone. No Scrapy.
+No Scrapy.
 """
 
 from __future__ import annotations
 
+import json
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit
 
+import orjson
+
 from llmsspider.content import markdown
 from llmsspider.crawl.bot_walls import has_end
-from llmsspider.crawl.pages import with_valid_urls
-from llmsspider.items import EXTRACTOR_VERSION, content_hash, raw_hash
+from llmsspider.crawl.pages import PageResult, with_valid_urls
+from llmsspider.crawl.settle import Drop
+from llmsspider.items import EXTRACTOR_VERSION, Page, PageMeta, Section, raw_hash
 from llmsspider.store import PageRecord
-from llmsspider.web.loading import own_mark
+from llmsspider.store import Reading as StoredReading
+from llmsspider.web.outcomes import says_unchanged
+from llmsspider.web.stats import Filtered
 from llmsspider.web.urls import document_id, identity
 
 if TYPE_CHECKING:
     from llmsspider.crawl.known_pages import KnownPages
-    from llmsspider.crawl.pages import PageResponse, PageResult
-    from llmsspider.items import Change, DiscoveredBy, LlmsEntry, Origin, Page
+    from llmsspider.crawl.pages import PageResponse
+    from llmsspider.items import DiscoveredBy, LlmsEntry, Origin
     from llmsspider.site.discovered import FullText, LlmsFile
-    from llmsspider.store import PageState, Store
+    from llmsspider.web.stats import FilterReason
 
 
 def page_record(
@@ -205,139 +212,151 @@ def title_from_url(url: str) -> str:
     return name.replace("-", " ").replace("_", " ").strip() or parts.netloc
 
 
-AT_ONCE = 16
-"""Maximum number of stored pages that are expected, and of those that are in memory."""
+# What was read of pages that are no documents, and of the start page: used again where they are unchanged.
+
+KEPT: frozenset[FilterReason] = frozenset(
+    {"ai-opt-out", "canonical", "empty", "listing", "noindex", "redirect", "unsupported-type"}
+)
+"""Reasons that depend on nothing but the page, its address and the settings: what was read of such pages is kept."""
+
+_META = (
+    "canonical",
+    "describedby",
+    "lists_only",
+    "listing",
+    "markdown_alternate",
+    "refresh",
+    "robots",
+    "tags",
+)
+"""The fields of `PageMeta` that are kept: they decide whether a page is a document, and where it leads."""
 
 
-class RecordedPages:
-    """Writes the pages of one run to the store, and compares them with what is stored.
+@dataclass(slots=True, frozen=True)
+class Reading:
+    """What was read of a page that is no document.
 
-    Args:
-        known: the pages that were stored before the run.
-        store: where they are; None for a run that stores nothing.
-        own_code: pipelines of the user may alter documents.
+    Attributes:
+        why: why it is none.
+        meta: its metadata; only the fields in `_META` are stored.
+        follow: the URLs to follow; empty for a page whose links are not followed.
+        raw_hash: the SHA-256 of the body in hexadecimal.
     """
 
-    def __init__(self, known: KnownPages, store: Store | None = None, *, own_code: bool = False):
-        self._known = known
-        self._stored = store
-        self._own_code = own_code
-        self.keys: set[bytes] = set()
-        """The pages that have a document or a tombstone in this run."""
-        self._expected: dict[bytes, None] = {}
-        self._read: dict[bytes, PageRecord | None] = {}
+    why: Drop
+    meta: PageMeta
+    follow: list[str]
+    raw_hash: str
 
     @property
-    def _store(self) -> Store:
-        if self._stored is None:
-            raise RuntimeError("the run is not open")
-        return self._stored
+    def textless(self) -> Drop | None:
+        """`why` if the page lacks text, else None."""
+        return self.why if self.why.reason == "empty" else None
 
-    def is_first(self, record: PageRecord) -> bool:
-        """Say whether the page has neither a document nor a tombstone in this run yet."""
-        return record.key not in self.keys
+    def page(self) -> PageResult:
+        """Return the page, without its Markdown and its own links."""
+        is_file = self.why.reason == "unsupported-type"
+        filtered = Filtered(self.why.reason, self.why.rule) if is_file else None
+        return PageResult(Page("", [], self.follow, self.meta), "html", filtered)
 
-    def expect(self, key: bytes) -> None:
-        """Note that a stored page is being requested, so that its answer may say that it is unchanged."""
-        self._expected[key] = None
-        _keep_latest(self._expected)
-
-    def forget(self, key: bytes) -> None:
-        """Note that a stored page is not wanted: its answer is another."""
-        self._expected.pop(key, None)
-        self._read.pop(key, None)
-
-    def load(self, key: bytes) -> PageRecord | None:
-        """Return a stored page as this run left it, None where it is not stored; and read those expected with it.
-
-        A SELECT for each page would cost more than what is done with the page.
-        """
-        if key not in self._read:
-            keys = list({key: None, **self._expected})
-            self._expected.clear()
-            self._read.update(zip(keys, self._store.load_pages(keys), strict=True))
-        record = self._read.pop(key)
-        _keep_latest(self._read)
-        return record if record is not None and self.is_first(record) else self._store.load_page(key)
-
-    def is_stored(self, record: PageRecord) -> bool:
-        """Say whether a page that was read anew has the text that is stored of it."""
-        state = self._known.state(record.key)
-        return state is not None and state.markdown_hash == bytes.fromhex(content_hash(record.content or ""))
-
-    def delivered_before(self, record: PageRecord) -> PageRecord | None:
-        """Return what is stored of a page whose source is as it was, where pipelines may make another document of it.
-
-        None where the document is to be taken as it is: another source, other pipelines, or `full=true`.
-        """
-        state = self._known.states.get(record.key)
-        is_same = (
-            state is not None
-            and self._own_code
-            and self._known.trusted
-            and state.markdown_hash == bytes.fromhex(record.source_hash or "")
-            and state.extractor_version == record.extractor_version
+    def to_json(self) -> bytes:
+        """Return the reading as the JSON that the store keeps."""
+        meta = {name: getattr(self.meta, name) for name in _META} | {"robots": sorted(self.meta.robots)}
+        return orjson.dumps(
+            {"why": [*self.why], "meta": meta, "follow": self.follow, "raw_hash": self.raw_hash}
         )
-        return self._store.load_page(record.key) if is_same else None
 
-    def confirm(self, key: bytes) -> None:
-        """Confirm a stored page that has no document in this run, so that a run which continues this one has it."""
-        state = self._known.state(key)
-        record = self._store.load_page(state.key) if state is not None else None
-        if record is not None and self.is_first(record):
-            self.write(record, confirmed=True)
+    @classmethod
+    def from_json(cls, data: bytes) -> Reading:
+        """Return the reading that `to_json` wrote."""
+        found = orjson.loads(data)
+        meta = PageMeta(**found["meta"] | {"robots": frozenset(found["meta"]["robots"])})
+        return cls(Drop(*found["why"]), meta, found["follow"], found["raw_hash"])
 
-    def write(self, record: PageRecord, *, confirmed: bool) -> tuple[Change, int | None]:
-        """Write a page to the store.
 
-        Args:
-            record: the page.
-            confirmed: it is as it was stored: a 304, an equal body, or in place of a page that failed.
+class Readings:
+    """Keeps what was read of pages that are no documents, with the validators of their responses.
 
-        Returns:
-            Its change, and the number of the change; None for a page that did not change.
+    It is used again only with the same extractor, converter and settings, and for a page that is listed if it was
+    listed then; otherwise the page is read anew. Kept are complete responses with status 200 at the page's own URL.
 
-        Raises:
-            RuntimeError: the page has a document in this run.
-            StoreError: the store takes no more.
+    Args:
+        known: the stored pages.
+        settings: those that decide whether a page is a document, as one line.
+        note_false_304: takes the URL of a page that says something else under unchanged validators.
+    """
+
+    def __init__(
+        self, known: KnownPages, settings: str = "", note_false_304: Callable[[str], None] | None = None
+    ):
+        self._known = known
+        self._settings = settings
+        self._note_false_304 = note_false_304
+
+    def restored(self, answer: PageResponse, *, listed: bool) -> tuple[Reading, dict[str, str]] | None:
+        """Return what was read of a page whose answer says that it is as it was, and the headers it came with.
+
+        None for a page that is not known, has changed, or is to be read anew.
         """
-        self._note_document(record)
-        key = record.key
-        if self._stored is None:
-            return "new", None
-        if confirmed:
-            self._store.touch_page(record)
-            return "unchanged", None
-        state = self._known.states.get(key)
-        is_same = state is not None and state.content_hash == bytes.fromhex(record.content_hash or "")
-        if state is not None and is_same and not self._is_altered(record, state):
-            self._store.save_page(record, "unchanged")
-            return "unchanged", None
-        change: Change = "new" if state is None else "changed"
-        return change, self._store.save_page(record, change)
+        read_by = self.read_by(listed=listed)
+        if read_by is None or not self._known.trusted:
+            return None
+        found = self._known.reading(answer.fetched_url, answer.accept, read_by=read_by)
+        if found is None:
+            return None
+        reading = Reading.from_json(found.body)
+        if answer.status != 304 and reading.raw_hash != raw_hash(answer.body):
+            return None
+        return reading, {**found.headers, **answer.headers}
 
-    def delete(self, record: PageRecord) -> int:
-        """Make a page a tombstone in the store, and return the number of the change; raises as `write` does."""
-        self._note_document(record)
-        return self._store.delete_page(record.key, self._known.reasons.get(record.key, "deleted"))
+    def keep(self, why: Drop, page: PageResult, answer: PageResponse, *, listed: bool) -> None:
+        """Keep what was read of a page, if a 304 for the page's own address can stand for it."""
+        meta, url, accept = page.page.meta, answer.fetched_url, answer.accept
+        is_plain = answer.is_whole and answer.status == 200 and url == answer.page_url
+        is_whole = not (page.was_stub or page.page.parts or meta.is_shell or meta.api_files is not None)
+        if why.reason not in KEPT or not is_plain or not is_whole or page.origin not in {"html", "text"}:
+            return
+        follow = page.page.follow if why.reason in {"listing", "empty"} else []
+        reading = Reading(why, meta, follow, raw_hash(answer.body))
+        read_by = self._read_by(listed=listed)
+        before = self._known.reading(url, accept, read_by=read_by) if self._known.number > 1 else None
+        if before is not None and says_unchanged(before.etag, before.last_modified, answer.headers):
+            stored = Reading.from_json(before.body)
+            if (stored.why, stored.follow) != (why, follow) and self._note_false_304 is not None:
+                self._note_false_304(url)
+        kept = StoredReading(url, accept, None, None, answer.headers, reading.to_json(), read_by, why.reason)
+        self._known.keep_reading(kept)
 
-    def _note_document(self, record: PageRecord) -> None:
-        """Note that the page has its one document of this run; raises `RuntimeError` for a second one."""
-        if not self.is_first(record):
-            raise RuntimeError(f"{record.url} has a document in this run")
-        self.keys.add(record.key)
+    def start_page(self, body: bytes, url: str) -> Page | None:
+        """Return what discovery needs of a start page, as an earlier run read it; None where its body is another."""
+        if self._known.number <= 1 or not self._known.trusted:
+            return None
+        found = self._known.reading(url, None, read_by=self._start_read_by)
+        kept = json.loads(found.body) if found is not None else {}
+        if kept.get("raw_hash") != raw_hash(body):
+            return None
+        section = Section(*kept["section"]) if kept["section"] else None
+        return Page("", [], kept["follow"], PageMeta(hreflang=kept["hreflang"], section=section))
 
-    def _is_altered(self, record: PageRecord, state: PageState) -> bool:
-        """Say whether pipelines made another document of a page whose content is the same."""
-        if not self._own_code and not own_mark(state.extractor_version):
-            return False
-        stored = self._store.load_page(record.key)
-        if stored is None or stored.extra != record.extra:
-            return stored is not None
-        with_others = state.extractor_version != record.extractor_version
-        return with_others and (stored.title, stored.description) != (record.title, record.description)
+    def keep_start_page(self, page: Page, body: bytes, url: str) -> None:
+        """Keep what discovery needs of a start page: its links, its translations, the section that it names."""
+        section = page.meta.section
+        kept = {
+            "raw_hash": raw_hash(body),
+            "follow": page.follow,
+            "hreflang": page.meta.hreflang,
+            "section": [section.path, section.why] if section is not None else None,
+        }
+        data = json.dumps(kept).encode()  # unlike orjson it takes any text
+        self._known.keep_reading(StoredReading(url, None, body=data, read_by=self._start_read_by))
 
+    @property
+    def _start_read_by(self) -> str:
+        return f"{self._known.extractor_version} start page"
 
-def _keep_latest(pages: dict[bytes, None] | dict[bytes, PageRecord | None]) -> None:
-    while len(pages) > AT_ONCE:
-        del pages[next(iter(pages))]
+    def read_by(self, *, listed: bool) -> str | None:
+        """Return how pages that are no documents are read; None in the first run, which knows of none."""
+        return self._read_by(listed=listed) if self._known.number > 1 else None
+
+    def _read_by(self, *, listed: bool) -> str:
+        return f"{self._known.extractor_version} {self._settings} listed={listed}"

@@ -13,10 +13,9 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from llmsspider.crawl.bounds import Bounds
-from llmsspider.crawl.known_pages import KnownPages
+from llmsspider.crawl.known_pages import KnownPages, RecordedPages
 from llmsspider.crawl.progress import PageLimit, succeeded
-from llmsspider.crawl.readings import Readings
-from llmsspider.crawl.records import RecordedPages
+from llmsspider.crawl.records import Readings
 from llmsspider.crawl.settle import drop_reason
 from llmsspider.crawl.source_memory import SourceMemory
 from llmsspider.crawl.state import RunState
@@ -64,7 +63,6 @@ class Run(RunState):
         super().__init__(arguments, config, count, resumes=resumes)
         self.limit = PageLimit(arguments.max_pages, self.progress, arguments.max_requests)
         self.memory = SourceMemory(self, source)
-        self.readings = Readings(self, self.memory)
         self.bounds = Bounds(
             arguments,
             config,
@@ -93,19 +91,24 @@ class Run(RunState):
         kind: RunKind = "refresh" if self.arguments.mode == "refresh" else "crawl"
         given = self.arguments.model_dump(mode="json", exclude_unset=True)
         self._record = store.begin_run(kind, given, resumes=self.resumes, retention=config.history)
-        self.memory.full_check.number = self._record.number
         self.known = KnownPages(
             store.page_states(),
             store.aliases(),
             self.records.extractor_version,
             trusted=not self.arguments.full,
-            full_check=self.memory.full_check,
+            number=self._record.number,
+            unbelieved=self.memory.unbelieved,
             store=None if config.own_code else store,  # pipelines may take out what the site's own text has
             moved_from=store.moved_from(),
         )
         self.recorded = RecordedPages(
             self.known, store if self.remembers else None, own_code=bool(config.own_code)
         )
+        settings = (
+            f"listings={self.arguments.listings} render={self.arguments.render} "
+            f"ai_optout={config.obey_ai_optout} noindex={config.obey_noindex}"
+        )
+        self.readings = Readings(self.known, settings, self.memory.note_false_304)
         if config.own_code:
             store.drop_originals(self.records.extractor_version)
 

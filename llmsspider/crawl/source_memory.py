@@ -10,7 +10,6 @@ from urllib.parse import urlsplit
 from llmsspider.config.sources import kept_line, updated_record
 from llmsspider.crawl.bot_walls import CONFIRM_RUNS, has_end
 from llmsspider.crawl.full_text import LaggingFiles
-from llmsspider.crawl.known_pages import FullCheck
 from llmsspider.crawl.link_bases import LinkBases
 from llmsspider.crawl.links import DeadLinks, LinkSources
 from llmsspider.items import Section, raw_hash
@@ -24,13 +23,9 @@ if TYPE_CHECKING:
     from llmsspider.crawl.bot_walls import Suspect, Wall
     from llmsspider.crawl.state import RunState
     from llmsspider.items import LlmsEntry
-    from llmsspider.site.discovered import Discovery, LlmsFile
+    from llmsspider.site.discovered import LlmsFile
     from llmsspider.store import RunRecord, SourceRecord
     from llmsspider.web.page_forms import Kind
-
-
-FULL_CHECK_RUNS = 14
-"""Runs in which every page is fetched once without validators: two weeks of nights."""
 
 PERMANENT = frozenset({301, 308})
 
@@ -44,10 +39,10 @@ class Doubts:
 
     def __init__(self, before: object = None):
         self._before: dict[str, tuple[str, int]] = {}
-        if isinstance(before, Mapping):
-            for key, value in before.items():
-                if isinstance(value, list) and len(value) == 2 and isinstance(value[1], int):
-                    self._before[str(key)] = str(value[0]), value[1]
+        for key, value in before.items() if isinstance(before, Mapping) else ():
+            match value:
+                case [what, int(runs)]:
+                    self._before[str(key)] = str(what), runs
         self._now: dict[str, tuple[str, int]] = {}
 
     def again(self, key: bytes, what: str) -> int:
@@ -61,10 +56,9 @@ class Doubts:
         self._now[key.hex()] = what, (runs if before == what else 0) + 1
         return self._now[key.hex()][1]
 
-    def to_keep(self, *, complete: bool) -> dict[str, list[object]]:
+    def to_keep(self, *, complete: bool) -> dict[str, tuple[str, int]]:
         """Return what the store keeps; after an incomplete run, answers that it did not see count on."""
-        kept = self._now if complete else {**self._before, **self._now}
-        return {key: [what, runs] for key, (what, runs) in kept.items()}
+        return self._now if complete else {**self._before, **self._now}
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +102,7 @@ class StartHistory:
         if answer.url != self.url or not answer.ok or page == answer.url or _place(page) == _place(self.page):
             return None
         now = section_url(answer.url, answer)
-        is_temporary = not all(status in PERMANENT for status in statuses)
+        is_temporary = not PERMANENT.issuperset(statuses)
         is_other = directory(now) != directory(self.section) and host(now) == host(self.section)
         return page if is_temporary or is_other else None
 
@@ -185,8 +179,11 @@ class SourceMemory:
         self.dead_links = DeadLinks()
         self.doubts = Doubts(found.get("doubts"))
         """What pages answered in earlier runs that was not accepted, and in this one."""
-        self.full_check = FullCheck(FULL_CHECK_RUNS)
-        """To which URLs validators are sent in this run."""
+        hosts = found.get("unbelieved")
+        self.unbelieved = (
+            {name for name in hosts if isinstance(name, str)} if isinstance(hosts, list) else set()
+        )
+        """Hosts whose 304 was false."""
         self.link_bases = LinkBases(self._known_urls, run.site.page_of, run.note)
         """What the relative links of the site's Markdown are relative to."""
         missing = found.get("missing")
@@ -217,7 +214,6 @@ class SourceMemory:
         self.link_sources = LinkSources(source.link_sources)
         self.dead_links = DeadLinks(source.discovery.get("dead_links"), trusted=not run.arguments.full)
         self.link_bases.remember(source.discovery.get("link_bases"))
-        self.full_check.remember(source.discovery.get("unbelieved"))
         if source.extractor_version and source.extractor_version != run.records.extractor_version:
             run.note(
                 "stored pages were made by another version, converter or pipelines: they are made again, and "
@@ -229,8 +225,11 @@ class SourceMemory:
             run.note(kept)
 
     def to_keep(self) -> SourceRecord:
-        """Return the record of the source as it is stored: the one before with what the run learned so far."""
-        run = self._run
+        """Return the record of the source as it is stored: the one before with what the run learned so far.
+
+        What discovery found, and what only a run that saw the whole site knows, is kept of such runs.
+        """
+        run, discovery = self._run, self._run.discovery
         source = self._source = updated_record(
             run.arguments,
             self._source,
@@ -239,29 +238,24 @@ class SourceMemory:
         )
         kept = source.discovery
         kept["doubts"] = self.doubts.to_keep(complete=run.coverage.complete)
-        kept["unbelieved"] = sorted(self.full_check.unbelieved)
+        kept["unbelieved"] = sorted(self.unbelieved)
         kept["missing"] = {key.hex(): runs for key, runs in self.missing.items()}
         kept["full_text"] = self.lagging.to_json()
         if self.link_bases.learned():
             kept["link_bases"] = dict(self.link_bases.learned())
-        if run.discovery is not None:
-            self._keep_discovery(source, run.discovery)
-        return source
-
-    def _keep_discovery(self, source: SourceRecord, discovery: Discovery) -> None:
-        """Keep what a run with discovery found; some of it only where the run saw the whole site."""
-        run = self._run
-        kept, finished = source.discovery, run.outcome == "finished"
+        if discovery is None:
+            return source
         kept["files"] = self.previous_discovery.to_keep(discovery)
-        says = self.description_of(discovery.main_file) if discovery.main_file is not None else None
-        if discovery.main_file is not None and says is not None:
-            kept["says"] = {"file": discovery.main_file.url, **says}
         kept["start"] = self.start_history.to_json()
-        complete = run.coverage.complete and finished
+        main = discovery.main_file
+        if main is not None and (says := self.description_of(main)) is not None:
+            kept["says"] = {"file": main.url, **says}
+        complete = run.coverage.complete and run.outcome == "finished"
         if run.outcome and run.follows_links:
             kept["dead_links"] = self.dead_links.to_keep(whole=complete and run.resumes is None)
         if complete:
             kept["link_sources"] = self.link_sources.requested
+        return source
 
     def description_of(self, file: LlmsFile) -> dict[str, str | None] | None:
         """Return title, summary and notes of an llms.txt: as pipelines of the user left them, where there are any.
@@ -275,6 +269,8 @@ class SourceMemory:
             return None
         return {"title": entry.file_title, "summary": entry.file_summary, "notes": entry.file_notes}
 
+    # --- odd answers, which count after enough runs ---
+
     def first_redirected_to(self, answer: FetchResult, statuses: Sequence[object]) -> str | None:
         """Return the page to which the start page redirects for the first time, None where that counts already."""
         page = self.start_history.led_elsewhere(answer, statuses)
@@ -284,9 +280,7 @@ class SourceMemory:
 
     def breaks_off(self, key: bytes, body: bytes, kind: Kind) -> bool:
         """Say whether a body is only the beginning of a stored page, which had its end; a site may stop to write it."""
-        if has_end(body, kind):
-            return False
-        return self.doubts.again(key + b"end", "no end") < CONFIRM_RUNS
+        return not has_end(body, kind) and self.doubts.again(key + b"end", "no end") < CONFIRM_RUNS
 
     def accepts(self, suspect: Suspect, wall: Wall) -> bool:
         """Say whether an answer that looks like a wall is accepted: it came in enough runs, or is confirmed."""
@@ -301,24 +295,23 @@ class SourceMemory:
 
     def note_false_304(self, url: str) -> None:
         """Send no validators to the host of this URL any more: its 304 would have been false; noted once."""
-        if self.full_check.found_false(url):
-            self._run.count("unbelieved-hosts")
-            self._run.note(
-                f"{url} has changed under validators that say it has not: a 304 of this host is not believed any "
-                "more, its pages are fetched whole from now on"
-            )
+        if host(url) in self.unbelieved:
+            return
+        self.unbelieved.add(host(url))
+        self._run.count("unbelieved-hosts")
+        self._run.note(
+            f"{url} has changed under validators that say it has not: a 304 of this host is not believed any "
+            "more, its pages are fetched whole from now on"
+        )
 
-    def lags(self, file: str) -> bool:
-        """Say whether a full-text file lags."""
-        return file in self.lagging.files
+    # --- what was stored ---
 
     @property
     def keeps_findings(self) -> bool:
         """True when stored pages are requested by themselves: how they were found and listed stays as it was stored."""
         discovery = self._run.discovery
-        return self._run.arguments.mode == "refresh" or (
-            discovery is not None and bool(discovery.start.error)
-        )
+        failed = discovery is not None and bool(discovery.start.error)
+        return self._run.arguments.mode == "refresh" or failed
 
     def count_dead_links(self) -> None:
         """Count, when all pages are through, the links that were dead before and not requested."""
@@ -330,15 +323,11 @@ class SourceMemory:
 
     def failed_before(self) -> list[str]:
         """Return the URLs that failed in the run before this one, as far as the store kept them."""
-        earlier = self._run_before()
+        earlier = self.run_before()
         errors = self._run.store.errors(earlier) if earlier else []
         return list(dict.fromkeys(error.url for error in errors if error.kind != "invalid_url"))
 
-    def run_before_was_complete(self) -> bool:
-        """Say whether there is a run before this one, and it was complete."""
-        earlier = self._run_before()
-        return earlier is not None and earlier.complete
-
-    def _run_before(self) -> RunRecord | None:
+    def run_before(self) -> RunRecord | None:
+        """Return the run before this one, None in the first."""
         earlier = [record for record in self._run.store.runs() if record.id != self._run.id]
         return earlier[-1] if earlier else None

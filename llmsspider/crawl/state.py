@@ -12,10 +12,10 @@ from llmsspider.content.conversion.workers import ConversionPool
 from llmsspider.crawl.bot_walls import Suspects
 from llmsspider.crawl.bounds import Bounds, shape_of
 from llmsspider.crawl.deletions import Moves
-from llmsspider.crawl.known_pages import KnownPages
+from llmsspider.crawl.known_pages import KnownPages, RecordedPages
 from llmsspider.crawl.pages import PrefetchedResponses
 from llmsspider.crawl.progress import Coverage, Outputs, Progress
-from llmsspider.crawl.records import RecordedPages, Records
+from llmsspider.crawl.records import Readings, Records
 from llmsspider.crawl.site import SiteKnowledge
 from llmsspider.crawl.waiting import Spool, Waiting
 from llmsspider.errors import ErrorKind
@@ -86,6 +86,7 @@ class RunState:
         self.site = SiteKnowledge()
         self.known = KnownPages()
         self.recorded = RecordedPages(self.known)
+        self.readings = Readings(self.known)
         self.records = Records(self.source, config.converter_fingerprint)
         self.suspects = Suspects()
         self.discovery: Discovery | None = None

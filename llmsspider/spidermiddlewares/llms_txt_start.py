@@ -129,7 +129,8 @@ class LlmsTxtStart:
             run.waiting.closed.add("links")  # depths are exact only where links are followed at once
         if run.known.states:
             run.waiting.closed.discard("moved")
-            run.moves.every = run.memory.run_before_was_complete()
+            before = run.memory.run_before()
+            run.moves.every = before is not None and before.complete
 
     def _conclude(self, discovery: Discovery | None) -> None:
         """Raise `CloseSpider` where the run came to nothing."""

@@ -1,10 +1,12 @@
-"""What became of a request: bot walls, and the one classification of responses into error kinds."""
+"""What became of a request: bot walls, the one classification of responses into error kinds, what asks for a 304."""
 
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Iterator, Mapping
-from functools import cache
+from email.utils import parsedate_to_datetime
+from functools import cache, lru_cache
 
 from ahocorasick_rs import BytesAhoCorasick
 
@@ -280,3 +282,56 @@ def remedied(kind: ErrorKind, message: str) -> str:
     """
     remedy = REMEDIES.get(kind)
     return f"{message}; {remedy}" if remedy and "; " not in message else message
+
+
+# Validators: what asks for a 304, and whether a server would have answered with one.
+
+
+def says_unchanged(etag: str | None, last_modified: str | None, headers: Mapping[str, str]) -> bool:
+    """Say whether the validators of an answer are such that a conditional request would have got a 304.
+
+    RFC 9110, section 13.2.2: ETags are compared weakly, and dates only where no ETag was sent.
+
+    Args:
+        etag: as stored from an earlier answer.
+        last_modified: the same.
+        headers: of the new answer, with lower-case names.
+
+    >>> says_unchanged('W/"1"', None, {"etag": '"1"'}), says_unchanged('"1"', None, {"etag": '"2"'})
+    (True, False)
+    """
+    if etag:
+        return etag.strip().removeprefix("W/") == headers.get("etag", "").strip().removeprefix("W/")
+    before, now = last_modified, headers.get("last-modified")
+    if not before or not now:
+        return False
+    try:
+        return parsedate_to_datetime(now) <= parsedate_to_datetime(before)
+    except (ValueError, TypeError, IndexError, OverflowError):
+        return now == before
+
+
+def clean_validator(value: str | None) -> str | None:
+    """Return a stored validator as it may be sent: without control characters, None when nothing is left."""
+    return re.sub(r"[\x00-\x1f\x7f]", "", value or "").strip() or None
+
+
+def validators(etag: str | None, last_modified: str | None) -> dict[str, str]:
+    """Return the request headers that ask for a body only if it is another one (RFC 9110, section 13.1).
+
+    A date in the future says nothing of what has changed since: none is sent. What is no date is left to the server.
+    """
+    etag, date = clean_validator(etag), clean_validator(last_modified)
+    headers = {"If-None-Match": etag} if etag else {}
+    if date and (_moment(date) or 0) <= time.time():
+        headers["If-Modified-Since"] = date
+    return headers
+
+
+@lru_cache(maxsize=256)
+def _moment(date: str) -> float | None:
+    """Return the seconds since 1970 of an HTTP date, which many pages of a site share; None for what is no date."""
+    try:
+        return parsedate_to_datetime(date).timestamp()
+    except (ValueError, TypeError, IndexError, OverflowError):
+        return None

@@ -7,7 +7,7 @@ from sqlalchemy import event
 
 from llmsspider.config.arguments import DocsArguments
 from llmsspider.config.settings import Config
-from llmsspider.crawl.records import AT_ONCE
+from llmsspider.crawl.known_pages import AT_ONCE
 from llmsspider.crawl.run import Run
 from llmsspider.items import Link, Page, PageMeta, Section
 from tests.support.stores import record

@@ -148,7 +148,7 @@ def test_a_page_that_changes_under_the_same_validators_uncovers_its_host(serve, 
     index.body = html("Index", INDEX.replace("/far.html", "/near.html"))
     site.pages["/near.html"] = html("Near", "<p>A page that the index alone names now.</p>")
     outcome = run_crawl(
-        f"{site.url}/", settings=SETTINGS, constants={"llmsspider.crawl.source_memory.FULL_CHECK_RUNS": 1}
+        f"{site.url}/", settings=SETTINGS, constants={"llmsspider.crawl.known_pages.FULL_CHECK_RUNS": 1}
     )
     assert outcome.stats["llms/unbelieved-hosts"] == 1
     assert "/near.html" in outcome.by_path(site.url)

@@ -99,7 +99,7 @@ def frozen(body: str):
 
 def test_a_server_that_says_304_to_everything_is_found_out(serve, run_crawl):
     site = serve({path: frozen(body) for path, body in pages().items()})
-    quick = {"settings": QUICK, "constants": {"llmsspider.crawl.source_memory.FULL_CHECK_RUNS": 4}}
+    quick = {"settings": QUICK, "constants": {"llmsspider.crawl.known_pages.FULL_CHECK_RUNS": 4}}
     run_crawl(f"{site.url}/", **quick)
     edited = {name: html(f"Page {name[2:-5]}", f"<p>The text of {name}, edited.</p>") for name in NAMES}
     site.pages.update({name: frozen(body) for name, body in edited.items()})

@@ -4,38 +4,52 @@ from __future__ import annotations
 
 import pytest
 
-from llmsspider.crawl.known_pages import FullCheck, says_unchanged
+from llmsspider.config.arguments import DocsArguments
+from llmsspider.config.settings import Config
+from llmsspider.crawl import known_pages
+from llmsspider.crawl.known_pages import KnownPages
+from llmsspider.crawl.source_memory import SourceMemory
+from llmsspider.crawl.state import RunState
+from llmsspider.store import SourceRecord
+from llmsspider.web.outcomes import says_unchanged
 
 PAGES = [f"https://e.com/docs/p{number}.html" for number in range(200)]
 BEFORE, LATER = "Sat, 21 Nov 2026 22:00:00 GMT", "Sun, 22 Nov 2026 22:00:00 GMT"
 
 
 @pytest.mark.parametrize("runs", [1, 2, 14])
-def test_every_page_is_fetched_whole_once_in_so_many_runs(runs):
+def test_every_page_is_fetched_whole_once_in_so_many_runs(monkeypatch, runs):
+    monkeypatch.setattr(known_pages, "FULL_CHECK_RUNS", runs)
     for first in (1, 40):
         due = [
             url
             for number in range(first, first + runs)
             for url in PAGES
-            if not FullCheck(runs, number).sends_validators(url)
+            if not KnownPages(number=number).sends_validators(url)
         ]
         assert sorted(due) == sorted(PAGES)
 
 
-def test_never_is_never():
-    assert all(FullCheck(0, number).sends_validators(url) for number in range(20) for url in PAGES)
+def test_never_is_never(monkeypatch):
+    monkeypatch.setattr(known_pages, "FULL_CHECK_RUNS", 0)
+    assert all(KnownPages(number=number).sends_validators(url) for number in range(20) for url in PAGES)
 
 
-def test_a_host_whose_304_was_false_is_not_believed_again():
-    check = FullCheck()
-    assert check.found_false("https://e.com/a"), "said once"
-    assert not check.found_false("https://e.com/b")
-    assert not check.sends_validators("https://e.com/c")
-    assert check.sends_validators("https://other.com/c")
-    tomorrow = FullCheck()
-    tomorrow.remember(sorted(check.unbelieved))
-    tomorrow.remember("e.com")  # a damaged store
-    assert tomorrow.unbelieved == {"e.com"}
+def test_a_host_whose_304_was_false_is_not_believed_again(monkeypatch):
+    monkeypatch.setattr(known_pages, "FULL_CHECK_RUNS", 0)
+    said: list[str] = []
+    run = RunState(DocsArguments(url="https://e.com/"), Config(), lambda *_: None)
+    monkeypatch.setattr(run, "note", said.append)
+    memory = SourceMemory(run, None)
+    memory.note_false_304("https://e.com/a")
+    memory.note_false_304("https://e.com/b")
+    assert len(said) == 1, "said once"
+    known = KnownPages(unbelieved=memory.unbelieved)
+    assert not known.sends_validators("https://e.com/c")
+    assert known.sends_validators("https://other.com/c")
+    for damaged, expected in ((["e.com", 3], {"e.com"}), ("e.com", set())):
+        source = SourceRecord("e.com", "https://e.com/", discovery={"unbelieved": damaged})
+        assert SourceMemory(run, source).unbelieved == expected
 
 
 @pytest.mark.parametrize(

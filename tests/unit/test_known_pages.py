@@ -7,12 +7,9 @@ from dataclasses import replace
 import pytest
 
 from llmsspider.crawl.deletions import DELETED, plan_deletions
-from llmsspider.crawl.known_pages import (
-    KnownPages,
-    clean_validator,
-    validators,
-)
+from llmsspider.crawl.known_pages import KnownPages
 from llmsspider.store import PageState, Reading, SourceRecord, open_store
+from llmsspider.web.outcomes import clean_validator, validators
 from llmsspider.web.urls import page_key
 
 URL = "https://e.com/guide.html"

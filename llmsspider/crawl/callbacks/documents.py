@@ -92,7 +92,7 @@ class Documents:
         """
         run = self._run
         earlier = run.waiting.pop(record)
-        same = confirmed or run.recorded.is_stored(record)
+        same = confirmed or run.known.has_text(record)
         links = list(self._requests.links(record.follow, record.depth + 1, on=record.url, unchanged=same))
         page, (answer, result) = info(request), read or (None, None)
         facts = replace(

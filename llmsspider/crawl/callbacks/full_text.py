@@ -85,7 +85,7 @@ class FullTextPages:
     async def current(self) -> AsyncIterator[Any]:
         """Yield the pages of the full-text files that discovery found, except for files that lag."""
         for full_text in self._found():
-            if full_text.is_usable and not self._run.memory.lags(full_text.url):
+            if full_text.is_usable and full_text.url not in self._run.memory.lagging.files:
                 async for result in self._pages(full_text):
                     yield result
 
@@ -94,7 +94,7 @@ class FullTextPages:
         run = self._run
         missing = {page_key(page.failure.url) for page in run.waiting.take("in-file") if page.failure}
         for full_text in self._found():
-            if full_text.is_usable and run.memory.lags(full_text.url):
+            if full_text.is_usable and full_text.url in run.memory.lagging.files:
                 async for result in self._pages(full_text, only=missing):
                     yield result
 

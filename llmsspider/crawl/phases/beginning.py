@@ -205,7 +205,7 @@ async def _site(phase: Phase, discovery: Discovery) -> AsyncIterator[Request]:
     """Yield full text first: the pages that it holds are not fetched. Then the start page and the listed pages."""
     if any(full_text.is_usable for full_text in discovery.full_texts):
         run, memory = phase.run, phase.run.memory
-        await find_lagging(run, memory.lagging, memory.full_check.number, phase.fetch, discovery)
+        await find_lagging(run, memory.lagging, run.known.number, phase.fetch, discovery)
         yield phase.results(phase.spider.full_texts.current())
         await phase.idle.wait_until_idle()
         _list_lagging(phase, discovery)
@@ -259,7 +259,7 @@ def _list_lagging(phase: Phase, discovery: Discovery) -> None:
     """Make the pages of full-text files that lag seeds."""
     run = phase.run
     for full_text in discovery.full_texts:
-        if full_text.is_usable and full_text.report and run.memory.lags(full_text.url):
+        if full_text.is_usable and full_text.report and full_text.url in run.memory.lagging.files:
             for url in full_text.report.urls:
                 seed = Seed(url, "llms-full.txt")
                 run.memory.lagging.pages.add(page_key(run.page_of(url)))
