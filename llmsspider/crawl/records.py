@@ -1,6 +1,5 @@
 """What the store keeps of a page that was read: its record, of which its `Document` is made, or why it is no document.
 
-`page_record` makes every record; `Records` adds what only pages of a response, of a full-text file or an index have.
 No Scrapy.
 """
 
@@ -29,46 +28,9 @@ from llmsspider.web.urls import document_id, identity
 if TYPE_CHECKING:
     from llmsspider.crawl.known_pages import KnownPages
     from llmsspider.crawl.pages import PageResponse
-    from llmsspider.items import DiscoveredBy, LlmsEntry, Origin
+    from llmsspider.items import DiscoveredBy, LlmsEntry
     from llmsspider.site.discovered import FullText, LlmsFile
     from llmsspider.web.stats import FilterReason
-
-
-def page_record(
-    source: str,
-    url: str,
-    page: Page,
-    *,
-    fetched_url: str,
-    body_hash: str,
-    origin: Origin,
-    by: DiscoveredBy,
-    extractor_version: str,
-    now: str,
-    entry: LlmsEntry | None = None,
-    title: str | None = None,
-) -> PageRecord:
-    """Return what the store keeps of any page."""
-    meta = page.meta
-    return PageRecord(
-        id=document_id(source, url),
-        identity=identity(url),
-        url=url,
-        fetched_url=fetched_url,
-        title=meta.title or title or (entry.title if entry else None) or title_from_url(url),
-        description=meta.description or (entry.description if entry else None),
-        language=meta.language,
-        content=page.markdown,
-        raw_hash=body_hash,
-        origin=origin,
-        discovered_by=by,
-        llms=entry,
-        links=page.links,
-        follow=page.follow,
-        extractor_version=extractor_version,
-        fetched_at=now,
-        digest=page.digest,
-    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +50,29 @@ class Records:
         """What content of this crawl is made with; stored content of another version is made again."""
         return f"{EXTRACTOR_VERSION}:{self.converter}"
 
+    def of_page(
+        self, url: str, page: Page, body_hash: str, entry: LlmsEntry | None = None, title: str | None = None
+    ) -> PageRecord:
+        """Return what the store keeps of any page; of where it came from, its URL and the time."""
+        meta = page.meta
+        return PageRecord(
+            id=document_id(self.source, url),
+            identity=identity(url),
+            url=url,
+            fetched_url=url,
+            title=meta.title or title or (entry.title if entry else None) or title_from_url(url),
+            description=meta.description or (entry.description if entry else None),
+            language=meta.language,
+            content=page.markdown,
+            raw_hash=body_hash,
+            llms=entry,
+            links=page.links,
+            follow=page.follow,
+            extractor_version=self.extractor_version,
+            fetched_at=utc_now(),
+            digest=page.digest,
+        )
+
     def of_response(
         self,
         answered: PageResponse,
@@ -100,20 +85,11 @@ class Records:
         """Return the record of a page that was fetched: its depth, its validators and what its headers say of it."""
         headers = answered.headers
         tokens = headers.get("x-markdown-tokens", "")
-        record = page_record(
-            self.source,
-            answered.page_url,
-            result.page,
-            fetched_url=answered.fetched_url,
-            body_hash=raw_hash(answered.body),
-            origin=result.origin,
-            by=by,
-            extractor_version=self.extractor_version,
-            now=answered.fetched_at,
-            entry=entry,
-        )
-        language = record.language or headers.get("content-language", "").partition(",")[0].strip() or None
-        record.language, record.depth = language, depth
+        record = self.of_page(answered.page_url, result.page, raw_hash(answered.body), entry)
+        record.origin, record.discovered_by, record.depth = result.origin, by, depth
+        record.fetched_url, record.fetched_at = answered.fetched_url, answered.fetched_at
+        if not record.language:
+            record.language = headers.get("content-language", "").partition(",")[0].strip() or None
         record.status, record.mime_type = answered.status, answered.mime_type
         if answered.is_whole:
             record.etag, record.last_modified = headers.get("etag"), headers.get("last-modified")
@@ -125,21 +101,13 @@ class Records:
 
     def of_part(self, record: PageRecord, after: str, page: Page) -> PageRecord:
         """Return the record of a document that was made of the same body as another page; `after` follows its URL."""
-        url = record.url + after
-        part = page_record(
-            self.source,
-            url,
-            with_valid_urls(page),
-            fetched_url=record.fetched_url,
-            body_hash=raw_hash(page.markdown.encode("utf-8", "surrogatepass")),
-            origin=record.origin,
-            by=record.discovered_by,
-            extractor_version=self.extractor_version,
-            now=record.fetched_at,
-            entry=record.llms,
-        )
+        url, body = record.url + after, page.markdown.encode("utf-8", "surrogatepass")
         return replace(
-            part,
+            self.of_page(url, with_valid_urls(page), raw_hash(body), record.llms),
+            fetched_url=record.fetched_url,
+            fetched_at=record.fetched_at,
+            origin=record.origin,
+            discovered_by=record.discovered_by,
             description=page.meta.description,
             language=record.language,
             depth=record.depth,
@@ -151,7 +119,7 @@ class Records:
     def of_full_text(
         self,
         page: Page,
-        raw_hash: str,
+        body_hash: str,
         *,
         url: str,
         title: str | None,
@@ -159,19 +127,8 @@ class Records:
         entry: LlmsEntry | None,
     ) -> PageRecord:
         """Return the record of a page that a full-text file holds; the file's validators are not the page's."""
-        record = page_record(
-            self.source,
-            url,
-            page,
-            fetched_url=file.url,
-            body_hash=raw_hash,
-            origin="llms-full",
-            by="llms-full.txt",
-            extractor_version=self.extractor_version,
-            now=utc_now(),
-            entry=entry,
-            title=title,
-        )
+        record = self.of_page(url, page, body_hash, entry, title)
+        record.fetched_url, record.origin, record.discovered_by = file.url, "llms-full", "llms-full.txt"
         record.status, record.mime_type = file.answer.status, file.answer.content_type
         return record
 
@@ -180,19 +137,12 @@ class Records:
 
         Its links are not followed: they lead to pages that such a crawl does not fetch.
         """
-        record = page_record(
-            self.source,
-            file.url,
-            with_valid_urls(markdown.read(file.text, file.url)),
-            fetched_url=file.url,
-            body_hash=raw_hash(file.text.encode("utf-8", "surrogatepass")),
-            origin="llms-txt",
-            by="llms.txt",
-            extractor_version=self.extractor_version,
-            now=utc_now(),
-        )
-        title = file.title or record.title
-        return replace(record, title=title, description=file.summary, language=None, follow=[], status=200)
+        page = with_valid_urls(markdown.read(file.text, file.url))
+        record = self.of_page(file.url, page, raw_hash(file.text.encode("utf-8", "surrogatepass")))
+        record.origin, record.discovered_by, record.status = "llms-txt", "llms.txt", 200
+        record.title, record.description, record.language = file.title or record.title, file.summary, None
+        record.follow = []
+        return record
 
 
 def utc_now() -> str:
