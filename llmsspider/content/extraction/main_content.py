@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
+from copy import copy
 from functools import lru_cache
+from itertools import dropwhile, islice, takewhile
 from math import inf
 
 from cssselect import HTMLTranslator
@@ -11,13 +14,18 @@ from lxml.etree import XPath, _Element
 
 from llmsspider.content.extraction.generators import GENERATORS, UNKNOWN, Generator
 from llmsspider.content.extraction.hidden import HiddenText
-from llmsspider.content.extraction.pagination import without_pagination
 from llmsspider.content.extraction.parsing import GENERATOR_MARKS, KNOWN, Source, words_of
-from llmsspider.content.extraction.rules import Kind, rules_for
+from llmsspider.content.extraction.rules import WRAPPERS, Kind, rules_for
 from llmsspider.content.extraction.titles import outer_title, page_headline
-from llmsspider.content.extraction.tree import inner_text, is_named_navigation, letters_outside_links
-
-# Which element holds the main content: by the generator's selector, else by where the text is.
+from llmsspider.content.extraction.tree import (
+    INLINE,
+    has_blocks,
+    inner_text,
+    is_named_navigation,
+    letters_outside_links,
+    settable,
+    visible,
+)
 
 _LIKELY = (
     "[itemprop=articleBody]", ".markdown-body", "main article", "article", "main", "[role=main]",
@@ -25,33 +33,14 @@ _LIKELY = (
 )  # fmt: skip
 _CONTAINERS = frozenset({"div", "main", "section", "article", "tbody", "tr", "td", "center"})
 _NO_TEXT = frozenset(
-    {
-        "nav",
-        "footer",
-        "script",
-        "style",
-        "noscript",
-        "noframes",
-        "template",
-        "svg",
-        "button",
-        "select",
-        "head",
-    }
-)
+    {"nav", "footer", "script", "style", "noscript", "noframes", "template", "svg", "button", "select", "head"}
+)  # fmt: skip
 """Elements whose text never counts."""
-_NOT_MAIN = frozenset({"aside", "form"})
-"""Elements whose text counts only where it is most of the page's."""
-_HEADINGS = frozenset({"h1", "h2", "h3"})
 _MOST = 0.5
 """Share (0 to 1) of the page's text outside links from which on an element is no navigation, whatever its name."""
-_BY_VALUE = re.compile(r"\Adescendant-or-self::\*\[@([\w-]+) = ('[^']*')\]")
-"""A step of XPath to the elements with an attribute value; starting at the attributes takes a fifth of the time."""
-_STEP = re.compile(r"descendant-or-self::(\w+)\[([^/|]*)\]")
-"""An XPath of one step to the elements of one tag: the tag, and the condition."""
+_FIRST_STEP = re.compile(r"\Adescendant-or-self::((?:\*|\w+)\[([^]/|]*)\])")
+"""The first step of an XPath, to elements that meet a condition."""
 _VALUE = re.compile(r"@([\w-]+) = ('[^']*')")
-_AT_VALUE = "(descendant-or-self::*/@{}[. = {}])[position() <= 1000]/parent::"
-"""Steps to the first elements with an attribute value: the last one takes time by the square of their number."""
 _TRANSLATIONS = XPath(".//a[@hreflang][contains(concat(' ', @rel, ' '), ' alternate ')]", smart_strings=False)
 _MOST_OF_PARTS = 0.6
 """Share of the text of all elements that a selector matches from which on the first is the main content."""
@@ -65,8 +54,6 @@ _SWITCH = 24
 """Maximum number of letters outside links in a block of links to translations ("Available languages")."""
 _LIKELY_SHARE = 0.6
 """Share of the page's text that an element of `_LIKELY` must hold for the search to start there."""
-_WORD_ENDS = re.compile(r"[-_\s]")
-"""What parts the words of a class."""
 _LINKED = 0.6
 """Minimum share (0 to 1) of a block's text in links for a block named like navigation to be navigation."""
 
@@ -101,9 +88,10 @@ def _by_generator(
 ) -> tuple[_Element, Generator] | None:
     for generator in generators:
         if any(mark in source.body for mark in generator.encoded_marks):
-            main = _first(root, source, generator.main)
-            if main is not None:
-                return main, generator
+            for css in generator.main:
+                found = list(dropwhile(lambda element: not _has_text(element), _matches(root, source, css)))
+                if found:
+                    return _with_others(*found), generator
     return None
 
 
@@ -119,19 +107,15 @@ def _marked(meta: str, marks: frozenset[bytes]) -> tuple[Generator, ...]:
 def _selector(css: str) -> tuple[XPath, frozenset[bytes], tuple[bytes, ...]]:
     """Return a selector as XPath, with the marks and byte strings that a page must contain for it to match."""
     words = [word.encode() for word in words_of(css)]
-    path = _by_attribute(HTMLTranslator().css_to_xpath(css))
+    path = HTMLTranslator().css_to_xpath(css)
+    step = _FIRST_STEP.match(path)
+    value = _VALUE.search(step[2]) if step and not re.search(r"not\(| or ", step[2]) else None
+    if step and value:
+        # To start at the attributes takes a fifth of the time; to step back from all of them, time by their square.
+        values = f"(descendant-or-self::*/@{value[1]}[. = {value[2]}])[position() <= 1000]"
+        path = f"{values}/parent::{step[1]}{path[step.end() :]}"
     marks = frozenset(lowered for word in words if (lowered := word.lower()) in KNOWN)
     return XPath(path, smart_strings=False), marks, tuple(words)
-
-
-def _by_attribute(path: str) -> str:
-    """Return an equal XPath that starts at the attributes with a value, not at all elements, if `path` compares one."""
-    path = _BY_VALUE.sub(lambda found: f"{_AT_VALUE.format(*found.groups())}*", path)
-    step = _STEP.fullmatch(path)
-    value = _VALUE.search(step[2]) if step and "not(" not in step[2] and " or " not in step[2] else None
-    if step is None or value is None:
-        return path
-    return f"{_AT_VALUE.format(*value.groups())}{step[1]}[{step[2]}]"
 
 
 def _matches(root: _Element, source: Source, css: str) -> list[_Element]:
@@ -141,34 +125,19 @@ def _matches(root: _Element, source: Source, css: str) -> list[_Element]:
     return []
 
 
-def _first(root: _Element, source: Source, selectors: tuple[str, ...]) -> _Element | None:
-    for css in selectors:
-        found = _matches(root, source, css)
-        for place, element in enumerate(found):
-            if _has_text(element):
-                return element if place + 1 == len(found) else _with_others(element, found[place + 1 :])
-    return None
-
-
-def _with_others(first: _Element, others: list[_Element]) -> _Element:
+def _with_others(first: _Element, *others: _Element) -> _Element:
     """Return `first`, or what is around it and the `others` where it holds little of their text: one page in parts."""
-    apart = [other for other in others if first not in other.iterancestors()]
+    apart: list[_Element] = []
+    for other in others:
+        if {first, *apart[-1:]}.isdisjoint(other.iterancestors()):
+            apart.append(other)
     own = letters_outside_links(first) if apart else 0
-    if not apart or own >= _MOST_OF_PARTS * (own + sum(map(letters_outside_links, _outermost(apart)))):
+    if not apart or own >= _MOST_OF_PARTS * (own + sum(map(letters_outside_links, apart))):
         return first
     above = set(first.iterancestors())
     for other in apart:
         above.intersection_update(other.iterancestors())
     return next(around for around in first.iterancestors() if around in above)
-
-
-def _outermost(elements: list[_Element]) -> list[_Element]:
-    """Return those of `elements`, given in document order, that are in no other of them."""
-    found: list[_Element] = []
-    for element in elements:
-        if not (found and found[-1] in element.iterancestors()):
-            found.append(element)
-    return found
 
 
 def _has_text(element: _Element) -> bool:
@@ -189,12 +158,11 @@ def _densest(root: _Element, source: Source, title: str | None, whole: str | Non
         if best is None or sizes.get(best, 0) < _LIKELY_SHARE * total:
             continue
         chosen = best if chosen is None else chosen
-        if page is None or _is_in(page, best) or outer_title(root, best, title, whole) is not None:
+        if page is None or best in page.iterancestors() or outer_title(root, best, title, whole) is not None:
             chosen = best if page is None else _with_headings(best, page, sizes)
             break
-    if chosen is not None:
-        return without_navigation(_descend(chosen, sizes, page, around=_AROUND), page)
-    return without_navigation(_descend(start, sizes, page), page)
+    start, around = (start, inf) if chosen is None else (chosen, _AROUND)
+    return without_navigation(_descend(start, sizes, page, around), page)
 
 
 def _with_headings(chosen: _Element, page: _Element, sizes: dict[_Element, int]) -> _Element:
@@ -203,14 +171,11 @@ def _with_headings(chosen: _Element, page: _Element, sizes: dict[_Element, int])
     both = next((above for above in chosen.iterancestors() if above in around), None)
     if both is None or page in chosen.iterdescendants("h1", "h2", "h3", "h4"):
         return chosen
-    is_below = False
-    for element in both.iter("h1", "h2", "h3", chosen.tag):
-        if element is chosen:
-            break
-        if is_below and element.tag in _HEADINGS and element in sizes:
-            return both
-        is_below = is_below or element is page
-    return chosen
+    above = takewhile(lambda element: element is not chosen, both.iter("h1", "h2", "h3", chosen.tag))
+    between = islice(dropwhile(lambda element: element is not page, above), 1, None)
+    return (
+        both if any(element.tag in {"h1", "h2", "h3"} and element in sizes for element in between) else chosen
+    )
 
 
 def _measure(start: _Element, page: _Element | None, *, links: bool = False) -> dict[_Element, int]:
@@ -226,41 +191,27 @@ def _measure(start: _Element, page: _Element | None, *, links: bool = False) -> 
             element.getparent() in sizes and element.tag not in _NO_TEXT and (links or element.tag != "a")
         ):
             sizes[element] = len((element.text or "").strip())
-            if element is not start and (element.tag in _NOT_MAIN or is_named_navigation(element)):
+            if element is not start and (element.tag in {"aside", "form"} or is_named_navigation(element)):
                 doubtful.append(element)
     for element in reversed(list(start.iter())):  # children come first
         parent = element.getparent()
         if element is not start and parent in sizes:
             sizes[parent] += sizes.get(element, 0) + len((element.tail or "").strip())
     total = sizes[start]
+    titles = start.iter("h1") if page is None else [page]
+    headed = {above for title in titles for above in title.iterancestors()}
     for element in doubtful:
-        if element in sizes and not (sizes[element] >= _MOST * total and _heads_page(element, start, page)):
-            _discount(element, sizes)
+        size = sizes.get(element, 0)
+        is_main = size >= _MOST * total and (element in headed or not headed)
+        if element in sizes and not is_main:
+            for above in takewhile(sizes.__contains__, element.iterancestors()):
+                sizes[above] -= size
+            for inner in element.iter():
+                sizes.pop(inner, None)
     return sizes if sizes[start] else {}
 
 
-def _heads_page(element: _Element, start: _Element, page: _Element | None) -> bool:
-    """Return True if the heading of the page stands in `element`, or the page has none outside of it."""
-    if page is not None:
-        return _is_in(page, element)
-    if next(element.iter("h1"), None) is not None:
-        return True
-    return next(start.iter("h1"), None) is None
-
-
-def _discount(element: _Element, sizes: dict[_Element, int]) -> None:
-    """Remove an element and its descendants from `sizes`, and subtract its size from those of its ancestors."""
-    for above in element.iterancestors():
-        if above not in sizes:
-            break
-        sizes[above] -= sizes[element]
-    for inner in element.iter():
-        sizes.pop(inner, None)
-
-
-def _descend(
-    element: _Element, sizes: dict[_Element, int], page: _Element | None, around: float = inf
-) -> _Element:
+def _descend(element: _Element, sizes: dict[_Element, int], page: _Element | None, around: float) -> _Element:
     """Go down while one child holds nearly all text of its parent, and `page`, the heading of the page.
 
     A step may lose at most `around` characters of text; all steps together at most `_PARAGRAPHS` characters in `<p>`
@@ -286,16 +237,10 @@ def _is_container(element: _Element) -> bool:
     """Return True for an element of the page layout: not a table of data, an admonition or a set of tabs."""
     if element.tag == "table":
         return next(element.iter("th"), None) is None and next(element.iter("h1", "h2"), None) is not None
-    is_plain = element.tag in _CONTAINERS and rules_for("").kind(element) is Kind.PLAIN
-    return is_plain and not _is_only_code(element)
-
-
-def _is_only_code(element: _Element) -> bool:
-    """Return True for a listing of code and what is set around it: a part of a page, however long it is."""
-    return (
-        next(element.iter("pre"), None) is not None
-        and next(element.iter("h1", "h2", "h3", "h4", "h5", "p", "li", "dd"), None) is None
-    )
+    if element.tag not in _CONTAINERS or rules_for("").kind(element) is not Kind.PLAIN:
+        return False
+    has_code = next(element.iter("pre"), None) is not None  # and nothing else: a listing, a part of a page
+    return not has_code or next(element.iter("h1", "h2", "h3", "h4", "h5", "p", "li", "dd"), None) is not None
 
 
 def _holds_title(element: _Element, page: _Element | None) -> bool:
@@ -303,40 +248,34 @@ def _holds_title(element: _Element, page: _Element | None) -> bool:
     if page is None:
         return next(element.iter("h1"), None) is not None
     first = next(element.iter("h1", "h2", "h3", "h4"), None)
-    return (first is not None and first.tag == "h1") or _is_in(page, element)
-
-
-def _is_in(inner: _Element, outer: _Element) -> bool:
-    return any(above is outer for above in inner.iterancestors())
+    return (first is not None and first.tag == "h1") or element in page.iterancestors()
 
 
 def without_navigation(main: _Element, page: _Element | None = None) -> _Element:
     """Empty the blocks in `main` that are named like navigation and made of links, or turn pages, and return `main`.
 
-    A block with `page`, the heading of the page, stays, and so does a table with headers.
-
-    Tables of contents are named alike instead: the walk leaves them out unless they are all a page has.
+    A block with `page`, the heading of the page, stays, and so does a table with headers. Tables of contents are named
+    alike instead: the walk leaves them out unless they are all a page has.
     """
     for element in list(main.iterdescendants("div", "section", "ul", "ol", "header", "aside", "table")):
         if (
             element.getparent() is not None
             and element.get("role") != "tablist"
-            and not (page is not None and _is_in(page, element))
+            and not (page is not None and element in page.iterancestors())
             and (is_named_navigation(element) or element.tag == "aside")
             and not (element.tag == "table" and next(element.iter("th"), None) is not None)
-            and _is_linked(element)
+            and sum(map(_text_length, element.iter("a"))) >= _LINKED * _text_length(element)
         ):
-            if "toc" in _WORD_ENDS.split(element.get("class") or ""):
+            if "toc" in re.split(r"[-_\s]", element.get("class") or ""):
                 element.set("class", "toc")
             else:
                 element.clear(keep_tail=True)
-    return without_pagination(main)
+    return _without_pagination(main)
 
 
-def _is_linked(element: _Element) -> bool:
-    text = len("".join(inner_text(element).split()))
-    linked = sum(len("".join(inner_text(link).split())) for link in element.iter("a"))
-    return linked >= _LINKED * text
+def _text_length(element: _Element) -> int:
+    """Return the number of characters in an element, without white space."""
+    return len("".join(inner_text(element).split()))
 
 
 def _without_languages(main: _Element, source: Source) -> _Element:
@@ -346,11 +285,116 @@ def _without_languages(main: _Element, source: Source) -> _Element:
     for link in _TRANSLATIONS(main):
         block: _Element | None = None
         for above in link.iterancestors():
-            if above is main or next(above.iter("h1", "h2", "h3", "img"), None) is not None:
-                break
-            if letters_outside_links(above) > _SWITCH:
+            is_other = above is main or next(above.iter("h1", "h2", "h3", "img"), None) is not None
+            if is_other or letters_outside_links(above) > _SWITCH:
                 break
             block = above
         if block is not None:
             block.clear(keep_tail=True)
     return main
+
+
+# Pagination: blocks of nothing but links such as "Next" or "« previous | up | next », on pages of no known generator;
+# generators name these blocks by a class.
+
+_PAGE_TURN = re.compile(
+    r"\W*(?:(?:next|prev|previous|up)(?:\s+(?:page|chapter|section|topic|part))?\W*(?::.*)?|back to\b.*)",
+    re.IGNORECASE,
+)
+"""The text of a link to the next or previous page; after a colon the title of that page."""
+_LABELS = frozenset(
+    {"next", "prev", "previous", "up", "top", "contents", "index", "home", "back", "to", "page", "chapter", "section",
+     "part", "of", "table"}
+)  # fmt: skip
+"""Words beside links to other pages of a sequence that are not content."""
+_OVERVIEW = re.compile(r"\W*(?:(?:table of )?contents|index|home)\W*", re.IGNORECASE)
+"""The text of a link to a list of the pages; it counts only beside a link to the next or previous page."""
+_SHORT = 3
+"""Maximum length in characters of a label in such a row: a number, a letter, or an abbreviation such as `Ind`."""
+_LONGEST = 400
+"""Maximum length of a block of pagination in characters."""
+_WORD = re.compile(r"[^\W\d_]+")
+_BESIDE = XPath("descendant::text()[not(ancestor::a)]", smart_strings=False)
+
+
+def _without_pagination(main: _Element) -> _Element:
+    """Empty the blocks of pagination in `main`, and return `main`."""
+    numbers: Counter[_Element] = Counter()
+    for link in list(main.iter("a")):
+        label = _label(link)
+        if len(label) <= _SHORT and label.isalnum() and (parent := link.getparent()) is not None:
+            numbers[parent] += 1
+        if not _PAGE_TURN.fullmatch(label):
+            continue
+        block = None
+        for above in link.iterancestors():
+            if above is main or len(visible(above)) > _LONGEST:
+                break
+            if _is_pagination(above):
+                block = above
+        if block is not None:
+            block.clear(keep_tail=True)
+        else:
+            _clear_line(link, main)
+    for block, links in numbers.items():
+        if links >= 4 and block is not main and _is_row_of_numbers(block):
+            block.clear(keep_tail=True)
+    return main
+
+
+def _clear_line(link: _Element, main: _Element) -> None:
+    """Empty the line of a link that is directly between blocks, in no block of its own, if it is pagination."""
+    parent = link.getparent()
+    if parent is None or not (parent is main or parent.tag in WRAPPERS):
+        return
+    before, after = (
+        list(islice(takewhile(lambda part: part.tag in INLINE and not has_blocks(part), parts), _LONGEST))
+        for parts in (link.itersiblings(preceding=True), link.itersiblings())
+    )
+    line = [*reversed(before), link, *after]
+    above = line[0].getprevious()
+    lead = parent.text if above is None else above.tail
+    if len(line) > _LONGEST or sum(len(visible(part)) for part in line) > _LONGEST:
+        return
+    made = parent.makeelement("p", {})
+    made.text = settable(lead)
+    made.extend(map(copy, line))
+    if not _is_pagination(made):
+        return
+    if above is None:
+        parent.text = None
+    else:
+        above.tail = None
+    for part in line:
+        part.clear()
+
+
+def _is_row_of_numbers(block: _Element) -> bool:
+    """Return True for a row of links to the chapters of a book by their numbers and letters."""
+    labels = [_label(link).casefold() for link in block.iter("a")]
+    beside = _words_beside(block)
+    return (
+        ({"1", "2"}.issubset(labels) or ("1" in labels and "chapter" in beside))
+        and all(label.isalnum() and (len(label) <= _SHORT or label in _LABELS) for label in labels)
+        and all("#" not in (link.get("href") or "") for link in block.iter("a"))
+        and (_LABELS | {"go", "goto"}).issuperset(beside)
+    )
+
+
+def _label(link: _Element) -> str:
+    return visible(link) or next((image.get("alt") or "" for image in link.iter("img")), "")
+
+
+def _is_pagination(block: _Element) -> bool:
+    if next(block.iter("h1", "h2", "h3", "h4", "pre"), None) is not None:
+        return False
+    labels = [_label(link) for link in block.iter("a")]
+    beside = _words_beside(block)
+    turns = sum(bool(_PAGE_TURN.fullmatch(label)) for label in labels)
+    turns += beside.count("next") + beside.count("previous")
+    turns += sum(bool(_OVERVIEW.fullmatch(label)) for label in labels) if turns else 0
+    return turns >= 2 and _LABELS.issuperset(beside)
+
+
+def _words_beside(block: _Element) -> list[str]:
+    return _WORD.findall(" ".join(_BESIDE(block)).casefold())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from itertools import islice
+from itertools import islice, takewhile
 
 from lxml.etree import XPath, _Element
 
@@ -15,9 +15,6 @@ from llmsspider.content.extraction.tree import (
 )
 
 _HEADINGS = frozenset({"h1", "h2", "h3", "h4", "h5", "h6"})
-_NAVIGATIONS = frozenset({"nav", "aside"})
-_DRAWN = frozenset({"div", "p", "center", "font"})
-"""Elements that old pages style as a heading."""
 _LOOKED_AT = 200
 """Number of elements at the top of the main content that are searched for a heading without a heading tag."""
 _HEAD_TEXT = 100
@@ -45,12 +42,12 @@ def outer_title(root: _Element, main: _Element, title: str | None, whole: str | 
     """
     wanted = (title or "").casefold()
     for heading in root.iter("h1"):
-        if any(ancestor is main for ancestor in heading.iterancestors()):
+        if main in heading.iterancestors():
             return None
         text = plain_text(heading)
         is_other = text.casefold() != wanted or next(main.iter("h1"), None) is not None
-        names_site = is_other and _is_headed(main) and _in_navigation(heading)
-        if text and wanted.startswith(text.casefold()) and not names_site:
+        is_headed = is_other and next(main.iter("h1", "h2"), None) is not None
+        if text and wanted.startswith(text.casefold()) and not (is_headed and _in_navigation(heading)):
             inner, last = [plain_text(own).casefold() for own in main.iter("h1", "h2")], _keys(whole)[-1:]
             names_page = any(own and (own in wanted or [_key(own)] == last) for own in inner)
             is_said = _key(text) in map(_key, inner)
@@ -61,20 +58,15 @@ def outer_title(root: _Element, main: _Element, title: str | None, whole: str | 
 def _in_navigation(heading: _Element) -> bool:
     """Return True if a heading stands in a navigation: it names the site, or the page as menus do."""
     return any(
-        above.tag in _NAVIGATIONS or above.get("role") == "navigation" or is_named_navigation(above)
+        above.tag in {"nav", "aside"} or above.get("role") == "navigation" or is_named_navigation(above)
         for above in heading.iterancestors()
     )
 
 
 def _is_above_page(heading: _Element) -> bool:
     """Return True if a heading stands in a navigation, or in a header of the site."""
-    if next(heading.iterancestors("main", "article", "section"), None) is not None:
-        return False
-    return next(heading.iterancestors("header"), None) is not None or _in_navigation(heading)
-
-
-def _is_headed(main: _Element) -> bool:
-    return next(main.iter("h1", "h2"), None) is not None
+    tags = {above.tag for above in heading.iterancestors()}
+    return tags.isdisjoint({"main", "article", "section"}) and ("header" in tags or _in_navigation(heading))
 
 
 def headline(scope: _Element, title: str | None, whole: str | None = None) -> _Element | None:
@@ -135,14 +127,9 @@ def longer_headline(scope: _Element, title: str | None) -> _Element | None:
 
 
 def _keys(*titles: str | None) -> list[str]:
-    """Return what a heading is compared with, as keys: each title, then its parts."""
-    return [key for title in titles if title for part in _parts(title) if (key := _key(part))]
-
-
-def _parts(title: str) -> list[str]:
-    """Return a title, the parts of it, and what follows the first of three or more."""
-    rest = _rest(title)
-    return [title, *_PARTS.split(title), *([rest] if rest else ())]
+    """Return what a heading is compared with, as keys: each title, its parts, and what follows the first of many."""
+    parts = [part for title in titles if title for part in (title, *_PARTS.split(title), _rest(title) or "")]
+    return [key for part in parts if (key := _key(part))]
 
 
 def _rest(title: str | None) -> str | None:
@@ -192,16 +179,13 @@ def clear_site_name(main: _Element, title: str | None, whole: str | None = None)
 
 
 def _styled_headline(main: _Element, title: str) -> _Element | None:
-    for place, element in enumerate(main.iter()):
-        if element.tag in _HEADINGS or place > _LOOKED_AT:
+    """Return an element at the top that old pages style as a heading and that equals the `<title>`."""
+    for element in islice(main.iter(), 1, _LOOKED_AT + 1):
+        if element.tag in _HEADINGS:
             return None
-        if element.tag in _DRAWN and element is not main and not has_blocks(element):
-            parent = element.getparent()
-            if (
-                plain_text(element).casefold() == title.casefold()
-                and parent is not None
-                and parent.tag not in {"a", "li", "td"}
-            ):
+        if element.tag in {"div", "p", "center", "font"} and not has_blocks(element):
+            around = next(element.iterancestors())
+            if plain_text(element).casefold() == title.casefold() and around.tag not in {"a", "li", "td"}:
                 return element
     return None
 
@@ -209,22 +193,14 @@ def _styled_headline(main: _Element, title: str) -> _Element | None:
 def _empty_above(headline: _Element, main: _Element) -> bool:
     """Empty what stands above the headline in `main`; return False, and leave it, where that is content."""
     above: list[_Element] = []
-    level = headline
-    while level is not main:
+    for level in takewhile(lambda level: level is not main, (headline, *headline.iterancestors())):
         above += level.itersiblings(preceding=True)
-        parent = level.getparent()
-        if parent is None:
-            return False
-        level = parent
-    if sum(map(_own_text, above)) > _HEAD_TEXT or any(_CONTENT(element) for element in above):
+    texts = [element for element in above if element.tag not in {"script", "style", "noscript"}]
+    if sum(map(letters_outside_links, texts)) > _HEAD_TEXT or any(map(_CONTENT, above)):
         return False
     for element in above:
         element.clear(keep_tail=True)
     return True
-
-
-def _own_text(element: _Element) -> int:
-    return 0 if element.tag in {"script", "style", "noscript"} else letters_outside_links(element)
 
 
 def without_book_title(title: str | None, heading: str | None) -> str | None:
